@@ -45,13 +45,13 @@ pub fn body(number: usize, note: &Note) -> RecordBody {
 pub fn passage(number: usize, note: &Note) -> NewPassage {
     NewPassage {
         record_kind: Some(kind(number)),
-        title: title(note),
-        location: String::new(),
+        title: mask(&title(note)).text,
+        location: Sanitized::default(),
         symbols: vec![],
         scope: vec![note.scope.clone()],
         tags: vec![note.tag.clone()],
         language: String::new(),
-        author: String::new(),
+        author: Sanitized::default(),
         context: Sanitized::default(),
         text: mask(&note.text).text,
         lines: None,

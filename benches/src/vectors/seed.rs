@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use mc_domain::{ProjectId, ProjectKey, UserId};
-use mc_sanitizer::mask;
+use mc_sanitizer::{Sanitized, mask};
 use mc_store::docs::{self, NewDoc};
 use mc_store::passages::{self, NewPassage, PassageSource};
 use mc_store::records::{NewRecord, RecordSource};
@@ -138,7 +138,7 @@ fn document(Placed { number, note, .. }: &Placed<'_>) -> NewDoc {
         source: "bench".into(),
         doc_id: number.to_string(),
         title: mask(&note.tag).text,
-        url: String::new(),
+        url: Sanitized::default(),
         content: mask(&note.text).text,
         scope: vec![],
         tags: vec![],
@@ -151,7 +151,7 @@ fn passage(placed: &Placed<'_>) -> NewPassage {
     let tags = TAGS.iter().filter(|(_, step)| number.is_multiple_of(*step));
     NewPassage {
         record_kind: is_memory.then(|| stored::kind(*number)),
-        location: format!("docs/{}/{number}.md", number % FOLDERS),
+        location: mask(&format!("docs/{}/{number}.md", number % FOLDERS)).text,
         tags: tags.map(|(tag, _)| (*tag).to_owned()).collect(),
         language: if is_memory { "" } else { "markdown" }.to_owned(),
         ..stored::passage(*number, note)

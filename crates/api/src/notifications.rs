@@ -49,7 +49,7 @@ impl QuarantineNotifier {
     /// Sends what is due, each once and all together: one slow receiver keeps nobody waiting longer than
     /// itself. Answers how many arrived; what does not is due again later.
     pub async fn send_due(&self, store: &Store) -> Result<usize, mc_store::Error> {
-        let due = quarantine::due_notices(store, AT_ONCE).await?;
+        let due = quarantine::claim_notifications(store, AT_ONCE).await?;
         let sent = future::join_all(due.iter().map(|notice| self.deliver(store, notice))).await;
         let arrived: Vec<bool> = sent.into_iter().collect::<Result<_, _>>()?;
         Ok(arrived.into_iter().filter(|arrived| *arrived).count())
@@ -62,12 +62,12 @@ impl QuarantineNotifier {
     ) -> Result<bool, mc_store::Error> {
         match self.send(notice).await {
             Ok(()) => {
-                quarantine::notified(store, notice.hold.id).await?;
+                quarantine::mark_notified(store, notice.item.id).await?;
                 Ok(true)
             }
             Err(reason) => {
                 tracing::warn!(
-                    hold.id = %notice.hold.id,
+                    hold.id = %notice.item.id,
                     project.key = %notice.project_key,
                     notice.attempts = notice.attempts,
                     reason,
@@ -84,7 +84,7 @@ impl QuarantineNotifier {
         check_url(url, self.local)?;
         let body = body(notice);
         let timestamp = Utc::now().timestamp().to_string();
-        let secret = secret(&self.sealer, notice.hold.project);
+        let secret = secret(&self.sealer, notice.item.project);
         let request = self
             .client
             .post(url)
@@ -138,7 +138,7 @@ fn signature(secret: &str, timestamp: &str, body: &str) -> String {
 
 /// What was held and why; never what it says.
 fn body(notice: &QuarantineNotification) -> String {
-    let hold = &notice.hold;
+    let hold = &notice.item;
     json!({
         "event": "quarantine_item.created",
         "project_key": notice.project_key,

@@ -168,7 +168,7 @@ async fn append(store: &Store, repository: &Repository, changes: Changes) -> Res
     let commits = with_files(store, repository, changes.commits).await?;
     let mut tx = store.begin().await?;
     history::insert(&mut tx, repository, &commits).await?;
-    history::touch(&mut tx, repository, &commits).await?;
+    history::insert_files(&mut tx, repository, &commits).await?;
     history::prune(&mut tx, repository.id, i64::try_from(changes.most).unwrap_or(i64::MAX)).await?;
     history::set_position(&mut tx, repository.id, &changes.position).await?;
     tx.commit().await?;
@@ -193,9 +193,9 @@ async fn replace(store: &Store, repository: &Repository, changes: Changes) -> Re
         tx.commit().await?;
     }
     let mut tx = store.begin().await?;
-    history::untouch_all(&mut tx, repository.id).await?;
+    history::delete_files(&mut tx, repository.id).await?;
     for batch in commits.chunks(BATCH) {
-        history::touch(&mut tx, repository, batch).await?;
+        history::insert_files(&mut tx, repository, batch).await?;
     }
     history::set_position(&mut tx, repository.id, &changes.position).await?;
     tx.commit().await?;

@@ -183,7 +183,7 @@ async fn index(
         ingest_runs::enqueue_reindex(&mut tx, &repository).await?;
     }
     tx.commit().await?;
-    Ok(repositories::indexed(&ctx.store, repository.id, &checkout.source_ref).await?)
+    Ok(repositories::mark_indexed(&ctx.store, repository.id, &checkout.source_ref).await?)
 }
 
 /// What the reading threads share.

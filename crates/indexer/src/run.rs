@@ -28,8 +28,8 @@ pub async fn work(
     // One that was taken for dead, and is not, must not be able to report.
     let worker = format!("{} {}", ctx.worker, Uuid::now_v7());
     let ingest = match ingest_runs::begin(&ctx.store, run, &worker).await? {
-        StartOutcome::Begun(ingest) => ingest,
-        StartOutcome::Later | StartOutcome::Over => return Ok(RunOutcome::Done),
+        StartOutcome::Started(ingest) => ingest,
+        StartOutcome::Waiting | StartOutcome::Ended => return Ok(RunOutcome::Done),
     };
     match index::index_repository(ctx, &ingest, &worker, stop).await {
         Ok(counts) => {

@@ -68,7 +68,7 @@ async fn add(ctx: &Context, project: ProjectId, texts: &[String]) {
         source: "tests".into(),
         doc_id: texts[0].clone(),
         title: mask("t").text,
-        url: String::new(),
+        url: Sanitized::default(),
         content: mask("c").text,
         scope: Vec::new(),
         tags: Vec::new(),

@@ -121,7 +121,7 @@ impl Bench {
         };
         let ensured = repositories::ensure(&mut tx, self.project, "local", name, location).await;
         let repository = ensured.expect("a repository");
-        repositories::set_reach(&mut tx, repository.id, true).await.expect("a database");
+        repositories::set_network_access(&mut tx, repository.id, true).await.expect("a database");
         tx.commit().await.expect("a database");
         repository
     }

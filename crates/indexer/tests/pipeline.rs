@@ -113,7 +113,7 @@ impl Bench {
         let mut tx = self.database.store().begin().await.expect("a database");
         let ensured = repositories::ensure(&mut tx, self.project, "local", name, location).await;
         let repository = ensured.expect("a repository");
-        repositories::set_reach(&mut tx, repository.id, true).await.expect("a database");
+        repositories::set_network_access(&mut tx, repository.id, true).await.expect("a database");
         tx.commit().await.expect("a database");
         repository
     }
@@ -604,7 +604,9 @@ async fn git_goes_inside_only_where_an_administrator_asked_for_it() {
         let mut tx = bench.database.store().begin().await.expect("a database");
         let ensured = repositories::ensure(&mut tx, bench.project, "acme", name, location).await;
         let repository = ensured.expect("a repository");
-        repositories::set_reach(&mut tx, repository.id, is_allowed).await.expect("a database");
+        repositories::set_network_access(&mut tx, repository.id, is_allowed)
+            .await
+            .expect("a database");
         tx.commit().await.expect("a database");
         let run = bench.enqueued(&repository).await;
         bench.work(&run).await;

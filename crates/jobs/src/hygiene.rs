@@ -54,7 +54,7 @@ impl BackgroundJob for RunHygieneTask {
     const KIND: &'static str = hygiene::JOB;
     // One after the other, so that a night of many projects leaves the service its processors and connections.
     const AT_ONCE: usize = 1;
-    const STARTS: u16 = hygiene::JOB_STARTS;
+    const STARTS: u16 = hygiene::JOB_ATTEMPTS;
     // Longer than a task may take: when this is over, nobody writes down that it was not done.
     const TIME: Duration = TASK_TIME.saturating_add(Duration::from_mins(1));
     const PAUSE: Duration = Duration::from_mins(1);
@@ -92,7 +92,7 @@ pub async fn enqueue_all_projects(
     let key = format!("{task} {}", Utc::now().date_naive());
     let asked = async {
         let mut tx = store.begin().await?;
-        let projects = hygiene::ask_everywhere(&mut tx, task, &key).await?;
+        let projects = hygiene::request_everywhere(&mut tx, task, &key).await?;
         tx.commit().await?;
         Ok::<_, mc_store::Error>(projects)
     };
@@ -178,7 +178,7 @@ mod tests {
         let db = TestDatabase::create().await;
         let project = db.project("shop").await.id;
         let mut tx = db.service().for_project(UserId::LOCAL, project).begin().await.unwrap();
-        let id = hygiene::ask(&mut tx, project, HygieneTask::Duplicates, false).await.unwrap();
+        let id = hygiene::request(&mut tx, project, HygieneTask::Duplicates, false).await.unwrap();
         tx.commit().await.unwrap();
         let model = vectors::register_model(db.store(), "test-3", 3, &json!({})).await.unwrap();
         let embedding = Embedding { model, is_remote: false };

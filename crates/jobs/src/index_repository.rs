@@ -25,7 +25,7 @@ impl BackgroundJob for IndexRepository {
     const KIND: &'static str = ingest_runs::JOB;
     // Those of one project take turns.
     const AT_ONCE: usize = 2;
-    const STARTS: u16 = ingest_runs::JOB_STARTS;
+    const STARTS: u16 = ingest_runs::JOB_ATTEMPTS;
     const TIME: Duration = Duration::from_hours(6);
 }
 

@@ -31,8 +31,8 @@ pub struct PostTaskComment {
 impl BackgroundJob for PostTaskComment {
     const KIND: &'static str = task_comments::JOB;
     const AT_ONCE: usize = 2;
-    const STARTS: u16 = task_comments::JOB_STARTS;
-    const TIME: Duration = task_comments::WRITE_TIME;
+    const STARTS: u16 = task_comments::JOB_ATTEMPTS;
+    const TIME: Duration = task_comments::POST_TIMEOUT;
     /// With each pause twice as long as the one before, up to an hour, three hours pass before it is given up: a limit
     /// of requests or an outage has ended by then.
     const PAUSE: Duration = Duration::from_mins(2);
@@ -67,11 +67,11 @@ impl PostError {
 pub async fn run(store: Store, with: SyncContext, work: PostTaskComment) -> Result<(), JobError> {
     let begun = task_comments::begin(&store, work.task, &work.digest).await;
     let writing = match begun.map_err(|error| JobError::classify(&error))? {
-        PostStart::Over => return Ok(()),
+        PostStart::NotPending => return Ok(()),
         PostStart::Busy => {
             return Err(JobError::ForNow("the comment is being written by another worker".into()));
         }
-        PostStart::Writing(writing) => writing,
+        PostStart::Started(writing) => writing,
     };
     let written = match write(&store, &with, &work, &writing).await {
         Ok((origin, comment)) => note(&store, &work, &writing, origin, &comment).await,
@@ -188,7 +188,8 @@ async fn note(
     comment: &str,
 ) -> Result<(), mc_store::Error> {
     let mut tx = store.begin().await?;
-    task_comments::written(&mut tx, work.task, &work.digest, origin.connection, comment).await?;
+    task_comments::mark_posted(&mut tx, work.task, &work.digest, origin.connection, comment)
+        .await?;
     let TaskOrigin { connector: system, resource: what, .. } = origin;
     let detail =
         json!({ "system": system, "what": what, "comment": comment, "digest": work.digest });

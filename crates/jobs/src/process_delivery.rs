@@ -32,7 +32,7 @@ impl BackgroundJob for ProcessDelivery {
     const KIND: &'static str = webhooks::JOB;
     // Those of one hook wait for each other, each on a connection; more would leave none for the queue.
     const AT_ONCE: usize = 2;
-    const STARTS: u16 = webhooks::JOB_STARTS;
+    const STARTS: u16 = webhooks::JOB_ATTEMPTS;
     const BATCH: usize = 16;
     const TIME: Duration = Duration::from_mins(1);
 }
@@ -72,7 +72,7 @@ impl From<mc_store::Error> for BatchError {
 /// came. Whoever else has the same to do waits, and then finds nothing. One that always fails is passed over.
 pub async fn run(store: Store, work: ProcessDelivery) -> Result<(), JobError> {
     let mut most = TOGETHER;
-    while webhooks::is_waiting(&store, work.id).await.map_err(|error| JobError::classify(&error))? {
+    while webhooks::is_pending(&store, work.id).await.map_err(|error| JobError::classify(&error))? {
         let Err(BatchError { at, error }) = process_batch(&store, work.id, most).await else {
             continue;
         };

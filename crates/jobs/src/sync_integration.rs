@@ -39,8 +39,8 @@ pub struct SyncIntegration {
 impl BackgroundJob for SyncIntegration {
     const KIND: &'static str = integrations::JOB;
     const AT_ONCE: usize = 2;
-    const STARTS: u16 = integrations::JOB_STARTS;
-    const TIME: Duration = integrations::SYNC_TIME;
+    const STARTS: u16 = integrations::JOB_ATTEMPTS;
+    const TIME: Duration = integrations::SYNC_TIMEOUT;
 }
 
 /// What a sync needs besides its connection; cheap to clone.

@@ -91,7 +91,7 @@ impl World {
     async fn asked(&self, task: HygieneTask, is_dry_run: bool) -> HygieneRunId {
         let mut tx =
             self.db.service().for_project(UserId::LOCAL, self.project).begin().await.unwrap();
-        let id = hygiene::ask(&mut tx, self.project, task, is_dry_run).await.unwrap();
+        let id = hygiene::request(&mut tx, self.project, task, is_dry_run).await.unwrap();
         tx.commit().await.unwrap();
         id
     }
@@ -643,7 +643,8 @@ impl World {
         let mut tx =
             self.db.service().for_project(UserId::LOCAL, self.project).begin().await.unwrap();
         let (project, task) = (self.project, HygieneTask::Expiry);
-        let asked = hygiene::ask_deciding(&mut tx, project, task, false, Some(decision)).await;
+        let asked =
+            hygiene::request_with_decision(&mut tx, project, task, false, Some(decision)).await;
         tx.commit().await.unwrap();
         self.ended(asked.unwrap()).await
     }

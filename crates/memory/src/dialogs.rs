@@ -120,7 +120,7 @@ pub async fn save_dialog(
     let dialog = NewDialog {
         id,
         task,
-        developer: developer.as_deref(),
+        developer: developer.as_ref(),
         messages: &messages,
         distilled: &distilled,
         is_searchable: is_found,
@@ -169,16 +169,15 @@ async fn link_dialog(tx: &mut Tx, request: &LinkIssue, task: TaskId) -> Result<D
         return if linked { Ok(dialog) } else { Err(Error::UnknownDialog(dialog)) };
     }
     // The task's row is locked until the end, so two calls at once don't both open a dialog.
-    if let Some(dialog) = dialogs::empty_of(tx, request.project, task).await? {
+    if let Some(dialog) = dialogs::find_empty(tx, request.project, task).await? {
         return Ok(dialog);
     }
     let id = DialogId::generate();
-    let developer =
-        request.developer.as_ref().map(|name| mc_sanitizer::mask(name).text.into_string());
+    let developer = request.developer.as_ref().map(|name| mc_sanitizer::mask(name).text);
     let dialog = NewDialog {
         id,
         task: Some(task),
-        developer: developer.as_deref(),
+        developer: developer.as_ref(),
         messages: &[],
         distilled: &Sanitized::default(),
         is_searchable: false,
@@ -193,7 +192,7 @@ async fn link_dialog(tx: &mut Tx, request: &LinkIssue, task: TaskId) -> Result<D
 struct Read {
     messages: Vec<Message>,
     distilled: Sanitized,
-    developer: Option<String>,
+    developer: Option<Sanitized>,
     verdict: FilterDecision,
 }
 
@@ -202,7 +201,7 @@ fn read(request: &SaveDialog, policy: &Policy, looked: ReviewStatus) -> Read {
     let messages: Vec<_> =
         request.messages.iter().map(|(role, text)| message(role, text, &mut gate)).collect();
     let distilled = distilled(request, &messages, &mut gate);
-    let developer = request.developer.as_ref().map(|name| gate.pass_text(name));
+    let developer = request.developer.as_ref().map(|name| gate.filter(name));
     Read { messages, distilled, developer, verdict: gate.verdict() }
 }
 
@@ -250,7 +249,8 @@ fn distilled(request: &SaveDialog, messages: &[Message], gate: &mut ContentFilte
 /// What search sees of a dialog that comes to this, and belongs to that task.
 pub(crate) fn passage(distilled: Sanitized, task_external_id: Option<String>) -> NewPassage {
     NewPassage {
-        title: cut(distilled.as_str().lines().next().unwrap_or_default(), 80),
+        // A part of a sanitized text.
+        title: Sanitized::stored(cut(distilled.as_str().lines().next().unwrap_or_default(), 80)),
         tags: task_external_id.into_iter().collect(),
         text: distilled,
         ..NewPassage::default()

@@ -28,7 +28,7 @@ const PAGE: i64 = 1_000;
 /// The records of a project that say the same and were not decided about; nothing is written.
 pub async fn find(store: &Store, project: ProjectId) -> Result<Vec<NewCluster>, Error> {
     let notes: Arc<[DuplicateCandidate]> = notes(store, project).await?.into();
-    let decided = Decided::new(duplicates::decided(store, project).await?);
+    let decided = Decided::new(duplicates::list_decided(store, project).await?);
     let shared = Arc::clone(&notes);
     let found = run_blocking(move || clusters(&shared, &decided)).await;
     let near = nearness(store, &notes, &found).await?;
@@ -39,7 +39,7 @@ async fn notes(store: &Store, project: ProjectId) -> Result<Vec<DuplicateCandida
     let mut notes: Vec<DuplicateCandidate> = Vec::new();
     loop {
         let after = notes.last().map(|note| note.id);
-        let page = duplicates::notes(store, project, after, PAGE).await?;
+        let page = duplicates::list_candidates(store, project, after, PAGE).await?;
         if page.is_empty() {
             return Ok(notes);
         }
@@ -88,7 +88,7 @@ pub async fn merge_by_policy(
         return Ok(false);
     };
     merge::merge_into(&mut tx, &records, None).await?;
-    let id = duplicates::merged(&mut tx, project, cluster).await?;
+    let id = duplicates::insert_merged(&mut tx, project, cluster).await?;
     note_merged(&mut tx, store, project, id, &records)?;
     tx.commit().await?;
     Ok(true)
@@ -141,7 +141,7 @@ async fn waiting(
     project: ProjectId,
     id: DuplicateClusterId,
 ) -> Result<Cluster, Error> {
-    let cluster = duplicates::hold(tx, project, id).await?;
+    let cluster = duplicates::lock(tx, project, id).await?;
     let cluster = cluster.filter(|cluster| cluster.state == ClusterState::Open);
     cluster.ok_or(Error::NoCluster(id))
 }

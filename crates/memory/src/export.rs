@@ -85,7 +85,7 @@ pub async fn of_team(store: &Store, project: ProjectId) -> Result<Vec<Value>, Er
         for citation in citations::of_records(store, &ids).await? {
             cited.entry(citation.record).or_default().push(citation);
         }
-        let documents = docs::behind(store, &ids).await?;
+        let documents = docs::newest_of_records(store, &ids).await?;
         for record in page {
             let cited = cited.remove(&record.id).unwrap_or_default();
             let mut shown = shown(&record, &cited);

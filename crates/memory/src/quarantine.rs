@@ -85,7 +85,7 @@ pub async fn hold_under<T: Serialize>(
 /// The request that is held, for whoever is to decide about it: masked by the strictest rules, all of it.
 /// `None` where nothing is held.
 pub async fn show(ctx: &MemoryContext, id: QuarantineItemId) -> Result<Option<Sanitized>, Error> {
-    let Some(envelope) = quarantine::sealed(&ctx.store, id).await? else { return Ok(None) };
+    let Some(envelope) = quarantine::ciphertext(&ctx.store, id).await? else { return Ok(None) };
     let ctx = ctx.clone();
     Ok(Some(run_blocking(move || shown(&ctx, id, &envelope)).await?))
 }

@@ -325,9 +325,9 @@ async fn forget_records(
     contributor: &Contributor,
     forgotten: &mut ErasureReport,
 ) -> Result<(), Error> {
-    let touched = records::records_of(tx, project, contributor).await?;
+    let touched = records::list_by_contributor(tx, project, contributor).await?;
     let ids: Vec<_> = touched.iter().map(|one| one.id).collect();
-    let replaced = records::replaced_by(tx, &ids).await?;
+    let replaced = records::list_superseded_by(tx, &ids).await?;
     records::lock(tx, &[ids, replaced].concat()).await?;
     // Those of nobody else first: what remains may be about to say the same.
     let (own, shared): (Vec<AffectedRecords>, Vec<AffectedRecords>) =
@@ -357,7 +357,7 @@ async fn restore_superseded(tx: &mut Tx, replaced: &[RecordId]) -> Result<Vec<Re
     for id in replaced {
         let Some(record) = records::find_in(tx, *id).await? else { continue };
         let body = body_of(&record);
-        if let Some(same) = records::same(tx, &record, &body).await? {
+        if let Some(same) = records::find_same(tx, &record, &body).await? {
             // It comes back once that is forgotten, too.
             records::transfer_superseded(tx, *id, same).await?;
             continue;
@@ -391,7 +391,7 @@ async fn forget_share(
     let record = records::find_in(tx, one.id).await?.ok_or(Error::NoRecord(one.id))?;
     let body = said_then(&record, &said);
     let cited = citations::of_version(tx, one.id, said.version).await?;
-    let same = if is_live(&record) { records::same(tx, &record, &body).await? } else { None };
+    let same = if is_live(&record) { records::find_same(tx, &record, &body).await? } else { None };
     if let Some(same) = same {
         records::supersede(tx, record.project, one.id, same).await?;
         passages::remove(tx, PassageSource::Record(one.id)).await?;
@@ -483,7 +483,7 @@ async fn amend(
         body: &body,
         citations: cited.as_deref(),
         trust: Trust::Confirmed,
-        origins: &records::origins(tx, proposal.id).await?,
+        origins: &records::list_sources(tx, proposal.id).await?,
         reason: &format!("accepted proposal {}", proposal.id),
         changed_by: Some(reviewer),
     };
@@ -532,7 +532,7 @@ async fn count(
             body,
             citations: None,
             trust: proposal.access.trust,
-            origins: &records::origins(tx, proposal.id).await?,
+            origins: &records::list_sources(tx, proposal.id).await?,
             reason: "edited by the reviewer",
             changed_by: Some(reviewer),
         };

@@ -132,9 +132,9 @@ fn text(policy: &Policy, format: Format, heading: &str, linked: &Linked) -> Stri
     let mut text = format!("{}\n", format.heading(heading));
     let record = |record| record_line(policy, format, record);
     let records: Vec<_> = linked.records.iter().map(record).collect();
-    append(&mut text, "Records", &records, linked.records_in_all);
+    append(&mut text, "Records", &records, linked.record_count);
     let dialogs: Vec<_> = linked.dialogs.iter().map(dialog_line).collect();
-    append(&mut text, "Dialogs", &dialogs, linked.dialogs_in_all);
+    append(&mut text, "Dialogs", &dialogs, linked.dialog_count);
     if linked.records.is_empty() && linked.dialogs.is_empty() {
         text.push_str("\nNothing belongs to it any more.\n");
     }
@@ -188,9 +188,9 @@ mod tests {
         let sent_at = "2026-11-01T10:00:00Z".parse().expect("a time");
         Linked {
             records: vec![record],
-            records_in_all: 12,
+            record_count: 12,
             dialogs: vec![LinkedDialog { id: DialogId::generate(), sent_at }],
-            dialogs_in_all: 1,
+            dialog_count: 1,
         }
     }
 

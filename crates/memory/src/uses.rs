@@ -29,7 +29,7 @@ const NAMED_MAX: usize = 64;
 pub fn note_opened(ctx: &MemoryContext, project: ProjectId, item: Opened) {
     let store = ctx.store.clone();
     ctx.journal.spawn_after(async move {
-        if let Err(error) = uses::opened(&store, project, item).await {
+        if let Err(error) = uses::record_opened(&store, project, item).await {
             tracing::warn!(error = &error as &dyn std::error::Error, "a use was not noted");
         }
     });
@@ -47,7 +47,7 @@ pub(crate) fn note_cited(
     }
     let store = ctx.store.clone();
     ctx.journal.spawn_after(async move {
-        if let Err(error) = uses::cited(&store, project, &besides, &cites).await {
+        if let Err(error) = uses::record_cited(&store, project, &besides, &cites).await {
             tracing::warn!(error = &error as &dyn std::error::Error, "a use was not noted");
         }
     });

@@ -2,9 +2,11 @@
 
 use std::sync::{Arc, LazyLock};
 
+use crate::finding::{Class, Finding};
 use crate::mask::{self, Masked};
 use crate::rules::{RuleError, Rules};
-use crate::{Finding, Policy, personal_data, scan};
+use crate::sanitized::Sanitized;
+use crate::{Policy, personal_data, scan};
 
 /// Finds and masks by the rules that are part of the program, and perhaps those of a team.
 ///
@@ -73,6 +75,17 @@ pub fn find(text: &str, policy: &Policy) -> Vec<Finding> {
 /// [`Sanitizer::mask`] by the rules that are part of the program.
 pub fn mask_with(text: &str, policy: &Policy) -> Masked {
     Sanitizer::default().mask(text, policy)
+}
+
+/// Returns an identifier, such as a path or a qualified name, unchanged if it contains no secret and
+/// no email address: masked, it would be another one.
+pub fn identifier(text: &str) -> Option<Sanitized> {
+    let is_revealing = |find: &Finding| find.class == Class::Secret || find.category == "email";
+    if mask(text).finds.iter().any(is_revealing) {
+        None
+    } else {
+        Some(Sanitized::unchanged(text.to_owned()))
+    }
 }
 
 /// [`mask_with`] the default policy.

@@ -139,3 +139,15 @@ fn confidence_tells_what_is_sure_from_what_is_likely() {
     assert!(confidence(&wrong) < 0.7, "its checksum is wrong");
     assert!(confidence("password = 'hunter2!'") < confidence(&line()));
 }
+
+#[test]
+fn identifier_is_unchanged_unless_it_reveals_something() {
+    for harmless in ["", "src/cart.rb", "Shop::Cart#total", "docs/2026-11-20-192.168.0.1.md"] {
+        let accepted = mc_sanitizer::identifier(harmless).map(|text| text.into_string());
+        assert_eq!(accepted.as_deref(), Some(harmless));
+    }
+    let token = format!("keys/ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    for revealing in [token.as_str(), "mail/ann@example.com.md"] {
+        assert_eq!(mc_sanitizer::identifier(revealing), None, "{revealing}");
+    }
+}

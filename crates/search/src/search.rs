@@ -61,7 +61,7 @@ impl SearchContext {
     /// The same for searches that belong together ([`Store::visit`]).
     #[must_use]
     pub fn visiting(&self) -> Self {
-        Self { store: self.store.visit(), ..self.clone() }
+        Self { store: self.store.share_reads(), ..self.clone() }
     }
 }
 
@@ -458,7 +458,7 @@ fn hydrated(limit: usize) -> usize {
 
 /// The store for the next read: with a connection of its own, where the one that is shared may not answer at once.
 fn unshaken(store: &Store, is_shaken: bool) -> Store {
-    if is_shaken { store.visit() } else { store.clone() }
+    if is_shaken { store.share_reads() } else { store.clone() }
 }
 
 /// Reads what all the searches found; what is gone, expired or superseded drops out here. Those that it can't be read

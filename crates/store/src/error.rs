@@ -1,36 +1,38 @@
-//! What can go wrong between the service and its database.
+//! Errors of the store.
 
 use mc_domain::{Classified, ErrorKind};
 
 use crate::pool;
 
-/// A failed call of the store.
+/// An error of the store.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The database can't be reached, or gave no connection in time.
     #[error(
-        "the database can't be reached; see that it runs (`memory-copilot doctor`), then try again"
+        "the database can't be reached; check that it runs (`memory-copilot doctor`) and try again"
     )]
     Unavailable(#[source] sqlx::Error),
-    /// A uniqueness rule was broken, by a name of the schema.
+    /// A unique constraint was violated.
     #[error("{what} exists already")]
     Exists {
-        /// What the violated constraint guards, in words.
+        /// The object that the constraint protects.
         what: &'static str,
     },
-    /// The name of a repository stands for another location.
-    #[error("{namespace} is indexed from {location}, and one name stands for one location")]
+    /// The name of a repository belongs to another location.
+    #[error("{namespace} is indexed from {location}, and a name can have one location only")]
     OtherLocation {
         /// `repo:owner/name`.
         namespace: String,
-        /// Where it is indexed from.
+        /// The location that it is indexed from.
         location: String,
     },
-    /// A row that the statement refers to is gone.
-    #[error("what this refers to was deleted meanwhile; read it again, then decide")]
+    /// A row that the statement refers to was deleted.
+    #[error("the referenced item was deleted meanwhile; reload it and try again")]
     Gone,
-    /// Nobody would administer a project any more.
-    #[error("nobody else administers this project; give somebody else the role `admin` first")]
+    /// The project would lose its last admin.
+    #[error(
+        "this user is the last admin of the project; grant another user the role `admin` first"
+    )]
     LastAdministrator,
     /// The server or its schema is not usable.
     #[error(transparent)]
@@ -41,12 +43,12 @@ pub enum Error {
     /// A stored value is not one that this version knows.
     #[error("the database holds a value this version does not know: {0}")]
     Unreadable(String),
-    /// Anything else.
+    /// Any other database error.
     #[error("a statement failed")]
     Statement(#[source] sqlx::Error),
 }
 
-/// Constraint name -> what it guards.
+/// Unique constraints and the objects that they protect.
 const UNIQUE: &[(&str, &str)] = &[
     ("projects_key_key", "a project with this key"),
     ("users_login_key", "a user with this login"),
@@ -56,12 +58,12 @@ const UNIQUE: &[(&str, &str)] = &[
     ("repositories_name_key", "a repository with this name"),
     ("files_path_key", "a file with this path"),
     ("docs_doc_id_key", "a document with this id"),
-    ("integrations_resource_key", "a connection to this"),
+    ("integrations_resource_key", "an integration with this resource"),
     ("embedding_models_name_key", "a model with this name"),
 ];
 
 impl Error {
-    /// Whether the transaction waited for one that waited for it. It was rolled back, and may be begun again.
+    /// Returns whether the transaction was rolled back because of a deadlock; it may be retried.
     pub fn is_deadlock(&self) -> bool {
         let Self::Unavailable(sqlx::Error::Database(error)) = self else { return false };
         error.code().as_deref() == Some("40P01")
@@ -71,7 +73,7 @@ impl Error {
 impl From<sqlx::Error> for Error {
     fn from(error: sqlx::Error) -> Self {
         use sqlx::Error as E;
-        // Every failure of a statement comes by here, whoever ran it.
+        // All statement errors are converted here.
         pool::take_note(&error);
         match &error {
             E::Database(db) if db.is_foreign_key_violation() => Self::Gone,
@@ -119,7 +121,7 @@ impl Classified for Error {
     }
 }
 
-/// Reads a stored word of a closed vocabulary.
+/// Parses a stored value of an enumeration.
 pub(crate) fn word<T: std::str::FromStr<Err = mc_domain::UnknownValue>>(
     text: &str,
 ) -> Result<T, Error> {

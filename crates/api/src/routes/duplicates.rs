@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use http::StatusCode;
 use mc_domain::{DuplicateClusterId, Permission, ProjectKey, RecordId};
 use mc_memory::duplicates;
-use mc_store::duplicates::{Cluster, waiting};
+use mc_store::duplicates::{Cluster, list_open};
 use mc_store::records;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -108,7 +108,7 @@ pub async fn list(
     ValidQuery((after, limit)): ValidQuery<ClusterQuery>,
 ) -> Result<Json<Page<DuplicateCluster>>, Problem> {
     let here = entered(&api, &caller, &key, Permission::Read).await?;
-    let found = waiting(&here.store, here.project.id, after, limit).await?;
+    let found = list_open(&here.store, here.project.id, after, limit).await?;
     let next_cursor = pagination::next_cursor(&found, limit, |cluster| cluster.id);
     let ids: Vec<_> =
         found.iter().flat_map(|one| &one.record_ids).map(|member| member.id).collect();

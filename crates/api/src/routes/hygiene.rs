@@ -171,7 +171,8 @@ pub async fn run(
     let ProjectContext { project, store, .. } =
         entered(&api, &caller, &key, Permission::Curate).await?;
     let mut tx = store.begin().await?;
-    let id = hygiene::ask_deciding(&mut tx, project.id, task, is_dry_run, expiry_decision).await?;
+    let id = hygiene::request_with_decision(&mut tx, project.id, task, is_dry_run, expiry_decision)
+        .await?;
     let detail = json!({ "task": task, "dry_run": is_dry_run, "expiry_decision": expiry_decision });
     audit::record(&mut tx, NewEvent::new(AuditAction::HygieneRunRequested, id).with(detail));
     tx.commit().await?;

@@ -55,7 +55,7 @@ pub async fn git(
             repositories::ensure(&mut tx, here.project.id, &owner, &name, &location).await;
         ensured.map_err(taken)?
     };
-    repositories::set_reach(&mut tx, repository.id, allows_private_network).await?;
+    repositories::set_network_access(&mut tx, repository.id, allows_private_network).await?;
     let run = ingest_runs::enqueue(&mut tx, &repository, &git_ref).await?;
     tx.commit().await?;
     Ok((StatusCode::ACCEPTED, Json(ingest_run(&here, run, repository).await?)))
@@ -125,7 +125,7 @@ pub async fn get(
 ) -> Result<Json<IngestRun>, Problem> {
     let unknown = || Problem::not_found(format!("there is no ingest run {id}")).field("id");
     let here =
-        api.authorize_resource(&caller, ProjectResource::Ingest(id), Permission::Read).await?;
+        api.authorize_resource(&caller, ProjectResource::IngestRun(id), Permission::Read).await?;
     let here = here.ok_or_else(unknown)?;
     let run = ingest_runs::find(&here.store, id).await?.ok_or_else(unknown)?;
     let repository = repositories::by_id(&here.store, run.repository).await?.ok_or_else(unknown)?;

@@ -175,7 +175,7 @@ pub async fn release(
 ) -> Result<Json<ReleaseResponse>, Problem> {
     let here = entered(&api, &caller, id).await?;
     let hold = quarantine::find(&here.store, id).await?.ok_or_else(|| unknown(id))?;
-    let sealed = quarantine::sealed(&here.store, id).await?;
+    let sealed = quarantine::ciphertext(&here.store, id).await?;
     let sealed = sealed.ok_or(mc_memory::Error::NotHeld(id))?;
     // Each settles it in the transaction that takes it in; what fails, or is not taken, stays held.
     let answer = match hold.kind.as_str() {
@@ -216,8 +216,9 @@ async fn entered(
     caller: &Principal,
     id: QuarantineItemId,
 ) -> Result<ProjectContext, Problem> {
-    let here =
-        api.authorize_resource(caller, ProjectResource::Hold(id), Permission::Curate).await?;
+    let here = api
+        .authorize_resource(caller, ProjectResource::QuarantineItem(id), Permission::Curate)
+        .await?;
     here.ok_or_else(|| unknown(id))
 }
 

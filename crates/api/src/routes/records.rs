@@ -177,7 +177,7 @@ pub(super) async fn cited(
     for citation in citations::of_records(store, &ids).await? {
         by_record.entry(citation.record).or_default().push(self::citation(citation));
     }
-    let documents = docs::behind(store, &ids).await?;
+    let documents = docs::newest_of_records(store, &ids).await?;
     let with_citations = |record: records::Record| CitedRecord {
         document_id: documents.get(&record.id).copied(),
         citations: by_record.remove(&record.id).unwrap_or_default(),

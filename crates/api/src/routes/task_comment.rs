@@ -73,11 +73,11 @@ pub async fn approve(
     let digest = String::from(approval.digest);
     prepared.check(&digest)?;
     let mut tx = here.store.begin().await?;
-    task_comments::ask(&mut tx, here.project.id, task.id, &digest).await?;
+    task_comments::approve(&mut tx, here.project.id, task.id, &digest).await?;
     let detail = json!({ "connector": prepared.origin.connector, "resource": prepared.origin.resource, "digest": digest });
     audit::record(&mut tx, NewEvent::new(AuditAction::TaskCommentApproved, task.id).with(detail));
     tx.commit().await?;
-    let task_comment = task_comments::standing(&here.store, task.id).await?;
+    let task_comment = task_comments::find(&here.store, task.id).await?;
     let prepared = Prepared { task_comment, ..prepared };
     Ok((StatusCode::ACCEPTED, Json(prepared.view(&here))))
 }
@@ -99,7 +99,7 @@ async fn prepared(
         resource: &origin.resource,
     };
     let comment = compose_comment(&here.store, &here.project.policy, subject).await?;
-    let task_comment = task_comments::standing(&here.store, task.id).await?;
+    let task_comment = task_comments::find(&here.store, task.id).await?;
     Ok(Prepared { origin, comment, task_comment })
 }
 

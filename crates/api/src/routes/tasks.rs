@@ -162,7 +162,7 @@ pub async fn delete(
     let here = api.authorize(&caller, &query.project_key, Permission::Curate).await?;
     let external_id = path.external_id.as_str();
     let mut tx = here.store.begin().await?;
-    let task = tasks::forget(&mut tx, here.project.id, external_id).await?;
+    let task = tasks::erase(&mut tx, here.project.id, external_id).await?;
     let task = task.ok_or_else(|| unknown(external_id))?;
     audit::record(&mut tx, NewEvent::new(AuditAction::TaskErased, task));
     tx.commit().await?;

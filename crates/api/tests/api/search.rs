@@ -89,8 +89,8 @@ async fn index(api: &TestApi, path: &str, symbols: &[(&str, i32, i32)]) {
     let chunk = NewChunk {
         trust: mc_domain::Trust::Imported,
         passage: NewPassage {
-            title: symbols[0].0.to_owned(),
-            location: path.to_owned(),
+            title: mask(symbols[0].0).text,
+            location: mask(path).text,
             symbols: symbols.iter().map(|(name, _, _)| (*name).to_owned()).collect(),
             scope: Vec::new(),
             tags: Vec::new(),

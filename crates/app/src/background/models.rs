@@ -183,7 +183,7 @@ mod tests {
     async fn write(store: &Store, project: mc_domain::ProjectId) {
         let text = || mask("The units differ.").text;
         let passage =
-            NewPassage { location: "units.md".into(), text: text(), ..NewPassage::default() };
+            NewPassage { location: mask("units.md").text, text: text(), ..NewPassage::default() };
         let doc = NewDoc {
             file: None,
             saved_by: None,
@@ -191,7 +191,7 @@ mod tests {
             source: "wiki".into(),
             doc_id: "1".into(),
             title: text(),
-            url: String::new(),
+            url: Sanitized::default(),
             content: text(),
             scope: vec![],
             tags: vec![],

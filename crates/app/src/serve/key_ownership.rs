@@ -22,7 +22,7 @@ pub async fn settle(new: Option<GeneratedKey>, store: &Store, file: &Path) -> Re
         }
         (Claim::First(claim), None) => Ok(claim.commit().await?),
         (Claim::Known, Some(key)) => key.draft(file)?.keep(),
-        (Claim::Anothers, Some(key)) => {
+        (Claim::OtherKey, Some(key)) => {
             key.discard(file)?;
             bail!(
                 "there is no {}, and the database was sealed with a key already: copy that key here from where \
@@ -33,7 +33,7 @@ pub async fn settle(new: Option<GeneratedKey>, store: &Store, file: &Path) -> Re
             )
         }
         // Somebody put it there.
-        (Claim::Known | Claim::Anothers, None) => Ok(()),
+        (Claim::Known | Claim::OtherKey, None) => Ok(()),
     }
 }
 

@@ -4,14 +4,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mc_domain::Trust;
 use mc_prompt_guard::Detection;
-use mc_sanitizer::{Class, Sanitized, mask_with};
+use mc_sanitizer::{Sanitized, identifier, mask_with};
 use mc_store::docs::NewDoc;
 use mc_store::files::{KnownFile, NewChunk, NewFile, NewSymbol};
 use mc_store::passages::NewPassage;
 
 use super::IndexTask;
 use crate::chunker::{self, Chunk, ChunkedFile, Symbol};
-use crate::document::{self, Page};
+use crate::document::{self, Page, mask_identifier};
 use crate::walk::{SkipReason, Source};
 use crate::{hash, text};
 
@@ -65,16 +65,8 @@ pub(super) fn scan_file(job: &IndexTask, path: &str) -> ScanOutcome {
     }
 }
 
-/// Whether a path can't be stored: masked, it would be that of another file.
-fn reveals(path: &str) -> bool {
-    let finds = mc_sanitizer::mask(path).finds;
-    finds.iter().any(|find| find.class == Class::Secret || find.category == "email")
-}
-
 fn look_at(job: &IndexTask, path: &str) -> Result<ScanOutcome, SkipReason> {
-    if reveals(path) {
-        return Err(SkipReason::RevealingName);
-    }
+    let location = identifier(path).ok_or(SkipReason::RevealingName)?;
     if job.tree.is_generated_by_path(path) {
         return Err(SkipReason::Generated);
     }
@@ -102,7 +94,7 @@ fn look_at(job: &IndexTask, path: &str) -> Result<ScanOutcome, SkipReason> {
     } else {
         let ChunkedFile { chunks, symbols, line_count } =
             chunker::cut(path, language, text.as_str(), job.ctx.cut);
-        let chunks = chunks.into_iter().map(|chunk| code_chunk(job, path, language, chunk));
+        let chunks = chunks.into_iter().map(|chunk| code_chunk(job, &location, language, chunk));
         let chunks = chunks.collect();
         (line_count, Body::Code { chunks, symbols: symbols.into_iter().map(symbol).collect() })
     };
@@ -129,23 +121,24 @@ impl IndexTask {
     }
 }
 
-fn code_chunk(job: &IndexTask, path: &str, language: &str, chunk: Chunk) -> NewChunk {
-    let title = chunk.parent_symbol.as_ref().or(chunk.symbols.first()).cloned().unwrap_or_default();
+fn code_chunk(job: &IndexTask, location: &Sanitized, language: &str, chunk: Chunk) -> NewChunk {
+    let sanitizing = &job.rules.sanitizing;
+    let title = chunk.parent_symbol.as_ref().or(chunk.symbols.first());
     NewChunk {
         // The summary tells of the comment above a definition, which may stand in the chunk before.
         trust: job.trust(&[chunk.text.as_str(), chunk.summary.as_str()]),
         passage: NewPassage {
             record_kind: None,
-            title,
-            location: path.to_owned(),
+            title: title.map(|name| mask_identifier(name, sanitizing)).unwrap_or_default(),
+            location: location.clone(),
             symbols: chunk.symbols,
             scope: Vec::new(),
             tags: Vec::new(),
             language: language.to_owned(),
-            author: String::new(),
+            author: Sanitized::default(),
             context: Sanitized::default(),
             // Masking again changes nothing that was masked.
-            text: mask_with(&chunk.text, &job.rules.sanitizing).text,
+            text: mask_with(&chunk.text, sanitizing).text,
             lines: None,
         },
         chunk_index: number(chunk.index),

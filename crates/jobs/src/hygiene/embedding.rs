@@ -27,7 +27,7 @@ pub(super) async fn run(
         return Ok(outcome);
     }
     let most = i64::try_from(FINDINGS_MAX).unwrap_or(i64::MAX);
-    for failing in vectors::failing(store, given.project, most).await? {
+    for failing in vectors::list_failed(store, given.project, most).await? {
         outcome.found(finding(&failing));
     }
     if !given.is_dry_run {

@@ -6,7 +6,7 @@ use mc_memory::Error;
 use mc_store::Store;
 use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::hygiene::expiry::{self, Due, Expired};
-use mc_store::hygiene::mass_expiry::{self, Held};
+use mc_store::hygiene::mass_expiry::{self, Suspended};
 use mc_store::hygiene::{FINDINGS_MAX, HygieneTarget, Outcome};
 use serde_json::json;
 
@@ -52,14 +52,14 @@ async fn hold_back(
         }
         None => {}
     }
-    let soon = mass_expiry::hold(&mut tx, Some(given.project)).await?;
-    let expired = mass_expiry::hold_expired(&mut tx, given.project, GRACE_DAYS).await?;
+    let soon = mass_expiry::suspend(&mut tx, Some(given.project)).await?;
+    let expired = mass_expiry::suspend_expired(&mut tx, given.project, GRACE_DAYS).await?;
     outcome.count("held_now", soon + expired);
     if !given.is_dry_run {
         tx.commit().await?;
     }
     let most = i64::try_from(FINDINGS_MAX).unwrap_or(i64::MAX);
-    let Held { count, shared } = mass_expiry::held(store, given.project, most).await?;
+    let Suspended { count, shared } = mass_expiry::suspended(store, given.project, most).await?;
     outcome.count("held", count.unsigned_abs());
     for id in shared {
         outcome.found(json!({ "record": id, "end": "held" }));

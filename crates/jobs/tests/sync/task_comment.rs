@@ -52,12 +52,12 @@ async fn shown(world: &World, task: TaskId) -> TaskCommentText {
 
 async fn agree(world: &World, task: TaskId, comment: &TaskCommentText) {
     let mut tx = world.shop().begin().await.unwrap();
-    task_comments::ask(&mut tx, world.project, task, &comment.digest).await.unwrap();
+    task_comments::approve(&mut tx, world.project, task, &comment.digest).await.unwrap();
     tx.commit().await.unwrap();
 }
 
 async fn standing(world: &World, task: TaskId) -> TaskComment {
-    task_comments::standing(&world.shop(), task).await.unwrap().unwrap()
+    task_comments::find(&world.shop(), task).await.unwrap().unwrap()
 }
 
 fn me() -> ResponseTemplate {

@@ -57,7 +57,7 @@ pub(super) async fn merge_into(
         if is_heard(record) {
             gather(&mut cited, citations::of_record_in(tx, record.id).await?);
         }
-        origins.extend(records::origins(tx, record.id).await?);
+        origins.extend(records::list_sources(tx, record.id).await?);
         // Before the other is changed: two live ones never say the same with the same words.
         records::supersede(tx, record.project, record.id, kept.id).await?;
         passages::remove(tx, PassageSource::Record(record.id)).await?;
@@ -70,7 +70,7 @@ pub(super) async fn merge_into(
     let is_body = |other: &Record| {
         other.kind == body.kind && content_hash(&other.content)[..] == body.content_hash
     };
-    if replaced.iter().any(is_body) || records::same(tx, kept, &body).await?.is_some() {
+    if replaced.iter().any(is_body) || records::find_same(tx, kept, &body).await?.is_some() {
         body.kind = kept.kind;
     }
     let change = RecordUpdate {

@@ -325,13 +325,13 @@ pub(super) fn passage(
 ) -> NewPassage {
     NewPassage {
         record_kind: Some(kind),
-        title: title.as_str().to_owned(),
+        title: title.clone(),
         location: place(clean.url.as_deref(), citations),
         symbols: cited_symbols(citations),
         scope: distilled.scope.clone(),
         tags: distilled.tags.clone(),
         language: String::new(),
-        author: clean.owner.clone().unwrap_or_default(),
+        author: Sanitized::stored(clean.owner.clone().unwrap_or_default()),
         context: steps(clean.meta.get("steps")),
         text: content.clone(),
         lines: None,
@@ -342,13 +342,13 @@ pub(super) fn passage(
 pub(crate) fn passage_of(body: &RecordBody, citations: &[Citation]) -> NewPassage {
     NewPassage {
         record_kind: Some(body.kind),
-        title: body.title.as_str().to_owned(),
+        title: body.title.clone(),
         location: place(body.meta.get("url").and_then(Value::as_str), citations),
         symbols: cited_symbols(citations),
         scope: body.scope.clone(),
         tags: body.tags.clone(),
         language: String::new(),
-        author: body.owner.clone().unwrap_or_default(),
+        author: Sanitized::stored(body.owner.clone().unwrap_or_default()),
         context: steps(body.meta.get("steps")),
         text: body.content.clone(),
         lines: None,
@@ -362,9 +362,10 @@ fn steps(steps: Option<&Value>) -> Sanitized {
 }
 
 /// Where a record leads: its address, else the first file that it cites.
-fn place(url: Option<&str>, citations: &[Citation]) -> String {
+fn place(url: Option<&str>, citations: &[Citation]) -> Sanitized {
     let file = || citations.first().map(|citation| citation.file_path.clone());
-    url.map(str::to_owned).or_else(file).unwrap_or_default()
+    // Fields of a sanitized request, or of a stored record.
+    Sanitized::stored(url.map(str::to_owned).or_else(file).unwrap_or_default())
 }
 
 fn cited_symbols(citations: &[Citation]) -> Vec<String> {

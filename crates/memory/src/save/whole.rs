@@ -64,10 +64,10 @@ impl Whole {
         trust: Trust,
     ) -> Result<DocId, Error> {
         let trust = trust.min(Trust::Imported);
-        let doc_id = docs::id_behind(tx, project, &self.doc, record).await?;
+        let doc_id = docs::id_for_record(tx, project, &self.doc, record).await?;
         let doc = NewDoc { doc_id, saved_by: request.saved_by, trust, ..self.doc.clone() };
         let (id, _) = docs::upsert(tx, project, &doc, &self.passages).await?;
-        docs::put_behind(tx, id, record).await?;
+        docs::assign_to_record(tx, id, record).await?;
         Ok(id)
     }
 }

@@ -114,12 +114,12 @@ impl Work for Save {
                 written.push(Ok(new));
                 continue;
             }
-            let part = tx.begin_part(&save.store).await?;
+            let part = tx.savepoint(&save.store).await?;
             let one = judge_and_write(&mut tx, save).await;
             match &one {
                 // All begin again, each by itself.
                 Err(Error::Store(error)) if error.is_deadlock() => return one.map(|_| Vec::new()),
-                Err(_) => tx.undo(part).await?,
+                Err(_) => tx.rollback_to(part).await?,
                 Ok(_) => {}
             }
             written.push(one);

@@ -73,7 +73,7 @@ async fn proposed(world: &World) -> Vec<Cluster> {
     let mut tx = world.store().begin().await.unwrap();
     duplicates::propose(&mut tx, world.project, &found).await.unwrap();
     tx.commit().await.unwrap();
-    duplicates::waiting(world.store(), world.project, None, 10).await.unwrap()
+    duplicates::list_open(world.store(), world.project, None, 10).await.unwrap()
 }
 
 async fn only(world: &World) -> DuplicateClusterId {

@@ -80,7 +80,7 @@ async fn a_text_that_is_too_long_for_a_record_stands_whole_in_a_document_behind_
         record.content
     );
     assert_eq!(document(&world, behind).await, text);
-    assert_eq!(docs::behind(world.store(), &[id]).await.unwrap()[&id], behind);
+    assert_eq!(docs::newest_of_records(world.store(), &[id]).await.unwrap()[&id], behind);
 
     let exported = export::of_team(world.store(), world.project).await.unwrap();
     assert_eq!(exported[0]["content"], text, "an export has all of it");
@@ -136,7 +136,10 @@ async fn a_proposal_has_a_document_of_its_own_and_leaves_the_team_its() {
         let Decision::Proposed(proposed) = outcome.decision else { panic!("{outcome:?}") };
         let own = outcome.document.unwrap();
         assert_ne!(own, behind);
-        assert_eq!(docs::behind(world.store(), &[proposed]).await.unwrap()[&proposed], own);
+        assert_eq!(
+            docs::newest_of_records(world.store(), &[proposed]).await.unwrap()[&proposed],
+            own
+        );
         assert_eq!(document(&world, own).await, text);
         assert_eq!(times_behind(&world, id, behind).await, "1");
         (proposed, own)

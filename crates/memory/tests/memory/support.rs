@@ -177,7 +177,7 @@ impl World {
         let chunk = NewChunk {
             trust: mc_domain::Trust::Imported,
             passage: NewPassage {
-                location: path.to_owned(),
+                location: mask(path).text,
                 symbols: symbol.iter().map(|s| s.0.to_owned()).collect(),
                 scope: Vec::new(),
                 tags: Vec::new(),

@@ -78,8 +78,8 @@ impl<'a> VectorRetriever<'a> {
         let purpose = Purpose::Query(self.project);
         let embedded = async { Ok::<_, Error>(embedder.embed(texts, purpose).await?) };
         let looked_up = async {
-            self.store.arrive().await?;
-            Ok(vectors::extent(self.store, model, filter).await?)
+            self.store.start_shared_reads().await?;
+            Ok(vectors::placement(self.store, model, filter).await?)
         };
         // A visit would keep its connection for as long as another machine takes.
         let (embedded, extent) = if *is_remote {
@@ -90,14 +90,14 @@ impl<'a> VectorRetriever<'a> {
         let Some(query) = mean(embedded) else { return Ok(RankedList::new()) };
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let passing = match extent {
-            VectorPlacement::Graph if !filter.is_plain() => self.passing(index, filter).await,
+            VectorPlacement::Hnsw if !filter.is_plain() => self.passing(index, filter).await,
             _ => None,
         };
         let extent = match passing {
             Some(Passing::Few(ids)) => {
                 return Ok(vectors::nearest_of(self.store, model, &query, &ids, limit).await?);
             }
-            Some(Passing::Many) => VectorPlacement::GraphOfMany,
+            Some(Passing::Many) => VectorPlacement::HnswOfMany,
             None => extent,
         };
         Ok(vectors::nearest_in(self.store, model, &query, filter, limit, extent).await?)
