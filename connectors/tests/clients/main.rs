@@ -1,6 +1,6 @@
 //! The clients against servers that answer as the systems' documentation has it, and as they should not.
 
-#[path = "../../../../tests/cache.rs"]
+#[path = "../../../tests/cache.rs"]
 mod cache;
 mod confluence;
 mod faults;

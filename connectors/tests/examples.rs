@@ -1,7 +1,7 @@
 //! Every body that GitHub's own library has as an example, of GitHub itself and of each version of its server, is read
 //! (`scripts/setup webhook-examples` fetches them).
 
-#[path = "../../../tests/cache.rs"]
+#[path = "../../tests/cache.rs"]
 mod cache;
 
 use std::collections::BTreeMap;
