@@ -1,29 +1,33 @@
 #![doc = include_str!("../README.md")]
 
-mod ci;
 pub mod client;
 mod closing_keywords;
-mod comment;
+mod config;
 mod confluence;
 mod delivery;
+mod error;
 mod event;
 mod github;
 mod gitlab;
+mod http;
+mod incremental;
 mod jira;
+mod listing;
 mod plain_git;
-mod pull_request;
+mod provider;
 mod redmine;
 mod registry;
-mod repository_match;
+mod resource_name;
 mod signature;
+mod time_zone;
 pub mod traits;
 mod youtrack;
 
-pub use ci::CiRun;
-pub use comment::{Comment, Release, Thread};
-pub use delivery::{Delivery, ParseError, read};
-pub use event::{Event, Issue, Link, Push, WikiPush};
+pub use delivery::{Delivery, ParseError, parse};
+pub use event::{
+    CiRun, Comment, Event, Issue, Link, PullRequestEvent, Push, Release, Review,
+    Thread, WikiPush,
+};
 pub use plain_git::PlainGit;
-pub use pull_request::{PullRequestEvent, Review};
 pub use registry::ConnectorRegistry;
 pub use signature::{SignatureError, verify};

@@ -1,4 +1,4 @@
-//! The systems that the operator has named, and which projects may use each.
+//! The connectors that the operator has configured, and which projects may use each.
 
 use std::collections::BTreeMap;
 
@@ -6,44 +6,44 @@ use mc_domain::ProjectKey;
 
 use crate::client::Connector;
 
-/// The systems that may be asked, by the operator's names for them.
+/// The connectors by their names.
 #[derive(Debug, Clone, Default)]
-pub struct ConnectorRegistry(BTreeMap<String, Named>);
+pub struct ConnectorRegistry(BTreeMap<String, Entry>);
 
-/// A system with those who may use it.
 #[derive(Debug, Clone)]
-struct Named {
-    system: Connector,
-    /// Every project may, where it is empty.
-    projects: Vec<ProjectKey>,
+struct Entry {
+    connector: Connector,
+    /// Empty if every project may use the connector.
+    allowed_projects: Vec<ProjectKey>,
 }
 
 impl ConnectorRegistry {
-    /// Adds a system, for these projects alone or, where there are none, for every one.
-    pub fn add(&mut self, system: Connector, projects: Vec<ProjectKey>) {
-        self.0.insert(system.name().to_owned(), Named { system, projects });
+    /// Adds a connector for these projects, or for every project if there are none.
+    pub fn add(&mut self, connector: Connector, allowed_projects: Vec<ProjectKey>) {
+        let name = connector.name().to_owned();
+        self.0.insert(name, Entry { connector, allowed_projects });
     }
 
-    /// All of them.
+    /// Returns all connectors.
     pub fn all(&self) -> impl Iterator<Item = &Connector> {
-        self.0.values().map(|named| &named.system)
+        self.0.values().map(|entry| &entry.connector)
     }
 
-    /// Those that a project may use.
+    /// Returns the connectors that a project may use.
     pub fn of(&self, project: &ProjectKey) -> impl Iterator<Item = &Connector> {
-        let usable = self.0.values().filter(move |named| named.is_for(project));
-        usable.map(|named| &named.system)
+        let usable = self.0.values().filter(move |entry| entry.allows(project));
+        usable.map(|entry| &entry.connector)
     }
 
-    /// The one with this name, where the project may use it.
+    /// Returns the connector of this name if the project may use it.
     pub fn find(&self, name: &str, project: &ProjectKey) -> Option<&Connector> {
-        let named = self.0.get(name).filter(|named| named.is_for(project))?;
-        Some(&named.system)
+        let entry = self.0.get(name).filter(|entry| entry.allows(project))?;
+        Some(&entry.connector)
     }
 }
 
-impl Named {
-    fn is_for(&self, project: &ProjectKey) -> bool {
-        self.projects.is_empty() || self.projects.contains(project)
+impl Entry {
+    fn allows(&self, project: &ProjectKey) -> bool {
+        self.allowed_projects.is_empty() || self.allowed_projects.contains(project)
     }
 }

@@ -1,173 +1,136 @@
-//! Whether a delivery comes from somebody who has a secret of its hook.
+//! Verification of deliveries with the secrets of their webhook.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
 use chrono::{DateTime, Utc};
 use hmac::{Hmac, Mac as _};
 use http::{HeaderMap, HeaderValue};
 use mc_domain::Provider;
 use sha2::Sha256;
 use subtle::ConstantTimeEq as _;
-use zeroize::Zeroizing;
 
-/// Seconds that a signed time may be from now, either way: what was captured can't be sent again later.
-const TOLERANCE: u64 = 5 * 60;
-/// What a secret begins with that is a key in base64 (Standard Webhooks).
-const KEY_PREFIX: &[u8] = b"whsec_";
+use crate::provider::adapter;
+
 const BEARER: &[u8] = b"Bearer ";
 
-/// Why a delivery is not let in.
+/// Why a delivery is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureError {
-    /// It lacks the header that its sender shows the secret by.
-    #[error("the header {expected} is missing; set the hook's secret at the sender")]
+    /// The header with the signature or the token is missing.
+    #[error("the header {expected} is missing; set the webhook's secret at the provider")]
     Unsigned {
-        /// The header, or those of which one would do.
+        /// The header, or the headers of which one is enough.
         expected: &'static str,
     },
-    /// What it shows was not made with a secret of the hook, or not of this body.
+    /// The signature was made with another secret, or of another body.
     #[error(
-        "the signature is not made with a secret of this hook; set the hook's secret at the sender"
+        "the signature is not made with a secret of this webhook; \
+         set the webhook's secret at the provider"
     )]
     Forged,
-    /// The signature is right and of another time.
+    /// The signature is right and too old or too new.
     #[error(
-        "the delivery was signed more than five minutes from now; check the clocks and send it again"
+        "the delivery was signed more than five minutes from now; \
+         check the clocks and send it again"
     )]
     Stale,
 }
 
-/// Passes what was sent with one of the secrets. There are two while one replaces the other.
+/// Verifies a delivery with each secret of its webhook. There are two during a rotation.
 pub fn verify(
-    source: Provider,
+    provider: Provider,
     headers: &HeaderMap,
     body: &[u8],
     secrets: &[&[u8]],
     now: DateTime<Utc>,
 ) -> Result<(), SignatureError> {
-    // With an empty key anybody can sign.
-    let secrets: Vec<&[u8]> = secrets.iter().copied().filter(|secret| !secret.is_empty()).collect();
-    match source {
-        Provider::Github => match one(headers, "X-Hub-Signature-256")? {
-            Some(signature) => accept(is_signed(signature, body, &secrets)),
-            None => Err(SignatureError::Unsigned { expected: "X-Hub-Signature-256" }),
-        },
-        Provider::Gitlab => gitlab(headers, body, &secrets, now),
-        Provider::Jira | Provider::Confluence => match one(headers, "X-Hub-Signature")? {
-            Some(signature) => accept(is_signed(signature, body, &secrets)),
-            None => bearer(headers, &secrets, "X-Hub-Signature or Authorization"),
-        },
-        Provider::Redmine => match one(headers, "X-Redmine-Signature-256")? {
-            Some(signature) => accept(is_signed(signature, body, &secrets)),
-            None => bearer(headers, &secrets, "X-Redmine-Signature-256 or Authorization"),
-        },
-        Provider::Youtrack => match one(headers, "X-YouTrack-Token")? {
-            Some(token) => accept(is_secret(token, &secrets)),
-            None => bearer(headers, &secrets, "X-YouTrack-Token or Authorization"),
-        },
+    // Anyone can sign with an empty key.
+    let secrets = secrets.iter().copied().filter(|secret| !secret.is_empty()).collect();
+    adapter(provider).verify(&SignedRequest { headers, body, secrets, now })
+}
+
+/// A delivery, with the secrets that may have signed it.
+pub(crate) struct SignedRequest<'a> {
+    pub(crate) headers: &'a HeaderMap,
+    pub(crate) body: &'a [u8],
+    pub(crate) secrets: Vec<&'a [u8]>,
+    pub(crate) now: DateTime<Utc>,
+}
+
+impl<'a> SignedRequest<'a> {
+    /// Returns the value of a header. A repeated header is rejected: another program may read the
+    /// other value.
+    pub(crate) fn header(&self, name: &'static str) -> Result<Option<&'a [u8]>, SignatureError> {
+        let mut values = self.headers.get_all(name).iter();
+        let first = values.next();
+        if values.next().is_some() {
+            return Err(SignatureError::Forged);
+        }
+        Ok(first.map(HeaderValue::as_bytes))
+    }
+
+    /// Verifies a header with `sha256=` and the digest of the body in hexadecimal digits. Returns
+    /// `None` if the header is missing.
+    pub(crate) fn hmac_header(&self, name: &'static str) -> Result<Option<bool>, SignatureError> {
+        let signature = self.header(name)?;
+        Ok(signature.map(|signature| {
+            let digits = signature.strip_prefix(b"sha256=");
+            let digest = digits.and_then(|digits| hex::decode(digits).ok());
+            digest.is_some_and(|digest| {
+                let mut keys = self.secrets.iter();
+                keys.any(|key| hmac(key, &[self.body]).verify_slice(&digest).is_ok())
+            })
+        }))
+    }
+
+    /// Verifies a header that holds a secret itself. Returns `None` if the header is missing.
+    pub(crate) fn token_header(&self, name: &'static str) -> Result<Option<bool>, SignatureError> {
+        Ok(self.header(name)?.map(|token| self.is_secret(token)))
+    }
+
+    /// Verifies a bearer token, which rules, scripts and apps send that can set a header and not
+    /// sign. Returns `None` if there is none.
+    pub(crate) fn bearer(&self) -> Result<Option<bool>, SignatureError> {
+        let token = self.header("Authorization")?.and_then(|value| {
+            let (scheme, token) = value.split_at_checked(BEARER.len())?;
+            scheme.eq_ignore_ascii_case(BEARER).then_some(token)
+        });
+        Ok(token.map(|token| self.is_secret(token)))
+    }
+
+    fn is_secret(&self, token: &[u8]) -> bool {
+        self.secrets.iter().any(|secret| bool::from(token.ct_eq(secret)))
     }
 }
 
-/// Standard Webhooks, or the token alone of hooks that don't sign.
-fn gitlab(
-    headers: &HeaderMap,
-    body: &[u8],
-    secrets: &[&[u8]],
-    now: DateTime<Utc>,
-) -> Result<(), SignatureError> {
-    let Some(signatures) = one(headers, "webhook-signature")? else {
-        return match one(headers, "X-Gitlab-Token")? {
-            Some(token) => accept(is_secret(token, secrets)),
-            None => {
-                Err(SignatureError::Unsigned { expected: "webhook-signature or X-Gitlab-Token" })
-            }
-        };
-    };
-    // From here on the token counts for nothing: whoever saw one could leave the signature wrong.
-    let id =
-        one(headers, "webhook-id")?.ok_or(SignatureError::Unsigned { expected: "webhook-id" })?;
-    let timestamp = one(headers, "webhook-timestamp")?
-        .ok_or(SignatureError::Unsigned { expected: "webhook-timestamp" })?;
-    // What is signed is joined by dots: an id with one would leave open where it ends.
-    if id.contains(&b'.') {
-        return Err(SignatureError::Forged);
-    }
-    accept(is_one_signed(signatures, &[id, b".", timestamp, b".", body], secrets))?;
-    let sent: i64 = std::str::from_utf8(timestamp)
-        .ok()
-        .and_then(|seconds| seconds.parse().ok())
-        .ok_or(SignatureError::Forged)?;
-    if now.timestamp().abs_diff(sent) > TOLERANCE { Err(SignatureError::Stale) } else { Ok(()) }
-}
-
-/// For those that can set a header and not sign: rules, scripts and apps that people write there.
-fn bearer(
-    headers: &HeaderMap,
-    secrets: &[&[u8]],
-    expected: &'static str,
-) -> Result<(), SignatureError> {
-    let token = one(headers, "Authorization")?.and_then(|value| {
-        let (scheme, token) = value.split_at_checked(BEARER.len())?;
-        scheme.eq_ignore_ascii_case(BEARER).then_some(token)
-    });
-    match token {
-        Some(token) => accept(is_secret(token, secrets)),
+/// Turns the result of a check into that of the delivery; `None` is a missing header.
+pub(crate) fn accept(is_valid: Option<bool>, expected: &'static str) -> Result<(), SignatureError> {
+    match is_valid {
+        Some(true) => Ok(()),
+        Some(false) => Err(SignatureError::Forged),
         None => Err(SignatureError::Unsigned { expected }),
     }
 }
 
-/// The value of a header. One that comes twice may be read by the first here and by the last elsewhere.
-fn one<'a>(headers: &'a HeaderMap, name: &'static str) -> Result<Option<&'a [u8]>, SignatureError> {
-    let mut values = headers.get_all(name).iter();
-    let first = values.next();
-    if values.next().is_some() {
-        return Err(SignatureError::Forged);
+/// Verifies a delivery of an Atlassian product.
+pub(crate) fn verify_atlassian(request: &SignedRequest<'_>) -> Result<(), SignatureError> {
+    accept_hmac_or_bearer(request, "X-Hub-Signature", "X-Hub-Signature or Authorization")
+}
+
+/// Accepts the signature in a header or, if that header is missing, a bearer token.
+pub(crate) fn accept_hmac_or_bearer(
+    request: &SignedRequest<'_>,
+    header: &'static str,
+    expected: &'static str,
+) -> Result<(), SignatureError> {
+    match request.hmac_header(header)? {
+        Some(is_valid) => accept(Some(is_valid), expected),
+        None => accept(request.bearer()?, expected),
     }
-    Ok(first.map(HeaderValue::as_bytes))
 }
 
-fn accept(is_proven: bool) -> Result<(), SignatureError> {
-    if is_proven { Ok(()) } else { Err(SignatureError::Forged) }
-}
-
-/// `sha256=` and the digest in hexadecimal digits.
-fn is_signed(signature: &[u8], body: &[u8], secrets: &[&[u8]]) -> bool {
-    let digits = signature.strip_prefix(b"sha256=");
-    let Some(claimed) = digits.and_then(|digits| hex::decode(digits).ok()) else {
-        return false;
-    };
-    secrets.iter().any(|secret| mac(secret, &[body]).verify_slice(&claimed).is_ok())
-}
-
-/// A list of `v1,` and the digest in base64, separated by spaces. However long it is, the body is gone
-/// through once for each secret.
-fn is_one_signed(signatures: &[u8], signed: &[&[u8]], secrets: &[&[u8]]) -> bool {
-    let claimed: Vec<Vec<u8>> = signatures
-        .split(|byte| *byte == b' ')
-        .filter_map(|signature| signature.strip_prefix(b"v1,"))
-        .filter_map(|digest| BASE64.decode(digest).ok())
-        .collect();
-    secrets.iter().copied().filter_map(signing_key).any(|key| {
-        let mac = mac(&key, signed);
-        claimed.iter().any(|claimed| mac.clone().verify_slice(claimed).is_ok())
-    })
-}
-
-fn signing_key(secret: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
-    let key = match secret.strip_prefix(KEY_PREFIX) {
-        Some(encoded) => BASE64.decode(encoded).ok()?,
-        None => secret.to_vec(),
-    };
-    (!key.is_empty()).then(|| Zeroizing::new(key))
-}
-
-fn is_secret(token: &[u8], secrets: &[&[u8]]) -> bool {
-    secrets.iter().any(|secret| bool::from(token.ct_eq(secret)))
-}
-
-fn mac(key: &[u8], signed: &[&[u8]]) -> Hmac<Sha256> {
-    let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("a key of any length will do");
-    for part in signed {
+/// Computes the HMAC-SHA-256 of several parts.
+pub(crate) fn hmac(key: &[u8], parts: &[&[u8]]) -> Hmac<Sha256> {
+    let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes a key of any length");
+    for part in parts {
         mac.update(part);
     }
     mac

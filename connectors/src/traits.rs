@@ -1,71 +1,72 @@
-//! What the service asks of other systems, in one vocabulary: trackers, wikis and hosts of git.
+//! The operations that all providers of a kind have in common: trackers, wikis and git hosts.
 
 use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::client::Error;
-use crate::comment::Comment;
-use crate::event::Issue;
+use crate::error::Error;
+use crate::event::{Comment, Issue};
 
-/// Where a sync stands: written after each page, so that the next one, or one after a crash, goes on from there. Only
-/// the system that made it can read it.
+/// The position of a sync. Callers store it after each page, so that the next sync, or one after a
+/// crash, resumes there. Only the connector that returned it can read it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Cursor(pub Value);
 
-/// A part of an answer that comes in several.
+/// One page of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page<T> {
-    /// What is in it, what changed first before what changed later. There may be nothing in one that is not the last.
+    /// The items, the oldest change first. A page may be empty without being the last.
     pub items: Vec<T>,
-    /// Where the next one begins.
+    /// Where the next page begins.
     pub next: Cursor,
-    /// Whether there is nothing more for now. The next sync begins at `next`.
+    /// Whether the list ends here for now. The next sync begins at `next`.
     pub is_last: bool,
 }
 
-/// An issue with what was said about it.
+/// An issue with its comments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IssueWithComments {
-    /// The issue; always whole.
+    /// The issue, complete.
     pub issue: Issue,
-    /// Oldest first, and before them what the issue says itself, with the id `description`; the others have the ids
-    /// that webhooks tell. Empty where they were not asked for.
+    /// The public comments, oldest first, after the issue's own description, whose id is
+    /// `description`. The other ids are those of webhooks. Empty unless comments were requested.
     pub comments: Vec<Comment>,
-    /// Whether nothing else is said for everybody to see. There may be more than is asked for of one issue:
-    /// then these are the newest.
+    /// Whether `comments` has every public comment. The number of comments read of one issue is
+    /// limited; beyond the limit these are the newest.
     pub has_all_comments: bool,
 }
 
-/// A tracker's project, or a repository's issues.
+/// The issues of a tracker's project or of a repository.
 pub trait Tracker: Send + Sync {
-    /// The issues that changed since, oldest change first; all from the beginning for the default cursor.
+    /// Lists the issues that changed since the cursor, the oldest change first. The default cursor
+    /// lists all.
     fn list_changed<'a>(
         &'a self,
         since: &'a Cursor,
         with_comments: bool,
     ) -> BoxFuture<'a, Result<Page<IssueWithComments>, Error>>;
 
-    /// The ids (`Issue::external_id`) of all that everybody there may see, page by page: what is known here and not
-    /// there is gone. Some may come twice.
+    /// Lists the ids (`Issue::external_id`) of all public issues. An issue that is known here and
+    /// not listed was deleted. An id may come twice.
     fn list_ids<'a>(&'a self, from: &'a Cursor) -> BoxFuture<'a, Result<Page<String>, Error>>;
 
-    /// Says something about an issue: in place of what an earlier comment with this id says, else as a new one. Answers
-    /// the comment's id. Whoever asks for it has a person's consent to that place, so where the issue was moved to another
-    /// project nothing is said ([`Error::Moved`]). What was not answered may have been written all the
-    /// same, so it is not tried again here: look for it first ([`Tracker::own_comments`]).
-    fn comment<'a>(
+    /// Updates the comment `earlier`, or creates one, and returns its id.
+    ///
+    /// A person has approved the text for this resource: nothing is posted to an issue that was
+    /// moved to another project ([`Error::ResourceMoved`]). A request that fails may have been
+    /// carried out, so it is not retried here: call [`Tracker::list_own_comments`] first.
+    fn upsert_comment<'a>(
         &'a self,
         external_id: &'a str,
         earlier: Option<&'a str>,
         text: &'a str,
     ) -> BoxFuture<'a, Result<String, Error>>;
 
-    /// What the credential's own user has said about an issue, in any order; what only some there may see as well. What
-    /// anybody else says is not among it, whatever it says. Of an issue that was moved to another project nothing is
-    /// asked ([`Error::Moved`]).
+    /// Lists the comments on an issue that the credential's user wrote, public or not, in any
+    /// order. Of an issue that was moved to another project nothing is read
+    /// ([`Error::ResourceMoved`]).
     fn list_own_comments<'a>(
         &'a self,
         external_id: &'a str,
@@ -75,45 +76,43 @@ pub trait Tracker: Send + Sync {
 /// A page of a wiki.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WikiPage {
-    /// The wiki's own id, the same when the page is renamed or moved where the wiki has such ids.
+    /// The wiki's id. It survives a rename or a move if the wiki has such ids.
     pub id: String,
     /// Title.
     pub title: String,
-    /// Where people read it.
+    /// Where people read the page.
     pub url: String,
     /// Markdown.
     pub markdown: String,
     /// Labels.
     pub labels: Vec<String>,
-    /// Titles of the pages above it, the topmost first.
+    /// Titles of the ancestors, the topmost first.
     pub path: Vec<String>,
-    /// Names of the files attached to it.
+    /// Names of the attached files.
     pub attachments: Vec<String>,
-    /// When it was last changed.
+    /// When the page last changed.
     pub updated_at: Option<DateTime<Utc>>,
 }
 
-/// A wiki's space.
+/// The pages of a wiki's space.
 pub trait Wiki: Send + Sync {
-    /// The pages that changed since, oldest change first; all from the beginning for the default cursor.
-    fn changed<'a>(&'a self, since: &'a Cursor) -> BoxFuture<'a, Result<Page<WikiPage>, Error>>;
+    /// Lists the pages that changed since the cursor, the oldest change first. The default cursor
+    /// lists all.
+    fn list_changed<'a>(
+        &'a self,
+        since: &'a Cursor,
+    ) -> BoxFuture<'a, Result<Page<WikiPage>, Error>>;
 
-    /// The ids of all that there are, page by page: what is known here and not there is gone.
-    fn ids<'a>(&'a self, from: &'a Cursor) -> BoxFuture<'a, Result<Page<String>, Error>>;
+    /// Lists the ids of all public pages. A page that is known here and not listed was deleted.
+    fn list_ids<'a>(&'a self, from: &'a Cursor) -> BoxFuture<'a, Result<Page<String>, Error>>;
 }
 
-/// A repository at its host.
+/// The refs of a repository.
 pub trait GitHost: Send + Sync {
-    /// What a ref, or the default branch, points to; `None` where there is no such ref. Asking again for what has not
-    /// changed costs little (`ETag`).
+    /// Returns the object that a ref, or the default branch, points to; `None` if the ref does not
+    /// exist. A repeated request is conditional (`ETag`), so an unchanged ref costs little.
     fn resolve_ref<'a>(
         &'a self,
         reference: Option<&'a str>,
     ) -> BoxFuture<'a, Result<Option<String>, Error>>;
-}
-
-/// Whether a system can be reached, and as whom.
-pub trait Health: Send + Sync {
-    /// Who the credential is for, as the system says it; fails as a sync would.
-    fn check(&self) -> BoxFuture<'_, Result<String, Error>>;
 }

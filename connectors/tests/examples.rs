@@ -1,5 +1,5 @@
-//! Every body that GitHub's own library has as an example, of GitHub itself and of each version of its server, is read
-//! (`scripts/setup webhook-examples` fetches them).
+//! All example bodies of GitHub's own library are parsed: of GitHub in the cloud and of each
+//! version of its server. `scripts/setup webhook-examples` downloads them.
 
 #[path = "../../tests/cache.rs"]
 mod cache;
@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use cache::cache;
 use http::{HeaderMap, HeaderValue};
-use mc_connectors::{Event, read};
+use mc_connectors::{Event, parse};
 use mc_domain::Provider;
 use serde::Deserialize;
 use serde_json::Value;
@@ -22,21 +22,21 @@ struct Examples {
 }
 
 #[test]
-fn what_github_itself_delivers_is_read() {
+fn github_cloud_examples_are_parsed() {
     insta::assert_snapshot!(outcomes(&["api.github.com"]));
 }
 
 #[test]
-fn what_githubs_servers_of_others_deliver_is_read() {
+fn github_server_examples_are_parsed() {
     insta::assert_snapshot!(outcomes(&["ghes-31", "ghes-32", "ghes-33", "ghes-34", "ghes-35"]));
 }
 
-/// A line for each event and what is told by it, with how often.
+/// Returns a line for each event type and outcome, with the number of bodies.
 fn outcomes(editions: &[&str]) -> String {
     let mut counted: BTreeMap<(String, String), usize> = BTreeMap::new();
     for Examples { name, examples } in editions.iter().flat_map(|edition| examples(edition)) {
         for body in examples {
-            *counted.entry((name.clone(), told(&name, &body))).or_default() += 1;
+            *counted.entry((name.clone(), outcome(&name, &body))).or_default() += 1;
         }
     }
     let mut lines = String::new();
@@ -46,19 +46,19 @@ fn outcomes(editions: &[&str]) -> String {
     lines
 }
 
-/// What one body tells, in a few words.
-fn told(name: &str, body: &Value) -> String {
+/// Describes the event of a body.
+fn outcome(name: &str, body: &Value) -> String {
     let mut headers = HeaderMap::new();
     headers.insert("x-github-event", HeaderValue::from_str(name).expect("a header's value"));
-    let delivery = read(Provider::Github, &headers, body.to_string().as_bytes());
+    let delivery = parse(Provider::Github, &headers, body.to_string().as_bytes());
     let delivery = delivery.unwrap_or_else(|error| panic!("{name}: {error}\n{body:#}"));
     assert_ne!(delivery.name, "unreadable", "{name}: {:?}\n{body:#}", delivery.event);
     match delivery.event {
-        Event::Change(change) => format!("{} change", change.state),
-        Event::Ci(run) => format!("CI result ({})", run.conclusion),
+        Event::PullRequest(pull_request) => format!("{} pull request", pull_request.state),
+        Event::CiRun(run) => format!("CI run ({})", run.conclusion),
         Event::Ignored { reason } => format!("ignored: {reason}"),
         Event::Issue(issue) if issue.comment.is_some() => "issue with a comment".to_owned(),
-        Event::Release(release) if release.is_deleted => "release that is gone".to_owned(),
+        Event::Release(release) if release.is_deleted => "withdrawn release".to_owned(),
         other => serde_json::to_value(other).expect("JSON")["kind"].to_string(),
     }
 }

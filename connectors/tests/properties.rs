@@ -1,12 +1,12 @@
-//! What holds for any body: it is answered, and what is read of it is in bounds.
+//! Properties of the parsers: no body makes them panic, and every event is limited in size.
 
 use http::{HeaderMap, HeaderValue};
-use mc_connectors::{Comment, Delivery, Event, read, verify};
+use mc_connectors::{Comment, Delivery, Event, parse, verify};
 use mc_domain::Provider;
 use proptest::prelude::*;
 use serde_json::Value;
 
-/// Bodies that are read, for others to be near to.
+/// Valid bodies, from which others are derived.
 const BODIES: &[&str] = &[
     r#"{"action": "edited", "ref": "refs/heads/main", "ref_type": "tag", "forced": true,
     "after": "da1560886d4f094c3e6c9ef40349f7d38b5d27d7", "issue": {"number": 1, "title": "T",
@@ -25,7 +25,8 @@ const BODIES: &[&str] = &[
     "project": {"path_with_namespace": "a/b"}}"#,
     r#"{"webhookEvent": "jira:issue_updated", "issue": {"key": "A-1", "self":
     "https://a.example/rest/api/2/issue/1", "fields": {"summary": "T", "status": {"name": "S"},
-    "assignee": {"displayName": "V"}, "labels": ["x"], "updated": "2026-01-02T03:04:05.678+0100"}}}"#,
+    "assignee": {"displayName": "V"}, "labels": ["x"],
+    "updated": "2026-01-02T03:04:05.678+0100"}}}"#,
     r#"{"webhookEvent": "comment_created", "comment": {"updated": "2026-01-02T03:04:05.678+0100"},
     "issue": {"key": "A-1", "fields": {"summary": "T"}}}"#,
     r#"{"type": "issue.updated", "data": {"issue": {"id": 1, "subject": "T", "status":
@@ -37,29 +38,42 @@ const BODIES: &[&str] = &[
     "changedFields": [{"name": "State", "value": {"name": "S"}}], "tags": ["x"]}"#,
     r#"{"event": "issueDeleted", "issue": {"idReadable": "A-1"}}"#,
     r#"{"event": "page_updated", "page": {"id": 1}}"#,
-    r#"{"action": "submitted", "pull_request": {"number": 1, "title": "T", "body": "Fixes #2, CS-214",
-    "state": "closed", "merged": true, "merge_commit_sha": "da1560886d4f094c3e6c9ef40349f7d38b5d27d7",
-    "user": {"login": "vera"}, "head": {"ref": "CS-1", "sha": "da1560886d4f094c3e6c9ef40349f7d38b5d27d7"},
-    "base": {"ref": "main"}, "html_url": "https://a.example/1", "updated_at": "2026-01-02T03:04:05Z"},
-    "review": {"id": 1, "user": {"login": "omar"}, "state": "approved", "body": "Fine.", "submitted_at":
-    "2026-01-02T03:04:05Z"}, "comment": {"id": 2, "body": "Why?"}, "repository": {"full_name": "a/b"}}"#,
+    r#"{"action": "submitted", "pull_request": {"number": 1, "title": "T",
+    "body": "Fixes #2, CS-214",
+    "state": "closed", "merged": true,
+    "merge_commit_sha": "da1560886d4f094c3e6c9ef40349f7d38b5d27d7",
+    "user": {"login": "vera"}, "head": {"ref": "CS-1",
+    "sha": "da1560886d4f094c3e6c9ef40349f7d38b5d27d7"},
+    "base": {"ref": "main"}, "html_url": "https://a.example/1",
+    "updated_at": "2026-01-02T03:04:05Z"},
+    "review": {"id": 1, "user": {"login": "omar"}, "state": "approved", "body": "Fine.",
+    "submitted_at":
+    "2026-01-02T03:04:05Z"}, "comment": {"id": 2, "body": "Why?"},
+    "repository": {"full_name": "a/b"}}"#,
     r#"{"action": "completed", "check_run": {"name": "build", "head_sha":
     "da1560886d4f094c3e6c9ef40349f7d38b5d27d7", "status": "completed", "conclusion": "success",
     "completed_at": "2026-01-02T03:04:05Z"}, "check_suite": {"id": 1, "head_sha":
-    "da1560886d4f094c3e6c9ef40349f7d38b5d27d7", "app": {"name": "A"}}, "workflow_run": {"name": "CI",
+    "da1560886d4f094c3e6c9ef40349f7d38b5d27d7", "app": {"name": "A"}},
+    "workflow_run": {"name": "CI",
     "event": "push", "head_sha": "da1560886d4f094c3e6c9ef40349f7d38b5d27d7"}, "sha":
-    "da1560886d4f094c3e6c9ef40349f7d38b5d27d7", "context": "c", "state": "success", "release": {"id": 1,
-    "tag_name": "v1", "name": "N", "body": "notes", "draft": false, "html_url": "https://a.example/r"},
+    "da1560886d4f094c3e6c9ef40349f7d38b5d27d7", "context": "c", "state": "success",
+    "release": {"id": 1,
+    "tag_name": "v1", "name": "N", "body": "notes", "draft": false,
+    "html_url": "https://a.example/r"},
     "issue": {"number": 1, "title": "T", "pull_request": {}}, "comment": {"id": 1, "body": "Why?"},
     "repository": {"full_name": "a/b", "clone_url": "https://a.example/b.git"}}"#,
-    r#"{"object_kind": "merge_request", "object_attributes": {"iid": 1, "title": "T", "state": "merged",
+    r#"{"object_kind": "merge_request", "object_attributes": {"iid": 1, "title": "T",
+    "state": "merged",
     "action": "approved", "description": "Closes #2", "source_branch": "s", "target_branch": "main",
     "last_commit": {"id": "da1560886d4f094c3e6c9ef40349f7d38b5d27d7"}, "updated_at":
-    "2026-01-02 03:04:05 UTC"}, "user": {"username": "vera"}, "reviewers": [{"username": "omar", "state":
+    "2026-01-02 03:04:05 UTC"}, "user": {"username": "vera"}, "reviewers": [{"username": "omar",
+    "state":
     "approved"}], "project": {"path_with_namespace": "a/b"}}"#,
-    r#"{"object_kind": "pipeline", "object_attributes": {"sha": "da1560886d4f094c3e6c9ef40349f7d38b5d27d7",
+    r#"{"object_kind": "pipeline",
+    "object_attributes": {"sha": "da1560886d4f094c3e6c9ef40349f7d38b5d27d7",
     "status": "failed", "source": "push"}, "project": {"path_with_namespace": "a/b"}}"#,
-    r#"{"object_kind": "release", "tag": "v1", "name": "N", "description": "notes", "action": "create",
+    r#"{"object_kind": "release", "tag": "v1", "name": "N", "description": "notes",
+    "action": "create",
     "project": {"path_with_namespace": "a/b"}}"#,
 ];
 
@@ -80,7 +94,7 @@ const EVENTS: &[&str] = &[
     "release",
 ];
 
-const PROOFS: &[&str] = &[
+const CREDENTIAL_HEADERS: &[&str] = &[
     "x-hub-signature-256",
     "x-hub-signature",
     "x-redmine-signature-256",
@@ -90,11 +104,11 @@ const PROOFS: &[&str] = &[
     "authorization",
 ];
 
-fn source() -> impl Strategy<Value = Provider> {
+fn provider() -> impl Strategy<Value = Provider> {
     prop::sample::select(Provider::ALL)
 }
 
-/// A text that a field may hold, of any length, or a word that a sender has.
+/// A text of any length, or a word of [`BODIES`].
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         words().prop_map(|word| word.trim_matches('"').to_owned()),
@@ -123,7 +137,7 @@ fn scalar() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// One of [`BODIES`] with another value in some places.
+/// One of [`BODIES`] with some values replaced.
 fn body() -> impl Strategy<Value = Vec<u8>> {
     let changes = prop::collection::vec((any::<prop::sample::Index>(), scalar()), 0..4);
     (prop::sample::select(BODIES), changes).prop_map(|(body, changes)| {
@@ -132,13 +146,13 @@ fn body() -> impl Strategy<Value = Vec<u8>> {
             let mut places = Vec::new();
             paths(&body, String::new(), &mut places);
             let path = place.get(&places);
-            *body.pointer_mut(path).expect("a place in it") = value;
+            *body.pointer_mut(path).expect("a value") = value;
         }
         body.to_string().into_bytes()
     })
 }
 
-/// Every place of a value, by its pointer.
+/// Collects the pointers of all values in a value.
 fn paths(value: &Value, path: String, into: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {
@@ -178,8 +192,8 @@ fn assert_bounds(delivery: &Delivery) {
     assert!((1..=64).contains(&delivery.name.len()) && is_plain(&delivery.name), "{delivery:?}");
     let is_line =
         |text: &str, max: usize| text.chars().count() <= max && !text.chars().any(char::is_control);
-    let is_page = |url: &str| url.is_empty() || url.starts_with("http") && is_line(url, 2048);
-    let is_said = |comment: &Comment| {
+    let is_url = |url: &str| url.is_empty() || url.starts_with("http") && is_line(url, 2048);
+    let is_comment = |comment: &Comment| {
         is_line(&comment.id, 128)
             && comment.author.iter().all(|name| is_line(name, 128))
             && comment.text.chars().count() <= 8_000
@@ -194,42 +208,46 @@ fn assert_bounds(delivery: &Delivery) {
                 && push.urls.iter().all(|url| is_line(url, 2048) && !url.starts_with('-'))
                 && push.commits.iter().all(|id| hex::decode(id).is_ok())
         }
-        Event::Wiki(wiki) => {
+        Event::WikiPush(wiki) => {
             is_line(&wiki.path, 512)
                 && wiki.urls.iter().all(|url| is_line(url, 2048) && !url.starts_with('-'))
         }
-        Event::Change(change) => {
-            let commits = change.head_sha.iter().chain(&change.merge_sha);
-            is_line(&change.external_id, 200)
-                && is_line(&change.title, 512)
-                && change.author.iter().chain(&change.base_ref).all(|name| is_line(name, 128))
+        Event::PullRequest(pull_request) => {
+            let commits = pull_request.head_sha.iter().chain(&pull_request.merge_sha);
+            is_line(&pull_request.external_id, 200)
+                && is_line(&pull_request.title, 512)
+                && pull_request
+                    .author
+                    .iter()
+                    .chain(&pull_request.base_ref)
+                    .all(|name| is_line(name, 128))
                 && commits.into_iter().all(|id| hex::decode(id).is_ok())
-                && is_page(&change.url)
-                && change.tasks.len() <= 16
-                && change.tasks.iter().all(|task| is_line(task, 200))
-                && change.reviews.iter().all(|review| is_line(&review.reviewer, 128))
-                && change.comment.iter().all(is_said)
+                && is_url(&pull_request.url)
+                && pull_request.tasks.len() <= 16
+                && pull_request.tasks.iter().all(|task| is_line(task, 200))
+                && pull_request.reviews.iter().all(|review| is_line(&review.reviewer, 128))
+                && pull_request.comment.iter().all(is_comment)
         }
-        Event::Ci(run) => {
+        Event::CiRun(run) => {
             is_line(&run.repository, 512)
                 && hex::decode(&run.sha).is_ok()
                 && is_line(&run.name, 128)
-                && is_page(&run.url)
+                && is_url(&run.url)
         }
-        Event::Said { thread, comment } => {
+        Event::Comment { thread, comment } => {
             is_line(&thread.external_id, 200)
                 && is_line(&thread.title, 512)
-                && is_page(&thread.url)
-                && is_said(comment)
+                && is_url(&thread.url)
+                && is_comment(comment)
         }
         Event::Release(release) => {
             is_line(&release.path, 512)
                 && is_line(&release.id, 200)
                 && is_line(&release.title, 512)
                 && release.notes.chars().count() <= 8_000
-                && is_page(&release.url)
+                && is_url(&release.url)
         }
-        Event::PageChanged { id } | Event::PageGone { id } => is_line(id, 200),
+        Event::PageChanged { id } | Event::PageDeleted { id } => is_line(id, 200),
         Event::Issue(issue) => {
             is_line(&issue.external_id, 128)
                 && is_line(&issue.title, 512)
@@ -238,45 +256,45 @@ fn assert_bounds(delivery: &Delivery) {
                 && issue.labels.iter().all(|label| is_line(label, 64))
                 && issue.links.len() <= 16
                 && issue.links.iter().all(|link| link.url.starts_with("http"))
-                && issue.comment.iter().all(is_said)
+                && issue.comment.iter().all(is_comment)
         }
-        Event::IssueGone { external_id } => is_line(external_id, 128),
+        Event::IssueDeleted { external_id } => is_line(external_id, 128),
         Event::Ignored { reason } => is_line(reason, 128),
     };
     assert!(is_in_bounds, "{delivery:?}");
-    let kept = serde_json::to_value(&delivery.event).expect("JSON");
-    assert_eq!(serde_json::from_value::<Event>(kept).expect("an event"), delivery.event);
+    let stored = serde_json::to_value(&delivery.event).expect("JSON");
+    assert_eq!(serde_json::from_value::<Event>(stored).expect("an event"), delivery.event);
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_bytes_are_answered(
-        source in source(),
+    fn parser_accepts_any_bytes(
+        provider in provider(),
         event in prop::sample::select(EVENTS),
         body in prop::collection::vec(any::<u8>(), 0..200),
     ) {
-        if let Ok(delivery) = read(source, &headers(event, b"1"), &body) {
+        if let Ok(delivery) = parse(provider, &headers(event, b"1"), &body) {
             assert_bounds(&delivery);
         }
     }
 
     #[test]
-    fn what_is_read_is_in_bounds(
-        source in source(),
+    fn parsed_events_are_limited_in_size(
+        provider in provider(),
         event in prop_oneof![prop::sample::select(EVENTS).prop_map(str::to_owned), text()],
         id in prop::collection::vec(any::<u8>(), 0..140),
         body in body(),
     ) {
-        if let Ok(delivery) = read(source, &headers(&event, &id), &body) {
+        if let Ok(delivery) = parse(provider, &headers(&event, &id), &body) {
             assert_bounds(&delivery);
         }
     }
 
     #[test]
-    fn a_body_that_was_cut_short_or_written_over_is_answered(
-        source in source(),
+    fn parser_accepts_damaged_bodies(
+        provider in provider(),
         event in prop::sample::select(EVENTS),
         body in prop::sample::select(BODIES),
         cut in any::<prop::sample::Index>(),
@@ -286,16 +304,16 @@ proptest! {
         let at = over.0.index(body.len());
         body[at] = over.1;
         for body in [&body[..], &body[..cut.index(body.len())]] {
-            if let Ok(delivery) = read(source, &headers(event, b"1"), body) {
+            if let Ok(delivery) = parse(provider, &headers(event, b"1"), body) {
                 assert_bounds(&delivery);
             }
         }
     }
 
     #[test]
-    fn nobody_gets_in_by_chance(
-        source in source(),
-        name in prop::sample::select(PROOFS),
+    fn random_signature_is_rejected(
+        provider in provider(),
+        name in prop::sample::select(CREDENTIAL_HEADERS),
         value in prop_oneof![
             "sha256=[0-9a-f]{64}",
             "v1,[a-zA-Z0-9+/]{43}=",
@@ -312,14 +330,14 @@ proptest! {
         let secrets: Vec<&[u8]> = secrets.iter().map(String::as_bytes).collect();
         prop_assume!(!secrets.contains(&value.as_bytes()));
         let now = chrono::DateTime::from_timestamp(0, 0).expect("a time");
-        let verified = verify(source, &headers, b"{}", &secrets, now);
+        let verified = verify(provider, &headers, b"{}", &secrets, now);
         prop_assert!(verified.is_err());
     }
 }
 
 #[test]
-fn the_bodies_are_read() {
-    for (source, event, body) in [
+fn example_bodies_are_parsed() {
+    for (provider, event, body) in [
         (Provider::Github, "push", BODIES[0]),
         (Provider::Github, "delete", BODIES[0]),
         (Provider::Github, "issues", BODIES[0]),
@@ -347,23 +365,23 @@ fn the_bodies_are_read() {
         (Provider::Gitlab, "", BODIES[14]),
         (Provider::Gitlab, "", BODIES[15]),
     ] {
-        let delivery = read(source, &headers(event, b"1"), body.as_bytes()).expect("readable");
+        let delivery = parse(provider, &headers(event, b"1"), body.as_bytes()).expect("readable");
         assert_bounds(&delivery);
-        assert!(!matches!(delivery.event, Event::Ignored { .. }), "{source} {delivery:?}");
+        assert!(!matches!(delivery.event, Event::Ignored { .. }), "{provider} {delivery:?}");
     }
 }
 
 #[test]
-fn a_deep_body_is_answered() {
+fn parser_accepts_a_deeply_nested_body() {
     let headers = headers("issues", b"1");
     let openings = [("[", "]"), (r#"{"issue":"#, "}"), (r#"{"fields":{"State":"#, "}}")];
     for (opening, closing) in openings {
-        for source in Provider::ALL {
+        for provider in Provider::ALL {
             let open = opening.repeat(100_000);
-            let told = read(*source, &headers, open.as_bytes()).map(|delivery| delivery.event);
-            assert!(matches!(told, Err(_) | Ok(Event::Ignored { .. })), "{source} {opening}");
+            let event = parse(*provider, &headers, open.as_bytes()).map(|delivery| delivery.event);
+            assert!(matches!(event, Err(_) | Ok(Event::Ignored { .. })), "{provider} {opening}");
             let closed = format!("{open}1{}", closing.repeat(100_000));
-            if let Ok(delivery) = read(*source, &headers, closed.as_bytes()) {
+            if let Ok(delivery) = parse(*provider, &headers, closed.as_bytes()) {
                 assert_bounds(&delivery);
             }
         }

@@ -1,5 +1,5 @@
-//! Who is let in. The digests were computed with Python's `hmac` and with openssl, such as
-//! `printf 'Hello, World!' | openssl dgst -sha256 -hmac old`.
+//! Verification of deliveries. The digests were computed with Python's `hmac` and with openssl,
+//! such as `printf 'Hello, World!' | openssl dgst -sha256 -hmac old`.
 
 use chrono::{DateTime, Utc};
 use http::{HeaderMap, HeaderValue};
@@ -12,7 +12,7 @@ const BODY: &[u8] = b"Hello, World!";
 /// The example of GitHub's documentation.
 const DOCUMENTED_SECRET: &[u8] = b"It's a Secret to Everybody";
 const DOCUMENTED: &str = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
-/// Of the same body with other secrets.
+/// Signatures of the same body with other secrets.
 const WITH_OLD: &str = "sha256=ed11bca9943d125e851a8fae3c72c4353eb543d8cf963d040c2f9812cce7b3a4";
 const WITH_NEW: &str = "sha256=42cb9ad9b820e211bf0e0b39255ff0f6127701cb90042192797d1f577d464482";
 const WITH_NOTHING: &str =
@@ -26,13 +26,13 @@ const ID: (&str, &str) = ("webhook-id", "msg_p5jXN8AQM9LWM0D4loKWxJek");
 const TIME: (&str, &str) = ("webhook-timestamp", "1614265330");
 const SIGNATURE: (&str, &str) =
     ("webhook-signature", "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
-/// The same with the secret `plain`, which is its own key.
+/// The signature with the secret `plain`, which is its own key.
 const BY_PLAIN: &str = "v1,tgOMx2V+ymftc5zrV4Kwy5UOWZAx1XMh0yu4Sm/6/r0=";
 
 const OLD: &[u8] = b"old";
 const NEW: &[u8] = b"new";
 
-/// Those that sign with hexadecimal digits, and their headers.
+/// The providers that sign with hexadecimal digits, and their headers.
 const SIGNERS: [(Provider, &str); 4] = [
     (Github, "x-hub-signature-256"),
     (Jira, "x-hub-signature"),
@@ -62,7 +62,7 @@ fn signed(given: Given<'_>, secrets: &[&[u8]], now: i64) -> Result<(), Signature
 }
 
 #[test]
-fn a_body_signed_with_the_secret_is_let_in() {
+fn body_signed_with_the_secret_is_accepted() {
     for (source, header) in SIGNERS {
         assert_eq!(sent(source, &[(header, DOCUMENTED)], &[DOCUMENTED_SECRET]), Ok(()), "{source}");
         let other = sent(source, &[(header, DOCUMENTED)], &[OLD]);
@@ -74,7 +74,7 @@ fn a_body_signed_with_the_secret_is_let_in() {
 }
 
 #[test]
-fn what_is_no_signature_is_none() {
+fn malformed_signature_is_rejected() {
     let digits = DOCUMENTED.strip_prefix("sha256=").expect("a prefix");
     let odd = [
         String::new(),
@@ -91,21 +91,21 @@ fn what_is_no_signature_is_none() {
     ];
     for (source, header) in SIGNERS {
         for value in &odd {
-            let refusal = sent(source, &[(header, value)], &[DOCUMENTED_SECRET]);
-            assert_eq!(refusal, Err(SignatureError::Forged), "{source} {value}");
+            let result = sent(source, &[(header, value)], &[DOCUMENTED_SECRET]);
+            assert_eq!(result, Err(SignatureError::Forged), "{source} {value}");
         }
     }
 }
 
 #[test]
-fn the_case_of_digits_says_nothing() {
+fn signature_digits_have_any_case() {
     let upper = DOCUMENTED.to_ascii_uppercase().replace("SHA256", "sha256");
     let given = [("x-hub-signature-256", upper.as_str())];
     assert_eq!(sent(Github, &given, &[DOCUMENTED_SECRET]), Ok(()));
 }
 
 #[test]
-fn a_header_comes_once() {
+fn repeated_signature_header_is_rejected() {
     for (source, header) in SIGNERS {
         let twice = [(header, DOCUMENTED), (header, DOCUMENTED)];
         assert_eq!(
@@ -127,7 +127,7 @@ fn a_header_comes_once() {
 }
 
 #[test]
-fn both_secrets_count_while_one_replaces_the_other() {
+fn both_secrets_are_valid_during_a_rotation() {
     for (source, header) in SIGNERS {
         for signature in [WITH_OLD, WITH_NEW] {
             assert_eq!(sent(source, &[(header, signature)], &[NEW, OLD]), Ok(()), "{source}");
@@ -143,16 +143,16 @@ fn both_secrets_count_while_one_replaces_the_other() {
 }
 
 #[test]
-fn no_secret_lets_nobody_in() {
+fn webhook_without_a_secret_accepts_nothing() {
     let none: [&[&[u8]]; 2] = [&[], &[b""]];
     for secrets in none {
         for (source, header) in SIGNERS {
-            let refusal = sent(source, &[(header, WITH_NOTHING)], secrets);
-            assert_eq!(refusal, Err(SignatureError::Forged), "{source}");
+            let result = sent(source, &[(header, WITH_NOTHING)], secrets);
+            assert_eq!(result, Err(SignatureError::Forged), "{source}");
         }
         for source in BEARERS {
-            let refusal = sent(source, &[("authorization", "Bearer ")], secrets);
-            assert_eq!(refusal, Err(SignatureError::Forged), "{source}");
+            let result = sent(source, &[("authorization", "Bearer ")], secrets);
+            assert_eq!(result, Err(SignatureError::Forged), "{source}");
         }
         assert_eq!(sent(Gitlab, &[("x-gitlab-token", "")], secrets), Err(SignatureError::Forged));
         let empty_key =
@@ -163,7 +163,7 @@ fn no_secret_lets_nobody_in() {
 }
 
 #[test]
-fn what_is_missing_is_named() {
+fn missing_header_is_named() {
     let check = |source: Provider, given: Given<'_>, named: &str| match sent(
         source,
         given,
@@ -180,45 +180,45 @@ fn what_is_missing_is_named() {
     check(Youtrack, &[], "X-YouTrack-Token or Authorization");
     check(Gitlab, &[TIME, SIGNATURE], "webhook-id");
     check(Gitlab, &[ID, SIGNATURE], "webhook-timestamp");
-    // GitHub's older header, whatever digest stands in it.
+    // GitHub's older header, with any digest.
     check(
         Github,
         &[("x-hub-signature", "sha1=01dc10d0c83e72ed246219cdd91669667fe2ca59")],
         "X-Hub-Signature-256",
     );
     check(Github, &[("x-hub-signature", DOCUMENTED)], "X-Hub-Signature-256");
-    // Of somebody who stands between.
+    // The header of a proxy.
     check(Jira, &[("authorization", "Basic bmV3")], "X-Hub-Signature or Authorization");
     check(Jira, &[("authorization", "Bear")], "X-Hub-Signature or Authorization");
 }
 
 #[test]
-fn a_bearer_is_let_in_by_those_that_can_not_all_sign() {
+fn bearer_token_is_accepted_by_some_providers() {
     for source in BEARERS {
         for value in ["Bearer new", "bearer new", "BEARER new"] {
             let given = [("authorization", value)];
             assert_eq!(sent(source, &given, &[OLD, NEW]), Ok(()), "{source} {value}");
         }
         for value in ["Bearer newer", "Bearer ne", "Bearer  new", "Bearer NEW"] {
-            let refusal = sent(source, &[("authorization", value)], &[OLD, NEW]);
-            assert_eq!(refusal, Err(SignatureError::Forged), "{source} {value}");
+            let result = sent(source, &[("authorization", value)], &[OLD, NEW]);
+            assert_eq!(result, Err(SignatureError::Forged), "{source} {value}");
         }
     }
     for source in [Github, Gitlab] {
-        let refusal = sent(source, &[("authorization", "Bearer new")], &[NEW]);
-        assert!(matches!(refusal, Err(SignatureError::Unsigned { .. })), "{source}");
+        let result = sent(source, &[("authorization", "Bearer new")], &[NEW]);
+        assert!(matches!(result, Err(SignatureError::Unsigned { .. })), "{source}");
     }
 }
 
 #[test]
-fn a_wrong_signature_is_not_made_good_by_a_token() {
+fn token_does_not_replace_a_wrong_signature() {
     let bearer = ("authorization", "Bearer new");
     for (source, header) in SIGNERS {
-        let refusal = sent(source, &[(header, DOCUMENTED), bearer], &[NEW]);
-        assert_eq!(refusal, Err(SignatureError::Forged), "{source}");
+        let result = sent(source, &[(header, DOCUMENTED), bearer], &[NEW]);
+        assert_eq!(result, Err(SignatureError::Forged), "{source}");
     }
-    let refusal = sent(Youtrack, &[("x-youtrack-token", "old"), bearer], &[NEW]);
-    assert_eq!(refusal, Err(SignatureError::Forged));
+    let result = sent(Youtrack, &[("x-youtrack-token", "old"), bearer], &[NEW]);
+    assert_eq!(result, Err(SignatureError::Forged));
 
     let token = ("x-gitlab-token", "plain");
     let wrong = ("webhook-signature", "v1,AAAA");
@@ -232,7 +232,7 @@ fn a_wrong_signature_is_not_made_good_by_a_token() {
 }
 
 #[test]
-fn gitlab_signs_as_standard_webhooks_do() {
+fn gitlab_signature_follows_standard_webhooks() {
     assert_eq!(signed(&[ID, TIME, SIGNATURE], &[KEY], SENT), Ok(()));
     let by_plain = [ID, TIME, ("webhook-signature", BY_PLAIN)];
     assert_eq!(signed(&by_plain, &[b"plain"], SENT), Ok(()));
@@ -253,7 +253,7 @@ fn gitlab_signs_as_standard_webhooks_do() {
 }
 
 #[test]
-fn a_signature_is_good_for_five_minutes_either_way() {
+fn signature_is_valid_for_five_minutes_either_way() {
     let given = [ID, TIME, SIGNATURE];
     for now in [SENT - 300, SENT, SENT + 300] {
         assert_eq!(signed(&given, &[KEY], now), Ok(()), "{now}");
@@ -261,14 +261,14 @@ fn a_signature_is_good_for_five_minutes_either_way() {
     for now in [SENT - 301, SENT + 301, 0] {
         assert_eq!(signed(&given, &[KEY], now), Err(SignatureError::Stale), "{now}");
     }
-    // Nobody learns of the clock who has not signed.
+    // Only a valid signature reveals the clock.
     assert_eq!(signed(&given, &[NEW], SENT + 301), Err(SignatureError::Forged));
     let later = [ID, ("webhook-timestamp", "1614265630"), SIGNATURE];
     assert_eq!(signed(&later, &[KEY], SENT + 301), Err(SignatureError::Forged));
 }
 
 #[test]
-fn where_the_id_ends_is_not_left_open() {
+fn id_with_a_dot_is_rejected() {
     // Signed as the id `a`, the time 1 and the body `1614265330.{"test": 2432232314}`.
     let given = [
         ("webhook-id", "a.1"),
@@ -276,7 +276,7 @@ fn where_the_id_ends_is_not_left_open() {
         ("webhook-signature", "v1,qgpuz9fqRoPddon2in+34TDJ7gxP90StwmkZ8eAM3Yk="),
     ];
     assert_eq!(signed(&given, &[b"plain"], SENT), Err(SignatureError::Forged));
-    // Signed, and at no time.
+    // Signed with an invalid time.
     let timeless = [
         ID,
         ("webhook-timestamp", "now"),

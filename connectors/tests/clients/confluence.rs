@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use wiremock::matchers::{header, path, query_param, query_param_contains, query_param_is_missing};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use crate::support::{TOKEN, all_pages, introduce, system};
+use crate::support::{TOKEN, all_pages, connector, introduce};
 
 const SEARCH: &str = "/rest/api/content/search";
 const FIRST: &str = r#"space = "CS" and type = page order by lastmodified asc"#;
@@ -13,16 +13,18 @@ fn ok(body: &Value) -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_json(body)
 }
 
-/// Who alone may read a page: one group, or nobody where everybody may.
+/// Restricts a page to one group, or not at all.
 fn readers(group: Option<&str>) -> Value {
     let groups: Vec<Value> = group.into_iter().map(|name| json!({ "name": name })).collect();
-    json!({ "read": { "restrictions": { "user": { "results": [] }, "group": { "results": groups } } } })
+    json!({ "read": { "restrictions": { "user": { "results": [] },
+        "group": { "results": groups } } } })
 }
 
 fn page(id: &str, when: &str) -> Value {
     json!({ "id": id, "type": "page", "status": "current", "title": "ADR 7: Queues",
         "version": { "number": 3, "when": when },
-        "body": { "storage": { "value": "<h2>Status</h2><p>Accepted</p>", "representation": "storage" } },
+        "body": { "storage": { "value": "<h2>Status</h2><p>Accepted</p>",
+        "representation": "storage" } },
         "ancestors": [{ "id": "1", "title": "Home", "restrictions": readers(None) },
             { "id": "2", "title": "Decisions", "restrictions": readers(None) }],
         "metadata": { "labels": { "results": [{ "prefix": "global", "name": "adr" }] } },
@@ -32,7 +34,7 @@ fn page(id: &str, when: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_page_comes_with_all_that_belongs_to_it() {
+async fn page_has_labels_ancestors_and_attachments() {
     let server = MockServer::start().await;
     introduce(&server).await;
     let mut secret = page("78", "2026-01-02T03:04:06.000Z");
@@ -45,7 +47,7 @@ async fn a_page_comes_with_all_that_belongs_to_it() {
         .respond_with(ok(&found))
         .mount(&server)
         .await;
-    let wiki = system(Provider::Confluence, &server).wiki("CS").expect("a wiki");
+    let wiki = connector(Provider::Confluence, &server).wiki("CS").expect("a wiki");
     let (pages, cursor) = all_pages(&*wiki).await;
     let [page] = &pages[..] else { panic!("what is restricted is left out: {pages:?}") };
     assert_eq!((page.id.as_str(), page.title.as_str()), ("77", "ADR 7: Queues"));
@@ -57,10 +59,10 @@ async fn a_page_comes_with_all_that_belongs_to_it() {
     );
     assert_eq!(page.attachments, ["plan.png"]);
     assert_ne!(cursor, Cursor::default());
-    assert_eq!(wiki.ids(&Cursor::default()).await.expect("ids").items, ["77"]);
+    assert_eq!(wiki.list_ids(&Cursor::default()).await.expect("ids").items, ["77"]);
 }
 
-/// Which of those pages come; the list of ids is to say the same.
+/// Returns the ids of the synced pages, and checks that the list of ids is equal.
 async fn shown(server: &MockServer, pages: &[Value]) -> Vec<String> {
     introduce(server).await;
     let found = json!({ "results": pages, "_links": {} });
@@ -69,15 +71,15 @@ async fn shown(server: &MockServer, pages: &[Value]) -> Vec<String> {
         .respond_with(ok(&found))
         .mount(server)
         .await;
-    let wiki = system(Provider::Confluence, server).wiki("CS").expect("a wiki");
+    let wiki = connector(Provider::Confluence, server).wiki("CS").expect("a wiki");
     let (pages, _) = all_pages(&*wiki).await;
     let shown: Vec<String> = pages.into_iter().map(|page| page.id).collect();
-    assert_eq!(wiki.ids(&Cursor::default()).await.expect("ids").items, shown);
+    assert_eq!(wiki.list_ids(&Cursor::default()).await.expect("ids").items, shown);
     shown
 }
 
 #[tokio::test]
-async fn what_stands_below_a_restricted_page_is_left_out_with_it() {
+async fn pages_below_a_restricted_page_are_left_out() {
     let server = MockServer::start().await;
     let open = page("77", "2026-01-02T03:04:05.000Z");
     let mut below = page("78", "2026-01-02T03:04:06.000Z");
@@ -86,7 +88,7 @@ async fn what_stands_below_a_restricted_page_is_left_out_with_it() {
 }
 
 #[tokio::test]
-async fn a_page_whose_readers_the_list_does_not_tell_is_asked_for_once() {
+async fn restrictions_missing_in_the_list_are_read_once() {
     let server = MockServer::start().await;
     for (id, restrictions) in [("1", readers(None)), ("2", readers(Some("hr"))), ("3", json!({}))] {
         Mock::given(path(format!("/rest/api/content/{id}")))
@@ -99,7 +101,7 @@ async fn a_page_whose_readers_the_list_does_not_tell_is_asked_for_once() {
             .mount(&server)
             .await;
     }
-    // Nothing is known of page 4, and of the second page above 80 there isn't even the id.
+    // Page 4 has no restrictions in the response, and an ancestor of page 80 has no id.
     let above = |id: &str, number: &str| {
         let mut page = page(id, "2026-01-02T03:04:05.000Z");
         page["ancestors"] = json!([{ "id": "1", "title": "Home" }, { "id": number }]);
@@ -116,7 +118,7 @@ async fn a_page_whose_readers_the_list_does_not_tell_is_asked_for_once() {
 }
 
 #[tokio::test]
-async fn the_rest_is_where_the_answer_says() {
+async fn next_page_is_where_the_response_says() {
     let server = MockServer::start().await;
     introduce(&server).await;
     let at = "2026-01-02T03:04:05.000Z";
@@ -133,31 +135,31 @@ async fn the_rest_is_where_the_answer_says() {
         .respond_with(ok(&rest))
         .mount(&server)
         .await;
-    let wiki = system(Provider::Confluence, &server).wiki("CS").expect("a wiki");
+    let wiki = connector(Provider::Confluence, &server).wiki("CS").expect("a wiki");
     let (pages, _) = all_pages(&*wiki).await;
     let ids: Vec<&str> = pages.iter().map(|page| page.id.as_str()).collect();
     assert_eq!(ids, ["1", "2", "3"]);
 }
 
 #[tokio::test]
-async fn a_wrong_token_is_not_taken_for_an_empty_space() {
+async fn wrong_token_is_not_an_empty_space() {
     let server = MockServer::start().await;
-    let nobody = json!({ "type": "anonymous", "displayName": "Anonymous" });
-    Mock::given(path("/rest/api/user/current")).respond_with(ok(&nobody)).mount(&server).await;
+    let anonymous = json!({ "type": "anonymous", "displayName": "Anonymous" });
+    Mock::given(path("/rest/api/user/current")).respond_with(ok(&anonymous)).mount(&server).await;
     let none = json!({ "results": [], "_links": {} });
     Mock::given(path(SEARCH)).respond_with(ok(&none)).expect(0).mount(&server).await;
-    let wiki = system(Provider::Confluence, &server).wiki("CS").expect("a wiki");
-    let refused = wiki.ids(&Cursor::default()).await.expect_err("refused");
+    let wiki = connector(Provider::Confluence, &server).wiki("CS").expect("a wiki");
+    let refused = wiki.list_ids(&Cursor::default()).await.expect_err("refused");
     assert!(refused.to_string().contains("is wrong or has expired"), "{refused}");
 }
 
 #[tokio::test]
-async fn a_space_that_nobody_sees_is_not_taken_for_an_empty_one() {
+async fn hidden_space_is_not_an_empty_space() {
     let server = MockServer::start().await;
     introduce(&server).await;
     let none = json!({ "results": [], "_links": {} });
     Mock::given(path(SEARCH)).respond_with(ok(&none)).mount(&server).await;
-    let wiki = system(Provider::Confluence, &server).wiki("CS").expect("a wiki");
-    let gone = wiki.ids(&Cursor::default()).await;
-    assert!(matches!(gone, Err(Error::NotFound { .. })), "{gone:?}");
+    let wiki = connector(Provider::Confluence, &server).wiki("CS").expect("a wiki");
+    let missing = wiki.list_ids(&Cursor::default()).await;
+    assert!(matches!(missing, Err(Error::NotFound { .. })), "{missing:?}");
 }

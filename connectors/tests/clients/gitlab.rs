@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use wiremock::matchers::{body_json, header, method, path, query_param};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use crate::support::{TOKEN, all, delivered, said, system, texts};
+use crate::support::{TOKEN, all, authors_and_texts, connector, delivered, ids_and_texts};
 
 const PROJECT: &str = "/api/v4/projects/group%2Fsub%2Fproject";
 
@@ -13,7 +13,7 @@ fn ok(body: &Value) -> ResponseTemplate {
 }
 
 #[tokio::test]
-async fn issues_come_as_webhooks_tell_of_them() {
+async fn issues_equal_those_of_webhooks() {
     let server = MockServer::start().await;
     let issue = json!({
         "id": 900, "iid": 23, "title": "It breaks", "state": "opened", "description": "Like so.",
@@ -37,7 +37,8 @@ async fn issues_come_as_webhooks_tell_of_them() {
     let notes = json!([
         { "id": 1, "body": "changed the label", "system": true },
         { "id": 2, "body": "Ours alone", "internal": true },
-        { "id": 3, "body": "Me too", "author": { "username": "ann" }, "updated_at": "2026-01-03T00:00:00Z" },
+        { "id": 3, "body": "Me too", "author": { "username": "ann" },
+        "updated_at": "2026-01-03T00:00:00Z" },
     ]);
     Mock::given(path(format!("{PROJECT}/issues/23/notes")))
         .respond_with(ok(&notes))
@@ -45,20 +46,21 @@ async fn issues_come_as_webhooks_tell_of_them() {
         .await;
 
     let tracker =
-        system(Provider::Gitlab, &server).tracker("group/sub/project").expect("a tracker");
+        connector(Provider::Gitlab, &server).tracker("group/sub/project").expect("a tracker");
     let (threads, _) = all(&*tracker, Cursor::default(), true).await;
     let webhook = json!({ "object_kind": "issue",
         "object_attributes": { "iid": 23, "title": "It breaks", "state": "opened",
-            "url": "https://git.example.org/group/sub/project/-/issues/23", "updated_at": "2026-01-02 03:04:05 UTC" },
+            "url": "https://git.example.org/group/sub/project/-/issues/23",
+            "updated_at": "2026-01-02 03:04:05 UTC" },
         "labels": [{ "title": "API" }], "assignees": [{ "name": "Vera" }],
         "project": { "path_with_namespace": "group/sub/project" } });
     assert_eq!(threads.len(), 1, "what is confidential is left out");
     assert_eq!(threads[0].issue, delivered(Provider::Gitlab, None, &webhook));
-    assert_eq!(said(&threads[0]), [("olga", "Like so."), ("ann", "Me too")]);
+    assert_eq!(authors_and_texts(&threads[0]), [("olga", "Like so."), ("ann", "Me too")]);
 }
 
 #[tokio::test]
-async fn the_newest_notes_come_first_and_are_told_last() {
+async fn notes_are_read_newest_first_and_returned_oldest_first() {
     let server = MockServer::start().await;
     let issue = json!({ "iid": 23, "title": "It breaks", "description": "Like so.",
         "user_notes_count": 101, "updated_at": "2026-01-02T03:04:05.000Z" });
@@ -67,7 +69,7 @@ async fn the_newest_notes_come_first_and_are_told_last() {
         .mount(&server)
         .await;
     let note = |id: u32| json!({ "id": id, "body": "Me too" });
-    // Something is said between the two answers, so that one of the first comes again in the second.
+    // A note is posted between the requests, so the second page repeats one of the first.
     let newest: Vec<Value> = (3..=102).rev().map(note).collect();
     let rest: Vec<Value> = (1..=3).rev().map(note).collect();
     for (page, notes) in [("1", newest), ("2", rest)] {
@@ -80,17 +82,18 @@ async fn the_newest_notes_come_first_and_are_told_last() {
             .await;
     }
     let tracker =
-        system(Provider::Gitlab, &server).tracker("group/sub/project").expect("a tracker");
+        connector(Provider::Gitlab, &server).tracker("group/sub/project").expect("a tracker");
     let page = tracker.list_changed(&Cursor::default(), true).await.expect("a page");
-    let told: Vec<&str> = page.items[0].comments.iter().map(|one| one.id.as_str()).collect();
+    let listed: Vec<&str> =
+        page.items[0].comments.iter().map(|comment| comment.id.as_str()).collect();
     let numbers: Vec<String> = (1..=102).map(|id: u32| id.to_string()).collect();
-    assert_eq!(told[0], "description");
-    assert_eq!(told[1..], numbers);
+    assert_eq!(listed[0], "description");
+    assert_eq!(listed[1..], numbers);
     assert!(page.items[0].has_all_comments);
 }
 
 #[tokio::test]
-async fn a_note_is_written_and_who_writes_is_known() {
+async fn note_is_posted_and_own_notes_are_found() {
     let server = MockServer::start().await;
     Mock::given(method("POST"))
         .and(path(format!("{PROJECT}/issues/23/notes")))
@@ -101,9 +104,9 @@ async fn a_note_is_written_and_who_writes_is_known() {
         .await;
     let user = json!({ "username": "bot", "name": "The bot" });
     Mock::given(path("/api/v4/user")).respond_with(ok(&user)).mount(&server).await;
-    let system = system(Provider::Gitlab, &server);
-    let tracker = system.tracker("group/sub/project").expect("a tracker");
-    let id = tracker.comment("group/sub/project#23", None, "Known.").await;
+    let connector = connector(Provider::Gitlab, &server);
+    let tracker = connector.tracker("group/sub/project").expect("a tracker");
+    let id = tracker.upsert_comment("group/sub/project#23", None, "Known.").await;
     assert_eq!(id.as_deref(), Ok("1"));
     Mock::given(method("PUT"))
         .and(path(format!("{PROJECT}/issues/23/notes/1")))
@@ -112,7 +115,7 @@ async fn a_note_is_written_and_who_writes_is_known() {
         .expect(1)
         .mount(&server)
         .await;
-    let id = tracker.comment("group/sub/project#23", Some("1"), "Known. More.").await;
+    let id = tracker.upsert_comment("group/sub/project#23", Some("1"), "Known. More.").await;
     assert_eq!(id.as_deref(), Ok("1"));
     Mock::given(method("GET"))
         .and(path(format!("{PROJECT}/issues/23/notes")))
@@ -124,12 +127,12 @@ async fn a_note_is_written_and_who_writes_is_known() {
         .mount(&server)
         .await;
     let own = tracker.list_own_comments("group/sub/project#23").await.expect("notes");
-    assert_eq!(texts(&own), [("1", "Known.")], "others may say the same");
-    assert_eq!(system.health().check().await.as_deref(), Ok("bot"));
+    assert_eq!(ids_and_texts(&own), [("1", "Known.")], "others may say the same");
+    assert_eq!(connector.check_access().await.as_deref(), Ok("bot"));
 }
 
 #[tokio::test]
-async fn heads_are_those_of_branches_and_tags() {
+async fn refs_are_branches_and_tags() {
     let server = MockServer::start().await;
     let project = json!({ "default_branch": "main" });
     Mock::given(path(PROJECT)).respond_with(ok(&project)).mount(&server).await;
@@ -143,7 +146,7 @@ async fn heads_are_those_of_branches_and_tags() {
         .respond_with(ok(&tag))
         .mount(&server)
         .await;
-    let host = system(Provider::Gitlab, &server).git_host("group/sub/project").expect("a host");
+    let host = connector(Provider::Gitlab, &server).git_host("group/sub/project").expect("a host");
     for (reference, expected) in [
         (None, Some("ab")),
         (Some("main"), Some("ab")),

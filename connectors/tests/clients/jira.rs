@@ -7,7 +7,8 @@ use wiremock::matchers::{
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use crate::support::{
-    TOKEN, all, delivered, ids, introduce, refuses_what_has_left, said, settings, system, texts,
+    TOKEN, all, authors_and_texts, check_rejects_moved_issue, config, connector, delivered, ids,
+    ids_and_texts, introduce,
 };
 
 const FIRST: &str = r#"project = "CS" ORDER BY updated ASC, key ASC"#;
@@ -17,15 +18,17 @@ fn ok(body: &Value) -> ResponseTemplate {
 }
 
 fn issue(server: &MockServer, key: &str, updated: &str) -> Value {
-    json!({ "id": "1", "key": key, "self": format!("{}/rest/api/2/issue/1", server.uri()), "fields": {
+    json!({ "id": "1", "key": key, "self": format!("{}/rest/api/2/issue/1", server.uri()),
+        "fields": {
         "summary": "It breaks", "status": { "name": "In Progress" },
-        "assignee": { "name": "vera", "displayName": "Vera B" }, "creator": { "displayName": "Olga" },
+        "assignee": { "name": "vera", "displayName": "Vera B" },
+        "creator": { "displayName": "Olga" },
         "labels": ["a", "b"], "description": "Like so.", "security": null,
         "created": "2026-01-01T00:00:00.000+0000", "updated": updated } })
 }
 
 #[tokio::test]
-async fn data_center_answers_by_place_and_in_its_users_zone() {
+async fn data_center_search_has_offsets_and_the_users_zone() {
     let server = MockServer::start().await;
     introduce(&server).await;
     let one = issue(&server, "CS-214", "2026-01-02T03:04:05.000+0000");
@@ -41,7 +44,7 @@ async fn data_center_answers_by_place_and_in_its_users_zone() {
         .expect(1)
         .mount(&server)
         .await;
-    // What came last changed at 03:05 UTC, which is 04:05 in Berlin.
+    // The last issue changed at 03:05 UTC, which is 04:05 in Berlin.
     let rest = r#"project = "CS" AND updated >= "2026-01-02 04:05" ORDER BY updated ASC, key ASC"#;
     let last = issue(&server, "CS-3", "2026-01-02T05:00:00.000+0000");
     Mock::given(path("/rest/api/2/search"))
@@ -53,7 +56,8 @@ async fn data_center_answers_by_place_and_in_its_users_zone() {
         .mount(&server)
         .await;
     let comments = json!({ "total": 3, "comments": [
-        { "id": "1", "author": { "displayName": "Ann" }, "body": "Me too", "updated": "2026-01-03T00:00:00.000+0000" },
+        { "id": "1", "author": { "displayName": "Ann" }, "body": "Me too",
+        "updated": "2026-01-03T00:00:00.000+0000" },
         { "id": "2", "body": "hidden", "visibility": { "type": "role" } },
         { "id": "3", "body": "internal", "jsdPublic": false } ] });
     for key in ["CS-214", "CS-3"] {
@@ -63,16 +67,16 @@ async fn data_center_answers_by_place_and_in_its_users_zone() {
             .await;
     }
 
-    let tracker = system(Provider::Jira, &server).tracker("CS").expect("a tracker");
+    let tracker = connector(Provider::Jira, &server).tracker("CS").expect("a tracker");
     let (threads, _) = all(&*tracker, Cursor::default(), true).await;
     assert_eq!(ids(&threads), ["CS-214", "CS-3"], "what has a security level is left out");
     let webhook = json!({ "webhookEvent": "jira:issue_updated", "issue": one });
     assert_eq!(threads[0].issue, delivered(Provider::Jira, None, &webhook));
-    assert_eq!(said(&threads[0]), [("Olga", "Like so."), ("Ann", "Me too")]);
+    assert_eq!(authors_and_texts(&threads[0]), [("Olga", "Like so."), ("Ann", "Me too")]);
 }
 
 #[tokio::test]
-async fn the_newest_comments_come_first_and_are_told_last() {
+async fn comments_are_read_newest_first_and_returned_oldest_first() {
     let server = MockServer::start().await;
     introduce(&server).await;
     let one = issue(&server, "CS-214", "2026-01-02T03:04:05.000+0000");
@@ -92,15 +96,16 @@ async fn the_newest_comments_come_first_and_are_told_last() {
             .mount(&server)
             .await;
     }
-    let tracker = system(Provider::Jira, &server).tracker("CS").expect("a tracker");
+    let tracker = connector(Provider::Jira, &server).tracker("CS").expect("a tracker");
     let page = tracker.list_changed(&Cursor::default(), true).await.expect("a page");
-    let told: Vec<&str> = page.items[0].comments.iter().map(|one| one.id.as_str()).collect();
-    assert_eq!((told[0], told[1], told.len()), ("description", "51", 1_001));
-    assert_eq!(told.last(), Some(&"1050"));
+    let listed: Vec<&str> =
+        page.items[0].comments.iter().map(|comment| comment.id.as_str()).collect();
+    assert_eq!((listed[0], listed[1], listed.len()), ("description", "51", 1_001));
+    assert_eq!(listed.last(), Some(&"1050"));
     assert!(!page.items[0].has_all_comments);
 }
 
-/// A system as Cloud is.
+/// Makes the server an instance of Cloud.
 async fn cloud(server: &MockServer) -> mc_connectors::client::Connector {
     let info = json!({ "deploymentType": "Cloud" });
     Mock::given(path("/rest/api/2/serverInfo")).respond_with(ok(&info)).mount(server).await;
@@ -108,15 +113,15 @@ async fn cloud(server: &MockServer) -> mc_connectors::client::Connector {
     Mock::given(path("/rest/api/3/myself")).respond_with(ok(&me)).mount(server).await;
     let settings = ConnectorConfig {
         user: Some("bot@example.org".to_owned()),
-        ..settings(Provider::Jira, &server.uri())
+        ..config(Provider::Jira, &server.uri())
     };
-    mc_connectors::client::Connector::new(settings).expect("settings")
+    mc_connectors::client::Connector::new(settings).expect("a valid config")
 }
 
 #[tokio::test]
-async fn cloud_answers_by_token_and_in_documents() {
+async fn cloud_search_has_tokens_and_documents() {
     let server = MockServer::start().await;
-    let system = cloud(&server).await;
+    let connector = cloud(&server).await;
     let mut page = Vec::new();
     for key in ["CS-1", "CS-2", "CS-3"] {
         let mut issue = issue(&server, key, "2026-01-02T03:04:05.000+0000");
@@ -125,7 +130,7 @@ async fn cloud_answers_by_token_and_in_documents() {
         page.push(issue);
     }
     let search = || Mock::given(path("/rest/api/3/search/jql"));
-    // All changed in one minute: only the token leads to the rest.
+    // All issues changed in one minute, so the sync continues by the token.
     search()
         .and(header("authorization", "Basic Ym90QGV4YW1wbGUub3JnOnMzY3JldC10MGtlbg=="))
         .and(query_param_is_missing("nextPageToken"))
@@ -144,15 +149,15 @@ async fn cloud_answers_by_token_and_in_documents() {
             .mount(&server)
             .await;
     }
-    let tracker = system.tracker("CS").expect("a tracker");
+    let tracker = connector.tracker("CS").expect("a tracker");
     let (threads, _) = all(&*tracker, Cursor::default(), true).await;
     assert_eq!(ids(&threads), ["CS-1", "CS-2", "CS-3"]);
     assert!(threads.iter().all(|thread| thread.comments[0].text == "Like so."));
-    assert_eq!(system.health().check().await.as_deref(), Ok("Bot"));
+    assert_eq!(connector.check_access().await.as_deref(), Ok("Bot"));
 }
 
-/// Has the issue that was CS-214 bear that key now.
-async fn bears(server: &MockServer, api: u8, key: &str) {
+/// Gives the issue CS-214 another key.
+async fn respond_with_key(server: &MockServer, api: u8, key: &str) {
     let found =
         json!({ "id": "1", "key": key, "fields": { "updated": "2026-01-02T03:04:05.000+0000" } });
     Mock::given(method("GET"))
@@ -167,16 +172,17 @@ fn document(text: &str) -> Value {
         { "type": "paragraph", "content": [{ "type": "text", "text": text }] }] })
 }
 
-/// A comment as it is written: the customers of a service desk are not shown it.
+/// The body of a posted comment, hidden from the customers of a service desk.
 fn internal(body: &Value) -> Value {
-    json!({ "body": body, "properties": [{ "key": "sd.public.comment", "value": { "internal": true } }] })
+    json!({ "body": body, "properties": [{ "key": "sd.public.comment",
+        "value": { "internal": true } }] })
 }
 
 #[tokio::test]
-async fn a_comment_is_written_as_a_document_that_customers_are_not_shown() {
+async fn comment_is_posted_as_an_internal_document() {
     let server = MockServer::start().await;
-    let system = cloud(&server).await;
-    bears(&server, 3, "CS-214").await;
+    let connector = cloud(&server).await;
+    respond_with_key(&server, 3, "CS-214").await;
     Mock::given(method("POST"))
         .and(path("/rest/api/3/issue/CS-214/comment"))
         .and(body_json(internal(&document("Known."))))
@@ -184,10 +190,10 @@ async fn a_comment_is_written_as_a_document_that_customers_are_not_shown() {
         .expect(1)
         .mount(&server)
         .await;
-    let tracker = system.tracker("CS").expect("a tracker");
-    let id = tracker.comment("CS-214", None, "Known.").await;
+    let tracker = connector.tracker("CS").expect("a tracker");
+    let id = tracker.upsert_comment("CS-214", None, "Known.").await;
     assert_eq!(id.as_deref(), Ok("1"));
-    assert!(tracker.comment("OTHER-1", None, "Known.").await.is_err());
+    assert!(tracker.upsert_comment("OTHER-1", None, "Known.").await.is_err());
     Mock::given(method("PUT"))
         .and(path("/rest/api/3/issue/CS-214/comment/1"))
         .and(body_json(internal(&document("Known. More."))))
@@ -195,47 +201,49 @@ async fn a_comment_is_written_as_a_document_that_customers_are_not_shown() {
         .expect(1)
         .mount(&server)
         .await;
-    let id = tracker.comment("CS-214", Some("1"), "Known. More.").await;
+    let id = tracker.upsert_comment("CS-214", Some("1"), "Known. More.").await;
     assert_eq!(id.as_deref(), Ok("1"));
 }
 
 #[tokio::test]
-async fn own_comments_are_found_by_their_author_though_customers_are_not_shown_them() {
+async fn own_internal_comments_are_found_by_their_author() {
     let server = MockServer::start().await;
-    let system = cloud(&server).await;
-    bears(&server, 3, "CS-214").await;
+    let connector = cloud(&server).await;
+    respond_with_key(&server, 3, "CS-214").await;
     let comments = json!({ "total": 3, "comments": [
-        { "id": "1", "author": { "accountId": "5b10" }, "body": document("Known."), "jsdPublic": false },
-        { "id": "2", "author": { "accountId": "6c20", "displayName": "Bot" }, "body": document("Known.") },
+        { "id": "1", "author": { "accountId": "5b10" }, "body": document("Known."),
+        "jsdPublic": false },
+        { "id": "2", "author": { "accountId": "6c20", "displayName": "Bot" },
+        "body": document("Known.") },
         { "id": "3", "body": document("Known.") } ] });
     Mock::given(method("GET"))
         .and(path("/rest/api/3/issue/CS-214/comment"))
         .respond_with(ok(&comments))
         .mount(&server)
         .await;
-    let tracker = system.tracker("CS").expect("a tracker");
+    let tracker = connector.tracker("CS").expect("a tracker");
     let own = tracker.list_own_comments("CS-214").await.expect("comments");
-    assert_eq!(texts(&own), [("1", "Known.")], "others may say the same");
+    assert_eq!(ids_and_texts(&own), [("1", "Known.")], "others may say the same");
 }
 
 #[tokio::test]
-async fn an_issue_that_moved_to_another_project_is_told_nothing() {
+async fn no_comment_is_posted_to_a_moved_issue() {
     let server = MockServer::start().await;
-    let system = cloud(&server).await;
-    // Jira answers to the key that it had, and takes comments by it.
-    bears(&server, 3, "HELP-9").await;
+    let connector = cloud(&server).await;
+    // Jira accepts comments by the former key.
+    respond_with_key(&server, 3, "HELP-9").await;
     let comments = Mock::given(path_regex("^/rest/api/3/issue/CS-214/comment"));
     let taken = json!({ "id": "1", "total": 0, "comments": [] });
     comments.respond_with(ok(&taken)).expect(0).mount(&server).await;
-    refuses_what_has_left(&*system.tracker("CS").expect("a tracker"), "CS-214").await;
+    check_rejects_moved_issue(&*connector.tracker("CS").expect("a tracker"), "CS-214").await;
 }
 
 #[tokio::test]
-async fn data_center_knows_users_by_key() {
+async fn data_center_identifies_users_by_key() {
     let server = MockServer::start().await;
     let info = json!({ "deploymentType": "Server" });
     Mock::given(path("/rest/api/2/serverInfo")).respond_with(ok(&info)).mount(&server).await;
-    bears(&server, 2, "CS-214").await;
+    respond_with_key(&server, 2, "CS-214").await;
     let me = json!({ "key": "JIRAUSER1", "name": "bot" });
     Mock::given(path("/rest/api/2/myself")).respond_with(ok(&me)).mount(&server).await;
     let comments = json!({ "total": 2, "comments": [
@@ -245,13 +253,13 @@ async fn data_center_knows_users_by_key() {
         .respond_with(ok(&comments))
         .mount(&server)
         .await;
-    let tracker = system(Provider::Jira, &server).tracker("CS").expect("a tracker");
+    let tracker = connector(Provider::Jira, &server).tracker("CS").expect("a tracker");
     let own = tracker.list_own_comments("CS-214").await.expect("comments");
-    assert_eq!(texts(&own), [("1", "Known.")]);
+    assert_eq!(ids_and_texts(&own), [("1", "Known.")]);
 }
 
 #[tokio::test]
-async fn for_a_list_of_ids_no_texts_are_asked_for() {
+async fn list_of_ids_requests_no_texts() {
     let server = MockServer::start().await;
     introduce(&server).await;
     let seen = json!({ "key": "CS-1", "fields": { "updated": "2026-01-02T03:04:05.000+0000" } });
@@ -264,13 +272,13 @@ async fn for_a_list_of_ids_no_texts_are_asked_for() {
         .expect(1)
         .mount(&server)
         .await;
-    let tracker = system(Provider::Jira, &server).tracker("CS").expect("a tracker");
+    let tracker = connector(Provider::Jira, &server).tracker("CS").expect("a tracker");
     let page = tracker.list_ids(&Cursor::default()).await.expect("ids");
     assert_eq!((page.items, page.is_last), (vec!["CS-1".to_owned()], true));
 }
 
 #[tokio::test]
-async fn a_wrong_token_is_not_taken_for_an_empty_project() {
+async fn wrong_token_is_not_an_empty_project() {
     let server = MockServer::start().await;
     let info = json!({ "deploymentType": "Cloud" });
     Mock::given(path("/rest/api/2/serverInfo")).respond_with(ok(&info)).mount(&server).await;
@@ -283,14 +291,14 @@ async fn a_wrong_token_is_not_taken_for_an_empty_project() {
         .expect(0)
         .mount(&server)
         .await;
-    let tracker = system(Provider::Jira, &server).tracker("CS").expect("a tracker");
+    let tracker = connector(Provider::Jira, &server).tracker("CS").expect("a tracker");
     assert!(tracker.list_ids(&Cursor::default()).await.is_err());
 }
 
 #[tokio::test]
-async fn a_token_that_has_expired_is_done_without() {
+async fn expired_page_token_restarts_the_list() {
     let server = MockServer::start().await;
-    let system = cloud(&server).await;
+    let connector = cloud(&server).await;
     let stale =
         Mock::given(path("/rest/api/3/search/jql")).and(query_param("nextPageToken", "old"));
     stale.respond_with(ResponseTemplate::new(400)).expect(1).mount(&server).await;
@@ -298,7 +306,7 @@ async fn a_token_that_has_expired_is_done_without() {
     let anew =
         Mock::given(path("/rest/api/3/search/jql")).and(query_param_is_missing("nextPageToken"));
     anew.respond_with(ok(&page)).expect(1).mount(&server).await;
-    let tracker = system.tracker("CS").expect("a tracker");
+    let tracker = connector.tracker("CS").expect("a tracker");
     let cursor = Cursor(json!({ "since": null, "place": { "token": "old" } }));
     let page = tracker.list_changed(&cursor, false).await.expect("a page");
     assert_eq!(ids(&page.items), ["CS-1"]);

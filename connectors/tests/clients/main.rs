@@ -1,4 +1,4 @@
-//! The clients against servers that answer as the systems' documentation has it, and as they should not.
+//! The clients against servers that respond as documented, and against faulty ones.
 
 #[path = "../../../tests/cache.rs"]
 mod cache;

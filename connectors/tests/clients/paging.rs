@@ -1,4 +1,4 @@
-//! A tracker whose issues change while it is gone through.
+//! A tracker whose issues change during a sync.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 use wiremock::matchers::path;
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
-use crate::support::{all, system};
+use crate::support::{all, connector};
 
-/// Redmine's issues: ids and when they changed.
+/// Redmine's issues: ids and times of change.
 #[derive(Clone, Default)]
 struct Issues(Arc<Mutex<BTreeMap<u64, DateTime<Utc>>>>);
 
@@ -58,7 +58,7 @@ async fn tracker(issues: &Issues) -> (MockServer, Arc<dyn Tracker>) {
     let server = MockServer::start().await;
     let place = path("/projects/shop/issues.json");
     Mock::given(place).respond_with(issues.clone()).mount(&server).await;
-    let tracker = system(Provider::Redmine, &server).tracker("shop").expect("a tracker");
+    let tracker = connector(Provider::Redmine, &server).tracker("shop").expect("a tracker");
     (server, tracker)
 }
 
@@ -68,7 +68,7 @@ fn numbers(threads: &[mc_connectors::traits::IssueWithComments]) -> Vec<u64> {
 }
 
 #[tokio::test]
-async fn many_that_changed_at_one_time_all_come_once() {
+async fn items_of_one_time_all_come_once() {
     let issues = Issues::default();
     for id in 1..=9 {
         issues.change(id, 0);
@@ -81,7 +81,7 @@ async fn many_that_changed_at_one_time_all_come_once() {
 }
 
 #[tokio::test]
-async fn what_changes_while_it_is_gone_through_is_not_lost() {
+async fn change_during_a_sync_is_not_lost() {
     let issues = Issues::default();
     for id in 1..=8 {
         issues.change(id, 0);
@@ -89,28 +89,28 @@ async fn what_changes_while_it_is_gone_through_is_not_lost() {
     let (_server, tracker) = tracker(&issues).await;
     let first = tracker.list_changed(&Cursor::default(), false).await.expect("a page");
     assert_eq!(numbers(&first.items), [1, 2]);
-    // Those that were told move behind the others, so that the rest stands two places before.
+    // The listed issues move behind the others, which move two places forward.
     issues.change(1, 60);
     issues.change(2, 60);
     issues.remove(3);
     let (rest, cursor) = all(&*tracker, first.next, false).await;
-    let mut told = numbers(&rest);
-    told.sort_unstable();
-    assert_eq!(told, [1, 2, 4, 5, 6, 7, 8]);
+    let mut listed = numbers(&rest);
+    listed.sort_unstable();
+    assert_eq!(listed, [1, 2, 4, 5, 6, 7, 8]);
     issues.change(5, 61);
     let (later, _) = all(&*tracker, cursor, false).await;
     assert_eq!(numbers(&later), [5]);
 }
 
 #[tokio::test]
-async fn a_sync_that_was_cut_off_goes_on_where_it_was() {
+async fn interrupted_sync_resumes_at_its_cursor() {
     let issues = Issues::default();
     for (id, second) in (1..=6).zip(1..) {
         issues.change(id, second);
     }
     let (_server, tracker) = tracker(&issues).await;
     let first = tracker.list_changed(&Cursor::default(), false).await.expect("a page");
-    // The page was worked on, its cursor was not kept: the page comes again, and nothing else is missing.
+    // The page was processed, and its cursor was not stored: the page comes again.
     let again = tracker.list_changed(&Cursor::default(), false).await.expect("a page");
     assert_eq!(numbers(&again.items), numbers(&first.items));
     let (rest, _) = all(&*tracker, again.next, false).await;
@@ -118,19 +118,19 @@ async fn a_sync_that_was_cut_off_goes_on_where_it_was() {
 }
 
 #[tokio::test]
-async fn what_is_shown_late_is_found_by_the_next_sync() {
+async fn late_item_is_found_by_the_next_sync() {
     let issues = Issues::default();
     issues.change(1, 100);
     let (_server, tracker) = tracker(&issues).await;
     let (_, cursor) = all(&*tracker, Cursor::default(), false).await;
-    // Written a minute before the other, and seen only now.
+    // Changed a minute before the other, and listed only now.
     issues.change(2, 40);
     let (threads, _) = all(&*tracker, cursor, false).await;
     assert_eq!(numbers(&threads), [2]);
 }
 
 #[tokio::test]
-async fn ids_are_those_of_all_that_are_there() {
+async fn list_of_ids_is_complete() {
     let issues = Issues::default();
     for id in 1..=5 {
         issues.change(id, 0);
@@ -148,11 +148,11 @@ async fn ids_are_those_of_all_that_are_there() {
             .iter()
             .all(|id| ids.contains(&(*id).to_owned()))
     );
-    assert_eq!(cursor, Cursor::default(), "the next time all are asked for again");
+    assert_eq!(cursor, Cursor::default(), "the next list is complete again");
 }
 
 #[tokio::test]
-async fn a_cursor_of_something_else_is_refused() {
+async fn foreign_cursor_is_rejected() {
     let (_server, tracker) = tracker(&Issues::default()).await;
     let refused =
         tracker.list_changed(&Cursor(json!({ "page": 7 })), false).await.expect_err("refused");

@@ -6,20 +6,23 @@ use wiremock::matchers::{
 };
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use crate::support::{TOKEN, all, delivered, refuses_what_has_left, said, system, texts};
+use crate::support::{
+    TOKEN, all, authors_and_texts, check_rejects_moved_issue, connector, delivered, ids_and_texts,
+};
 
 fn ok(body: &Value) -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_json(body)
 }
 
 #[tokio::test]
-async fn issues_come_as_webhooks_tell_of_them() {
+async fn issues_equal_those_of_webhooks() {
     let server = MockServer::start().await;
     let issue = json!({ "id": 7, "subject": "It breaks", "description": "Like so.",
         "status": { "id": 1, "name": "New" }, "author": { "id": 1, "name": "Olga" },
         "assigned_to": { "id": 2, "name": "Vera B" }, "is_private": false,
         "created_on": "2026-01-01T00:00:00Z", "updated_on": "2026-01-02T03:04:05Z" });
-    let secret = json!({ "id": 8, "subject": "secret", "is_private": true, "updated_on": "2026-01-02T03:04:06Z" });
+    let secret = json!({ "id": 8, "subject": "secret", "is_private": true,
+        "updated_on": "2026-01-02T03:04:06Z" });
     Mock::given(path("/projects/shop/issues.json"))
         .and(query_param("status_id", "*"))
         .and(query_param("sort", "updated_on,id"))
@@ -30,7 +33,8 @@ async fn issues_come_as_webhooks_tell_of_them() {
         .mount(&server)
         .await;
     let detailed = json!({ "issue": { "id": 7, "journals": [
-        { "id": 1, "user": { "name": "Ann" }, "notes": "Me too", "created_on": "2026-01-02T00:00:00Z" },
+        { "id": 1, "user": { "name": "Ann" }, "notes": "Me too",
+        "created_on": "2026-01-02T00:00:00Z" },
         { "id": 2, "notes": "" },
         { "id": 3, "notes": "Ours alone", "private_notes": true } ] } });
     Mock::given(path("/issues/7.json"))
@@ -38,7 +42,7 @@ async fn issues_come_as_webhooks_tell_of_them() {
         .respond_with(ok(&detailed))
         .mount(&server)
         .await;
-    let tracker = system(Provider::Redmine, &server).tracker("shop").expect("a tracker");
+    let tracker = connector(Provider::Redmine, &server).tracker("shop").expect("a tracker");
     let (threads, _) = all(&*tracker, Cursor::default(), true).await;
     let url = format!("{}/issues/7", server.uri());
     let webhook = json!({ "payload": { "action": "updated", "url": url, "issue": { "id": 7,
@@ -46,13 +50,13 @@ async fn issues_come_as_webhooks_tell_of_them() {
         "updated_on": "2026-01-02T03:04:05Z" } } });
     assert_eq!(threads.len(), 1, "what is private is left out");
     assert_eq!(threads[0].issue, delivered(Provider::Redmine, None, &webhook));
-    assert_eq!(said(&threads[0]), [("Olga", "Like so."), ("Ann", "Me too")]);
+    assert_eq!(authors_and_texts(&threads[0]), [("Olga", "Like so."), ("Ann", "Me too")]);
 }
 
 const SHOP: u32 = 3;
 
-/// Has issue 7 be in that project now.
-async fn is_in(server: &MockServer, project: u32) {
+/// Moves issue 7 to a project.
+async fn respond_with_project(server: &MockServer, project: u32) {
     Mock::given(method("GET"))
         .and(path("/issues/7.json"))
         .and(query_param_is_missing("include"))
@@ -66,21 +70,21 @@ async fn is_in(server: &MockServer, project: u32) {
 }
 
 #[tokio::test]
-async fn an_issue_that_moved_to_another_project_is_told_nothing() {
+async fn no_comment_is_posted_to_a_moved_issue() {
     let server = MockServer::start().await;
-    is_in(&server, 4).await;
+    respond_with_project(&server, 4).await;
     let written = ResponseTemplate::new(204);
     Mock::given(method("PUT")).respond_with(written).expect(0).mount(&server).await;
-    let asked = Mock::given(path_regex("^/(users|journals)/"));
-    asked.respond_with(ok(&json!({}))).expect(0).mount(&server).await;
-    let tracker = system(Provider::Redmine, &server).tracker("shop").expect("a tracker");
-    refuses_what_has_left(&*tracker, "redmine#7").await;
+    let other = Mock::given(path_regex("^/(users|journals)/"));
+    other.respond_with(ok(&json!({}))).expect(0).mount(&server).await;
+    let tracker = connector(Provider::Redmine, &server).tracker("shop").expect("a tracker");
+    check_rejects_moved_issue(&*tracker, "redmine#7").await;
 }
 
 #[tokio::test]
-async fn a_note_is_written_and_who_writes_is_known() {
+async fn note_is_posted_and_own_notes_are_found() {
     let server = MockServer::start().await;
-    is_in(&server, SHOP).await;
+    respond_with_project(&server, SHOP).await;
     Mock::given(method("PUT"))
         .and(path("/issues/7.json"))
         .and(body_json(json!({ "issue": { "notes": "Known." } })))
@@ -90,31 +94,32 @@ async fn a_note_is_written_and_who_writes_is_known() {
         .await;
     let user = json!({ "user": { "id": 1, "login": "bot" } });
     Mock::given(path("/users/current.json")).respond_with(ok(&user)).mount(&server).await;
-    // Which note it was Redmine does not answer.
+    // Redmine does not return the id of the note.
     let journals = json!({ "issue": { "id": 7, "journals": [
         { "id": 1, "user": { "id": 1 }, "notes": "Me too" },
         { "id": 2, "user": { "id": 1 }, "notes": "Known.", "private_notes": true },
         { "id": 3, "user": { "id": 1 }, "notes": "" },
-        { "id": 4, "user": { "id": 9, "name": "bot" }, "notes": "Known." }, { "id": 5, "notes": "Known." } ] } });
+        { "id": 4, "user": { "id": 9, "name": "bot" }, "notes": "Known." }, { "id": 5,
+        "notes": "Known." } ] } });
     Mock::given(method("GET"))
         .and(path("/issues/7.json"))
         .and(query_param("include", "journals"))
         .respond_with(ok(&journals))
         .mount(&server)
         .await;
-    let system = system(Provider::Redmine, &server);
-    let tracker = system.tracker("shop").expect("a tracker");
-    let id = tracker.comment("redmine#7", None, "Known.").await;
+    let connector = connector(Provider::Redmine, &server);
+    let tracker = connector.tracker("shop").expect("a tracker");
+    let id = tracker.upsert_comment("redmine#7", None, "Known.").await;
     assert_eq!(id.as_deref(), Ok("2"));
     let own = tracker.list_own_comments("redmine#7").await.expect("notes");
-    assert_eq!(texts(&own), [("1", "Me too"), ("2", "Known.")], "others may say the same");
-    assert_eq!(system.health().check().await.as_deref(), Ok("bot"));
+    assert_eq!(ids_and_texts(&own), [("1", "Me too"), ("2", "Known.")], "others may say the same");
+    assert_eq!(connector.check_access().await.as_deref(), Ok("bot"));
 }
 
 #[tokio::test]
-async fn a_note_is_changed_where_redmine_can() {
+async fn note_is_updated_when_redmine_supports_it() {
     let server = MockServer::start().await;
-    is_in(&server, SHOP).await;
+    respond_with_project(&server, SHOP).await;
     Mock::given(method("PUT"))
         .and(path("/journals/2.json"))
         .and(body_json(json!({ "journal": { "notes": "Known. More." } })))
@@ -122,10 +127,10 @@ async fn a_note_is_changed_where_redmine_can() {
         .expect(1)
         .mount(&server)
         .await;
-    let tracker = system(Provider::Redmine, &server).tracker("shop").expect("a tracker");
-    let id = tracker.comment("redmine#7", Some("2"), "Known. More.").await;
+    let tracker = connector(Provider::Redmine, &server).tracker("shop").expect("a tracker");
+    let id = tracker.upsert_comment("redmine#7", Some("2"), "Known. More.").await;
     assert_eq!(id.as_deref(), Ok("2"));
-    let refused = tracker.comment("redmine#7", Some("3"), "Known. More.").await;
+    let refused = tracker.upsert_comment("redmine#7", Some("3"), "Known. More.").await;
     let refused = refused.expect_err("there is no such thing").to_string();
     assert!(refused.contains("Redmine 5.0"), "{refused}");
 }

@@ -1,19 +1,19 @@
-//! Systems on this machine, and what tests ask them for.
+//! Providers on this machine, and requests to them.
 
 use std::time::Duration;
 
 use http::HeaderMap;
 use mc_connectors::client::{Connector, ConnectorConfig, Error, Limits, Provider, Token};
 use mc_connectors::traits::{Cursor, IssueWithComments, Page, Tracker, WikiPage};
-use mc_connectors::{Comment, Event, Issue, read};
+use mc_connectors::{Comment, Event, Issue, parse};
 use serde_json::Value;
 use wiremock::matchers::{any, method, path};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
 pub const TOKEN: &str = "s3cret-t0ken";
 
-/// The system's settings, as patient as tests are.
-pub fn settings(kind: Provider, url: &str) -> ConnectorConfig {
+/// A configuration with short delays.
+pub fn config(kind: Provider, url: &str) -> ConnectorConfig {
     ConnectorConfig {
         name: "ours".to_owned(),
         kind,
@@ -30,12 +30,12 @@ pub fn settings(kind: Provider, url: &str) -> ConnectorConfig {
     }
 }
 
-pub fn system(kind: Provider, server: &MockServer) -> Connector {
-    Connector::new(settings(kind, &server.uri())).expect("settings")
+pub fn connector(kind: Provider, server: &MockServer) -> Connector {
+    Connector::new(config(kind, &server.uri())).expect("a valid config")
 }
 
-/// What is there of such a system, by name.
-pub fn what(kind: Provider) -> &'static str {
+/// The name of a resource of the provider.
+pub fn resource(kind: Provider) -> &'static str {
     match kind {
         Provider::Github => "octocat/hello",
         Provider::Gitlab => "group/sub/project",
@@ -44,7 +44,7 @@ pub fn what(kind: Provider) -> &'static str {
     }
 }
 
-/// Answers what a client asks beside the lists: what the system is, and as whom it is asked, in Berlin.
+/// Responds to requests other than lists: for the edition, and for the user, who is in Berlin.
 pub async fn introduce(server: &MockServer) {
     let berlin = "Europe/Berlin";
     let answers = [
@@ -64,88 +64,90 @@ pub async fn introduce(server: &MockServer) {
     }
 }
 
-/// Everything else is answered so.
+/// Responds to all other requests.
 pub async fn answer(server: &MockServer, answer: ResponseTemplate) {
     Mock::given(any()).respond_with(answer).with_priority(5).mount(server).await;
 }
 
-/// Asks for the first page of whatever it has.
-pub async fn first(system: &Connector) -> Result<Page<IssueWithComments>, Error> {
-    let what = what(system.kind());
-    if system.kind() == Provider::Confluence {
-        let page = system.wiki(what)?.changed(&Cursor::default()).await?;
+/// Reads the first page of a list.
+pub async fn first(connector: &Connector) -> Result<Page<IssueWithComments>, Error> {
+    let resource = resource(connector.kind());
+    if connector.kind() == Provider::Confluence {
+        let page = connector.wiki(resource)?.list_changed(&Cursor::default()).await?;
         return Ok(Page { items: Vec::new(), next: page.next, is_last: page.is_last });
     }
-    system.tracker(what)?.list_changed(&Cursor::default(), false).await
+    connector.tracker(resource)?.list_changed(&Cursor::default(), false).await
 }
 
-/// Nothing is said about an issue that has left for another project, nor is it looked for there.
-pub async fn refuses_what_has_left(tracker: &dyn Tracker, issue: &str) {
-    let refusals = [
+/// Checks that nothing is posted to a moved issue, nor read of it.
+pub async fn check_rejects_moved_issue(tracker: &dyn Tracker, issue: &str) {
+    let results = [
         tracker.list_own_comments(issue).await.err(),
-        tracker.comment(issue, None, "Known.").await.err(),
-        tracker.comment(issue, Some("1"), "Known. More.").await.err(),
+        tracker.upsert_comment(issue, None, "Known.").await.err(),
+        tracker.upsert_comment(issue, Some("1"), "Known. More.").await.err(),
     ];
-    for refused in refusals {
-        assert!(matches!(refused, Some(Error::Moved { .. })), "{refused:?}");
+    for error in results {
+        assert!(matches!(error, Some(Error::ResourceMoved { .. })), "{error:?}");
     }
 }
 
-/// All that changed, page by page; each cursor goes through JSON, as it would through a database.
+/// Reads all changes page by page. Each cursor goes through JSON, as it does through the database.
 pub async fn all(
     tracker: &dyn Tracker,
     since: Cursor,
     include_comments: bool,
 ) -> (Vec<IssueWithComments>, Cursor) {
-    let (mut threads, mut cursor) = (Vec::new(), since);
+    let (mut issues, mut cursor) = (Vec::new(), since);
     for _ in 0..100 {
         let page = tracker.list_changed(&cursor, include_comments).await.expect("a page");
-        threads.extend(page.items);
+        issues.extend(page.items);
         let written = serde_json::to_string(&page.next).expect("JSON");
         cursor = serde_json::from_str(&written).expect("a cursor");
         if page.is_last {
-            return (threads, cursor);
+            return (issues, cursor);
         }
     }
-    panic!("it has no end");
+    panic!("the list does not end");
 }
 
-/// The same of a wiki.
+/// Reads all pages of a wiki.
 pub async fn all_pages(wiki: &dyn mc_connectors::traits::Wiki) -> (Vec<WikiPage>, Cursor) {
     let (mut pages, mut cursor) = (Vec::new(), Cursor::default());
     for _ in 0..100 {
-        let page = wiki.changed(&cursor).await.expect("a page");
+        let page = wiki.list_changed(&cursor).await.expect("a page");
         pages.extend(page.items);
         cursor = page.next;
         if page.is_last {
             return (pages, cursor);
         }
     }
-    panic!("it has no end");
+    panic!("the list does not end");
 }
 
-/// What the reader of the system's webhooks makes of a delivery.
+/// Returns the issue of a delivery.
 pub fn delivered(kind: Provider, event: Option<&'static str>, body: &Value) -> Issue {
     let mut headers = HeaderMap::new();
     if let Some(event) = event {
         headers.insert("x-github-event", event.parse().expect("a header's value"));
     }
-    let delivery = read(kind, &headers, body.to_string().as_bytes()).expect("readable");
+    let delivery = parse(kind, &headers, body.to_string().as_bytes()).expect("readable");
     match delivery.event {
         Event::Issue(issue) => issue,
         other => panic!("{other:?}"),
     }
 }
 
-/// Who said what of an issue.
-pub fn said(of: &IssueWithComments) -> Vec<(&str, &str)> {
-    let said = of.comments.iter();
-    said.map(|one| (one.author.as_deref().unwrap_or_default(), one.text.as_str())).collect()
+/// Returns authors and texts of the comments on an issue.
+pub fn authors_and_texts(issue: &IssueWithComments) -> Vec<(&str, &str)> {
+    let comments = issue.comments.iter();
+    comments
+        .map(|comment| (comment.author.as_deref().unwrap_or_default(), comment.text.as_str()))
+        .collect()
 }
 
-/// Which comments say what.
-pub fn texts(comments: &[Comment]) -> Vec<(&str, &str)> {
-    comments.iter().map(|one| (one.id.as_str(), one.text.as_str())).collect()
+/// Returns ids and texts of comments.
+pub fn ids_and_texts(comments: &[Comment]) -> Vec<(&str, &str)> {
+    comments.iter().map(|comment| (comment.id.as_str(), comment.text.as_str())).collect()
 }
 
 pub fn ids(threads: &[IssueWithComments]) -> Vec<&str> {

@@ -1,4 +1,5 @@
-//! GitHub as GitHub's own OpenAPI document has it: Prism checks each request against that, and makes the answers of it.
+//! GitHub by its own OpenAPI document: Prism checks each request against the document, and
+//! generates the responses from it.
 
 use std::net::TcpListener;
 use std::process::Stdio;
@@ -10,9 +11,9 @@ use serde_json::Value;
 use tokio::process::{Child, Command};
 
 use crate::cache::cache;
-use crate::support::settings;
+use crate::support::config;
 
-/// What the client asks for.
+/// The requests of the client.
 const PATHS: [&str; 7] = [
     "/repos/{owner}/{repo}",
     "/repos/{owner}/{repo}/git/ref/{ref}",
@@ -31,11 +32,8 @@ struct GitHub {
 }
 
 impl GitHub {
-    /// `None` where it is not installed, which is said.
-    #[expect(
-        clippy::print_stderr,
-        reason = "whoever runs the tests is to know what was not tested"
-    )]
+    /// Returns `None` and prints a notice if Prism is not installed.
+    #[expect(clippy::print_stderr, reason = "reports the skipped test")]
     async fn start() -> Option<Self> {
         let place = cache().join("vendors");
         let (node, modules) = (place.join("bin/node"), place.join("node_modules"));
@@ -73,12 +71,12 @@ impl GitHub {
         panic!("it does not start");
     }
 
-    fn system(&self) -> Connector {
-        Connector::new(settings(Provider::Github, &self.url)).expect("settings")
+    fn connector(&self) -> Connector {
+        Connector::new(config(Provider::Github, &self.url)).expect("a valid config")
     }
 }
 
-/// The paths at hand, where Enterprise Server has them.
+/// The part of the document with the used paths, at the address of Enterprise Server.
 fn part(whole: &[u8]) -> Vec<u8> {
     let mut document: Value = serde_json::from_slice(whole).expect("JSON");
     let paths = PATHS.iter().map(|path| {
@@ -87,7 +85,7 @@ fn part(whole: &[u8]) -> Vec<u8> {
         (format!("/api/v3{path}"), operations)
     });
     document["paths"] = Value::Object(paths.collect());
-    // GitHub's own example of a repository lacks what its schema requires; Prism makes another by the schema.
+    // GitHub's example of a repository lacks required fields. Prism generates another one.
     let repository =
         &mut document["paths"]["/api/v3/repos/{owner}/{repo}"]["get"]["responses"]["200"];
     if let Some(content) = repository["content"]["application/json"].as_object_mut() {
@@ -101,32 +99,32 @@ fn free_port() -> u16 {
     listener.local_addr().expect("an address").port()
 }
 
-/// Everything that the client asks for is asked for as GitHub's document says; what the document's answers hold is read.
+/// Each request of the client conforms to the document, and the responses are parsed.
 #[tokio::test]
-async fn requests_are_as_githubs_own_document_has_them() {
+async fn requests_conform_to_githubs_openapi_document() {
     let Some(github) = GitHub::start().await else { return };
-    let system = github.system();
-    let tracker = system.tracker("octocat/Hello-World").expect("a tracker");
+    let connector = github.connector();
+    let tracker = connector.tracker("octocat/Hello-World").expect("a tracker");
     let page = tracker.list_changed(&Cursor::default(), true).await.expect("issues and comments");
-    // The example is of a pull request, or of an issue: either way it is read.
+    // The example is a pull request or an issue; both are parsed.
     assert!(page.items.len() <= 1);
     let since =
         Cursor(serde_json::json!({ "since": "2026-01-02T03:04:05Z", "place": { "offset": 2 } }));
     tracker.list_changed(&since, true).await.expect("a later page");
     tracker.list_ids(&Cursor::default()).await.expect("ids");
     let issue = "octocat/Hello-World#1347";
-    let id = tracker.comment(issue, None, "Known.").await.expect("a comment");
-    tracker.comment(issue, Some(&id), "Known. More.").await.expect("another text");
+    let id = tracker.upsert_comment(issue, None, "Known.").await.expect("a comment");
+    tracker.upsert_comment(issue, Some(&id), "Known. More.").await.expect("another text");
     tracker.list_own_comments(issue).await.expect("the comments");
-    let host = system.git_host("octocat/Hello-World").expect("a host");
+    let host = connector.git_host("octocat/Hello-World").expect("a host");
     assert!(host.resolve_ref(None).await.expect("a head").is_some());
     assert!(host.resolve_ref(Some("refs/heads/featureA")).await.expect("a head").is_some());
-    assert_eq!(system.health().check().await.as_deref(), Ok("octocat"));
+    assert_eq!(connector.check_access().await.as_deref(), Ok("octocat"));
 }
 
-/// What Prism would say to another request, so that the test above can fail.
+/// Prism rejects other requests, so the test above can fail.
 #[tokio::test]
-async fn a_request_that_github_does_not_know_is_noticed() {
+async fn unknown_request_is_detected_by_the_openapi_mock() {
     let Some(github) = GitHub::start().await else { return };
     let url = format!("{}/api/v3/repos/octocat/hello/issues?state=nonsense", github.url);
     let answer = reqwest::get(url).await.expect("an answer");

@@ -5,7 +5,8 @@ use wiremock::matchers::{body_json, header, method, path, path_regex, query_para
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use crate::support::{
-    TOKEN, all, delivered, ids, introduce, refuses_what_has_left, said, system, texts,
+    TOKEN, all, authors_and_texts, check_rejects_moved_issue, connector, delivered, ids,
+    ids_and_texts, introduce,
 };
 
 fn ok(body: &Value) -> ResponseTemplate {
@@ -21,13 +22,14 @@ fn issue(id: &str, updated: i64) -> Value {
             { "name": "State", "value": { "name": "Open" } },
             { "name": "Assignee", "value": { "login": "vera", "fullName": "Vera B" } }],
         "comments": [
-            { "id": "4-1", "text": "Me too", "author": { "login": "ann" }, "created": 1_767_323_045_000_i64 },
+            { "id": "4-1", "text": "Me too", "author": { "login": "ann" },
+            "created": 1_767_323_045_000_i64 },
             { "id": "4-2", "text": "gone", "deleted": true },
             { "id": "4-3", "text": "hidden", "visibility": { "$type": "LimitedVisibility" } }] })
 }
 
 #[tokio::test]
-async fn issues_come_as_webhooks_tell_of_them() {
+async fn issues_equal_those_of_webhooks() {
     let server = MockServer::start().await;
     introduce(&server).await;
     let mut secret = issue("CS-8", 1_767_323_045_000);
@@ -50,20 +52,22 @@ async fn issues_come_as_webhooks_tell_of_them() {
         .expect(1)
         .mount(&server)
         .await;
-    let tracker = system(Provider::Youtrack, &server).tracker("CS").expect("a tracker");
+    let tracker = connector(Provider::Youtrack, &server).tracker("CS").expect("a tracker");
     let (threads, _) = all(&*tracker, Cursor::default(), true).await;
     assert_eq!(ids(&threads), ["CS-7", "CS-9"], "what is limited to some is left out");
     let url = format!("{}/issue/CS-7", server.uri());
-    let webhook = json!({ "event": "issueUpdated", "issue": { "idReadable": "CS-7", "summary": "It breaks",
-        "state": "Open", "assignee": "Vera B", "tags": ["a"], "updated": 1_767_323_045_000_i64, "url": url } });
+    let webhook = json!({ "event": "issueUpdated", "issue": { "idReadable": "CS-7",
+        "summary": "It breaks",
+        "state": "Open", "assignee": "Vera B", "tags": ["a"], "updated": 1_767_323_045_000_i64,
+        "url": url } });
     let expected =
         mc_connectors::Issue { is_whole: true, ..delivered(Provider::Youtrack, None, &webhook) };
     assert_eq!(threads[0].issue, expected);
-    assert_eq!(said(&threads[0]), [("Olga", "Like so."), ("ann", "Me too")]);
+    assert_eq!(authors_and_texts(&threads[0]), [("Olga", "Like so."), ("ann", "Me too")]);
 }
 
-/// Has the issue that was CS-7 bear that id now.
-async fn bears(server: &MockServer, id: &str) {
+/// Gives the issue CS-7 another id.
+async fn respond_with_id(server: &MockServer, id: &str) {
     Mock::given(method("GET"))
         .and(path("/api/issues/CS-7"))
         .and(query_param("fields", "idReadable"))
@@ -73,20 +77,20 @@ async fn bears(server: &MockServer, id: &str) {
 }
 
 #[tokio::test]
-async fn an_issue_that_moved_to_another_project_is_told_nothing() {
+async fn no_comment_is_posted_to_a_moved_issue() {
     let server = MockServer::start().await;
-    // YouTrack answers to the id that it had, and takes comments by it.
-    bears(&server, "HELP-9").await;
+    // YouTrack accepts comments by the former id.
+    respond_with_id(&server, "HELP-9").await;
     let comments = Mock::given(path_regex("^/api/issues/CS-7/comments"));
     comments.respond_with(ok(&json!({ "id": "4-9" }))).expect(0).mount(&server).await;
-    let tracker = system(Provider::Youtrack, &server).tracker("CS").expect("a tracker");
-    refuses_what_has_left(&*tracker, "CS-7").await;
+    let tracker = connector(Provider::Youtrack, &server).tracker("CS").expect("a tracker");
+    check_rejects_moved_issue(&*tracker, "CS-7").await;
 }
 
 #[tokio::test]
-async fn a_comment_is_written_and_who_writes_is_known() {
+async fn comment_is_posted_and_own_comments_are_found() {
     let server = MockServer::start().await;
-    bears(&server, "CS-7").await;
+    respond_with_id(&server, "CS-7").await;
     Mock::given(method("POST"))
         .and(path("/api/issues/CS-7/comments"))
         .and(body_json(json!({ "text": "Known." })))
@@ -98,11 +102,11 @@ async fn a_comment_is_written_and_who_writes_is_known() {
         .respond_with(ok(&json!({ "id": "1-1", "login": "bot" })))
         .mount(&server)
         .await;
-    let system = system(Provider::Youtrack, &server);
-    let tracker = system.tracker("CS").expect("a tracker");
-    let id = tracker.comment("CS-7", None, "Known.").await;
+    let connector = connector(Provider::Youtrack, &server);
+    let tracker = connector.tracker("CS").expect("a tracker");
+    let id = tracker.upsert_comment("CS-7", None, "Known.").await;
     assert_eq!(id.as_deref(), Ok("4-9"));
-    assert_eq!(system.health().check().await.as_deref(), Ok("bot"));
+    assert_eq!(connector.check_access().await.as_deref(), Ok("bot"));
     Mock::given(method("POST"))
         .and(path("/api/issues/CS-7/comments/4-9"))
         .and(body_json(json!({ "text": "Known. More." })))
@@ -110,24 +114,26 @@ async fn a_comment_is_written_and_who_writes_is_known() {
         .expect(1)
         .mount(&server)
         .await;
-    let id = tracker.comment("CS-7", Some("4-9"), "Known. More.").await;
+    let id = tracker.upsert_comment("CS-7", Some("4-9"), "Known. More.").await;
     assert_eq!(id.as_deref(), Ok("4-9"));
     let comments = json!([
-        { "id": "4-6", "text": "Known.", "author": { "id": "1-2", "login": "eve", "fullName": "bot" } },
+        { "id": "4-6", "text": "Known.", "author": { "id": "1-2", "login": "eve",
+        "fullName": "bot" } },
         { "id": "4-7", "text": "Known." },
         { "id": "4-8", "text": "Known.", "author": { "id": "1-1" }, "deleted": true },
-        { "id": "4-9", "text": "Known.", "author": { "id": "1-1" }, "visibility": { "$type": "LimitedVisibility" } }]);
+        { "id": "4-9", "text": "Known.", "author": { "id": "1-1" },
+        "visibility": { "$type": "LimitedVisibility" } }]);
     Mock::given(method("GET"))
         .and(path("/api/issues/CS-7/comments"))
         .respond_with(ok(&comments))
         .mount(&server)
         .await;
     let own = tracker.list_own_comments("CS-7").await.expect("comments");
-    assert_eq!(texts(&own), [("4-9", "Known.")], "others may say the same");
+    assert_eq!(ids_and_texts(&own), [("4-9", "Known.")], "others may say the same");
 }
 
 #[tokio::test]
-async fn for_a_list_of_ids_no_texts_are_asked_for() {
+async fn list_of_ids_requests_no_texts() {
     let server = MockServer::start().await;
     introduce(&server).await;
     let updated = 1_767_323_045_000_i64;
@@ -139,7 +145,7 @@ async fn for_a_list_of_ids_no_texts_are_asked_for() {
         .expect(1)
         .mount(&server)
         .await;
-    let tracker = system(Provider::Youtrack, &server).tracker("CS").expect("a tracker");
+    let tracker = connector(Provider::Youtrack, &server).tracker("CS").expect("a tracker");
     let page = tracker.list_ids(&Cursor::default()).await.expect("ids");
     assert_eq!(page.items, ["CS-7"]);
 }

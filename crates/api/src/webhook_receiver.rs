@@ -251,7 +251,7 @@ fn verify_and_parse(
             InvalidDelivery { problem, is_unsigned: true }
         },
     )?;
-    let delivery = mc_connectors::read(hook.provider, headers, body)
+    let delivery = mc_connectors::parse(hook.provider, headers, body)
         .map_err(|error| Problem::invalid(error.to_string()).field("body"))?;
     // The sender's id is not signed: what was caught might be sent again under another.
     let body_mac = delivery.is_once.then(|| {
