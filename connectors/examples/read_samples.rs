@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let body = fs::read(directory.join(&sample.file))?;
         let outcome = match parse(provider, &headers, &body) {
             Ok(delivery) => {
-                format!("{} -> {}", delivery.name, serde_json::to_string(&delivery.event)?)
+                format!("{} -> {}", delivery.name, delivery.event.encode())
             }
             Err(error) => format!("unreadable: {error}"),
         };

@@ -6,6 +6,7 @@ pub(crate) mod field;
 mod issue;
 mod pull_request;
 mod push;
+mod stored;
 
 use serde::{Deserialize, Serialize};
 
@@ -16,10 +17,11 @@ pub(crate) use comment::{DESCRIPTION, LINE, REVIEW};
 pub use issue::{Issue, Link};
 pub use pull_request::{PullRequestEvent, Review};
 pub use push::{Push, WikiPush};
+pub use stored::StoredEventError;
 
 use crate::delivery::ParseError;
 
-/// A change at a provider.
+/// A change at a provider. [`Event::encode`] returns the form for storage.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Event {

@@ -25,7 +25,7 @@ mod youtrack;
 
 pub use delivery::{Delivery, ParseError, parse};
 pub use event::{
-    CiRun, Comment, Event, Issue, Link, PullRequestEvent, Push, Release, Review,
+    CiRun, Comment, Event, Issue, Link, PullRequestEvent, Push, Release, Review, StoredEventError,
     Thread, WikiPush,
 };
 pub use plain_git::PlainGit;

@@ -59,7 +59,7 @@ fn outcome(name: &str, body: &Value) -> String {
         Event::Ignored { reason } => format!("ignored: {reason}"),
         Event::Issue(issue) if issue.comment.is_some() => "issue with a comment".to_owned(),
         Event::Release(release) if release.is_deleted => "withdrawn release".to_owned(),
-        other => serde_json::to_value(other).expect("JSON")["kind"].to_string(),
+        other => other.encode()["kind"].to_string(),
     }
 }
 

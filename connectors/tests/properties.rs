@@ -262,8 +262,8 @@ fn assert_bounds(delivery: &Delivery) {
         Event::Ignored { reason } => is_line(reason, 128),
     };
     assert!(is_in_bounds, "{delivery:?}");
-    let stored = serde_json::to_value(&delivery.event).expect("JSON");
-    assert_eq!(serde_json::from_value::<Event>(stored).expect("an event"), delivery.event);
+    let decoded = Event::decode(&delivery.event.encode());
+    assert_eq!(decoded.expect("an event"), delivery.event);
 }
 
 proptest! {

@@ -215,7 +215,7 @@ async fn receive(
         external_id: &kept.external_id,
         event_type: &kept.name,
         body_mac: kept.body_mac,
-        event: serde_json::to_value(&kept.event).expect("texts, times and flags"),
+        event: kept.event.encode(),
         ignored: match &kept.event {
             Event::Ignored { reason } => Some(reason),
             _ => None,

@@ -96,7 +96,7 @@ async fn process_batch(store: &Store, id: DeliveryId, most: i64) -> Result<(), B
     let (mut outcomes, mut synced) = (Vec::new(), AuditCounts::default());
     for waiting in &all.deliveries {
         let id = waiting.id;
-        let event = Event::deserialize(&waiting.event);
+        let event = Event::decode(&waiting.event);
         // Who asks for a run holds its repository first and then the audit, and a sync its connection and then what
         // it writes: what asks for either is for itself.
         let is_alone =
@@ -106,9 +106,7 @@ async fn process_batch(store: &Store, id: DeliveryId, most: i64) -> Result<(), B
         }
         let told = match event {
             Ok(event) => apply_event(&mut tx, &all, waiting, event, &mut synced).await,
-            Err(error) => {
-                Ok((DeliveryState::Failed, format!("what was kept of it can't be read: {error}")))
-            }
+            Err(error) => Ok((DeliveryState::Failed, error.to_string())),
         };
         let (state, text) = told.map_err(|error| BatchError { at: Some(id), error })?;
         outcomes.push(webhooks::Outcome { id, state, text });
