@@ -191,7 +191,7 @@ async fn receive(
         external_id: &kept.external_id,
         event_type: &kept.name,
         body_mac: kept.body_mac,
-        event: serde_json::to_value(&kept.event).expect("texts, times and flags"),
+        event: kept.event.encode(),
         ignored: match &kept.event {
             Event::Ignored { reason } => Some(reason),
             _ => None,
@@ -227,7 +227,7 @@ fn verify_and_parse(
             InvalidDelivery { problem, is_unsigned: true }
         },
     )?;
-    let delivery = mc_connectors::read(hook.provider, headers, body)
+    let delivery = mc_connectors::parse(hook.provider, headers, body)
         .map_err(|error| Problem::invalid(error.to_string()).field("body"))?;
     // The sender's id is not signed: what was caught might be sent again under another.
     let body_mac = delivery.is_once.then(|| {

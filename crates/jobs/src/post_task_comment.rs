@@ -175,8 +175,8 @@ async fn say(
 ) -> Result<String, client::Error> {
     match found {
         Some(found) if says(&found.text, text) => Ok(found.id.clone()),
-        Some(found) => tracker.comment(task, Some(&found.id), text).await,
-        None => tracker.comment(task, None, text).await,
+        Some(found) => tracker.upsert_comment(task, Some(&found.id), text).await,
+        None => tracker.upsert_comment(task, None, text).await,
     }
 }
 

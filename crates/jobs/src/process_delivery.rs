@@ -96,19 +96,17 @@ async fn process_batch(store: &Store, id: DeliveryId, most: i64) -> Result<(), B
     let (mut outcomes, mut synced) = (Vec::new(), AuditCounts::default());
     for waiting in &all.deliveries {
         let id = waiting.id;
-        let event = Event::deserialize(&waiting.event);
+        let event = Event::decode(&waiting.event);
         // Who asks for a run holds its repository first and then the audit, and a sync its connection and then what
         // it writes: what asks for either is for itself.
         let is_alone =
-            matches!(event, Ok(Event::Push(_) | Event::Wiki(_) | Event::PageChanged { .. }));
+            matches!(event, Ok(Event::Push(_) | Event::WikiPush(_) | Event::PageChanged { .. }));
         if is_alone && !outcomes.is_empty() {
             break;
         }
         let told = match event {
             Ok(event) => apply_event(&mut tx, &all, waiting, event, &mut synced).await,
-            Err(error) => {
-                Ok((DeliveryState::Failed, format!("what was kept of it can't be read: {error}")))
-            }
+            Err(error) => Ok((DeliveryState::Failed, error.to_string())),
         };
         let (state, text) = told.map_err(|error| BatchError { at: Some(id), error })?;
         outcomes.push(webhooks::Outcome { id, state, text });
@@ -151,11 +149,11 @@ async fn apply_event(
     let (project, policy, heard_at) = (all.project, &all.policy, waiting.received_at);
     let (act, did, outcome) = match event {
         Event::Push(push) => return enqueue_reindex(tx, project, &push).await,
-        Event::Wiki(wiki) => return enqueue_wiki_reindex(tx, project, &wiki).await,
+        Event::WikiPush(wiki) => return enqueue_wiki_reindex(tx, project, &wiki).await,
         Event::Ignored { reason } => return Ok((DeliveryState::Ignored, reason)),
         Event::PageChanged { .. } => return enqueue_wiki_syncs(tx, project).await,
         Event::Issue(issue) => return apply_issue(tx, all, heard_at, issue, synced).await,
-        Event::IssueGone { external_id } => {
+        Event::IssueDeleted { external_id } => {
             if !tasks::mark_deleted(tx, project, &external_id, heard_at).await? {
                 return Ok(ignored("the task was heard of since"));
             }
@@ -164,7 +162,7 @@ async fn apply_event(
             }
             (AuditAction::TasksSynced, "withdrawn", "what was known of the task was forgotten")
         }
-        Event::Change(change) => {
+        Event::PullRequest(change) => {
             let is_news = pull_request::change(tx, project, policy, &change, heard_at).await?;
             let thread = change.thread();
             let is_said = apply_comment(tx, all, heard_at, &thread, change.comment, synced).await?;
@@ -176,13 +174,13 @@ async fn apply_event(
             }
             (AuditAction::PullRequestsSynced, "changes", "the change was brought up to date")
         }
-        Event::Ci(run) => {
+        Event::CiRun(run) => {
             if !pull_request::ci_run(tx, project, policy, run, heard_at).await? {
                 return Ok(ignored("that is known already, or something newer"));
             }
             (AuditAction::PullRequestsSynced, "ci_results", "the result was noted")
         }
-        Event::Said { thread, comment } => {
+        Event::Comment { thread, comment } => {
             let is_said = apply_comment(tx, all, heard_at, &thread, Some(comment), synced).await?;
             return Ok(comment_outcome(
                 is_said,
@@ -195,7 +193,7 @@ async fn apply_event(
             }
             (AuditAction::DocumentsIngested, "releases", "the release was brought up to date")
         }
-        Event::PageGone { id } => {
+        Event::PageDeleted { id } => {
             let source = Provider::Confluence.as_str();
             if !docs::remove_page(tx, project, source, &id).await? {
                 return Ok(ignored("the project has no document of that page"));
@@ -265,7 +263,9 @@ async fn enqueue_reindex(
         }
         None => 0,
     };
-    let known = find_repositories(tx, project, &push.path, |location| push.is_of(location)).await?;
+    let known =
+        find_repositories(tx, project, &push.path, |location| push.is_same_repository(location))
+            .await?;
     if known.is_empty() {
         return Ok(push_outcome(named, "the project has not indexed that repository"));
     }
@@ -288,7 +288,9 @@ async fn enqueue_wiki_reindex(
     project: ProjectId,
     wiki: &WikiPush,
 ) -> Result<Outcome, mc_store::Error> {
-    let known = find_repositories(tx, project, &wiki.path, |location| wiki.is_of(location)).await?;
+    let known =
+        find_repositories(tx, project, &wiki.path, |location| wiki.is_same_repository(location))
+            .await?;
     if known.is_empty() {
         let place = wiki.urls.first().unwrap_or(&wiki.path);
         let reason = format!(

@@ -267,7 +267,9 @@ fn listed(capabilities: &[Capability]) -> String {
 
 fn invalid_resource(error: &client::Error) -> Problem {
     match error {
-        client::Error::Unfit { rule, .. } => ValidationError::new("resource", *rule).into(),
+        client::Error::InvalidResource { rule, .. } => {
+            ValidationError::new("resource", *rule).into()
+        }
         other => Problem::invalid(other.to_string()).field("resource"),
     }
 }

@@ -195,7 +195,7 @@ async fn system(system: &Connector) -> CheckResult {
 }
 
 async fn who_asks(system: &Connector) -> Result<String, mc_connectors::client::Error> {
-    system.health().check().await
+    system.check_access().await
 }
 
 /// Saves are safe in the database whatever happens to the index, so this is not the service's health.

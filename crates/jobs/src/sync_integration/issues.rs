@@ -170,7 +170,7 @@ impl SyncSession<'_> {
 /// Whether the policy lets the issue's id in: masked it would be another's.
 fn keeps_its_id(policy: &Policy, discussion: &IssueWithComments) -> bool {
     let external_id = discussion.issue.external_id.clone();
-    let event = Event::IssueGone { external_id }.masked(|id| filter_field_text(policy, id));
+    let event = Event::IssueDeleted { external_id }.masked(|id| filter_field_text(policy, id));
     event.subject() == Some(&discussion.issue.external_id)
 }
 

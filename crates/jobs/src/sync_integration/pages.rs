@@ -30,7 +30,7 @@ impl SyncSession<'_> {
         let mut place = Place::of(self.asking);
         let mut at: SyncState = place.read();
         loop {
-            let page = wiki.changed(&at.cursor).await?;
+            let page = wiki.list_changed(&at.cursor).await?;
             let is_last = page.is_last;
             if !is_last && page.next == at.cursor {
                 return Err(super::no_progress());

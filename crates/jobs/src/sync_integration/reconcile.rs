@@ -64,7 +64,7 @@ impl ListIds for dyn Tracker {
 
 impl ListIds for dyn Wiki {
     fn list<'a>(&'a self, from: &'a Cursor) -> Listing<'a> {
-        self.ids(from)
+        self.list_ids(from)
     }
 }
 
@@ -324,7 +324,7 @@ mod tests {
             let answer = (self.answer)(from, asked.len());
             asked.push(from.0.clone());
             let away = || client::Error::Unavailable {
-                system: "ours".to_owned(),
+                connector: "ours".to_owned(),
                 reason: "it stopped".to_owned(),
             };
             Box::pin(std::future::ready(answer.ok_or_else(away)))

@@ -29,7 +29,8 @@ impl SyncSession<'_> {
         let mut place = Place::of(self.asking);
         let here = at(system, &self.asking.resource);
         let all = repositories::list(self.store, self.asking.project).await?;
-        let mut of_it = all.into_iter().filter(|one| here.is_of(&one.location)).peekable();
+        let mut of_it =
+            all.into_iter().filter(|one| here.is_same_repository(&one.location)).peekable();
         if of_it.peek().is_none() {
             return Err(self.not_indexed());
         }

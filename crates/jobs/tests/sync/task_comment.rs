@@ -189,7 +189,7 @@ async fn an_issue_that_was_moved_to_another_project_is_told_nothing() {
     let node = world.node();
     world.until_text(STATE, "failed").await;
     let reason = standing(&world, task).await.reason;
-    assert!(reason.contains("at another place by now"), "{reason}");
+    assert!(reason.contains("moved or renamed"), "{reason}");
     assert!(notes.lock().unwrap().is_empty());
     node.stop().await;
 }
