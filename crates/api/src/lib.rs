@@ -2,7 +2,6 @@
 
 mod authenticate;
 mod authorize;
-mod denials;
 mod extract;
 mod ingress;
 mod json_depth;
@@ -30,5 +29,4 @@ pub use notifications::QuarantineNotifier;
 pub use problem::{PROBLEM_JSON, Problem};
 pub use router::{openapi, public_router, router, with_ingress};
 pub use server::{Serving, Tls, TlsError, TlsFiles, run};
-pub use sign_in::{SignIn, SignInSettings};
 pub use state::{ApiSettings, ApiState};

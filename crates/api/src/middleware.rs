@@ -17,7 +17,7 @@ use mc_redis::SharedRateLimits;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::ApiSettings;
-use crate::authenticate::{Authenticator, count_refusals, require_bearer};
+use crate::authenticate::{Authenticator, count_denials, require_bearer};
 use crate::limits::{BODY_BYTES, DELIVERIES_BYTES};
 use crate::problem::Problem;
 use caller_rate_limit::{CallerRateLimit, limit_caller};
@@ -85,7 +85,7 @@ pub fn with_auth(
     admission: &Admission,
 ) -> Router {
     with_limits(router, settings, admission)
-        .layer(from_fn_with_state(authenticator.clone(), count_refusals))
+        .layer(from_fn_with_state(authenticator.clone(), count_denials))
         .layer(from_fn_with_state(admission.callers.clone(), limit_caller))
         .layer(from_fn_with_state(authenticator, require_bearer))
 }

@@ -273,11 +273,10 @@ impl<E: Classified> From<E> for Problem {
         if kind == ErrorKind::Unavailable {
             tracing::warn!(error.cause = %with_sources(&error), "a dependency is unavailable");
         }
-        let problem = Self::of(class_of(kind), error.to_string());
-        match error.field() {
-            Some(field) => problem.field(field),
-            None => problem,
-        }
+        let mut problem = Self::of(class_of(kind), error.to_string());
+        problem.field = error.field();
+        problem.hint = error.hint();
+        problem
     }
 }
 

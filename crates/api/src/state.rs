@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use mc_accounts::SignIn;
 use mc_connectors::ConnectorRegistry;
 use mc_indexer::source::AllowedPrivateHost;
 use mc_memory::MemoryContext;
@@ -14,7 +15,6 @@ use crate::authenticate::Authenticator;
 use crate::ingress::{Ingress, IngressConfig};
 use crate::limits::REQUEST_TIME;
 use crate::middleware::Admission;
-use crate::sign_in::SignIn;
 
 /// Everything that handlers use; cheap to clone.
 #[derive(Clone)]

@@ -21,7 +21,6 @@ use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use crate::ApiState;
-use crate::authenticate::Authenticate as _;
 use crate::extract::{ValidPath, ValidQuery, read_body};
 use crate::limits::DELIVERY_BYTES;
 use crate::middleware::{declared_length, drain_unauthenticated};
@@ -181,7 +180,7 @@ async fn receive(
     let hook = webhooks::find_for_receipt(&api.receiving, id).await?;
     let Some(hook) = hook.filter(|hook| sends_here(hook.provider)) else {
         drain_unauthenticated(request.into_body()).await;
-        api.sign_in.refusals().delivery(None);
+        api.sign_in.denials().delivery(None);
         return Err(unsigned());
     };
     // Twice: it is put together from the parts that came.
@@ -205,7 +204,7 @@ async fn receive(
     let (hook, kept) = looked_at.await.map_err(|_| Problem::internal())?;
     let kept = kept.map_err(|refused| {
         if refused.is_unsigned {
-            api.sign_in.refusals().delivery(Some(hook.project));
+            api.sign_in.denials().delivery(Some(hook.project));
         }
         refused.problem
     })?;

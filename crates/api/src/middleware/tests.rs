@@ -11,6 +11,7 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use futures::future::BoxFuture;
 use http::{HeaderMap, Request, StatusCode, header};
+use mc_accounts::denials::DenialCounter;
 use mc_domain::{Classified, ErrorKind, Scopes, TokenId, UserId};
 use mc_store::accounts::{CredentialKind, TokenOwner};
 use proptest::prelude::*;
@@ -21,7 +22,6 @@ use uuid::Uuid;
 
 use crate::ApiSettings;
 use crate::authenticate::{Authenticate, Authenticator, Principal};
-use crate::denials::DenialCounter;
 use crate::extract::{ValidJson, ValidPath, ValidQuery};
 use crate::limits::{BODY_BYTES, JSON_DEPTH, MESSAGE_BYTES};
 use crate::middleware::{Admission, common_layers, with_auth, with_auth_streaming};
@@ -97,7 +97,7 @@ impl Authenticate for OneToken {
     fn principal<'a>(
         &'a self,
         token: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Principal>, Problem>> {
+    ) -> BoxFuture<'a, Result<Option<mc_accounts::Principal>, Problem>> {
         let holder = TokenOwner {
             user: UserId::LOCAL,
             login: "local".to_owned(),
@@ -110,7 +110,7 @@ impl Authenticate for OneToken {
         Box::pin(async move { Ok(principal) })
     }
 
-    fn refusals(&self) -> &DenialCounter {
+    fn denials(&self) -> &DenialCounter {
         &self.0
     }
 }

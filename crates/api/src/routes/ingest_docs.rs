@@ -11,7 +11,7 @@ use mc_memory::quarantine::{self, QuarantineRequest};
 use mc_sanitizer::mask;
 use mc_store::Tx;
 use mc_store::audit::{self, NewEvent};
-use mc_store::docs::{self, Outcome};
+use mc_store::docs::Outcome;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
@@ -19,7 +19,6 @@ use uuid::Uuid;
 
 use crate::ApiState;
 use crate::authenticate::Principal;
-use crate::authorize::ProjectContext;
 use crate::extract::ValidJson;
 use crate::limits;
 use crate::openapi::schemas;
@@ -253,34 +252,6 @@ fn note(tx: &mut Tx, source: &str, answer: &IngestDocsResponse) {
     let (created, updated) = (answer.created, answer.updated);
     let event = NewEvent::new(AuditAction::DocumentsIngested, source);
     audit::record(tx, event.with(json!({ "created": created, "updated": updated })));
-}
-
-/// Takes a document in that was held, and is no more; answers its id and what was done with it.
-pub async fn take(
-    here: &ProjectContext,
-    id: QuarantineItemId,
-    held: NewDocument,
-) -> Result<(Uuid, &'static str), Problem> {
-    let looked = ReviewStatus::Released(id);
-    let mut prepared = documents::prepare_all(&here.memory.policy, vec![held], looked).await;
-    let Some(one) = prepared.pop() else { return Err(Problem::internal()) };
-    if let FilterDecision::Refuse(reasons) = one.verdict {
-        return Err(mc_memory::Error::Forbidden(reasons.join(", ")).into());
-    }
-    let mut tx = here.store.begin().await?;
-    quarantine::claim(&mut tx, looked).await?;
-    if docs::is_newer(&mut tx, here.project.id, &one.doc, id).await? {
-        return Err(mc_memory::Error::Overtaken(id).into());
-    }
-    let (doc, outcome) = one.write(&mut tx, here.project.id).await?;
-    let mut answer = IngestDocsResponse::default();
-    let source = one.doc.source.clone();
-    answer.note(one.doc.doc_id, doc.into(), outcome);
-    docs::copy_sent_at(&mut tx, doc, id).await?;
-    quarantine::settle(&mut tx, looked).await?;
-    note(&mut tx, &source, &answer);
-    tx.commit().await?;
-    Ok((doc.into(), word(outcome)))
 }
 
 fn word(outcome: Outcome) -> &'static str {

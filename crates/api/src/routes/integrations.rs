@@ -403,7 +403,7 @@ pub async fn list_connectors(
     ValidQuery(project): ValidQuery<SystemQuery>,
 ) -> Result<Json<Page<Connector>>, Problem> {
     let Some(key) = project else {
-        caller.require_administrator()?;
+        caller.require_service_admin()?;
         let health = integrations::health(&api.background, None).await?;
         return Ok(Json(with_git(api.systems.all(), &health)));
     };

@@ -1,4 +1,4 @@
-//! `/records`: what the team knows, row by row.
+//! `/records`: the records of a project.
 
 use std::collections::HashMap;
 
@@ -6,24 +6,21 @@ use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use http::StatusCode;
-use mc_domain::{AuditAction, Permission, ProjectKey, RecordId, RecordKind};
+use mc_accounts::users;
+use mc_domain::{Permission, ProjectKey, RecordId, RecordKind};
+use mc_memory::delete_record;
 use mc_memory::uses::Opened;
-use mc_store::audit::{self, NewEvent};
-use mc_store::citations::{self};
-use mc_store::docs;
-use mc_store::passages::{self, PassageSource};
 use mc_store::projects::ProjectResource;
-use mc_store::records::{self, Decided, RecordFilter, Version};
-use mc_store::{Store, Tx};
+use mc_store::records::{self, RecordFilter, Version};
+use mc_store::{Store, citations, docs};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::pagination::{self, Page};
-use super::users;
 use crate::ApiState;
 use crate::authenticate::Principal;
+use crate::authorize::ProjectContext;
 use crate::extract::{ValidPath, ValidQuery};
 use crate::limits;
 use crate::openapi::schemas;
@@ -31,7 +28,7 @@ use crate::problem::Problem;
 use crate::validate::{self, Validate, ValidationError};
 use crate::wire::{CiVerdict, CitationVerdict, Kind, State as RecordState, Trust, Visibility};
 
-/// A record's id in a path.
+/// Path parameter: a record.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub struct RecordPath {
@@ -47,7 +44,7 @@ impl Validate for RecordPath {
     }
 }
 
-/// Which records, and how many.
+/// Query of a list of records.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -55,24 +52,24 @@ pub struct RecordQuery {
     /// The project's key.
     #[param(value_type = schemas::ProjectKey, inline)]
     project_key: String,
-    /// Only this kind.
+    /// Only records of this kind.
     kind: Option<Kind>,
-    /// Only those for these readers; the team's and the caller's own when absent.
+    /// Only records of this visibility; the team's and the caller's own by default.
     visibility: Option<Visibility>,
-    /// Only those to which this user contributed.
+    /// Only records to which this user contributed.
     #[param(value_type = Option<schemas::Login>, inline)]
     saved_by: Option<String>,
-    /// Only those to which this source contributed.
+    /// Only records to which this source contributed.
     #[param(value_type = Option<schemas::Reference>, inline)]
     source: Option<String>,
-    /// Only records after this one: the `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     cursor: Option<Uuid>,
-    /// 1 to 200; 50 when absent.
+    /// Maximum number of items, 1 to 200; 50 by default.
     #[param(value_type = Option<schemas::PageLimit>, inline)]
     limit: Option<i64>,
 }
 
-/// A [`RecordQuery`] as checked.
+/// A validated [`RecordQuery`].
 #[derive(Debug)]
 pub struct ValidatedQuery {
     project: ProjectKey,
@@ -114,13 +111,13 @@ pub struct Record {
     tags: Vec<String>,
     state: RecordState,
     visibility: Visibility,
-    /// Who vouches for it.
+    /// How far its text may be relied on.
     trust: Trust,
     owner: Option<String>,
-    /// When it expires; absent for never.
+    /// When it expires; never if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     ttl: Option<DateTime<Utc>>,
-    /// Whether that end was named when it was saved; otherwise every recall moves it.
+    /// Whether a save set the expiry. If not, every recall extends it.
     is_ttl_explicit: bool,
     #[schema(value_type = Object)]
     quality: serde_json::Value,
@@ -129,20 +126,20 @@ pub struct Record {
     task_external_id: Option<String>,
     dialog_id: Option<Uuid>,
     superseded_by: Option<Uuid>,
-    /// From 1, one more with every change.
+    /// Starts at 1 and grows by 1 with every change.
     version: i32,
-    /// How often it was recalled.
+    /// Number of recalls.
     recall_count: i32,
-    /// How often feedback said that it was used.
+    /// Number of times that feedback reported its use.
     use_count: i32,
-    /// What CI says of the patch that it is about (`meta.patch_sha`); absent where it says nothing.
+    /// CI status of the patch that it is about (`meta.patch_sha`); absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     ci_status: Option<CiVerdict>,
     created_at: DateTime<Utc>,
     updated_at: DateTime<Utc>,
 }
 
-/// A place in the code that a record cites.
+/// A location in the code that a record cites.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Citation {
     pub(super) file: String,
@@ -154,13 +151,13 @@ pub struct Citation {
     pub(super) line_end: Option<i32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) commit: Option<String>,
-    /// sha256 of the cited lines, in hexadecimal; not in a recalled bundle.
+    /// SHA-256 of the cited lines, in hexadecimal; absent in a bundle.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) content_hash: Option<String>,
     pub(super) verdict: CitationVerdict,
 }
 
-/// What a record was before.
+/// An earlier version of a record.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct RecordVersion {
     version: i32,
@@ -169,17 +166,17 @@ pub struct RecordVersion {
     content: String,
     scope: Vec<String>,
     tags: Vec<String>,
-    /// Who vouched for it.
+    /// How far its text could be relied on.
     trust: Trust,
     owner: Option<String>,
-    /// When it was to expire; absent for never.
+    /// When it was to expire; never if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     ttl: Option<DateTime<Utc>>,
-    /// Whether that end was named.
+    /// Whether a save had set the expiry.
     is_ttl_explicit: bool,
     #[schema(value_type = Object)]
     meta: serde_json::Value,
-    /// What it cited, with the verdicts of that time.
+    /// Its citations, with the verdicts of that time.
     citations: Vec<Citation>,
     /// Why it was changed.
     reason: String,
@@ -187,42 +184,42 @@ pub struct RecordVersion {
     changed_at: DateTime<Utc>,
 }
 
-/// A record and what it cites.
+/// A record with its citations.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CitedRecord {
     #[serde(flatten)]
     record: Record,
-    /// The document that holds the whole text, of which the content is a statement: `GET /documents/lookup`.
+    /// The document with the whole text, which the content summarizes: `GET /documents/lookup`.
     #[serde(skip_serializing_if = "Option::is_none")]
     document_id: Option<Uuid>,
     citations: Vec<Citation>,
 }
 
-/// A record with all that is known of it.
+/// A record with its versions and contributions.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct RecordWithHistory {
     #[serde(flatten)]
     record: CitedRecord,
-    /// Earlier states, newest first.
+    /// Earlier versions, newest first.
     versions: Vec<RecordVersion>,
-    /// Who and what it was made of, oldest first.
+    /// The saves that it is made of, oldest first.
     contributions: Vec<Contribution>,
 }
 
-/// A save that went into a record.
+/// A save that contributed to a record.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Contribution {
-    /// The record's version that it made.
+    /// The version of the record that it created.
     version: i32,
-    /// Who saved it, by login; absent where that is not known.
+    /// Login of the user who saved it; absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     saved_by: Option<String>,
-    /// What it was taken from; empty for what somebody just said.
+    /// The source; empty if none was given.
     source: String,
     saved_at: DateTime<Utc>,
 }
 
-/// Page through a project's live records, oldest first.
+/// List a project's live records, oldest first.
 #[utoipa::path(
     get, path = "/records", tag = "memory", params(RecordQuery),
     responses((status = 200, description = "A page", body = Page<CitedRecord>))
@@ -232,38 +229,36 @@ pub async fn list(
     caller: Principal,
     ValidQuery(query): ValidQuery<RecordQuery>,
 ) -> Result<Json<Page<CitedRecord>>, Problem> {
-    let here = api.authorize(&caller, &query.project, Permission::Read).await?;
-    let (after, project) = (query.cursor, here.project.id);
+    let ctx = api.authorize(&caller, &query.project, Permission::Read).await?;
+    let (after, project) = (query.cursor, ctx.project.id);
     let filter = RecordFilter {
         kind: query.kind,
         visibility: query.visibility,
         saved_by: match &query.saved_by {
-            Some(login) => Some(users::called(&api.store, login).await?),
+            Some(login) => Some(users::filter_id(&api.store, login).await?),
             None => None,
         },
         source: query.source,
     };
-    let records = records::list(&here.store, project, &filter, after, query.limit).await?;
+    let records = records::list(&ctx.store, project, &filter, after, query.limit).await?;
     let next_cursor = pagination::next_cursor(&records, query.limit, |record| record.id);
-    Ok(Json(Page::new(cited(&here.store, records).await?, next_cursor)))
+    Ok(Json(Page::new(cited(&ctx.store, records).await?, next_cursor)))
 }
 
-/// See a record, what it cites and what it was before.
+/// Get a record with its citations, versions and contributions.
 #[utoipa::path(
     get, path = "/records/{id}", tag = "memory", params(RecordPath),
-    responses((status = 200, description = "The record, whatever its state", body = RecordWithHistory))
+    responses((status = 200, description = "The record, in any state", body = RecordWithHistory))
 )]
 pub async fn get(
     State(api): State<ApiState>,
     caller: Principal,
     ValidPath(id): ValidPath<RecordPath>,
 ) -> Result<Json<RecordWithHistory>, Problem> {
-    let here =
-        api.authorize_resource(&caller, ProjectResource::Record(id), Permission::Read).await?;
-    let here = here.ok_or_else(|| unknown(id))?;
-    let record = records::find(&here.store, id).await?.ok_or_else(|| unknown(id))?;
-    here.note_opened(Opened::Record(id));
-    let store = here.store;
+    let ctx = authorize(&api, &caller, id, Permission::Read).await?;
+    let record = records::find(&ctx.store, id).await?.ok_or_else(|| unknown(id))?;
+    ctx.note_opened(Opened::Record(id));
+    let store = ctx.store;
     let versions = versions(&store, id).await?;
     let contributions =
         records::contributions(&store, id).await?.into_iter().map(Into::into).collect();
@@ -271,7 +266,7 @@ pub async fn get(
     Ok(Json(RecordWithHistory { record, versions, contributions }))
 }
 
-/// The earlier versions of a record, each with what it cited.
+/// Returns the earlier versions of a record with their citations.
 async fn versions(store: &Store, id: RecordId) -> Result<Vec<RecordVersion>, Problem> {
     let mut by_version: HashMap<i32, Vec<Citation>> = HashMap::new();
     for (version, citation) in citations::of_versions(store, id).await? {
@@ -284,7 +279,7 @@ async fn versions(store: &Store, id: RecordId) -> Result<Vec<RecordVersion>, Pro
     Ok(records::versions(store, id).await?.into_iter().map(with_citations).collect())
 }
 
-/// The records, each with what it cites.
+/// Returns records with their citations.
 pub(super) async fn cited(
     store: &Store,
     records: Vec<records::Record>,
@@ -303,54 +298,36 @@ pub(super) async fn cited(
     Ok(records.into_iter().map(with_citations).collect())
 }
 
-/// Take a record out of memory. A private one, and a proposal of one's own, take no more than saving them did.
+/// Delete a record, or withdraw a proposal. A private record and an own proposal take the role that
+/// saving them took.
 #[utoipa::path(
     delete, path = "/records/{id}", tag = "memory", params(RecordPath),
-    responses((status = 204, description = "No longer recalled"))
+    responses((status = 204, description = "Deleted"))
 )]
 pub async fn delete(
     State(api): State<ApiState>,
     caller: Principal,
     ValidPath(id): ValidPath<RecordPath>,
 ) -> Result<StatusCode, Problem> {
-    let here =
-        api.authorize_resource(&caller, ProjectResource::Record(id), Permission::Propose).await?;
-    let here = here.ok_or_else(|| unknown(id))?;
-    let mut tx = here.store.begin().await?;
-    // Held, or it could be shared between the look and the removal.
-    records::lock(&mut tx, &[id]).await?;
-    let record = records::find_in(&mut tx, id).await?.ok_or_else(|| unknown(id))?;
-    if records::is_own_proposal(&mut tx, id, caller.user).await? {
-        withdraw(&mut tx, id).await?;
-        tx.commit().await?;
-        return Ok(StatusCode::NO_CONTENT);
+    let ctx = authorize(&api, &caller, id, Permission::Propose).await?;
+    let can_write = ctx.allows(Permission::Write);
+    let deleted = delete_record(&ctx.memory, id, caller.user, can_write).await;
+    if let Err(mc_memory::Error::NotOwner(_)) = deleted {
+        api.require(&caller, &ctx.project, Permission::Write)?;
     }
-    if record.access.private_to != Some(caller.user) {
-        api.require(&caller, &here.project, Permission::Write)?;
-    }
-    if record.access.visibility == mc_domain::Visibility::Proposed {
-        let problem = Problem::conflict("it is a proposal, and waits for a decision").field("id");
-        return Err(
-            problem.hint(format!("turn it down with a reason: POST /proposals/{id}/reject"))
-        );
-    }
-    if !records::delete(&mut tx, id).await? {
-        return Err(unknown(id));
-    }
-    passages::remove(&mut tx, PassageSource::Record(id)).await?;
-    audit::record(&mut tx, NewEvent::new(AuditAction::RecordDeleted, id));
-    tx.commit().await?;
+    deleted?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Takes a proposal back, as whoever made it may.
-async fn withdraw(tx: &mut Tx, id: RecordId) -> Result<(), Problem> {
-    if !records::decide(tx, id, Decided::Rejected).await? {
-        return Err(unknown(id));
-    }
-    let event = NewEvent::new(AuditAction::ProposalRejected, id).with(json!({ "withdrawn": true }));
-    audit::record(tx, event);
-    Ok(())
+/// Authorizes the caller in the project of a record.
+pub(super) async fn authorize(
+    api: &ApiState,
+    caller: &Principal,
+    id: RecordId,
+    permission: Permission,
+) -> Result<ProjectContext, Problem> {
+    let ctx = api.authorize_resource(caller, ProjectResource::Record(id), permission).await?;
+    ctx.ok_or_else(|| unknown(id))
 }
 
 pub(super) fn unknown(id: RecordId) -> Problem {
@@ -359,8 +336,8 @@ pub(super) fn unknown(id: RecordId) -> Problem {
         .hint("GET /records lists those of a project")
 }
 
-/// An end that comes.
-fn end(ttl: DateTime<Utc>) -> Option<DateTime<Utc>> {
+/// Returns an expiry, unless it stands for never.
+fn expiry(ttl: DateTime<Utc>) -> Option<DateTime<Utc>> {
     (ttl < records::NO_END).then_some(ttl)
 }
 
@@ -377,7 +354,7 @@ impl From<records::Record> for Record {
             visibility: record.access.visibility.into(),
             trust: record.access.trust.into(),
             owner: record.owner,
-            ttl: end(record.ttl),
+            ttl: expiry(record.ttl),
             is_ttl_explicit: record.is_ttl_explicit,
             quality: record.quality,
             meta: record.meta,
@@ -430,7 +407,7 @@ impl RecordVersion {
             tags: version.tags,
             trust: version.trust.into(),
             owner: version.owner,
-            ttl: end(version.ttl),
+            ttl: expiry(version.ttl),
             is_ttl_explicit: version.is_ttl_explicit,
             meta: version.meta,
             citations,

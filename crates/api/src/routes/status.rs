@@ -107,7 +107,7 @@ pub async fn get(State(api): State<ApiState>, caller: Principal) -> Result<Json<
     let versions = server_version::versions(&api.store).await?;
     let current = api.memory.search.models.current();
     // How much all hold together is nobody's business who sees only some.
-    let pending_vectors = if caller.administers() {
+    let pending_vectors = if caller.is_service_admin() {
         Some(vectors::queue_length(&api.background, None, current.is_remote).await?)
     } else {
         None
@@ -119,7 +119,7 @@ pub async fn get(State(api): State<ApiState>, caller: Principal) -> Result<Json<
         postgres: versions.postgres,
         pgvector: versions.pgvector,
         model: EmbeddingModel { name: model.name, dimensions: model.dimensions },
-        index: KeywordIndex::of(&api.memory.search.keyword.status(), caller.administers()),
+        index: KeywordIndex::of(&api.memory.search.keyword.status(), caller.is_service_admin()),
         pending_vectors,
     }))
 }

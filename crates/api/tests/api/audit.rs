@@ -203,7 +203,7 @@ async fn changes_of_rights_and_refusals_are_noted_and_only_some_may_read_them() 
     assert_eq!(actions(&api, "/audit?project_key=shop").await, ["member.changed"]);
     let service = actions(&api, "/audit").await;
     assert_eq!(service, ["token.created", "session.created", "user.changed", "project.created"]);
-    api.state.sign_in.flush_denials(&api.state.background).await.unwrap();
+    api.state.sign_in.denials().flush(&api.state.background).await.unwrap();
     let here = api.get("/audit?project_key=shop&limit=1").await.ok();
     let event = &here["items"][0];
     assert_eq!((&event["action"], &event["actor"]), (&json!("access.denied"), &json!("ann")));

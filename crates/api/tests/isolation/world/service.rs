@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use axum::Router;
-use mc_api::{ApiSettings, ApiState, Ingress, IngressConfig, SignIn, SignInSettings};
+use mc_accounts::{SignIn, SignInSettings};
+use mc_api::{ApiSettings, ApiState, Ingress, IngressConfig};
 use mc_crypto::{EncryptionKey, Encryptor};
 use mc_mcp::{CoreClient, MemoryServer, ServerSettings};
 use mc_memory::MemoryContext;
