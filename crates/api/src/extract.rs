@@ -1,4 +1,4 @@
-//! Extractors that answer every bad request with a problem that names the field.
+//! Extractors whose errors name the invalid field.
 
 use axum::RequestExt as _;
 use axum::extract::path::ErrorKind as PathErrorKind;
@@ -11,15 +11,15 @@ use serde::de::DeserializeOwned;
 use url::form_urlencoded;
 
 use crate::json_depth;
-use crate::limits::BODY_BYTES;
+use crate::limits::MAX_BODY_BYTES;
 use crate::problem::Problem;
 use crate::validate::Validate;
 
-/// A JSON body of wire type `T`, read and checked.
+/// A validated JSON body of the wire type `T`.
 #[derive(Debug)]
 pub struct ValidJson<T: Validate>(pub T::Checked);
 
-/// A body of the media type that OAuth has (`application/x-www-form-urlencoded`), as `T`.
+/// A body of type `application/x-www-form-urlencoded`, as OAuth sends it.
 #[derive(Debug)]
 pub struct Form<T>(pub T);
 
@@ -31,20 +31,20 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Form<T> {
         let essence = declared.and_then(|value| value.split(';').next()).unwrap_or_default();
         if !essence.trim().eq_ignore_ascii_case("application/x-www-form-urlencoded") {
             let detail = "send the header `Content-Type: application/x-www-form-urlencoded`";
-            return Err(Problem::unsupported_media_type_but(detail));
+            return Err(Problem::wrong_media_type(detail));
         }
-        let bytes = read_body(request, BODY_BYTES).await?;
+        let bytes = read_body(request, MAX_BODY_BYTES).await?;
         let text = std::str::from_utf8(&bytes);
         let text = text.map_err(|_| Problem::invalid("the body is not UTF-8").field("body"))?;
         Ok(Self(from_query::<T>(text)?))
     }
 }
 
-/// The query string as wire type `T`, read and checked.
+/// A validated query string of the wire type `T`.
 #[derive(Debug)]
 pub struct ValidQuery<T: Validate>(pub T::Checked);
 
-/// The path's parameters as wire type `T`, read and checked. `T` must have named fields.
+/// Validated path parameters of the wire type `T`, which must have named fields.
 #[derive(Debug)]
 pub struct ValidPath<T: Validate>(pub T::Checked);
 
@@ -55,7 +55,7 @@ impl<S: Send + Sync, T: Validate + DeserializeOwned> FromRequest<S> for ValidJso
         if !declares_json(request.headers()) {
             return Err(Problem::unsupported_media_type());
         }
-        let bytes = read_body(request, BODY_BYTES).await?;
+        let bytes = read_body(request, MAX_BODY_BYTES).await?;
         Ok(Self(from_json::<T>(&bytes)?.check()?))
     }
 }
@@ -79,7 +79,7 @@ impl<S: Send + Sync, T: Validate + DeserializeOwned + Send> FromRequestParts<S> 
     }
 }
 
-/// `application/json` and its kin (`application/merge-patch+json`), whatever their parameters.
+/// Whether the content type is `application/json` or `application/*+json`, with any parameters.
 fn declares_json(headers: &HeaderMap) -> bool {
     let declared = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let essence = declared.and_then(|value| value.split(';').next()).unwrap_or_default();
@@ -88,13 +88,13 @@ fn declares_json(headers: &HeaderMap) -> bool {
         || (essence.starts_with("application/") && essence.ends_with("+json"))
 }
 
-/// The bytes of a body, of which a layer lets so many through.
+/// Reads a body. `limit` is that of the layer around the route, for the error.
 pub async fn read_body(request: Request, limit: usize) -> Result<Bytes, Problem> {
     request.extract().await.map_err(|rejection: BytesRejection| match rejection {
         BytesRejection::FailedToBufferBody(FailedToBufferBody::LengthLimitError(_)) => {
             Problem::too_large(limit)
         }
-        _ => Problem::invalid("the body broke off"),
+        _ => Problem::invalid("the body is incomplete"),
     })
 }
 
@@ -105,13 +105,13 @@ fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
         let path = error.path().to_string();
         let inner = error.into_inner();
         if inner.is_data() {
-            misfit(&path, &inner.to_string())
+            invalid_value(&path, &inner.to_string())
         } else {
             Problem::invalid(format!("the body is not valid JSON: {inner}")).field("body")
         }
     })?;
     deserializer.end().map_err(|error| {
-        Problem::invalid(format!("the body goes on after its JSON value: {error}")).field("body")
+        Problem::invalid(format!("the body continues after its JSON value: {error}")).field("body")
     })?;
     Ok(value)
 }
@@ -120,7 +120,7 @@ fn from_query<T: DeserializeOwned>(query: &str) -> Result<T, Problem> {
     let pairs = form_urlencoded::parse(query.as_bytes());
     let deserializer = serde_urlencoded::Deserializer::new(pairs);
     serde_path_to_error::deserialize(deserializer)
-        .map_err(|error| misfit(&error.path().to_string(), &error.inner().to_string()))
+        .map_err(|error| invalid_value(&error.path().to_string(), &error.inner().to_string()))
 }
 
 fn unmatched(rejection: &PathRejection) -> Problem {
@@ -132,7 +132,7 @@ fn unmatched(rejection: &PathRejection) -> Problem {
             Problem::invalid(format!("must be of type {expected_type}")).field(key)
         }
         PathErrorKind::DeserializeError { key, message, .. } => {
-            Problem::invalid(in_words(message)).field(key)
+            Problem::invalid(rule_of(message)).field(key)
         }
         PathErrorKind::InvalidUtf8InPathParam { key } => {
             Problem::invalid("must be UTF-8 once it is percent-decoded").field(key)
@@ -141,13 +141,13 @@ fn unmatched(rejection: &PathRejection) -> Problem {
     }
 }
 
-/// A value that is JSON, but not of the shape asked for.
-fn misfit(path: &str, message: &str) -> Problem {
-    Problem::invalid(in_words(message)).field(field_at(path, message))
+/// Returns the error of a value of another type.
+fn invalid_value(path: &str, message: &str) -> Problem {
+    Problem::invalid(rule_of(message)).field(field_at(path, message))
 }
 
-/// serde's message as a rule for the field, without the place in the text of the JSON.
-fn in_words(message: &str) -> String {
+/// Converts serde's message to a rule for the field, without the position in the JSON.
+fn rule_of(message: &str) -> String {
     let message = message.rsplit_once(" at line ").map_or(message, |(message, _)| message);
     let names = |list: &str| list.replace("one of ", "").replace('`', "");
     if let Some((_, expected)) = message.split_once("expected ") {
@@ -155,7 +155,7 @@ fn in_words(message: &str) -> String {
             return format!("must be one of: {}", names(expected));
         }
         if message.starts_with("unknown field ") {
-            return format!("is no known field; use one of: {}", names(expected));
+            return format!("is not a known field; use one of: {}", names(expected));
         }
     }
     if message.starts_with("missing field ") {
@@ -173,7 +173,8 @@ fn in_words(message: &str) -> String {
     }
 }
 
-/// serde reports a missing or repeated field at its parent; its message alone has the name.
+/// Returns the path of a field. serde reports a missing or duplicate field at its parent, so the
+/// name is taken from its message.
 fn field_at(path: &str, message: &str) -> String {
     let parent = if path == "." { "" } else { path };
     match (named_in(message), parent) {
@@ -196,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn serdes_words_become_rules() {
+    fn serde_messages_become_rules() {
         for (message, expected) in [
             (
                 "unknown variant `wiki`, expected one of `memory`, `doc` at line 1 column 16",
@@ -204,7 +205,7 @@ mod tests {
             ),
             (
                 "unknown field `depth`, expected `query` or `limit`",
-                "is no known field; use one of: query or limit",
+                "is not a known field; use one of: query or limit",
             ),
             ("missing field `query` at line 1 column 2", "is required"),
             ("duplicate field `query` at line 1 column 20", "is given more than once"),
@@ -215,7 +216,7 @@ mod tests {
             ("UUID parsing failed: invalid character: found `p` at 1", "must be a UUID"),
             ("number out of range at line 1 column 4", "number out of range"),
         ] {
-            assert_eq!(in_words(message), expected);
+            assert_eq!(rule_of(message), expected);
         }
     }
 }

@@ -24,7 +24,6 @@ pub use authenticate::{Authenticate, Authenticator, Principal};
 pub use ingress::{
     Authority, ConnectInfo, Ingress, IngressConfig, InvalidAuthority, InvalidOrigin, Origin,
 };
-pub use limits::{BODY_BYTES, DRAIN_TIME};
 pub use notifications::QuarantineNotifier;
 pub use problem::{PROBLEM_JSON, Problem};
 pub use router::{openapi, public_router, router, with_ingress};

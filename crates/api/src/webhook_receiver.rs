@@ -22,7 +22,7 @@ use uuid::Uuid;
 
 use crate::ApiState;
 use crate::extract::{ValidPath, ValidQuery, read_body};
-use crate::limits::DELIVERY_BYTES;
+use crate::limits::MAX_DELIVERY_BYTES;
 use crate::middleware::{declared_length, drain_unauthenticated};
 use crate::openapi::schemas;
 use crate::problem::Problem;
@@ -184,11 +184,11 @@ async fn receive(
         return Err(unsigned());
     };
     // Twice: it is put together from the parts that came.
-    let declared = declared_length(request.headers()).unwrap_or(DELIVERY_BYTES);
+    let declared = declared_length(request.headers()).unwrap_or(MAX_DELIVERY_BYTES);
     let room = api.admission.bodies.take(2 * declared).await?;
     let headers = request.headers().clone();
     let is_declared = declared_length(&headers).is_some();
-    let body = read_body(request, DELIVERY_BYTES).await;
+    let body = read_body(request, MAX_DELIVERY_BYTES).await;
     // Whoever declares too much was told so before the hook was looked up. Who just sends it is told what anybody is
     // who is not known: the answer must not say that there is such a hook.
     let body = body.map_err(|problem| if is_declared { problem } else { unsigned() })?;

@@ -110,7 +110,7 @@ async fn serve(
     let noting = note_refusals(sign_in.clone(), database.background.clone(), stop.clone());
     let state = ApiState::new(memory.clone(), database.background.clone(), sign_in)
         .with_receiving(database.receiving.clone())
-        .with_systems(systems)
+        .with_connectors(systems)
         .with_rates(rates);
     let router = http::router(state.with_settings(http::settings(config)?), config, &shutdown)?;
     print_banner(config);

@@ -1,4 +1,4 @@
-//! `/handles`: what the short names in a bundle stand for.
+//! `/handles`: the items behind the short names in a bundle.
 
 use axum::Json;
 use axum::extract::State;
@@ -16,10 +16,10 @@ use crate::openapi::schemas;
 use crate::problem::Problem;
 use crate::validate::{self, Validate, ValidationError};
 
-/// The largest number of a handle; no bundle has nearly as many items.
-const MOST: u16 = 999;
+/// The largest number of a handle, far above the items of a bundle.
+const MAX_NUMBER: u16 = 999;
 
-/// Which handles, and of which bundle.
+/// Query of handles.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -27,14 +27,14 @@ pub struct HandleQuery {
     /// The project's key.
     #[param(value_type = schemas::ProjectKey, inline)]
     project_key: String,
-    /// The bundle, one of the caller's own; their newest in the project that holds anything when absent.
+    /// A bundle of the caller. By default the caller's newest in the project that has items.
     bundle_id: Option<Uuid>,
-    /// Handles with commas between, such as `m1,d2`; all of the bundle when absent.
+    /// Handles, separated by commas, such as `m1,d2`; all of the bundle by default.
     #[param(value_type = Option<schemas::HandleList>, inline)]
     handles: Option<String>,
 }
 
-/// A [`HandleQuery`] as checked.
+/// A validated [`HandleQuery`].
 #[derive(Debug)]
 pub struct ValidatedHandles {
     project: ProjectKey,
@@ -54,36 +54,37 @@ impl Validate for HandleQuery {
     }
 }
 
-/// Handles with commas between, each as it is written in a bundle.
+/// Parses a list of handles, each spelled as in a bundle.
 fn list(field: &str, text: &str) -> Result<Vec<Handle>, ValidationError> {
     let length = text.chars().count();
     if length > limits::HANDLES {
         let limit = limits::HANDLES;
         return Err(ValidationError::new(
             field,
-            format!("holds {length} characters; the limit is {limit}"),
+            format!("has {length} characters; the limit is {limit}"),
         ));
     }
     let as_written = |word: &str| {
         let handle = word.parse::<Handle>().ok();
-        let handle = handle.filter(|handle| handle.number <= MOST && handle.to_string() == word);
+        let handle =
+            handle.filter(|handle| handle.number <= MAX_NUMBER && handle.to_string() == word);
         handle.ok_or_else(|| ValidationError::new(field, InvalidHandle))
     };
     text.split(',').map(as_written).collect()
 }
 
-/// What handles stand for.
+/// The items of a bundle by their handles.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct HandlesResponse {
     bundle_id: Uuid,
     items: Vec<NamedItem>,
-    /// Handles that the bundle has not.
+    /// Requested handles that the bundle does not have.
     unknown: Vec<String>,
-    /// Those that it has, in the order shown.
+    /// All handles of the bundle, in its order.
     known: Vec<String>,
 }
 
-/// What a handle stands for. One whose ids are all absent is gone.
+/// An item of a bundle. If all ids are absent, it was deleted.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct NamedItem {
     handle: String,
@@ -93,36 +94,36 @@ pub struct NamedItem {
     doc_id: Option<Uuid>,
     #[serde(skip_serializing_if = "Option::is_none")]
     dialog_id: Option<Uuid>,
-    /// The passage that it was found through, which may have changed or gone since.
+    /// The passage by which it was found; it may have changed or been deleted since.
     #[serde(skip_serializing_if = "Option::is_none")]
     passage_id: Option<Uuid>,
 }
 
-/// Look up what handles of a bundle stand for.
+/// Look up the items of a bundle by their handles.
 #[utoipa::path(
     get, path = "/handles", tag = "memory", params(HandleQuery),
-    responses((status = 200, description = "What they stand for", body = HandlesResponse))
+    responses((status = 200, description = "The items", body = HandlesResponse))
 )]
 pub async fn get(
     State(api): State<ApiState>,
     caller: Principal,
     ValidQuery(query): ValidQuery<HandleQuery>,
 ) -> Result<Json<HandlesResponse>, Problem> {
-    let here = api.authorize(&caller, &query.project, Permission::Read).await?;
-    let bundle = mc_memory::named_bundle(&here.memory, here.project.id, query.bundle).await?;
-    Ok(Json(answer(bundle, query.handles.as_deref())))
+    let ctx = api.authorize(&caller, &query.project, Permission::Read).await?;
+    let bundle = mc_memory::named_bundle(&ctx.memory, ctx.project.id, query.bundle).await?;
+    Ok(Json(response(bundle, query.handles.as_deref())))
 }
 
-fn answer(bundle: NamedBundle, asked: Option<&[Handle]>) -> HandlesResponse {
+fn response(bundle: NamedBundle, requested: Option<&[Handle]>) -> HandlesResponse {
     let known: Vec<Handle> = bundle.items.iter().map(|item| item.handle).collect();
-    let unknown = asked.into_iter().flatten().filter(|handle| !known.contains(handle));
+    let unknown = requested.into_iter().flatten().filter(|handle| !known.contains(handle));
     let unknown = unknown.map(ToString::to_string).collect();
-    let is_asked = |item: &mc_store::bundles::NamedItem| {
-        asked.is_none_or(|asked| asked.contains(&item.handle))
+    let is_requested = |item: &mc_store::bundles::NamedItem| {
+        requested.is_none_or(|requested| requested.contains(&item.handle))
     };
     HandlesResponse {
         bundle_id: bundle.id.into(),
-        items: bundle.items.into_iter().filter(is_asked).map(Into::into).collect(),
+        items: bundle.items.into_iter().filter(is_requested).map(Into::into).collect(),
         unknown,
         known: known.iter().map(ToString::to_string).collect(),
     }

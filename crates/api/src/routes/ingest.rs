@@ -263,7 +263,7 @@ async fn allows_private_network(
     if caller.is_service_admin() || !is_https {
         return Ok(true);
     }
-    source::check_public(&origin.location, &api.settings.inside_hosts).await?;
+    source::check_public(&origin.location, &api.settings.allowed_private_hosts).await?;
     Ok(false)
 }
 

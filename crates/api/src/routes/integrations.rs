@@ -271,7 +271,7 @@ pub async fn create(
         check_indexed(&store, project.id, &request.resource).await?;
         with_one_of(&[Capability::Refs], "git", request)?
     } else {
-        let system = api.systems.find(&request.connector, &key);
+        let system = api.connectors.find(&request.connector, &key);
         let system = system.ok_or_else(|| unknown_system(&request.connector, &key))?;
         fitting(system, request)?
     };
@@ -405,12 +405,12 @@ pub async fn list_connectors(
     let Some(key) = project else {
         caller.require_service_admin()?;
         let health = integrations::health(&api.background, None).await?;
-        return Ok(Json(with_git(api.systems.all(), &health)));
+        return Ok(Json(with_git(api.connectors.all(), &health)));
     };
     let ProjectContext { project, store, .. } =
         api.authorize(&caller, &key, Permission::ManagePolicy).await?;
     let health = integrations::health(&store, Some(project.id)).await?;
-    Ok(Json(with_git(api.systems.of(&key), &health)))
+    Ok(Json(with_git(api.connectors.of(&key), &health)))
 }
 
 /// The connection, where the system can have such a thing.

@@ -109,8 +109,8 @@ pub struct Job {
     /// Why the last attempt failed, masked.
     #[serde(skip_serializing_if = "Option::is_none")]
     last_error: Option<String>,
-    /// Path of the index run or integration that the job works on; absent in lists, for other kinds,
-    /// and if that was deleted.
+    /// Path of the index run or integration that the job works on. Absent in lists, for other
+    /// kinds, and if that was deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     progress_url: Option<String>,
 }

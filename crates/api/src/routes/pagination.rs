@@ -14,8 +14,8 @@ pub struct Page<T> {
 }
 
 impl<T> Page<T> {
-    /// Returns a page of `rows` that were read with `limit`. `cursor` names a row: the next page begins after the
-    /// last one. A page that is not full is the last.
+    /// Returns a page of `rows` that were read with `limit`. `cursor` names a row: the next page
+    /// starts after the last one. A page that is not full is the last.
     pub fn of<R, K: ToString>(rows: Vec<R>, limit: i64, cursor: impl FnOnce(&R) -> K) -> Self
     where
         T: From<R>,
@@ -38,7 +38,7 @@ impl<T> Page<T> {
     }
 }
 
-/// Returns the cursor of the page after `rows`: the name of the last row, where the page is full.
+/// Returns the cursor of the page after `rows`: the name of the last row, if the page is full.
 pub fn next_cursor<R, K: ToString>(
     rows: &[R],
     limit: i64,

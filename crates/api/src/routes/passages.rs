@@ -1,10 +1,10 @@
-//! `/passages`: a piece of code, of a document or of a dialog as search sees it.
+//! `/passages`: the units of search.
 
 use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use mc_domain::{PassageId, Permission, ProjectKey};
-use mc_store::passages::{self};
+use mc_store::passages;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
@@ -17,11 +17,11 @@ use crate::problem::Problem;
 use crate::validate::{self, Validate, ValidationError};
 use crate::wire::{Source, Trust};
 
-/// A passage's id in a path.
+/// Path parameter: a passage.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub struct PassagePath {
-    /// The passage's id, as a search gave it.
+    /// The passage's id, from a search.
     id: Uuid,
 }
 
@@ -33,7 +33,7 @@ impl Validate for PassagePath {
     }
 }
 
-/// Of which project.
+/// Query of a passage.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -63,10 +63,10 @@ pub struct Passage {
     line_start: Option<i32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     line_end: Option<i32>,
-    /// Definitions in it.
+    /// The symbols that it defines.
     symbols: Vec<String>,
     text: String,
-    /// Who vouches for it.
+    /// How far its text may be relied on.
     trust: Trust,
     #[serde(skip_serializing_if = "Option::is_none")]
     record_id: Option<Uuid>,
@@ -77,7 +77,7 @@ pub struct Passage {
     updated_at: DateTime<Utc>,
 }
 
-/// See a passage whole.
+/// Get a passage with its whole text.
 #[utoipa::path(
     get, path = "/passages/{id}", tag = "memory", params(PassagePath, PassageQuery),
     responses((status = 200, description = "The passage", body = Passage))
@@ -88,12 +88,14 @@ pub async fn get(
     ValidPath(id): ValidPath<PassagePath>,
     ValidQuery(key): ValidQuery<PassageQuery>,
 ) -> Result<Json<Passage>, Problem> {
-    let here = api.authorize(&caller, &key, Permission::Read).await?;
-    let found = passages::load(&here.store, here.project.id, &[id]).await?.pop();
+    let ctx = api.authorize(&caller, &key, Permission::Read).await?;
+    let found = passages::load(&ctx.store, ctx.project.id, &[id]).await?.pop();
     let unknown = || {
-        Problem::not_found(format!("the project has no passage {id}: it changed, or is gone"))
-            .field("id")
-            .hint("POST /search finds what is there now")
+        Problem::not_found(format!(
+            "the project has no passage {id}; it has changed or was deleted"
+        ))
+        .field("id")
+        .hint("POST /search finds the current passages")
     };
     Ok(Json(found.ok_or_else(unknown)?.into()))
 }

@@ -1,4 +1,4 @@
-//! `/paths`: which path within an indexed repository an absolute one of somebody's machine is.
+//! `/paths`: absolute paths on a user's machine as paths in an indexed repository.
 
 use axum::Json;
 use axum::extract::State;
@@ -16,10 +16,10 @@ use crate::openapi::schemas;
 use crate::problem::Problem;
 use crate::validate::{self, Validate, ValidationError};
 
-/// Parts of a path that are tried; those of repositories are not nearly as deep.
-const DEEPEST: usize = 32;
+/// Maximum number of path components that are tried, far above the depth of repositories.
+const MAX_DEPTH: usize = 32;
 
-/// Which path.
+/// Query of a path.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -27,16 +27,16 @@ pub struct PathQuery {
     /// The project's key.
     #[param(value_type = schemas::ProjectKey, inline)]
     project_key: String,
-    /// A path from the root of a machine's file system.
+    /// An absolute path.
     #[param(value_type = schemas::AbsolutePath, inline)]
     path: String,
 }
 
-/// A [`PathQuery`] as checked.
+/// A validated [`PathQuery`].
 #[derive(Debug)]
 pub struct ValidatedPath {
     project: ProjectKey,
-    /// Its parts, the root's name first.
+    /// Its components from the root.
     parts: Vec<String>,
 }
 
@@ -55,7 +55,7 @@ impl Validate for PathQuery {
         let parts = path.split('/').filter(|part| !matches!(*part, "" | "." | "~"));
         let parts: Vec<_> = parts.map(ToOwned::to_owned).collect();
         if parts.iter().any(|part| part == "..") {
-            return Err(ValidationError::new("path", "must not climb by \"..\""));
+            return Err(ValidationError::new("path", "must not contain \"..\""));
         }
         Ok(ValidatedPath {
             project: validate::project_key("project_key", &self.project_key)?,
@@ -64,42 +64,42 @@ impl Validate for PathQuery {
     }
 }
 
-/// A path within a repository.
+/// A path in a repository.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct PathResponse {
     /// Relative to the repository's root; empty for the root itself.
     path: String,
 }
 
-/// Find the path within an indexed repository that an absolute path stands for.
+/// Resolve an absolute path to a path in an indexed repository.
 #[utoipa::path(
     get, path = "/paths", tag = "projects", params(PathQuery),
-    responses((status = 200, description = "Where it is in the repository", body = PathResponse))
+    responses((status = 200, description = "The path in the repository", body = PathResponse))
 )]
 pub async fn get(
     State(api): State<ApiState>,
     caller: Principal,
     ValidQuery(query): ValidQuery<PathQuery>,
 ) -> Result<Json<PathResponse>, Problem> {
-    let here = api.authorize(&caller, &query.project, Permission::Read).await?;
-    let repositories = repositories::list(&here.store, here.project.id).await?;
+    let ctx = api.authorize(&caller, &query.project, Permission::Read).await?;
+    let repositories = repositories::list(&ctx.store, ctx.project.id).await?;
     if let Some(path) = below_location(&repositories, &query.parts) {
         return Ok(Json(PathResponse { path }));
     }
     let tails = tails(&query.parts);
-    let found = files::first_indexed(&here.store, here.project.id, &tails).await?;
-    // What is called like a file at the root of a repository is another's more often than not.
+    let found = files::first_indexed(&ctx.store, ctx.project.id, &tails).await?;
+    // A file name at the root of a repository is often that of a file elsewhere, so it comes last.
     let (found, by_name) = (found.as_deref(), below_name(&repositories, &query.parts));
     let deep = found.filter(|path| path.contains('/')).map(ToOwned::to_owned);
     let path = deep.or(by_name).or(found.map(ToOwned::to_owned));
     path.map(|path| Json(PathResponse { path })).ok_or_else(|| {
-        Problem::not_found("it lies in none of the project's repositories")
+        Problem::not_found("is in none of the project's repositories")
             .field("path")
-            .hint("give it relative to the repository's root")
+            .hint("send the path relative to the repository's root")
     })
 }
 
-/// What remains of a path below the folder that was indexed.
+/// Returns the path below the directory of an indexed repository.
 fn below_location(repositories: &[Repository], parts: &[String]) -> Option<String> {
     let rest = |repository: &Repository| {
         let root = repository.location.strip_prefix('/')?;
@@ -107,20 +107,20 @@ fn below_location(repositories: &[Repository], parts: &[String]) -> Option<Strin
         let is_below = parts.len() >= root.len() && root.iter().zip(parts).all(|(a, b)| a == b);
         is_below.then(|| parts[root.len()..].join("/"))
     };
-    // Of two, one within the other, the inner one.
+    // Of nested repositories, the inner one.
     repositories.iter().filter_map(rest).min_by_key(String::len)
 }
 
-/// What remains of a path below a folder that is called as a repository is.
+/// Returns the path below a directory with the name of a repository.
 fn below_name(repositories: &[Repository], parts: &[String]) -> Option<String> {
     let is_named =
         |part: &String| repositories.iter().any(|one| one.name.eq_ignore_ascii_case(part));
     parts.iter().rposition(is_named).map(|at| parts[at + 1..].join("/"))
 }
 
-/// The ends of a path, longest first.
+/// Returns the ends of a path, longest first.
 fn tails(parts: &[String]) -> Vec<String> {
-    let first = parts.len().saturating_sub(DEEPEST);
+    let first = parts.len().saturating_sub(MAX_DEPTH);
     (first..parts.len()).map(|from| parts[from..].join("/")).collect()
 }
 
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_below_the_indexed_folder_is_what_remains_of_it() {
+    fn a_path_below_an_indexed_directory_is_relative_to_it() {
         let both = [repository("main", "/srv"), repository("shop", "/srv/shop/")];
         let below = |path| below_location(&both, &parts(path));
         assert_eq!(below("srv/shop/app/cart.rb").as_deref(), Some("app/cart.rb"));
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_called_like_a_repository_is_its_root() {
+    fn a_directory_named_like_a_repository_is_its_root() {
         let shop = [repository("Shop", "https://git.example/acme/shop.git")];
         let below = |path| below_name(&shop, &parts(path));
         assert_eq!(below("home/me/shop/app/cart.rb").as_deref(), Some("app/cart.rb"));
@@ -172,6 +172,6 @@ mod tests {
     fn the_ends_of_a_path_are_tried_longest_first() {
         assert_eq!(tails(&parts("a/b/c")), ["a/b/c", "b/c", "c"]);
         let deep = vec!["x".to_owned(); 100];
-        assert_eq!(tails(&deep).len(), DEEPEST);
+        assert_eq!(tails(&deep).len(), MAX_DEPTH);
     }
 }

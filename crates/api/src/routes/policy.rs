@@ -150,8 +150,8 @@ pub async fn get(
     put, path = "/projects/{key}/policy", tag = "projects",
     params(
         ProjectPath,
-        ("If-Match" = String, Header, description = "The `ETag` of the policy that this one replaces; \
-         `*` replaces any"),
+        ("If-Match" = String, Header,
+         description = "The `ETag` of the policy that this one replaces; `*` replaces any"),
     ),
     request_body = mc_domain::Policy,
     responses(
@@ -169,7 +169,7 @@ pub async fn set(
 ) -> Result<Response, Problem> {
     let ctx = entered(&api, &caller, &key, Permission::ManagePolicy).await?;
     if let Some(url) = &policy.notifications.webhook_url {
-        notifications::check_url(url, api.settings.local_notices)
+        notifications::check_url(url, api.settings.allow_private_networks)
             .map_err(|rule| ValidationError::new("notifications.webhook_url", rule))?;
     }
     let expected = expected_version(&headers, &key)?;

@@ -1,4 +1,4 @@
-//! `/projects/{key}/pull-requests`: pull and merge requests as git hosts tell of them, and what CI says of them.
+//! `/projects/{key}/pull-requests`: pull and merge requests with their CI results.
 
 use axum::Json;
 use axum::extract::State;
@@ -22,14 +22,14 @@ use crate::problem::Problem;
 use crate::validate::{self, Validate, ValidationError};
 use crate::wire::{CiConclusion, CiVerdict, PullRequestReview, PullRequestState};
 
-/// A change, in a path.
+/// Path parameters: a pull request.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub struct PullRequestPath {
     /// The project's key.
     #[param(value_type = schemas::ProjectKey, inline)]
     key: String,
-    /// The change's id here.
+    /// The pull request's id.
     id: Uuid,
 }
 
@@ -41,19 +41,19 @@ impl Validate for PullRequestPath {
     }
 }
 
-/// Which changes.
+/// Query of a list of pull requests.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct PullRequestQuery {
-    /// Only those that have come so far.
+    /// Only pull requests in this state.
     state: Option<PullRequestState>,
-    /// Only those that speak of this task, by its tracker's id.
+    /// Only pull requests that mention this task, by its id at the tracker.
     #[param(value_type = Option<schemas::ExternalId>, inline)]
     task_external_id: Option<String>,
-    /// Only those heard of before this one: the `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     cursor: Option<Uuid>,
-    /// 1 to 200; 50 when absent.
+    /// Maximum number of items, 1 to 200; 50 by default.
     #[param(value_type = Option<schemas::PageLimit>, inline)]
     limit: Option<i64>,
 }
@@ -74,70 +74,71 @@ impl Validate for PullRequestQuery {
     }
 }
 
-/// A pull or merge request as the project knows it.
+/// A pull or merge request.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct PullRequest {
     id: Uuid,
-    /// The host's own id, such as `octocat/hello!12`.
+    /// Its id at the git host, such as `octocat/hello!12`.
     external_id: String,
     title: String,
     state: PullRequestState,
     #[serde(skip_serializing_if = "Option::is_none")]
     author: Option<String>,
-    /// Its last commit.
+    /// The last commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     head_sha: Option<String>,
-    /// The commit that it became part of its base by.
+    /// The commit that merged it.
     #[serde(skip_serializing_if = "Option::is_none")]
     merge_sha: Option<String>,
-    /// The branch that it is for.
+    /// The target branch.
     #[serde(skip_serializing_if = "Option::is_none")]
     base_ref: Option<String>,
-    /// Where people look at it; may be empty.
+    /// The URL of its page; may be empty.
     url: String,
-    /// What the reviewers say together; absent where nobody says either.
+    /// The result of all reviews; absent without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     review_state: Option<PullRequestReview>,
-    /// What CI says of it; absent where it says nothing.
+    /// The CI status; absent without results.
     #[serde(skip_serializing_if = "Option::is_none")]
     ci_status: Option<CiVerdict>,
-    /// Those of the project's tasks that it speaks of.
+    /// The tasks of the project that it mentions.
     task_external_ids: Vec<String>,
-    /// When its host said so.
+    /// When the git host last changed it.
     source_updated_at: DateTime<Utc>,
 }
 
-/// How a run of CI on a commit ended.
+/// The result of a CI run on a commit.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CiRun {
-    /// The repository at its host.
+    /// The repository at the git host.
     repository: String,
     sha: String,
-    /// What ran.
+    /// The name of the check.
     name: String,
     conclusion: CiConclusion,
-    /// Where people look at it; may be empty.
+    /// The URL of its page; may be empty.
     url: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     completed_at: Option<DateTime<Utc>>,
-    /// When its host said so.
+    /// When the git host last changed it.
     source_updated_at: DateTime<Utc>,
 }
 
-/// A change and what belongs to it.
+/// A pull request with its records and CI results.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct PullRequestWithRuns {
     #[serde(flatten)]
-    change: PullRequest,
-    /// Live records that are about a commit of it.
+    pull_request: PullRequest,
+    /// Live records about its commits.
     record_ids: Vec<Uuid>,
-    /// How the runs of CI ended on the commit that it was merged by, and on its last.
+    /// The CI results of the merge commit and of the last commit.
     ci_results: Vec<CiRun>,
 }
 
-/// Page through a project's pull and merge requests, the newest first.
+/// List the pull and merge requests of a project, newest first.
 #[utoipa::path(
-    get, path = "/projects/{key}/pull-requests", tag = "changes", params(ProjectPath, PullRequestQuery),
+    get, path = "/projects/{key}/pull-requests", tag = "changes",
+    params(ProjectPath, PullRequestQuery),
     responses((status = 200, description = "A page", body = Page<PullRequest>))
 )]
 pub async fn list(
@@ -146,41 +147,42 @@ pub async fn list(
     ValidPath(key): ValidPath<ProjectPath>,
     ValidQuery((filter, limit)): ValidQuery<PullRequestQuery>,
 ) -> Result<Json<Page<PullRequest>>, Problem> {
-    let here = entered(&api, &caller, &key, Permission::Read).await?;
-    let found = pull_requests::list(&here.store, here.project.id, &filter, limit).await?;
-    Ok(Json(Page::of(found, limit, |change| change.id)))
+    let ctx = entered(&api, &caller, &key, Permission::Read).await?;
+    let found = pull_requests::list(&ctx.store, ctx.project.id, &filter, limit).await?;
+    Ok(Json(Page::of(found, limit, |pull_request| pull_request.id)))
 }
 
-/// See a pull or merge request, the records that are about it, and how CI went.
+/// Get a pull or merge request with its records and CI results.
 #[utoipa::path(
     get, path = "/projects/{key}/pull-requests/{id}", tag = "changes", params(PullRequestPath),
-    responses((status = 200, description = "The change", body = PullRequestWithRuns))
+    responses((status = 200, description = "The pull request", body = PullRequestWithRuns))
 )]
 pub async fn get(
     State(api): State<ApiState>,
     caller: Principal,
     ValidPath((key, id)): ValidPath<PullRequestPath>,
 ) -> Result<Json<PullRequestWithRuns>, Problem> {
-    let here = entered(&api, &caller, &key, Permission::Read).await?;
-    let (store, project) = (&here.store, here.project.id);
-    let change = pull_requests::find(store, project, id).await?.ok_or_else(|| unknown(&key))?;
+    let ctx = entered(&api, &caller, &key, Permission::Read).await?;
+    let (store, project) = (&ctx.store, ctx.project.id);
+    let pull_request = pull_requests::find(store, project, id).await?;
+    let pull_request = pull_request.ok_or_else(|| unknown(&key))?;
     let records = pull_requests::records(store, project, id).await?;
-    let ci_results = results(store, project, &change).await?;
+    let ci_results = results(store, project, &pull_request).await?;
     Ok(Json(PullRequestWithRuns {
-        change: change.into(),
+        pull_request: pull_request.into(),
         record_ids: records.into_iter().map(Into::into).collect(),
         ci_results: ci_results.into_iter().map(Into::into).collect(),
     }))
 }
 
-/// The results on the commits that decide, the one that counts most first.
+/// Returns the CI results of the merge commit, then those of the last commit.
 async fn results(
     store: &Store,
     project: ProjectId,
-    change: &pull_requests::PullRequest,
+    pull_request: &pull_requests::PullRequest,
 ) -> Result<Vec<CiResult>, Problem> {
     let mut results = Vec::new();
-    for sha in change.merge_sha.iter().chain(&change.head_sha) {
+    for sha in pull_request.merge_sha.iter().chain(&pull_request.head_sha) {
         results.extend(ci_results::of_commit(store, project, sha).await?);
     }
     Ok(results)
@@ -193,21 +195,21 @@ fn unknown(key: &ProjectKey) -> Problem {
 }
 
 impl From<pull_requests::PullRequest> for PullRequest {
-    fn from(change: pull_requests::PullRequest) -> Self {
+    fn from(pull_request: pull_requests::PullRequest) -> Self {
         Self {
-            id: change.id.into(),
-            external_id: change.external_id,
-            title: change.title,
-            state: change.state.into(),
-            author: change.author,
-            head_sha: change.head_sha,
-            merge_sha: change.merge_sha,
-            base_ref: change.base_ref,
-            url: change.url,
-            review_state: change.review_state.map(Into::into),
-            ci_status: change.ci_status.map(Into::into),
-            task_external_ids: change.tasks,
-            source_updated_at: change.source_updated_at,
+            id: pull_request.id.into(),
+            external_id: pull_request.external_id,
+            title: pull_request.title,
+            state: pull_request.state.into(),
+            author: pull_request.author,
+            head_sha: pull_request.head_sha,
+            merge_sha: pull_request.merge_sha,
+            base_ref: pull_request.base_ref,
+            url: pull_request.url,
+            review_state: pull_request.review_state.map(Into::into),
+            ci_status: pull_request.ci_status.map(Into::into),
+            task_external_ids: pull_request.tasks,
+            source_updated_at: pull_request.source_updated_at,
         }
     }
 }

@@ -109,8 +109,8 @@ pub struct QuarantineItem {
 pub struct QuarantineItemWithContent {
     #[serde(flatten)]
     item: QuarantineItem,
-    /// The whole request as JSON, with secrets and personal data masked; absent once it was decided.
-    /// It may contain prompt injection: show it to people only.
+    /// The whole request as JSON, with secrets and personal data masked; absent once it was
+    /// decided. It may contain prompt injection: show it to people only.
     #[serde(skip_serializing_if = "Option::is_none")]
     content: Option<String>,
 }
@@ -118,7 +118,8 @@ pub struct QuarantineItemWithContent {
 /// The outcome of a release.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ReleaseResponse {
-    /// `created`, `merged`, `superseded`, `proposed`, `duplicate`, `updated`, `unchanged` or `kept`.
+    /// `created`, `merged`, `superseded`, `proposed`, `duplicate`, `updated`, `unchanged` or
+    /// `kept`.
     outcome: &'static str,
     /// The record, dialog or document that has its text now.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,5 +1,5 @@
-//! Device logins (RFC 8628): a terminal shows a code, and a person approves it in a browser, or with
-//! a token if no identity provider is configured.
+//! Device logins (RFC 8628): a terminal shows a code, and a person approves it in a browser. If no
+//! identity provider is configured, the person approves it with a token.
 
 use axum::Json;
 use axum::extract::{RawQuery, State};

@@ -106,8 +106,8 @@ pub fn decided(session: &BrowserSession, title: &str, text: &str) -> Page {
 pub fn no_account(provider: &str, email: Option<&str>) -> Page {
     let email = email.unwrap_or("of your account there");
     let text = format!(
-        "{provider} has confirmed your identity, but no account here is linked to it. Ask a service \
-         administrator to create a user with the email address {email}."
+        "{provider} has confirmed your identity, but no account here is linked to it. Ask a \
+         service administrator to create a user with the email address {email}."
     );
     message("You have no account here", &text)
 }

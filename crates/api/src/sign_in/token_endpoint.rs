@@ -94,7 +94,7 @@ impl TokenError {
     /// Converts the error of a form that can't be read.
     pub(super) fn form(problem: Problem) -> Self {
         match problem.status() {
-            StatusCode::BAD_REQUEST => Self::new("invalid_request", problem.in_words()),
+            StatusCode::BAD_REQUEST => Self::new("invalid_request", problem.message()),
             _ => Self::Problem(problem),
         }
     }

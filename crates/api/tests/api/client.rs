@@ -99,7 +99,7 @@ impl TestApi {
         let public_url = "http://127.0.0.1:7391".parse().unwrap();
         let settings = SignInSettings { public_url, providers: Vec::new(), sealer };
         let sign_in = SignIn::open(service, settings).await.unwrap();
-        let state = ApiState::new(memory, store, sign_in).with_systems(systems());
+        let state = ApiState::new(memory, store, sign_in).with_connectors(systems());
         let router = mc_api::router(state.clone());
         database.project("shop").await;
         Self { router, database, state, _index: index, _stop: stop.drop_guard() }
@@ -214,7 +214,7 @@ impl TestApi {
     pub fn work(&self) -> DropGuard {
         let stop = CancellationToken::new();
         let connecting = SyncContext {
-            systems: Arc::clone(&self.state.systems),
+            systems: Arc::clone(&self.state.connectors),
             sealer: self.sealer(),
             inside: Arc::default(),
         };

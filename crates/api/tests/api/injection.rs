@@ -309,7 +309,7 @@ fn served(api: &TestApi) -> Router {
     let mcp = mc_mcp::http_router(server, CancellationToken::new());
     let door = IngressConfig {
         trusted_proxies: vec!["127.0.0.0/8".parse().unwrap()],
-        failures_per_address: 0,
+        auth_failures_per_minute_per_address: 0,
         ..IngressConfig::default()
     };
     mc_api::public_router(api.state.clone(), mcp, &Ingress::new(door))

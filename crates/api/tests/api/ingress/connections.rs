@@ -21,7 +21,7 @@ fn routes() -> Router {
 
 #[tokio::test]
 async fn a_head_that_does_not_end_is_cut_off() {
-    let serving = Serving { head_time: SOON, ..Serving::default() };
+    let serving = Serving { header_timeout: SOON, ..Serving::default() };
     let service = Service::of(routes(), serving).await;
     let mut stream = service.connect().await;
     stream.write_all(b"GET / HTTP/1.1\r\nHost: local").await.unwrap();
@@ -31,7 +31,7 @@ async fn a_head_that_does_not_end_is_cut_off() {
 
 #[tokio::test]
 async fn a_connection_on_which_nothing_moves_is_closed() {
-    let serving = Serving { idle_time: SOON, ..Serving::default() };
+    let serving = Serving { idle_timeout: SOON, ..Serving::default() };
     let service = Service::of(routes(), serving).await;
     let mut silent = service.connect().await;
     assert_eq!(silent.read(&mut [0]).await.unwrap(), 0);
@@ -61,7 +61,7 @@ async fn too_many_or_too_large_headers_are_refused() {
 
 #[tokio::test]
 async fn what_is_above_the_most_connections_waits_for_one_to_close() {
-    let serving = Serving { connections: 1, ..Serving::default() };
+    let serving = Serving { max_connections: 1, ..Serving::default() };
     let service = Service::of(routes(), serving).await;
     let mut first = service.connect().await;
     first.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
@@ -82,7 +82,7 @@ async fn what_is_above_the_most_connections_waits_for_one_to_close() {
 
 #[tokio::test]
 async fn one_address_leaves_connections_for_others() {
-    let serving = Serving { connections_per_address: 1, ..Serving::default() };
+    let serving = Serving { max_connections_per_address: 1, ..Serving::default() };
     let service = Service::of(routes(), serving).await;
     let from = async |address: &str| {
         let socket = tokio::net::TcpSocket::new_v4().unwrap();

@@ -25,7 +25,7 @@ fn assert_refused_for_now(answer: &Answer, status: u16) {
 
 #[tokio::test]
 async fn an_address_that_asks_too_often_waits_and_its_probes_do_not() {
-    let door = IngressConfig { requests_per_address: 2, ..IngressConfig::default() };
+    let door = IngressConfig { requests_per_minute_per_address: 2, ..IngressConfig::default() };
     let service = Service::behind(door).await;
     for _ in 0..2 {
         assert_eq!(service.get("/").await.status, 200);
@@ -39,8 +39,8 @@ async fn an_address_that_asks_too_often_waits_and_its_probes_do_not() {
 #[tokio::test]
 async fn none_is_no_limit() {
     let door = IngressConfig {
-        requests_per_address: 0,
-        failures_per_address: 0,
+        requests_per_minute_per_address: 0,
+        auth_failures_per_minute_per_address: 0,
         ..IngressConfig::default()
     };
     let service = Service::behind(door).await;
@@ -52,7 +52,7 @@ async fn none_is_no_limit() {
 #[tokio::test]
 async fn proxies_are_told_apart_from_their_clients_only_where_they_are_trusted() {
     let limited = |trusted: &[&str]| IngressConfig {
-        requests_per_address: 1,
+        requests_per_minute_per_address: 1,
         trusted_proxies: trusted.iter().map(|network| network.parse().unwrap()).collect(),
         ..IngressConfig::default()
     };
@@ -73,7 +73,8 @@ async fn proxies_are_told_apart_from_their_clients_only_where_they_are_trusted()
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_guesses_tokens_is_not_told_when_one_is_right() {
     let api = TestApi::start().await;
-    let door = IngressConfig { failures_per_address: 2, ..IngressConfig::default() };
+    let door =
+        IngressConfig { auth_failures_per_minute_per_address: 2, ..IngressConfig::default() };
     let service = served(&api, ApiSettings::default(), door).await;
     for path in ["/status", "/mcp", "/status"] {
         let answer = service.ask(&with_token(path, "wrong")).await;
@@ -89,7 +90,8 @@ async fn who_guesses_tokens_is_not_told_when_one_is_right() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wrong_grant_is_a_guess_like_a_wrong_token() {
     let api = TestApi::start().await;
-    let door = IngressConfig { failures_per_address: 2, ..IngressConfig::default() };
+    let door =
+        IngressConfig { auth_failures_per_minute_per_address: 2, ..IngressConfig::default() };
     let service = served(&api, ApiSettings::default(), door).await;
     let wrong = "grant_type=refresh_token&refresh_token=wrong";
     for _ in 0..3 {
@@ -103,7 +105,8 @@ async fn a_wrong_grant_is_a_guess_like_a_wrong_token() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_address_begins_only_so_many_logins_in_a_minute() {
     let api = TestApi::start().await;
-    let door = IngressConfig { failures_per_address: 2, ..IngressConfig::default() };
+    let door =
+        IngressConfig { auth_failures_per_minute_per_address: 2, ..IngressConfig::default() };
     let service = served(&api, ApiSettings::default(), door).await;
     for _ in 0..2 {
         assert_eq!(service.ask(&form("/auth/device", "")).await.status, 200);
@@ -119,7 +122,8 @@ async fn forged_deliveries_shut_nobody_out() {
     let api = TestApi::start().await;
     let hook = api.post("/projects/shop/webhooks", json!({ "provider": "confluence" })).await.ok();
     let (path, secret) = (hook["url_path"].as_str().unwrap(), hook["secret"].as_str().unwrap());
-    let door = IngressConfig { failures_per_address: 2, ..IngressConfig::default() };
+    let door =
+        IngressConfig { auth_failures_per_minute_per_address: 2, ..IngressConfig::default() };
     let service = served(&api, ApiSettings::default(), door).await;
     let body = r#"{"event":"page_updated","timestamp":1,"page":{"id":1}}"#;
     let deliver = |token: &str| {
@@ -142,7 +146,7 @@ async fn forged_deliveries_shut_nobody_out() {
     assert_eq!(answer.status, 202, "{answer:?}");
 
     // Some give a receiver up for good that says that the fault is theirs.
-    let door = IngressConfig { requests_per_address: 1, ..IngressConfig::default() };
+    let door = IngressConfig { requests_per_minute_per_address: 1, ..IngressConfig::default() };
     let service = served(&api, ApiSettings::default(), door).await;
     service.ask(&deliver(secret)).await;
     assert_refused_for_now(&service.ask(&deliver(secret)).await, 503);
@@ -160,7 +164,7 @@ fn form(path: &str, body: &str) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_caller_has_one_allowance_for_rest_and_mcp() {
     let api = TestApi::start().await;
-    let settings = ApiSettings { units_per_caller: 2, ..ApiSettings::default() };
+    let settings = ApiSettings { units_per_minute_per_caller: 2, ..ApiSettings::default() };
     let service = served(&api, settings, IngressConfig::default()).await;
     assert_eq!(service.ask(&with_token("/status", SECRET)).await.status, 200);
     assert_eq!(service.ask(&with_token("/mcp", SECRET)).await.status, 200);
@@ -179,7 +183,7 @@ async fn a_token_that_asks_too_often_leaves_its_owners_others_their_share() {
         tokens.push(made["token"].as_str().unwrap().to_owned());
     }
     let ann = newcomer(&api, "ann").await;
-    let settings = ApiSettings { units_per_caller: 1, ..ApiSettings::default() };
+    let settings = ApiSettings { units_per_minute_per_caller: 1, ..ApiSettings::default() };
     let service = served(&api, settings, IngressConfig::default()).await;
     let [runaway, others @ .., last] = tokens.as_slice() else { unreachable!("five") };
     assert_eq!(service.ask(&with_token("/whoami", runaway)).await.status, 200);
@@ -197,7 +201,7 @@ async fn a_token_that_asks_too_often_leaves_its_owners_others_their_share() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_service_turns_requests_away_and_answers_its_probes() {
     let api = TestApi::start().await;
-    let settings = ApiSettings { requests_at_once: 1, ..ApiSettings::default() };
+    let settings = ApiSettings { max_concurrent_requests: 1, ..ApiSettings::default() };
     let service = served(&api, settings, IngressConfig::default()).await;
     // Inside, waiting for the rest of its body. That it is inside shows when another is refused.
     let mut slow = service.connect().await;
@@ -227,7 +231,7 @@ async fn a_full_service_turns_requests_away_and_answers_its_probes() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_open_stream_keeps_its_place_until_its_client_is_gone() {
     let api = TestApi::start().await;
-    let settings = ApiSettings { streams_at_once: 1, ..ApiSettings::default() };
+    let settings = ApiSettings { max_mcp_streams: 1, ..ApiSettings::default() };
     let service = served(&api, settings, IngressConfig::default()).await;
     let mut stream = service.connect().await;
     let head = format!("{}\r\n\r\n", with_token("/mcp/stream", SECRET));

@@ -51,7 +51,7 @@ async fn nodes(redis: &Redis, door: &IngressConfig) -> [Node; 2] {
 #[tokio::test]
 async fn an_address_has_one_allowance_at_all_nodes_and_one_at_each_while_they_share_nothing() {
     let mut redis = Redis::start().await;
-    let door = IngressConfig { requests_per_address: 2, ..IngressConfig::default() };
+    let door = IngressConfig { requests_per_minute_per_address: 2, ..IngressConfig::default() };
     let [one, other] = nodes(&redis, &door).await;
     assert_eq!(one.status("/").await, 200);
     assert_eq!(other.status("/").await, 200);
@@ -80,7 +80,8 @@ async fn an_address_has_one_allowance_at_all_nodes_and_one_at_each_while_they_sh
 #[tokio::test]
 async fn wrong_guesses_at_several_nodes_are_counted_together() {
     let redis = Redis::start().await;
-    let door = IngressConfig { failures_per_address: 2, ..IngressConfig::default() };
+    let door =
+        IngressConfig { auth_failures_per_minute_per_address: 2, ..IngressConfig::default() };
     let [one, other] = nodes(&redis, &door).await;
     assert_eq!(one.status("/closed").await, 401);
     assert_eq!(other.status("/closed").await, 401);

@@ -46,12 +46,13 @@ pub async fn served(database: &TestDatabase) -> Service {
     let sealer = Encryptor::new(EncryptionKey::generate(), Vec::new());
     let memory = MemoryContext::new(search.clone(), Arc::new(sealer.clone()));
     let state = ApiState::new(memory, background, sign_in(store, sealer.clone()).await)
-        .with_systems(super::integrations::systems());
+        .with_connectors(super::integrations::systems());
     // How often somebody may ask is tested elsewhere.
-    let state = state.with_settings(ApiSettings { units_per_caller: 0, ..ApiSettings::default() });
+    let state = state
+        .with_settings(ApiSettings { units_per_minute_per_caller: 0, ..ApiSettings::default() });
     let door = IngressConfig {
-        requests_per_address: 0,
-        failures_per_address: 0,
+        requests_per_minute_per_address: 0,
+        auth_failures_per_minute_per_address: 0,
         ..IngressConfig::default()
     };
     let core = CoreClient::in_process(mc_api::router(state.clone()));
