@@ -19,7 +19,7 @@ use crate::middleware::{
 use crate::openapi::{ApiDocument, add_problems};
 use crate::problem::Problem;
 use crate::routes::{
-    audit, dialogs, documents, duplicates, exports, feedback, handles, hygiene, ingest,
+    audit, dialogs, documents, duplicates, exports, feedback, forget, handles, hygiene, ingest,
     ingest_docs, integrations, jobs, members, passages, paths, policy, projects, proposals,
     pull_requests, quarantine, recall, records, save, search, status, task_comment, tasks, tokens,
     users, webhooks,
@@ -61,7 +61,7 @@ fn protected() -> OpenApiRouter<ApiState> {
         .routes(routes!(proposals::share))
         .routes(routes!(proposals::confirm))
         .routes(routes!(proposals::rollback))
-        .routes(routes!(proposals::forget))
+        .routes(routes!(forget::forget))
         .routes(routes!(quarantine::list))
         .routes(routes!(quarantine::get, quarantine::destroy))
         .routes(routes!(quarantine::release))

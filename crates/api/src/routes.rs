@@ -6,6 +6,7 @@ pub mod documents;
 pub mod duplicates;
 pub mod exports;
 pub mod feedback;
+pub mod forget;
 pub mod handles;
 pub mod hygiene;
 pub mod ingest;

@@ -199,7 +199,7 @@ async fn only_the_right_token_opens_a_protected_route() {
 }
 
 #[tokio::test]
-async fn a_strangers_body_is_read_before_it_is_refused() {
+async fn an_unauthenticated_body_is_read_before_the_response() {
     let pieces = futures::stream::iter(["{", "}"].map(Ok::<_, std::convert::Infallible>));
     let (read, was_read) = tokio::sync::oneshot::channel::<()>();
     // Runs when the body is asked for what comes after its last piece.
@@ -214,7 +214,7 @@ async fn a_strangers_body_is_read_before_it_is_refused() {
 }
 
 #[tokio::test]
-async fn a_stranger_who_never_sends_the_body_is_refused_all_the_same() {
+async fn an_unauthenticated_body_that_never_comes_is_not_awaited() {
     let body = Body::from_stream(futures::stream::pending::<Result<&str, std::io::Error>>());
     let reply = send(app(), Request::post("/who").body(body).unwrap()).await;
     assert_eq!(reply.status, StatusCode::UNAUTHORIZED);
@@ -238,7 +238,7 @@ async fn unknown_paths_and_methods_are_problems() {
 }
 
 #[tokio::test]
-async fn a_request_id_is_kept_when_it_is_one_and_made_when_not() {
+async fn a_valid_request_id_is_kept_and_any_other_replaced() {
     let with = async |id: &str| {
         let request = Request::get("/open").header("x-request-id", id);
         let reply = send(app(), request.body(Body::empty()).unwrap()).await;
@@ -251,7 +251,7 @@ async fn a_request_id_is_kept_when_it_is_one_and_made_when_not() {
 }
 
 #[tokio::test]
-async fn every_answer_is_data_for_nobody_but_who_asked() {
+async fn every_response_has_security_headers() {
     for path in ["/who", "/open", "/nowhere", "/panic", "/docs/nowhere"] {
         let headers = get_path(path).await.headers;
         assert_eq!(headers[header::CACHE_CONTROL], "no-store", "{path}");
@@ -267,7 +267,7 @@ async fn every_answer_is_data_for_nobody_but_who_asked() {
 }
 
 #[tokio::test]
-async fn faults_and_panics_answer_without_their_cause() {
+async fn errors_and_panics_hide_their_cause() {
     for path in ["/broken", "/panic"] {
         let reply = get_path(path).await;
         assert_eq!(reply.status, StatusCode::INTERNAL_SERVER_ERROR);
@@ -277,7 +277,7 @@ async fn faults_and_panics_answer_without_their_cause() {
 }
 
 #[tokio::test]
-async fn a_request_that_takes_too_long_is_given_up() {
+async fn a_request_that_takes_too_long_times_out() {
     let request = request("GET", "/never").body(Body::empty()).unwrap();
     let reply = send(app_within(Duration::from_millis(1)), request).await;
     assert_eq!(reply.status, StatusCode::GATEWAY_TIMEOUT);
@@ -285,7 +285,7 @@ async fn a_request_that_takes_too_long_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_body_above_the_limit_is_refused_declared_or_not() {
+async fn a_body_above_the_limit_is_rejected_declared_or_not() {
     let large = format!(r#"{{"title":"{}"}}"#, "x".repeat(MAX_BODY_BYTES));
     let declared = request("POST", "/notes")
         .header(header::CONTENT_TYPE, "application/json")
@@ -314,7 +314,7 @@ async fn a_body_must_be_declared_as_json() {
 }
 
 #[tokio::test]
-async fn a_bad_body_is_refused_with_its_field() {
+async fn an_invalid_body_error_names_the_field() {
     let id = "019a0000-0000-7000-8000-000000000001";
     let label = json!({"title": "x", "parts": [{"id": id, "label": "x\u{0}"}]}).to_string();
     for (body, field) in [
@@ -345,7 +345,7 @@ async fn a_bad_body_is_refused_with_its_field() {
 }
 
 #[tokio::test]
-async fn a_bad_path_or_query_is_refused_with_its_field() {
+async fn an_invalid_path_or_query_error_names_the_field() {
     for path in ["/notes/7", "/notes/%00", "/notes/%ff", "/find", "/find?id=7", "/find?id="] {
         let reply = get_path(path).await;
         assert_eq!(reply.status, StatusCode::BAD_REQUEST, "{path}");
@@ -366,7 +366,7 @@ fn streams_within(limit: Duration) -> Router {
 }
 
 #[tokio::test]
-async fn another_edge_is_guarded_alike() {
+async fn the_mcp_route_requires_a_token() {
     let streams = streams_within(Duration::from_mins(1));
     let without = Request::post("/mcp").body(Body::empty()).unwrap();
     assert_eq!(send(streams.clone(), without).await.problem()["status"], 401);
@@ -375,7 +375,7 @@ async fn another_edge_is_guarded_alike() {
 }
 
 #[tokio::test]
-async fn a_message_of_another_edge_must_arrive_in_time_and_in_size() {
+async fn an_mcp_message_is_limited_in_time_and_size() {
     let never = Body::from_stream(futures::stream::pending::<Result<&str, std::io::Error>>());
     let slow = request("POST", "/mcp").body(never).unwrap();
     let reply = send(streams_within(Duration::from_millis(1)), slow).await;
@@ -393,7 +393,7 @@ async fn a_message_of_another_edge_must_arrive_in_time_and_in_size() {
 }
 
 #[tokio::test]
-async fn json_that_nests_too_deep_is_refused_by_both_edges() {
+async fn json_that_nests_too_deep_is_rejected_by_rest_and_mcp() {
     let nested = |levels| "[".repeat(levels) + &"]".repeat(levels);
     let rule = format!("deeper than {JSON_DEPTH} levels");
     let note = post_json(format!(r#"{{"title":{}}}"#, nested(JSON_DEPTH))).await;
@@ -408,7 +408,7 @@ async fn json_that_nests_too_deep_is_refused_by_both_edges() {
 }
 
 #[tokio::test]
-async fn costly_requests_use_an_allowance_up_sooner() {
+async fn costly_requests_use_up_the_rate_limit_sooner() {
     let settings = ApiSettings { units_per_minute_per_caller: 17, ..ApiSettings::default() };
     let routes = Router::new()
         .route("/ingest/docs", post(async || "done"))
