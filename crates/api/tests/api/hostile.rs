@@ -1,4 +1,4 @@
-//! Whatever is posted, the answer is a success or the caller's fault, never the service's.
+//! Any input gets a success or a client error, never a server error.
 
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::client::TestApi;
 
-/// A route's path, with an id that nothing has.
+/// A route's path with an unknown id.
 fn at(route: &str) -> String {
     route
         .replace("{id}", "019a0000-0000-7000-8000-000000000001")
@@ -15,7 +15,7 @@ fn at(route: &str) -> String {
         .replace("{external_id}/comment", "CS-1/comment?project_key=shop")
 }
 
-/// A body that is accepted, for every route that takes one.
+/// A valid body of every route that has one.
 fn accepted() -> Vec<(&'static str, Value)> {
     let id = "019a0000-0000-7000-8000-000000000001";
     vec![
@@ -26,7 +26,8 @@ fn accepted() -> Vec<(&'static str, Value)> {
         ),
         (
             "/projects/{key}/webhooks/{id}/rotate-secret",
-            json!({"secret": "another of the sender".replace(' ', "-"), "previous_secret_ttl_hours": 24}),
+            json!({"secret": "another of the sender".replace(' ', "-"),
+                "previous_secret_ttl_hours": 24}),
         ),
         ("/projects/{key}/hygiene-runs", json!({"task": "duplicates", "dry_run": true})),
         ("/projects/{key}/duplicates/{id}/merge", json!({"keep": id})),
@@ -68,12 +69,14 @@ fn accepted() -> Vec<(&'static str, Value)> {
         (
             "/ingest/docs",
             json!({"project_key": "shop", "source": "confluence", "documents": [
-                   {"doc_id": "1", "title": "ADR", "content": "---\ntags: [a]\n---\n# Decision\n\nyes",
+                   {"doc_id": "1", "title": "ADR", "content": "---\ntags: [a]\n---\n# \
+                       Decision\n\nyes",
                     "url": "https://example.org/1", "scope": ["cart"], "tags": ["adr"]}]}),
         ),
         (
             "/search",
-            json!({"project_key": "shop", "query": "delay", "sources": ["memory"], "kinds": ["fact"],
+            json!({"project_key": "shop", "query": "delay", "sources": ["memory"],
+                "kinds": ["fact"],
                    "scope": ["cart"], "tags": ["unit"], "path": "app/**", "language": "ruby",
                    "limit": 5, "explain": true, "time_budget_ms": 200}),
         ),
@@ -103,7 +106,8 @@ fn accepted() -> Vec<(&'static str, Value)> {
         ("/auth/device/decision", json!({"user_code": "BCDF-GHJK", "approve": true})),
         (
             "/ingest/git",
-            json!({"project_key": "shop", "location": "/nowhere/at/all", "owner": "o", "name": "n"}),
+            json!({"project_key": "shop", "location": "/nowhere/at/all", "owner": "o",
+                "name": "n"}),
         ),
     ]
 }
@@ -146,7 +150,7 @@ fn hostile_value() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// The JSON pointers of everything inside `value`.
+/// Returns the JSON pointers of all values in `value`.
 fn places(value: &Value) -> Vec<String> {
     let members: Vec<(String, &Value)> = match value {
         Value::Object(object) => object.iter().map(|(key, v)| (key.clone(), v)).collect(),
@@ -163,7 +167,7 @@ fn places(value: &Value) -> Vec<String> {
     members.into_iter().flat_map(below).collect()
 }
 
-/// Each change puts a value at some place of the body, or beside the known fields.
+/// A change of a body: a value at a pointer, or an unknown field.
 fn damaged(mut body: Value, changes: &[(Index, Value)], extra: Option<&(String, Value)>) -> Value {
     for (index, value) in changes {
         let places = places(&body);
@@ -185,7 +189,7 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Posts what `bodies` gives to the route that goes with it, until one answer is the service's fault.
+/// Posts generated bodies to their routes until one causes a server error.
 fn never_a_fault(cases: u32, bodies: &impl Strategy<Value = (&'static str, Value)>) {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let api = runtime.block_on(TestApi::start());
@@ -203,7 +207,7 @@ fn never_a_fault(cases: u32, bodies: &impl Strategy<Value = (&'static str, Value
 }
 
 #[test]
-fn a_damaged_body_is_never_the_services_fault() {
+fn a_damaged_body_never_causes_a_server_error() {
     let changes = prop::collection::vec((any::<Index>(), hostile_value()), 1..4);
     let extra = prop::option::weighted(0.2, ("[a-z_]{1,12}", hostile_value()));
     let bodies = (select(accepted()), changes, extra)
@@ -212,12 +216,12 @@ fn a_damaged_body_is_never_the_services_fault() {
 }
 
 #[test]
-fn no_json_at_all_is_the_services_fault() {
+fn no_json_causes_a_server_error() {
     let paths: Vec<_> = accepted().into_iter().map(|(path, _)| path).collect();
     never_a_fault(200, &(select(paths), any_json()));
 }
 
-/// What a query or a path may be filled with; percent-encoded where it is used.
+/// Hostile values of queries and paths, to be percent-encoded.
 fn hostile_text() -> impl Strategy<Value = String> {
     prop_oneof![
         select(vec![
@@ -238,7 +242,7 @@ fn hostile_text() -> impl Strategy<Value = String> {
 }
 
 #[test]
-fn a_hostile_query_or_path_is_never_the_services_fault() {
+fn a_hostile_query_or_path_never_causes_a_server_error() {
     let templates = vec![
         "/records?project_key={}",
         "/records?project_key=shop&limit={}",
@@ -286,7 +290,7 @@ fn a_hostile_query_or_path_is_never_the_services_fault() {
     outcome.unwrap_or_else(|failure| panic!("{failure}"));
 }
 
-/// A route that is added later is to be damaged, too.
+/// New routes must be covered as well.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_route_that_takes_a_body_is_covered() {
     let api = TestApi::start().await;
@@ -295,7 +299,7 @@ async fn every_route_that_takes_a_body_is_covered() {
     let takes_json =
         |item: &Value| item.pointer("/post/requestBody/content/application~1json").is_some();
     let takers = paths.iter().filter(|(_, item)| takes_json(item)).map(|(path, _)| path);
-    // What is not signed is not read, and what is signed was not damaged.
+    // An unsigned delivery is not parsed, and a signed one was not damaged.
     let mut posts: Vec<_> = takers.filter(|path| *path != "/webhooks/{provider}").collect();
     let mut covered: Vec<_> = accepted().into_iter().map(|(path, _)| path.to_owned()).collect();
     posts.sort();
@@ -304,17 +308,17 @@ async fn every_route_that_takes_a_body_is_covered() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_bodies_that_are_damaged_are_accepted_as_they_stand() {
+async fn the_undamaged_bodies_are_accepted() {
     let api = TestApi::start().await;
     for (path, body) in accepted() {
         let answer = api.post(&at(path), body).await;
         match path {
-            // What their bodies name is not there.
+            // Their bodies name unknown resources.
             "/ingest/git" => assert_eq!(answer.fault(404), "location"),
             "/feedback" => assert_eq!(answer.fault(404), "bundle_id"),
             "/auth/device/decision" => assert_eq!(answer.fault(404), "user_code"),
             path if path.contains("{id}") => assert_eq!(answer.fault(404), "id"),
-            // The task is there by now, and the policy of the project does not let it be done.
+            // The task exists by now, and the project's policy forbids the operation.
             "/tasks/{external_id}/comment" => assert_eq!(answer.status, 403),
             _ => assert!(answer.status.is_success(), "{path}: {}", answer.body),
         }
@@ -322,7 +326,7 @@ async fn the_bodies_that_are_damaged_are_accepted_as_they_stand() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ten_megabytes_are_refused_before_they_are_looked_at() {
+async fn a_body_of_ten_megabytes_is_rejected_before_parsing() {
     let api = TestApi::start().await;
     for (path, _) in accepted() {
         let answer = api.post(&at(path), json!({"project_key": "x".repeat(10_000_000)})).await;

@@ -1,5 +1,4 @@
-//! The service as it is composed when it serves: REST and `/mcp` behind the door, each with the role of
-//! the database that sees only what somebody has entered.
+//! The whole service: REST and `/mcp` behind ingress, with the service's database role.
 
 use std::sync::Arc;
 
