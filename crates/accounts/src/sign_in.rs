@@ -34,7 +34,7 @@ pub struct SignInSettings {
     /// Identity providers at which people have accounts.
     pub providers: Vec<ProviderConfig>,
     /// Encrypts secrets in the database.
-    pub sealer: Encryptor,
+    pub encryptor: Encryptor,
 }
 
 /// Issuer and verifier of access tokens; cheap to clone.
@@ -45,7 +45,7 @@ struct Inner {
     store: Store,
     public_url: Url,
     providers: BTreeMap<ProviderName, Provider>,
-    sealer: Encryptor,
+    encryptor: Encryptor,
     audience: TokenAudience,
     keys: Keyring,
     denials: DenialCounter,
@@ -62,7 +62,7 @@ impl SignIn {
     /// Reads the signing keys, and creates the first one.
     pub async fn open(store: Store, settings: SignInSettings) -> Result<Self, Error> {
         let issuer = settings.public_url.as_str().trim_end_matches('/').to_owned();
-        let keys = Keyring::open(store.clone(), settings.sealer.clone()).await?;
+        let keys = Keyring::open(store.clone(), settings.encryptor.clone()).await?;
         let provider = |config: ProviderConfig| {
             (config.name.clone(), Provider { config, client: OnceCell::new() })
         };
@@ -70,7 +70,7 @@ impl SignIn {
             store,
             public_url: settings.public_url,
             providers: settings.providers.into_iter().map(provider).collect(),
-            sealer: settings.sealer,
+            encryptor: settings.encryptor,
             audience: TokenAudience { issuer: issuer.clone(), audience: issuer },
             keys,
             denials: DenialCounter::default(),

@@ -29,13 +29,13 @@ const TIMESTAMP: &str = "x-memory-copilot-timestamp";
 #[derive(Debug, Clone)]
 pub struct QuarantineNotifier {
     client: reqwest::Client,
-    sealer: Arc<Encryptor>,
+    encryptor: Arc<Encryptor>,
     allow_private: bool,
 }
 
 impl QuarantineNotifier {
     /// With `allow_private`, notifications are sent to private networks as well.
-    pub fn new(sealer: Arc<Encryptor>, allow_private: bool) -> reqwest::Result<Self> {
+    pub fn new(encryptor: Arc<Encryptor>, allow_private: bool) -> reqwest::Result<Self> {
         let client = reqwest::Client::builder()
             .timeout(TIMEOUT)
             .redirect(redirect::Policy::none())
@@ -43,14 +43,16 @@ impl QuarantineNotifier {
             .dns_resolver(Arc::new(PublicResolver { allow_private }))
             .user_agent(concat!("memory-copilot/", env!("CARGO_PKG_VERSION")))
             .build()?;
-        Ok(Self { client, sealer, allow_private })
+        Ok(Self { client, encryptor, allow_private })
     }
 
     /// Sends the notifications that are due, at the same time, so that a slow receiver delays no
     /// other. Returns how many were delivered; the others are due again later.
     pub async fn send_due(&self, store: &Store) -> Result<usize, mc_store::Error> {
         let due = quarantine::due_notices(store, BATCH_SIZE).await?;
-        let sent = future::join_all(due.iter().map(|notice| self.deliver(store, notice))).await;
+        let sent =
+            future::join_all(due.iter().map(|notification| self.deliver(store, notification)))
+                .await;
         let delivered: Vec<bool> = sent.into_iter().collect::<Result<_, _>>()?;
         Ok(delivered.into_iter().filter(|is_delivered| *is_delivered).count())
     }
@@ -58,18 +60,18 @@ impl QuarantineNotifier {
     async fn deliver(
         &self,
         store: &Store,
-        notice: &QuarantineNotification,
+        notification: &QuarantineNotification,
     ) -> Result<bool, mc_store::Error> {
-        match self.send(notice).await {
+        match self.send(notification).await {
             Ok(()) => {
-                quarantine::notified(store, notice.hold.id).await?;
+                quarantine::notified(store, notification.hold.id).await?;
                 Ok(true)
             }
             Err(reason) => {
                 tracing::warn!(
-                    quarantine_item.id = %notice.hold.id,
-                    project.key = %notice.project_key,
-                    notification.attempts = notice.attempts,
+                    quarantine_item.id = %notification.hold.id,
+                    project.key = %notification.project_key,
+                    notification.attempts = notification.attempts,
                     reason,
                     "quarantine notification failed"
                 );
@@ -78,13 +80,13 @@ impl QuarantineNotifier {
         }
     }
 
-    async fn send(&self, notice: &QuarantineNotification) -> Result<(), String> {
+    async fn send(&self, notification: &QuarantineNotification) -> Result<(), String> {
         // The policy has no URL any more.
-        let Some(url) = &notice.url else { return Ok(()) };
+        let Some(url) = &notification.url else { return Ok(()) };
         check_url(url, self.allow_private)?;
-        let body = body(notice);
+        let body = body(notification);
         let timestamp = Utc::now().timestamp().to_string();
-        let secret = secret(&self.sealer, notice.hold.project);
+        let secret = secret(&self.encryptor, notification.hold.project);
         let request = self
             .client
             .post(url)
@@ -125,8 +127,8 @@ pub fn check_url(url: &str, allow_private: bool) -> Result<(), String> {
 }
 
 /// Derives the key that signs a project's notifications; it is not stored.
-pub fn secret(sealer: &Encryptor, project: ProjectId) -> String {
-    hex::encode(sealer.derive("notifications.secret", project.0.as_bytes()))
+pub fn secret(encryptor: &Encryptor, project: ProjectId) -> String {
+    hex::encode(encryptor.derive("notifications.secret", project.0.as_bytes()))
 }
 
 fn signature(secret: &str, timestamp: &str, body: &str) -> String {
@@ -139,11 +141,11 @@ fn signature(secret: &str, timestamp: &str, body: &str) -> String {
 }
 
 /// Renders the body, which has the reasons of the item and never its content.
-fn body(notice: &QuarantineNotification) -> String {
-    let hold = &notice.hold;
+fn body(notification: &QuarantineNotification) -> String {
+    let hold = &notification.hold;
     json!({
         "event": "quarantine_item.created",
-        "project_key": notice.project_key,
+        "project_key": notification.project_key,
         "hold": {
             "id": hold.id,
             "kind": hold.kind,

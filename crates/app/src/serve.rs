@@ -130,7 +130,7 @@ async fn sign_in(config: &Config, store: &Store, sealer: &Encryptor) -> Result<S
     let settings = SignInSettings {
         public_url: config.public_url()?,
         providers: config.sign_in.providers.clone(),
-        sealer: sealer.clone(),
+        encryptor: sealer.clone(),
     };
     SignIn::open(store.clone(), settings)
         .await

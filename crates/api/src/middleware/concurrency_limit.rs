@@ -1,5 +1,5 @@
 //! Limits of concurrent requests. More requests wait a moment and are then rejected, while that is
-//! cheap: a service that accepts everything responds to nobody in time.
+//! cheap: a service that accepts everything responds too late to everyone.
 
 use std::pin::Pin;
 use std::sync::Arc;

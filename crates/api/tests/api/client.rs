@@ -97,7 +97,7 @@ impl TestApi {
             SearchContext { store: service.clone(), keyword, models, sanitizing: Arc::default() };
         let memory = MemoryContext::new(search, Arc::new(sealer.clone()));
         let public_url = "http://127.0.0.1:7391".parse().unwrap();
-        let settings = SignInSettings { public_url, providers: Vec::new(), sealer };
+        let settings = SignInSettings { public_url, providers: Vec::new(), encryptor: sealer };
         let sign_in = SignIn::open(service, settings).await.unwrap();
         let state = ApiState::new(memory, store, sign_in).with_connectors(systems());
         let router = mc_api::router(state.clone());

@@ -63,6 +63,6 @@ pub async fn served(database: &TestDatabase) -> Service {
 
 async fn sign_in(store: mc_store::Store, sealer: Encryptor) -> SignIn {
     let public_url = "http://127.0.0.1:7391".parse().expect("a URL");
-    let settings = SignInSettings { public_url, providers: Vec::new(), sealer };
+    let settings = SignInSettings { public_url, providers: Vec::new(), encryptor: sealer };
     SignIn::open(store, settings).await.expect("keys")
 }
