@@ -1,4 +1,4 @@
-//! Extractors that answer every bad request with a problem that names the field.
+//! Extractors whose errors name the invalid field.
 
 use axum::RequestExt as _;
 use axum::extract::path::ErrorKind as PathErrorKind;
@@ -12,15 +12,15 @@ use serde::de::DeserializeOwned;
 use url::form_urlencoded;
 
 use crate::json_depth;
-use crate::limits::BODY_BYTES;
+use crate::limits::MAX_BODY_BYTES;
 use crate::problem::Problem;
 use crate::validate::Validate;
 
-/// A JSON body of wire type `T`, read and checked.
+/// A validated JSON body of the wire type `T`.
 #[derive(Debug)]
 pub struct ValidJson<T: Validate>(pub T::Checked);
 
-/// A body of the media type that OAuth has (`application/x-www-form-urlencoded`), as `T`.
+/// A body of type `application/x-www-form-urlencoded`, as OAuth sends it.
 #[derive(Debug)]
 pub struct Form<T>(pub T);
 
@@ -32,9 +32,9 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Form<T> {
         let essence = declared.and_then(|value| value.split(';').next()).unwrap_or_default();
         if !essence.trim().eq_ignore_ascii_case("application/x-www-form-urlencoded") {
             let detail = "send the header `Content-Type: application/x-www-form-urlencoded`";
-            return Err(Problem::unsupported_media_type_but(detail));
+            return Err(Problem::wrong_media_type(detail));
         }
-        let bytes = read_body(request, BODY_BYTES).await?;
+        let bytes = read_body(request, MAX_BODY_BYTES).await?;
         let text = std::str::from_utf8(&bytes);
         let text = text.map_err(|_| Problem::invalid("the body is not UTF-8").field("body"))?;
         Ok(Self(from_query::<T>(text)?))
@@ -60,7 +60,7 @@ impl<S: Send + Sync, T: Requested> FromRequest<S> for JsonBody<T> {
         if !declares_json(request.headers()) {
             return Err(Problem::unsupported_media_type());
         }
-        let bytes = read_body(request, BODY_BYTES).await?;
+        let bytes = read_body(request, MAX_BODY_BYTES).await?;
         checked(from_json::<T>(&bytes)?).map(Self)
     }
 }
@@ -90,11 +90,11 @@ fn checked<T: Requested>(request: T) -> Result<T, Problem> {
     Ok(request)
 }
 
-/// The query string as wire type `T`, read and checked.
+/// A validated query string of the wire type `T`.
 #[derive(Debug)]
 pub struct ValidQuery<T: Validate>(pub T::Checked);
 
-/// The path's parameters as wire type `T`, read and checked. `T` must have named fields.
+/// Validated path parameters of the wire type `T`, which must have named fields.
 #[derive(Debug)]
 pub struct ValidPath<T: Validate>(pub T::Checked);
 
@@ -105,7 +105,7 @@ impl<S: Send + Sync, T: Validate + DeserializeOwned> FromRequest<S> for ValidJso
         if !declares_json(request.headers()) {
             return Err(Problem::unsupported_media_type());
         }
-        let bytes = read_body(request, BODY_BYTES).await?;
+        let bytes = read_body(request, MAX_BODY_BYTES).await?;
         Ok(Self(from_json::<T>(&bytes)?.check()?))
     }
 }
@@ -129,7 +129,7 @@ impl<S: Send + Sync, T: Validate + DeserializeOwned + Send> FromRequestParts<S> 
     }
 }
 
-/// `application/json` and its kin (`application/merge-patch+json`), whatever their parameters.
+/// Whether the content type is `application/json` or `application/*+json`, with any parameters.
 fn declares_json(headers: &HeaderMap) -> bool {
     let declared = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let essence = declared.and_then(|value| value.split(';').next()).unwrap_or_default();
@@ -138,13 +138,13 @@ fn declares_json(headers: &HeaderMap) -> bool {
         || (essence.starts_with("application/") && essence.ends_with("+json"))
 }
 
-/// The bytes of a body, of which a layer lets so many through.
+/// Reads a body. `limit` is that of the layer around the route, for the error.
 pub async fn read_body(request: Request, limit: usize) -> Result<Bytes, Problem> {
     request.extract().await.map_err(|rejection: BytesRejection| match rejection {
         BytesRejection::FailedToBufferBody(FailedToBufferBody::LengthLimitError(_)) => {
             Problem::too_large(limit)
         }
-        _ => Problem::invalid("the body broke off"),
+        _ => Problem::invalid("the body is incomplete"),
     })
 }
 
@@ -155,13 +155,13 @@ fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
         let path = error.path().to_string();
         let inner = error.into_inner();
         if inner.is_data() {
-            misfit(&path, &inner.to_string())
+            invalid_value(&path, &inner.to_string())
         } else {
             Problem::invalid(format!("the body is not valid JSON: {inner}")).field("body")
         }
     })?;
     deserializer.end().map_err(|error| {
-        Problem::invalid(format!("the body goes on after its JSON value: {error}")).field("body")
+        Problem::invalid(format!("the body continues after its JSON value: {error}")).field("body")
     })?;
     Ok(value)
 }
@@ -170,7 +170,7 @@ fn from_query<T: DeserializeOwned>(query: &str) -> Result<T, Problem> {
     let pairs = form_urlencoded::parse(query.as_bytes());
     let deserializer = serde_urlencoded::Deserializer::new(pairs);
     serde_path_to_error::deserialize(deserializer)
-        .map_err(|error| misfit(&error.path().to_string(), &error.inner().to_string()))
+        .map_err(|error| invalid_value(&error.path().to_string(), &error.inner().to_string()))
 }
 
 fn unmatched(rejection: &PathRejection) -> Problem {
@@ -192,6 +192,6 @@ fn unmatched(rejection: &PathRejection) -> Problem {
 }
 
 /// A value that is JSON, but breaks a rule of its field.
-fn misfit(path: &str, message: &str) -> Problem {
+fn invalid_value(path: &str, message: &str) -> Problem {
     read::explain(path, message).into()
 }

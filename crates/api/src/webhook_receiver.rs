@@ -24,9 +24,8 @@ use utoipa::openapi::schema::Object;
 use uuid::Uuid;
 
 use crate::ApiState;
-use crate::authenticate::Authenticate as _;
 use crate::extract::{PathParams, QueryString, read_body};
-use crate::limits::DELIVERY_BYTES;
+use crate::limits::MAX_DELIVERY_BYTES;
 use crate::middleware::{declared_length, drain_unauthenticated};
 use crate::problem::Problem;
 
@@ -157,15 +156,15 @@ async fn receive(
     let hook = webhooks::find_for_receipt(&api.receiving, id).await?;
     let Some(hook) = hook.filter(|hook| sends_here(hook.provider)) else {
         drain_unauthenticated(request.into_body()).await;
-        api.sign_in.refusals().delivery(None);
+        api.sign_in.denials().delivery(None);
         return Err(unsigned());
     };
     // Twice: it is put together from the parts that came.
-    let declared = declared_length(request.headers()).unwrap_or(DELIVERY_BYTES);
+    let declared = declared_length(request.headers()).unwrap_or(MAX_DELIVERY_BYTES);
     let room = api.admission.bodies.take(2 * declared).await?;
     let headers = request.headers().clone();
     let is_declared = declared_length(&headers).is_some();
-    let body = read_body(request, DELIVERY_BYTES).await;
+    let body = read_body(request, MAX_DELIVERY_BYTES).await;
     // Whoever declares too much was told so before the hook was looked up. Who just sends it is told what anybody is
     // who is not known: the answer must not say that there is such a hook.
     let body = body.map_err(|problem| if is_declared { problem } else { unsigned() })?;
@@ -181,7 +180,7 @@ async fn receive(
     let (hook, kept) = looked_at.await.map_err(|_| Problem::internal())?;
     let kept = kept.map_err(|refused| {
         if refused.is_unsigned {
-            api.sign_in.refusals().delivery(Some(hook.project));
+            api.sign_in.denials().delivery(Some(hook.project));
         }
         refused.problem
     })?;

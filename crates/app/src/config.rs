@@ -502,8 +502,8 @@ impl Server {
                 .iter()
                 .map(|text| network(text))
                 .collect::<Result<_>>()?,
-            requests_per_address: self.limits.requests_per_minute_per_address,
-            failures_per_address: self.limits.auth_failures_per_minute_per_address,
+            requests_per_minute_per_address: self.limits.requests_per_minute_per_address,
+            auth_failures_per_minute_per_address: self.limits.auth_failures_per_minute_per_address,
         })
     }
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
-use mc_api::{ApiState, Serving, SignIn, SignInSettings};
-use mc_auth::secret::hint;
+use mc_accounts::{SignIn, SignInSettings, tokens};
+use mc_api::{ApiState, Serving};
 use mc_crypto::{AuditMacKeys, Encryptor};
 use mc_domain::{ProjectId, UserId};
 use mc_mcp::cursor_ide::snippet;
@@ -16,10 +16,9 @@ use mc_memory::MemoryContext;
 use mc_postgres::embedded::DataDirLock;
 use mc_search::index::{self as keyword, RepairReport};
 use mc_search::{KeywordIndex, Options, Query, SearchContext};
+use mc_store::Store;
 use mc_store::audit::Chains;
 use mc_store::passages::PassageFilter;
-use mc_store::{Store, accounts};
-use sha2::{Digest, Sha256};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -79,13 +78,7 @@ async fn serve(
     let store = &database.store;
     let systems = Arc::new(config.connectors.open()?);
     let secret = token::ensure(&config.token_file())?;
-    accounts::set_local_token(
-        store,
-        &background::worker_name(config),
-        &Sha256::digest(&secret).into(),
-        hint(&secret),
-    )
-    .await?;
+    tokens::set_local(store, &background::worker_name(config), &secret).await?;
     let shared = redis::open(config, &database.background).await?;
     let queries = redis::queries(shared.as_ref(), &sealer);
     // A model may have to be fetched first, which takes minutes.
@@ -117,7 +110,7 @@ async fn serve(
     let noting = note_refusals(sign_in.clone(), database.background.clone(), stop.clone());
     let state = ApiState::new(memory.clone(), database.background.clone(), sign_in)
         .with_receiving(database.receiving.clone())
-        .with_systems(systems)
+        .with_connectors(systems)
         .with_rates(rates);
     let router = http::router(state.with_settings(http::settings(config)?), config, &shutdown)?;
     print_banner(config);
@@ -137,7 +130,7 @@ async fn sign_in(config: &Config, store: &Store, sealer: &Encryptor) -> Result<S
     let settings = SignInSettings {
         public_url: config.public_url()?,
         providers: config.sign_in.providers.clone(),
-        sealer: sealer.clone(),
+        encryptor: sealer.clone(),
     };
     SignIn::open(store.clone(), settings)
         .await
@@ -161,7 +154,7 @@ fn note_refusals(sign_in: SignIn, store: Store, stop: CancellationToken) -> Join
         let mut goes_on = true;
         while goes_on {
             goes_on = stop.run_until_cancelled(tokio::time::sleep(NOTED_EVERY)).await.is_some();
-            if let Err(problem) = sign_in.flush_denials(&store).await {
+            if let Err(problem) = sign_in.denials().flush(&store).await {
                 tracing::warn!(%problem, "what was refused could not be noted; trying again");
             }
         }

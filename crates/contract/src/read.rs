@@ -36,7 +36,7 @@ pub fn rule_of(message: &str) -> String {
             return format!("must be one of: {}", names(expected));
         }
         if message.starts_with("unknown field ") {
-            return format!("is no known field; use one of: {}", names(expected));
+            return format!("is not a known field; use one of: {}", names(expected));
         }
     }
     if message.starts_with("missing field ") {
@@ -99,7 +99,7 @@ mod tests {
             ),
             (
                 "unknown field `depth`, expected `query` or `limit`",
-                "is no known field; use one of: query or limit",
+                "is not a known field; use one of: query or limit",
             ),
             ("missing field `query` at line 1 column 2", "is required"),
             ("duplicate field `query` at line 1 column 20", "is given more than once"),

@@ -43,4 +43,9 @@ pub trait Classified: std::error::Error {
     fn field(&self) -> Option<String> {
         None
     }
+
+    /// The command, endpoint or setting of the way out, where the message does not name it.
+    fn hint(&self) -> Option<String> {
+        None
+    }
 }

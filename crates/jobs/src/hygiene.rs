@@ -14,11 +14,13 @@ mod retention;
 use std::time::Duration;
 
 use chrono::Utc;
-use mc_domain::{HygieneRunId, HygieneTask};
+use mc_domain::{AuditAction, HeldEnds, HygieneRunId, HygieneTask, ProjectId};
 use mc_memory::Error;
 use mc_store::Store;
+use mc_store::audit::{self, NewEvent};
 use mc_store::hygiene::{self, HygieneTarget, Outcome};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::job::{BackgroundJob, JobError};
 use crate::schedule::Schedule;
@@ -99,6 +101,24 @@ pub async fn enqueue_all_projects(
     let projects = asked.await.map_err(|error| JobError::classify(&error))?;
     tracing::info!(hygiene.task = %task, projects, "asked for a round of hygiene");
     Ok(())
+}
+
+/// Requests a hygiene run for a project, with its job and its audit event. `expiry_decision` decides
+/// about expired records that wait for a person, for the task `expiry`.
+pub async fn request_run(
+    store: &Store,
+    project: ProjectId,
+    task: HygieneTask,
+    is_dry_run: bool,
+    expiry_decision: Option<HeldEnds>,
+) -> Result<HygieneRunId, mc_store::Error> {
+    let mut tx = store.begin().await?;
+    let id = hygiene::ask_deciding(&mut tx, project, task, is_dry_run, expiry_decision).await?;
+    let details =
+        json!({ "task": task, "dry_run": is_dry_run, "expiry_decision": expiry_decision });
+    audit::record(&mut tx, NewEvent::new(AuditAction::HygieneRunRequested, id).with(details));
+    tx.commit().await?;
+    Ok(id)
 }
 
 /// Does what a report was made for, and writes down in it what came of that. What was done half-way stays, and

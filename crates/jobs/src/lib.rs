@@ -5,6 +5,7 @@ mod cleanup;
 mod hygiene;
 mod index_repository;
 mod job;
+pub mod manage;
 mod post_task_comment;
 mod process_delivery;
 mod schedule;
@@ -16,7 +17,7 @@ use mc_store::Store;
 use tokio_util::sync::CancellationToken;
 
 pub use cleanup::Cleanup;
-pub use hygiene::{Embedding, RunHygieneTask, ScheduleHygiene};
+pub use hygiene::{Embedding, RunHygieneTask, ScheduleHygiene, request_run};
 use index_repository::RescueIndexRuns;
 pub use index_repository::{IndexRepository, Indexing};
 pub use job::{BackgroundJob, Enqueue, JobError};

@@ -116,6 +116,18 @@ pub enum Error {
         "what is there now is newer than what {0} holds; destroy that (DELETE /quarantine/{{id}})"
     )]
     Overtaken(QuarantineItemId),
+    /// A released item was not stored, and is still pending.
+    #[error("it was not stored, and is still in quarantine: {0}")]
+    NotReleased(String),
+    /// A record of another user, or of the team, that the user may not delete.
+    #[error("record {0} is not yours to delete")]
+    NotOwner(RecordId),
+    /// A proposal of another user that waits for a decision.
+    #[error(
+        "record {0} is a proposal that waits for a decision; reject it with a reason: POST \
+         /proposals/{0}/reject"
+    )]
+    StillProposed(RecordId),
     /// What is held can't be sealed or opened.
     #[error("what is held can't be opened with the service's encryption keys; its log says more")]
     Sealed,
@@ -143,7 +155,10 @@ impl Classified for Error {
             | Self::TooLongForOne { .. }
             | Self::TooLong { .. }
             | Self::Forbidden(_) => ErrorKind::Invalid,
+            Self::NotOwner(_) => ErrorKind::Forbidden,
             Self::NotProposed(_)
+            | Self::NotReleased(_)
+            | Self::StillProposed(_)
             | Self::Changed { .. }
             | Self::AmendmentUnseen(_)
             | Self::AmendsNothing
@@ -178,6 +193,9 @@ impl Classified for Error {
             | Self::NoCluster(_)
             | Self::ClusterChanged(_)
             | Self::NotProposed(_)
+            | Self::NotReleased(_)
+            | Self::NotOwner(_)
+            | Self::StillProposed(_)
             | Self::NotPrivate(_)
             | Self::NotHeld(_)
             | Self::Overtaken(_)

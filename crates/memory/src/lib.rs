@@ -6,6 +6,7 @@ pub mod confidence;
 pub mod consistency;
 pub mod content_filter;
 mod context;
+mod deletion;
 mod dialogs;
 pub mod distill;
 pub mod documents;
@@ -37,6 +38,7 @@ pub use citations::{
 };
 pub use content_filter::{MaskedCount, ReviewStatus};
 pub use context::MemoryContext;
+pub use deletion::delete_record;
 pub use dialogs::{LinkIssue, Linked, SaveDialog, SaveDialogOutcome, link_issue, save_dialog};
 pub use error::Error;
 pub use feedback::{FeedbackReport, feedback};

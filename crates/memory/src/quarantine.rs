@@ -1,5 +1,7 @@
 //! Putting into quarantine what a policy forbids to be taken in, and opening it again.
 
+mod release;
+
 use chrono::{TimeDelta, Utc};
 use mc_crypto::{AssociatedData, Encryptor};
 use mc_domain::{AuditAction, Policy, ProjectId, QuarantineItemId, QuarantineState};
@@ -14,6 +16,8 @@ use serde_json::{Map, Value, json};
 use crate::content_filter::{ContentFilter, ReviewStatus, run_blocking};
 use crate::text::cut;
 use crate::{Error, MemoryContext};
+
+pub use release::{DOCUMENT, Release, Stored, release};
 
 /// What an envelope of the quarantine belongs to, beside its row.
 const PURPOSE: &str = "quarantine_items.ciphertext";
@@ -102,6 +106,13 @@ pub async fn claim(tx: &mut Tx, looked: ReviewStatus) -> Result<(), Error> {
 pub async fn settle(tx: &mut Tx, looked: ReviewStatus) -> Result<(), Error> {
     let ReviewStatus::Released(id) = looked else { return Ok(()) };
     decide(tx, id, QuarantineState::Released, AuditAction::QuarantineItemReleased).await
+}
+
+/// Deletes an item for good; what is left is that it existed.
+pub async fn delete(ctx: &MemoryContext, id: QuarantineItemId) -> Result<(), Error> {
+    let mut tx = ctx.store.begin().await?;
+    decide(&mut tx, id, QuarantineState::Deleted, AuditAction::QuarantineItemDeleted).await?;
+    Ok(tx.commit().await?)
 }
 
 /// Ends that something is held.

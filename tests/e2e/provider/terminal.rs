@@ -74,7 +74,7 @@ async fn a_browser_that_came_by_the_provider_decides_about_terminals() {
     assert!(last.contains("You are signed in at the terminal"), "{last}");
     assert_eq!(forged_decision(&world, &in_vain.page).await, 403);
     let last = world.decide(&in_vain.page, "1815", "deny").await;
-    assert!(last.contains("The login was refused"), "{last}");
+    assert!(last.contains("The login was denied"), "{last}");
 
     let (came_in, said) = waiting.end();
     assert!(came_in && said.contains("Signed in as ada."), "{said}");

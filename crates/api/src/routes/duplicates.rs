@@ -1,4 +1,4 @@
-//! `/projects/{key}/duplicates`: records that say the same, for a person to decide about.
+//! `/projects/{key}/duplicates`: clusters of duplicate records, for a person to decide about.
 
 use std::collections::HashMap;
 
@@ -27,7 +27,7 @@ use crate::validate::{self, Validate, ValidationError};
 use crate::wire::rounded;
 use mc_contract::operations::record::Record;
 
-/// Records that say the same, in a path.
+/// Path parameters: a cluster.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub struct ClusterPath {
@@ -46,14 +46,14 @@ impl Validate for ClusterPath {
     }
 }
 
-/// How many clusters.
+/// Query of a list of clusters.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct ClusterQuery {
-    /// Only those found after this one: the `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     cursor: Option<Uuid>,
-    /// 1 to 200; 50 when absent.
+    /// Maximum number of items, 1 to 200; 50 by default.
     #[param(value_type = Option<schemas::PageLimit>, inline)]
     limit: Option<i64>,
 }
@@ -68,12 +68,12 @@ impl Validate for ClusterQuery {
     }
 }
 
-/// Which record stays.
+/// The record to keep.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({}))]
 pub struct MergeDuplicates {
-    /// One of the cluster's records; its first when absent.
+    /// One of the cluster's records; its first by default.
     keep: Option<Uuid>,
 }
 
@@ -85,18 +85,18 @@ impl Validate for MergeDuplicates {
     }
 }
 
-/// Records that say the same.
+/// A cluster of duplicate records.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct DuplicateCluster {
     id: Uuid,
-    /// The first is the one that would stay. One that is gone since is left out.
+    /// The first is kept by default. Deleted ones are left out.
     records: Vec<Record>,
-    /// The least share of words that one of them has in common with the first, 0 to 1.
+    /// The smallest share of words that a record has in common with the first, 0 to 1.
     similarity: f64,
     detected_at: DateTime<Utc>,
 }
 
-/// See which records say the same, as the last look found them.
+/// List the duplicate clusters of the last run that wait for a decision.
 #[utoipa::path(
     get, path = "/projects/{key}/duplicates", tag = "hygiene", params(ProjectPath, ClusterQuery),
     responses((status = 200, description = "Oldest first", body = Page<DuplicateCluster>))
@@ -107,19 +107,19 @@ pub async fn list(
     ValidPath(key): ValidPath<ProjectPath>,
     ValidQuery((after, limit)): ValidQuery<ClusterQuery>,
 ) -> Result<Json<Page<DuplicateCluster>>, Problem> {
-    let here = entered(&api, &caller, &key, Permission::Read).await?;
-    let found = list_open(&here.store, here.project.id, after, limit).await?;
+    let ctx = entered(&api, &caller, &key, Permission::Read).await?;
+    let found = list_open(&ctx.store, ctx.project.id, after, limit).await?;
     let next_cursor = pagination::next_cursor(&found, limit, |cluster| cluster.id);
     let ids: Vec<_> =
         found.iter().flat_map(|one| &one.record_ids).map(|member| member.id).collect();
-    let records = records::by_ids(&here.store, &ids).await?;
+    let records = records::by_ids(&ctx.store, &ids).await?;
     let mut records: HashMap<_, _> =
         records.into_iter().map(|record| (record.id, record)).collect();
     let clusters = found.iter().map(|cluster| view(cluster, &mut records)).collect();
     Ok(Json(Page::new(clusters, next_cursor)))
 }
 
-/// A record is in one cluster that waits, at most.
+/// Builds a cluster of its records, each of which is in one pending cluster at most.
 fn view(cluster: &Cluster, records: &mut HashMap<RecordId, records::Record>) -> DuplicateCluster {
     let members = cluster.record_ids.iter();
     DuplicateCluster {
@@ -130,12 +130,12 @@ fn view(cluster: &Cluster, records: &mut HashMap<RecordId, records::Record>) -> 
     }
 }
 
-/// Have one of the records take the place of the others. It gathers their tags, scopes and citations; each of the
+/// Merge the records of a cluster into one, with their tags, scopes and citations. Each of the
 /// others can be rolled back.
 #[utoipa::path(
     post, path = "/projects/{key}/duplicates/{id}/merge", tag = "hygiene", params(ClusterPath),
     request_body = MergeDuplicates,
-    responses((status = 200, description = "The record that stays", body = Record))
+    responses((status = 200, description = "The record that is kept", body = Record))
 )]
 pub async fn accept(
     State(api): State<ApiState>,
@@ -143,23 +143,23 @@ pub async fn accept(
     ValidPath((key, id)): ValidPath<ClusterPath>,
     ValidJson(keep): ValidJson<MergeDuplicates>,
 ) -> Result<Json<Record>, Problem> {
-    let here = entered(&api, &caller, &key, Permission::Accept).await?;
-    let (memory, project) = (&here.memory, here.project.id);
+    let ctx = entered(&api, &caller, &key, Permission::Accept).await?;
+    let (memory, project) = (&ctx.memory, ctx.project.id);
     let kept = duplicates::accept(memory, project, id, keep, caller.name()).await?;
     Ok(Json(record(kept)))
 }
 
-/// Say that the records are not the same. They are not put together again unless one of them says something else.
+/// Dismiss a cluster. Its records form no cluster again unless the content of one changes.
 #[utoipa::path(
     post, path = "/projects/{key}/duplicates/{id}/dismiss", tag = "hygiene", params(ClusterPath),
-    responses((status = 204, description = "It does not wait any more"))
+    responses((status = 204, description = "Dismissed"))
 )]
 pub async fn dismiss(
     State(api): State<ApiState>,
     caller: Principal,
     ValidPath((key, id)): ValidPath<ClusterPath>,
 ) -> Result<StatusCode, Problem> {
-    let here = entered(&api, &caller, &key, Permission::Accept).await?;
-    duplicates::dismiss(&here.memory, here.project.id, id).await?;
+    let ctx = entered(&api, &caller, &key, Permission::Accept).await?;
+    duplicates::dismiss(&ctx.memory, ctx.project.id, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -96,10 +96,10 @@ async fn allows_private_network(
     origin: &Origin,
 ) -> Result<bool, Problem> {
     let is_https = matches!(&origin.location, Location::Url(url) if url.scheme() == "https");
-    if caller.administers() || !is_https {
+    if caller.is_service_admin() || !is_https {
         return Ok(true);
     }
-    source::check_public(&origin.location, &api.settings.inside_hosts).await?;
+    source::check_public(&origin.location, &api.settings.allowed_private_hosts).await?;
     Ok(false)
 }
 

@@ -14,13 +14,12 @@ use mc_memory::quarantine::{self, QuarantineRequest};
 use mc_sanitizer::mask;
 use mc_store::Tx;
 use mc_store::audit::{self, NewEvent};
-use mc_store::docs::{self, Outcome};
+use mc_store::docs::Outcome;
 use serde_json::json;
 use uuid::Uuid;
 
 use crate::ApiState;
 use crate::authenticate::Principal;
-use crate::authorize::ProjectContext;
 use crate::extract::JsonBody;
 use crate::problem::Problem;
 
@@ -87,34 +86,6 @@ fn record_event(tx: &mut Tx, source: &str, response: &IngestDocsResponse) {
     let (created, updated) = (response.created, response.updated);
     let event = NewEvent::new(AuditAction::DocumentsIngested, source);
     audit::record(tx, event.with(json!({ "created": created, "updated": updated })));
-}
-
-/// Stores a document that was released from quarantine. Returns its id and what was done with it.
-pub async fn take(
-    here: &ProjectContext,
-    id: QuarantineItemId,
-    held: NewDocument,
-) -> Result<(Uuid, DocumentOutcome), Problem> {
-    let looked = ReviewStatus::Released(id);
-    let mut prepared = documents::prepare_all(&here.memory.policy, vec![held], looked).await;
-    let Some(one) = prepared.pop() else { return Err(Problem::internal()) };
-    if let FilterDecision::Refuse(reasons) = one.verdict {
-        return Err(mc_memory::Error::Forbidden(reasons.join(", ")).into());
-    }
-    let mut tx = here.store.begin().await?;
-    quarantine::claim(&mut tx, looked).await?;
-    if docs::is_newer(&mut tx, here.project.id, &one.doc, id).await? {
-        return Err(mc_memory::Error::Overtaken(id).into());
-    }
-    let (doc, outcome) = one.write(&mut tx, here.project.id).await?;
-    let mut response = IngestDocsResponse::default();
-    let source = one.doc.source.clone();
-    add(&mut response, one.doc.doc_id, doc.into(), stored(outcome));
-    docs::copy_sent_at(&mut tx, doc, id).await?;
-    quarantine::settle(&mut tx, looked).await?;
-    record_event(&mut tx, &source, &response);
-    tx.commit().await?;
-    Ok((doc.into(), stored(outcome)))
 }
 
 fn stored(outcome: Outcome) -> DocumentOutcome {

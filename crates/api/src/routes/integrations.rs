@@ -49,7 +49,7 @@ pub async fn create(
         check_indexed(&store, project.id, request.resource.as_str()).await?;
         with_capability(&[Capability::Refs], "git", request)?
     } else {
-        let connector = api.systems.find(name, &key);
+        let connector = api.connectors.find(name, &key);
         let connector = connector.ok_or_else(|| unknown_connector(name, &key))?;
         supported(connector, request)?
     };
@@ -199,14 +199,14 @@ pub async fn list_connectors(
     QueryString(query): QueryString<ConnectorQuery>,
 ) -> Result<Json<Page<Connector>>, Problem> {
     let Some(key) = query.project_key else {
-        caller.require_administrator()?;
+        caller.require_service_admin()?;
         let health = integrations::health(&api.background, None).await?;
-        return Ok(Json(with_git(api.systems.all(), &health)));
+        return Ok(Json(with_git(api.connectors.all(), &health)));
     };
     let ProjectContext { project, store, .. } =
         api.authorize(&caller, &key, Permission::ManagePolicy).await?;
     let health = integrations::health(&store, Some(project.id)).await?;
-    Ok(Json(with_git(api.systems.of(&key), &health)))
+    Ok(Json(with_git(api.connectors.of(&key), &health)))
 }
 
 /// The integration, if the connector can have such a resource.

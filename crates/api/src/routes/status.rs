@@ -1,4 +1,4 @@
-//! How the service is: `/healthz` and `/readyz` for machines, `/status` for people.
+//! Health of the service: `/healthz` and `/readyz` for machines, `/status` for people.
 
 use std::time::Duration;
 
@@ -14,17 +14,17 @@ use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::problem::Problem;
 
-/// How long the database may take to say that it is there.
-const READY_TIME: Duration = Duration::from_secs(2);
+/// Time for the database to respond.
+const READY_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The process answers.
+/// Health of the service.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Health {
     /// Always `ok`.
     status: &'static str,
 }
 
-/// What the service is made of and how far it is.
+/// Versions and state of the service.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Status {
     /// This service's version.
@@ -33,11 +33,11 @@ pub struct Status {
     /// The database server's version.
     postgres: String,
     pgvector: String,
-    /// The embedding model at work.
+    /// The active embedding model.
     model: EmbeddingModel,
     index: KeywordIndex,
-    /// Passages that keyword search finds and vector search does not yet, in all projects; for
-    /// administrators of the service.
+    /// Passages of all projects that keyword search finds and vector search does not yet; for
+    /// service administrators.
     #[serde(skip_serializing_if = "Option::is_none")]
     pending_vectors: Option<i64>,
 }
@@ -46,22 +46,22 @@ pub struct Status {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct KeywordIndex {
     phase: IndexPhase,
-    /// Passages of all projects in it so far; for administrators of the service.
+    /// Indexed passages of all projects; for service administrators.
     #[serde(skip_serializing_if = "Option::is_none")]
     passages: Option<u64>,
 }
 
-/// What the keyword index is doing.
+/// State of the keyword index.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum IndexPhase {
-    /// Being filled from the database; searches see what is in so far.
+    /// It is rebuilt from the database; searches find what it has so far.
     Rebuilding,
-    /// Complete, and kept up to date.
+    /// It is complete, and follows changes.
     Following,
-    /// It can't be written, as when the disk is full; searches find what is new by vectors alone.
+    /// It can't be written, as on a full disk; searches find new passages by vectors only.
     Stuck,
-    /// It had to be built anew and can't be; searches find what is not in it by vectors alone.
+    /// A rebuild failed; searches find the passages that it lacks by vectors only.
     Unbuilt,
 }
 
@@ -72,7 +72,7 @@ pub struct EmbeddingModel {
     dimensions: i32,
 }
 
-/// The service is alive.
+/// Check that the process responds.
 #[utoipa::path(
     get, path = "/healthz", tag = "service", security(()),
     responses((status = 200, description = "Alive", body = Health))
@@ -81,15 +81,15 @@ pub async fn alive() -> Json<Health> {
     Json(Health { status: "ok" })
 }
 
-/// The service can do its work: the database answers and the keyword index is complete.
+/// Check that the database responds and the keyword index is complete.
 #[utoipa::path(
     get, path = "/readyz", tag = "service", security(()),
     responses((status = 200, description = "Ready", body = Health))
 )]
 pub async fn ready(State(api): State<ApiState>) -> Result<Json<Health>, Problem> {
-    let answered = tokio::time::timeout(READY_TIME, server::ping(&api.store)).await;
-    if !matches!(answered, Ok(Ok(()))) {
-        return Err(Problem::unavailable("the database does not answer"));
+    let ping = tokio::time::timeout(READY_TIMEOUT, server::ping(&api.store)).await;
+    if !matches!(ping, Ok(Ok(()))) {
+        return Err(Problem::unavailable("the database does not respond"));
     }
     let phase = api.memory.search.keyword.status().phase;
     if matches!(phase, Phase::Rebuilding | Phase::Unbuilt) {
@@ -98,7 +98,7 @@ pub async fn ready(State(api): State<ApiState>) -> Result<Json<Health>, Problem>
     Ok(Json(Health { status: "ok" }))
 }
 
-/// See what the service is made of and how far it is.
+/// Get versions and state of the service.
 #[utoipa::path(
     get, path = "/status", tag = "service",
     responses((status = 200, description = "The service", body = Status))
@@ -106,8 +106,8 @@ pub async fn ready(State(api): State<ApiState>) -> Result<Json<Health>, Problem>
 pub async fn get(State(api): State<ApiState>, caller: Principal) -> Result<Json<Status>, Problem> {
     let versions = server::versions(&api.store).await?;
     let current = api.memory.search.models.current();
-    // How much all hold together is nobody's business who sees only some.
-    let pending_vectors = if caller.administers() {
+    // Sizes of all projects are for those who may see all projects.
+    let pending_vectors = if caller.is_service_admin() {
         Some(vectors::queue_length(&api.background, None, current.is_remote).await?)
     } else {
         None
@@ -119,7 +119,7 @@ pub async fn get(State(api): State<ApiState>, caller: Principal) -> Result<Json<
         postgres: versions.postgres,
         pgvector: versions.pgvector,
         model: EmbeddingModel { name: model.name, dimensions: model.dimensions },
-        index: KeywordIndex::of(&api.memory.search.keyword.status(), caller.administers()),
+        index: KeywordIndex::of(&api.memory.search.keyword.status(), caller.is_service_admin()),
         pending_vectors,
     }))
 }

@@ -89,7 +89,7 @@ async fn prepared(
     task: &Task,
 ) -> Result<Prepared, Problem> {
     let origin = task_comments::origin(&here.store, task.id).await?.ok_or_else(not_connected)?;
-    let system = api.systems.find(&origin.connector, key).ok_or_else(not_named)?;
+    let system = api.connectors.find(&origin.connector, key).ok_or_else(not_named)?;
     let subject = Subject {
         project: key,
         task: task.id,

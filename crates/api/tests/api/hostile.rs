@@ -1,4 +1,4 @@
-//! Whatever is posted, the answer is a success or the caller's fault, never the service's.
+//! Any input gets a success or a client error, never a server error.
 
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -129,7 +129,7 @@ fn hostile_value() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// The JSON pointers of everything inside `value`.
+/// Returns the JSON pointers of all values in `value`.
 fn places(value: &Value) -> Vec<String> {
     let members: Vec<(String, &Value)> = match value {
         Value::Object(object) => object.iter().map(|(key, v)| (key.clone(), v)).collect(),
@@ -146,7 +146,7 @@ fn places(value: &Value) -> Vec<String> {
     members.into_iter().flat_map(below).collect()
 }
 
-/// Each change puts a value at some place of the body, or beside the known fields.
+/// A change of a body: a value at a pointer, or an unknown field.
 fn damaged(mut body: Value, changes: &[(Index, Value)], extra: Option<&(String, Value)>) -> Value {
     for (index, value) in changes {
         let places = places(&body);
@@ -168,7 +168,7 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Posts what `bodies` gives to the route that goes with it, until one answer is the service's fault.
+/// Posts generated bodies to their routes until one causes a server error.
 fn never_a_fault(cases: u32, bodies: &impl Strategy<Value = (String, Value)>) {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let api = runtime.block_on(TestApi::start());
@@ -186,7 +186,7 @@ fn never_a_fault(cases: u32, bodies: &impl Strategy<Value = (String, Value)>) {
 }
 
 #[test]
-fn a_damaged_body_is_never_the_services_fault() {
+fn a_damaged_body_never_causes_a_server_error() {
     let changes = prop::collection::vec((any::<Index>(), hostile_value()), 1..4);
     let extra = prop::option::weighted(0.2, ("[a-z_]{1,12}", hostile_value()));
     let bodies = (select(accepted()), changes, extra)
@@ -195,12 +195,12 @@ fn a_damaged_body_is_never_the_services_fault() {
 }
 
 #[test]
-fn no_json_at_all_is_the_services_fault() {
+fn no_json_causes_a_server_error() {
     let paths: Vec<_> = accepted().into_iter().map(|(path, _)| path).collect();
     never_a_fault(200, &(select(paths), any_json()));
 }
 
-/// What a query or a path may be filled with; percent-encoded where it is used.
+/// Hostile values of queries and paths, to be percent-encoded.
 fn hostile_text() -> impl Strategy<Value = String> {
     prop_oneof![
         select(vec![
@@ -221,7 +221,7 @@ fn hostile_text() -> impl Strategy<Value = String> {
 }
 
 #[test]
-fn a_hostile_query_or_path_is_never_the_services_fault() {
+fn a_hostile_query_or_path_never_causes_a_server_error() {
     let document = document();
     let parameters: Vec<(String, Value, String)> = operations(&document, "get")
         .flat_map(|(path, operation)| {
@@ -257,7 +257,7 @@ async fn every_example_of_a_request_is_accepted_by_its_type() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ten_megabytes_are_refused_before_they_are_looked_at() {
+async fn a_body_of_ten_megabytes_is_rejected_before_parsing() {
     let api = TestApi::start().await;
     for (path, _) in accepted() {
         let answer = api.post(&path, json!({"project_key": "x".repeat(10_000_000)})).await;

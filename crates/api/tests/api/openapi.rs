@@ -1,4 +1,4 @@
-//! The OpenAPI document, as clients are generated from it.
+//! The OpenAPI document, from which clients are generated.
 
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ fn the_document_is_openapi_3_1_and_stays_as_reviewed() {
 }
 
 #[test]
-fn every_operation_may_answer_a_problem_and_says_what_it_is_for() {
+fn every_operation_has_problems_and_a_description() {
     let document = document();
     let mut ids = std::collections::HashSet::new();
     let mut missing = Vec::new();
@@ -59,7 +59,7 @@ fn lacks_example(document: &Value, operation: &Value) -> Option<String> {
 }
 
 #[test]
-fn every_reference_leads_somewhere_and_no_parameter_is_null() {
+fn every_reference_resolves_and_no_parameter_is_null() {
     let document = document();
     for reference in references(&document) {
         let pointer = reference.strip_prefix('#').unwrap();
@@ -86,7 +86,7 @@ fn references(value: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn all_but_the_probes_the_ways_to_a_token_and_what_is_signed_need_one() {
+fn only_probes_sign_in_and_webhooks_need_no_token() {
     let document = document();
     assert_eq!(document["security"][0]["bearer"], serde_json::json!([]));
     for (path, item) in document["paths"].as_object().unwrap() {

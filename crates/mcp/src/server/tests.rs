@@ -254,7 +254,7 @@ async fn broken_arguments_never_reach_the_core() {
         (
             "recall",
             json!({"nonsense": 1}),
-            "recall failed: nonsense: is no known field; use one of: ",
+            "recall failed: nonsense: is not a known field; use one of: ",
         ),
         ("recall", json!({"query": "a\0b"}), "recall failed: query: holds the control character"),
         (

@@ -72,7 +72,7 @@ fn check_names(schema: &JsonObject, arguments: &JsonObject) -> Result<(), FieldE
     };
     if let Some(name) = arguments.keys().find(|name| !properties.contains_key(*name)) {
         let known: Vec<&str> = properties.keys().map(String::as_str).collect();
-        let rule = format!("is no known field; use one of: {}", known.join(", "));
+        let rule = format!("is not a known field; use one of: {}", known.join(", "));
         return Err(FieldError::new(shorten(name), rule));
     }
     let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();

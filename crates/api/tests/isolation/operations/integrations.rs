@@ -69,7 +69,8 @@ fn spared(d: &mut Draw<'_>, request: impl Fn(&str, Uuid) -> Attempt) -> Attempt 
     request.places(attempt.places).before(sql)
 }
 
-/// Systems are the operator's; how connections to them are is each project's alone to see, and for administrators.
+/// Systems are the operator's; how connections to them are is each project's alone to see, and for
+/// administrators.
 pub fn systems(d: &mut Draw<'_>) -> Attempt {
     if d.one_in(4) {
         return d.for_root(Attempt::get("/connectors").places(Places::ALL).shows(SYSTEM));

@@ -138,7 +138,8 @@ async fn others_hooks_stay(world: &World, ours: &Project, theirs: &Project) -> R
     Ok(())
 }
 
-/// Connections, asked for by others' ids as well; what changes them changes no other's, and is taken back.
+/// Connections, asked for by others' ids as well; what changes them changes no other's, and is
+/// taken back.
 async fn own_connections(world: &World, ours: &Project, theirs: &Project) -> Result<(), Fault> {
     let (store, here) = (world.database.store(), ProjectId(ours.id));
     let look = Look { world, ours };

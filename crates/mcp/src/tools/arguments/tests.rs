@@ -100,7 +100,7 @@ fn every_broken_argument_is_named_with_its_rule() {
 #[test]
 fn an_unknown_field_is_named_beside_the_known_ones() {
     let error = error("search_code", json!({"query": "x", "repo": "y"}));
-    assert!(error.starts_with("repo: is no known field; use one of: "), "{error}");
+    assert!(error.starts_with("repo: is not a known field; use one of: "), "{error}");
     assert!(error.contains("language") && error.contains("project_key"), "{error}");
 }
 
@@ -234,12 +234,12 @@ fn what_can_be_meant_in_one_way_only_is_taken_so() {
 #[test]
 fn what_says_two_things_is_refused() {
     for (tool, arguments, expected) in [
-        ("recall", json!({"repo_path": "a", "path": "b"}), "path: is no known field"),
+        ("recall", json!({"repo_path": "a", "path": "b"}), "path: is not a known field"),
         ("search", json!({"query": "x", "limit": 2.5}), "limit: must be a whole number"),
         (
             "save",
             json!({"kind": "fact", "content": "x", "citations": [{"file": "a", "lines": "top"}]}),
-            "citations[0].lines: is no known field",
+            "citations[0].lines: is not a known field",
         ),
     ] {
         assert!(error(tool, arguments.clone()).starts_with(expected), "{arguments}");
