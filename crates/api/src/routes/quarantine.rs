@@ -208,7 +208,9 @@ async fn entered(
     caller: &Principal,
     id: QuarantineItemId,
 ) -> Result<ProjectContext, Problem> {
-    let ctx = api.authorize_resource(caller, ProjectResource::QuarantineItem(id), Permission::Curate).await?;
+    let ctx = api
+        .authorize_resource(caller, ProjectResource::QuarantineItem(id), Permission::Curate)
+        .await?;
     ctx.ok_or_else(|| unknown(id))
 }
 

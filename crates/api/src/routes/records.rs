@@ -8,9 +8,7 @@ use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
 use mc_accounts::users;
-use mc_contract::operations::record::{
-    Citation, CitedRecord, RecordVersion, RecordWithHistory,
-};
+use mc_contract::operations::record::{Citation, CitedRecord, RecordVersion, RecordWithHistory};
 use mc_domain::{Permission, ProjectKey, RecordId, RecordKind, Visibility};
 use mc_memory::delete_record;
 use mc_memory::uses::Opened;
@@ -21,8 +19,8 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use uuid::Uuid;
 
-pub use convert::{citation, contribution, record};
 use convert::record_version;
+pub use convert::{citation, contribution, record};
 
 use super::pagination::{self, Page};
 use crate::ApiState;
@@ -180,7 +178,7 @@ pub(super) async fn cited(
     for citation in citations::of_records(store, &ids).await? {
         by_record.entry(citation.record).or_default().push(convert::citation(citation));
     }
-    let documents = docs::behind(store, &ids).await?;
+    let documents = docs::newest_of_records(store, &ids).await?;
     let with_citations = |record: records::Record| CitedRecord {
         document_id: documents.get(&record.id).copied(),
         citations: by_record.remove(&record.id).unwrap_or_default(),

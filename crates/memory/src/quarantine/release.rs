@@ -48,7 +48,7 @@ pub async fn release(
     id: QuarantineItemId,
 ) -> Result<Release, Error> {
     let item = items::find(&ctx.store, id).await?.ok_or(Error::NotHeld(id))?;
-    let ciphertext = items::sealed(&ctx.store, id).await?.ok_or(Error::NotHeld(id))?;
+    let ciphertext = items::ciphertext(&ctx.store, id).await?.ok_or(Error::NotHeld(id))?;
     match item.kind.as_str() {
         "dialog" => release_dialog(ctx, id, open(ctx, id, &ciphertext)?).await,
         DOCUMENT => release_document(ctx, project, id, open(ctx, id, &ciphertext)?).await,
