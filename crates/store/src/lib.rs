@@ -297,7 +297,7 @@ pub mod testing {
     /// Chains of keys that nobody else has, for a test.
     pub fn chains() -> Chains {
         let sealer = mc_crypto::Encryptor::new(mc_crypto::EncryptionKey::generate(), Vec::new());
-        Chains::new(mc_crypto::AuditMacKeys::of(&sealer), std::collections::HashMap::new())
+        Chains::new(mc_crypto::AuditMacKeys::derive(&sealer), std::collections::HashMap::new())
     }
 
     const TEMPLATE: &str = "memory_copilot_test_template";

@@ -75,7 +75,7 @@ async fn ensure_known_key(
     sealer: &Encryptor,
 ) -> Result<(), BackupError> {
     match audit::newest_key(connection).await? {
-        Some(key) if !AuditMacKeys::of(sealer).has(&key) => Err(BackupError::OtherKey),
+        Some(key) if !AuditMacKeys::derive(sealer).has(&key) => Err(BackupError::OtherKey),
         _ => Ok(()),
     }
 }
