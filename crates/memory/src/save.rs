@@ -554,7 +554,7 @@ async fn embed(
         Ok(Ok(mut vectors)) => {
             let vector = vectors.pop().ok_or("the embedding provider gave no vector")?;
             // Why the database can't tell, it says of the save itself.
-            Ok(Embedded { active, vector, others: others.unwrap_or(VectorPlacement::Heap) })
+            Ok(Embedded { active, vector, others: others.unwrap_or(VectorPlacement::Flat) })
         }
         Ok(Err(error)) => {
             tracing::warn!(error = &error as &dyn std::error::Error, "saving without a vector");

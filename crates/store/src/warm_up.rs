@@ -52,7 +52,7 @@ async fn recall(store: &Store, model: &Model) -> Result<(), Error> {
     projects::find(store, UserId::LOCAL, &key).await?;
     let store = &store.for_project(UserId::LOCAL, nobody);
     let visit = store.visit();
-    vectors::nearest_in(&visit, model, &direction, &records, 1, VectorPlacement::Heap).await?;
+    vectors::nearest_in(&visit, model, &direction, &records, 1, VectorPlacement::Flat).await?;
     passages::load(&visit, nobody, &[PassageId(Uuid::nil())]).await?;
     // Its connection is the only one there is.
     drop(visit);

@@ -98,7 +98,7 @@ async fn search(db: &mut Watched) {
     let plans = db.reads_at_most("vectors::nearest, many of many", LARGE_PROJECT, many).await;
     assert_eq!(reads_of_the_graph(&plans), CALLS, "{plans}");
     let known = async |store: &Store| {
-        let many = VectorPlacement::GraphOfMany;
+        let many = VectorPlacement::HnswManyMatches;
         vectors::nearest_in(store, &model, &query, &all_of(&[]), 10, many).await.unwrap()
     };
     let plans = db.reads_at_most("vectors::nearest_in, known many", LARGE_PROJECT, known).await;
@@ -216,10 +216,10 @@ async fn save(db: &mut Watched) {
         let model = Some((&model, extent));
         records::candidates(&mut tx, project, None, model, &[text; 3], nearness).await.unwrap()
     };
-    let few = async |store: &Store| candidates(store, SMALL, VectorPlacement::Heap).await;
+    let few = async |store: &Store| candidates(store, SMALL, VectorPlacement::Flat).await;
     db.reads_at_most("records::candidates of three", 3.0 * SMALL_PROJECT, few).await;
     db.enter(LARGE);
-    let many = async |store: &Store| candidates(store, LARGE, VectorPlacement::Graph).await;
+    let many = async |store: &Store| candidates(store, LARGE, VectorPlacement::Hnsw).await;
     let plans = db.reads_at_most("records::candidates of many", 3.0 * LARGE_PROJECT, many).await;
     assert_eq!(reads_of_the_graph(&plans), CALLS, "{plans}");
     db.enter(SMALL);

@@ -59,7 +59,7 @@ async fn candidates_are_near_by_hash_fingerprint_or_vector_and_live() {
         of_text
     };
 
-    let asked = async |vector| asked_in(VectorPlacement::Heap, vector).await;
+    let asked = async |vector| asked_in(VectorPlacement::Flat, vector).await;
     let by_words = asked(None).await;
     assert_eq!(ids(&by_words), sorted([same, alike]));
     let all = asked(Some((&model, [1.0, 0.0].as_slice()))).await;
@@ -74,7 +74,7 @@ async fn candidates_are_near_by_hash_fingerprint_or_vector_and_live() {
         for _ in 0..2 {
             vectors::move_into_hnsw(store, &model, &heap, 1).await.unwrap();
             let found =
-                asked_in(VectorPlacement::Graph, Some((&model, [1.0, 0.0].as_slice()))).await;
+                asked_in(VectorPlacement::Hnsw, Some((&model, [1.0, 0.0].as_slice()))).await;
             assert_eq!(ids(&found), ids(&all));
         }
     }

@@ -4,11 +4,11 @@
 /// A step. docs/retrieval.md has what each is worth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Step {
-    /// The leg of symbols and paths.
+    /// The retriever of symbols and paths.
     Exact,
-    /// The leg of words.
+    /// The retriever of words.
     Keyword,
-    /// The leg of meaning.
+    /// The retriever of meaning.
     Vector,
     /// Files that similar past changes touched.
     History,
@@ -20,8 +20,8 @@ pub enum Step {
     Path,
     /// Words of a memory record, where nothing but records is sought.
     Record,
-    /// The question's meaning without the words that many of the project's records have, where nothing
-    /// but records is sought.
+    /// The question's meaning without the words that many of the project's records have, where
+    /// nothing but records is sought.
     Telling,
     /// Words of another script read in English, where no passage has any of them.
     Gloss,

@@ -68,7 +68,7 @@ pub async fn candidates(
     let (model, dimensions) =
         asked.as_ref().map_or((None, 0), |((m, _), _)| (Some(m.id), m.dimensions));
     let is_in_graph =
-        asked.as_ref().is_some_and(|((_, extent), _)| *extent != VectorPlacement::Heap);
+        asked.as_ref().is_some_and(|((_, extent), _)| *extent != VectorPlacement::Flat);
     // One array, since arrays of arrays can't be unnested by one level.
     let numbers = asked.map(|(_, vectors)| vectors.concat());
     if is_in_graph {

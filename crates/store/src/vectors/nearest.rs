@@ -26,16 +26,16 @@ pub async fn nearest(
     nearest_in(store, model, query, filter, limit, extent).await
 }
 
-/// Where the vectors are that a filter may let through.
+/// Placement of the vectors that a filter may let through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VectorPlacement {
-    /// All outside the graph, where each is compared.
-    Heap,
-    /// Some in the graph, and perhaps some outside. The statement finds out whether few pass the filter, for which it
-    /// reads the passages of the project: some 300 ms for 500,000.
-    Graph,
-    /// The same, where many are known to pass the filter.
-    GraphOfMany,
+    /// All are flat vectors, each of which is compared.
+    Flat,
+    /// Some are in an HNSW index, the rest are flat. The statement determines whether few pass the
+    /// filter, for which it reads the passages of the project: about 300 ms for 500,000.
+    Hnsw,
+    /// Some are in an HNSW index, and many are known to pass the filter.
+    HnswManyMatches,
 }
 
 /// What [`nearest_in`] is to be told; needs no query, so that it can be found out while that is embedded.
@@ -47,9 +47,9 @@ pub async fn extent(
     let in_graph = graphed(store, model, filter.project).await?;
     let mut asked = filter.searched_sources().iter();
     Ok(if asked.any(|source| in_graph.contains(source)) {
-        VectorPlacement::Graph
+        VectorPlacement::Hnsw
     } else {
-        VectorPlacement::Heap
+        VectorPlacement::Flat
     })
 }
 
@@ -76,9 +76,9 @@ pub async fn nearest_in(
         .bind(&filter.languages)
         .bind(filter.path_regex.as_deref().map(|regex| format!("^(?:{regex})$")));
     let planning = match extent {
-        VectorPlacement::Graph | VectorPlacement::GraphOfMany => Planning::Graph,
-        VectorPlacement::Heap if filter.is_plain() => Planning::Once,
-        VectorPlacement::Heap => Planning::Anew,
+        VectorPlacement::Hnsw | VectorPlacement::HnswManyMatches => Planning::Graph,
+        VectorPlacement::Flat if filter.is_plain() => Planning::Once,
+        VectorPlacement::Flat => Planning::Anew,
     };
     let found = statement.fetch_one(&mut *store.read_planned(planning).await?).await?;
     passages_and_similarities(&found)
@@ -175,8 +175,8 @@ fn plain(model: &Model, asked: &str, extent: VectorPlacement) -> String {
     );
     match extent {
         // All of them, whatever has begun to move since that was found.
-        VectorPlacement::Heap => compared(model, &all),
-        VectorPlacement::Graph | VectorPlacement::GraphOfMany => heap_and_graph(model, &all),
+        VectorPlacement::Flat => compared(model, &all),
+        VectorPlacement::Hnsw | VectorPlacement::HnswManyMatches => heap_and_graph(model, &all),
     }
 }
 
@@ -199,10 +199,10 @@ fn filtered(model: &Model, asked: &str, extent: VectorPlacement) -> (String, Str
         "from embeddings e join passages p on p.id = e.passage_id where {asked} and {passes}"
     );
     match extent {
-        VectorPlacement::Heap => {
+        VectorPlacement::Flat => {
             (format!("with passing as materialized ({passing})"), compared(model, &each))
         }
-        VectorPlacement::Graph => {
+        VectorPlacement::Hnsw => {
             let with = format!(
                 "with passing as materialized ({passing} limit {COMPARED_MAX} + 1),
                  few as materialized (select count(*) <= {COMPARED_MAX} as they_are from passing)"
@@ -211,7 +211,7 @@ fn filtered(model: &Model, asked: &str, extent: VectorPlacement) -> (String, Str
             let many = heap_and_graph(model, &format!("{many} and not (select they_are from few)"));
             (with, format!("{few} union all {many}"))
         }
-        VectorPlacement::GraphOfMany => (String::new(), heap_and_graph(model, &many)),
+        VectorPlacement::HnswManyMatches => (String::new(), heap_and_graph(model, &many)),
     }
 }
 
