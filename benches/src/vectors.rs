@@ -118,7 +118,7 @@ async fn measure(database: &Database, seeded: &Seeded, report: &mut Report) -> R
         case.exactly(store, model).await?;
     }
     say("an exact scan for every filter: done");
-    hnsw::fill_hnsw(store, model, hnsw::HEAP_MAX).await?;
+    hnsw::fill_hnsw(store, model, hnsw::FLAT_VECTORS_MAX).await?;
     database.settle().await?;
     for case in &mut cases {
         case.again(store, model, |compared| &mut compared.served).await?;

@@ -30,7 +30,7 @@ async fn node(database: &TestDatabase, redis: &Redis, first: Option<&Service>) -
         service.set("MEMORY_COPILOT__ENCRYPTION__KEY_FILE", key);
     }
     service.launch().await;
-    until_said(&service, "redis answers").await;
+    until_said(&service, "redis is available").await;
     service
 }
 
@@ -70,7 +70,7 @@ async fn a_token_has_one_allowance_at_two_services_and_both_answer_without_redis
 
     redis.kill();
     for service in [&one, &other] {
-        until_said(service, "redis is away").await;
+        until_said(service, "redis is unavailable").await;
         assert_eq!(status(service, &token).await, 200, "two of its own four are left");
     }
     let doctor = said(&mut other.command(&["doctor"]));

@@ -19,7 +19,7 @@ const FILE: &str = "encryption.key";
 /// The audit's chains under the key in the data directory; makes the key where there is none.
 pub fn chains(data_dir: &Path) -> Result<Chains> {
     let sealer = Encryptor::new(key(data_dir)?, Vec::new());
-    Ok(Chains::new(AuditMacKeys::of(&sealer), HashMap::new()))
+    Ok(Chains::new(AuditMacKeys::derive(&sealer), HashMap::new()))
 }
 
 fn key(data_dir: &Path) -> Result<EncryptionKey> {

@@ -56,7 +56,7 @@ async fn make(data_dir: &Path, cache_dir: &Path, notes: &Notes, projects: usize)
     in_batches(&numbered, async |batch| write(store, &model, &projects, &vectors, batch).await)
         .await?;
     // As the service does in the background, which saves and searches do not wait for.
-    hnsw::fill_hnsw(store, &model, hnsw::HEAP_MAX).await?;
+    hnsw::fill_hnsw(store, &model, hnsw::FLAT_VECTORS_MAX).await?;
     database.settle().await?;
     database.close().await;
     Ok(())

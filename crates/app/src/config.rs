@@ -448,8 +448,8 @@ impl Config {
 }
 
 impl Redis {
-    /// How long a request waits for one answer.
-    pub fn answers_within(&self) -> Duration {
+    /// How long a request waits for one response of Redis.
+    pub fn timeout(&self) -> Duration {
         Duration::from_millis(self.timeout_ms)
     }
 }

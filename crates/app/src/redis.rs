@@ -20,7 +20,7 @@ pub async fn open(config: &Config, store: &Store) -> Result<Option<RedisClient>>
     let settings = Settings {
         url: redis.url.clone(),
         database: server::identity(store).await?,
-        answers_within: redis.answers_within(),
+        timeout: redis.timeout(),
     };
     Ok(Some(RedisClient::open(&settings)?))
 }

@@ -52,7 +52,7 @@ pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
     let (sealer, new_key) = encryption_key::find_or_make(key_file, previous_key_files)?;
     let sealer = Arc::new(sealer);
     let chains =
-        Chains::new(AuditMacKeys::of(&sealer), audit_heads::read(&config.audit_heads_file())?);
+        Chains::new(AuditMacKeys::derive(&sealer), audit_heads::read(&config.audit_heads_file())?);
     let opened = database::open(config, chains.clone(), &shutdown).await?;
     let Some(database) = opened else { return Ok(()) };
     let claimed = key_ownership::settle(new_key, &database.background, key_file).await;

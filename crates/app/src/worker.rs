@@ -26,7 +26,7 @@ pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
     let Encryption { key_file, previous_key_files } = &config.encryption;
     let sealer = Arc::new(encryption_key::sealer(key_file, previous_key_files)?);
     let chains =
-        Chains::new(AuditMacKeys::of(&sealer), audit_heads::read(&config.audit_heads_file())?);
+        Chains::new(AuditMacKeys::derive(&sealer), audit_heads::read(&config.audit_heads_file())?);
     let connecting = database::connect_worker(config, chains.clone());
     let Some([store, queue]) = shutdown.run_until_cancelled(connecting).await.transpose()? else {
         return Ok(());

@@ -1,5 +1,5 @@
-//! From the text of a document to the rows that search sees: the same for a file of a repository and
-//! for a page that a client sends.
+//! From the text of a document to the rows that search sees: the same for a file of a repository
+//! and for a page that a client sends.
 
 use mc_domain::Trust;
 use mc_sanitizer::{Policy, Sanitized, identifier, mask_with};
@@ -54,15 +54,15 @@ impl Page {
     }
 }
 
-/// Cuts a document by its headings; what is to be stored of it, and what search is to see. `sanitizing` is
-/// what its text was masked by, and its pieces are once more.
+/// Cuts a document by its headings; what is to be stored of it, and what search is to see.
+/// `sanitizing` is what its text was masked by, and its pieces are once more.
 pub fn cut(mut page: Page, limits: Limits, sanitizing: &Policy) -> (NewDoc, Vec<NewPassage>) {
     let document = markdown::parse(page.content.as_str(), limits);
     if page.title.trim().is_empty() {
         page.title.clone_from(&document.title);
     }
-    let recognised = adr::tags(&page.title, &page.doc_id, &document);
-    page.tags.extend(document.tags.into_iter().chain(recognised));
+    let recognized = adr::tags(&page.title, &page.doc_id, &document);
+    page.tags.extend(document.tags.into_iter().chain(recognized));
     page.scope.extend(document.scope);
     let pieces = document.sections.into_iter().map(Piece::from);
     assemble(page, pieces.collect(), sanitizing)

@@ -277,7 +277,7 @@ pub mod testing {
     /// Returns audit chains with new keys.
     pub fn chains() -> Chains {
         let sealer = mc_crypto::Encryptor::new(mc_crypto::EncryptionKey::generate(), Vec::new());
-        Chains::new(mc_crypto::AuditMacKeys::of(&sealer), std::collections::HashMap::new())
+        Chains::new(mc_crypto::AuditMacKeys::derive(&sealer), std::collections::HashMap::new())
     }
 
     const TEMPLATE: &str = "memory_copilot_test_template";

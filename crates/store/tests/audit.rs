@@ -16,7 +16,7 @@ async fn two_processes_extend_one_valid_audit_chain() {
     let sealer = Encryptor::new(EncryptionKey::generate(), Vec::new());
     // Each knows the head that it wrote itself, and not the other's.
     let process = async || {
-        let chains = Chains::new(AuditMacKeys::of(&sealer), HashMap::new());
+        let chains = Chains::new(AuditMacKeys::derive(&sealer), HashMap::new());
         Store::connect(&db.logins().worker, 1, chains).await.unwrap()
     };
     let processes = [process().await, process().await];

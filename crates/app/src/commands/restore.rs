@@ -92,7 +92,7 @@ impl Restoring<'_> {
             .then(|| encryption_key::sealer(&encryption.key_file, &encryption.previous_key_files));
         let found = found.transpose()?;
         let id = hex::decode(wanted).unwrap_or_default();
-        let right = found.as_ref().is_some_and(|sealer| AuditMacKeys::of(sealer).has(&id));
+        let right = found.as_ref().is_some_and(|sealer| AuditMacKeys::derive(sealer).has(&id));
         if right || without_key {
             return Ok(found.filter(|_| right));
         }
@@ -151,7 +151,7 @@ impl Restoring<'_> {
 
     /// Looks through every chain of the audit, up to where the backup says that it ends.
     async fn verified(&self, logins: &DbRoles, sealer: &Encryptor) -> Result<Vec<Verified>> {
-        let chains = Chains::new(AuditMacKeys::of(sealer), self.archive.heads.clone());
+        let chains = Chains::new(AuditMacKeys::derive(sealer), self.archive.heads.clone());
         let store = Store::connect(&logins.worker, CONNECTIONS, chains).await?;
         let mut verified = Vec::new();
         for id in self.archive.heads.keys() {

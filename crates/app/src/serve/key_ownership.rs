@@ -53,7 +53,7 @@ mod tests {
     /// A start on the database, as far as its key.
     async fn start(db: &TestDatabase, file: &Path) -> (Store, Option<GeneratedKey>) {
         let (sealer, new) = encryption_key::find_or_make(file, &[]).expect("a key");
-        let chains = Chains::new(AuditMacKeys::of(&sealer), HashMap::new());
+        let chains = Chains::new(AuditMacKeys::derive(&sealer), HashMap::new());
         let store = Store::connect(&db.logins().worker, 1, chains).await.expect("a database");
         (store, new)
     }

@@ -75,7 +75,7 @@ async fn ensure_known_key(
     encryptor: &Encryptor,
 ) -> Result<(), BackupError> {
     match audit::newest_key(connection).await? {
-        Some(key) if !AuditMacKeys::of(encryptor).has(&key) => Err(BackupError::OtherKey),
+        Some(key) if !AuditMacKeys::derive(encryptor).has(&key) => Err(BackupError::OtherKey),
         _ => Ok(()),
     }
 }

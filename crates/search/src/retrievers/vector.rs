@@ -34,7 +34,7 @@ impl Sought {
     }
 }
 
-/// The leg over one project.
+/// The retriever over one project.
 pub struct VectorRetriever<'a> {
     store: &'a Store,
     project: ProjectId,
@@ -42,13 +42,14 @@ pub struct VectorRetriever<'a> {
 }
 
 impl<'a> VectorRetriever<'a> {
-    /// The leg under the models that answer now.
+    /// The retriever under the models that answer now.
     pub fn new(store: &'a Store, models: &ActiveModels, project: ProjectId) -> Self {
         Self { store, project, models: models.all() }
     }
 
-    /// The passages nearest in meaning, with their cosine similarity. What the filter lets through among the many of a
-    /// large project, the keyword index knows sooner than the database, which has to read them all.
+    /// The passages nearest in meaning, with their cosine similarity. What the filter lets through
+    /// among the many of a large project, the keyword index knows sooner than the database, which
+    /// has to read them all.
     pub async fn search(
         &self,
         sought: &Sought,
@@ -103,7 +104,8 @@ impl<'a> VectorRetriever<'a> {
         Ok(vectors::nearest_in(self.store, model, &query, filter, limit, extent).await?)
     }
 
-    /// What the filter lets through, if there is an index to tell; why it can't, the keyword leg reports.
+    /// What the filter lets through, if there is an index to tell; why it can't, the keyword
+    /// retriever reports.
     async fn passing(&self, index: &UpToDate<'_>, filter: &PassageFilter) -> Option<Passing> {
         let view = index.view().await?;
         let (filter, reader) = (filter.clone(), self.store.principal());
@@ -147,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_passage_of_the_previous_model_stands_beside_those_of_the_current_one() {
+    fn passages_of_the_previous_and_current_model_merge() {
         let [both, old, new] = [1, 2, 3].map(|n| PassageId(uuid::Uuid::from_u128(n)));
         let current = vec![(new, 0.7), (both, 0.6)];
         let previous = vec![(both, 0.9), (old, 0.8)];

@@ -21,7 +21,7 @@ impl Node {
         let settings = Settings {
             url: redis.url(),
             database: "database".into(),
-            answers_within: Duration::from_secs(10),
+            timeout: Duration::from_secs(10),
         };
         let shared = RedisClient::open(&settings).unwrap();
         let rates = SharedRateLimits::new(shared.clone(), Arc::clone(sealer));
@@ -33,7 +33,7 @@ impl Node {
 
     /// Waits until the node knows whether Redis is available.
     async fn until(&self, away: bool) {
-        while self.shared.is_away() != away {
+        while self.shared.is_unavailable() != away {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
