@@ -3,12 +3,12 @@
 
 use mc_domain::{
     Capability as DomainCapability, CiConclusion as DomainCiConclusion,
-    CiVerdict as DomainCiVerdict, DeliveryState as DomainDeliveryState, HeldEnds as DomainHeldEnds,
+    CiVerdict as DomainCiVerdict, CitationVerdict as DomainCitationVerdict,
+    DeliveryState as DomainDeliveryState, ExpiryDecision as DomainExpiryDecision,
     HygieneTask as DomainHygieneTask, IngestStatus, JobState as DomainJobState,
     Provider as DomainProvider, PullRequestReview as DomainPullRequestReview,
     PullRequestState as DomainPullRequestState, QuarantineState as DomainQuarantineState,
-    RecordKind, RecordState, SourceKind, Trust as DomainTrust, Verdict,
-    Visibility as DomainVisibility,
+    RecordKind, RecordState, SourceKind, Trust as DomainTrust, Visibility as DomainVisibility,
 };
 use mc_search::Step;
 use serde::de::Error as _;
@@ -216,7 +216,7 @@ mirror! {
 mirror! {
     /// What becomes of records whose end waits for a person, since too many would have ended at once.
     #[serde(rename_all = "snake_case")]
-    HeldEnds of DomainHeldEnds {
+    ExpiryDecision of DomainExpiryDecision {
         /// They end.
         Confirm,
         /// They live on as if they were saved now.
@@ -300,7 +300,7 @@ mirror! {
 mirror! {
     /// What a citation's code looks like now, beside what it was.
     #[serde(rename_all = "snake_case")]
-    CitationVerdict of Verdict {
+    CitationVerdict of DomainCitationVerdict {
         /// Unchanged.
         Fresh,
         /// Changed.
@@ -460,7 +460,10 @@ mod tests {
             spelled::<_, QuarantineState>(DomainQuarantineState::ALL),
             domain(DomainQuarantineState::ALL)
         );
-        assert_eq!(spelled::<_, CitationVerdict>(Verdict::ALL), domain(Verdict::ALL));
+        assert_eq!(
+            spelled::<_, CitationVerdict>(DomainCitationVerdict::ALL),
+            domain(DomainCitationVerdict::ALL)
+        );
         assert_eq!(spelled::<_, Source>(SourceKind::ALL), domain(SourceKind::ALL));
         assert_eq!(spelled::<_, RunStatus>(IngestStatus::ALL), domain(IngestStatus::ALL));
         assert_eq!(spelled::<_, RankingStep>(Step::ALL), domain(Step::ALL));

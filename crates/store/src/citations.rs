@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
-use mc_domain::{CitationId, ProjectId, RecordId, Verdict};
+use mc_domain::{CitationId, CitationVerdict, ProjectId, RecordId};
 
 use crate::error::word;
 use crate::repositories::Repository;
@@ -27,7 +27,7 @@ pub struct Citation {
     /// sha256 of the cited lines; `None` until the file has been seen.
     pub content_hash: Option<Vec<u8>>,
     /// Last verdict.
-    pub verdict: Verdict,
+    pub verdict: CitationVerdict,
     /// When that was found; `None` for just now.
     pub checked_at: Option<DateTime<Utc>>,
     /// Whether code that it is about may have changed since that verdict.

@@ -257,7 +257,11 @@ async fn broken_arguments_never_reach_the_core() {
         ("search", json!({"query": 7}), "search failed: query: must be a string."),
         ("search", json!({"query": "x", "limit": -1}), "search failed: limit: must be 1 to 100."),
         ("recall", json!({"nonsense": 1}), "recall failed: nonsense: unknown field; use one of: "),
-        ("recall", json!({"query": "a\0b"}), "recall failed: query: holds the control character"),
+        (
+            "recall",
+            json!({"query": "a\0b"}),
+            "recall failed: query: contains the control character",
+        ),
         ("recall", json!({"query": "x".repeat(10_000_000)}), "recall failed: query: is 10000000 "),
         ("recall", json!({"project_key": "../etc"}), "recall failed: project_key: a project key "),
         ("feedback", json!({"bundle_id": "7", "used": []}), "feedback failed: bundle_id: must be"),

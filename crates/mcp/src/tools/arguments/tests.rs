@@ -215,12 +215,12 @@ fn what_says_two_things_is_refused() {
 #[test]
 fn hostile_strings_are_refused_wherever_they_stand() {
     let nul = error(Tool::Recall, json!({"symbols": ["ok", "a\0b"]}));
-    assert!(nul.starts_with("symbols[1]: holds the control character U+0000"), "{nul}");
+    assert!(nul.starts_with("symbols[1]: contains the control character U+0000"), "{nul}");
     let nested = error(
         Tool::Save,
         json!({"kind": "fact", "content": "x", "meta": {"a": [{"b": "\u{1b}[2J"}]}}),
     );
-    assert!(nested.starts_with("meta.a[0].b: holds the control character"), "{nested}");
+    assert!(nested.starts_with("meta.a[0].b: contains the control character"), "{nested}");
     let huge = error(Tool::Recall, json!({"query": "x".repeat(10_000_000)}));
     assert_eq!(huge, "query: is 10000000 bytes long; send at most 200000");
     let name = error(Tool::Recall, json!({"n".repeat(10_000_000): 1}));
