@@ -171,8 +171,8 @@ impl ContentFilter {
     }
 
     fn look(&mut self, text: &str) -> Sanitized {
-        let Masked { text, finds } = mask_with(text, &self.sanitizing);
-        for find in finds {
+        let Masked { text, findings } = mask_with(text, &self.sanitizing);
+        for find in findings {
             *self.found.entry(find.category).or_default() += 1;
             self.act(self.sanitizing.action(&find), find.category);
         }
@@ -223,7 +223,7 @@ impl ContentFilter {
         let with_key = mask_with(&format!("{lead}{text}"), &self.sanitizing);
         match with_key.text.as_str().strip_prefix(&lead) {
             Some(value) if value != text => {
-                for find in &with_key.finds {
+                for find in &with_key.findings {
                     *self.found.entry(find.category).or_default() += 1;
                     self.act(self.sanitizing.action(find), find.category);
                 }

@@ -1,7 +1,5 @@
 //! The actions of audit events.
 
-use super::vocabulary;
-
 vocabulary!(
     /// The action that an audit event records.
     AuditAction, "action", {

@@ -1,7 +1,5 @@
 //! Vocabularies of background jobs, index runs and hygiene.
 
-use super::vocabulary;
-
 vocabulary!(
     /// The state of a background job.
     JobState, "state", {

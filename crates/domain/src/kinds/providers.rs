@@ -1,7 +1,5 @@
 //! Vocabularies of providers and their events.
 
-use super::vocabulary;
-
 vocabulary!(
     /// A provider of webhooks and integrations.
     Provider, "provider", {

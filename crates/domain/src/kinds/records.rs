@@ -1,7 +1,5 @@
 //! Vocabularies of records, citations, passages and bundles.
 
-use super::vocabulary;
-
 vocabulary!(
     /// The kind of knowledge in a memory record (seed 001, section 3).
     RecordKind, "kind", {

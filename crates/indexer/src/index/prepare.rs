@@ -67,7 +67,7 @@ pub(super) fn scan_file(job: &IndexTask, path: &str) -> ScanOutcome {
 
 /// Whether a path can't be stored: masked, it would be that of another file.
 fn reveals(path: &str) -> bool {
-    let finds = mc_sanitizer::mask(path).finds;
+    let finds = mc_sanitizer::mask(path).findings;
     finds.iter().any(|find| find.class == Class::Secret || find.category == "email")
 }
 
