@@ -72,7 +72,7 @@ pub async fn start(
     let name = ProviderName::parse(&name).map_err(|_| unknown_provider())?;
     let provider = sign_in.provider(&name).await?.ok_or_else(unknown_provider)?;
     let started = provider.start(&redirect_uri(sign_in, &name), Utc::now());
-    let sealed = started.pending.seal(&sign_in.0.sealer, &started.state);
+    let sealed = started.pending.encrypt(&sign_in.0.sealer, &started.state);
     let hash = started.state.hash();
     let expires_at = started.pending.expires_at();
     sessions::keep_pending(sign_in.store(), hash.as_bytes(), name.as_str(), &sealed, expires_at)
@@ -110,7 +110,7 @@ pub async fn callback(
     let state = callback.state();
     let taken = sessions::take_pending(sign_in.store(), state.hash().as_bytes()).await?;
     let sealed = taken.ok_or(mc_auth::login::Error::WrongState)?;
-    let pending = Pending::open(&sign_in.0.sealer, state, &sealed)?;
+    let pending = Pending::decrypt(&sign_in.0.sealer, state, &sealed)?;
     let identity = provider.finish(&callback, pending, Utc::now()).await?;
     let Some(user) = account(sign_in, &identity).await? else {
         sign_in.refusals().token();

@@ -53,11 +53,13 @@ impl Keyring {
         let Some(newest) = read.stored.iter().max_by_key(|key| key.active_from) else {
             return Ok(());
         };
-        SigningKey::open(&self.sealer, &newest.public, &newest.private).map(drop).map_err(|error| {
-            Problem::unavailable(format!(
-                "{error}; encryption.key_file must hold the key that the database was used with"
-            ))
-        })
+        SigningKey::decrypt(&self.sealer, &newest.public, &newest.private).map(drop).map_err(
+            |error| {
+                Problem::unavailable(format!(
+                    "{error}; encryption.key_file must hold the key that the database was used with"
+                ))
+            },
+        )
     }
 
     /// The keys, read a minute ago at most.
@@ -77,7 +79,7 @@ impl Keyring {
         let stored = read.stored.iter().find(|key| Some(key.public) == id);
         let stored =
             stored.ok_or_else(|| Problem::unavailable("no key signs tokens at present"))?;
-        Ok(SigningKey::open(&self.sealer, &stored.public, &stored.private)?)
+        Ok(SigningKey::decrypt(&self.sealer, &stored.public, &stored.private)?)
     }
 
     /// Adds a key when the newest one's turn is nearly over. To be called now and then.
@@ -90,7 +92,7 @@ impl Keyring {
             Some(_) => return Ok(()),
         };
         let key = SigningKey::generate()?;
-        let private = key.seal(&self.sealer);
+        let private = key.encrypt(&self.sealer);
         let key = Key { public: *key.public(), private, active_from: since, retired_at: None };
         sessions::rotate_keys(&self.store, newest, &key).await?;
         self.put(self::read(&self.store, now).await?);
