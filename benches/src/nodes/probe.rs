@@ -1,4 +1,4 @@
-//! How soon what one node was told is found at the other.
+//! Time until a save at one node is found at the other.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,13 +9,13 @@ use tokio_util::sync::CancellationToken;
 use super::client::{Node, Nodes};
 use super::measure::PROJECT;
 
-/// Between two looks at the two nodes.
+/// Interval between two probes.
 const EVERY: Duration = Duration::from_millis(700);
-/// Where hope ends.
+/// Timeout of a probe.
 const WITHIN: Duration = Duration::from_secs(20);
 
-/// Saves at each of the nodes in turn and looks for it at the other one; answers how long it took each time. What a
-/// kill comes between is left out.
+/// Saves at each node in turn and searches at the other; returns the times. Probes interrupted by a
+/// kill are left out.
 pub async fn probe(nodes: Arc<Nodes>, stop: CancellationToken) -> Vec<Duration> {
     let mut seen = Vec::new();
     let mut round = 0_usize;

@@ -1,4 +1,4 @@
-//! One run: an empty service, everything sent to it, and what it has of that in the end.
+//! One run: an empty service, all deliveries, and the final state.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,53 +15,53 @@ use crate::harness::service::{Api, Service, Setup};
 use crate::harness::stats::Times;
 use crate::harness::{remove, say};
 
-/// How PostgreSQL is stopped at the first and at the second third.
+/// The ways in which PostgreSQL is stopped at the first and at the second third.
 pub const WAYS: [Way; 2] = [Way::Fast, Way::Immediate];
-/// What is due so shortly before a restart is under way when it begins.
+/// A delivery due this shortly before a restart is under way when it begins.
 pub const UNDER_WAY: Duration = Duration::from_millis(100);
-/// For so long after the first acknowledgement behind a restart its consequences last.
+/// Duration of a restart's effects after the first acknowledgment.
 pub const SETTLED: Duration = Duration::from_secs(5);
 
-/// Before the first delivery.
+/// Pause before the first delivery.
 const LEAD: Duration = Duration::from_millis(500);
-/// How often is asked whether anything waits, and so the precision.
-const LOOK: Duration = Duration::from_millis(250);
-/// Between two words about the progress.
+/// Interval of polling for pending deliveries, which is the precision.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
+/// Interval between two progress messages.
 const WORD: Duration = Duration::from_secs(5);
-/// Where hope ends.
+/// Timeout of the processing.
 const THROUGH_WITHIN: Duration = Duration::from_mins(15);
-/// The largest page.
+/// The maximum page size.
 const PAGE: usize = 200;
 
-/// What a run gave.
+/// The results of a run.
 pub struct Run {
     /// Bytes of a body.
     pub bytes: usize,
-    /// Until what was acknowledged was, from when it was due.
+    /// Time from due to acknowledged.
     pub outside: Times,
-    /// The same of what was due during a restart.
+    /// Time from due to acknowledged, for those due during a restart.
     pub within: Times,
-    /// How many those are.
+    /// Number of those.
     pub counted_within: usize,
     /// In the order of [`WAYS`].
     pub outages: Vec<Outage>,
-    /// What became of tries that failed, and how often.
+    /// Errors of failed attempts, with their number.
     pub failures: BTreeMap<String, usize>,
-    /// Sendings of which a try failed.
+    /// Number of sends with a failed attempt.
     pub tried_again: usize,
-    /// From the last answer until nothing waited any more.
+    /// From the last response until no delivery was pending.
     pub through: Duration,
-    /// From the arrival of each until it was gone through.
+    /// From receipt to completion of each.
     pub waits: Times,
-    /// What is right and what is wrong.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
-/// A restart as others felt it.
+/// A restart as clients observed it.
 #[derive(Debug, Clone, Copy)]
 pub struct Outage {
     restart: Restart,
-    /// The first acknowledgement behind it.
+    /// The first acknowledgment after it.
     heard: Instant,
 }
 
@@ -113,23 +113,23 @@ impl Outage {
         Ok(Self { restart, heard })
     }
 
-    /// From the word to stop until there was a server that took connections.
+    /// From the stop signal until a server accepted connections.
     pub fn away(&self) -> Duration {
         self.restart.back - self.restart.told
     }
 
-    /// From the word to stop until the first acknowledgement behind it.
+    /// From the stop signal until the first acknowledgment after it.
     pub fn unheard(&self) -> Duration {
         self.heard - self.restart.told
     }
 
-    /// Whether what is due then counts as due during the restart.
+    /// Whether a delivery due at this time counts as due during the restart.
     fn covers(&self, due: Instant) -> bool {
         due + UNDER_WAY >= self.restart.told && due <= self.heard + SETTLED
     }
 }
 
-/// Stops PostgreSQL after a third of the time, and after two.
+/// Stops PostgreSQL after a third of the time, and after two thirds.
 async fn restart_on_the_way(
     data_dir: &Path,
     start: Instant,
@@ -146,7 +146,7 @@ async fn restart_on_the_way(
     Ok(restarts)
 }
 
-/// Waits until no delivery does.
+/// Waits until no delivery is pending.
 async fn until_gone_through(api: &Api) -> Result<Duration> {
     let path = format!("/projects/{PROJECT}/webhook-deliveries?state=pending&limit={PAGE}");
     let (began, mut word) = (Instant::now(), Instant::now());
@@ -165,7 +165,7 @@ async fn until_gone_through(api: &Api) -> Result<Duration> {
             say(&format!("{count}{more} deliveries are still to be gone through"));
             word = Instant::now();
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 
@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_restart_covers_what_is_due_from_just_before_until_a_while_after_its_end() {
+    fn restart_covers_deliveries_due_shortly_before_and_after() {
         let told = Instant::now() + Duration::from_mins(1);
         let after = |millis| told + Duration::from_millis(millis);
         let sent = [1_500, 2_500, 900].map(|millis| Sent {
@@ -192,7 +192,7 @@ mod tests {
             answer: Some(reqwest::StatusCode::ACCEPTED),
             failures: Vec::new(),
         });
-        // What was acknowledged at 900 ms the old server had still committed.
+        // The delivery acknowledged at 900 ms was still committed by the old server.
         let outage =
             Outage::of(Restart { told, back: after(1_000) }, &sent).expect("one behind it");
         assert_eq!([outage.away(), outage.unheard()].map(|time| time.as_millis()), [1_000, 1_500]);

@@ -32,7 +32,7 @@ struct View {
 #[derive(Debug)]
 enum Origin {
     /// One range, which cannot be divided.
-    Whole(Range<usize>),
+    Range(Range<usize>),
     /// A range for each byte of the view.
     Bytes(Vec<Range<usize>>),
 }
@@ -66,7 +66,7 @@ impl View {
     /// Returns the range in the original text.
     fn origin(&self, span: &Range<usize>) -> Range<usize> {
         match &self.origin {
-            Origin::Whole(whole) => whole.clone(),
+            Origin::Range(whole) => whole.clone(),
             Origin::Bytes(ranges) => ranges[span.start].start..ranges[span.end - 1].end,
         }
     }

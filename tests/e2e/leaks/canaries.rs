@@ -1,10 +1,10 @@
-//! What is sent and may be found nowhere afterwards: secrets and personal data, each drawn anew, so that a
-//! find tells from which place it came.
+//! Canaries: secrets and personal data that are sent and must be found nowhere afterwards. Each is
+//! unique, so that a match shows where it was sent.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 
-/// What a needle is.
+/// The kind of a canary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     GithubToken,
@@ -20,7 +20,7 @@ pub enum Kind {
     Iban,
 }
 
-/// How it is written down.
+/// The form in which a canary is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     Plain,
@@ -48,10 +48,10 @@ impl Kind {
         Self::Card,
         Self::Iban,
     ];
-    /// Those that are one word of at most 120 characters and need no word before them.
+    /// Kinds that are one word of at most 120 characters and need no word before them.
     pub const WORDS: [Self; 4] = [Self::GithubToken, Self::Connection, Self::SlackHook, Self::Mail];
 
-    /// One of each sort, for what takes its time.
+    /// One of each sort, for slow operations.
     pub const SOME: [Self; 4] = [Self::GithubToken, Self::Jwt, Self::Password, Self::Mail];
 
     pub fn is_personal(self) -> bool {
@@ -73,43 +73,43 @@ impl Form {
     ];
 }
 
-/// A text with a needle in it.
+/// A text with a canary.
 #[derive(Debug, Clone)]
 pub struct Needle {
-    /// Where it was sent, as what, and how.
+    /// The place, kind and form in which it was sent.
     pub what: String,
-    /// What was sent.
+    /// The text that was sent.
     pub text: String,
-    /// Parts of it of which none may be found.
+    /// Parts of the text that must not be found.
     pub marks: Vec<String>,
 }
 
-/// Draws needles, none twice.
+/// A generator of unique canaries.
 #[derive(Default)]
 pub struct Sower {
     state: u64,
     pub sown: Vec<Needle>,
 }
 
-/// A needle without its surroundings.
+/// A canary without context.
 struct Drawn {
-    /// What stands before it.
+    /// The text before it.
     lead: String,
-    /// The value; lines where it has several.
+    /// The value, which may have several lines.
     value: String,
-    /// The name that gives it away, where it has no mark of its own.
+    /// The name that identifies it, if it has no format of its own.
     name: &'static str,
     marks: Vec<String>,
 }
 
 impl Sower {
-    /// A word for fields that hold one.
+    /// Generates one word.
     pub fn word(&mut self, place: &str, kind: Kind) -> String {
         let drawn = self.draw(kind);
         self.keep(place, kind, Form::Plain, drawn.value, drawn.marks)
     }
 
-    /// A text of some lines at most, in the given form.
+    /// Generates a text of some lines in the given form.
     pub fn text(&mut self, place: &str, kind: Kind, form: Form) -> String {
         let drawn = self.draw(kind);
         let (text, disguised) = written(&drawn, form);
@@ -117,11 +117,11 @@ impl Sower {
         self.keep(place, kind, form, text, marks)
     }
 
-    /// Every kind in every form, one after the other.
+    /// Generates every kind in every form.
     pub fn everything(&mut self, place: &str) -> String {
         let mut text = String::new();
         for kind in Kind::ALL {
-            // Nobody puts a person's number together of literals.
+            // Code does not concatenate the literals of a personal number.
             let forms = Form::ALL.into_iter();
             for form in forms.filter(|form| *form != Form::Split || !kind.is_personal()) {
                 text.push_str(&self.text(place, kind, form));
@@ -217,7 +217,7 @@ impl Sower {
         }
     }
 
-    /// With a digit now and then: of letters alone, one value in some hundreds could be a word.
+    /// Generates a value with digits: one of letters only could be a word.
     fn drawn(&mut self, alphabet: &str, length: usize) -> String {
         let alphabet: Vec<char> = alphabet.chars().collect();
         let digits: Vec<char> = ('2'..='7').collect();
@@ -228,7 +228,7 @@ impl Sower {
         (0..length).map(draw).collect()
     }
 
-    /// Splitmix64: the same needles in each run.
+    /// Returns the next number of splitmix64, so that all runs have the same canaries.
     fn next(&mut self) -> usize {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.state;
@@ -244,7 +244,7 @@ impl Drawn {
         Self { lead: String::new(), value, name: "value", marks }
     }
 
-    /// What its name gives away.
+    /// Creates a value that is identified by its name.
     fn named(name: &'static str, value: String, mark: String) -> Self {
         Self { lead: String::new(), value, name, marks: vec![mark] }
     }
@@ -252,7 +252,7 @@ impl Drawn {
 
 const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
-/// A needle in a form, and what is left of it where the form disguises it.
+/// Writes a canary in a form, and returns the parts that remain visible in an encoded form.
 fn written(drawn: &Drawn, form: Form) -> (String, Vec<String>) {
     let Drawn { lead, value, name, marks } = drawn;
     let escaped = value.replace('\n', "\\n");
@@ -285,7 +285,7 @@ fn written(drawn: &Drawn, form: Form) -> (String, Vec<String>) {
     (format!("{lead}{text}"), Vec::new())
 }
 
-/// Percent-encoded, all of it or what must be.
+/// Percent-encodes all characters, or only those that must be.
 fn percent(text: &str, all: bool) -> String {
     let encode = |byte: u8| match byte {
         b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' if !all => {
@@ -296,7 +296,7 @@ fn percent(text: &str, all: bool) -> String {
     text.bytes().map(encode).collect()
 }
 
-/// The last characters of a token of GitHub's: the CRC-32 of those before, in base 62.
+/// Returns the last characters of a GitHub token: the CRC-32 of those before, in base 62.
 fn checksum(random: &str) -> String {
     let digits = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     let mut number = crc32fast::hash(random.as_bytes());
@@ -320,7 +320,7 @@ fn luhn(body: &str) -> u32 {
     (10 - sum % 10) % 10
 }
 
-/// The check digits of a German IBAN.
+/// Returns the check digits of a German IBAN.
 fn iban_check(account: &str) -> u32 {
     let digits = format!("{account}131400");
     98 - digits
@@ -330,7 +330,7 @@ fn iban_check(account: &str) -> u32 {
 }
 
 #[test]
-fn every_needle_would_be_masked_by_itself() {
+fn every_canary_is_masked_by_itself() {
     let mut sower = Sower::default();
     sower.everything("alone");
     for kind in Kind::WORDS {

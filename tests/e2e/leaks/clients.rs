@@ -1,4 +1,4 @@
-//! Needles by way of the command line, of MCP, and of repositories that are indexed.
+//! Canaries through the command line, MCP, and indexed repositories.
 
 use std::path::Path;
 
@@ -12,10 +12,10 @@ use crate::repository;
 
 const WORD: usize = 120;
 
-/// The commands, each with needles where it takes words.
+/// Runs the commands with canaries in all text arguments.
 pub fn commands(world: &mut World) {
-    let folder = TempDir::new().unwrap();
-    let path = folder.path();
+    let directory = TempDir::new().unwrap();
+    let path = directory.path();
     for kind in [Kind::GithubToken, Kind::Mail] {
         let content = world.sower.text("content of save at the terminal", kind, Form::Plain);
         let title = world.line("title at the terminal", kind, WORD).unwrap_or("none".to_owned());
@@ -68,7 +68,7 @@ pub fn commands(world: &mut World) {
     assert!(world.witness.bytes_in("output of export") > 1_000);
 }
 
-/// Every tool, with needles in all its arguments and in ones that it does not have.
+/// Calls every tool with canaries in all its arguments and in unknown ones.
 pub async fn tools(world: &mut World) {
     let mut messages = Vec::new();
     let mut request = |method: &str, params: Value| {
@@ -77,8 +77,8 @@ pub async fn tools(world: &mut World) {
     };
     request(
         "initialize",
-        json!({ "protocolVersion": "2025-06-18", "capabilities": {},
-        "clientInfo": { "name": world.word("name of a client", Kind::GithubToken, WORD), "version": "1" } }),
+        json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {
+            "name": world.word("name of a client", Kind::GithubToken, WORD), "version": "1" } }),
     );
     for kind in Kind::SOME {
         for (tool, arguments) in arguments(world, kind) {
@@ -94,11 +94,13 @@ pub async fn tools(world: &mut World) {
         );
         request(
             "tools/call",
-            json!({ "name": "save", "arguments": { "kind": needle("kind in MCP"), "content": "x" } }),
+            json!({ "name": "save",
+                "arguments": { "kind": needle("kind in MCP"), "content": "x" } }),
         );
         request(
             "tools/call",
-            json!({ "name": "feedback", "arguments": { "bundle_id": needle("id in MCP"), "used": [] } }),
+            json!({ "name": "feedback",
+                "arguments": { "bundle_id": needle("id in MCP"), "used": [] } }),
         );
         request(
             "resources/read",
@@ -115,7 +117,7 @@ pub async fn tools(world: &mut World) {
     over_http(world).await;
 }
 
-/// The arguments of the tools that take words.
+/// Returns the arguments of tools that accept text.
 fn arguments(world: &mut World, kind: Kind) -> Vec<(&'static str, Value)> {
     let line = world.line("line in MCP", kind, WORD);
     let mut text = |place: &str| world.sower.text(place, kind, Form::Json);
@@ -127,13 +129,14 @@ fn arguments(world: &mut World, kind: Kind) -> Vec<(&'static str, Value)> {
         ("link_issue", json!({ "task_external_id": text("task in MCP") })),
         (
             "save",
-            json!({ "kind": "gotcha", "content": text("save in MCP"), "meta": { "env": text("meta in MCP") },
-            "steps": [text("step in MCP")], "title": "Saved by a tool" }),
+            json!({ "kind": "gotcha", "content": text("save in MCP"),
+                "meta": { "env": text("meta in MCP") },
+                "steps": [text("step in MCP")], "title": "Saved by a tool" }),
         ),
     ];
     if let Some(line) = line {
-        let all = json!({ "kind": "fact", "content": "The carts are emptied at night.", "tags": [line],
-            "title": line, "owner": line });
+        let all = json!({ "kind": "fact", "content": "The carts are emptied at night.",
+            "tags": [line], "title": line, "owner": line });
         calls.push(("save", all));
     }
     calls
@@ -144,7 +147,8 @@ async fn over_http(world: &mut World) {
     for kind in Kind::WORDS {
         let needle = world.word("argument to /mcp", kind, WORD).unwrap();
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
-            "params": { "name": "recall", "arguments": { needle.clone(): needle, "query": "x" } } });
+            "params": { "name": "recall",
+                "arguments": { needle.clone(): needle, "query": "x" } } });
         let headers = [
             ("authorization", bearer.as_str()),
             ("content-type", "application/json"),
@@ -156,10 +160,10 @@ async fn over_http(world: &mut World) {
     }
 }
 
-/// Repositories: files, their names, commits and branches.
+/// Indexes repositories with canaries in files, names, commits and branches.
 pub async fn repositories(world: &mut World) {
-    let folder = TempDir::new().unwrap();
-    let repository = repository::cart_sessions(folder.path());
+    let directory = TempDir::new().unwrap();
+    let repository = repository::cart_sessions(directory.path());
     for file in [
         "notes.md",
         "app.rb",
@@ -198,7 +202,7 @@ pub async fn repositories(world: &mut World) {
     let indexed = index(world, &repository).await;
     assert_eq!(indexed["status"], "SUCCEEDED", "{indexed}");
     assert_eq!(indexed["files_skipped"]["revealing_name"], 3, "{indexed}");
-    // Once more, so that files that are there already are compared.
+    // A second run compares files that are already stored.
     repository::write(&repository, "notes.md", &world.sower.everything("changed file"));
     assert_eq!(index(world, &repository).await["status"], "SUCCEEDED");
 }

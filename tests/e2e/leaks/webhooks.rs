@@ -1,4 +1,4 @@
-//! Needles in what other systems deliver: in what is of use of it and in what is not, signed and forged.
+//! Canaries in webhook deliveries, in used and unused fields, signed and forged.
 
 use hmac::{Hmac, Mac as _};
 use reqwest::Method;
@@ -11,18 +11,18 @@ use super::world::{PROJECT, World};
 const WORD: usize = 120;
 const TITLE: usize = 300;
 
-/// A hook, and how its sender signs.
+/// A webhook with its signature scheme.
 struct Hook {
     source: &'static str,
     path: String,
     secret: String,
 }
 
-/// Deliveries of every system. Answers the secrets that they were signed with.
+/// Sends deliveries of every provider. Returns their secrets.
 pub async fn deliver(world: &mut World) -> Vec<String> {
     let mut hooks = Vec::new();
     for source in ["github", "gitlab", "jira", "youtrack", "redmine", "confluence"] {
-        // Sent as people would, and not looked through: the one answer that has the secret.
+        // Sent without recording the response, which contains the secret.
         let hook = world.unseen("/projects/shop/webhooks", &json!({ "provider": source })).await;
         let text = |name: &str| hook[name].as_str().expect(name).to_owned();
         hooks.push(Hook { source, path: text("url_path"), secret: text("secret") });
@@ -79,7 +79,8 @@ async fn send(
     world.send_raw(Method::POST, &hook.path, &headers, body).await
 }
 
-/// What a system tells of an issue, and of commits where it has some, with needles in every text.
+/// Returns events about an issue, and about commits if the provider has some, with canaries in
+/// every text.
 fn bodies(world: &mut World, source: &str, kind: Kind, number: u32) -> Vec<(&'static str, Value)> {
     let title = world.line("title of a delivered issue", kind, TITLE).unwrap_or("None".to_owned());
     let status = world.line("status of a delivered issue", kind, WORD);
@@ -108,8 +109,9 @@ fn bodies(world: &mut World, source: &str, kind: Kind, number: u32) -> Vec<(&'st
                 ("issues", json!({ "action": "opened", "issue": issue, "repository": repository })),
                 (
                     "push",
-                    json!({ "ref": reference, "cursor": "1".repeat(40), "after": "2".repeat(40),
-                        "forced": false, "repository": pushed, "commits": [{ "message": commit }] }),
+                    json!({ "ref": reference, "before": "1".repeat(40), "after": "2".repeat(40),
+                        "forced": false, "repository": pushed,
+                        "commits": [{ "message": commit }] }),
                 ),
                 ("release", json!({ "action": "published", "release": { "body": text } })),
             ]
@@ -128,12 +130,14 @@ fn bodies(world: &mut World, source: &str, kind: Kind, number: u32) -> Vec<(&'st
                 (
                     "Issue Hook",
                     json!({ "object_kind": "issue", "project": project, "object_attributes": issue,
-                        "labels": [{ "title": label }], "assignees": [{ "name": person, "username": person }] }),
+                        "labels": [{ "title": label }], "assignees": [{ "name": person,
+                        "username": person }] }),
                 ),
                 (
                     "Push Hook",
-                    json!({ "object_kind": "push", "ref": reference, "cursor": "1".repeat(40),
-                        "after": "2".repeat(40), "project": pushed, "commits": [{ "message": commit }] }),
+                    json!({ "object_kind": "push", "ref": reference, "before": "1".repeat(40),
+                        "after": "2".repeat(40), "project": pushed,
+                        "commits": [{ "message": commit }] }),
                 ),
             ]
         }
@@ -172,7 +176,7 @@ fn bodies(world: &mut World, source: &str, kind: Kind, number: u32) -> Vec<(&'st
     }
 }
 
-/// Everything of them that can be read back.
+/// Reads back everything about them.
 pub async fn read(world: &mut World) {
     world.get(&format!("/projects/{PROJECT}/webhooks")).await;
     world.get("/jobs?limit=200").await;

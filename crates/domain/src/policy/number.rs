@@ -25,7 +25,7 @@ pub(super) fn whole_or_none<'de, D: Deserializer<'de>>(
 ) -> Result<Option<u16>, D::Error> {
     #[derive(Deserialize)]
     #[serde(transparent)]
-    struct Whole(#[serde(deserialize_with = "whole")] u16);
-    let number = Option::<Whole>::deserialize(deserializer)?;
-    Ok(number.map(|Whole(number)| number))
+    struct WholeNumber(#[serde(deserialize_with = "whole")] u16);
+    let number = Option::<WholeNumber>::deserialize(deserializer)?;
+    Ok(number.map(|WholeNumber(number)| number))
 }

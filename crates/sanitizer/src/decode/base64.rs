@@ -25,7 +25,7 @@ pub(super) fn views<'r>(scan: &'r KeywordScan<'_>) -> impl Iterator<Item = View>
         let whole = run.start..run.end + padding;
         (!has_control(&decoded)).then_some(View {
             text: decoded,
-            origin: Origin::Whole(whole),
+            origin: Origin::Range(whole),
             kind: ViewKind::Decoded,
         })
     })
