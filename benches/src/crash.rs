@@ -19,7 +19,7 @@ use crate::harness::{ServiceArgs, say};
 use trial::{Outcome, Site, VICTIMS, Victim};
 
 /// Kills happen within the duration of an undisturbed run and slightly beyond.
-const BEYOND: f64 = 1.1;
+const DISTURBED_SHARE: f64 = 1.1;
 
 /// The number and kind of runs.
 #[derive(clap::Args)]
@@ -50,7 +50,7 @@ pub async fn run(args: Args) -> Result<()> {
     let mut outcomes = Vec::new();
     for number in 1..=runs {
         let victim = VICTIMS[number as usize % VICTIMS.len()];
-        let after = clean.took.mul_f64(moments.random_range(0.0..BEYOND));
+        let after = clean.took.mul_f64(moments.random_range(0.0..DISTURBED_SHARE));
         let outcome = site.disturbed(number, victim, after, &clean.image).await?;
         say(&format!("{number} of {runs}: {}", outcome.describe()));
         outcomes.push(outcome);

@@ -13,7 +13,7 @@ use mc_store::duplicates::DuplicateCandidate;
 
 use crate::harness::report::{Report, Table, short};
 use crate::harness::stats::Spread;
-use generated::{Made, Way};
+use generated::{GeneratedNote, Way};
 
 /// The amount to measure.
 #[derive(clap::Args)]
@@ -34,8 +34,9 @@ pub fn run(args: &Args) -> Result<()> {
     ensure!(args.runs > 0, "--runs must be at least 1");
     let mut report = Report::new("duplicates");
     report.note(
-        "Of five notes three stand alone, one is another told again in one of the ways below \
-         (`told again`), and one differs from another in what must keep them apart (`apart`).",
+        "Of five notes, three are independent, one paraphrases another in one of the ways below \
+         (`paraphrased`), and one differs from another in a detail that must keep them apart \
+         (`apart`).",
     );
     let mut rows = Vec::new();
     for count in &args.notes {
@@ -54,7 +55,7 @@ pub fn run(args: &Args) -> Result<()> {
     report.write(&args.out)
 }
 
-fn noted(made: &Made) -> DuplicateCandidate {
+fn noted(made: &GeneratedNote) -> DuplicateCandidate {
     DuplicateCandidate {
         id: RecordId::generate(),
         kind: RecordKind::Fact,
@@ -73,7 +74,7 @@ struct Found {
 }
 
 impl Found {
-    fn of(made: &[Made], found: &[ClusterMatch], way: Way) -> Self {
+    fn of(made: &[GeneratedNote], found: &[ClusterMatch], way: Way) -> Self {
         let all = made.iter().filter(|note| note.way == way).count();
         // Each pair of a cluster, by the way in which the note was generated that is not the
         // origin.
@@ -111,16 +112,16 @@ mod tests {
         let made = generated::notes(2_000);
         let notes: Vec<_> = made.iter().map(noted).collect();
         let found = clusters(&notes, &Decided::default());
-        let (mut told, mut together) = (0, 0);
+        let (mut rendered, mut together) = (0, 0);
         for way in Way::ALL {
             let found = Found::of(&made, &found, way);
-            if way.says_the_same() {
-                told += found.all;
+            if way.is_duplicate() {
+                rendered += found.all;
                 together += found.together;
             } else {
                 assert_eq!(found.together, 0, "{}", way.as_str());
             }
         }
-        assert!(together * 100 >= told * 97, "{together} of {told}");
+        assert!(together * 100 >= rendered * 97, "{together} of {rendered}");
     }
 }

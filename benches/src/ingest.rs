@@ -61,7 +61,7 @@ pub async fn run(args: Args) -> Result<()> {
     let window = bench.vectors(&service).await?;
     bench.pushes(&service).await?;
     service.stop()?;
-    bench.look_inside(&indexed, &window).await?;
+    bench.read_database(&indexed, &window).await?;
     bench.report.write(&bench.args.service.common.out)
 }
 
@@ -152,7 +152,7 @@ impl Bench {
     }
 
     /// Reads the indexed files and embedded texts from the database.
-    async fn look_inside(&mut self, indexed: &[run::Indexed], window: &Window) -> Result<()> {
+    async fn read_database(&mut self, indexed: &[run::Indexed], window: &Window) -> Result<()> {
         let cache_dir = &self.args.service.common.cache_dir;
         let database = Database::open(&self.setup().data_dir, cache_dir).await?;
         let paths = run::indexed_paths(&database.store).await?;

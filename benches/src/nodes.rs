@@ -51,9 +51,9 @@ pub async fn run(args: Args) -> Result<()> {
          every {} ms and {} recall every {} ms for {} s, half of them at each node; one that its \
          node refuses or cuts off asks the other",
         args.clients,
-        client::SAVES_EVERY.as_millis(),
+        client::SAVE_INTERVAL.as_millis(),
         args.clients,
-        client::RECALLS_EVERY.as_millis(),
+        client::RECALL_INTERVAL.as_millis(),
         whole.as_secs()
     ));
     report.note(format!(
@@ -65,14 +65,14 @@ pub async fn run(args: Args) -> Result<()> {
     add_fates(&mut report, &run);
     report.write(&args.service.common.out)?;
     ensure!(run.lost.is_empty(), "{} acknowledged saves are lost: {:?}", run.lost.len(), run.lost);
-    ensure!(run.tally.wrong.is_empty(), "failed: {:?}", run.tally.wrong);
+    ensure!(run.results.wrong.is_empty(), "failed: {:?}", run.results.wrong);
     Ok(())
 }
 
 fn add_times(report: &mut Report, run: &Run) {
     for node in [Node::Steady, Node::Killed] {
         for what in [What::Recall, What::Save] {
-            let Some(times) = run.tally.times.get(&(node, what)) else { continue };
+            let Some(times) = run.results.times.get(&(node, what)) else { continue };
             let times = Times::of(times.iter().copied());
             let name = format!("{} by the node that is {}", what.name(), node.name());
             for (part, share) in [("p50", 0.5), ("p99", 0.99), ("longest", 1.0)] {
@@ -96,9 +96,9 @@ fn add_fates(report: &mut Report, run: &Run) {
     report.add("kills", "times", count(run.kills));
     let ready = run.ready.iter().map(Duration::as_secs_f64);
     report.add("until the killed node is ready again", "s", Spread::of(ready));
-    report.add("saves acknowledged", "saves", count(run.tally.saved.len()));
+    report.add("saves acknowledged", "saves", count(run.results.saved.len()));
     report.add_budgeted("acknowledged and lost", "saves", count(run.lost.len()), "0");
-    report.add("connections that the dead node refused", "tries", count(run.tally.refused));
-    report.add("cut off by a kill", "tries", count(run.tally.cut_off));
-    report.add_budgeted("failed otherwise", "tries", count(run.tally.wrong.len()), "0");
+    report.add("connections that the dead node refused", "tries", count(run.results.refused));
+    report.add("cut off by a kill", "tries", count(run.results.cut_off));
+    report.add_budgeted("failed otherwise", "tries", count(run.results.wrong.len()), "0");
 }

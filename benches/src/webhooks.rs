@@ -17,10 +17,10 @@ use crate::harness::service::Setup;
 use crate::harness::stats::Spread;
 use crate::harness::{ServiceArgs, say};
 use measure::{Outage, Run, SETTLED, UNDER_WAY, WAYS};
-use sender::{AGAIN_EVERY, ANSWERED_WITHIN, FORGED_EVERY};
+use sender::{FORGED_EVERY, REPEATED_EVERY, RESPONSE_TIMEOUT};
 
 /// Minimum number of deliveries, for three meaningful thirds.
-const FEWEST: u32 = 300;
+const MIN_DELIVERIES: u32 = 300;
 
 /// The amount to send.
 #[derive(clap::Args)]
@@ -43,7 +43,10 @@ pub struct Args {
 pub async fn run(args: Args) -> Result<()> {
     let deliveries = if args.service.common.quick { 3_000 } else { 30_000 };
     let deliveries = args.deliveries.unwrap_or(deliveries);
-    ensure!(deliveries >= FEWEST && args.rate > 0, "send {FEWEST} or more, at least one a second");
+    ensure!(
+        deliveries >= MIN_DELIVERIES && args.rate > 0,
+        "send {MIN_DELIVERIES} or more, at least one a second"
+    );
     let data_dir = args.service.common.work("webhooks")?.join("data");
     let (binary, cache_dir) = (args.service.binary, args.service.common.cache_dir);
     let setup = Setup { binary, cache_dir, data_dir, settings: Vec::new() };
@@ -69,19 +72,19 @@ pub async fn run(args: Args) -> Result<()> {
 fn describe(report: &mut Report, deliveries: u32, rate: u32, runs: &[Run]) {
     let bytes = runs.first().map_or(0, |run| run.bytes);
     report.note(format!(
-        "{deliveries} deliveries, {rate} a second, through one hook to an empty service: each an \
-         event of GitHub's of {bytes} bytes that tells of an issue of its own; one in \
+        "{deliveries} deliveries, {rate} a second, through one webhook to an empty service: each \
+         an event of GitHub's of {bytes} bytes that tells of an issue of its own; one in \
          {FORGED_EVERY} is forged"
     ));
     report.note(format!(
-        "besides, one in {AGAIN_EVERY} is sent a second time with the same id, at the same moment \
-         or up to 10 s later"
+        "besides, one in {REPEATED_EVERY} is sent a second time with the same id, at the same \
+         moment or up to 10 s later"
     ));
     report.note(format!(
         "response times count from the time when the delivery was due; a delivery without a \
          response within {} s, or with 5xx, is sent again after 0.5 s, then with a doubled delay \
          of up to 60 s, and given up after ten attempts",
-        ANSWERED_WITHIN.as_secs()
+        RESPONSE_TIMEOUT.as_secs()
     ));
     let [first, second] = WAYS.map(restart::Way::name);
     report.note(format!(
@@ -125,7 +128,7 @@ fn report_outages(report: &mut Report, runs: &[Run]) {
         let way = way.name();
         report.add(format!("until PostgreSQL is back, {way}"), "s", of(Outage::away));
         let name = format!("until the first acknowledgement behind it, {way}");
-        report.add(name, "s", of(Outage::unheard));
+        report.add(name, "s", of(Outage::until_acknowledged));
     }
 }
 
@@ -140,7 +143,7 @@ fn report_fates(report: &mut Report, runs: &[Run]) {
         of(|run| run.verdict.undelivered()),
         "<= 1 (99.99 % delivered)",
     );
-    report.add("tried more than once", "sendings", count(|run| run.tried_again));
+    report.add("tried more than once", "sendings", count(|run| run.retried));
     let lost = count(|run| run.verdict.lost.len());
     report.add_budgeted("acknowledged and lost", "deliveries", lost, "0");
     let twice = count(|run| run.verdict.twice.len());

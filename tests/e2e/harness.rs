@@ -9,7 +9,7 @@ use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::{Value, json};
 
 /// Timeout of a start. Tests wait for a condition; this limits the wait.
-const READY_WITHIN: Duration = Duration::from_mins(2);
+const START_TIMEOUT: Duration = Duration::from_mins(2);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Returns the binary under test.
@@ -174,7 +174,7 @@ impl Service {
             if let Some(status) = child.try_wait().expect("the process can be asked") {
                 panic!("the service ended with {status}:\n{}", self.log());
             }
-            assert!(began.elapsed() < READY_WITHIN, "not ready in time:\n{}", self.log());
+            assert!(began.elapsed() < START_TIMEOUT, "not ready in time:\n{}", self.log());
             tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
@@ -255,7 +255,7 @@ impl Service {
             if wanted(&body) {
                 return body;
             }
-            assert!(began.elapsed() < READY_WITHIN, "never came about: {path} says {body}");
+            assert!(began.elapsed() < START_TIMEOUT, "never came about: {path} says {body}");
             tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
@@ -300,7 +300,7 @@ impl Drop for Service {
 pub fn until_in_call(process: &Child, calls: &[&str]) {
     let began = Instant::now();
     while !is_in_call(process, calls).unwrap_or(true) {
-        assert!(began.elapsed() < READY_WITHIN, "the process stands in none of {calls:?}");
+        assert!(began.elapsed() < START_TIMEOUT, "the process stands in none of {calls:?}");
         std::thread::sleep(POLL_INTERVAL);
     }
 }

@@ -67,11 +67,16 @@ async fn canaries_are_found_nowhere() {
         }
     }
     for secret in signing {
-        assert!(!world.witness.holds("", &secret), "the secret of a hook rests somewhere");
+        assert!(!world.witness.holds("", &secret), "the secret of a webhook was stored");
     }
-    let finds = world.witness.finds(&world.sower.sown);
-    let list = finds.iter().map(|find| format!("- {find}\n")).collect::<String>();
-    assert!(finds.is_empty(), "{} of {} needles:\n{list}", finds.len(), world.sower.sown.len());
+    let findings = world.witness.find(&world.generator.generated);
+    let list = findings.iter().map(|finding| format!("- {finding}\n")).collect::<String>();
+    assert!(
+        findings.is_empty(),
+        "{} of {} canaries:\n{list}",
+        findings.len(),
+        world.generator.generated.len()
+    );
 }
 
 /// Dumps all tables of all databases as text, with bytes in hexadecimal, roles and settings.

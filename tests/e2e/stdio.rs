@@ -13,7 +13,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use crate::harness::{binary, until_in_call};
 
 /// Timeout of a stop.
-const GONE_WITHIN: Duration = Duration::from_secs(10);
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 const HELLO: &str = concat!(
@@ -139,9 +139,9 @@ fn ended(child: &mut Child) -> ExitStatus {
         if let Some(status) = child.try_wait().unwrap() {
             return status;
         }
-        if began.elapsed() > GONE_WITHIN {
+        if began.elapsed() > STOP_TIMEOUT {
             child.kill().unwrap();
-            panic!("the server is still there after {GONE_WITHIN:?}");
+            panic!("the server is still there after {STOP_TIMEOUT:?}");
         }
         std::thread::sleep(POLL_INTERVAL);
     }

@@ -16,7 +16,7 @@ use crate::harness::cluster::{Cluster, Worker};
 use crate::harness::service::{Api, Service, free_address};
 
 /// Timeout of a run.
-const DONE_WITHIN: Duration = Duration::from_mins(5);
+const RUN_TIMEOUT: Duration = Duration::from_mins(5);
 /// Interval of polling for the end of a run.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -129,7 +129,7 @@ impl Site {
         let took = began.elapsed();
         let saved = saving.stop().await?;
         let image = Image::read(&self.store, key).await?;
-        let complaints = of_saves(&saved, &image::records(&self.store, key).await?);
+        let complaints = save_complaints(&saved, &image::records(&self.store, key).await?);
         ensure!(complaints.is_empty(), "a run without disturbance: {complaints:?}");
         api.delete(&format!("/projects/{key}")).await?;
         Ok(Clean { took, image })
@@ -159,7 +159,7 @@ impl Site {
         let saved = saving.stop().await?;
 
         let mut complaints = Image::read(&self.store, &key).await?.complaints(right);
-        complaints.extend(of_saves(&saved, &image::records(&self.store, &key).await?));
+        complaints.extend(save_complaints(&saved, &image::records(&self.store, &key).await?));
         if let Some(worker) = &mut self.worker {
             worker.ensure_alive()?;
         }
@@ -221,7 +221,7 @@ impl Site {
 }
 
 /// Returns the errors in the records of the saves.
-fn of_saves(saved: &Saved, records: &[Record]) -> Vec<String> {
+fn save_complaints(saved: &Saved, records: &[Record]) -> Vec<String> {
     let mut complaints = Vec::new();
     let ids: HashSet<_> = records.iter().map(|record| record.id.as_str()).collect();
     let lost = saved.acknowledged.iter().filter(|id| !ids.contains(id.as_str())).count();
@@ -256,7 +256,7 @@ async fn ended(api: &Api, run: &str) -> Result<()> {
             Ok(state) => ensure!(!has_ended(&state), "the run ended as {state}"),
             Err(_) => {}
         }
-        ensure!(began.elapsed() < DONE_WITHIN, "{run} has not ended after {DONE_WITHIN:?}");
+        ensure!(began.elapsed() < RUN_TIMEOUT, "{run} has not ended after {RUN_TIMEOUT:?}");
         tokio::time::sleep(POLL_INTERVAL).await;
     }
 }

@@ -2,7 +2,7 @@
 //! detail that must keep them apart.
 
 /// A generated note.
-pub struct Made {
+pub struct GeneratedNote {
     /// The text.
     pub text: String,
     /// The number of the subject, equal for notes with one origin.
@@ -22,7 +22,7 @@ pub enum Way {
     Typo,
     /// With other case and punctuation.
     Case,
-    /// With additional words.
+    /// With its number in words and additional words.
     Wordier,
     /// With another number.
     Number,
@@ -53,7 +53,7 @@ impl Way {
         not(test),
         expect(dead_code, reason = "only the test holds both against each other")
     )]
-    pub fn says_the_same(self) -> bool {
+    pub fn is_duplicate(self) -> bool {
         matches!(self, Self::Reordered | Self::Typo | Self::Case | Self::Wordier)
     }
 
@@ -61,10 +61,10 @@ impl Way {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Alone => "apart: made by itself",
-            Self::Reordered => "told again: halves in the other order",
-            Self::Typo => "told again: two letters swapped",
-            Self::Case => "told again: capitals and punctuation",
-            Self::Wordier => "told again: number in words, words around it",
+            Self::Reordered => "paraphrased: clauses in the other order",
+            Self::Typo => "paraphrased: two letters swapped",
+            Self::Case => "paraphrased: case and punctuation",
+            Self::Wordier => "paraphrased: number in words, additional words",
             Self::Number => "apart: another number",
             Self::Identifier => "apart: another identifier",
             Self::Denial => "apart: a denial",
@@ -152,12 +152,12 @@ const CAUSES: [&str; 12] = [
 const NUMBERS: [&str; 8] = ["two", "three", "four", "five", "six", "seven", "eight", "nine"];
 
 /// Generates notes, deterministically.
-pub fn notes(count: usize) -> Vec<Made> {
+pub fn notes(count: usize) -> Vec<GeneratedNote> {
     let mut chance = Chance(7);
     let mut notes = Vec::with_capacity(count);
     for subject in 0.. {
         let note = Sentence::by(&mut chance, subject);
-        notes.push(Made { text: note.plain(), subject, way: Way::Alone });
+        notes.push(GeneratedNote { text: note.plain(), subject, way: Way::Alone });
         // Of three notes, two get derived notes as well.
         let way = match subject % 3 {
             0 => Way::ALL[1 + chance.below(4)],
@@ -165,7 +165,7 @@ pub fn notes(count: usize) -> Vec<Made> {
             _ => Way::Alone,
         };
         if way != Way::Alone {
-            notes.push(Made { text: note.told(way, &mut chance), subject, way });
+            notes.push(GeneratedNote { text: note.rendered(way, &mut chance), subject, way });
         }
         if notes.len() >= count {
             break;
@@ -211,7 +211,7 @@ impl Sentence {
         )
     }
 
-    fn told(&self, way: Way, chance: &mut Chance) -> String {
+    fn rendered(&self, way: Way, chance: &mut Chance) -> String {
         let Self { who, does, which, what, cause, name, .. } = self;
         let times = self.times + 2;
         match way {

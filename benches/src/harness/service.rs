@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::{machine, say};
 
 /// Timeout of a start, which may build an index.
-const READY_WITHIN: Duration = Duration::from_mins(10);
+const START_TIMEOUT: Duration = Duration::from_mins(10);
 /// Timeout of a longer operation.
 const DONE_WITHIN: Duration = Duration::from_hours(2);
 /// Interval of polling for readiness, which is the precision of a start's time.
@@ -105,7 +105,7 @@ impl Service {
             if let Some(status) = self.process.try_wait()? {
                 bail!("the service ended with {status}; its log is {}", log());
             }
-            ensure!(began.elapsed() < READY_WITHIN, "not ready in time; the log is {}", log());
+            ensure!(began.elapsed() < START_TIMEOUT, "not ready in time; the log is {}", log());
             tokio::time::sleep(POLL_INTERVAL).await;
         }
     }

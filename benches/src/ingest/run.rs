@@ -12,9 +12,9 @@ use crate::harness::service::Api;
 
 const PROJECT: &str = "bench";
 /// Interval of polling a long operation; the service counts its queue for each response.
-const NOW_AND_THEN: Duration = Duration::from_millis(250);
+const SLOW_POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// Interval of polling a short operation.
-const OFTEN: Duration = Duration::from_millis(20);
+const FAST_POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Warm-up of the embedder before the window.
 const WARM_UP: Duration = Duration::from_secs(5);
 
@@ -55,12 +55,12 @@ impl Indexed {
 /// Indexes a repository for the first time and waits until it is searchable.
 pub async fn index(api: &Api, location: &Path) -> Result<Indexed> {
     api.post("/projects", &json!({ "key": PROJECT })).await?;
-    follow(api, location, NOW_AND_THEN).await
+    follow(api, location, SLOW_POLL_INTERVAL).await
 }
 
 /// Indexes it again after a small change.
 pub async fn index_again(api: &Api, location: &Path) -> Result<Indexed> {
-    follow(api, location, OFTEN).await
+    follow(api, location, FAST_POLL_INTERVAL).await
 }
 
 async fn follow(api: &Api, location: &Path, every: Duration) -> Result<Indexed> {
@@ -142,7 +142,7 @@ pub async fn watch_vectors(api: &Api, within: Duration, slices: u32) -> Result<W
     while left > 0 && window.slices.len() < slices as usize {
         let (began, at_first) = (Instant::now(), left);
         while left > 0 && began.elapsed() < within / slices {
-            tokio::time::sleep(NOW_AND_THEN).await;
+            tokio::time::sleep(SLOW_POLL_INTERVAL).await;
             left = pending_vectors(api).await?;
         }
         window.slices.push(Slice { made: at_first - left, took: began.elapsed() });
@@ -153,7 +153,7 @@ pub async fn watch_vectors(api: &Api, within: Duration, slices: u32) -> Result<W
 /// Waits for the last vector.
 pub async fn until_all_vectors(api: &Api) -> Result<Duration> {
     let began = Instant::now();
-    api.until("/status", NOW_AND_THEN, |status| status["pending_vectors"] == 0).await?;
+    api.until("/status", SLOW_POLL_INTERVAL, |status| status["pending_vectors"] == 0).await?;
     Ok(began.elapsed())
 }
 

@@ -11,9 +11,9 @@ use super::measure::PROJECT;
 use crate::harness::service::Api;
 
 /// Interval between two saves of a client.
-pub const SAVES_EVERY: Duration = Duration::from_millis(500);
+pub const SAVE_INTERVAL: Duration = Duration::from_millis(500);
 /// Interval between two recalls of a client.
-pub const RECALLS_EVERY: Duration = Duration::from_millis(250);
+pub const RECALL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// One of the two nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -86,8 +86,8 @@ impl What {
 
     fn every(self) -> Duration {
         match self {
-            Self::Recall => RECALLS_EVERY,
-            Self::Save => SAVES_EVERY,
+            Self::Recall => RECALL_INTERVAL,
+            Self::Save => SAVE_INTERVAL,
         }
     }
 }
@@ -114,7 +114,7 @@ impl Nodes {
     }
 
     /// Whether it was down at any moment between the two times.
-    fn was_away(&self, began: Instant, ended: Instant) -> bool {
+    fn was_down(&self, began: Instant, ended: Instant) -> bool {
         let is_within = |(from, back): &(Instant, Option<Instant>)| {
             *from <= ended && back.is_none_or(|back| began <= back)
         };
@@ -156,7 +156,7 @@ impl Counts {
                 self.wrong.push(format!("{node:?} answered {status}: {answer}"));
             }
             Err(error) if node == Node::Killed && error.is_connect() => self.refused += 1,
-            Err(_) if node == Node::Killed && nodes.was_away(began, Instant::now()) => {
+            Err(_) if node == Node::Killed && nodes.was_down(began, Instant::now()) => {
                 self.cut_off += 1;
             }
             Err(error) => self.wrong.push(format!("{node:?}: {error:?}")),
@@ -167,7 +167,7 @@ impl Counts {
 
 /// Sends requests until it is stopped.
 pub async fn ask(nodes: Arc<Nodes>, number: usize, what: What, stop: CancellationToken) -> Counts {
-    let mut tally = Counts::default();
+    let mut results = Counts::default();
     let home = if number.is_multiple_of(2) { Node::Steady } else { Node::Killed };
     let mut round = 0;
     while !stop.is_cancelled() {
@@ -176,13 +176,13 @@ pub async fn ask(nodes: Arc<Nodes>, number: usize, what: What, stop: Cancellatio
             What::Save => save(number, round),
             What::Recall => recall(number, round),
         };
-        let is_done = tally.ask(&nodes, home, what, &body).await;
+        let is_done = results.ask(&nodes, home, what, &body).await;
         if !is_done && home == Node::Killed {
-            tally.ask(&nodes, Node::Steady, what, &body).await;
+            results.ask(&nodes, Node::Steady, what, &body).await;
         }
         tokio::time::sleep(what.every()).await;
     }
-    tally
+    results
 }
 
 fn save(client: usize, round: usize) -> Value {

@@ -26,7 +26,7 @@ const IDS: &str =
 /// The results of a run.
 pub struct Run {
     /// Of the requests.
-    pub tally: Counts,
+    pub results: Counts,
     /// Ids of acknowledged saves that do not exist.
     pub lost: Vec<String>,
     /// Time until a save at one node was found at the other.
@@ -63,12 +63,11 @@ pub async fn run(
         }
     }
     let probing = tokio::spawn(probe::probe(Arc::clone(&nodes), stop.clone()));
-    let (killed, ready) =
-        kill_again_and_again(&nodes, killed, &second, listen, whole, every).await?;
+    let (killed, ready) = kill_repeatedly(&nodes, killed, &second, listen, whole, every).await?;
     stop.cancel();
-    let mut tally = Counts::default();
+    let mut results = Counts::default();
     while let Some(of_one) = asking.join_next().await {
-        tally = tally.and(of_one?);
+        results = results.and(of_one?);
     }
     let seen = probing.await?;
     ensure!(!seen.is_empty(), "nothing was saved at one node and looked for at the other");
@@ -79,12 +78,12 @@ pub async fn run(
     let there: HashSet<String> = serde_json::from_str(&testing::text(&store, IDS).await?)?;
     store.close().await;
     cluster.stop().await;
-    let lost = tally.saved.iter().filter(|id| !there.contains(*id)).cloned().collect();
-    Ok(Run { tally, lost, seen, kills: ready.len(), ready })
+    let lost = results.saved.iter().filter(|id| !there.contains(*id)).cloned().collect();
+    Ok(Run { results, lost, seen, kills: ready.len(), ready })
 }
 
 /// Returns the final node and the duration of each of its starts.
-async fn kill_again_and_again(
+async fn kill_repeatedly(
     nodes: &Nodes,
     mut node: Service,
     setup: &Setup,

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use super::ledger::{Ledger, Verdict};
 use super::restart::{Restart, Way, restart};
 use super::sender::{Kind, Sender, Sent, Slot};
-use super::webhook::{Hook, PROJECT};
+use super::webhook::{PROJECT, Webhook};
 use crate::harness::service::{Api, Service, Setup};
 use crate::harness::stats::Times;
 use crate::harness::{remove, say};
@@ -27,9 +27,9 @@ const LEAD: Duration = Duration::from_millis(500);
 /// Interval of polling for pending deliveries, which is the precision.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// Interval between two progress messages.
-const WORD: Duration = Duration::from_secs(5);
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 /// Timeout of the processing.
-const THROUGH_WITHIN: Duration = Duration::from_mins(15);
+const PROCESSING_TIMEOUT: Duration = Duration::from_mins(15);
 /// The maximum page size.
 const PAGE: usize = 200;
 
@@ -48,7 +48,7 @@ pub struct Run {
     /// Errors of failed attempts, with their number.
     pub failures: BTreeMap<String, usize>,
     /// Number of sends with a failed attempt.
-    pub tried_again: usize,
+    pub retried: usize,
     /// From the last response until no delivery was pending.
     pub through: Duration,
     /// From receipt to completion of each.
@@ -62,14 +62,14 @@ pub struct Run {
 pub struct Outage {
     restart: Restart,
     /// The first acknowledgment after it.
-    heard: Instant,
+    first_acknowledged_at: Instant,
 }
 
 /// Sends everything to an empty service.
 pub async fn run(setup: &Setup, slots: &[Slot], whole: Duration) -> Result<Run> {
     remove(&setup.data_dir)?;
     let service = Service::start(setup).await?;
-    let hook = Hook::add(&service.api).await?;
+    let hook = Webhook::add(&service.api).await?;
     let bytes = hook.genuine(1).body.len();
     let sender = Arc::new(Sender::new(hook)?);
     let start = Instant::now() + LEAD;
@@ -77,7 +77,7 @@ pub async fn run(setup: &Setup, slots: &[Slot], whole: Duration) -> Result<Run> 
         sender.send(slots, start),
         restart_on_the_way(&setup.data_dir, start, whole)
     )?;
-    let through = until_gone_through(&service.api).await?;
+    let through = until_processed(&service.api).await?;
     service.stop()?;
 
     let ledger = Ledger::read(setup).await?;
@@ -97,7 +97,7 @@ pub async fn run(setup: &Setup, slots: &[Slot], whole: Duration) -> Result<Run> 
         within: Times::of(within.into_iter().map(Sent::took)),
         outages,
         failures: failures(&sent),
-        tried_again: sent.iter().filter(|sent| !sent.failures.is_empty()).count(),
+        retried: sent.iter().filter(|sent| !sent.failures.is_empty()).count(),
         through,
         waits: Times::of(waits),
         verdict: ledger.judge(&sent),
@@ -108,24 +108,25 @@ impl Outage {
     fn of(restart: Restart, sent: &[Sent]) -> Result<Self> {
         let behind =
             sent.iter().filter(|sent| sent.is_acknowledged() && sent.ended >= restart.back);
-        let heard = behind.map(|sent| sent.ended).min();
-        let heard = heard.context("nothing was acknowledged after a restart of PostgreSQL")?;
-        Ok(Self { restart, heard })
+        let first_acknowledged_at = behind.map(|sent| sent.ended).min();
+        let first_acknowledged_at = first_acknowledged_at
+            .context("nothing was acknowledged after a restart of PostgreSQL")?;
+        Ok(Self { restart, first_acknowledged_at })
     }
 
     /// From the stop signal until a server accepted connections.
     pub fn away(&self) -> Duration {
-        self.restart.back - self.restart.told
+        self.restart.back - self.restart.stopped_at
     }
 
     /// From the stop signal until the first acknowledgment after it.
-    pub fn unheard(&self) -> Duration {
-        self.heard - self.restart.told
+    pub fn until_acknowledged(&self) -> Duration {
+        self.first_acknowledged_at - self.restart.stopped_at
     }
 
     /// Whether a delivery due at this time counts as due during the restart.
     fn covers(&self, due: Instant) -> bool {
-        due + UNDER_WAY >= self.restart.told && due <= self.heard + SETTLED
+        due + UNDER_WAY >= self.restart.stopped_at && due <= self.first_acknowledged_at + SETTLED
     }
 }
 
@@ -139,7 +140,7 @@ async fn restart_on_the_way(
     for (third, way) in (1_u32..).zip(WAYS) {
         tokio::time::sleep_until((start + whole * third / 3).into()).await;
         let done = restart(data_dir, way).await?;
-        let took = (done.back - done.told).as_secs_f64();
+        let took = (done.back - done.stopped_at).as_secs_f64();
         say(&format!("PostgreSQL was stopped ({}) and came back after {took:.2} s", way.name()));
         restarts.push(done);
     }
@@ -147,7 +148,7 @@ async fn restart_on_the_way(
 }
 
 /// Waits until no delivery is pending.
-async fn until_gone_through(api: &Api) -> Result<Duration> {
+async fn until_processed(api: &Api) -> Result<Duration> {
     let path = format!("/projects/{PROJECT}/webhook-deliveries?state=pending&limit={PAGE}");
     let (began, mut word) = (Instant::now(), Instant::now());
     loop {
@@ -156,11 +157,11 @@ async fn until_gone_through(api: &Api) -> Result<Duration> {
         let Some(first) = waiting.first() else { return Ok(began.elapsed()) };
         let count = waiting.len();
         ensure!(
-            began.elapsed() < THROUGH_WITHIN,
-            "{count} deliveries or more still wait after {THROUGH_WITHIN:?}, the newest {}",
+            began.elapsed() < PROCESSING_TIMEOUT,
+            "{count} deliveries or more still wait after {PROCESSING_TIMEOUT:?}, the newest {}",
             first["delivery_id"]
         );
-        if word.elapsed() > WORD {
+        if word.elapsed() > PROGRESS_INTERVAL {
             let more = if count == PAGE { " or more" } else { "" };
             say(&format!("{count}{more} deliveries are still to be gone through"));
             word = Instant::now();
@@ -183,25 +184,30 @@ mod tests {
 
     #[test]
     fn restart_covers_deliveries_due_shortly_before_and_after() {
-        let told = Instant::now() + Duration::from_mins(1);
-        let after = |millis| told + Duration::from_millis(millis);
+        let stopped_at = Instant::now() + Duration::from_mins(1);
+        let after = |millis| stopped_at + Duration::from_millis(millis);
         let sent = [1_500, 2_500, 900].map(|millis| Sent {
             slot: Slot { at: Duration::ZERO, number: 1, kind: Kind::First },
-            due: told,
+            due: stopped_at,
             ended: after(millis),
             answer: Some(reqwest::StatusCode::ACCEPTED),
             failures: Vec::new(),
         });
         // The delivery acknowledged at 900 ms was still committed by the old server.
         let outage =
-            Outage::of(Restart { told, back: after(1_000) }, &sent).expect("one behind it");
-        assert_eq!([outage.away(), outage.unheard()].map(|time| time.as_millis()), [1_000, 1_500]);
-        assert!(!outage.covers(told.checked_sub(Duration::from_millis(101)).expect("a time")));
+            Outage::of(Restart { stopped_at, back: after(1_000) }, &sent).expect("one behind it");
+        assert_eq!(
+            [outage.away(), outage.until_acknowledged()].map(|time| time.as_millis()),
+            [1_000, 1_500]
+        );
         assert!(
-            outage.covers(told.checked_sub(Duration::from_millis(100)).expect("a time"))
+            !outage.covers(stopped_at.checked_sub(Duration::from_millis(101)).expect("a time"))
+        );
+        assert!(
+            outage.covers(stopped_at.checked_sub(Duration::from_millis(100)).expect("a time"))
                 && outage.covers(after(6_500))
         );
         assert!(!outage.covers(after(6_501)));
-        assert!(Outage::of(Restart { told, back: after(3_000) }, &sent).is_err());
+        assert!(Outage::of(Restart { stopped_at, back: after(3_000) }, &sent).is_err());
     }
 }

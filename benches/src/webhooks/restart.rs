@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// Timeout of a restart.
-const BACK_WITHIN: Duration = Duration::from_mins(2);
+const RESTART_TIMEOUT: Duration = Duration::from_mins(2);
 /// Interval of polling, which is the precision.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
@@ -28,7 +28,7 @@ pub enum Way {
 #[derive(Debug, Clone, Copy)]
 pub struct Restart {
     /// The time of the stop signal.
-    pub told: Instant,
+    pub stopped_at: Instant,
     /// The time when the next server accepted connections.
     pub back: Instant,
 }
@@ -38,16 +38,19 @@ pub async fn restart(data_dir: &Path, way: Way) -> Result<Restart> {
     let file = data_dir.join("postgresql/cluster/postmaster.pid");
     let former = Postmaster::read(&file).context("PostgreSQL does not run")?;
     let pid = Pid::from_raw(former.pid).with_context(|| format!("{} has no id", file.display()))?;
-    let told = Instant::now();
+    let stopped_at = Instant::now();
     kill_process(pid, way.signal()).context("PostgreSQL can't be stopped")?;
     loop {
         tokio::time::sleep(POLL_INTERVAL).await;
         let is_back =
             Postmaster::read(&file).is_some_and(|new| new.pid != former.pid && new.is_ready);
         if is_back {
-            return Ok(Restart { told, back: Instant::now() });
+            return Ok(Restart { stopped_at, back: Instant::now() });
         }
-        ensure!(told.elapsed() < BACK_WITHIN, "PostgreSQL did not come back in {BACK_WITHIN:?}");
+        ensure!(
+            stopped_at.elapsed() < RESTART_TIMEOUT,
+            "PostgreSQL did not come back in {RESTART_TIMEOUT:?}"
+        );
     }
 }
 

@@ -9,15 +9,15 @@ use reqwest::{Client, StatusCode};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use super::webhook::{Delivery, Hook};
+use super::webhook::{Delivery, Webhook};
 use crate::harness::say;
 
 /// One in this many is forged.
 pub const FORGED_EVERY: u32 = 100;
 /// One in this many is sent a second time.
-pub const AGAIN_EVERY: u32 = 10;
+pub const REPEATED_EVERY: u32 = 10;
 /// Delays of the second send, in turn.
-const LATER: [Duration; 5] = [
+const REPEAT_DELAYS: [Duration; 5] = [
     Duration::ZERO,
     Duration::from_millis(20),
     Duration::from_secs(2),
@@ -29,11 +29,11 @@ const LATER: [Duration; 5] = [
 /// deliveries wait, which counts in their time.
 const CONNECTIONS: usize = 192;
 /// Idle timeout of a connection; the service's is twice as long.
-const QUIET: Duration = Duration::from_secs(10);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Timeout of a response, as GitHub's.
-pub const ANSWERED_WITHIN: Duration = Duration::from_secs(10);
+pub const RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Delays between attempts, in milliseconds. After the last one, the delivery is abandoned.
-const PAUSES: [u64; 9] = [500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000];
+const RETRY_DELAYS: [u64; 9] = [500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000];
 /// Sends between two progress messages.
 const STEP: usize = 2_000;
 
@@ -76,7 +76,7 @@ pub struct Sent {
 
 /// Sends through one webhook.
 pub struct Sender {
-    hook: Hook,
+    hook: Webhook,
     client: Client,
     connections: Semaphore,
 }
@@ -89,8 +89,8 @@ pub fn schedule(deliveries: u32, rate: u32) -> Vec<Slot> {
         let is_forged = number.is_multiple_of(FORGED_EVERY);
         let kind = if is_forged { Kind::Forged } else { Kind::First };
         slots.push(Slot { at, number, kind });
-        if number % AGAIN_EVERY == AGAIN_EVERY / 2 {
-            let later = LATER[(number / AGAIN_EVERY) as usize % LATER.len()];
+        if number % REPEATED_EVERY == REPEATED_EVERY / 2 {
+            let later = REPEAT_DELAYS[(number / REPEATED_EVERY) as usize % REPEAT_DELAYS.len()];
             slots.push(Slot { at: at + later, number, kind: Kind::Again });
         }
     }
@@ -112,8 +112,9 @@ impl Sent {
 
 impl Sender {
     /// Creates a sender without connections.
-    pub fn new(hook: Hook) -> Result<Self> {
-        let client = Client::builder().no_proxy().timeout(ANSWERED_WITHIN).pool_idle_timeout(QUIET);
+    pub fn new(hook: Webhook) -> Result<Self> {
+        let client =
+            Client::builder().no_proxy().timeout(RESPONSE_TIMEOUT).pool_idle_timeout(IDLE_TIMEOUT);
         Ok(Self { hook, client: client.build()?, connections: Semaphore::new(CONNECTIONS) })
     }
 
@@ -146,7 +147,7 @@ impl Sender {
 
     async fn deliver(self: Arc<Self>, slot: Slot, delivery: Delivery, due: Instant) -> Sent {
         let mut failures = Vec::new();
-        let mut pauses = PAUSES.into_iter();
+        let mut pauses = RETRY_DELAYS.into_iter();
         let answer = loop {
             match self.try_once(&delivery).await {
                 Ok(answer) if !answer.is_server_error() => break Some(answer),
@@ -200,7 +201,10 @@ mod tests {
         for again in slots.iter().filter(|slot| slot.kind == Kind::Again) {
             let first = slots.iter().find(|slot| slot.number == again.number).expect("a first");
             assert_eq!(first.kind, Kind::First);
-            assert!(LATER.iter().any(|later| first.at + *later == again.at), "{first:?} {again:?}");
+            assert!(
+                REPEAT_DELAYS.iter().any(|later| first.at + *later == again.at),
+                "{first:?} {again:?}"
+            );
         }
         let second = slots.iter().filter(|slot| slot.at < Duration::from_secs(1));
         assert_eq!(second.filter(|slot| slot.kind != Kind::Again).count(), 200);

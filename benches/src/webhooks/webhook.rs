@@ -80,7 +80,7 @@ const OF_A_REPOSITORY: &[&str] = &[
 ];
 
 /// The URL and the secret of a webhook.
-pub struct Hook {
+pub struct Webhook {
     /// The URL.
     pub url: String,
     secret: String,
@@ -108,7 +108,7 @@ pub fn task(number: u32) -> String {
     format!("{REPOSITORY}#{number}")
 }
 
-impl Hook {
+impl Webhook {
     /// Creates a project with a webhook.
     pub async fn add(api: &Api) -> Result<Self> {
         api.post("/projects", &json!({ "key": PROJECT })).await?;
@@ -116,7 +116,7 @@ impl Hook {
         let made = api.post(&path, &json!({ "provider": "github" })).await?;
         let text = |name: &str| {
             let text = made[name].as_str().map(str::to_owned);
-            text.with_context(|| format!("the service made a hook without {name}"))
+            text.with_context(|| format!("the service created a webhook without {name}"))
         };
         Ok(Self { url: api.address(&text("url_path")?), secret: text("secret")?, event: event() })
     }
@@ -131,7 +131,7 @@ impl Hook {
     pub fn forged(&self, number: u32) -> Delivery {
         let body = self.body(number);
         let signature = if (number / FORGED_EVERY).is_multiple_of(2) {
-            sign("a secret that is not the hook's", &body)
+            sign("a secret that is not the webhook's", &body)
         } else {
             sign(&self.secret, b"{}")
         };
@@ -203,8 +203,8 @@ fn with_addresses(mut thing: Value, base: &str, names: &[&str]) -> Value {
 mod tests {
     use super::*;
 
-    fn hook() -> Hook {
-        Hook { url: String::new(), secret: "a secret".to_owned(), event: event() }
+    fn hook() -> Webhook {
+        Webhook { url: String::new(), secret: "a secret".to_owned(), event: event() }
     }
 
     /// The example of GitHub's documentation.

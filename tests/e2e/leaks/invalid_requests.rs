@@ -10,20 +10,20 @@ use super::world::{PROJECT, World};
 /// Sends invalid requests, each with a canary in the invalid part.
 pub async fn send_all(world: &mut World) {
     for kind in [Kind::GithubToken, Kind::Mail] {
-        let mut needle = |place: &str| world.word(place, kind, WORD).expect("a short needle");
+        let mut canary = |place: &str| world.word(place, kind, WORD).expect("a short canary");
         let mut bodies = vec![
-            json!({ "project_key": PROJECT, "kind": needle("unknown kind"), "content": "x" }),
-            json!({ "project_key": needle("unknown project"), "kind": "fact", "content": "x" }),
-            json!(needle("no object")),
+            json!({ "project_key": PROJECT, "kind": canary("unknown kind"), "content": "x" }),
+            json!({ "project_key": canary("unknown project"), "kind": "fact", "content": "x" }),
+            json!(canary("no object")),
         ];
-        let bad_key = needle("bad key") + "\u{1}";
+        let bad_key = canary("bad key") + "\u{1}";
         for (field, value) in [
-            ("content".to_owned(), json!([needle("list for a text")])),
-            ("ttl".to_owned(), json!(needle("bad end"))),
-            (needle("unknown field"), json!(1)),
-            ("dialog_id".to_owned(), json!(needle("bad id"))),
-            ("contradicts".to_owned(), json!(needle("no bool"))),
-            ("quality".to_owned(), json!({ "dup": needle("no number") })),
+            ("content".to_owned(), json!([canary("list for a text")])),
+            ("ttl".to_owned(), json!(canary("bad end"))),
+            (canary("unknown field"), json!(1)),
+            ("dialog_id".to_owned(), json!(canary("bad id"))),
+            ("contradicts".to_owned(), json!(canary("no bool"))),
+            ("quality".to_owned(), json!({ "dup": canary("no number") })),
             ("meta".to_owned(), json!({ bad_key: 1 })),
         ] {
             let mut body = json!({ "project_key": PROJECT, "kind": "fact", "content": "x" });
@@ -47,22 +47,22 @@ pub async fn send_all(world: &mut World) {
         let paths: Vec<_> = paths
             .iter()
             .map(|path| {
-                let needle = needle(path);
+                let canary = canary(path);
                 let encoded: String =
-                    url::form_urlencoded::byte_serialize(needle.as_bytes()).collect();
+                    url::form_urlencoded::byte_serialize(canary.as_bytes()).collect();
                 format!("/{}", path.replace("{}", &encoded))
             })
             .collect();
         let headers =
-            [needle("header"), needle("request id"), needle("bearer"), needle("media type")];
+            [canary("header"), canary("request id"), canary("bearer"), canary("media type")];
         let forms = [
-            needle("grant"),
-            needle("client"),
-            needle("refresh token"),
-            needle("revoked"),
-            needle("scope"),
+            canary("grant"),
+            canary("client"),
+            canary("refresh token"),
+            canary("revoked"),
+            canary("scope"),
         ];
-        let broken = [needle("broken JSON"), needle("not UTF-8")];
+        let broken = [canary("broken JSON"), canary("not UTF-8")];
         for body in bodies {
             let (status, answer) = world.send(Method::POST, "/save", &body).await;
             assert!((400..500).contains(&status), "{status} {answer}");

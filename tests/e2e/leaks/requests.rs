@@ -24,8 +24,8 @@ pub async fn save(world: &mut World) {
         record["scope"] = list(world.word("scope of a save", kind, WORD));
         record["tags"] = list(world.word("tag of a save", kind, WORD));
         record["steps"] = json!([
-            world.sower.text("step of a save", kind, Form::Plain),
-            world.sower.text("step of a save", kind, Form::Ruby),
+            world.generator.text("step of a save", kind, Form::Plain),
+            world.generator.text("step of a save", kind, Form::Ruby),
         ]);
         record["meta"] = Value::Object(meta(world, kind));
         record["citations"] = json!([{
@@ -51,7 +51,7 @@ pub async fn save(world: &mut World) {
 fn content(world: &mut World, place: &str, kind: Kind) -> String {
     let mut text = format!("What the shop knows of {kind:?}: orders stay open for a while.\n");
     for form in forms(kind) {
-        text.push_str(&world.sower.text(place, kind, form));
+        text.push_str(&world.generator.text(place, kind, form));
         text.push('\n');
     }
     text
@@ -62,26 +62,26 @@ fn forms(kind: Kind) -> impl Iterator<Item = Form> {
 }
 
 fn url(world: &mut World, place: &str, kind: Kind) -> String {
-    let text = world.sower.text(place, kind, Form::Url);
+    let text = world.generator.text(place, kind, Form::Url);
     text.lines().last().unwrap_or_default().to_owned()
 }
 
 fn file(world: &mut World, place: &str, kind: Kind) -> String {
     // An address followed by another word is another address, and a URL is not a path.
     let fits = matches!(kind, Kind::GithubToken | Kind::Mail);
-    let needle = fits.then(|| world.word(place, kind, TITLE)).flatten();
-    format!("config/{}", needle.unwrap_or_else(|| "none".to_owned()))
+    let canary = fits.then(|| world.word(place, kind, TITLE)).flatten();
+    format!("config/{}", canary.unwrap_or_else(|| "none".to_owned()))
 }
 
 fn meta(world: &mut World, kind: Kind) -> Map<String, Value> {
     let mut meta = Map::new();
-    let json = world.sower.text("JSON in meta", kind, Form::Json);
-    let deep = world.sower.text("depth of meta", kind, Form::Plain);
+    let json = world.generator.text("JSON in meta", kind, Form::Json);
+    let deep = world.generator.text("depth of meta", kind, Form::Plain);
     meta.insert("note".to_owned(), json!([{ "deeper": { "still": deep } }, json]));
     if let Some(key) = world.word("key of meta", kind, WORD) {
         meta.insert(key, json!({ "x": 1 }));
     }
-    let value = world.sower.word("value in meta", Kind::Password);
+    let value = world.generator.word("value in meta", Kind::Password);
     meta.insert("password".to_owned(), json!(value));
     if let Some(number) = world.word("number in meta", Kind::Card, WORD) {
         meta.insert("card".to_owned(), json!(number.parse::<u64>().expect("digits")));
@@ -108,14 +108,14 @@ fn without_nulls(mut value: Value) -> Value {
 
 /// Sends dialogs, documents and tasks.
 pub async fn write(world: &mut World) {
-    let all = world.sower.everything("message of a dialog");
-    let answer = world.sower.everything("answer in a dialog");
+    let all = world.generator.everything("message of a dialog");
+    let answer = world.generator.everything("answer in a dialog");
     let dialog = json!({ "project_key": PROJECT,
         "developer": world.word("developer", Kind::Mail, WORD),
         "messages": [{ "role": "user", "content": all },
                      { "role": "assistant", "content": answer }] });
     world.post("/dialogs", &without_nulls(dialog)).await;
-    let distilled = world.sower.everything("what a dialog comes to");
+    let distilled = world.generator.everything("what a dialog comes to");
     let dialog = json!({ "project_key": PROJECT,
         "messages": [{ "role": "user", "content": "Why?" }],
         "distilled": distilled.chars().take(4_000).collect::<String>() });
@@ -127,7 +127,7 @@ pub async fn write(world: &mut World) {
         let tasks = tasks(world, kind);
         world.post("/tasks/sync", &tasks).await;
     }
-    let all = world.sower.everything("content of a document");
+    let all = world.generator.everything("content of a document");
     let document = json!({ "doc_id": "all", "title": "All", "content": all });
     let documents = json!({ "project_key": PROJECT, "source": "wiki", "documents": [document] });
     world.post("/ingest/docs", &documents).await;
@@ -138,7 +138,7 @@ fn documents(world: &mut World, kind: Kind) -> Value {
     let messages = json!([
         { "author": world.line("author of a message", kind, WORD),
           "text": content(world, "message of a thread", kind) },
-        { "author": "vera", "text": world.sower.text("second message", kind, Form::Plain) },
+        { "author": "vera", "text": world.generator.text("second message", kind, Form::Plain) },
     ]);
     let front = world.word("tag in front matter", kind, WORD).unwrap_or_default();
     let text = format!(
@@ -176,10 +176,10 @@ pub async fn hold(world: &mut World) {
     let policy = json!({ "sanitizer": { "secrets": "quarantine" } });
     world.set_policy(HOLDING, &policy).await;
     let record = json!({ "project_key": HOLDING, "kind": "fewshot",
-        "content": world.sower.everything("content of a held save"),
+        "content": world.generator.everything("content of a held save"),
         "title": world.line("title of a held save", Kind::GithubToken, TITLE),
         "tags": list(world.word("tag of a held save", Kind::Connection, WORD)),
-        "steps": [world.sower.text("step of a held save", Kind::Jwt, Form::Ruby)],
+        "steps": [world.generator.text("step of a held save", Kind::Jwt, Form::Ruby)],
         "meta": meta(world, Kind::GithubToken) });
     let saved = world.post("/save", &record).await;
     assert_eq!(saved["outcome"], "quarantined", "{saved}");
@@ -198,16 +198,16 @@ pub async fn hold(world: &mut World) {
 /// Sends names of entities: names that masking would change are rejected.
 async fn named(world: &mut World) {
     for kind in Kind::WORDS {
-        let mut needle = |place: &str| world.word(place, kind, WORD).expect("a short needle");
+        let mut canary = |place: &str| world.word(place, kind, WORD).expect("a short canary");
         let (task, linked, asked) =
-            (needle("id of a task"), needle("task to link"), needle("task of a dialog"));
-        let (source, doc) = (needle("source of a document"), needle("id of a document"));
-        let (project, name) = (needle("key of a project"), needle("name of a project"));
+            (canary("id of a task"), canary("task to link"), canary("task of a dialog"));
+        let (source, doc) = (canary("source of a document"), canary("id of a document"));
+        let (project, name) = (canary("key of a project"), canary("name of a project"));
         let (login, person, team) =
-            (needle("login"), needle("name of a user"), needle("name of a team"));
-        let (token, owner) = (needle("name of a token"), needle("owner of a repository"));
+            (canary("login"), canary("name of a user"), canary("name of a team"));
+        let (token, owner) = (canary("name of a token"), canary("owner of a repository"));
         let (repository, branch) =
-            (needle("name of a repository"), needle("branch of a repository"));
+            (canary("name of a repository"), canary("branch of a repository"));
         let requests = [
             (
                 "/tasks/sync",
@@ -249,9 +249,9 @@ async fn named(world: &mut World) {
     }
     // An e-mail address may be part of a repository's path, which is useless without it.
     for kind in Kind::WORDS.into_iter().filter(|kind| !kind.is_personal()) {
-        let url = world.sower.text("URL of a repository", kind, Form::Url);
-        let needle = world.word("folder of a repository", kind, WORD).expect("a short needle");
-        for location in [url, format!("/nowhere/{needle}"), needle] {
+        let url = world.generator.text("URL of a repository", kind, Form::Url);
+        let canary = world.word("folder of a repository", kind, WORD).expect("a short canary");
+        for location in [url, format!("/nowhere/{canary}"), canary] {
             let body = json!({ "project_key": PROJECT, "location": location });
             let (status, answer) = world.send(Method::POST, "/ingest/git", &body).await;
             assert_eq!(status, 400, "{answer}");

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use aho_corasick::AhoCorasick;
 
-use super::canaries::Needle;
+use super::canaries::Canary;
 
 /// Recorded bytes with their places.
 #[derive(Default)]
@@ -48,13 +48,13 @@ impl Witness {
     }
 
     /// Returns the places of canaries, in plain text or hexadecimal, in any case.
-    pub fn finds(&self, needles: &[Needle]) -> BTreeSet<String> {
+    pub fn find(&self, canaries: &[Canary]) -> BTreeSet<String> {
         let marks =
-            || needles.iter().flat_map(|needle| needle.marks.iter().map(move |m| (needle, m)));
+            || canaries.iter().flat_map(|canary| canary.marks.iter().map(move |m| (canary, m)));
         let patterns = marks().flat_map(|(_, mark)| [mark.clone(), hex::encode(mark)]);
         let finder = AhoCorasick::builder().ascii_case_insensitive(true).build(patterns);
         let finder = finder.expect("patterns");
-        let owners: Vec<&Needle> = marks().flat_map(|(needle, _)| [needle, needle]).collect();
+        let owners: Vec<&Canary> = marks().flat_map(|(canary, _)| [canary, canary]).collect();
         let in_place = |(place, bytes): &(String, Vec<u8>)| {
             let found = finder.find_overlapping_iter(bytes);
             found
@@ -72,15 +72,15 @@ impl Witness {
 #[test]
 fn witness_finds_a_canary_in_every_encoding() {
     let mark = "kT9xvQ2mLpZ7".to_owned();
-    let needle =
-        Needle { what: "a save".to_owned(), text: mark.clone(), marks: vec![mark.clone()] };
+    let canary =
+        Canary { what: "a save".to_owned(), text: mark.clone(), marks: vec![mark.clone()] };
     for bytes in [mark.clone(), mark.to_lowercase(), hex::encode(&mark), format!("\0\u{1}{mark}\0")]
     {
         let mut witness = Witness::default();
         witness.note("somewhere", bytes);
-        assert_eq!(witness.finds(std::slice::from_ref(&needle)).len(), 1);
+        assert_eq!(witness.find(std::slice::from_ref(&canary)).len(), 1);
     }
     let mut witness = Witness::default();
     witness.note("elsewhere", &mark.as_bytes()[1..]);
-    assert!(witness.finds(&[needle]).is_empty());
+    assert!(witness.find(&[canary]).is_empty());
 }

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use reqwest::{Method, Response, header};
 use serde_json::Value;
 
-use super::canaries::{Form, Kind, Sower};
+use super::canaries::{CanaryGenerator, Form, Kind};
 use super::model;
 use super::witness::Witness;
 use crate::harness::{Service, direct_client};
@@ -19,7 +19,7 @@ pub const HOLDING: &str = "bank";
 pub struct World {
     pub service: Service,
     pub model: model::Server,
-    pub sower: Sower,
+    pub generator: CanaryGenerator,
     pub witness: Witness,
     client: reqwest::Client,
 }
@@ -38,8 +38,8 @@ impl World {
         }
         service.launch().await;
         service.project(PROJECT).await;
-        let (sower, witness) = (Sower::default(), Witness::default());
-        Self { service, model, sower, witness, client: direct_client() }
+        let (generator, witness) = (CanaryGenerator::default(), Witness::default());
+        Self { service, model, generator, witness, client: direct_client() }
     }
 
     /// Sends a request with the token and records the response's head and body. Returns null if the
@@ -68,7 +68,7 @@ impl World {
     }
 
     /// Sends a request whose response contains a secret, and does not record it.
-    pub async fn unseen(&mut self, path: &str, body: &Value) -> Value {
+    pub async fn send_unrecorded(&mut self, path: &str, body: &Value) -> Value {
         let request = self.client.post(format!("{}{path}", self.service.url)).json(body);
         let answer = request.bearer_auth(self.service.token()).send().await.expect("an answer");
         answer.json().await.expect("JSON")
@@ -128,7 +128,7 @@ impl World {
         let mut command = self.service.command(args);
         command.current_dir(directory);
         let place = format!("output of {}", args[..2.min(args.len())].join(" "));
-        let (succeeded, said) = talked(command, input);
+        let (succeeded, said) = output_of(command, input);
         self.witness.note(place, said);
         succeeded
     }
@@ -139,19 +139,23 @@ impl World {
         if matches!(kind, Kind::Password | Kind::AwsPair) {
             return None;
         }
-        self.fitting(most, |sower| sower.word(place, kind))
+        self.fitting(most, |generator| generator.word(place, kind))
     }
 
     /// Returns a line of limited length.
     pub fn line(&mut self, place: &str, kind: Kind, most: usize) -> Option<String> {
-        self.fitting(most, |sower| sower.text(place, kind, Form::Env))
+        self.fitting(most, |generator| generator.text(place, kind, Form::Env))
     }
 
-    fn fitting(&mut self, most: usize, draw: impl Fn(&mut Sower) -> String) -> Option<String> {
-        let text = draw(&mut self.sower);
+    fn fitting(
+        &mut self,
+        most: usize,
+        draw: impl Fn(&mut CanaryGenerator) -> String,
+    ) -> Option<String> {
+        let text = draw(&mut self.generator);
         let fits = text.chars().count() <= most && !text.contains('\n');
         if !fits {
-            self.sower.sown.pop();
+            self.generator.generated.pop();
         }
         fits.then_some(text)
     }
@@ -165,7 +169,7 @@ fn media_type(answer: &Response) -> String {
 }
 
 /// Returns the output of a process on both streams for an input.
-pub fn talked(mut command: Command, input: &str) -> (bool, Vec<u8>) {
+pub fn output_of(mut command: Command, input: &str) -> (bool, Vec<u8>) {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut process = command.spawn().expect("it starts");
     let mut pipe = process.stdin.take().expect("its input");

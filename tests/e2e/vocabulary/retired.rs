@@ -142,7 +142,6 @@ pub const RETIRED: &[(&str, &str)] = &[
 /// Names that are retired on the wire and in SQL, and have other meanings in Rust.
 pub const RETIRED_STORED: &[(&str, &str)] = &[
     ("ability", "capability"),
-    ("changes", "pull_requests"),
     ("connections", "integrations"),
     ("deliveries", "webhook_deliveries"),
     ("due_at", "scheduled_at"),
