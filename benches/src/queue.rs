@@ -1,4 +1,4 @@
-//! The queue of background work: how many jobs that do nothing it gets through, and how soon one begins.
+//! The job queue: throughput of jobs without work, and latency of a start.
 
 use std::time::{Duration, Instant};
 
@@ -14,12 +14,12 @@ use crate::harness::report::Report;
 use crate::harness::stats::{Spread, Times};
 use crate::harness::{Common, remove, say};
 
-/// Jobs to a transaction.
+/// Jobs per transaction.
 const BATCH: u32 = 100;
-/// Between two jobs whose start is timed: 200 a second.
+/// Interval between two jobs whose start is timed: 200 per second.
 const BETWEEN: Duration = Duration::from_millis(5);
 
-/// How much to measure.
+/// The amount to measure.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -30,12 +30,12 @@ pub struct Args {
     /// Jobs of each run whose start is timed; 2,000, or 500 in the small variant
     #[arg(long)]
     timed: Option<u32>,
-    /// Runs of each
+    /// Runs of each measurement
     #[arg(long, default_value_t = 5)]
     runs: usize,
 }
 
-/// Does nothing, and says so.
+/// A job that only reports its start.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Nothing {
     n: u32,
@@ -61,12 +61,12 @@ pub async fn run(args: Args) -> Result<()> {
         Nothing::AT_ONCE
     ));
     report.note(format!(
-        "{jobs} jobs are asked for in transactions of {BATCH} before the workers begin; the time runs from \
-         then until the last has begun"
+        "{jobs} jobs are asked for in transactions of {BATCH} before the workers begin; the time \
+         runs from then until the last has begun"
     ));
     report.note(format!(
-        "{timed} jobs are asked for one by one, 200 a second, of idle workers; a start is timed from before \
-         the transaction that asks for it"
+        "{timed} jobs are asked for one by one, 200 a second, of idle workers; a start is timed \
+         from before the transaction that asks for it"
     ));
     let store = &database.store;
     measure_throughput(store, jobs, args.runs, &mut report).await?;
@@ -95,7 +95,7 @@ async fn measure_throughput(
     Ok(())
 }
 
-/// Jobs a second that are asked for, and that are done.
+/// Measures jobs enqueued and completed per second.
 async fn throughput(store: &Store, jobs: u32) -> Result<(f64, f64)> {
     let began = Instant::now();
     for first in (0..jobs).step_by(BATCH as usize) {
@@ -135,10 +135,10 @@ async fn measure_starts(
     Ok(())
 }
 
-/// How long jobs that come one by one wait for their start.
+/// Measures the latency of jobs that are enqueued one by one.
 async fn starts(store: &Store, jobs: u32) -> Result<Times> {
     let mut node = Node::start(store);
-    // Until the workers are there.
+    // Until the workers are running.
     put(store, jobs).await?;
     node.begun.recv().await.context("the workers ended")?;
     let mut asked = Vec::new();
@@ -166,9 +166,9 @@ async fn put(store: &Store, n: u32) -> Result<()> {
     Ok(tx.commit().await?)
 }
 
-/// A node at work.
+/// A node with workers.
 struct Node {
-    /// Which job began, and when.
+    /// Started jobs with their times.
     begun: mpsc::UnboundedReceiver<(u32, Instant)>,
     stop: CancellationToken,
     task: tokio::task::JoinHandle<()>,
@@ -178,7 +178,7 @@ impl Node {
     fn start(store: &Store) -> Self {
         let (sender, begun) = mpsc::unbounded_channel();
         let workers = WorkerPool::new(store.clone()).register(move |work: Nothing| {
-            // Nobody asks any more once the run is over.
+            // The receiver may be gone when the run is over.
             let _ = sender.send((work.n, Instant::now()));
             std::future::ready(Ok(()))
         });

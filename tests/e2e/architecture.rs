@@ -1,4 +1,4 @@
-//! The direction of dependencies, as ARCHITECTURE.md draws it.
+//! The dependencies between crates, as drawn in ARCHITECTURE.md.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,8 +7,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// Crates in layers, from the bottom. A crate may use those of the layers below it, and of its own
-/// layer those that stand before it.
+/// Crates in layers, from the bottom. A crate may use those of lower layers, and those before it in
+/// its own layer.
 const LAYERS: &[&[&str]] = &[
     &["mc-domain"],
     &[
@@ -29,7 +29,7 @@ const LAYERS: &[&[&str]] = &[
     &["mc-bench"],
 ];
 
-/// Which crates alone may name a library.
+/// Libraries, each with the crates that may use it.
 const RESERVED: &[(&str, &[&str])] = &[
     ("sqlx", &["mc-postgres", "mc-store"]),
     ("apalis", &["mc-jobs"]),
@@ -73,7 +73,7 @@ fn dependencies_point_downwards() {
 }
 
 #[test]
-fn some_libraries_belong_to_one_place() {
+fn reserved_libraries_are_used_by_their_owners_only() {
     for (name, uses) in dependencies() {
         for (library, owners) in RESERVED {
             let named = uses.iter().any(|used| used == library);
@@ -108,7 +108,7 @@ fn rust_files(dir: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Each crate of the workspace and what it uses outside tests.
+/// Returns the dependencies of each crate of the workspace, without those of its tests.
 fn dependencies() -> BTreeMap<String, Vec<String>> {
     let package = std::env::var("CARGO_MANIFEST_DIR").expect("set by cargo");
     let manifest = format!("{package}/Cargo.toml");

@@ -11,17 +11,17 @@ use mc_store::records::RecordBody;
 
 use super::Note;
 
-/// Characters of a title, which is the first sentence.
+/// Maximum characters of a title, which is the first sentence.
 const TITLE_CHARS: usize = 80;
 const KINDS: [RecordKind; 4] =
     [RecordKind::Fact, RecordKind::Gotcha, RecordKind::Pattern, RecordKind::Rule];
 
-/// The kind of the record with this number.
+/// Returns the kind of the record with this number.
 pub fn kind(number: usize) -> RecordKind {
     KINDS[number % KINDS.len()]
 }
 
-/// The record.
+/// Returns the record.
 pub fn body(number: usize, note: &Note) -> RecordBody {
     RecordBody {
         kind: kind(number),
@@ -41,7 +41,7 @@ pub fn body(number: usize, note: &Note) -> RecordBody {
     }
 }
 
-/// What search sees of it.
+/// Returns the passage.
 pub fn passage(number: usize, note: &Note) -> NewPassage {
     NewPassage {
         record_kind: Some(kind(number)),
@@ -58,7 +58,7 @@ pub fn passage(number: usize, note: &Note) -> NewPassage {
     }
 }
 
-/// What the service embeds of a record.
+/// Returns the text of a record that the service embeds.
 pub fn text_to_embed(note: &Note) -> String {
     embedding_text(SourceKind::Memory, &title(note), "", "", &note.text)
 }

@@ -64,7 +64,7 @@ pub fn identifier(field: &str, text: &str, max: usize) -> Result<String, Validat
 }
 
 fn discreet(field: &str, name: &str) -> Result<(), ValidationError> {
-    let finds = mc_sanitizer::mask(name).finds;
+    let finds = mc_sanitizer::mask(name).findings;
     finds.first().map_or(Ok(()), |find| Err(revealing(field, find)))
 }
 
@@ -79,7 +79,7 @@ fn revealing(field: &str, find: &Finding) -> ValidationError {
 /// Where something is. It must not hold a secret; a path may have somebody's address in it.
 pub fn location(field: &str, text: &str, max: usize) -> Result<String, ValidationError> {
     let text = line(field, text, max)?;
-    let finds = mc_sanitizer::mask(&text).finds;
+    let finds = mc_sanitizer::mask(&text).findings;
     match finds.iter().find(|find| find.class == Class::Secret) {
         Some(find) => Err(revealing(field, find)),
         None => Ok(text),

@@ -264,7 +264,7 @@ impl Kept {
                 Event::Ignored { reason }
             };
         let external_id = id.unwrap_or_else(|| Uuid::new_v4().to_string());
-        let is_discreet = mc_sanitizer::mask(&external_id).finds.is_empty();
+        let is_discreet = mc_sanitizer::mask(&external_id).findings.is_empty();
         Self {
             external_id: if is_discreet { external_id } else { digest(&external_id) },
             name: filter_field_text(policy, &name),

@@ -1,7 +1,7 @@
 //! Values of the wire that belong to no single route.
 
 use mc_domain::Provider as DomainProvider;
-pub use mc_domain::{HeldEnds, HygieneTask, JobState, QuarantineState, Visibility};
+pub use mc_domain::{ExpiryDecision, HygieneTask, JobState, QuarantineState, Visibility};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Number;

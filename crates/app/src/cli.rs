@@ -9,8 +9,9 @@ use anyhow::{Context as _, Result};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use mc_domain::{
-    Capability, DeliveryId, DeliveryState, DuplicateClusterId, ExportId, HeldEnds, HygieneRunId,
-    HygieneTask, IntegrationId, JobState, ProjectKey, Provider, RecordId, UnknownValue, WebhookId,
+    Capability, DeliveryId, DeliveryState, DuplicateClusterId, ExpiryDecision, ExportId,
+    HygieneRunId, HygieneTask, IntegrationId, JobState, ProjectKey, Provider, RecordId,
+    UnknownValue, WebhookId,
 };
 
 /// A team's long-term memory for people who code with an assistant.
@@ -513,8 +514,8 @@ pub enum HygieneCommand {
         #[arg(long)]
         dry_run: bool,
         /// With `expiry`: the decision about records whose expiry is suspended.
-        #[arg(long, value_parser = value_parser_of(HeldEnds::ALL, HeldEnds::as_str))]
-        expiry_decision: Option<HeldEnds>,
+        #[arg(long, value_parser = value_parser_of(ExpiryDecision::ALL, ExpiryDecision::as_str))]
+        expiry_decision: Option<ExpiryDecision>,
     },
 }
 

@@ -44,7 +44,7 @@ pub fn identifier(text: &str, max: usize) -> Result<String, Violation> {
 }
 
 fn check_reveals_nothing(name: &str) -> Result<(), Violation> {
-    let findings = mc_sanitizer::mask(name).finds;
+    let findings = mc_sanitizer::mask(name).findings;
     findings.first().map_or(Ok(()), |finding| Err(reveals(finding)))
 }
 
@@ -58,7 +58,7 @@ fn reveals(finding: &Finding) -> Violation {
 /// Accepts a location. It must not hold a secret; a path may hold a person's address.
 pub fn location(text: &str, max: usize) -> Result<String, Violation> {
     let text = line(text, max)?;
-    let findings = mc_sanitizer::mask(&text).finds;
+    let findings = mc_sanitizer::mask(&text).findings;
     match findings.iter().find(|finding| finding.class == Class::Secret) {
         Some(finding) => Err(reveals(finding)),
         None => Ok(text),

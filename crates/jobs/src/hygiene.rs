@@ -14,7 +14,7 @@ mod retention;
 use std::time::Duration;
 
 use chrono::Utc;
-use mc_domain::{AuditAction, HeldEnds, HygieneRunId, HygieneTask, ProjectId};
+use mc_domain::{AuditAction, ExpiryDecision, HygieneRunId, HygieneTask, ProjectId};
 use mc_memory::Error;
 use mc_store::Store;
 use mc_store::audit::{self, NewEvent};
@@ -110,7 +110,7 @@ pub async fn request_run(
     project: ProjectId,
     task: HygieneTask,
     is_dry_run: bool,
-    expiry_decision: Option<HeldEnds>,
+    expiry_decision: Option<ExpiryDecision>,
 ) -> Result<HygieneRunId, mc_store::Error> {
     let mut tx = store.begin().await?;
     let id = hygiene::request_with_decision(&mut tx, project, task, is_dry_run, expiry_decision).await?;

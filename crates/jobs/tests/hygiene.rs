@@ -8,7 +8,8 @@ use mc_connectors::{Comment, Thread};
 use mc_crypto::{EncryptionKey, Encryptor};
 use mc_domain::policy::RetentionDays;
 use mc_domain::{
-    AuditAction, HeldEnds, HygieneRunId, HygieneTask, Policy, ProjectId, Provider, RecordId, UserId,
+    AuditAction, ExpiryDecision, HygieneRunId, HygieneTask, Policy, ProjectId, Provider, RecordId,
+    UserId,
 };
 use mc_jobs::{Embedding, Enqueue, ScheduleHygiene, SyncContext};
 use mc_memory::ReviewStatus;
@@ -639,7 +640,7 @@ const FOUND: &str = "select count(*)::text from memory_records
                      where state = 'active' and ttl > now() + interval '1 day'";
 
 impl World {
-    async fn decided(&self, decision: HeldEnds) -> Report {
+    async fn decided(&self, decision: ExpiryDecision) -> Report {
         let mut tx =
             self.db.service().for_project(UserId::LOCAL, self.project).begin().await.unwrap();
         let (project, task) = (self.project, HygieneTask::Expiry);
@@ -668,7 +669,7 @@ async fn a_mass_expiry_waits_for_a_person_who_lets_it_happen() {
             "update memory_records set last_recalled_at = expiry_suspended_at + interval '1 second' where id = '{used}'"
         ))
         .await;
-    let decided = world.decided(HeldEnds::Confirm).await;
+    let decided = world.decided(ExpiryDecision::Confirm).await;
     assert_eq!((&decided.counts["ended"], &decided.counts["held"]), (&json!(20), &json!(0)));
     assert_eq!(world.text(FOUND).await, "1", "what was recalled meanwhile lives on");
     assert_eq!(cleanup::sweep(world.db.store()).await.unwrap().held, 0, "it is decided");
@@ -679,7 +680,7 @@ async fn a_mass_expiry_that_nobody_wants_is_put_off() {
     let world = World::new().await;
     ending(&world, 30, 3).await;
     assert_eq!(world.done(HygieneTask::Expiry, false).await.counts["held"], 30);
-    let decided = world.decided(HeldEnds::Extend).await;
+    let decided = world.decided(ExpiryDecision::Extend).await;
     assert_eq!((&decided.counts["extended"], &decided.counts["held"]), (&json!(30), &json!(0)));
     let days =
         "select string_agg(distinct extract(day from ttl - now())::text, ' ') from memory_records";

@@ -7,8 +7,8 @@ mod trust;
 
 use chrono::{DateTime, Utc};
 use mc_domain::{
-    BundleId, CiVerdict, DialogId, DocId, PassageId, RecordId, RecordKind, RecordState, Trust,
-    Verdict,
+    BundleId, CiVerdict, CitationVerdict, DialogId, DocId, PassageId, RecordId, RecordKind,
+    RecordState, Trust,
 };
 
 pub use handles::{Handles, handles};
@@ -125,7 +125,7 @@ pub struct CitedPlace {
     /// Commit at which it was true.
     pub commit: Option<String>,
     /// What the code looks like now, beside what it was.
-    pub verdict: Verdict,
+    pub verdict: CitationVerdict,
 }
 
 /// A worked example.
@@ -244,11 +244,11 @@ pub struct TaskSummary {
 pub fn staleness_warning(citations: &[CitedPlace]) -> Option<String> {
     let bad: Vec<_> = citations
         .iter()
-        .filter(|c| matches!(c.verdict, Verdict::Drifted | Verdict::Orphaned))
+        .filter(|c| matches!(c.verdict, CitationVerdict::Drifted | CitationVerdict::Orphaned))
         .collect();
     let first = bad.first()?;
     let what = match first.verdict {
-        Verdict::Orphaned => "cited code is gone from",
+        CitationVerdict::Orphaned => "cited code is gone from",
         _ => "cited code changed in",
     };
     let more = match bad.len() {

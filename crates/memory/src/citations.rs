@@ -5,7 +5,7 @@ mod unknown;
 
 use std::collections::{HashMap, HashSet};
 
-use mc_domain::{CitationId, ProjectId, RecordId, RecordState, Verdict};
+use mc_domain::{CitationId, CitationVerdict, ProjectId, RecordId, RecordState};
 use mc_store::Store;
 use mc_store::citations::{self, Citation};
 use mc_store::records;
@@ -63,7 +63,7 @@ pub(crate) async fn check_new(
     let mut is_indexed: Option<bool> = None;
     for draft in new.iter().map(draft) {
         let found = code.check(store, project, &draft).await?;
-        if found.verdict != Verdict::Fresh {
+        if found.verdict != CitationVerdict::Fresh {
             let known = match is_indexed {
                 Some(known) => known,
                 None => *is_indexed.insert(citations::is_indexed(store, project).await?),
@@ -95,7 +95,7 @@ async fn second_look(
     };
     if let Some(meant) = unknown::meant(store, project, draft).await? {
         let found = code.check(store, project, &meant).await?;
-        if found.verdict == Verdict::Fresh {
+        if found.verdict == CitationVerdict::Fresh {
             return Ok(Ok(found));
         }
     }
@@ -111,7 +111,7 @@ fn draft(new: &NewCitation) -> Citation {
         lines: new.lines,
         commit: new.commit.clone(),
         content_hash: new.content_hash.clone(),
-        verdict: Verdict::Unchecked,
+        verdict: CitationVerdict::Unchecked,
         checked_at: None,
         outdated: true,
     }
@@ -219,11 +219,12 @@ async fn write(store: &Store, checked: &[Citation], done: &mut RecheckReport) ->
 
 /// Whether a record with these citations is stale; `None` when they don't decide it.
 pub(crate) fn is_stale(citations: &[Citation]) -> Option<bool> {
-    let is_bad = |c: &Citation| matches!(c.verdict, Verdict::Drifted | Verdict::Orphaned);
+    let is_bad =
+        |c: &Citation| matches!(c.verdict, CitationVerdict::Drifted | CitationVerdict::Orphaned);
     if citations.iter().any(is_bad) {
         return Some(true);
     }
-    let all_fresh = citations.iter().all(|c| c.verdict == Verdict::Fresh);
+    let all_fresh = citations.iter().all(|c| c.verdict == CitationVerdict::Fresh);
     (all_fresh && !citations.is_empty()).then_some(false)
 }
 

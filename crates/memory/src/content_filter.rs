@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use mc_domain::{FindingAction, Policy, QuarantineItemId};
-use mc_prompt_guard::{FLAG, QUARANTINE};
+use mc_prompt_guard::{FLAG_THRESHOLD, QUARANTINE_THRESHOLD};
 use mc_sanitizer::{Action, Masked, Sanitized, mask_with};
 use mc_store::policies::{find_action, sanitizing};
 use serde_json::{Map, Value};
@@ -171,8 +171,8 @@ impl ContentFilter {
     }
 
     fn look(&mut self, text: &str) -> Sanitized {
-        let Masked { text, finds } = mask_with(text, &self.sanitizing);
-        for find in finds {
+        let Masked { text, findings } = mask_with(text, &self.sanitizing);
+        for find in findings {
             *self.found.entry(find.category).or_default() += 1;
             self.act(self.sanitizing.action(&find), find.category);
         }
@@ -181,12 +181,12 @@ impl ContentFilter {
 
     fn inspect(&mut self, text: &str) {
         for suspicion in mc_prompt_guard::inspect(text) {
-            if suspicion.confidence < FLAG {
+            if suspicion.confidence < FLAG_THRESHOLD {
                 continue;
             }
             let family = suspicion.family.as_str();
             self.injection_flags.insert(family);
-            if suspicion.confidence >= QUARANTINE {
+            if suspicion.confidence >= QUARANTINE_THRESHOLD {
                 self.suspicious |= self.prompt_injection == FindingAction::Mask;
                 self.act(find_action(self.prompt_injection), family);
             }
@@ -223,7 +223,7 @@ impl ContentFilter {
         let with_key = mask_with(&format!("{lead}{text}"), &self.sanitizing);
         match with_key.text.as_str().strip_prefix(&lead) {
             Some(value) if value != text => {
-                for find in &with_key.finds {
+                for find in &with_key.findings {
                     *self.found.entry(find.category).or_default() += 1;
                     self.act(self.sanitizing.action(find), find.category);
                 }

@@ -71,7 +71,7 @@ pub async fn start_login(sign_in: &SignIn, provider: &str) -> Result<StartedLogi
     let name = ProviderName::parse(provider).map_err(|_| Error::UnknownProvider)?;
     let redirect_uri = sign_in.url(&format!("/auth/oauth/{name}/callback"));
     let request = sign_in.provider(&name).await?.start(&redirect_uri, Utc::now());
-    let ciphertext = request.pending.seal(&sign_in.0.encryptor, &request.state);
+    let ciphertext = request.pending.encrypt(&sign_in.0.encryptor, &request.state);
     let (hash, expires_at) = (request.state.hash(), request.pending.expires_at());
     let (store, hash) = (sign_in.store(), hash.as_bytes());
     sessions::keep_pending(store, hash, name.as_str(), &ciphertext, expires_at).await?;
@@ -97,7 +97,7 @@ pub async fn finish_login(
     }
     let ciphertext = sessions::take_pending(sign_in.store(), state.hash().as_bytes()).await?;
     let ciphertext = ciphertext.ok_or(login::Error::WrongState)?;
-    let pending = Pending::open(&sign_in.0.encryptor, state, &ciphertext)?;
+    let pending = Pending::decrypt(&sign_in.0.encryptor, state, &ciphertext)?;
     let identity = provider.finish(&callback, pending, Utc::now()).await?;
     let Some(user) = find_account(sign_in, &identity).await? else {
         sign_in.denials().token();

@@ -54,7 +54,7 @@ impl Keyring {
         let Some(newest) = keys.stored.iter().max_by_key(|key| key.active_from) else {
             return Ok(());
         };
-        SigningKey::open(&self.encryptor, &newest.public, &newest.private)
+        SigningKey::decrypt(&self.encryptor, &newest.public, &newest.private)
             .map(drop)
             .map_err(Error::WrongEncryptionKey)
     }
@@ -75,7 +75,7 @@ impl Keyring {
         let public = keys.verifying.signer(now).map(|key| *key.public());
         let stored = keys.stored.iter().find(|key| Some(key.public) == public);
         let stored = stored.ok_or(Error::NoSigningKey)?;
-        Ok(SigningKey::open(&self.encryptor, &stored.public, &stored.private)?)
+        Ok(SigningKey::decrypt(&self.encryptor, &stored.public, &stored.private)?)
     }
 
     /// Adds a key when the signing period of the newest one is nearly over.
@@ -88,7 +88,7 @@ impl Keyring {
             Some(_) => return Ok(()),
         };
         let key = SigningKey::generate()?;
-        let private = key.seal(&self.encryptor);
+        let private = key.encrypt(&self.encryptor);
         let key = Key { public: *key.public(), private, active_from, retired_at: None };
         sessions::rotate_keys(&self.store, newest, &key).await?;
         self.cache(read(&self.store, now).await?);

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use http::StatusCode;
-use mc_domain::{HeldEnds, HygieneRunId, HygieneTask, Permission, ProjectKey};
+use mc_domain::{ExpiryDecision, HygieneRunId, HygieneTask, Permission, ProjectKey};
 use mc_jobs::request_run;
 use mc_store::hygiene::{self, Report, ReportFilter};
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ use crate::limits;
 use crate::openapi::schemas;
 use crate::problem::Problem;
 use crate::validate::{self, Validate, ValidationError};
-use crate::wire::{HeldEnds as HeldEndsView, HygieneTask as HygieneTaskView};
+use crate::wire::{ExpiryDecision as ExpiryDecisionView, HygieneTask as HygieneTaskView};
 
 /// Path parameters: a hygiene run.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -80,11 +80,11 @@ pub struct RunHygiene {
     dry_run: bool,
     /// For the task `expiry`: the decision about records whose expiry waits for a person, since too
     /// many would have expired at once. Runs of the task count them as `held`.
-    expiry_decision: Option<HeldEndsView>,
+    expiry_decision: Option<ExpiryDecisionView>,
 }
 
 impl Validate for RunHygiene {
-    type Checked = (HygieneTask, bool, Option<HeldEnds>);
+    type Checked = (HygieneTask, bool, Option<ExpiryDecision>);
 
     fn check(self) -> Result<Self::Checked, ValidationError> {
         let task = self.task.into();

@@ -212,7 +212,7 @@ async fn what_there_is_nothing_to_do_about_is_kept_with_the_reason_and_can_be_go
 
     let _work = api.work();
     let told = json!({
-        "ref": "refs/heads/main", "cursor": "1".repeat(40), "after": "2".repeat(40),
+        "ref": "refs/heads/main", "before": "1".repeat(40), "after": "2".repeat(40),
         "forced": false,
         "repository": { "full_name": "shop/core", "default_branch": "main",
                         "clone_url": "https://git.example.org/shop/core.git",

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use mc_domain::{
-    CiVerdict, DialogId, DocId, RecordId, RecordKind, RecordState, Trust, Verdict, Visibility,
+    CiVerdict, DialogId, DocId, RecordId, RecordKind, RecordState, Trust, CitationVerdict, Visibility,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -84,7 +84,7 @@ pub struct Citation {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content_hash: Option<String>,
     /// Whether the code is still as it was cited.
-    pub verdict: Verdict,
+    pub verdict: CitationVerdict,
 }
 
 /// An earlier version of a record.

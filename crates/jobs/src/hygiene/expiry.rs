@@ -1,7 +1,7 @@
 //! Records whose time was over long ago are taken out; what the policy deletes for good before long is counted. Where too
 //! many would end or go at once, that waits for a person.
 
-use mc_domain::{AuditAction, HeldEnds, RecordId};
+use mc_domain::{AuditAction, ExpiryDecision, RecordId};
 use mc_memory::Error;
 use mc_store::Store;
 use mc_store::audit::{self, Chain, NewEvent};
@@ -44,10 +44,10 @@ async fn hold_back(
 ) -> Result<(), Error> {
     let mut tx = store.begin().await?;
     match given.expiry_decision {
-        Some(HeldEnds::Confirm) => {
+        Some(ExpiryDecision::Confirm) => {
             outcome.count("ended", mass_expiry::confirm(&mut tx, given.project).await?);
         }
-        Some(HeldEnds::Extend) => {
+        Some(ExpiryDecision::Extend) => {
             outcome.count("extended", mass_expiry::extend(&mut tx, given.project).await?);
         }
         None => {}

@@ -248,13 +248,23 @@ fn stale_records_say_what_changed() {
         verdict,
     };
     let warning = |places: &[CitedPlace]| staleness_warning(places).unwrap_or_default();
-    assert_eq!(warning(&[place("a.rb", Verdict::Fresh), place("b.rb", Verdict::Unchecked)]), "");
-    assert!(
-        warning(&[place("a.rb", Verdict::Drifted)]).starts_with("cited code changed in a.rb since")
+    assert_eq!(
+        warning(&[
+            place("a.rb", CitationVerdict::Fresh),
+            place("b.rb", CitationVerdict::Unchecked)
+        ]),
+        ""
     );
     assert!(
-        warning(&[place("a.rb", Verdict::Orphaned), place("b.rb", Verdict::Drifted)])
-            .starts_with("cited code is gone from a.rb and 1 more")
+        warning(&[place("a.rb", CitationVerdict::Drifted)])
+            .starts_with("cited code changed in a.rb since")
+    );
+    assert!(
+        warning(&[
+            place("a.rb", CitationVerdict::Orphaned),
+            place("b.rb", CitationVerdict::Drifted)
+        ])
+        .starts_with("cited code is gone from a.rb and 1 more")
     );
 }
 

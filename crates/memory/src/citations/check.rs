@@ -1,6 +1,6 @@
 //! One citation held against the indexed code.
 
-use mc_domain::Verdict;
+use mc_domain::CitationVerdict;
 use mc_store::citations::{Citation, SymbolSpan};
 use sha2::{Digest, Sha256};
 
@@ -24,13 +24,13 @@ pub fn check(citation: &Citation, code: &CodeView<'_>) -> Citation {
         None => check_files(citation, code.files),
     };
     match checked {
-        Ok(fresh) => Citation { verdict: Verdict::Fresh, outdated: false, ..fresh },
+        Ok(fresh) => Citation { verdict: CitationVerdict::Fresh, outdated: false, ..fresh },
         Err(verdict) => Citation { verdict, outdated: false, ..citation.clone() },
     }
 }
 
 /// A citation names no repository: it holds if it does in any that has the path.
-fn check_files(citation: &Citation, files: &[Vec<String>]) -> Result<Citation, Verdict> {
+fn check_files(citation: &Citation, files: &[Vec<String>]) -> Result<Citation, CitationVerdict> {
     let mut verdict = missing(citation);
     for (at, lines) in files.iter().enumerate() {
         let checked = match citation.lines {
@@ -40,7 +40,7 @@ fn check_files(citation: &Citation, files: &[Vec<String>]) -> Result<Citation, V
         match checked {
             Ok(fresh) => return Ok(fresh),
             // Code that changed says more than lines that another repository never had.
-            Err(found) if at == 0 || found == Verdict::Drifted => verdict = found,
+            Err(found) if at == 0 || found == CitationVerdict::Drifted => verdict = found,
             Err(_) => {}
         }
     }
@@ -48,15 +48,17 @@ fn check_files(citation: &Citation, files: &[Vec<String>]) -> Result<Citation, V
 }
 
 /// What can be said of code that is not in the index: gone, if it was there before.
-fn missing(citation: &Citation) -> Verdict {
+fn missing(citation: &Citation) -> CitationVerdict {
     match citation.verdict {
-        Verdict::Unchecked => Verdict::Unchecked,
-        Verdict::Fresh | Verdict::Drifted | Verdict::Orphaned => Verdict::Orphaned,
+        CitationVerdict::Unchecked => CitationVerdict::Unchecked,
+        CitationVerdict::Fresh | CitationVerdict::Drifted | CitationVerdict::Orphaned => {
+            CitationVerdict::Orphaned
+        }
     }
 }
 
 /// A definition is found by name, and by its text wherever it moved.
-fn check_symbol(citation: &Citation, code: &CodeView<'_>) -> Result<Citation, Verdict> {
+fn check_symbol(citation: &Citation, code: &CodeView<'_>) -> Result<Citation, CitationVerdict> {
     let here = |span: &&SymbolSpan| span.path == citation.file_path;
     let at = |span: &SymbolSpan| Citation {
         file_path: span.path.clone(),
@@ -71,8 +73,8 @@ fn check_symbol(citation: &Citation, code: &CodeView<'_>) -> Result<Citation, Ve
         return match in_file.or(only) {
             Some(span) => Ok(at(span)),
             None if code.spans.is_empty() && code.files.is_empty() => Err(missing(citation)),
-            None if code.spans.is_empty() => Err(Verdict::Orphaned),
-            None => Err(Verdict::Drifted),
+            None if code.spans.is_empty() => Err(CitationVerdict::Orphaned),
+            None => Err(CitationVerdict::Drifted),
         };
     };
     let same = |span: &&SymbolSpan| span.span_hash == *hash;
@@ -83,9 +85,9 @@ fn check_symbol(citation: &Citation, code: &CodeView<'_>) -> Result<Citation, Ve
     };
     match found {
         Some(span) => Ok(at(span)),
-        None if !code.spans.is_empty() => Err(Verdict::Drifted),
+        None if !code.spans.is_empty() => Err(CitationVerdict::Drifted),
         None if code.files.is_empty() => Err(missing(citation)),
-        None => Err(Verdict::Orphaned),
+        None => Err(CitationVerdict::Orphaned),
     }
 }
 
@@ -94,7 +96,7 @@ fn check_span(
     citation: &Citation,
     (start, end): (i32, i32),
     lines: &[String],
-) -> Result<Citation, Verdict> {
+) -> Result<Citation, CitationVerdict> {
     let first = usize::try_from(start).unwrap_or(1).max(1) - 1;
     let count = usize::try_from(end.saturating_sub(start)).unwrap_or(0) + 1;
     let cited = lines.get(first..(first + count).min(lines.len()));
@@ -107,7 +109,7 @@ fn check_span(
                 lines: Some((line(first + 1), line(first + cited.len()))),
                 ..citation.clone()
             }),
-            _ => Err(Verdict::Orphaned),
+            _ => Err(CitationVerdict::Orphaned),
         };
     };
     if cited.is_some_and(|cited| is_hash_of(hash, cited)) {
@@ -117,15 +119,15 @@ fn check_span(
         Some(at) => {
             Ok(Citation { lines: Some((line(at + 1), line(at + count))), ..citation.clone() })
         }
-        None => Err(Verdict::Drifted),
+        None => Err(CitationVerdict::Drifted),
     }
 }
 
-fn check_file(citation: &Citation, lines: &[String]) -> Result<Citation, Verdict> {
+fn check_file(citation: &Citation, lines: &[String]) -> Result<Citation, CitationVerdict> {
     match &citation.content_hash {
         None => Ok(Citation { content_hash: Some(hash_lines(lines)), ..citation.clone() }),
         Some(hash) if is_hash_of(hash, lines) => Ok(citation.clone()),
-        Some(_) => Err(Verdict::Drifted),
+        Some(_) => Err(CitationVerdict::Drifted),
     }
 }
 
@@ -194,7 +196,7 @@ mod tests {
             lines: span,
             commit: None,
             content_hash: None,
-            verdict: Verdict::Unchecked,
+            verdict: CitationVerdict::Unchecked,
             checked_at: None,
             outdated: true,
         }
@@ -223,37 +225,43 @@ mod tests {
     #[test]
     fn a_span_follows_its_lines_and_drifts_with_them() {
         let saved = in_files(&citation(None, Some((2, 4))), &[FILE]);
-        assert_eq!((saved.verdict, saved.lines), (Verdict::Fresh, Some((2, 4))));
+        assert_eq!((saved.verdict, saved.lines), (CitationVerdict::Fresh, Some((2, 4))));
 
         let shifted = in_files(&saved, &[&format!("# frozen\n\n{FILE}")]);
-        assert_eq!((shifted.verdict, shifted.lines), (Verdict::Fresh, Some((4, 6))));
+        assert_eq!((shifted.verdict, shifted.lines), (CitationVerdict::Fresh, Some((4, 6))));
 
         let changed = in_files(&saved, &[&FILE.replace("price", "cost")]);
-        assert_eq!((changed.verdict, changed.lines), (Verdict::Drifted, Some((2, 4))));
+        assert_eq!((changed.verdict, changed.lines), (CitationVerdict::Drifted, Some((2, 4))));
 
         let elsewhere = in_files(&saved, &[&FILE.replace("none?", "empty?")]);
-        assert_eq!(elsewhere.verdict, Verdict::Fresh);
+        assert_eq!(elsewhere.verdict, CitationVerdict::Fresh);
 
         let gone = check(&saved, &CodeView::default());
-        assert_eq!(gone.verdict, Verdict::Orphaned);
-        assert_eq!(in_files(&gone, &[FILE]).verdict, Verdict::Fresh);
+        assert_eq!(gone.verdict, CitationVerdict::Orphaned);
+        assert_eq!(in_files(&gone, &[FILE]).verdict, CitationVerdict::Fresh);
     }
 
     #[test]
     fn a_span_of_no_telling_line_is_not_found_elsewhere() {
         let saved = in_files(&citation(None, Some((4, 4))), &[FILE]);
         let changed = FILE.replacen("  end", "  end # total", 1);
-        assert_eq!(in_files(&saved, &[&changed]).verdict, Verdict::Drifted);
+        assert_eq!(in_files(&saved, &[&changed]).verdict, CitationVerdict::Drifted);
     }
 
     #[test]
     fn lines_beyond_the_file_are_orphaned_and_unknown_files_unchecked() {
-        assert_eq!(in_files(&citation(None, Some((90, 95))), &[FILE]).verdict, Verdict::Orphaned);
+        assert_eq!(
+            in_files(&citation(None, Some((90, 95))), &[FILE]).verdict,
+            CitationVerdict::Orphaned
+        );
         assert_eq!(
             check(&citation(None, Some((1, 2))), &CodeView::default()).verdict,
-            Verdict::Unchecked
+            CitationVerdict::Unchecked
         );
-        assert_eq!(check(&citation(None, None), &CodeView::default()).verdict, Verdict::Unchecked);
+        assert_eq!(
+            check(&citation(None, None), &CodeView::default()).verdict,
+            CitationVerdict::Unchecked
+        );
     }
 
     #[test]
@@ -261,42 +269,42 @@ mod tests {
         let body = "def total\n  sum\nend";
         let saved =
             in_spans(&citation(Some("Cart#total"), None), &[span("app/models/cart.rb", 2, body)]);
-        assert_eq!((saved.verdict, saved.lines), (Verdict::Fresh, Some((2, 4))));
+        assert_eq!((saved.verdict, saved.lines), (CitationVerdict::Fresh, Some((2, 4))));
 
         let moved = in_spans(&saved, &[span("lib/cart.rb", 9, body)]);
         assert_eq!(
             (moved.verdict, moved.file_path.as_str(), moved.lines),
-            (Verdict::Fresh, "lib/cart.rb", Some((9, 11)))
+            (CitationVerdict::Fresh, "lib/cart.rb", Some((9, 11)))
         );
 
         let changed = in_spans(&saved, &[span("app/models/cart.rb", 2, "def total\n  0\nend")]);
         assert_eq!(
             (changed.verdict, changed.file_path.as_str()),
-            (Verdict::Drifted, "app/models/cart.rb")
+            (CitationVerdict::Drifted, "app/models/cart.rb")
         );
 
         let copy = span("lib/cart.rb", 9, body);
         let changed = span("app/models/cart.rb", 2, "def total\n  0\nend");
-        assert_eq!(in_spans(&saved, &[changed, copy]).verdict, Verdict::Drifted);
+        assert_eq!(in_spans(&saved, &[changed, copy]).verdict, CitationVerdict::Drifted);
 
-        assert_eq!(in_spans(&saved, &[]).verdict, Verdict::Orphaned);
-        assert_eq!(check(&saved, &CodeView::default()).verdict, Verdict::Orphaned);
+        assert_eq!(in_spans(&saved, &[]).verdict, CitationVerdict::Orphaned);
+        assert_eq!(check(&saved, &CodeView::default()).verdict, CitationVerdict::Orphaned);
     }
 
     #[test]
     fn a_path_of_two_repositories_is_fresh_while_one_of_them_has_it() {
         let other = "class Other\nend";
         let saved = in_files(&citation(None, Some((2, 4))), &[FILE]);
-        assert_eq!(in_files(&saved, &[other, FILE]).verdict, Verdict::Fresh);
+        assert_eq!(in_files(&saved, &[other, FILE]).verdict, CitationVerdict::Fresh);
         let changed = FILE.replace("price", "cost");
-        assert_eq!(in_files(&saved, &[other, &changed]).verdict, Verdict::Drifted);
+        assert_eq!(in_files(&saved, &[other, &changed]).verdict, CitationVerdict::Drifted);
     }
 
     #[test]
     fn lines_past_the_end_are_cut_to_the_file() {
         let saved = in_files(&citation(None, Some((8, 90))), &[FILE]);
-        assert_eq!((saved.verdict, saved.lines), (Verdict::Fresh, Some((8, 9))));
-        assert_eq!(in_files(&saved, &[&format!("{FILE}\nputs 1")]).verdict, Verdict::Fresh);
+        assert_eq!((saved.verdict, saved.lines), (CitationVerdict::Fresh, Some((8, 9))));
+        assert_eq!(in_files(&saved, &[&format!("{FILE}\nputs 1")]).verdict, CitationVerdict::Fresh);
     }
 
     #[test]
@@ -306,7 +314,7 @@ mod tests {
                 content_hash: Some(Sha256::digest(text).to_vec()),
                 ..citation(None, Some((3, 3)))
             };
-            assert_eq!(in_files(&given, &[FILE]).verdict, Verdict::Fresh, "{text:?}");
+            assert_eq!(in_files(&given, &[FILE]).verdict, CitationVerdict::Fresh, "{text:?}");
         }
     }
 
@@ -326,12 +334,12 @@ mod tests {
             changed[edited].push_str(" // edited");
             let is_cited = (start - 1..end).contains(&edited);
             let verdict = in_lines(&saved, &changed).verdict;
-            prop_assert_eq!(verdict, if is_cited { Verdict::Drifted } else { Verdict::Fresh });
+            prop_assert_eq!(verdict, if is_cited { CitationVerdict::Drifted } else { CitationVerdict::Fresh });
             changed[edited] = original[edited].clone();
             changed.insert(edited, "inserted".to_owned());
             let splits = (start..end).contains(&edited);
             let verdict = in_lines(&saved, &changed).verdict;
-            prop_assert_eq!(verdict, if splits { Verdict::Drifted } else { Verdict::Fresh });
+            prop_assert_eq!(verdict, if splits { CitationVerdict::Drifted } else { CitationVerdict::Fresh });
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Citations of what is in no indexed repository: left out with what may have been meant, rather than kept to be blamed
 //! for it later. Where a project has no index yet, nothing is unknown.
 
-use mc_domain::{ProjectId, Verdict};
+use mc_domain::{CitationVerdict, ProjectId};
 use mc_store::Store;
 use mc_store::citations::{self, Citation};
 
@@ -40,13 +40,15 @@ enum Missing {
 /// there and merely other than its sender saw it.
 fn missing(draft: &Citation, checked: &Citation) -> Option<Missing> {
     match checked.verdict {
-        Verdict::Fresh => None,
-        Verdict::Unchecked | Verdict::Orphaned if draft.symbol.is_some() => Some(Missing::Symbol),
-        Verdict::Unchecked => Some(Missing::File),
-        Verdict::Orphaned => Some(Missing::Lines),
+        CitationVerdict::Fresh => None,
+        CitationVerdict::Unchecked | CitationVerdict::Orphaned if draft.symbol.is_some() => {
+            Some(Missing::Symbol)
+        }
+        CitationVerdict::Unchecked => Some(Missing::File),
+        CitationVerdict::Orphaned => Some(Missing::Lines),
         // The text that was seen is sent along: it changed.
-        Verdict::Drifted if draft.content_hash.is_some() => None,
-        Verdict::Drifted => draft.symbol.is_some().then_some(Missing::Elsewhere),
+        CitationVerdict::Drifted if draft.content_hash.is_some() => None,
+        CitationVerdict::Drifted => draft.symbol.is_some().then_some(Missing::Elsewhere),
     }
 }
 

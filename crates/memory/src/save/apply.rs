@@ -2,7 +2,8 @@
 
 use chrono::{DateTime, Utc};
 use mc_domain::{
-    DialogId, ProjectId, RecordId, RecordKind, RecordState, TaskId, Trust, Verdict, Visibility,
+    CitationVerdict, DialogId, ProjectId, RecordId, RecordKind, RecordState, TaskId, Trust,
+    Visibility,
 };
 use mc_sanitizer::Sanitized;
 use mc_store::Tx;
@@ -436,7 +437,9 @@ pub(crate) fn united(old: &[String], new: &[String]) -> Vec<String> {
 /// The old citations with the new ones, each of which stands where an old one named the same place.
 /// Whoever says where it stands now settles what had drifted. Answers how many there was no room for, too.
 fn united_citations(old: Vec<Citation>, new: &[Citation]) -> (Vec<Citation>, usize) {
-    let is_bad = |one: &Citation| matches!(one.verdict, Verdict::Drifted | Verdict::Orphaned);
+    let is_bad = |one: &Citation| {
+        matches!(one.verdict, CitationVerdict::Drifted | CitationVerdict::Orphaned)
+    };
     let is_named = |one: &Citation| new.iter().any(|other| is_same_place(one, other));
     let mut left = new.to_vec();
     let mut all = Vec::with_capacity(old.len() + left.len());

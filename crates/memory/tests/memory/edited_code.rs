@@ -9,7 +9,7 @@ mod tree;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use mc_domain::{RecordId, RecordState, Verdict};
+use mc_domain::{CitationVerdict, RecordId, RecordState};
 use mc_store::citations::{self, Citation};
 use mc_store::records::{self, RecordFilter};
 use rand::rngs::StdRng;
@@ -66,7 +66,7 @@ async fn a_policy_that_masks_otherwise_turns_no_record_stale() {
     }
     let hashes = async || {
         let found = citations::of_records(world.store(), &cited).await.unwrap();
-        assert!(found.iter().all(|one| one.verdict == Verdict::Fresh), "{found:?}");
+        assert!(found.iter().all(|one| one.verdict == CitationVerdict::Fresh), "{found:?}");
         found.into_iter().map(|one| (one.id, one.content_hash)).collect::<BTreeMap<_, _>>()
     };
     let before = hashes().await;
@@ -82,7 +82,7 @@ async fn a_policy_that_masks_otherwise_turns_no_record_stale() {
     file.preamble.push("// ask bo.berg@acme-widgets.io".into());
     checkout.push(&tree).await;
     let found = citations::of_records(world.store(), &cited[..1]).await.unwrap();
-    assert_eq!(found[0].verdict, Verdict::Drifted);
+    assert_eq!(found[0].verdict, CitationVerdict::Drifted);
 }
 
 /// The tree, the records that cite its methods and files, and what the edits did to them.
@@ -188,9 +188,9 @@ impl Run {
         let found = (is_stale, citation.verdict);
         let at = (citation.file_path.clone(), citation.lines);
         match self.edit_of(citation) {
-            Some(_) if is_stale && citation.verdict != Verdict::Fresh => None,
+            Some(_) if is_stale && citation.verdict != CitationVerdict::Fresh => None,
             Some(edit) => Some(format!("not flagged: {edit}, {found:?} {at:?}")),
-            None if found == (false, Verdict::Fresh) && at == self.place(citation) => None,
+            None if found == (false, CitationVerdict::Fresh) && at == self.place(citation) => None,
             None => Some(format!("fresh: {found:?} {at:?}, stands at {:?}", self.place(citation))),
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chrono::{TimeDelta, Utc};
-use mc_domain::{RecordId, RecordKind, RecordState, Trust, UserId, Verdict, Visibility};
+use mc_domain::{CitationVerdict, RecordId, RecordKind, RecordState, Trust, UserId, Visibility};
 use mc_memory::review::{
     Edit, ErasureReport, ReviewedVersions, accept, confirm, forget, proposals, roll_back, share,
 };
@@ -96,7 +96,7 @@ async fn a_roll_back_restores_owner_and_citations_and_can_be_rolled_back() {
     };
     assert_eq!(world.save(&second).await.decision, Decision::Merged(id));
     let before = cited(&world, id).await.remove(0);
-    assert_eq!(before.verdict, Verdict::Fresh);
+    assert_eq!(before.verdict, CitationVerdict::Fresh);
 
     let first = roll_back(&world.ctx, id, None, "ann").await.unwrap();
     assert_eq!((first.kind, first.owner, first.content.as_str()), (RecordKind::Fact, None, RETRY));

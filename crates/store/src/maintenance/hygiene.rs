@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use mc_domain::{HeldEnds, HygieneRunId, HygieneTask, Policy, ProjectId};
+use mc_domain::{ExpiryDecision, HygieneRunId, HygieneTask, Policy, ProjectId};
 use serde_json::{Value, json};
 
 use crate::error::word;
@@ -60,7 +60,7 @@ pub struct HygieneTarget {
     /// Whether it is a dry run.
     pub is_dry_run: bool,
     /// The requester's decision about suspended expiries.
-    pub expiry_decision: Option<HeldEnds>,
+    pub expiry_decision: Option<ExpiryDecision>,
     /// The project's policy.
     pub policy: Policy,
 }
@@ -115,7 +115,7 @@ pub async fn request_with_decision(
     project: ProjectId,
     task: HygieneTask,
     is_dry_run: bool,
-    expiry_decision: Option<HeldEnds>,
+    expiry_decision: Option<ExpiryDecision>,
 ) -> Result<HygieneRunId, Error> {
     let id = HygieneRunId::generate();
     sqlx::query!(
@@ -126,7 +126,7 @@ pub async fn request_with_decision(
         task.as_str(),
         is_dry_run,
         tx.principal().map(|user| user.0),
-        expiry_decision.map(HeldEnds::as_str)
+        expiry_decision.map(ExpiryDecision::as_str)
     )
     .execute(&mut *tx.0)
     .await?;

@@ -6,7 +6,7 @@ mod staleness;
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
-use mc_domain::{CitationId, ProjectId, RecordId, Verdict};
+use mc_domain::{CitationId, ProjectId, RecordId, CitationVerdict};
 
 use crate::error::word;
 use crate::{Error, Store, Tx};
@@ -34,7 +34,7 @@ pub struct Citation {
     /// sha256 of the cited lines; `None` until the file is indexed.
     pub content_hash: Option<Vec<u8>>,
     /// The last verdict.
-    pub verdict: Verdict,
+    pub verdict: CitationVerdict,
     /// Time of the verdict; `None` means now.
     pub checked_at: Option<DateTime<Utc>>,
     /// Whether the cited code may have changed since the verdict.

@@ -249,10 +249,10 @@ fn what_says_two_things_is_refused() {
 #[test]
 fn hostile_strings_are_refused_wherever_they_stand() {
     let nul = error("recall", json!({"symbols": ["ok", "a\0b"]}));
-    assert!(nul.starts_with("symbols[1]: holds the control character U+0000"), "{nul}");
+    assert!(nul.starts_with("symbols[1]: contains the control character U+0000"), "{nul}");
     let nested =
         error("save", json!({"kind": "fact", "content": "x", "meta": {"a": [{"b": "\u{1b}[2J"}]}}));
-    assert!(nested.starts_with("meta.a[0].b: holds the control character"), "{nested}");
+    assert!(nested.starts_with("meta.a[0].b: contains the control character"), "{nested}");
     let huge = error("recall", json!({"query": "x".repeat(10_000_000)}));
     assert_eq!(huge, "query: holds 10000000 characters; the limit is 4000");
     let name = error("recall", json!({"n".repeat(10_000_000): 1}));
