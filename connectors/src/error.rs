@@ -35,7 +35,7 @@ pub enum Error {
         connector: String,
         /// The name, truncated.
         resource: String,
-        /// What it must be.
+        /// The rule for names.
         rule: &'static str,
     },
     /// A cursor is not of this connector.
@@ -53,7 +53,7 @@ pub enum Error {
         action: String,
         /// HTTP status.
         status: u16,
-        /// What the operator has to do about the credential.
+        /// The next step of the operator.
         remedy: String,
     },
     /// The resource does not exist, or the credential may not see it.

@@ -30,7 +30,7 @@ pub(super) fn error(config: &ConnectorConfig, response: &Response, action: &str)
     }
 }
 
-/// Returns what the operator has to do about a denied request.
+/// Returns the next step of the operator after a denied request.
 pub(crate) fn remedy(config: &ConnectorConfig, status: u16) -> String {
     let key = format!("connectors.{}", config.name);
     match (&config.token, status) {

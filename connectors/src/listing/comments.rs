@@ -109,8 +109,8 @@ impl CommentList {
         Self { comments: Vec::new(), has_all: true }
     }
 
-    /// Reverses a list that was read newest first. A comment that is created meanwhile moves the
-    /// others to later pages, so that some come twice.
+    /// Reverses a list that was read newest first. A comment that is created during the reads moves
+    /// the others to later pages, so that some come twice.
     pub(crate) fn reversed(mut self) -> Self {
         let mut known = BTreeSet::new();
         self.comments.retain(|comment| known.insert(comment.id.clone()));

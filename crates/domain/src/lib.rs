@@ -23,8 +23,8 @@ pub use ids::{
 pub use kinds::{
     AuditAction, BundleSection, Capability, CiConclusion, CiVerdict, CitationVerdict, ClusterState,
     DeliveryState, ExpiryDecision, HygieneTask, IngestStatus, JobState, Provider,
-    PullRequestReview, PullRequestState, QuarantineState, RankingStep, RecordKind, RecordState, SourceKind,
-    Trust, UnknownValue, Visibility,
+    PullRequestReview, PullRequestState, QuarantineState, RankingStep, RecordKind, RecordState,
+    SourceKind, Trust, UnknownValue, Visibility,
 };
 pub use policy::{FindingAction, HygieneAction, InvalidPolicy, Policy, UnusedAction};
 pub use project::{InvalidProjectKey, ProjectKey};

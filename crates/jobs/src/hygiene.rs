@@ -113,7 +113,8 @@ pub async fn request_run(
     expiry_decision: Option<ExpiryDecision>,
 ) -> Result<HygieneRunId, mc_store::Error> {
     let mut tx = store.begin().await?;
-    let id = hygiene::request_with_decision(&mut tx, project, task, is_dry_run, expiry_decision).await?;
+    let id =
+        hygiene::request_with_decision(&mut tx, project, task, is_dry_run, expiry_decision).await?;
     let details =
         json!({ "task": task, "dry_run": is_dry_run, "expiry_decision": expiry_decision });
     audit::record(&mut tx, NewEvent::new(AuditAction::HygieneRunRequested, id).with(details));

@@ -81,7 +81,8 @@ pub fn mask_with(text: &str, policy: &Policy) -> Masked {
 /// Returns an identifier, such as a path or a qualified name, unchanged if it contains no secret and
 /// no email address: masked, it would be another one.
 pub fn identifier(text: &str) -> Option<Sanitized> {
-    let is_revealing = |finding: &Finding| finding.class == Class::Secret || finding.category == "email";
+    let is_revealing =
+        |finding: &Finding| finding.class == Class::Secret || finding.category == "email";
     if mask(text).findings.iter().any(is_revealing) {
         None
     } else {

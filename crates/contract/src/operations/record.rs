@@ -2,7 +2,8 @@
 
 use chrono::{DateTime, Utc};
 use mc_domain::{
-    CiVerdict, DialogId, DocId, RecordId, RecordKind, RecordState, Trust, CitationVerdict, Visibility,
+    CiVerdict, CitationVerdict, DialogId, DocId, RecordId, RecordKind, RecordState, Trust,
+    Visibility,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -256,7 +256,11 @@ async fn broken_arguments_never_reach_the_core() {
             json!({"nonsense": 1}),
             "recall failed: nonsense: is not a known field; use one of: ",
         ),
-        ("recall", json!({"query": "a\0b"}), "recall failed: query: contains the control character"),
+        (
+            "recall",
+            json!({"query": "a\0b"}),
+            "recall failed: query: contains the control character",
+        ),
         (
             "recall",
             json!({"query": "x".repeat(10_000_000)}),

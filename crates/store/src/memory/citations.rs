@@ -6,7 +6,7 @@ mod staleness;
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
-use mc_domain::{CitationId, ProjectId, RecordId, CitationVerdict};
+use mc_domain::{CitationId, CitationVerdict, ProjectId, RecordId};
 
 use crate::error::word;
 use crate::{Error, Store, Tx};
