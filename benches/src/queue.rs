@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use mc_jobs::{BackgroundJob, Enqueue, WorkerPool};
+use mc_jobs::{BackgroundJob, Enqueue, JobError, WorkerPool};
 use mc_store::{Store, testing};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
@@ -42,10 +42,19 @@ struct Nothing {
 }
 
 impl BackgroundJob for Nothing {
-    const KIND: &'static str = "nothing";
-    const AT_ONCE: usize = 32;
-    const BATCH: usize = 32;
-    const TIME: Duration = Duration::from_secs(30);
+    const NAME: &'static str = "nothing";
+    const CONCURRENCY: usize = 32;
+    const FETCH_BATCH: usize = 32;
+    const TIMEOUT: Duration = Duration::from_secs(30);
+
+    /// Where starts are reported.
+    type Context = mpsc::UnboundedSender<(u32, Instant)>;
+
+    async fn run(self, started: &Self::Context) -> Result<(), JobError> {
+        // The receiver is dropped when the measurement is over.
+        let _ = started.send((self.n, Instant::now()));
+        Ok(())
+    }
 }
 
 /// Measures on an empty database and writes the report.
@@ -58,7 +67,7 @@ pub async fn run(args: Args) -> Result<()> {
     let mut report = Report::new("queue");
     report.note(format!(
         "one node, {} jobs at once; PostgreSQL as the service runs it, each commit on the disk",
-        Nothing::AT_ONCE
+        Nothing::CONCURRENCY
     ));
     report.note(format!(
         "{jobs} jobs are asked for in transactions of {BATCH} before the workers begin; the time \
@@ -177,11 +186,7 @@ struct Node {
 impl Node {
     fn start(store: &Store) -> Self {
         let (sender, begun) = mpsc::unbounded_channel();
-        let workers = WorkerPool::new(store.clone()).register(move |work: Nothing| {
-            // The receiver may be gone when the run is over.
-            let _ = sender.send((work.n, Instant::now()));
-            std::future::ready(Ok(()))
-        });
+        let workers = WorkerPool::new(store.clone()).register::<Nothing>(sender);
         let stop = CancellationToken::new();
         Self { begun, task: tokio::spawn(workers.run(stop.clone())), stop }
     }

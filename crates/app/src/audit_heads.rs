@@ -1,5 +1,5 @@
-//! Where the chains of the audit end, as far as this service knows: kept beside the database, so that it
-//! is noticed when an end is cut off there.
+//! Where the chains of the audit end, as far as this service knows: kept beside the database, so
+//! that it is noticed when an end is cut off there.
 
 use std::collections::HashMap;
 use std::path::Path;

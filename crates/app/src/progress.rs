@@ -1,4 +1,5 @@
-//! How far a backup or a restore is, on standard error: a spinner on a terminal, a line now and then elsewhere.
+//! How far a backup or a restore is, on standard error: a spinner on a terminal, a line now and
+//! then elsewhere.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};

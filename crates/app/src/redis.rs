@@ -10,8 +10,8 @@ use mc_store::{Store, server};
 
 use crate::config::Config;
 
-/// The configured Redis, which need not be up. Its names begin with the identity of the database behind `store`, whose
-/// role may see it.
+/// The configured Redis, which need not be up. Its names begin with the identity of the database
+/// behind `store`, whose role may see it.
 pub async fn open(config: &Config, store: &Store) -> Result<Option<RedisClient>> {
     let redis = &config.redis;
     if redis.url.is_empty() {

@@ -21,7 +21,8 @@ pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
          background by itself. Set database.url to the server that the nodes share, here and there"
     );
     data_dir::make(&config.data_dir)?;
-    // Two in one folder would take each other's work for their own, as what they left when they ended.
+    // Two in one folder would take each other's work for their own, as what they left when they
+    // ended.
     let _lock = DataDirLock::acquire(&config.data_dir)?;
     let Encryption { key_file, previous_key_files } = &config.encryption;
     let sealer = Arc::new(encryption_key::sealer(key_file, previous_key_files)?);
@@ -60,7 +61,8 @@ async fn work(
     };
     let models = models?;
     let systems = Arc::new(config.connectors.open()?);
-    let work = background::BackgroundServices { config, models: &models, sealer, systems };
+    let work =
+        background::BackgroundServices { config, models: &models, sealer, systems, serving: None };
     let tasks = work.start(store, queue, &shutdown)?;
     let name = background::worker_name(config);
     output::line(&format!(

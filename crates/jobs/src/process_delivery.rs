@@ -17,10 +17,11 @@ use serde_json::json;
 use crate::apply::doc_parts::DocPartBatch;
 use crate::apply::task::task_from_issue;
 use crate::apply::{doc_parts, pull_request};
+use crate::context::JobContext;
 use crate::job::{BackgroundJob, JobError};
 
 /// So many are gone through in one transaction at most.
-const TOGETHER: i64 = 64;
+const BATCH_SIZE: i64 = 64;
 
 /// Something that was delivered and is to be gone through.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -29,12 +30,19 @@ pub struct ProcessDelivery {
 }
 
 impl BackgroundJob for ProcessDelivery {
-    const KIND: &'static str = webhooks::JOB;
-    // Those of one hook wait for each other, each on a connection; more would leave none for the queue.
-    const AT_ONCE: usize = 2;
-    const STARTS: u16 = webhooks::JOB_ATTEMPTS;
-    const BATCH: usize = 16;
-    const TIME: Duration = Duration::from_mins(1);
+    const NAME: &'static str = webhooks::JOB;
+    // Those of one hook wait for each other, each on a connection; more would leave none for the
+    // queue.
+    const CONCURRENCY: usize = 2;
+    const MAX_ATTEMPTS: u16 = webhooks::JOB_ATTEMPTS;
+    const FETCH_BATCH: usize = 16;
+    const TIMEOUT: Duration = Duration::from_mins(1);
+
+    type Context = JobContext;
+
+    async fn run(self, context: &JobContext) -> Result<(), JobError> {
+        run(&context.store, self).await
+    }
 }
 
 /// How many tasks, changes and documents were changed in which way, for the audit.
@@ -68,12 +76,13 @@ impl From<mc_store::Error> for BatchError {
     }
 }
 
-/// Goes through it, and through what came before it by the same hook and still waits: in the order in which it
-/// came. Whoever else has the same to do waits, and then finds nothing. One that always fails is passed over.
-pub async fn run(store: Store, work: ProcessDelivery) -> Result<(), JobError> {
-    let mut most = TOGETHER;
-    while webhooks::is_pending(&store, work.id).await.map_err(|error| JobError::classify(&error))? {
-        let Err(BatchError { at, error }) = process_batch(&store, work.id, most).await else {
+/// Goes through it, and through what came before it by the same hook and still waits: in the order
+/// in which it came. Whoever else has the same to do waits, and then finds nothing. One that always
+/// fails is passed over.
+async fn run(store: &Store, work: ProcessDelivery) -> Result<(), JobError> {
+    let mut most = BATCH_SIZE;
+    while webhooks::is_pending(store, work.id).await.map_err(|error| JobError::classify(&error))? {
+        let Err(BatchError { at, error }) = process_batch(store, work.id, most).await else {
             continue;
         };
         if most > 1 {
@@ -83,8 +92,8 @@ pub async fn run(store: Store, work: ProcessDelivery) -> Result<(), JobError> {
         let Some(at) = at.filter(|_| !error.kind().is_transient()) else {
             return Err(JobError::classify(&error));
         };
-        mark_failed(&store, at, &error).await.map_err(|error| JobError::classify(&error))?;
-        most = TOGETHER;
+        mark_failed(store, at, &error).await.map_err(|error| JobError::classify(&error))?;
+        most = BATCH_SIZE;
     }
     Ok(())
 }
@@ -97,8 +106,8 @@ async fn process_batch(store: &Store, id: DeliveryId, most: i64) -> Result<(), B
     for waiting in &all.deliveries {
         let id = waiting.id;
         let event = Event::decode(&waiting.event);
-        // Who asks for a run holds its repository first and then the audit, and a sync its connection and then what
-        // it writes: what asks for either is for itself.
+        // Who asks for a run holds its repository first and then the audit, and a sync its
+        // connection and then what it writes: what asks for either is for itself.
         let is_alone =
             matches!(event, Ok(Event::Push(_) | Event::WikiPush(_) | Event::PageChanged { .. }));
         if is_alone && !outcomes.is_empty() {
@@ -269,8 +278,8 @@ async fn enqueue_reindex(
     if known.is_empty() {
         return Ok(push_outcome(named, "the project has not indexed that repository"));
     }
-    // All of them are held before the first run is noted: who asks for a run holds its repository first, and then
-    // the audit.
+    // All of them are held before the first run is noted: who asks for a run holds its repository
+    // first, and then the audit.
     let mut moved = held(tx, &known).await?;
     moved.retain(|(_, asked_for)| push.updates_ref(asked_for));
     if push.after.is_none() {
@@ -303,8 +312,8 @@ async fn enqueue_wiki_reindex(
     enqueue_runs(tx, held).await
 }
 
-/// Has the wikis asked that the project is connected to: what is told of a page is that it is another one now, and
-/// not of which wiki it is.
+/// Has the wikis asked that the project is connected to: what is told of a page is that it is
+/// another one now, and not of which wiki it is.
 async fn enqueue_wiki_syncs(tx: &mut Tx, project: ProjectId) -> Result<Outcome, mc_store::Error> {
     Ok(match integrations::request_wiki_syncs(tx, project).await? {
         0 => ignored("no connection fetches pages from there"),
@@ -327,8 +336,8 @@ async fn find_repositories(
     Ok(known)
 }
 
-/// Those that are still there, each with the ref that was asked for last. Nobody asks for another until the
-/// transaction ends.
+/// Those that are still there, each with the ref that was asked for last. Nobody asks for another
+/// until the transaction ends.
 async fn held<'a>(
     tx: &mut Tx,
     known: &'a [Repository],

@@ -11,7 +11,7 @@ use mc_domain::{
     AuditAction, ExpiryDecision, HygieneRunId, HygieneTask, Policy, ProjectId, Provider, RecordId,
     UserId,
 };
-use mc_jobs::{Embedding, Enqueue, ScheduleHygiene, SyncContext};
+use mc_jobs::{Embedding, Enqueue, JobContext, JobSettings, ScheduleHygiene, SyncContext};
 use mc_memory::ReviewStatus;
 use mc_memory::documents::{self, Body, Document, NewDocument, prepare_all};
 use mc_memory::normalize::content_hash;
@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 /// Longer than any of this takes on a busy machine.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 const RETRY: &str =
     "The payments worker retries a failed charge 3 times with jitter before it gives up";
 const RETOLD: &str =
@@ -59,7 +59,9 @@ impl World {
         let connecting = SyncContext { systems: Arc::default(), sealer, inside: Arc::default() };
         let model = vectors::register_model(db.store(), "new", 3, &json!({})).await.unwrap();
         let embedding = Embedding { model: model.clone(), is_remote: true };
-        let workers = mc_jobs::workers(db.store().clone(), db.store(), connecting, embedding);
+        let (sync, settings) = (connecting, JobSettings::default());
+        let context = JobContext { store: db.store().clone(), sync, embedding, settings };
+        let workers = mc_jobs::workers(db.store().clone(), &context);
         tokio::spawn(workers.run(stop.clone()));
         Self { db, project, model, _work: stop.drop_guard() }
     }
@@ -105,7 +107,7 @@ impl World {
             if report.completed_at.is_some() {
                 return report;
             }
-            assert!(begun.elapsed() < PATIENCE, "{report:?}");
+            assert!(begun.elapsed() < TIMEOUT, "{report:?}");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
@@ -124,7 +126,7 @@ impl World {
             if report.completed_at.is_some() {
                 return;
             }
-            assert!(begun.elapsed() < PATIENCE, "{report:?}");
+            assert!(begun.elapsed() < TIMEOUT, "{report:?}");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
@@ -205,7 +207,7 @@ async fn a_round_asks_each_project_once_a_day_but_those_that_switched_it_off() {
     let begun = Instant::now();
     let done = "select count(*)::text from apalis.jobs where job_type = 'schedule_hygiene' and status <> 'Done'";
     while mc_store::testing::text(world.db.store(), done).await.unwrap() != "0" {
-        assert!(begun.elapsed() < PATIENCE);
+        assert!(begun.elapsed() < TIMEOUT);
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_eq!(world.text(count).await, "1");
@@ -272,7 +274,7 @@ async fn a_task_whose_project_is_gone_is_done() {
     let begun = Instant::now();
     world.execute("update apalis.jobs set run_at = now()").await;
     while world.text(waiting).await != "0" {
-        assert!(begun.elapsed() < PATIENCE);
+        assert!(begun.elapsed() < TIMEOUT);
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
@@ -543,7 +545,7 @@ async fn while_a_dry_run_of_retention_looks_others_add_to_the_audit() {
     let mut tx = world.db.store().begin().await.unwrap();
     let event = [NewEvent::new(AuditAction::RecordSaved, id)];
     audit::add(&mut tx, Chain::Project(world.project), None, &event);
-    tokio::time::timeout(PATIENCE, tx.commit()).await.expect("the chain is nobody's").unwrap();
+    tokio::time::timeout(TIMEOUT, tx.commit()).await.expect("the chain is nobody's").unwrap();
     other.commit().await.unwrap();
     let report = world.ended(id).await;
     assert_eq!((report.last_error, &report.counts["quarantine_items"]), (None, &json!(1)));

@@ -12,7 +12,7 @@ use mc_connectors::client::{Connector, ConnectorConfig, Limits, Provider};
 use mc_crypto::{EncryptionKey, Encryptor};
 use mc_domain::policy::RetentionDays;
 use mc_embed::{CacheDir, Embedder, ProviderSettings, RuntimeSettings};
-use mc_jobs::{Embedding, SyncContext};
+use mc_jobs::{Embedding, JobContext, JobSettings, SyncContext};
 use mc_memory::MemoryContext;
 use mc_search::{ActiveModel, ActiveModels, SearchContext};
 use mc_store::hygiene::retention::{self, RetentionCategory};
@@ -213,15 +213,16 @@ impl TestApi {
     /// Runs background jobs until the returned guard is dropped.
     pub fn work(&self) -> DropGuard {
         let stop = CancellationToken::new();
-        let connecting = SyncContext {
+        let sync = SyncContext {
             systems: Arc::clone(&self.state.connectors),
             sealer: self.sealer(),
             inside: Arc::default(),
         };
         let ActiveModel { model, is_remote, .. } = self.state.memory.search.models.current();
         let embedding = Embedding { model, is_remote };
-        let (queue, store) = (self.background().clone(), self.background());
-        let workers = mc_jobs::workers(queue, store, connecting, embedding);
+        let (store, settings) = (self.background().clone(), JobSettings::default());
+        let context = JobContext { store, sync, embedding, settings };
+        let workers = mc_jobs::workers(self.background().clone(), &context);
         tokio::spawn(workers.run(stop.clone()));
         stop.drop_guard()
     }

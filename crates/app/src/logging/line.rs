@@ -1,5 +1,5 @@
-//! What of an event may be written: no secrets, no personal data, and nothing by which one event could
-//! pass for several.
+//! What of an event may be written: no secrets, no personal data, and nothing by which one event
+//! could pass for several.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

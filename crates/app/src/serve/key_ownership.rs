@@ -8,14 +8,16 @@ use mc_store::audit::{self, Claim};
 
 use crate::encryption_key::GeneratedKey;
 
-/// Makes the database this key's where it has known none, and keeps one that was made just now: of nodes that start at
-/// once with keys of their own one is the first. Beside another's a new key would sign what nobody else can verify, and
-/// open nothing of what is sealed. Wherever this is ended the key is only a draft until the database is known to be its
-/// own, and the next start asks again.
+/// Makes the database this key's where it has known none, and keeps one that was made just now: of
+/// nodes that start at once with keys of their own one is the first. Beside another's a new key
+/// would sign what nobody else can verify, and open nothing of what is sealed. Wherever this is
+/// ended the key is only a draft until the database is known to be its own, and the next start asks
+/// again.
 pub async fn settle(new: Option<GeneratedKey>, store: &Store, file: &Path) -> Result<()> {
     match (audit::claim_key(store).await?, new) {
         (Claim::First(claim), Some(key)) => {
-            // On disk before it counts: a database that is sealed with a key that was lost is of no use to anybody.
+            // On disk before it counts: a database that is sealed with a key that was lost is of no
+            // use to anybody.
             let draft = key.draft(file)?;
             claim.commit().await?;
             draft.keep()

@@ -1,4 +1,5 @@
-//! Passages without a vector of the model in use: counted, queued, and tried again where they failed.
+//! Passages without a vector of the model in use: counted, queued, and tried again where they
+//! failed.
 
 use mc_memory::Error;
 use mc_store::Store;
@@ -11,7 +12,8 @@ use serde_json::{Value, json};
 pub struct Embedding {
     /// Under which its vectors are kept.
     pub model: Model,
-    /// Whether texts leave this machine for it; those of projects that forbid it have no vectors of it.
+    /// Whether texts leave this machine for it; those of projects that forbid it have no vectors of
+    /// it.
     pub is_remote: bool,
 }
 

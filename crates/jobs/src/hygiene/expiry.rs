@@ -1,5 +1,5 @@
-//! Records whose time was over long ago are taken out; what the policy deletes for good before long is counted. Where too
-//! many would end or go at once, that waits for a person.
+//! Records whose time was over long ago are taken out; what the policy deletes for good before long
+//! is counted. Where too many would end or go at once, that waits for a person.
 
 use mc_domain::{AuditAction, ExpiryDecision, RecordId};
 use mc_memory::Error;
@@ -10,7 +10,8 @@ use mc_store::hygiene::mass_expiry::{self, Suspended};
 use mc_store::hygiene::{FINDINGS_MAX, HygieneTarget, Outcome};
 use serde_json::json;
 
-/// Days for which an expired record, which nobody finds any more, is revived by whoever saves the same.
+/// Days for which an expired record, which nobody finds any more, is revived by whoever saves the
+/// same.
 const GRACE_DAYS: i32 = 30;
 /// How far ahead it is said what goes.
 const AHEAD_DAYS: i32 = 7;
@@ -35,8 +36,8 @@ pub(super) async fn run(store: &Store, given: &HygieneTarget) -> Result<Outcome,
     Ok(outcome)
 }
 
-/// Does what a maintainer decided about ends that wait, has more of them wait where too many come at once, and says
-/// which do. A dry run takes it back.
+/// Does what a maintainer decided about ends that wait, has more of them wait where too many come
+/// at once, and says which do. A dry run takes it back.
 async fn hold_back(
     store: &Store,
     given: &HygieneTarget,

@@ -1,5 +1,5 @@
-//! What the team knows, kept as a document: what was known then can be read, and imported, however the memory goes
-//! on.
+//! What the team knows, kept as a document: what was known then can be read, and imported, however
+//! the memory goes on.
 
 use mc_memory::{Error, export};
 use mc_store::Store;

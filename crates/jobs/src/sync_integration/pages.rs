@@ -48,7 +48,8 @@ impl SyncSession<'_> {
         self.reconcile(place, at, &*wiki).await
     }
 
-    /// Writes a page of them, and where the next one begins, or nothing; `false` where somebody else has gone on.
+    /// Writes a page of them, and where the next one begins, or nothing; `false` where somebody
+    /// else has gone on.
     async fn take_pages(
         &self,
         place: &mut Place,
@@ -91,8 +92,8 @@ impl SyncSession<'_> {
         Ok(taken)
     }
 
-    /// Writes a page, has a person decide about it, or leaves it out, as the policy has it. What was taken in of it
-    /// before stays meanwhile.
+    /// Writes a page, has a person decide about it, or leaves it out, as the policy has it. What
+    /// was taken in of it before stays meanwhile.
     async fn write_page(&self, tx: &mut Tx, page: Prepared) -> Result<&'static str, SyncError> {
         // Masked its id would be another's.
         if page.doc.doc_id != page.incoming.document.doc_id {
@@ -124,7 +125,8 @@ impl SyncSession<'_> {
     }
 }
 
-/// A page as a document: known by the wiki's own id, so that it stays one when it is renamed or moved.
+/// A page as a document: known by the wiki's own id, so that it stays one when it is renamed or
+/// moved.
 fn as_document(connection: IntegrationId, source: &str, page: &WikiPage) -> NewDocument {
     let line = |text: &str, most| strip_control(text, most).replace(['\n', '\r', '\t'], " ");
     let words = |words: &[String]| words.iter().map(|word| line(word, WORD)).collect();
@@ -150,7 +152,8 @@ fn as_document(connection: IntegrationId, source: &str, page: &WikiPage) -> NewD
     }
 }
 
-/// The text with the names of what is attached, which nobody reads here, under a heading at its end.
+/// The text with the names of what is attached, which nobody reads here, under a heading at its
+/// end.
 fn with_attachments(mut text: String, attachments: &[String]) -> String {
     if attachments.is_empty() {
         return text;

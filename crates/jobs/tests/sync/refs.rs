@@ -65,7 +65,8 @@ async fn a_repository_is_read_again_when_its_ref_moved_and_not_before() {
     node.stop().await;
 }
 
-/// A repository at the host that is indexed as it is there: its default branch, at the first commit.
+/// A repository at the host that is indexed as it is there: its default branch, at the first
+/// commit.
 async fn indexed(world: &World) -> Repository {
     world.has(|upstream| upstream.head = FIRST);
     let location = format!("{}/example/shop.git", world.server.uri());

@@ -1,4 +1,5 @@
-//! The comment that tells a task's tracker what belongs to it: written where and as was agreed to, and once.
+//! The comment that tells a task's tracker what belongs to it: written where and as was agreed to,
+//! and once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
