@@ -16,8 +16,8 @@ pub use pack::{Contents, Envelope, pack};
 pub use render::as_json;
 pub use trust::{admits, sort_by_trust, trust};
 
-/// Longest statement where the token limit is too small for all of it, and longest quote of a dialog, in
-/// characters (seed 001, section 6).
+/// Longest statement where the token limit is too small for all of it, and longest quote of a
+/// dialog, in characters (seed 001, section 6).
 pub const STATEMENT_MAX_CHARS: usize = 300;
 /// Most worked examples in a bundle (seed 001, section 6).
 pub const FEW_SHOTS_MAX: usize = 3;
@@ -31,7 +31,8 @@ pub const LINKS_MAX: usize = 5;
 pub const DIALOGS_MAX: usize = 2;
 /// Most places in the code.
 pub const CODE_MAX: usize = 5;
-/// Longest name of what a record was taken from, in characters: most addresses of pages are shorter.
+/// Longest name of what a record was taken from, in characters: most addresses of pages are
+/// shorter.
 pub const SOURCE_MAX_CHARS: usize = 120;
 
 /// What was recalled.
@@ -96,8 +97,8 @@ pub struct Statement {
     pub tags: Vec<String>,
     /// Who vouches for it.
     pub trust: Trust,
-    /// What it was taken from, in at most [`SOURCE_MAX_CHARS`] characters; `None` for what somebody just
-    /// said.
+    /// What it was taken from, in at most [`SOURCE_MAX_CHARS`] characters; `None` for what somebody
+    /// just said.
     pub source: Option<String>,
     /// What CI says of the patch that it is about.
     pub ci_status: Option<CiVerdict>,

@@ -81,8 +81,8 @@ pub(crate) async fn check_new(
     Ok(checked)
 }
 
-/// A citation that the index does not bear out as it was written: as it was meant, where that is plain, else as it is
-/// kept, or left out.
+/// A citation that the index does not bear out as it was written: as it was meant, where that is
+/// plain, else as it is kept, or left out.
 async fn second_look(
     code: &mut Code,
     store: &Store,

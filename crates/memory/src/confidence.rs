@@ -1,4 +1,4 @@
-//! How sure it is that a passage helps with a question, and a bundle as a whole: similarity,
+//! How sure it is that a passage helps with a features, and a bundle as a whole: similarity,
 //! words, names and place taken together as a probability.
 
 use mc_search::Hit;
@@ -7,7 +7,7 @@ use mc_store::passages::IndexedPassage;
 
 use crate::judge::ParsedNote;
 
-/// Cosine at which a passage is as likely about the question as not. Measured with the int8
+/// Cosine at which a passage is as likely about the features as not. Measured with the int8
 /// all-MiniLM-L6-v2 on 20 notes of a web shop's team: 40 questions and the note that answers each
 /// lie at 0.32 to 0.84 (median 0.53), the nearest notes to 30 questions about other things of the
 /// same shop at 0.07 to 0.39 (median 0.20).
@@ -24,9 +24,9 @@ const COSINE_WEIGHT_FOREIGN: f32 = 0.15;
 const WORDS_WEIGHT: f32 = 0.75;
 /// A few words of many are shared by chance: half of the words says a good deal less than half.
 const WORDS_EXPONENT: f32 = 1.5;
-/// What a symbol of the question, found in the passage, says.
+/// What a symbol of the features, found in the passage, says.
 const SYMBOL_WEIGHT: f32 = 0.70;
-/// What a signal of the question (`nil-delay`), found in the passage, says.
+/// What a signal of the features (`nil-delay`), found in the passage, says.
 const SIGNAL_WEIGHT: f32 = 0.45;
 /// Relevance at which a record is as likely wanted as not, and how fast certainty grows around that
 /// point: the reliability table of docs/retrieval.md.
@@ -35,7 +35,7 @@ const RELEVANCE_SLOPE: f32 = 0.12;
 /// A mark (number, identifier) among the words weighs as much as this many words.
 const MARK_WORDS: f32 = 2.5;
 
-/// A question, taken apart.
+/// A features, taken apart.
 #[derive(Debug, Clone, Default)]
 pub struct QueryFeatures {
     /// Free text and task title, each on its own: a passage need only speak of one.
@@ -67,8 +67,8 @@ impl QueryFeatures {
     }
 }
 
-/// How sure it is that a piece of code, a document or a dialog is about the question, 0 to 1.
-pub fn evidence(question: &QueryFeatures, hit: &Hit) -> f32 {
+/// How sure it is that a piece of code, a document or a dialog is about the features, 0 to 1.
+pub fn evidence(features: &QueryFeatures, hit: &Hit) -> f32 {
     let indexed = &hit.passage.indexed;
     let text = format!(
         "{} {} {} {}",
@@ -78,10 +78,10 @@ pub fn evidence(question: &QueryFeatures, hit: &Hit) -> f32 {
         indexed.tags.join(" ")
     );
     let note = ParsedNote::read(&text);
-    let words = question.texts.iter().map(|part| coverage(part, &note)).fold(0.0, f32::max);
-    let signals = question.signals.iter().map(|part| coverage(part, &note)).fold(0.0, f32::max);
-    let names_symbol = names_symbol(question, indexed);
-    let cosine_weight = if question.is_latin && is_latin(&indexed.text) {
+    let words = features.texts.iter().map(|part| coverage(part, &note)).fold(0.0, f32::max);
+    let signals = features.signals.iter().map(|part| coverage(part, &note)).fold(0.0, f32::max);
+    let names_symbol = names_symbol(features, indexed);
+    let cosine_weight = if features.is_latin && is_latin(&indexed.text) {
         COSINE_WEIGHT
     } else {
         COSINE_WEIGHT_FOREIGN
@@ -94,20 +94,21 @@ pub fn evidence(question: &QueryFeatures, hit: &Hit) -> f32 {
     ])
 }
 
-/// Whether a passage speaks of a symbol of the question, or defines it.
-pub fn names_symbol(question: &QueryFeatures, indexed: &IndexedPassage) -> bool {
+/// Whether a passage speaks of a symbol of the features, or defines it.
+pub fn names_symbol(features: &QueryFeatures, indexed: &IndexedPassage) -> bool {
     let lower = indexed.text.to_lowercase();
-    question.symbols.iter().any(|symbol| has_name(&lower, symbol))
-        || indexed.symbols.iter().any(|own| question.symbols.contains(&own.to_lowercase()))
+    features.symbols.iter().any(|symbol| has_name(&lower, symbol))
+        || indexed.symbols.iter().any(|own| features.symbols.contains(&own.to_lowercase()))
 }
 
-/// Whether a passage speaks of an issue of the question, or of what merely looks like the id of one.
-pub fn names_issue(question: &QueryFeatures, indexed: &IndexedPassage) -> bool {
-    if question.issues.is_empty() {
+/// Whether a passage speaks of an issue of the features, or of what merely looks like the id of
+/// one.
+pub fn names_issue(features: &QueryFeatures, indexed: &IndexedPassage) -> bool {
+    if features.issues.is_empty() {
         return false;
     }
     let text = format!("{}\n{}", indexed.title, indexed.text).to_lowercase();
-    question.issues.iter().any(|id| has_name(&text, id))
+    features.issues.iter().any(|id| has_name(&text, id))
 }
 
 /// Confidence of a bundle with this evidence behind its items: mostly the best, raised a little
@@ -132,18 +133,18 @@ fn likely(cosine: f32) -> f32 {
     1.0 / (1.0 + (-(cosine - COSINE_EVEN) / COSINE_SLOPE).exp())
 }
 
-/// The share of a question's words and marks that a passage has, 0 to 1. A single word proves
+/// The share of a features's words and marks that a passage has, 0 to 1. A single word proves
 /// little, so questions count as at least two words long.
-fn coverage(question: &ParsedNote, passage: &ParsedNote) -> f32 {
+fn coverage(features: &ParsedNote, passage: &ParsedNote) -> f32 {
     let has_word = |stem: &str| passage.words.iter().any(|word| word.stem == stem);
     let weigh = |words: usize, marks: usize| small(words) + MARK_WORDS * small(marks);
-    let words = question
+    let words = features
         .words
         .iter()
         .filter(|w| has_word(&w.stem) || passage.spelled.contains(&w.written))
         .count();
-    let marks = question.marks.iter().filter(|mark| passage.spelled.contains(*mark)).count();
-    let all = weigh(question.words.len(), question.marks.len()).max(2.0);
+    let marks = features.marks.iter().filter(|mark| passage.spelled.contains(*mark)).count();
+    let all = weigh(features.words.len(), features.marks.len()).max(2.0);
     weigh(words, marks) / all
 }
 

@@ -9,8 +9,8 @@ use crate::Error;
 use crate::dialogs::passage;
 use crate::review::{body_of, index};
 
-/// Makes the passages of records that have none, or another than they should; answers of which, and whether each
-/// is for others than its owner.
+/// Makes the passages of records that have none, or another than they should; answers of which, and
+/// whether each is for others than its owner.
 pub async fn repair_records(
     tx: &mut Tx,
     project: ProjectId,

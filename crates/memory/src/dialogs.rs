@@ -84,16 +84,16 @@ pub enum SaveDialogOutcome {
 pub async fn save_dialog(
     ctx: &MemoryContext,
     request: &SaveDialog,
-    looked: ReviewStatus,
+    review_status: ReviewStatus,
 ) -> Result<SaveDialogOutcome, Error> {
     let id = request.id.unwrap_or_else(DialogId::generate);
-    let Read { messages, distilled, developer, verdict } = {
+    let Read { messages, distilled, developer, decision } = {
         let (request, policy) = (request.clone(), ctx.policy.clone());
-        run_blocking(move || read(&request, &policy, looked)).await
+        run_blocking(move || read(&request, &policy, review_status)).await
     };
-    match verdict {
-        FilterDecision::Refuse(reasons) => return Err(Error::Forbidden(reasons.join(", "))),
-        FilterDecision::Hold(reasons) => {
+    match decision {
+        FilterDecision::Reject(reasons) => return Err(Error::Forbidden(reasons.join(", "))),
+        FilterDecision::Quarantine(reasons) => {
             // What tools answered is not kept, here neither.
             let request =
                 SaveDialog { messages: without_answers(&request.messages), ..request.clone() };
@@ -102,13 +102,14 @@ pub async fn save_dialog(
                 QuarantineRequest { project, kind, reasons, beginning, request: &request };
             return Ok(SaveDialogOutcome::Quarantined(quarantine::hold(ctx, holding).await?));
         }
-        FilterDecision::Take { .. } => {}
+        FilterDecision::Accept { .. } => {}
     }
-    let is_trusted = request.is_searchable && verdict == FilterDecision::Take { suspicious: false };
+    let is_trusted =
+        request.is_searchable && decision == FilterDecision::Accept { suspicious: false };
     let is_found = is_trusted && reject(distilled.as_str()).is_none();
     let mut tx = ctx.store.begin().await?;
-    quarantine::claim(&mut tx, looked).await?;
-    if let ReviewStatus::Released(hold) = looked
+    quarantine::claim(&mut tx, review_status).await?;
+    if let ReviewStatus::Released(hold) = review_status
         && dialogs::is_newer(&mut tx, id, hold).await?
     {
         return Err(Error::Overtaken(hold));
@@ -137,10 +138,10 @@ pub async fn save_dialog(
     } else {
         passages::remove(&mut tx, source).await?;
     }
-    if let ReviewStatus::Released(hold) = looked {
+    if let ReviewStatus::Released(hold) = review_status {
         dialogs::copy_sent_at(&mut tx, id, hold).await?;
     }
-    quarantine::settle(&mut tx, looked).await?;
+    quarantine::settle(&mut tx, review_status).await?;
     audit::record(&mut tx, NewEvent::new(AuditAction::DialogSaved, id));
     tx.commit().await?;
     Ok(SaveDialogOutcome::Kept(id))
@@ -194,21 +195,22 @@ struct Read {
     messages: Vec<Message>,
     distilled: Sanitized,
     developer: Option<String>,
-    verdict: FilterDecision,
+    decision: FilterDecision,
 }
 
-fn read(request: &SaveDialog, policy: &Policy, looked: ReviewStatus) -> Read {
-    let mut gate = ContentFilter::new(policy, looked);
+fn read(request: &SaveDialog, policy: &Policy, review_status: ReviewStatus) -> Read {
+    let mut filter = ContentFilter::new(policy, review_status);
     let messages: Vec<_> =
-        request.messages.iter().map(|(role, text)| message(role, text, &mut gate)).collect();
-    let distilled = distilled(request, &messages, &mut gate);
-    let developer = request.developer.as_ref().map(|name| gate.pass_text(name));
-    Read { messages, distilled, developer, verdict: gate.verdict() }
+        request.messages.iter().map(|(role, text)| message(role, text, &mut filter)).collect();
+    let distilled = distilled(request, &messages, &mut filter);
+    let developer = request.developer.as_ref().map(|name| filter.filter_text(name));
+    Read { messages, distilled, developer, decision: filter.decision() }
 }
 
 /// What a tool answered is not kept: only that it did, and how much.
-fn message(role: &str, text: &str, gate: &mut ContentFilter) -> Message {
-    let content = if role == "tool" { gate.filter_again(&answer(text)) } else { gate.filter(text) };
+fn message(role: &str, text: &str, filter: &mut ContentFilter) -> Message {
+    let content =
+        if role == "tool" { filter.filter_again(&answer(text)) } else { filter.filter(text) };
     Message { role: role.to_owned(), content }
 }
 
@@ -220,8 +222,8 @@ fn without_answers(messages: &[(String, String)]) -> Vec<(String, String)> {
     messages.iter().map(kept).collect()
 }
 
-/// What is kept of a tool's answer. The note that stands for one already, as in a dialog that was held, stays as
-/// it is; what merely looks like it is an answer like any other.
+/// What is kept of a tool's answer. The note that stands for one already, as in a dialog that was
+/// held, stays as it is; what merely looks like it is an answer like any other.
 fn answer(text: &str) -> String {
     if is_note(text) { text.to_owned() } else { note(text.chars().count()) }
 }
@@ -235,16 +237,16 @@ fn is_note(text: &str) -> bool {
     digits.parse::<usize>().is_ok_and(|characters| text == note(characters))
 }
 
-/// The caller's own summary, whole; or what users and the assistant said, condensed, whose messages are kept as they
-/// are. What tools and system prompts said is left out.
-fn distilled(request: &SaveDialog, messages: &[Message], gate: &mut ContentFilter) -> Sanitized {
+/// The caller's own summary, whole; or what users and the assistant said, condensed, whose messages
+/// are kept as they are. What tools and system prompts said is left out.
+fn distilled(request: &SaveDialog, messages: &[Message], filter: &mut ContentFilter) -> Sanitized {
     let (text, max) = if let Some(given) = &request.distilled {
-        (gate.pass_text(given), WHOLE_MAX_CHARS)
+        (filter.filter_text(given), WHOLE_MAX_CHARS)
     } else {
         let said = messages.iter().filter(|m| matches!(m.role.as_str(), "user" | "assistant"));
         (said.map(|m| m.content.as_str()).collect::<Vec<_>>().join("\n\n"), MAX_CHARS)
     };
-    gate.filter_again(&condense(&text, max))
+    filter.filter_again(&condense(&text, max))
 }
 
 /// What search sees of a dialog that comes to this, and belongs to that task.

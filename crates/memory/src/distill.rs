@@ -1,5 +1,6 @@
-//! From what was said to what is worth keeping: all of it without greetings and markup, or where that is too much for
-//! one record, its statement; a title, and the scope and tags that the text gives away. No model.
+//! From what was said to what is worth keeping: all of it without greetings and markup, or where
+//! that is too much for one record, its statement; a title, and the scope and tags that the text
+//! gives away. No model.
 
 mod markdown;
 mod scope;
@@ -50,12 +51,13 @@ pub struct Raw<'a> {
 pub struct Distilled {
     /// At most [`TITLE_MAX_CHARS`] characters, one line.
     pub title: String,
-    /// All that was said in at most [`WHOLE_MAX_CHARS`] characters, else what tells most of it in at most
-    /// [`MAX_CHARS`]; may be empty.
+    /// All that was said in at most [`WHOLE_MAX_CHARS`] characters, else what tells most of it in
+    /// at most [`MAX_CHARS`]; may be empty.
     pub content: String,
     /// Whether the content is all that was said.
     pub is_whole: bool,
-    /// Greetings, thanks, words that only lead up to a sentence, and comments that nobody is shown: in neither.
+    /// Greetings, thanks, words that only lead up to a sentence, and comments that nobody is shown:
+    /// in neither.
     pub left_out: Vec<String>,
     /// The caller's scopes first, then those found.
     pub scope: Vec<String>,
@@ -63,8 +65,8 @@ pub struct Distilled {
     pub tags: Vec<String>,
 }
 
-/// Distils a note.
-pub fn distil(raw: &Raw<'_>) -> Distilled {
+/// Distills a note.
+pub fn distill(raw: &Raw<'_>) -> Distilled {
     let Reading { units, left_out } = markdown::read(raw.content);
     let whole = select::join(&units);
     let is_whole = whole.chars().count() <= WHOLE_MAX_CHARS;

@@ -1,5 +1,6 @@
-//! Documents as they come in: masked under the project's policy, judged, and cut for the search. The same for what
-//! a client sends, what a person lets out of quarantine, and what a wiki is asked for.
+//! Documents as they come in: masked under the project's policy, judged, and cut for the search.
+//! The same for what a client sends, what a person lets out of quarantine, and what a wiki is asked
+//! for.
 
 use chrono::{DateTime, Utc};
 use mc_domain::{IntegrationId, Policy, ProjectId, Trust, UserId};
@@ -76,7 +77,7 @@ pub struct Prepared {
     /// The messages that its text is, where it is a conversation.
     pub message_spans: Vec<MessageSpan>,
     /// What the policy says to it.
-    pub verdict: FilterDecision,
+    pub decision: FilterDecision,
     /// As it came.
     pub incoming: NewDocument,
 }
@@ -85,54 +86,56 @@ pub struct Prepared {
 pub async fn prepare_all(
     policy: &Policy,
     documents: Vec<NewDocument>,
-    looked: ReviewStatus,
+    review_status: ReviewStatus,
 ) -> Vec<Prepared> {
     let policy = policy.clone();
-    run_blocking(move || documents.into_iter().map(|one| one.prepare(&policy, looked)).collect())
-        .await
+    run_blocking(move || {
+        documents.into_iter().map(|one| one.prepare(&policy, review_status)).collect()
+    })
+    .await
 }
 
 impl NewDocument {
     /// The document as the policy has it.
-    fn prepare(self, policy: &Policy, looked: ReviewStatus) -> Prepared {
+    fn prepare(self, policy: &Policy, review_status: ReviewStatus) -> Prepared {
         let limits = chunker::Limits::default();
-        let mut gate = ContentFilter::new(policy, looked);
+        let mut filter = ContentFilter::new(policy, review_status);
         let document = &self.document;
         let page = Page {
-            source: gate.pass_text(&self.source),
-            doc_id: gate.pass_text(&document.doc_id),
-            title: gate.pass_text(&document.title),
-            url: gate.pass_text(&document.url),
+            source: filter.filter_text(&self.source),
+            doc_id: filter.filter_text(&document.doc_id),
+            title: filter.filter_text(&document.title),
+            url: filter.filter_text(&document.url),
             content: Sanitized::default(),
-            scope: document.scope.iter().map(|scope| gate.pass_text(scope)).collect(),
-            tags: document.tags.iter().map(|tag| gate.pass_text(tag)).collect(),
+            scope: document.scope.iter().map(|scope| filter.filter_text(scope)).collect(),
+            tags: document.tags.iter().map(|tag| filter.filter_text(tag)).collect(),
         };
         let mut turns = Vec::new();
         let (doc, passages) = match &document.body {
             Body::Text(text) => {
-                let page = Page { content: gate.filter(text), ..page };
-                document::cut(page, limits, gate.sanitizing())
+                let page = Page { content: filter.filter(text), ..page };
+                document::cut(page, limits, filter.sanitizing())
             }
             Body::Conversation(messages) => {
-                let messages: Vec<_> = messages.iter().map(|one| one.passed(&mut gate)).collect();
+                let messages: Vec<_> = messages.iter().map(|one| one.passed(&mut filter)).collect();
                 turns = conversation::turns(&messages);
-                conversation::cut(page, &messages, limits, gate.sanitizing())
+                conversation::cut(page, &messages, limits, filter.sanitizing())
             }
         };
-        let verdict = gate.verdict();
-        let is_suspicious = verdict == FilterDecision::Take { suspicious: true };
+        let decision = filter.decision();
+        let is_suspicious = decision == FilterDecision::Accept { suspicious: true };
         let trust = if is_suspicious { Trust::Untrusted } else { Trust::Imported };
         let doc = NewDoc { saved_by: self.saved_by, trust, ..doc };
-        Prepared { doc, passages, message_spans: turns, verdict, incoming: self }
+        Prepared { doc, passages, message_spans: turns, decision, incoming: self }
     }
 }
 
 impl ConversationMessage {
-    fn passed(&self, gate: &mut ContentFilter) -> Message {
+    fn passed(&self, filter: &mut ContentFilter) -> Message {
         Message {
-            author: gate.pass_text(self.author.as_deref().unwrap_or_default()),
+            author: filter.filter_text(self.author.as_deref().unwrap_or_default()),
             sent_at: self.sent_at,
-            text: gate.filter(&self.text),
+            text: filter.filter(&self.text),
         }
     }
 }

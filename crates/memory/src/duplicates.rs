@@ -1,6 +1,6 @@
-//! Records of the team that say the same though each save was judged: told from two sides at once, brought by an
-//! import, changed since. Found all at once, by the clock; one takes the place of the others when a person says
-//! so, or the policy.
+//! Records of the team that say the same though each save was judged: told from two sides at once,
+//! brought by an import, changed since. Found all at once, by the clock; one takes the place of the
+//! others when a person says so, or the policy.
 
 mod cluster;
 mod merge;
@@ -62,7 +62,8 @@ async fn nearness(
     Ok(near)
 }
 
-/// The cluster without those whose vectors lie too far from the keeper's: a second opinion, as at a save.
+/// The cluster without those whose vectors lie too far from the keeper's: a second opinion, as at a
+/// save.
 fn agreed(
     notes: &[DuplicateCandidate],
     alike: &ClusterMatch,
@@ -76,8 +77,8 @@ fn agreed(
     Some(NewCluster { record_ids: members.map(|at| member(&notes[at])).collect(), similarity })
 }
 
-/// Has the first of the records take the place of the others, as the policy has it; `false` where one of them
-/// changed meanwhile. For the background.
+/// Has the first of the records take the place of the others, as the policy has it; `false` where
+/// one of them changed meanwhile. For the background.
 pub async fn merge_by_policy(
     store: &Store,
     project: ProjectId,
@@ -94,8 +95,8 @@ pub async fn merge_by_policy(
     Ok(true)
 }
 
-/// Has one of the records of a cluster take the place of the others: the one that was found to be the best, or
-/// the one that a person would keep. Answers it.
+/// Has one of the records of a cluster take the place of the others: the one that was found to be
+/// the best, or the one that a person would keep. Answers it.
 pub async fn accept(
     ctx: &MemoryContext,
     project: ProjectId,
@@ -119,8 +120,8 @@ pub async fn accept(
     records::find(&ctx.store, kept).await?.ok_or(Error::NoRecord(kept))
 }
 
-/// Notes that the records of a cluster are not the same. They are not put together again unless one of them
-/// says something else.
+/// Notes that the records of a cluster are not the same. They are not put together again unless one
+/// of them says something else.
 pub async fn dismiss(
     ctx: &MemoryContext,
     project: ProjectId,

@@ -19,7 +19,8 @@ pub enum Error {
     TtlInThePast,
     /// A private note that its record can't hold.
     #[error(
-        "the note has {length} characters with its steps, and a private one may have {max}; shorten it, save it in parts, or \
+        "the note has {length} characters with its steps, and a private one may have {max}; \
+            shorten it, save it in parts, or \
          save it for the team, for whom a longer text is kept as a document"
     )]
     TooLongForOne {
@@ -45,7 +46,8 @@ pub enum Error {
     UnknownRecord(RecordId),
     /// A dialog that the project does not have, or that is somebody else's to change.
     #[error(
-        "there is no dialog {0} in this project, or it is somebody else's; save one first, or leave \
+        "there is no dialog {0} in this project, or it is somebody else's; save one first, or \
+            leave \
          dialog_id out"
     )]
     UnknownDialog(DialogId),
@@ -68,12 +70,14 @@ pub enum Error {
     AmendmentUnseen(RecordId),
     /// A review of a proposal for a change, of one that would change nothing (any more).
     #[error(
-        "the proposal changes no record that lives; look at it again, and leave `amends_version` out"
+        "the proposal changes no record that lives; look at it again, and leave `amends_version` \
+            out"
     )]
     AmendsNothing,
     /// What was looked at is not what is there now.
     #[error(
-        "record {id} has changed since it was looked at; look at it again, and send its version as it is \
+        "record {id} has changed since it was looked at; look at it again, and send its version \
+            as it is \
          then"
     )]
     Changed {
@@ -92,7 +96,8 @@ pub enum Error {
     NoCluster(DuplicateClusterId),
     /// One of the notes that were found to say the same says something else by now.
     #[error(
-        "a record of cluster {0} has changed since they were found to say the same; have them looked for anew: \
+        "a record of cluster {0} has changed since they were found to say the same; have them \
+            review_status for anew: \
          POST /projects/{{key}}/hygiene-runs {{\"task\": \"duplicates\"}}"
     )]
     ClusterChanged(DuplicateClusterId),
@@ -124,7 +129,8 @@ pub enum Error {
     Export(String),
     /// A fault of the service itself, in what it wrote.
     #[error(
-        "writing it failed by a fault of the service, whose log says more; nothing was written, so try again"
+        "writing it failed by a fault of the service, whose log says more; nothing was written, \
+            so try again"
     )]
     Panicked,
     /// The database failed.

@@ -39,8 +39,8 @@ const FIELDS: &[&str] = &[
 /// What `save` takes beside `meta`, and the service keeps in it.
 const KEPT_IN_META: &[&str] = &["steps", "patch_ref", "url"];
 
-/// What `save` needs to make a record anew, of the record as the API shows it. An end that nobody named is not
-/// part of it: the new record's life begins with its import.
+/// What `save` needs to make a record anew, of the record as the API shows it. An end that nobody
+/// named is not part of it: the new record's life begins with its import.
 pub fn exported(mut record: Value) -> Value {
     for field in KEPT_IN_META {
         if let Some(value) = record["meta"].as_object_mut().and_then(|meta| meta.remove(*field)) {
@@ -71,7 +71,8 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// The live records of the team, in the order in which they were made; nobody's private ones, and no proposals.
+/// The live records of the team, in the order in which they were made; nobody's private ones, and
+/// no proposals.
 pub async fn of_team(store: &Store, project: ProjectId) -> Result<Vec<Value>, Error> {
     let team = RecordFilter { visibility: Some(Visibility::Team), ..RecordFilter::default() };
     let mut all = Vec::new();

@@ -43,7 +43,7 @@ pub struct Candidate {
     pub kind: RecordKind,
     /// Its distilled content, taken apart.
     pub note: Arc<ParsedNote>,
-    /// [`crate::normalise::content_hash`] of the content.
+    /// [`crate::normalize::content_hash`] of the content.
     pub content_hash: [u8; 32],
     /// Whether it contradicts what is known, in its sender's words.
     pub contradicts: bool,
@@ -62,7 +62,7 @@ pub struct Known {
     pub kind: RecordKind,
     /// Its content, taken apart.
     pub note: Arc<ParsedNote>,
-    /// Hash of its normalised content.
+    /// Hash of its normalized content.
     pub content_hash: Vec<u8>,
     /// Cosine similarity of its vector and the note's, where both have one.
     pub cosine: Option<f32>,
@@ -157,7 +157,7 @@ pub fn judge(incoming: &Candidate, known: &[Known]) -> Judgment {
             .then(b.similarity().total_cmp(&a.similarity()))
             .then(a.known.id.cmp(&b.known.id))
     });
-    let twin = pairs
+    let duplicate = pairs
         .iter()
         .find(|pair| {
             pair.exact || (pair.says_the_same() && mergeable(incoming.kind, pair.known.kind))
@@ -165,11 +165,11 @@ pub fn judge(incoming: &Candidate, known: &[Known]) -> Judgment {
         // Replacing a record by name means that it does not say the same, whatever it looks like.
         .filter(|pair| pair.exact || incoming.supersedes != Some(pair.known.id))
         .filter(|pair| pair.exact || !incoming.contradicts);
-    let replaced = replaced(incoming, &pairs, twin.map(|pair| pair.known.id));
-    let contradicts = contradicted(incoming, &pairs, twin, &replaced);
-    let scores = scores(&pairs, twin, incoming.usefulness);
-    let reason = reason(incoming, &pairs, twin, &replaced);
-    let action = match twin {
+    let replaced = replaced(incoming, &pairs, duplicate.map(|pair| pair.known.id));
+    let contradicts = contradicted(incoming, &pairs, duplicate, &replaced);
+    let scores = scores(&pairs, duplicate, incoming.usefulness);
+    let reason = reason(incoming, &pairs, duplicate, &replaced);
+    let action = match duplicate {
         Some(pair) => Action::Merge { into: pair.known.id, exact: pair.exact },
         None => Action::Create,
     };
@@ -202,31 +202,38 @@ fn pair<'a>(incoming: &Candidate, known: &'a Known) -> Pair<'a> {
 /// The records that the note replaces: the one that it names, and the nearest related one of its
 /// sort when it says that it contradicts. A note that is known already replaces none by itself: it
 /// may be the same save once more, whose contradiction is settled.
-fn replaced(incoming: &Candidate, pairs: &[Pair<'_>], twin: Option<RecordId>) -> Vec<RecordId> {
+fn replaced(
+    incoming: &Candidate,
+    pairs: &[Pair<'_>],
+    duplicate: Option<RecordId>,
+) -> Vec<RecordId> {
     let named = incoming.supersedes;
     let nearest = pairs
         .iter()
-        .filter(|pair| incoming.contradicts && named.is_none() && twin.is_none() && !pair.exact)
+        .filter(|pair| {
+            incoming.contradicts && named.is_none() && duplicate.is_none() && !pair.exact
+        })
         .filter(|pair| mergeable(incoming.kind, pair.known.kind))
         .filter(|pair| pair.comparison.jaccard >= CONTRADICTION_WORDS_MIN)
         .filter(|pair| pair.similarity() >= CONTRADICTION_SIMILARITY_MIN)
         .map(|pair| pair.known.id)
         .next();
-    named.into_iter().chain(nearest).filter(|id| Some(*id) != twin).collect()
+    named.into_iter().chain(nearest).filter(|id| Some(*id) != duplicate).collect()
 }
 
-/// The nearest record of the note's sort that says the same of the same but for a number, an identifier, a denial, an
-/// operator or who does what to whom, and that is neither merged into nor replaced.
+/// The nearest record of the note's sort that says the same of the same but for a number, an
+/// identifier, a denial, an operator or who does what to whom, and that is neither merged into nor
+/// replaced.
 fn contradicted(
     incoming: &Candidate,
     pairs: &[Pair<'_>],
-    twin: Option<&Pair<'_>>,
+    duplicate: Option<&Pair<'_>>,
     replaced: &[RecordId],
 ) -> Option<Contradiction> {
     let mut others = pairs.iter().filter(|pair| {
         let id = pair.known.id;
         mergeable(incoming.kind, pair.known.kind)
-            && twin.is_none_or(|twin| twin.known.id != id)
+            && duplicate.is_none_or(|duplicate| duplicate.known.id != id)
             && !replaced.contains(&id)
     });
     others.find_map(|pair| {
@@ -252,8 +259,8 @@ fn irreconcilable<'a>(
     (speak_of_the_same && is_contradiction(difference, a, b)).then_some(difference)
 }
 
-/// Whether two notes that are near each other can't both hold. A number that only one of them has is a detail; one in
-/// the place of another is not.
+/// Whether two notes that are near each other can't both hold. A number that only one of them has
+/// is a detail; one in the place of another is not.
 fn is_contradiction(difference: &Difference, note: &ParsedNote, known: &ParsedNote) -> bool {
     match difference {
         Difference::Frame(_) | Difference::Symbol(_) | Difference::Swapped(..) => true,
@@ -267,26 +274,26 @@ fn is_contradiction(difference: &Difference, note: &ParsedNote, known: &ParsedNo
     }
 }
 
-fn scores(pairs: &[Pair<'_>], twin: Option<&Pair<'_>>, usefulness: f32) -> Scores {
+fn scores(pairs: &[Pair<'_>], duplicate: Option<&Pair<'_>>, usefulness: f32) -> Scores {
     /// What is left of a similarity between notes that are known to differ.
     const APART: f32 = 0.4;
-    let dup = match twin {
+    let dup = match duplicate {
         Some(pair) if pair.exact => 1.0,
         Some(pair) => pair.similarity().max(0.9),
         None => APART * pairs.first().map_or(0.0, Pair::similarity),
     };
     let familiar = pairs.iter().map(Pair::similarity).fold(0.0, f32::max);
-    let novelty = if twin.is_some() { 1.0 - dup } else { 1.0 - 0.7 * familiar };
+    let novelty = if duplicate.is_some() { 1.0 - dup } else { 1.0 - 0.7 * familiar };
     Scores { novelty: novelty.clamp(0.0, 1.0), dup: dup.clamp(0.0, 1.0), usefulness }
 }
 
 fn reason(
     incoming: &Candidate,
     pairs: &[Pair<'_>],
-    twin: Option<&Pair<'_>>,
+    duplicate: Option<&Pair<'_>>,
     replaced: &[RecordId],
 ) -> String {
-    if let Some(pair) = twin {
+    if let Some(pair) = duplicate {
         return if pair.exact {
             let hint = if incoming.contradicts && replaced.is_empty() {
                 "; to replace another record, name it in supersedes"

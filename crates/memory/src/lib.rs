@@ -13,7 +13,6 @@ pub mod duplicates;
 mod error;
 pub mod export;
 mod feedback;
-mod groups;
 mod handles;
 pub mod judge;
 pub mod normalize;
@@ -26,10 +25,11 @@ mod search;
 pub mod simhash;
 pub mod task_comment;
 mod task_ids;
+mod task_links;
 pub mod text;
-mod tied;
 pub mod tokens;
 pub mod uses;
+mod write_queue;
 
 pub use bundle::Bundle;
 pub use citations::{

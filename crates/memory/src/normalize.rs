@@ -7,7 +7,7 @@ use crate::text::token::{operator, sign, trim};
 
 /// `text` without what carries no meaning: case, spacing, and the punctuation of prose. What
 /// stands inside a token (`1.5`, `a-b`, `x::y`), signs (`-5`, `!ready`) and operators stay.
-pub fn normalise(text: &str) -> String {
+pub fn normalize(text: &str) -> String {
     let folded = fold(text);
     let words = folded.split_whitespace().filter_map(|raw| {
         let core = trim(raw);
@@ -19,9 +19,9 @@ pub fn normalise(text: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// sha256 of the normalised text: equal for exact duplicates and for nothing else.
+/// sha256 of the normalized text: equal for exact duplicates and for nothing else.
 pub fn content_hash(text: &str) -> [u8; 32] {
-    Sha256::digest(normalise(text)).into()
+    Sha256::digest(normalize(text)).into()
 }
 
 #[cfg(test)]
@@ -65,8 +65,8 @@ mod tests {
     proptest! {
         #[test]
         fn normalising_twice_changes_nothing(text in "\\PC{0,60}") {
-            let once = normalise(&text);
-            prop_assert_eq!(normalise(&once), once);
+            let once = normalize(&text);
+            prop_assert_eq!(normalize(&once), once);
         }
     }
 }

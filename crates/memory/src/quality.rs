@@ -1,5 +1,6 @@
-//! Whether a record helps anybody. How well it stands is what the ranking itself makes of its age, its use and
-//! its state at every recall; there is no other score that could differ from that, or be out of date.
+//! Whether a record helps anybody. How well it stands is what the ranking itself makes of its age,
+//! its use and its state at every recall; there is no other score that could differ from that, or
+//! be out of date.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -20,7 +21,8 @@ const PASSED_OVER_MIN: i64 = 10;
 pub struct RecordQuality {
     /// What is known of its use.
     pub usage: RecordUsage,
-    /// What the ranking multiplies it by whatever is asked, step by step; `None` for what is not found at all.
+    /// What the ranking multiplies it by whatever is asked, step by step; `None` for what is not
+    /// found at all.
     pub factors: Option<Vec<(Step, f32)>>,
     /// What speaks against it; nothing does against most.
     pub noise: Vec<UnusedReason>,
@@ -73,8 +75,8 @@ impl fmt::Display for UnusedReason {
     }
 }
 
-/// The records of the team after an id, oldest first, each judged; `unused_after_days` without a recall or a change
-/// speak against one.
+/// The records of the team after an id, oldest first, each judged; `unused_after_days` without a
+/// recall or a change speak against one.
 pub async fn judge(
     store: &Store,
     project: ProjectId,
@@ -96,8 +98,8 @@ pub async fn judge(
     Ok(page.into_iter().map(judged).collect())
 }
 
-/// What speaks against a record. Nothing does against what a person vouched for, agreed on as a rule, or named an
-/// end for.
+/// What speaks against a record. Nothing does against what a person vouched for, agreed on as a
+/// rule, or named an end for.
 fn noise(usage: &RecordUsage, unused_after_days: u16, now: DateTime<Utc>) -> Vec<UnusedReason> {
     if usage.trust == Trust::Confirmed || usage.kind == RecordKind::Rule || usage.is_ttl_explicit {
         return Vec::new();

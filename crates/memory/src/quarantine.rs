@@ -52,14 +52,14 @@ pub async fn hold_in<T: Serialize>(
     ctx: &MemoryContext,
     holding: QuarantineRequest<'_, T>,
 ) -> Result<QuarantineItemId, Error> {
-    hold_under(tx, &ctx.policy, &ctx.sealer, holding).await
+    hold_under(tx, &ctx.policy, &ctx.encryptor, holding).await
 }
 
 /// The same under a policy, for work in the background that has entered no project.
 pub async fn hold_under<T: Serialize>(
     tx: &mut Tx,
     policy: &Policy,
-    sealer: &Encryptor,
+    encryptor: &Encryptor,
     holding: QuarantineRequest<'_, T>,
 ) -> Result<QuarantineItemId, Error> {
     let id = QuarantineItemId::generate();
@@ -70,7 +70,7 @@ pub async fn hold_under<T: Serialize>(
         kind: holding.kind,
         reasons: holding.reasons,
         excerpt: summary(holding.beginning),
-        ciphertext: sealer.encrypt(place(&id), &text),
+        ciphertext: encryptor.encrypt(place(&id), &text),
         expires_at: Utc::now() + TimeDelta::days(days),
         notify: policy.notifications.webhook_url.is_some(),
     };
@@ -82,25 +82,25 @@ pub async fn hold_under<T: Serialize>(
     Ok(id)
 }
 
-/// The request that is held, for whoever is to decide about it: masked by the strictest rules, all of it.
-/// `None` where nothing is held.
+/// The request that is held, for whoever is to decide about it: masked by the strictest rules, all
+/// of it. `None` where nothing is held.
 pub async fn show(ctx: &MemoryContext, id: QuarantineItemId) -> Result<Option<Sanitized>, Error> {
     let Some(envelope) = quarantine::sealed(&ctx.store, id).await? else { return Ok(None) };
     let ctx = ctx.clone();
     Ok(Some(run_blocking(move || shown(&ctx, id, &envelope)).await?))
 }
 
-/// Has nobody else decide about what a person lets out, until the transaction ends that takes it in. First of
-/// all, as whoever forgets somebody takes what they sent before what they made.
-pub async fn claim(tx: &mut Tx, looked: ReviewStatus) -> Result<(), Error> {
-    let ReviewStatus::Released(id) = looked else { return Ok(()) };
+/// Has nobody else decide about what a person lets out, until the transaction ends that takes it
+/// in. First of all, as whoever forgets somebody takes what they sent before what they made.
+pub async fn claim(tx: &mut Tx, review_status: ReviewStatus) -> Result<(), Error> {
+    let ReviewStatus::Released(id) = review_status else { return Ok(()) };
     if quarantine::lock(tx, id).await? { Ok(()) } else { Err(Error::NotHeld(id)) }
 }
 
-/// Notes in the transaction that takes something in that it was held until now and is no more, where a
-/// person let it out: both are so, or neither.
-pub async fn settle(tx: &mut Tx, looked: ReviewStatus) -> Result<(), Error> {
-    let ReviewStatus::Released(id) = looked else { return Ok(()) };
+/// Notes in the transaction that takes something in that it was held until now and is no more,
+/// where a person let it out: both are so, or neither.
+pub async fn settle(tx: &mut Tx, review_status: ReviewStatus) -> Result<(), Error> {
+    let ReviewStatus::Released(id) = review_status else { return Ok(()) };
     decide(tx, id, QuarantineState::Released, AuditAction::QuarantineItemReleased).await
 }
 
@@ -124,7 +124,7 @@ pub fn open<T: DeserializeOwned>(
     id: QuarantineItemId,
     envelope: &[u8],
 ) -> Result<T, Error> {
-    let text = ctx.sealer.decrypt(place(&id), envelope).map_err(|error| {
+    let text = ctx.encryptor.decrypt(place(&id), envelope).map_err(|error| {
         tracing::error!(hold.id = %id, %error, "an envelope of the quarantine does not open");
         Error::Sealed
     })?;
@@ -133,9 +133,9 @@ pub fn open<T: DeserializeOwned>(
 
 fn shown(ctx: &MemoryContext, id: QuarantineItemId, envelope: &[u8]) -> Result<Sanitized, Error> {
     let request: Map<String, Value> = open(ctx, id, envelope)?;
-    // Text by text first: as JSON a line's end is two letters, behind which a secret in two parts is whole
-    // no more.
-    let request = ContentFilter::strict().pass_map(&request);
+    // Text by text first: as JSON a line's end is two letters, behind which a secret in two parts
+    // is whole no more.
+    let request = ContentFilter::strict().filter_object(&request);
     let text = serde_json::to_string_pretty(&request).map_err(|_| Error::Sealed)?;
     Ok(mask_with(&text, &Sanitizing::strict()).text)
 }

@@ -17,7 +17,7 @@ use serde_json::json;
 use crate::content_filter::{ContentFilter, FilterDecision, ReviewStatus};
 use crate::normalize::content_hash;
 use crate::save::{CITATIONS_MAX, is_same_place};
-use crate::save::{CONTENT_MAX_CHARS, default_end, passage_of, united};
+use crate::save::{CONTENT_MAX_CHARS, default_ttl, passage_of, union_capped};
 use crate::simhash::simhash;
 use crate::{Error, MemoryContext};
 
@@ -92,9 +92,9 @@ pub async fn proposals(ctx: &MemoryContext, records: Vec<Record>) -> Result<Vec<
     Ok(records.into_iter().map(proposal).collect())
 }
 
-/// Makes a proposal count: as a record of its own, or as the new text of the one that it would change.
-/// Answers the record that holds it now, which a person has confirmed. Where one of both is not as it was
-/// `seen`, nothing happens: nobody confirms what they have not read.
+/// Makes a proposal count: as a record of its own, or as the new text of the one that it would
+/// change. Answers the record that holds it now, which a person has confirmed. Where one of both is
+/// not as it was `seen`, nothing happens: nobody confirms what they have not read.
 pub async fn accept(
     ctx: &MemoryContext,
     id: RecordId,
@@ -129,7 +129,7 @@ pub async fn accept(
         target.id
     } else {
         count(&mut tx, &proposal, &body, reviewer).await?;
-        records::live_until(&mut tx, id, default_end(&ctx.policy, body.kind)).await?;
+        records::live_until(&mut tx, id, default_ttl(&ctx.policy, body.kind)).await?;
         id
     };
     let detail = json!({ "into": into, "edited": edit.title.is_some() || edit.content.is_some() });
@@ -145,8 +145,8 @@ pub async fn reject(ctx: &MemoryContext, id: RecordId, reason: &str) -> Result<(
     if !records::decide(&mut tx, id, Decided::Rejected).await? {
         return Err(Error::NotProposed(id));
     }
-    let mut gate = ContentFilter::new(&ctx.policy, ReviewStatus::Person);
-    let detail = json!({ "reason": gate.pass_text(reason) });
+    let mut filter = ContentFilter::new(&ctx.policy, ReviewStatus::Reviewed);
+    let detail = json!({ "reason": filter.filter_text(reason) });
     audit::record(&mut tx, NewEvent::new(AuditAction::ProposalRejected, id).with(detail));
     Ok(tx.commit().await?)
 }
@@ -268,8 +268,8 @@ pub struct ErasureReport {
     pub docs: u64,
     /// Files of a repository that were taken out, and it with them.
     pub files: u64,
-    /// What a person had sent and nobody had decided about yet: destroyed. Where something held came from is
-    /// sealed with it, so that nothing is found by a source.
+    /// What a person had sent and nobody had decided about yet: destroyed. Where something held
+    /// came from is sealed with it, so that nothing is found by a source.
     pub quarantine_items: u64,
 }
 
@@ -284,7 +284,8 @@ pub async fn forget(
     let mut tx = ctx.store.begin_with_memory_lock(project).await?;
     let mut forgotten = ErasureReport::default();
     if let Contributor::User(user) = contributor {
-        // First: a release of one that is under way has ended then, and what it took in is found below.
+        // First: a release of one that is under way has ended then, and what it took in is found
+        // below.
         forgotten.quarantine_items =
             quarantine::delete_submitted_by(&mut tx, project, *user).await?;
     }
@@ -301,7 +302,7 @@ pub async fn forget(
     let (by, subject) = match contributor {
         Contributor::User(user) => ("user", user.to_string()),
         Contributor::Source(source) => {
-            ("source", ContentFilter::new(&ctx.policy, ReviewStatus::Person).pass_text(source))
+            ("source", ContentFilter::new(&ctx.policy, ReviewStatus::Reviewed).filter_text(source))
         }
     };
     let detail = json!({
@@ -350,8 +351,8 @@ async fn erase(tx: &mut Tx, id: RecordId, forgotten: &mut ErasureReport) -> Resu
     Ok(())
 }
 
-/// Brings back the records that nothing replaces any more, as far as they are still there and no live one says
-/// the same; answers which.
+/// Brings back the records that nothing replaces any more, as far as they are still there and no
+/// live one says the same; answers which.
 async fn restore_superseded(tx: &mut Tx, replaced: &[RecordId]) -> Result<Vec<RecordId>, Error> {
     let mut restored = Vec::new();
     for id in replaced {
@@ -413,8 +414,8 @@ async fn find(ctx: &MemoryContext, id: RecordId) -> Result<Record, Error> {
     records::find(&ctx.store, id).await?.ok_or(Error::NoRecord(id))
 }
 
-/// Brings a record back that was taken out or replaced, stale or active by what it cites. The caller makes its
-/// passage.
+/// Brings a record back that was taken out or replaced, stale or active by what it cites. The
+/// caller makes its passage.
 async fn restore(tx: &mut Tx, id: RecordId) -> Result<(), Error> {
     records::restore(tx, id).await?;
     Ok(citations::update_staleness(tx, id).await?)
@@ -428,8 +429,9 @@ async fn live_proposal(tx: &mut Tx, id: RecordId) -> Result<Record, Error> {
     if waits { Ok(record) } else { Err(Error::NotProposed(id)) }
 }
 
-/// Whether it lives and counts for the team. One that was set aside meanwhile is a proposal itself: merged into that, an
-/// accepted text would be found by nobody, so it counts as a record of its own.
+/// Whether it lives and counts for the team. One that was set aside meanwhile is a proposal itself:
+/// merged into that, an accepted text would be found by nobody, so it counts as a record of its
+/// own.
 fn can_be_amended(record: &Record) -> bool {
     is_live(record) && record.access.visibility == Visibility::Team
 }
@@ -438,18 +440,18 @@ pub(crate) fn is_live(record: &Record) -> bool {
     matches!(record.state, RecordState::Active | RecordState::Stale)
 }
 
-/// The proposal's text as the reviewer would have it. What a person writes here goes through the same gate
-/// as a save, but for what would have to wait for a person.
+/// The proposal's text as the reviewer would have it. What a person writes here goes through the
+/// same filter as a save, but for what would have to wait for a person.
 fn edited(ctx: &MemoryContext, proposal: &Record, edit: &Edit) -> Result<RecordBody, Error> {
     let mut body = body_of(proposal);
-    let mut gate = ContentFilter::new(&ctx.policy, ReviewStatus::Person);
+    let mut filter = ContentFilter::new(&ctx.policy, ReviewStatus::Reviewed);
     if let Some(title) = &edit.title {
-        gate.filter(title);
-        body.title = gate.filter_again(title);
+        filter.filter(title);
+        body.title = filter.filter_again(title);
     }
     if let Some(content) = &edit.content {
-        gate.filter(content);
-        body.content = gate.filter_again(content);
+        filter.filter(content);
+        body.content = filter.filter_again(content);
         let (length, max) = (body.content.as_str().chars().count(), CONTENT_MAX_CHARS);
         if length > max {
             return Err(Error::TooLong { length, max });
@@ -457,9 +459,9 @@ fn edited(ctx: &MemoryContext, proposal: &Record, edit: &Edit) -> Result<RecordB
         body.content_hash = content_hash(body.content.as_str()).to_vec();
         body.simhash = simhash(body.content.as_str());
     }
-    match gate.verdict() {
-        FilterDecision::Refuse(reasons) => Err(Error::Forbidden(reasons.join(", "))),
-        FilterDecision::Hold(_) | FilterDecision::Take { .. } => Ok(body),
+    match filter.decision() {
+        FilterDecision::Reject(reasons) => Err(Error::Forbidden(reasons.join(", "))),
+        FilterDecision::Quarantine(_) | FilterDecision::Accept { .. } => Ok(body),
     }
 }
 
@@ -493,8 +495,9 @@ async fn amend(
     Ok(())
 }
 
-/// What the target cites once the proposal is accepted: what it did, which a proposal can't push out, and what
-/// the proposal does; of the same place the proposal's word, which is what the reviewer is shown.
+/// What the target cites once the proposal is accepted: what it did, which a proposal can't push
+/// out, and what the proposal does; of the same place the proposal's word, which is what the
+/// reviewer is shown.
 fn joined(known: Vec<Citation>, brought: Vec<Citation>) -> Vec<Citation> {
     let is_said_anew = |one: &Citation| brought.iter().any(|other| is_same_place(one, other));
     let mut all: Vec<_> = known.into_iter().filter(|one| !is_said_anew(one)).collect();
@@ -506,8 +509,8 @@ fn joined(known: Vec<Citation>, brought: Vec<Citation>) -> Vec<Citation> {
 /// What the target says once it says what the proposal does.
 fn amended(target: &Record, body: &RecordBody) -> RecordBody {
     RecordBody {
-        scope: united(&target.scope, &body.scope),
-        tags: united(&target.tags, &body.tags),
+        scope: union_capped(&target.scope, &body.scope),
+        tags: union_capped(&target.tags, &body.tags),
         ttl: target.ttl.max(body.ttl),
         is_ttl_explicit: target.is_ttl_explicit,
         // What the reviewer is shown no difference of stays.
@@ -601,8 +604,8 @@ fn said_then(record: &Record, said: &Version) -> RecordBody {
     }
 }
 
-/// When a record is to end that is what it was in an earlier version, and whether that was named. None ends
-/// by becoming so.
+/// When a record is to end that is what it was in an earlier version, and whether that was named.
+/// None ends by becoming so.
 fn end_then(record: &Record, said: &Version) -> (DateTime<Utc>, bool) {
     let now = Utc::now();
     match (said.is_ttl_explicit, record.is_ttl_explicit) {

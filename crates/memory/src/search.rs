@@ -1,5 +1,5 @@
-//! Search in everything, by words and by the issues that are named: what is linked to them comes first, and an id counts
-//! as a whole, not by the words in it.
+//! Search in everything, by words and by the issues that are named: what is linked to them comes
+//! first, and an id counts as a whole, not by the words in it.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use mc_store::passages::{IndexedPassage, PassageFilter};
 use regex::Regex;
 use tokio::time::timeout;
 
-use crate::tied::{Linked, tied};
+use crate::task_links::{TaskLinks, find_task_links};
 use crate::{Error, MemoryContext, task_ids};
 
 /// What to look for, and where.
@@ -18,7 +18,8 @@ use crate::{Error, MemoryContext, task_ids};
 pub struct SearchRequest {
     /// Words and names; its text may be empty where a task is named.
     pub query: Query,
-    /// The task at hand, by the tracker's id: `SHOP-12`, `owner/name#12`, or `#12` for an issue of any repository.
+    /// The task at hand, by the tracker's id: `SHOP-12`, `owner/name#12`, or `#12` for an issue of
+    /// any repository.
     pub task_external_id: Option<String>,
     /// How.
     pub options: Options,
@@ -27,29 +28,30 @@ pub struct SearchRequest {
 /// What was found, best first.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// What is linked to a task that was named, newest first, before what was searched for. The linked have the highest
-    /// score, 1, and no `explain`.
+    /// What is linked to a task that was named, newest first, before what was searched for. The
+    /// linked have the highest score, 1, and no `explain`.
     pub hits: Vec<Hit>,
     /// What is linked to a task that was named, whether it is among the hits or not.
     pub linked: HashSet<PassageId>,
-    /// Of that, proposals of the caller's own, which nobody has decided about. They have no passage; the number is the
-    /// record's.
+    /// Of that, proposals of the caller's own, which nobody has decided about. They have no
+    /// passage; the number is the record's.
     pub own_proposals: HashSet<PassageId>,
     /// What was late or failed and was left out.
     pub degraded: Vec<String>,
 }
 
-/// Searches; what is linked to the tasks that the request names, by its own field or in the text, comes first, as far as
-/// the filter lets it through.
+/// Searches; what is linked to the tasks that the request names, by its own field or in the text,
+/// comes first, as far as the filter lets it through.
 pub async fn search(ctx: &MemoryContext, request: &SearchRequest) -> Result<Found, Error> {
     let SearchRequest { query, task_external_id, options } = request;
     let task = task_external_id.as_deref();
     let task = task.map(|task| mask_with(task.trim(), &ctx.search.sanitizing).text.into_string());
-    let ids = task_ids::asked(task, [query.text.as_str()]);
+    let ids = task_ids::collect(task, [query.text.as_str()]);
     if ids.is_empty() {
         return Ok(mc_search::search(&ctx.search, query, options).await?.into());
     }
-    let looked_up = timeout(options.time_budget, tied(&ctx.store, query.filter.project, &ids, &[]));
+    let looked_up =
+        timeout(options.time_budget, find_task_links(&ctx.store, query.filter.project, &ids, &[]));
     let words = Query { text: task_ids::strip(&query.text), ids: ids.clone(), ..query.clone() };
     let searched = mc_search::search(&ctx.search, &words, options);
     let (searched, looked_up) = tokio::join!(searched, looked_up);
@@ -58,7 +60,7 @@ pub async fn search(ctx: &MemoryContext, request: &SearchRequest) -> Result<Foun
         found.degraded.push("links to tasks: late".to_owned());
         return Ok(found);
     };
-    let (mut hits, Linked { passages, own_proposals }) = looked_up?;
+    let (mut hits, TaskLinks { passages, own_proposals }) = looked_up?;
     let is_let_through = let_through(&query.filter);
     hits.retain(|hit| is_let_through(&hit.passage.indexed));
     for hit in &mut hits {

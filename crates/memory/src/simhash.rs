@@ -51,7 +51,8 @@ fn features(text: &str) -> BTreeSet<(String, i32)> {
 mod tests {
     use super::*;
 
-    const NOTE: &str = "The payments worker retries a failed charge 3 times with jitter before it gives up, \
+    const NOTE: &str = "The payments worker retries a failed charge 3 times with jitter before \
+        it gives up, \
                         because the gateway drops connections under load";
 
     #[test]
@@ -63,7 +64,8 @@ mod tests {
 
     #[test]
     fn order_case_and_a_typo_move_few_bits_and_another_subject_many() {
-        let reordered = "Because the gateway drops connections under load, the payments worker retries a \
+        let reordered = "Because the gateway drops connections under load, the payments worker \
+            retries a \
                          failed charge 3 times with jitter BEFORE it gives up";
         let typo = NOTE.replace("connections", "conections");
         let other =

@@ -1,6 +1,7 @@
-//! The comment that tells a task's tracker which records and dialogs belong to it: ids and titles of what everybody in
-//! the project may see, and nothing else. It is made anew whenever it is shown or written, so that what a person has
-//! agreed to, known by a sum of it and of where it goes, is what is written, and written there, or nothing is.
+//! The comment that tells a task's tracker which records and dialogs belong to it: ids and titles
+//! of what everybody in the project may see, and nothing else. It is made anew whenever it is shown
+//! or written, so that what a person has agreed to, known by a sum of it and of where it goes, is
+//! what is written, and written there, or nothing is.
 
 use std::fmt::Write as _;
 
@@ -41,8 +42,8 @@ pub struct Subject<'a> {
 pub struct TaskCommentText {
     /// What it says, masked.
     pub text: String,
-    /// The sum of that and of where it goes, in hexadecimal: who agrees to a text for one tracker did not agree to the
-    /// same for another.
+    /// The sum of that and of where it goes, in hexadecimal: who agrees to a text for one tracker
+    /// did not agree to the same for another.
     pub digest: String,
     /// Whether it names nothing.
     pub is_empty: bool,
@@ -78,7 +79,8 @@ pub fn is_of(comment: &str, project: &ProjectKey, external_id: &str) -> bool {
     first_line(comment) == heading(project, external_id)
 }
 
-/// Whether a comment says a text, as trackers give it back: with other ends of lines, say, and without blanks there.
+/// Whether a comment says a text, as trackers give it back: with other ends of lines, say, and
+/// without blanks there.
 pub fn says(comment: &str, text: &str) -> bool {
     comment.split_whitespace().eq(text.split_whitespace())
 }
@@ -97,7 +99,8 @@ fn heading(project: &ProjectKey, external_id: &str) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
     Markdown,
-    /// What reads the same by whichever rules it is shown: those of Jira and Redmine differ by version and setting.
+    /// What reads the same by whichever rules it is shown: those of Jira and Redmine differ by
+    /// version and setting.
     Plain,
 }
 
@@ -139,7 +142,7 @@ fn text(policy: &Policy, format: Format, heading: &str, linked: &Linked) -> Stri
         text.push_str("\nNothing belongs to it any more.\n");
     }
     // What two parts came to when they were put together is masked as well: this leaves the house.
-    ContentFilter::new(policy, ReviewStatus::Person).filter_again(&text).into_string()
+    ContentFilter::new(policy, ReviewStatus::Reviewed).filter_again(&text).into_string()
 }
 
 /// A list under its name, with how many are left out of it.

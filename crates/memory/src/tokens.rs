@@ -60,7 +60,7 @@ pub fn warm_up() {
 }
 
 /// Whether the vocabulary holds `word` whole (after a space): common words of the big languages
-/// do, misspelt ones don't.
+/// do, misspelled ones don't.
 pub fn is_one_token(word: &str) -> bool {
     count(&format!(" {word}")) == 1
 }

@@ -159,7 +159,7 @@ pub async fn create(
         messages: dialog.messages,
         distilled: dialog.distilled,
     };
-    let kept = mc_memory::save_dialog(&here.memory, &request, ReviewStatus::Nobody).await;
+    let kept = mc_memory::save_dialog(&here.memory, &request, ReviewStatus::Unreviewed).await;
     let kept = kept.map_err(|error| match error {
         // Here the dialog goes by the name of the entry's own field.
         mc_memory::Error::UnknownDialog(_) => Problem::from(error).field("id"),

@@ -213,9 +213,9 @@ pub async fn ingest(
         document,
     });
     let policy = &here.memory.policy;
-    let prepared = documents::prepare_all(policy, each.collect(), ReviewStatus::Nobody).await;
-    let forbidden = prepared.iter().enumerate().find_map(|(at, one)| match &one.verdict {
-        FilterDecision::Refuse(reasons) => Some((at, reasons.join(", "))),
+    let prepared = documents::prepare_all(policy, each.collect(), ReviewStatus::Unreviewed).await;
+    let forbidden = prepared.iter().enumerate().find_map(|(at, one)| match &one.decision {
+        FilterDecision::Reject(reasons) => Some((at, reasons.join(", "))),
         _ => None,
     });
     if let Some((at, reasons)) = forbidden {
@@ -226,7 +226,7 @@ pub async fn ingest(
     let mut tx = here.store.begin().await?;
     let mut held = Vec::new();
     for one in prepared {
-        if let FilterDecision::Hold(reasons) = one.verdict {
+        if let FilterDecision::Quarantine(reasons) = one.decision {
             held.push((one.incoming, one.doc, reasons));
             continue;
         }
@@ -264,7 +264,7 @@ pub async fn take(
     let looked = ReviewStatus::Released(id);
     let mut prepared = documents::prepare_all(&here.memory.policy, vec![held], looked).await;
     let Some(one) = prepared.pop() else { return Err(Problem::internal()) };
-    if let FilterDecision::Refuse(reasons) = one.verdict {
+    if let FilterDecision::Reject(reasons) = one.decision {
         return Err(mc_memory::Error::Forbidden(reasons.join(", ")).into());
     }
     let mut tx = here.store.begin().await?;

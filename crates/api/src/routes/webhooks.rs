@@ -230,7 +230,7 @@ pub async fn create(
     let ProjectContext { project, store, memory } =
         entered(&api, &caller, &key, Permission::ManagePolicy).await?;
     let id = WebhookId::generate();
-    let sealed = memory.sealer.encrypt(webhook_receiver::place(&id), secret.as_bytes());
+    let sealed = memory.encryptor.encrypt(webhook_receiver::place(&id), secret.as_bytes());
     let mut tx = store.begin().await?;
     webhooks::create(&mut tx, project.id, id, source, &sealed).await?;
     note(&mut tx, id, "created", source);
@@ -267,7 +267,7 @@ pub async fn rotate(
 ) -> Result<Json<WebhookWithSecret>, Problem> {
     let ProjectContext { project, store, memory } =
         entered(&api, &caller, &key, Permission::ManagePolicy).await?;
-    let sealed = memory.sealer.encrypt(webhook_receiver::place(&id), secret.as_bytes());
+    let sealed = memory.encryptor.encrypt(webhook_receiver::place(&id), secret.as_bytes());
     let mut tx = store.begin().await?;
     let source = webhooks::rotate_secret(&mut tx, project.id, id, &sealed, former_for).await?;
     let source = source.ok_or_else(|| unknown_hook(&key))?;

@@ -144,7 +144,7 @@ impl TestApi {
 
     /// The key of this service.
     pub fn sealer(&self) -> Arc<Encryptor> {
-        self.state.memory.sealer.clone()
+        self.state.memory.encryptor.clone()
     }
 
     /// Runs a statement as the superuser, to bring about what takes days, or an attacker.

@@ -59,7 +59,8 @@ impl SyncSession<'_> {
         let (connection, source) = (self.asking.id, format!("wiki:{}", self.asking.connector));
         let each = page.items.iter().map(|page| as_document(connection, &source, page));
         let policy = &self.asking.policy;
-        let prepared = documents::prepare_all(policy, each.collect(), ReviewStatus::Nobody).await;
+        let prepared =
+            documents::prepare_all(policy, each.collect(), ReviewStatus::Unreviewed).await;
         let ids: Vec<_> = page.items.iter().map(|page| page.id.clone()).collect();
         let mut tx = self.store.begin().await?;
         if !self.advance(&mut tx, place, to_json(&next)?).await? {
@@ -98,9 +99,9 @@ impl SyncSession<'_> {
         if page.doc.doc_id != page.incoming.document.doc_id {
             return Ok("refused");
         }
-        match page.verdict {
-            FilterDecision::Refuse(_) => Ok("refused"),
-            FilterDecision::Hold(reasons) => {
+        match page.decision {
+            FilterDecision::Reject(_) => Ok("refused"),
+            FilterDecision::Quarantine(reasons) => {
                 let holding = QuarantineRequest {
                     project: self.asking.project,
                     kind: "document",
@@ -112,7 +113,7 @@ impl SyncSession<'_> {
                 quarantine::hold_under(tx, policy, self.sealer, holding).await?;
                 Ok("quarantined")
             }
-            FilterDecision::Take { .. } => {
+            FilterDecision::Accept { .. } => {
                 let (_, outcome) = page.write(tx, self.asking.project).await?;
                 Ok(match outcome {
                     Outcome::Created => "created",

@@ -4,7 +4,8 @@ use mc_domain::{BundleSection as Section, Handle, HandleKind};
 
 use super::{Bundle, LinkTarget};
 
-/// The handles of a bundle's items, section by section, in the order in which the sections are shown.
+/// The handles of a bundle's items, section by section, in the order in which the sections are
+/// shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Handles([(Section, Vec<Handle>); 6]);
 

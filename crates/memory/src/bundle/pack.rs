@@ -50,9 +50,9 @@ const NO_ROOM: &str = "limit_tokens is too small for what was found";
 /// Digits that `tokens` itself may take, counted before its value is known.
 const TOKENS_PLACEHOLDER: usize = TokenBudget::MAX;
 
-/// A bundle whose JSON costs at most `budget` tokens: records first, the most relevant first, each whole
-/// where it fits; what else there is takes the room that they leave. What nobody vouches for is tried
-/// when all else has been.
+/// A bundle whose JSON costs at most `budget` tokens: records first, the most relevant first, each
+/// whole where it fits; what else there is takes the room that they leave. What nobody vouches for
+/// is tried when all else has been.
 pub fn pack(envelope: Envelope, contents: Contents, budget: TokenBudget) -> Bundle {
     let had_contents = !is_empty(&contents);
     let mut bundle = fit_envelope(envelope, budget);
@@ -96,7 +96,8 @@ pub fn pack(envelope: Envelope, contents: Contents, budget: TokenBudget) -> Bund
     bundle
 }
 
-/// What a bundle costs so far. No token is shorter than a byte: as long as a bundle's bytes fit, nothing is counted.
+/// What a bundle costs so far. No token is shorter than a byte: as long as a bundle's bytes fit,
+/// nothing is counted.
 struct Spent {
     at_most: usize,
     is_exact: bool,
@@ -107,8 +108,8 @@ impl Spent {
         Self { at_most: json_of(bundle).len(), is_exact: false }
     }
 
-    /// The item: whole where the bundle has room for it, else shortened to the sentences that tell most, which says so;
-    /// `None` where not even that fits.
+    /// The item: whole where the bundle has room for it, else shortened to the sentences that tell
+    /// most, which says so; `None` where not even that fits.
     fn fitted(&mut self, item: Item, bundle: &Bundle, budget: TokenBudget) -> Option<Item> {
         let json = json_of_item(&item);
         if self.has_room(json.len(), budget) {
@@ -166,7 +167,8 @@ fn shortened(item: Item) -> Option<Item> {
     Some(item)
 }
 
-/// Keeps the first steps: as many as there is room for, and of the first one at least the sentences that tell most.
+/// Keeps the first steps: as many as there is room for, and of the first one at least the sentences
+/// that tell most.
 fn shorten_steps(steps: &mut Vec<String>) {
     let mut room = STATEMENT_MAX_CHARS;
     let fits = |step: &&String| {
@@ -192,8 +194,8 @@ fn json_of(bundle: &Bundle) -> String {
     as_json(&sized).to_string()
 }
 
-/// A [`size`] with the real `tokens` in the place of the placeholder. Digits are tokens of their own,
-/// whatever stands around them, so nothing else needs to be counted again.
+/// A [`size`] with the real `tokens` in the place of the placeholder. Digits are tokens of their
+/// own, whatever stands around them, so nothing else needs to be counted again.
 fn exact(size: usize) -> usize {
     let digits = |number: usize| tokens::count(&number.to_string());
     size + digits(size) - digits(TOKENS_PLACEHOLDER)
@@ -265,8 +267,8 @@ fn take_back(bundle: &mut Bundle, section: Section) {
     }
 }
 
-/// Tokens of an item beside its own: those of its handle, which it gets when all are there, and the comma that parts it
-/// from the next.
+/// Tokens of an item beside its own: those of its handle, which it gets when all are there, and the
+/// comma that parts it from the next.
 const ITEM_TOKENS: usize = 7;
 
 fn json_of_item(item: &Item) -> String {

@@ -13,14 +13,15 @@ pub fn trust(passage: &Passage) -> Trust {
     record.or(doc).or(code).or(talk).or(commit).unwrap_or(Trust::Imported)
 }
 
-/// Whether a record may be recalled at all. What nobody vouches for may inform, but tells nobody what to
-/// do or to avoid: a rule or a warning of that sort is left out, whatever section it would stand in.
+/// Whether a record may be recalled at all. What nobody vouches for may inform, but tells nobody
+/// what to do or to avoid: a rule or a warning of that sort is left out, whatever section it would
+/// stand in.
 pub fn admits(kind: RecordKind, trust: Trust) -> bool {
     trust > Trust::Untrusted || !matches!(kind, RecordKind::Rule | RecordKind::Gotcha)
 }
 
-/// Puts what nobody vouches for behind everything else, which keeps its order: however well it matches,
-/// it comes after each confirmed item, and takes only the room that the others leave.
+/// Puts what nobody vouches for behind everything else, which keeps its order: however well it
+/// matches, it comes after each confirmed item, and takes only the room that the others leave.
 pub fn sort_by_trust<T>(items: &mut [T], trust: impl Fn(&T) -> Trust) {
     items.sort_by_key(|item| trust(item) == Trust::Untrusted);
 }

@@ -179,7 +179,10 @@ mod tests {
 
     use super::*;
 
-    const FILE: &str = "class Cart\n  def total\n    items.sum(&:price)\n  end\n\n  def empty?\n    items.none?\n  end\nend";
+    const FILE: &str = concat!(
+        "class Cart\n  def total\n    items.sum(&:price)\n  end\n\n",
+        "  def empty?\n    items.none?\n  end\nend",
+    );
 
     fn lines(text: &str) -> Vec<String> {
         text.split('\n').map(str::to_owned).collect()

@@ -1,5 +1,5 @@
-//! Citations of what is in no indexed repository: left out with what may have been meant, rather than kept to be blamed
-//! for it later. Where a project has no index yet, nothing is unknown.
+//! Citations of what is in no indexed repository: left out with what may have been meant, rather
+//! than kept to be blamed for it later. Where a project has no index yet, nothing is unknown.
 
 use mc_domain::{ProjectId, Verdict};
 use mc_store::Store;
@@ -36,8 +36,8 @@ enum Missing {
     Lines,
 }
 
-/// What is wrong with a citation that was checked for the first time: `None` where it holds, or where what it cites is
-/// there and merely other than its sender saw it.
+/// What is wrong with a citation that was checked for the first time: `None` where it holds, or
+/// where what it cites is there and merely other than its sender saw it.
 fn missing(draft: &Citation, checked: &Citation) -> Option<Missing> {
     match checked.verdict {
         Verdict::Fresh => None,
@@ -102,9 +102,10 @@ fn way_out(missing: &Missing, near: &[String]) -> &'static str {
     }
 }
 
-/// The citation with the one name or path of the index that it can mean: a name with other separators (`Cart#total` for
-/// `Cart.total`) or without its namespaces, a path without its first folders. `None` where none or several can be meant,
-/// or there are so many like it that not all were looked at.
+/// The citation with the one name or path of the index that it can mean: a name with other
+/// separators (`Cart#total` for `Cart.total`) or without its namespaces, a path without its first
+/// folders. `None` where none or several can be meant, or there are so many like it that not all
+/// were looked at.
 pub(super) async fn meant(
     store: &Store,
     project: ProjectId,
@@ -188,7 +189,7 @@ async fn near_symbols(
     Ok(near.into_iter().map(|(symbol, path)| format!("{path}#{symbol}")).collect())
 }
 
-/// Those of `found` that are spelt most like `wanted`, the nearest first.
+/// Those of `found` that are spelled most like `wanted`, the nearest first.
 fn nearest<T>(found: Vec<T>, wanted: &str, spelling: impl Fn(&T) -> String) -> Vec<T> {
     let wanted = wanted.to_lowercase();
     let mut found: Vec<_> = found

@@ -40,8 +40,8 @@ static BULLET: LazyLock<Regex> = LazyLock::new(|| regex(r"^\s*(?:>\s?)*(?:[*+•
 pub struct Reading {
     /// What it says, in order.
     pub units: Vec<Unit>,
-    /// What was taken for a greeting, thanks, a word that only leads up to a sentence, or a comment that nobody is
-    /// shown.
+    /// What was taken for a greeting, thanks, a word that only leads up to a sentence, or a comment
+    /// that nobody is shown.
     pub left_out: Vec<String>,
 }
 
@@ -116,8 +116,8 @@ impl Fence {
     }
 }
 
-/// How many of the lines that follow belong to a comment which `line` begins and nothing else stands beside; `None`
-/// where there is none, or it does not end.
+/// How many of the lines that follow belong to a comment which `line` begins and nothing else
+/// stands beside; `None` where there is none, or it does not end.
 fn rest_of_comment(line: &str, following: &[&str]) -> Option<usize> {
     let line = line.trim().strip_prefix("<!--")?;
     let mut lines = std::iter::once(&line).chain(following);

@@ -15,8 +15,9 @@ static TELLING: LazyLock<Regex> = LazyLock::new(|| {
     .expect("a checked expression")
 });
 
-/// The units as text of at most `max` characters: all of them when they fit, else the last sentence, where the rule
-/// often stands, and those that tell most for their length, in their order.
+/// The units as text of at most `max` characters: all of them when they fit, else the last
+/// sentence, where the rule often stands, and those that tell most for their length, in their
+/// order.
 pub fn within(units: &[Unit], max: usize) -> String {
     let whole = join(units);
     if whole.chars().count() <= max {

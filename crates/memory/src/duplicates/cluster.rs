@@ -40,13 +40,15 @@ impl Decided {
 pub struct ClusterMatch {
     /// The index of the note that would stay.
     pub keeper: usize,
-    /// The indices of the others, each with the share of words that it and the keeper have in common.
+    /// The indices of the others, each with the share of words that it and the keeper have in
+    /// common.
     pub others: Vec<(usize, f32)>,
 }
 
-/// Puts together the notes that say the same: who stays is vouched for by more, then more used, then older, and
-/// each of the others says the same as it by the judge's own comparison, so that no chain of small differences
-/// leads from one to another that says something else. Busy for seconds where there are many.
+/// Puts together the notes that say the same: who stays is vouched for by more, then more used,
+/// then older, and each of the others says the same as it by the judge's own comparison, so that no
+/// chain of small differences leads from one to another that says something else. Busy for seconds
+/// where there are many.
 pub fn clusters(notes: &[DuplicateCandidate], decided: &Decided) -> Vec<ClusterMatch> {
     let order = best_first(notes);
     let bands: Vec<_> =

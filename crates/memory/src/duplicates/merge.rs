@@ -10,10 +10,10 @@ use mc_store::{Tx, docs};
 use crate::Error;
 use crate::normalize::content_hash;
 use crate::review::{body_of, index, is_live};
-use crate::save::{CITATIONS_MAX, is_same_place, merged_kind, united};
+use crate::save::{CITATIONS_MAX, is_same_place, merged_kind, union_capped};
 
-/// The members as they are, held until the transaction ends and in their order; `None` where one of them is no
-/// live record of the team any more, or says something else.
+/// The members as they are, held until the transaction ends and in their order; `None` where one of
+/// them is no live record of the team any more, or says something else.
 pub(super) async fn held(
     tx: &mut Tx,
     project: ProjectId,
@@ -39,10 +39,10 @@ fn is_as_found(record: &Record, project: ProjectId, member: &Member) -> bool {
         && content_hash(&record.content)[..] == member.content_hash
 }
 
-/// Has the first of the records, which are held, take the place of the others: it keeps its text and who vouches
-/// for it, and gathers what they are tagged with, cite and are linked to. Where no person says so it gathers that
-/// from none that is vouched for by less: what was confirmed of it would be what nobody confirmed. All of it stays
-/// in the histories.
+/// Has the first of the records, which are held, take the place of the others: it keeps its text
+/// and who vouches for it, and gathers what they are tagged with, cite and are linked to. Where no
+/// person says so it gathers that from none that is vouched for by less: what was confirmed of it
+/// would be what nobody confirmed. All of it stays in the histories.
 pub(super) async fn merge_into(
     tx: &mut Tx,
     all: &[Record],
@@ -65,8 +65,8 @@ pub(super) async fn merge_into(
     }
     let heard = replaced.iter().filter(|other| is_heard(other));
     let mut body = heard.fold(body_of(kept), gathered);
-    // A rule, say, with the same words: one that is replaced could not be brought back beside another, and one that
-    // lives stands beside this for people who said that both are to.
+    // A rule, say, with the same words: one that is replaced could not be brought back beside
+    // another, and one that lives stands beside this for people who said that both are to.
     let is_body = |other: &Record| {
         other.kind == body.kind && content_hash(&other.content)[..] == body.content_hash
     };
@@ -99,8 +99,8 @@ fn gather(cited: &mut Vec<Citation>, others: Vec<Citation>) {
 /// What the record says and is told by, with what another that says the same has besides.
 fn gathered(mut body: RecordBody, other: &Record) -> RecordBody {
     body.kind = merged_kind(body.kind, other.kind);
-    body.scope = united(&body.scope, &other.scope);
-    body.tags = united(&body.tags, &other.tags);
+    body.scope = union_capped(&body.scope, &other.scope);
+    body.tags = union_capped(&body.tags, &other.tags);
     body.owner = body.owner.or_else(|| other.owner.clone());
     // It lives for as long as any of them would have, and an end is named only where each has one.
     body.ttl = body.ttl.max(other.ttl);

@@ -1,17 +1,20 @@
-//! Which of many notes share most of their features, without a look at every pair: `MinHash` signatures in bands.
+//! Which of many notes share most of their features, without a look at every pair: `MinHash`
+//! signatures in bands.
 //!
-//! A note is the set of its features: the letter trigrams of its words and its marks, in no order. Two notes whose
-//! sets have the Jaccard similarity `s` agree in one row of their signatures with the probability `s`, in a band
-//! of [`ROWS`] rows with `s^ROWS`, and meet in at least one of [`BANDS`] bands with `1 - (1 - s^ROWS)^BANDS`:
+//! A note is the set of its features: the letter trigrams of its words and its marks, in no order.
+//! Two notes whose sets have the Jaccard similarity `s` agree in one row of their signatures with
+//! the probability `s`, in a band of [`ROWS`] rows with `s^ROWS`, and meet in at least one of
+//! [`BANDS`] bands with `1 - (1 - s^ROWS)^BANDS`:
 //!
 //! | s | 0.1 | 0.2 | 0.3 | 0.5 | 0.6 | 0.7 | 0.8 | 0.9 |
 //! | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 //! | they meet | 0.02 % | 0.8 % | 5.7 % | 53 % | 86 % | 98.8 % | 99.99 % | 100 % |
 //!
-//! Notes that the judge takes for the same share at least 0.7 in nearly all cases (at most 15 % of words more, and
-//! typos that leave most trigrams of a word alone), so one in a hundred of the hardest is missed, and found when
-//! either changes. Unrelated notes share about 0.1: of the five thousand million pairs of 100,000 notes a million
-//! would meet, were they not kept apart by their numbers and denials besides ([`stamp`]). Who meets is compared exactly.
+//! Notes that the judge takes for the same share at least 0.7 in nearly all cases (at most 15 % of
+//! words more, and typos that leave most trigrams of a word alone), so one in a hundred of the
+//! hardest is missed, and found when either changes. Unrelated notes share about 0.1: of the five
+//! thousand million pairs of 100,000 notes a million would meet, were they not kept apart by their
+//! numbers and denials besides ([`stamp`]). Who meets is compared exactly.
 
 use crate::judge::ParsedNote;
 
@@ -19,15 +22,15 @@ use crate::judge::ParsedNote;
 const BANDS: usize = 24;
 /// Rows of a band.
 const ROWS: usize = 5;
-/// Of notes that meet in a band, each is compared with so many before it at most: a thousand notes made of one
-/// template would be half a million pairs.
+/// Of notes that meet in a band, each is compared with so many before it at most: a thousand notes
+/// made of one template would be half a million pairs.
 const NEAREST: usize = 32;
 
 /// In which bands a note meets others: where two have the same number in the same band.
 pub type Bands = [u64; BANDS];
 
-/// The bands of a note. Notes that differ in what they are told apart by never meet, however much else they
-/// share.
+/// The bands of a note. Notes that differ in what they are told apart by never meet, however much
+/// else they share.
 pub fn bands(note: &ParsedNote) -> Bands {
     let apart = stamp(note);
     let signature = signature(&features(note));
@@ -56,8 +59,9 @@ pub fn candidate_pairs(notes: &[Bands]) -> Vec<(u32, u32)> {
     pairs
 }
 
-/// What notes that say the same have in common without exception: every mark with a digit, every operator, and
-/// which denials and relations there are. The judge tells apart what differs in these.
+/// What notes that say the same have in common without exception: every mark with a digit, every
+/// operator, and which denials and relations there are. The judge tells apart what differs in
+/// these.
 fn stamp(note: &ParsedNote) -> u64 {
     let numbers = note.marks.iter().filter(|mark| mark.contains(|c: char| c.is_ascii_digit()));
     let mut operators: Vec<_> = note.frames.iter().map(|frame| frame.operator).collect();

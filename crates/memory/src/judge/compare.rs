@@ -7,8 +7,8 @@ use crate::tokens;
 
 /// A near duplicate may say this share of words more than the other.
 const EXTRA_WORDS_SHARE: f32 = 0.15;
-/// Two notes that have more words than this that the other has not say something else, whichever of them are misspelt:
-/// to pair them would take long.
+/// Two notes that have more words than this that the other has not say something else, whichever of
+/// them are misspelled: to pair them would take long.
 const UNSHARED_MAX: usize = 100;
 /// A near duplicate may have typos in this share of its words (and in one word always).
 const TYPO_SHARE: f32 = 0.2;
@@ -114,7 +114,7 @@ fn marks_differ(a: &ParsedNote, b: &ParsedNote) -> Option<Difference> {
     };
     let unquoted = |from: &ParsedNote, to: &ParsedNote| {
         let quoted = from.quoted();
-        let text = if quoted.is_empty() { String::new() } else { to.normalised() };
+        let text = if quoted.is_empty() { String::new() } else { to.normalized() };
         quoted.into_iter().find(|quote| !text.contains(quote))
     };
     missing(a, b)
@@ -186,7 +186,7 @@ fn roles_swapped(a: &ParsedNote, b: &ParsedNote, alignment: &Alignment<'_>) -> O
     }
 }
 
-/// Whether two words are one word misspelt: the same first letter, one slip (two in long words),
+/// Whether two words are one word misspelled: the same first letter, one slip (two in long words),
 /// and not both of them words that the tokenizer's vocabulary knows (`contact`, `contract`).
 fn is_typo(a: &Word, b: &Word) -> bool {
     // First what costs nothing: most pairs of words end here.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use crate::normalize::normalise;
+use crate::normalize::normalize;
 use crate::text::{Token, fold, tokenize};
 
 /// What of a note decides whether another note says the same.
@@ -87,17 +87,17 @@ impl ParsedNote {
         &self.text
     }
 
-    /// Texts in double quotes, normalised. Made when asked for: most notes are told apart before.
+    /// Texts in double quotes, normalized. Made when asked for: most notes are told apart before.
     pub fn quoted(&self) -> BTreeSet<String> {
         let folded = fold(&self.text);
         let inner =
             folded.split('"').enumerate().filter(|(at, _)| at % 2 == 1).map(|(_, quote)| quote);
-        inner.map(normalise).filter(|quote| !quote.is_empty()).collect()
+        inner.map(normalize).filter(|quote| !quote.is_empty()).collect()
     }
 
-    /// The whole note, normalised, to look another note's quotes up in.
-    pub fn normalised(&self) -> String {
-        normalise(&self.text)
+    /// The whole note, normalized, to look another note's quotes up in.
+    pub fn normalized(&self) -> String {
+        normalize(&self.text)
     }
 
     /// Words and marks together: how much the note says.

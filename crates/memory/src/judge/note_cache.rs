@@ -1,5 +1,6 @@
-//! Records as they were taken apart for the last comparisons. Saves of a project meet the same neighbours again and
-//! again, and taking sixty of them apart costs more than all else that a save computes by itself.
+//! Records as they were taken apart for the last comparisons. Saves of a project meet the same
+//! neighbours again and again, and taking sixty of them apart costs more than all else that a save
+//! computes by itself.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +12,8 @@ use super::ParsedNote;
 
 /// Bytes of the texts that are remembered; taken apart they are some thirty times as large.
 const TEXTS_MAX: u64 = 512 * 1024;
-/// What was not compared for as long is not met again, what was erased included; a later save frees its place.
+/// What was not compared for as long is not met again, what was erased included; a later save frees
+/// its place.
 const IDLE_MAX: Duration = Duration::from_mins(10);
 
 /// Notes by the record that says them; cheap to clone.
@@ -27,8 +29,8 @@ impl NoteCache {
         Self(Cache::builder().max_capacity(TEXTS_MAX).weigher(size).time_to_idle(IDLE_MAX).build())
     }
 
-    /// What the record says, taken apart. By the record and not by the text: how long it takes must not tell of what
-    /// others hold.
+    /// What the record says, taken apart. By the record and not by the text: how long it takes must
+    /// not tell of what others hold.
     pub(crate) fn read(&self, record: RecordId, content: &str) -> Arc<ParsedNote> {
         if let Some(known) = self.0.get(&record).filter(|known| known.text() == content) {
             return known;

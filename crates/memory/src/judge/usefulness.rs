@@ -30,9 +30,15 @@ pub enum Reject {
 impl fmt::Display for Reject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Empty => "nothing is left once greetings, thanks and markup are gone; say what is true, where, and why",
+            Self::Empty => {
+                "nothing is left once greetings, thanks and markup are gone; say what \
+                is true, where, and why"
+            }
             Self::Placeholder => "it is only a placeholder; say what is true, where, and why",
-            Self::OnlySecrets => "it holds nothing but a masked secret; secrets don't belong into the memory, say what it is for instead",
+            Self::OnlySecrets => {
+                "it holds nothing but a masked secret; secrets don't belong \
+                into the memory, say what it is for instead"
+            }
             Self::TooShort => "it is too short to help anyone; say what is true, where, and why",
             Self::Repetitive => "it repeats the same words; say once what is true, where, and why",
         })
@@ -153,7 +159,8 @@ mod tests {
         let bare = usefulness(&ParsedNote::read("It is slow sometimes"), &Evidence::default());
         let rich = usefulness(
             &ParsedNote::read(
-                "Never call `CartSessions::Setting#delay` without `delay_unit`, because app/models/cart.rb treats nil as minutes",
+                "Never call `CartSessions::Setting#delay` without `delay_unit`, because \
+                    app/models/cart.rb treats nil as minutes",
             ),
             &Evidence { citations: 1, patch: true, task: true, callers_opinion: None },
         );

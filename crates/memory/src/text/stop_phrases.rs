@@ -4,8 +4,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Openings that carry nothing; what follows them is the sentence. Each ends in its punctuation or in a `that`: without
-/// it the same words may begin what is said ("In short transactions", "We found no reason to").
+/// Openings that carry nothing; what follows them is the sentence. Each ends in its punctuation or
+/// in a `that`: without it the same words may begin what is said ("In short transactions", "We
+/// found no reason to").
 const LEADS: &[&str] = &[
     r"(?:hi|hello|hey|dear)\s+(?:all|team|everyone|everybody|folks|guys|there|colleagues|copilot)\s*[,!.:]+",
     r"(?:hi|hello|hey)\s*[,!.]+",
@@ -29,8 +30,8 @@ const LEADS: &[&str] = &[
     r"(?:спасибо|благодарю)(?:\s+(?:всем|большое|заранее|за внимание))?\s*[,!.:]+",
 ];
 
-/// Sentences that carry nothing, as a whole. None has room for anything else: a rule that begins like a greeting or an
-/// offer is a rule.
+/// Sentences that carry nothing, as a whole. None has room for anything else: a rule that begins
+/// like a greeting or an offer is a rule.
 const CHATTER: &[&str] = &[
     r"(?:hi|hello|hey|dear)(?:[\s,]+(?:again|all|team|everyone|everybody|folks|guys|there|friends|colleagues|copilot))*",
     r"(?:sure|certainly|absolutely|of course|ok|okay|great|perfect|got it|understood|good question|great question|no problem|sounds good|you're welcome|you are welcome)",

@@ -167,7 +167,7 @@ fn url(raw: &str) -> Option<&str> {
     })
 }
 
-/// `a,b` without a space, unless the comma groups digits.
+/// `a,b` without a space, unless the comma write_queue digits.
 fn split_list(core: &str) -> Option<(&str, &str)> {
     let at = core.char_indices().find(|&(at, c)| {
         matches!(c, ',' | ';')

@@ -36,7 +36,8 @@ async fn a_dialog_is_found_by_what_it_comes_to() {
             ("user", "Hi! Why is trigger_delay nil in cart sessions?"),
             (
                 "assistant",
-                "Sure! The units differ: delay_unit is hours, trigger_delay_unit is minutes. Hope this helps!",
+                "Sure! The units differ: delay_unit is hours, trigger_delay_unit is minutes. \
+                    Hope this helps!",
             ),
         ],
     );
@@ -62,7 +63,8 @@ async fn a_passage_that_was_lost_is_made_again_as_it_was_and_none_for_what_is_no
     world.kept(&dialog(&world, &said)).await;
     world.kept(&SaveDialog { is_searchable: false, ..dialog(&world, &said) }).await;
     world.kept(&dialog(&world, &[("user", "thanks!")])).await;
-    let passages = "select json_agg(row(dialog_id, title, location, tags, text, content_hash))::text from passages";
+    let passages = "select json_agg(row(dialog_id, title, location, tags, text, \
+        content_hash))::text from passages";
     let before = testing::text(world.store(), passages).await.unwrap();
     testing::execute(world.url(), "delete from passages").await.unwrap();
     for expected in [1, 0] {

@@ -13,7 +13,8 @@ use crate::support::World;
 
 const RETRY: &str =
     "The payments worker retries a failed charge 3 times with jitter before it gives up";
-const RETOLD: &str = "Please note: before it gives up, the payments worker retries failed charges three \
+const RETOLD: &str = "Please note: before it gives up, the payments worker retries failed \
+    charges three \
                       times with jitter";
 const OTHER: &str = "Cart sessions expire after the delay that the shop owner sets in the panel";
 
@@ -149,7 +150,13 @@ async fn what_was_dismissed_comes_back_only_when_a_member_says_something_else() 
     let again = dismiss(&world.ctx, world.project, cluster).await;
     assert!(matches!(again, Err(Error::NoCluster(_))), "{again:?}");
 
-    says(&world, second, "The payments worker retries failed charges three times with some jitter before it gives up").await;
+    says(
+        &world,
+        second,
+        "The payments worker retries failed charges three times with some \
+        jitter before it gives up",
+    )
+    .await;
     assert_eq!(proposed(&world).await.len(), 1);
     // What waits is withdrawn when it holds no longer.
     says(&world, second, OTHER).await;
@@ -209,7 +216,8 @@ async fn words_alone_are_not_enough_where_the_vectors_lie_far_apart() {
     let vector = |id: RecordId, at: usize| {
         let numbers: Vec<_> = (0..256).map(|n| if n == at { "1" } else { "0" }).collect();
         format!(
-            "insert into embeddings (model_id, passage_id, project_id, source_kind, text_hash, embedding)
+            "insert into embeddings (model_id, passage_id, project_id, source_kind, text_hash, \
+                embedding)
              select m.id, p.id, p.project_id, 'memory', p.content_hash, '[{}]'
              from passages p, embedding_models m where p.record_id = '{id}'",
             numbers.join(",")
@@ -267,7 +275,8 @@ async fn the_policy_makes_nothing_confirmed_that_nobody_confirmed() {
 /// Names the end of a record, so many days from now.
 async fn ends(world: &World, id: RecordId, days: u8) {
     let sql = format!(
-        "update memory_records set ttl = now() + interval '{days} days', is_ttl_explicit = true where id = '{id}'"
+        "update memory_records set ttl = now() + interval '{days} days', is_ttl_explicit = true \
+            where id = '{id}'"
     );
     testing::execute(world.url(), &sql).await.unwrap();
 }

@@ -7,7 +7,8 @@ use mc_store::{citations, records};
 use crate::support::World;
 
 const PATH: &str = "app/models/cart.rb";
-const CART: &str = "class Cart\n  def total\n    items.sum(&:price_in_cents)\n  end\n\n  def empty?\n    items.none?\n  end\nend";
+const CART: &str = "class Cart\n  def total\n    items.sum(&:price_in_cents)\n  end\n\n  def \
+    empty?\n    items.none?\n  end\nend";
 
 fn span(start: i32, end: i32) -> NewCitation {
     NewCitation {

@@ -1,4 +1,5 @@
-//! Recalls that name an issue, or a word that looks like one, and what stands in a bundle of an example.
+//! Recalls that name an issue, or a word that looks like one, and what stands in a bundle of an
+//! example.
 
 use mc_domain::RecordKind;
 use mc_memory::{RecallRequest, SaveRequest, TokenBudget};
@@ -6,7 +7,8 @@ use mc_memory::{RecallRequest, SaveRequest, TokenBudget};
 use crate::support::World;
 
 const BANNERS: &str = "Banners of the storefront are cached in Varnish for ten minutes";
-const REMINDER: &str = "The reminder's delay is nil because delay_unit and trigger_delay_unit differ; compare units first";
+const REMINDER: &str = "The reminder's delay is nil because delay_unit and trigger_delay_unit \
+    differ; compare units first";
 
 fn about(world: &World, task: &str) -> RecallRequest {
     RecallRequest { query: None, task_external_id: Some(task.into()), ..world.question("") }

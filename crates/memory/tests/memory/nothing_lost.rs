@@ -16,12 +16,15 @@ use crate::support::World;
 
 /// Notes as people write them: what happened first, the rule last.
 const NOTES: &[&str] = &[
-    "The importer was slow on Mondays. We blamed the disk, then the antivirus, then the new indexes; \
+    "The importer was slow on Mondays. We blamed the disk, then the antivirus, then the new \
+        indexes; \
      none of it was that. The weekly feed carries every price twice, once per currency table. Ask for \
      `?table=eur` and never merge the two in memory.",
-    "Hello World example needs the trailing newline. Thanks to the golden file that is checked. Feel free \
+    "Hello World example needs the trailing newline. Thanks to the golden file that is checked. \
+        Feel free \
      to delete the cache directory; it is rebuilt. What came of it: run `make golden` before you push",
-    "Should a failed webhook be retried by the receiver? No. The sender repeats it 5 times within the \
+    "Should a failed webhook be retried by the receiver? No. The sender repeats it 5 times \
+        within the \
      hour, and a second retry on our side doubled invoices in May. Answer 202 and leave it",
     "Best practice elsewhere, wrong here: sessions in Redis. Let me check what the auditors said: \
      sessions must survive a flush. Keep them in the table `web_sessions`, whatever the latency says",
@@ -43,7 +46,8 @@ async fn every_sentence_of_a_note_is_in_its_record_above_all_the_last() {
 fn long_text() -> String {
     let day = |n: usize| {
         format!(
-            "On day {n} the cluster of region {n} was moved, and its certificate number {n} was kept. "
+            "On day {n} the cluster of region {n} was moved, and its certificate number {n} was \
+                kept. "
         )
     };
     let days: String = (0..80).map(day).collect();
@@ -258,16 +262,19 @@ async fn what_is_in_no_indexed_repository_is_left_out_with_what_may_be_meant() {
         told,
         [
             (
-                "no indexed file defines `Cart#totl`: cite one of `near`, or save again once it is indexed",
+                "no indexed file defines `Cart#totl`: cite one of `near`, or save again once it \
+                    is indexed",
                 vec!["app/models/cart.rb#Cart#total"]
             ),
             (
-                "the file is not indexed (absent, generated, or too large): cite one of `near`, or save again once \
+                "the file is not indexed (absent, generated, or too large): cite one of `near`, \
+                    or save again once \
                  it is indexed",
                 vec!["app/models/cart.rb"]
             ),
             (
-                "the file does not have these lines as it is indexed: cite lines that it has, or save again once \
+                "the file does not have these lines as it is indexed: cite lines that it has, or \
+                    save again once \
                  it is indexed anew",
                 vec![]
             ),
@@ -329,7 +336,8 @@ async fn of_too_many_alike_none_is_taken_to_be_the_only_one() {
         "insert into code_symbols (file_id, project_id, name, kind, line_start, line_end, span_hash)
          select id, project_id, 'Row' || n || '#total', 'method', 1, 1, '' from files, generate_series(1, 200) n
          where path = 'lib/totals.rb'",
-        "insert into files (id, repository_id, project_id, path, content_hash, size_bytes, language, line_count, chunker_version)
+        "insert into files (id, repository_id, project_id, path, content_hash, size_bytes, \
+            language, line_count, chunker_version)
          select gen_random_uuid(), repository_id, project_id, 'lib/cart' || n || '.rb', '', 0, 'ruby', 0, 1
          from files, generate_series(1, 200) n where path = 'lib/totals.rb'",
     ] {
@@ -435,7 +443,8 @@ async fn a_proposal_that_nobody_decides_about_ends_and_what_is_accepted_does_not
 async fn counts(world: &World, id: RecordId) -> String {
     world.ctx.finish().await;
     let sql = format!(
-        "select concat_ws(' ', open_count, cite_count, pull_request_count, skip_count) from memory_records where id = '{id}'"
+        "select concat_ws(' ', open_count, cite_count, pull_request_count, skip_count) from \
+            memory_records where id = '{id}'"
     );
     testing::text(world.store(), &sql).await.unwrap()
 }
@@ -530,7 +539,8 @@ async fn a_merged_change_that_touches_what_a_recalled_record_cites_was_its_use()
     let sha = "d".repeat(40);
     // The commit by which it was merged touched the cart alone.
     let read = format!(
-        "update code_chunks set source_ref = '{sha}' from files f where f.id = file_id and f.path like '%cart.rb'"
+        "update code_chunks set source_ref = '{sha}' from files f where f.id = file_id and \
+            f.path like '%cart.rb'"
     );
     testing::execute(world.url(), &read).await.unwrap();
     let change = |state| mc_store::pull_requests::NewPullRequest {

@@ -473,9 +473,11 @@ async fn the_record_that_is_named_comes_first_among_more_than_the_vectors_hand_o
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_means_nearly_the_same_as_the_best_record_goes_with_it() {
     let world = World::new().await;
-    let rule = "Refunds need approval of a manager: the worker of the payment gateway keeps the order open until the \
+    let rule = "Refunds need approval of a manager: the worker of the payment gateway keeps the \
+        order open until the \
                 ledger confirms.";
-    let pitfall = "The worker of the payment gateway keeps the order open until the ledger confirms, and drops its \
+    let pitfall = "The worker of the payment gateway keeps the order open until the ledger \
+        confirms, and drops its \
                    vouchers at midnight.";
     // It has words of the question, too, and little in common with the rule.
     let other = "The gateway of the mail team keeps letters open for a week.";

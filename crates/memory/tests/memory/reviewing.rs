@@ -16,7 +16,8 @@ use crate::support::World;
 
 const RETRY: &str = "The payments worker retries a failed charge 3 times with jitter, because the \
                      gateway drops connections under load";
-const RETOLD: &str = "Hi team, please note that because the gateway drops connections under load, the \
+const RETOLD: &str = "Hi team, please note that because the gateway drops connections under \
+    load, the \
                       payments worker retries failed charges three times with jitter!";
 const EXPORT: &str = "The nightly export runs at 2:00";
 const WORKER: &str = "app/workers/payments.rb";
@@ -240,7 +241,8 @@ async fn what_another_record_says_meanwhile_comes_back_once_that_is_forgotten_to
     assert_eq!(world.recalled("when does the nightly export run").await, [id]);
 }
 
-/// Recalls had not moved the end since somebody named one: it lies in the past, and nobody meant that.
+/// Recalls had not moved the end since somebody named one: it lies in the past, and nobody meant
+/// that.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_others_know_does_not_end_by_forgetting_or_rolling_back() {
     let days = |days| Utc::now() + TimeDelta::days(days);
@@ -436,7 +438,8 @@ fn long_text(end: &str) -> String {
 
 /// The ends of the texts that stand whole behind records, and whose they are.
 async fn whole_texts(world: &World) -> String {
-    let sql = "select coalesce(string_agg(right(content, 10) || ' ' || coalesce(saved_by::text, 'nobody'), '; '
+    let sql = "select coalesce(string_agg(right(content, 10) || ' ' || coalesce(saved_by::text, \
+        'nobody'), '; '
                                           order by id), '') from docs";
     testing::text(world.store(), sql).await.unwrap()
 }
@@ -538,7 +541,8 @@ async fn who_proposed_something_for_a_task_meets_it_again_there_and_nobody_else_
     else {
         panic!("a proposal");
     };
-    // What nobody vouches for tells nobody what to do: for its author a rule is a statement as well.
+    // What nobody vouches for tells nobody what to do: for its author a rule is a statement as
+    // well.
     let rule = world.save(&proposed(EXPORT, RecordKind::Rule)).await.decision;
     let Decision::Proposed(rule) = rule else { panic!("{rule:?}") };
     let ends = record(&world, id).await.ttl;

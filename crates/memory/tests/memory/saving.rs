@@ -37,7 +37,8 @@ async fn fifty_people_who_save_the_same_leave_one_record() {
     assert_eq!(given, 50, "no tag of a merged note is lost");
 }
 
-/// What the policy refuses is refused before the database is asked: only masking keeps the answer waiting.
+/// What the policy refuses is refused before the database is asked: only masking keeps the answer
+/// waiting.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_long_note_is_masked_beside_the_others() {
     let world = World::new().await;
@@ -70,7 +71,8 @@ async fn a_near_duplicate_merges_and_the_history_says_what_was_there() {
     let world = World::new().await;
     let first = SaveRequest { scope: vec!["payments".into()], ..world.note(RETRY) };
     let id = world.created(&first).await;
-    let told = "Hi team, please note that because the gateway drops connections under load, the payments \
+    let told = "Hi team, please note that because the gateway drops connections under load, the \
+        payments \
                 worker retries failed charges three times with jitter!";
     let later = Utc::now() + TimeDelta::days(400);
     let second = SaveRequest {

@@ -29,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A key that nobody else has.
-fn sealer() -> Arc<Encryptor> {
+fn encryptor() -> Arc<Encryptor> {
     Arc::new(Encryptor::new(EncryptionKey::generate(), Vec::new()))
 }
 
@@ -64,7 +64,7 @@ impl World {
         let models = ActiveModels::new(ActiveModel { model, embedder, is_remote: false }, None);
         let ctx = MemoryContext::new(
             SearchContext { store, keyword, models, sanitizing: Arc::default() },
-            sealer(),
+            encryptor(),
         );
         Self { ctx, project, stop, _folder: folder, database }
     }
@@ -121,7 +121,7 @@ impl World {
 
     /// Saves a dialog that nothing holds back.
     pub async fn kept(&self, dialog: &SaveDialog) -> DialogId {
-        match save_dialog(&self.ctx, dialog, ReviewStatus::Nobody).await.unwrap() {
+        match save_dialog(&self.ctx, dialog, ReviewStatus::Unreviewed).await.unwrap() {
             SaveDialogOutcome::Kept(id) => id,
             SaveDialogOutcome::Quarantined(id) => panic!("held as {id}"),
         }

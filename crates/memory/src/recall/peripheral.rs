@@ -1,5 +1,5 @@
-//! Files that many questions match by their words and few are about: tests, change logs, translations,
-//! lock files, what others wrote.
+//! Peripheral files, which match the words of many queries and are seldom the subject: tests,
+//! change logs, translations, lock files, vendored code.
 
 use std::sync::LazyLock;
 
@@ -8,54 +8,54 @@ use regex::Regex;
 
 use crate::confidence::QueryFeatures;
 
-/// What such a file keeps of its evidence, unless it is asked for.
+/// Factor on the evidence of such a file, unless the query names its kind.
 const FACTOR: f32 = 0.6;
 
-/// A sort of file, by its path, and the words by which one asks for it.
-struct Sort {
+/// A kind of file, by its path, and the stems of words that ask for it.
+struct FileKind {
     path: Regex,
     words: &'static [&'static str],
 }
 
-static SORTS: LazyLock<Vec<Sort>> = LazyLock::new(|| {
-    let sort = |path: &str, words| Sort {
+static KINDS: LazyLock<Vec<FileKind>> = LazyLock::new(|| {
+    let kind = |path: &str, words| FileKind {
         path: Regex::new(&format!("(?i){path}")).expect("a checked expression"),
         words,
     };
     vec![
-        sort(
+        kind(
             r"(^|/)(tests?|specs?|__tests__|fixtures?|testdata|benches|benchmarks?|benchsuite)(/|$)|[._-](test|spec)\.\w+$|(^|/)test_|testutil",
             &["test", "spec", "fixtur", "benchmark"],
         ),
-        sort(
+        kind(
             r"(^|/)(change_?log|changes|history|news|releases?)(\.\w+)?$",
             &["changelog", "releas", "version", "chang"],
         ),
-        sort(
+        kind(
             r"(^|/)(locales?|i18n|lang|translations?)/",
             &["translat", "local", "languag", "i18n"],
         ),
-        sort(
+        kind(
             r"(\.lock|-lock\.json|\.min\.(js|css)|\.map|\.svg|\.css|\.snap)$|(^|/)(vendor|third_party|node_modules|dist)/",
             &["lock", "depend", "vendor", "style", "css"],
         ),
     ]
 });
 
-/// What is left of a place's evidence.
-pub fn factor(question: &QueryFeatures, passage: &IndexedPassage) -> f32 {
-    let is_asked_path = question
+/// Returns the factor on a place's evidence.
+pub fn factor(features: &QueryFeatures, passage: &IndexedPassage) -> f32 {
+    let is_asked_path = features
         .path
         .as_ref()
         .is_some_and(|path| passage.location.starts_with(path.trim_matches('/')));
-    let is_aside =
-        SORTS.iter().any(|sort| sort.path.is_match(&passage.location) && !asks_for(question, sort));
-    if is_aside && !is_asked_path { FACTOR } else { 1.0 }
+    let is_peripheral =
+        KINDS.iter().any(|kind| kind.path.is_match(&passage.location) && !asks_for(features, kind));
+    if is_peripheral && !is_asked_path { FACTOR } else { 1.0 }
 }
 
-fn asks_for(question: &QueryFeatures, sort: &Sort) -> bool {
-    let words = question.texts.iter().flat_map(|text| &text.words);
-    words.into_iter().any(|word| sort.words.iter().any(|asked| word.stem.starts_with(asked)))
+fn asks_for(features: &QueryFeatures, kind: &FileKind) -> bool {
+    let words = features.texts.iter().flat_map(|text| &text.words);
+    words.into_iter().any(|word| kind.words.iter().any(|stem| word.stem.starts_with(stem)))
 }
 
 #[cfg(test)]
@@ -63,8 +63,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sorts_are_told_by_their_paths() {
-        let is_aside = |path: &str| SORTS.iter().any(|sort| sort.path.is_match(path));
+    fn file_kind_is_recognized_by_path() {
+        let is_peripheral = |path: &str| KINDS.iter().any(|kind| kind.path.is_match(path));
         for path in [
             "tests/binary.rs",
             "crates/x/src/testutil.rs",
@@ -76,7 +76,7 @@ mod tests {
             "a/gantt.css",
             "src/cart.spec.ts",
         ] {
-            assert!(is_aside(path), "{path}");
+            assert!(is_peripheral(path), "{path}");
         }
         for path in [
             "src/latest.rs",
@@ -85,7 +85,7 @@ mod tests {
             "src/locale.rs",
             "src/news_item.rb",
         ] {
-            assert!(!is_aside(path), "{path}");
+            assert!(!is_peripheral(path), "{path}");
         }
     }
 }
