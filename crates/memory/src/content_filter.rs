@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_masked_held_or_refused_as_the_policy_has_it() {
+    fn policy_decides_whether_a_secret_is_masked_or_rejected() {
         let text = format!("use {TOKEN}");
         let taken = FilterDecision::Accept { suspicious: false };
         assert_eq!(decision(&Policy::default(), &text), taken);
@@ -270,20 +270,20 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_takes_long_is_done_where_nobody_else_waits() {
+    async fn blocking_work_runs_on_another_thread() {
         let here = std::thread::current().id();
         assert_ne!(run_blocking(|| std::thread::current().id()).await, here);
     }
 
     #[test]
-    fn a_refusal_counts_more_than_a_hold() {
+    fn rejection_outranks_quarantine() {
         let both = policy(&json!({ "secrets": "reject", "personal_data": "quarantine" }));
         let text = format!("ask vera.lang@acme-widgets.io for {TOKEN}");
         assert_eq!(decision(&both, &text), FilterDecision::Reject(vec!["github-token".to_owned()]));
     }
 
     #[test]
-    fn text_that_addresses_a_model_is_held_unless_the_policy_has_it_otherwise() {
+    fn prompt_injection_is_quarantined_unless_policy_allows_it() {
         let FilterDecision::Quarantine(category) = decision(&Policy::default(), ORDER) else {
             panic!("not quarantined")
         };
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_person_released_is_taken_and_still_masked() {
+    fn released_text_is_accepted_and_masked() {
         let quarantine_reasons = policy(&json!({ "secrets": "quarantine" }));
         let mut filter = ContentFilter::new(&quarantine_reasons, ReviewStatus::Reviewed);
         let passed = filter.filter_text(&format!("{ORDER} {TOKEN}"));
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn every_text_of_a_map_is_masked_in_sight_of_its_key() {
+    fn map_values_are_masked_together_with_their_keys() {
         let meta = json!({ "note": [{ "deep": TOKEN }], "password": "tr0ub4dor&3x", "n": 1 });
         let mut filter = ContentFilter::new(&Policy::default(), ReviewStatus::Unreviewed);
         let passed = filter.filter_object(meta.as_object().expect("a map"));
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_lost_where_two_keys_are_masked_alike() {
+    fn map_keeps_both_values_when_keys_are_masked_alike() {
         let meta = json!({
             "ann@acme-widgets.io": 1, "bo@acme-widgets.io": 2, "cy@acme-widgets.io": [3],
         });
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_machines_stay_unless_the_policy_wants_them_masked() {
+    fn ip_addresses_stay_unless_the_policy_masks_them() {
         let text = "the queue listens on 10.3.7.21";
         let mut filter = ContentFilter::new(&Policy::default(), ReviewStatus::Unreviewed);
         assert_eq!(filter.filter_text(text), text);

@@ -67,13 +67,13 @@ impl MemoryContext {
         Self { store, search, policy, ..self.clone() }
     }
 
-    /// Waits until the bundle, which may have been handed out just now, is wait_for.
+    /// Waits until the bundle, which may have been handed out just now, is written.
     pub async fn wait_until_stored(&self, bundle: BundleId) {
         self.bundles.flush();
         self.bundle_writer.wait_for(bundle).await;
     }
 
-    /// Waits until all bundles are wait_for that this node handed out to the caller in the project.
+    /// Waits until all bundles are written that this node handed out to the caller in the project.
     /// Returns the newest non-empty one that it remembers.
     pub(crate) async fn wait_for_callers_bundles(&self, project: ProjectId) -> Option<BundleId> {
         let caller = self.caller(project);
@@ -87,7 +87,7 @@ impl MemoryContext {
         (self.store.principal(), project)
     }
 
-    /// Waits until everything is wait_for that recalls left for after their response. Call it when
+    /// Waits until everything is written that recalls left for after their response. Call it when
     /// the service stops, before the store closes.
     pub async fn finish(&self) {
         self.bundle_writer.tasks.close();
@@ -103,7 +103,7 @@ pub(crate) type Caller = (Option<UserId>, ProjectId);
 /// waiting.
 const CALLERS_REMEMBERED: usize = 10_000;
 
-/// Bundles that are still being wait_for, and tasks that follow them.
+/// Bundles that are still being written, and tasks that follow them.
 #[derive(Clone)]
 pub(crate) struct BundleWriter {
     tasks: TaskTracker,
@@ -120,7 +120,7 @@ struct State {
 }
 
 impl BundleWriter {
-    /// Creates a writer with at most `concurrency` follow-up task-ups at once.
+    /// Creates a writer with at most `concurrency` follow-up look-ups at once.
     fn new(concurrency: usize) -> Self {
         Self {
             tasks: TaskTracker::new(),
@@ -147,7 +147,7 @@ impl BundleWriter {
         });
     }
 
-    /// Runs `task` after the response, once the bundles are wait_for that are being wait_for now.
+    /// Runs `task` after the response, once the bundles are written that are being written now.
     pub(crate) fn spawn_after(&self, task: impl Future<Output = ()> + Send + 'static) {
         let bundle_writer = self.clone();
         let open: Vec<BundleId> = self.state().open.keys().copied().collect();
@@ -161,12 +161,12 @@ impl BundleWriter {
         });
     }
 
-    /// Waits until the bundle is no longer being wait_for.
+    /// Waits until the bundle is no longer being written.
     pub(crate) async fn wait_for(&self, bundle: BundleId) {
         self.until(|state| !state.open.contains_key(&bundle)).await;
     }
 
-    /// Waits until no bundle of the caller is being wait_for.
+    /// Waits until no bundle of the caller is being written.
     async fn wait_for_caller(&self, caller: Caller) {
         self.until(|state| state.open.values().all(|of| *of != caller)).await;
     }
@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn an_empty_bundle_is_waited_for_and_is_not_the_newest_that_has_handles() {
+    async fn empty_bundle_is_waited_for_and_is_not_the_newest() {
         let (bundle_writer, caller) = (BundleWriter::new(1), (None, ProjectId::generate()));
         let [full, empty] = [BundleId::generate(), BundleId::generate()];
         bundle_writer.spawn(full, caller, true, async {});

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_bundle_of_a_moment_ago_may_still_be_on_its_way() {
+    fn only_a_recent_bundle_is_waited_for() {
         let (id, now) = (BundleId::generate(), SystemTime::now());
         assert!(is_recent(id, now));
         assert!(!is_recent(id, now + Duration::from_mins(2)));

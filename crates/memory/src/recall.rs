@@ -47,17 +47,17 @@ pub const DEFAULT_TIME_BUDGET: Duration = Duration::from_millis(300);
 
 /// Share of the time budget for the search; the rest is for citations and packing.
 const SEARCH_SHARE: f64 = 0.8;
-/// Records looked at.
+/// Most records that the search returns.
 const MEMORY_LIMIT: usize = 24;
-/// Records whose citations are checked at most.
+/// Most records whose citations are checked.
 const CITATION_CHECK_LIMIT: usize = 24;
-/// Additional records within the query's scope at most.
+/// Most additional records within the query's scope.
 const SCOPED_LIMIT: usize = 20;
-/// Documents looked at.
+/// Most passages of documents.
 const DOC_LIMIT: usize = 8;
-/// Dialogs looked at.
+/// Most dialogs.
 const DIALOG_LIMIT: usize = 6;
-/// Places in the code looked at.
+/// Most places in the code.
 const CODE_LIMIT: usize = 8;
 
 /// A request to recall knowledge.
@@ -137,7 +137,7 @@ pub async fn recall(ctx: &MemoryContext, request: &RecallRequest) -> Result<Bund
     Ok(bundle)
 }
 
-/// Finds the current task, or returns a record for `degraded` if that is late.
+/// Finds the current task. Also returns a note for `degraded` if that is late.
 async fn find_task(
     ctx: &MemoryContext,
     request: &RecallRequest,
@@ -208,7 +208,7 @@ async fn find(
     Ok(Found { hits, linked, degraded })
 }
 
-/// What is looked for, each with its limits.
+/// Builds the searches with their limits.
 fn searches(
     project: ProjectId,
     query: &RecallQuery,
@@ -242,7 +242,7 @@ fn gather(outcomes: Vec<SearchResponse>) -> (Vec<Hit>, Vec<String>) {
         for hit in outcome.hits {
             let id = hit.passage.indexed.id;
             match hits.iter_mut().find(|have| have.passage.indexed.id == id) {
-                // The scoped search may have looked deeper into one of the legs.
+                // The scoped search may have gone deeper in one of the retrievers.
                 Some(have) => {
                     have.similarity = have.similarity.or(hit.similarity);
                     have.similarity_below = have.similarity_below.or(hit.similarity_below);

@@ -1,7 +1,8 @@
 //! Saves what was learned, once, and reports what was done with it. The flow of [`save_reviewed`]:
 //!
 //! 1. `sanitize_and_distill` masks the request's texts and reduces them to what a record holds.
-//! 2. `apply_policy` accepts, quarantines or rejects the texts; [`judge::reject`] drops empty notes.
+//! 2. `apply_policy` accepts, quarantines or rejects the texts, and [`judge::reject`] drops notes
+//!    that say too little.
 //! 3. `prepare::prepare` checks citations, embeds the text and computes what the judge compares.
 //! 4. `write::judge_and_write` finds similar records and lets [`judge::judge`] decide: create,
 //!    merge or supersede. `batch::create_batch` does this for several plain saves at once.
@@ -150,7 +151,7 @@ async fn apply_policy(
                 "the project's policy holds {findings} back; a maintainer decides about it \
                  (GET /quarantine)"
             );
-            (Decision::Quarantined(quarantine::hold(ctx, item).await?), reason)
+            (Decision::Quarantined(quarantine::create(ctx, item).await?), reason)
         }
     };
     Ok(ControlFlow::Break(not_kept(decision, reason, filter)))

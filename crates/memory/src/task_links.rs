@@ -1,4 +1,4 @@
-//! Passages task_links to issues and to places in the code, as hits that no search has ranked.
+//! Passages tied to issues and to places in the code, as hits that no search has ranked.
 
 use std::collections::HashSet;
 
@@ -15,7 +15,7 @@ pub(crate) struct TaskLinks {
     pub own_proposals: HashSet<PassageId>,
 }
 
-/// Finds the passages task_links to these tasks and paths, those linked to a task first, and returns
+/// Finds the passages tied to these tasks and paths, those linked to a task first, and returns
 /// which are linked to a task.
 pub(crate) async fn find_task_links(
     store: &Store,

@@ -30,7 +30,7 @@ pub fn note_opened(ctx: &MemoryContext, project: ProjectId, item: Opened) {
     let store = ctx.store.clone();
     ctx.bundle_writer.spawn_after(async move {
         if let Err(error) = uses::opened(&store, project, item).await {
-            tracing::warn!(error = &error as &dyn std::error::Error, "a use was not noted");
+            tracing::warn!(error = &error as &dyn std::error::Error, "recording a use failed");
         }
     });
 }
@@ -49,7 +49,7 @@ pub(crate) fn note_cited(
     let store = ctx.store.clone();
     ctx.bundle_writer.spawn_after(async move {
         if let Err(error) = uses::cited(&store, project, &own_records, &cites).await {
-            tracing::warn!(error = &error as &dyn std::error::Error, "a use was not noted");
+            tracing::warn!(error = &error as &dyn std::error::Error, "recording a use failed");
         }
     });
 }
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_note_names_is_read_from_its_text_and_from_what_stands_beside_it() {
+    fn references_are_read_from_text_and_meta() {
         let (one, other) = (Uuid::now_v7(), Uuid::now_v7());
         let meta = json!({"based_on": [other], "n": 1});
         let text = format!("As {one} has it; see https://wiki.example.org/rules/7.");

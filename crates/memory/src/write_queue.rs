@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_that_panics_takes_none_of_its_group_with_it() {
+    async fn panicking_write_does_not_fail_its_batch() {
         let (write_queue, project) = (WriteQueue::new(1), ProjectId::generate());
         let write = |panics| write_queue.write(Fragile { project, panics });
         let flush = async { write_queue.flush() };
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_hurries_is_heard_also_where_the_writer_does_not_wait_yet() {
+    async fn flush_is_seen_by_a_writer_that_does_not_wait_yet() {
         let (write_queue, project) = (WriteQueue::new(1), ProjectId::generate());
         let write = || write_queue.write(Fragile { project, panics: false });
         for _ in 0..2 {

@@ -242,7 +242,7 @@ pub async fn ingest(
             beginning: doc.content.as_str(),
             request: &incoming,
         };
-        let id = quarantine::hold_in(&mut tx, &here.memory, holding).await?;
+        let id = quarantine::create_in(&mut tx, &here.memory, holding).await?;
         answer.held(doc.doc_id, id);
     }
     tx.commit().await?;

@@ -110,7 +110,7 @@ impl SyncSession<'_> {
                     request: &page.incoming,
                 };
                 let policy = &self.asking.policy;
-                quarantine::hold_under(tx, policy, self.sealer, holding).await?;
+                quarantine::create_with_policy(tx, policy, self.sealer, holding).await?;
                 Ok("quarantined")
             }
             FilterDecision::Accept { .. } => {

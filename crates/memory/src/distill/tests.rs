@@ -19,9 +19,9 @@ fn raw(content: &str) -> Raw<'_> {
 #[test]
 fn chatter_and_markup_go_and_the_statement_stays() {
     let text = "Hi team!\n\nSure, here is the summary:\n\n## Root cause\n\n**Причина nil**: \
-        расхождение \
-                `delay_unit` и `trigger_delay_unit` in [settings](app/models/setting.rb).\n\n---\n\
-                I hope this helps! Let me know if you have questions.\n<!-- draft -->";
+        расхождение `delay_unit` и `trigger_delay_unit` in \
+        [settings](app/models/setting.rb).\n\n---\nI hope this helps! Let me know if you have \
+        questions.\n<!-- draft -->";
     assert_eq!(
         distill(&raw(text)).content,
         "Root cause\nПричина nil: расхождение `delay_unit` и `trigger_delay_unit` in settings \
@@ -66,7 +66,7 @@ fn every_sentence_of_a_note_is_kept_above_all_the_last() {
 }
 
 #[test]
-fn what_is_left_out_is_told() {
+fn text_left_out_is_reported() {
     let distilled = distill(&raw(
         "Thanks!\n<!-- for the\nreviewer -->\nPlease note that retries are off.\nI hope this \
             helps.",
@@ -91,13 +91,12 @@ fn comments_and_pictures_within_what_is_said_stay() {
 }
 
 #[test]
-fn a_note_that_is_too_long_for_a_record_gives_it_what_tells_most_and_the_last_sentence() {
+fn too_long_note_keeps_telling_sentences_and_the_last_one() {
     let filler = "It was a long day and people talked about many different things at some length. "
         .repeat(60);
     let text = format!(
         "{filler}The root cause is `Cart#total` in app/models/cart.rb: it must use BigDecimal, \
-            never Float. {filler}\
-         So the sum is made before the tax."
+            never Float. {filler}So the sum is made before the tax."
     );
     let distilled = distill(&raw(&text));
     let content = &distilled.content;

@@ -123,7 +123,7 @@ fn incoming(content: &str) -> Candidate {
 }
 
 #[test]
-fn retellings_are_recognised() {
+fn paraphrases_are_recognized_as_duplicates() {
     let (mut total, mut found) = (0, 0);
     let mut missed = Vec::new();
     for note in notes() {
@@ -142,7 +142,7 @@ fn retellings_are_recognised() {
 }
 
 #[test]
-fn distinct_notes_of_one_template_stay_apart_however_near_their_vectors() {
+fn distinct_notes_of_one_template_stay_apart() {
     let notes: Vec<_> = notes().iter().map(|note| ParsedNote::read(note)).collect();
     let mut pairs = 0_u32;
     let mut wrong = Vec::new();
@@ -159,7 +159,7 @@ fn distinct_notes_of_one_template_stay_apart_however_near_their_vectors() {
 }
 
 #[test]
-fn a_retelling_of_one_note_is_never_taken_for_its_neighbour() {
+fn paraphrase_of_one_note_never_merges_into_another() {
     let notes = notes();
     for (at, note) in notes.iter().enumerate().step_by(5) {
         let neighbours: Vec<_> = notes
@@ -177,7 +177,7 @@ fn a_retelling_of_one_note_is_never_taken_for_its_neighbour() {
 }
 
 #[test]
-fn an_exact_duplicate_merges_whatever_its_kind_or_claims() {
+fn exact_duplicate_merges_whatever_its_kind() {
     let record = known("The queue is FIFO per shop", None);
     let mut note = incoming("the queue is FIFO, per shop!");
     for (kind, contradicts) in [(RecordKind::Fact, true), (RecordKind::Fewshot, false)] {
@@ -190,7 +190,7 @@ fn an_exact_duplicate_merges_whatever_its_kind_or_claims() {
 }
 
 #[test]
-fn a_near_duplicate_of_another_kind_merges_only_among_statements() {
+fn near_duplicate_of_another_kind_merges_only_among_statements() {
     let record = known("The payments queue is FIFO per shop", None);
     let mut note = incoming("Please note that the payments queue is a FIFO per shop: shop");
     note.kind = RecordKind::Rule;
@@ -206,7 +206,7 @@ fn a_near_duplicate_of_another_kind_merges_only_among_statements() {
 }
 
 #[test]
-fn a_contradiction_replaces_the_nearest_related_record_and_no_stranger() {
+fn contradiction_replaces_only_the_nearest_related_record() {
     let near = known("Retries of the payments worker are enabled in staging", Some(0.9));
     let far = known("Cart sessions expire after the delay of the shop", Some(0.1));
     let mut note = incoming("Retries of the payments worker are not enabled in staging");
@@ -219,7 +219,7 @@ fn a_contradiction_replaces_the_nearest_related_record_and_no_stranger() {
 }
 
 #[test]
-fn a_contradiction_replaces_no_worked_example_and_nothing_by_its_vector_alone() {
+fn contradiction_replaces_no_example_and_needs_shared_words() {
     let mut example = known("Retries of the payments worker are enabled in staging", Some(0.9));
     example.kind = RecordKind::Fewshot;
     let unlike = known("Charges are attempted anew by the billing daemon", Some(0.9));
@@ -229,7 +229,7 @@ fn a_contradiction_replaces_no_worked_example_and_nothing_by_its_vector_alone() 
 }
 
 #[test]
-fn a_contradiction_that_is_known_already_replaces_nothing_more() {
+fn known_contradiction_replaces_nothing() {
     let text = "Retries of the payments worker are not enabled in staging";
     let (twin, near) = (known(text, Some(1.0)), known(&text.replace("not ", ""), Some(0.9)));
     let mut note = incoming(text);
@@ -275,7 +275,8 @@ proptest! {
         a in 0u32..10_000, b in 0u32..10_000, words in "[a-z]{4,9}( [a-z]{4,9}){4,14}",
     ) {
         prop_assume!(a != b);
-        for (left, right) in [(format!("E{a:04}"), format!("E{b:04}")), (a.to_string(), b.to_string())] {
+        let keys = (format!("E{a:04}"), format!("E{b:04}"));
+        for (left, right) in [keys, (a.to_string(), b.to_string())] {
             let (left, right) = (format!("decision {left} {words}"), format!("decision {right} \
                 {words}"));
             let judgment = judge(&incoming(&left), &[known(&right, Some(0.99))]);

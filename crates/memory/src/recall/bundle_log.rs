@@ -15,7 +15,7 @@ use crate::{Error, MemoryContext};
 /// Attempts at writing a bundle.
 const ATTEMPTS: u32 = 3;
 
-/// A bundle that was handed out and is to be wait_for.
+/// A bundle that was handed out and is to be written.
 pub(crate) struct IssuedBundle {
     /// Store in the context of the caller.
     store: Store,
@@ -50,8 +50,11 @@ pub(super) fn enqueue(
             let Err(error) = kept else { return };
             handed_out = work;
             if attempt == ATTEMPTS {
-                tracing::error!(bundle.id = %handed_out.bundle.id, error = &error as &dyn std::error::Error,
-                    "a bundle was handed out and could not be recorded");
+                tracing::error!(
+                    bundle.id = %handed_out.bundle.id,
+                    error = &error as &dyn std::error::Error,
+                    "writing a handed-out bundle failed"
+                );
                 return;
             }
             tokio::time::sleep(Duration::from_millis(200) * attempt).await;

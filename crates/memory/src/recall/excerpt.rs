@@ -235,7 +235,7 @@ mod tests {
         fails.\n#[must_use]\n\
                         pub fn add(a: u8, b: u8) -> u8 {\n    a + b\n}\n\nfn main() { add(1, 2); }";
 
-    /// The excerpt of a piece with these symbols, for a features in words.
+    /// The excerpt of a piece with these symbols, for a query in words.
     fn shown(text: &str, symbols: &[&str], features: &str) -> String {
         let symbols: Vec<_> = symbols.iter().map(|&symbol| symbol.to_owned()).collect();
         excerpt(text, &symbols, None, &stems(features)).text
@@ -257,10 +257,10 @@ mod tests {
     }
 
     #[test]
-    fn the_definition_with_the_words_of_the_question_is_shown_and_no_module_or_licence() {
+    fn excerpt_is_the_definition_with_the_words_of_the_query() {
         let ruby = "# Copyright 2026\nmodule Shop\n  class Cart\n    # Empties it.\n    def \
-            clear\n    end\n\n    \
-                    # Adds up.\n    def total_price(\n      currency,\n      rounding: :half_up\n    )\n    end\n  end\nend";
+            clear\n    end\n\n    # Adds up.\n    def total_price(\n      currency,\n      \
+            rounding: :half_up\n    )\n    end\n  end\nend";
         let symbols = ["Shop", "Shop::Cart", "Shop::Cart#clear", "Shop::Cart#total_price"];
         let total = "# Adds up.\ndef total_price(\ncurrency,\nrounding: :half_up\n)";
         assert_eq!(shown(ruby, &symbols, "how does the shop round its prices"), total);
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_docstring_stands_below_its_definition_and_a_macro_is_no_comment() {
+    fn excerpt_has_docstrings_and_reads_macros_as_code() {
         let python = "def merge(\n    base,\n    other,\n):\n    \"\"\"Merges settings, the \
             later one wins.\"\"\"\n    return";
         assert_eq!(
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_made_of_nothing() {
+    fn excerpt_of_an_empty_text_is_empty() {
         assert_eq!(named("", "x"), "");
         assert_eq!(shown("}\n", &[], "x"), "");
     }

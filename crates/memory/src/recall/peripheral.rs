@@ -24,7 +24,10 @@ static KINDS: LazyLock<Vec<FileKind>> = LazyLock::new(|| {
     };
     vec![
         kind(
-            r"(^|/)(tests?|specs?|__tests__|fixtures?|testdata|benches|benchmarks?|benchsuite)(/|$)|[._-](test|spec)\.\w+$|(^|/)test_|testutil",
+            concat!(
+                r"(^|/)(tests?|specs?|__tests__|fixtures?|testdata|benches|benchmarks?|",
+                r"benchsuite)(/|$)|[._-](test|spec)\.\w+$|(^|/)test_|testutil",
+            ),
             &["test", "spec", "fixtur", "benchmark"],
         ),
         kind(
@@ -36,7 +39,10 @@ static KINDS: LazyLock<Vec<FileKind>> = LazyLock::new(|| {
             &["translat", "local", "languag", "i18n"],
         ),
         kind(
-            r"(\.lock|-lock\.json|\.min\.(js|css)|\.map|\.svg|\.css|\.snap)$|(^|/)(vendor|third_party|node_modules|dist)/",
+            concat!(
+                r"(\.lock|-lock\.json|\.min\.(js|css)|\.map|\.svg|\.css|\.snap)$|(^|/)(vendor|",
+                r"third_party|node_modules|dist)/",
+            ),
             &["lock", "depend", "vendor", "style", "css"],
         ),
     ]

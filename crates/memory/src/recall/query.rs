@@ -48,7 +48,7 @@ impl RecallQuery {
         Query::text(joined(parts), filter)
     }
 
-    /// Ids of issues are looked up, and besides found where they stand as a whole: what looks like
+    /// Builds a query. Issue ids are looked up, and also searched as whole words: what looks like
     /// one (`GPT-4`) may be a word.
     fn query(&self, text: String, filter: PassageFilter) -> Query {
         let paths = self.path.iter().cloned().collect();
@@ -143,8 +143,11 @@ static NAMES_PLACES: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Matches queries that ask where something is or how it works.
 static ASKS_ABOUT_CODE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)^(where|how) (is|are|does|was|were)\b|^(где|как) (работа|устро|реализ|определ|описан)")
-        .expect("a checked expression")
+    Regex::new(concat!(
+        r"(?i)^(where|how) (is|are|does|was|were)\b|^(где|как) (работа|устро|реализ|определ|",
+        r"описан)",
+    ))
+    .expect("a checked expression")
 });
 
 /// Matches queries about people, which records answer: how *we* do it, where do *I* put it.
@@ -202,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn questions_about_code_are_told_from_those_about_people() {
+    fn queries_about_code_differ_from_those_about_people() {
         for query in [
             "Where are flag names suggested?",
             "how does it decide, in the code",
@@ -222,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_of_a_question_are_counted_where_it_has_nothing_else() {
+    fn bare_words_are_counted_for_queries_without_names() {
         let recall_query = |query: &str, symbols: &[&str]| {
             let symbols = symbols.iter().map(|&symbol| symbol.to_owned()).collect();
             let request = RecallRequest { query: Some(query.into()), symbols, ..request() };
@@ -244,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_for_nothing_is_none_and_secrets_do_not_get_through() {
+    fn empty_request_is_none_and_secrets_are_masked() {
         assert!(read(&request(), None, &Policy::default()).is_none());
         assert!(
             read(

@@ -83,11 +83,10 @@ mod tests {
     }
 
     #[test]
-    fn a_long_line_keeps_its_words_and_loses_what_no_other_run_has() {
-        let line = "2026-11-20T10:11:12.345Z ERROR worker 0x7f3a9c PG::UniqueViolation: \
-            duplicate key \
-                    value violates unique constraint \"orders_pkey\" in \
-                        /home/me/shop/app/models/order.rb:42";
+    fn long_line_keeps_words_and_loses_parts_of_one_run() {
+        let line = "2026-11-20T10:11:12.345Z ERROR worker 0x7f3a9c PG::UniqueViolation: duplicate \
+            key value violates unique constraint \"orders_pkey\" in \
+            /home/me/shop/app/models/order.rb:42";
         assert_eq!(
             condense_signal(line),
             "ERROR worker PG::UniqueViolation: duplicate key value violates unique constraint \
@@ -96,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_is_told_by_its_message_before_its_frames() {
+    fn trace_keeps_its_message_before_its_frames() {
         let frames: String =
             (0..40).map(|n| format!("    at frame{n} (/srv/app/lib/file{n}.js:{n}:1)\n")).collect();
         let trace =
@@ -116,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_behind_a_word_that_never_fits_is_kept() {
+    fn text_after_a_word_that_never_fits_is_kept() {
         let json = format!("{{\"items\":[{}]}}", "1,".repeat(300));
         let kept = condense_signal(&format!("Error: {json} caused by nil delay_unit"));
         assert_eq!(kept, "Error: caused by nil delay_unit");

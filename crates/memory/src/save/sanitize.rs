@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_distilling_lays_open_is_masked_counted_and_kept_within_the_limit() {
+    fn secret_uncovered_by_distilling_is_masked_within_the_limit() {
         let mut filter = filter();
         let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
         let long = format!("{} {token}", "word ".repeat(400));
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_that_hides_something_names_none() {
+    fn source_with_hidden_text_is_dropped() {
         let source = |text: &str| without_instructions(text.to_owned());
         assert_eq!(source("https://wiki.example.org/7"), "https://wiki.example.org/7");
         assert_eq!(source("wiki\u{202e}7"), "");

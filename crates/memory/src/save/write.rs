@@ -1,4 +1,4 @@
-//! Judging and writing prepared saves: write_one, or queued ones in one transaction.
+//! Judging and writing prepared saves: alone, or queued ones in one transaction.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use mc_domain::{AuditAction, DialogId, ProjectId, RecordId, UserId, Visibility};

@@ -27,7 +27,7 @@ async fn found(world: &World, text: &str) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_dialog_is_found_by_what_it_comes_to() {
+async fn dialog_is_found_by_its_summary() {
     let world = World::new().await;
     let request = dialog(
         &world,
@@ -57,7 +57,7 @@ async fn a_dialog_is_found_by_what_it_comes_to() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_passage_that_was_lost_is_made_again_as_it_was_and_none_for_what_is_not_found() {
+async fn repair_restores_lost_passages_of_searchable_records_only() {
     let world = World::new().await;
     let said = [("user", "Which unit is trigger_delay in? The units of both delays differ.")];
     world.kept(&dialog(&world, &said)).await;
@@ -77,7 +77,7 @@ async fn a_passage_that_was_lost_is_made_again_as_it_was_and_none_for_what_is_no
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_a_tools_answer_its_length_is_kept_whatever_it_begins_with() {
+async fn tool_result_is_replaced_by_its_length() {
     let world = World::new().await;
     let note = "(a tool's answer of 12 characters)";
     let answers = [
@@ -101,7 +101,7 @@ async fn of_a_tools_answer_its_length_is_kept_whatever_it_begins_with() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_issue_is_linked_before_any_tracker_told_of_it() {
+async fn issue_is_linked_before_it_is_synced() {
     let world = World::new().await;
     let record =
         world.created(&world.note("The payments worker retries a failed charge 3 times")).await;

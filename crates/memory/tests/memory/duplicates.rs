@@ -13,9 +13,8 @@ use crate::support::World;
 
 const RETRY: &str =
     "The payments worker retries a failed charge 3 times with jitter before it gives up";
-const RETOLD: &str = "Please note: before it gives up, the payments worker retries failed \
-    charges three \
-                      times with jitter";
+const RETOLD: &str = "Please note: before it gives up, the payments worker retries failed charges \
+    three times with jitter";
 const OTHER: &str = "Cart sessions expire after the delay that the shop owner sets in the panel";
 
 /// Has a record say something without a judge, as an import of another program might.
@@ -24,7 +23,8 @@ async fn says(world: &World, id: RecordId, content: &str) {
     let sql = format!(
         "with said as (update memory_records set content = '{content}', content_hash = '\\x{hash}'
                        where id = '{id}')
-         delete from embeddings where passage_id in (select id from passages where record_id = '{id}')"
+         delete from embeddings
+         where passage_id in (select id from passages where record_id = '{id}')"
     );
     testing::execute(world.url(), &sql).await.unwrap();
 }
@@ -93,7 +93,7 @@ async fn passages_of(world: &World, id: RecordId) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_kept_record_gathers_what_the_others_had_and_both_can_be_taken_apart_again() {
+async fn merged_record_has_all_labels_and_can_be_rolled_back() {
     let world = World::new().await;
     let [kept, gone] = pair(&world).await;
     world.created(&world.note(OTHER)).await;
@@ -126,7 +126,7 @@ async fn the_kept_record_gathers_what_the_others_had_and_both_can_be_taken_apart
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_person_may_keep_another_of_them() {
+async fn reviewer_may_keep_another_member() {
     let world = World::new().await;
     let [first, second] = pair(&world).await;
     let cluster = only(&world).await;
@@ -141,7 +141,7 @@ async fn a_person_may_keep_another_of_them() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_dismissed_comes_back_only_when_a_member_says_something_else() {
+async fn dismissed_cluster_returns_only_when_a_member_changes() {
     let world = World::new().await;
     let [_, second] = pair(&world).await;
     let cluster = only(&world).await;
@@ -164,7 +164,7 @@ async fn what_was_dismissed_comes_back_only_when_a_member_says_something_else() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_is_merged_that_changed_since_it_was_looked_at() {
+async fn merge_fails_when_a_member_has_changed() {
     let world = World::new().await;
     let [_, second] = pair(&world).await;
     let cluster = only(&world).await;
@@ -178,7 +178,7 @@ async fn nothing_is_merged_that_changed_since_it_was_looked_at() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_policy_merges_what_a_person_would_and_prefers_what_is_used() {
+async fn merge_by_policy_prefers_used_records() {
     let world = World::new().await;
     let [first, second] = pair(&world).await;
     let used = format!("update memory_records set use_count = 3 where id = '{second}'");
@@ -193,7 +193,7 @@ async fn the_policy_merges_what_a_person_would_and_prefers_what_is_used() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn private_notes_proposals_and_what_has_expired_are_never_put_together() {
+async fn private_proposed_and_expired_records_are_never_clustered() {
     for change in [
         "visibility = 'proposed', trust = 'untrusted'".to_owned(),
         format!("visibility = 'private', private_to = '{}'", UserId::LOCAL),
@@ -209,7 +209,7 @@ async fn private_notes_proposals_and_what_has_expired_are_never_put_together() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn words_alone_are_not_enough_where_the_vectors_lie_far_apart() {
+async fn near_duplicates_with_distant_vectors_are_not_clustered() {
     let world = World::new().await;
     let [first, second] = pair(&world).await;
     assert_eq!(found(&world).await.len(), 1);
@@ -229,7 +229,7 @@ async fn words_alone_are_not_enough_where_the_vectors_lie_far_apart() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_merge_makes_a_second_rule_of_what_people_keep_apart() {
+async fn merge_keeps_the_kind_when_another_record_has_it() {
     let world = World::new().await;
     let fact = told(&world, &tagged(&world, RETRY, "charges")).await;
     let rule = SaveRequest { kind: RecordKind::Rule, ..tagged(&world, RETRY, "rules") };
@@ -252,7 +252,7 @@ async fn no_merge_makes_a_second_rule_of_what_people_keep_apart() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_policy_makes_nothing_confirmed_that_nobody_confirmed() {
+async fn merge_by_policy_confirms_no_unconfirmed_data() {
     let world = World::new().await;
     let [kept, gone] = pair(&world).await;
     let confirm = format!("update memory_records set trust = 'confirmed' where id = '{kept}'");
@@ -282,7 +282,7 @@ async fn ends(world: &World, id: RecordId, days: u8) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_kept_ends_no_earlier_than_what_it_took_the_place_of() {
+async fn merged_record_ends_no_earlier_than_replaced_ones() {
     for others_end in [None, Some(9)] {
         let world = World::new().await;
         let [kept, gone] = pair(&world).await;

@@ -31,7 +31,7 @@ const EDITS: usize = 25;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[expect(clippy::print_stdout, reason = "the figures say what was measured")]
-async fn every_edit_of_cited_code_is_flagged_and_no_fresh_citation_is() {
+async fn only_edits_of_cited_code_make_records_stale() {
     let mut run = Run::start().await;
     for _ in 0..ROUNDS {
         for at in 0..EDITS {

@@ -82,7 +82,8 @@ impl World {
         let (user, project) = (UserId::generate(), self.project);
         let joined = format!(
             "with joining as (insert into users (id, login) values ('{user}', 'user {user}'))
-             insert into project_members (project_id, user_id, role) values ('{project}', '{user}', 'member')"
+             insert into project_members (project_id, user_id, role)
+             values ('{project}', '{user}', 'member')"
         );
         testing::execute(self.url(), &joined).await.unwrap();
         self.ctx.with_store(self.database.service().for_project(user, project), Arc::default())
