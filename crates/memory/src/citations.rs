@@ -135,7 +135,7 @@ pub async fn recheck_records(
     Ok((by_record, report))
 }
 
-/// Returns what [`recheck_records`] report change, without writing anything.
+/// Returns what [`recheck_records`] would change, without writing anything.
 pub async fn preview_recheck(
     store: &Store,
     project: ProjectId,

@@ -27,9 +27,9 @@ pub enum FilterDecision {
         /// confirms them.
         suspicious: bool,
     },
-    /// A maintainer has to decide first; the categories finding_counts.
+    /// A maintainer has to decide first; the categories found.
     Quarantine(Vec<String>),
-    /// The texts are rejected; the categories finding_counts.
+    /// The texts are rejected; the categories found.
     Reject(Vec<String>),
 }
 
@@ -44,7 +44,7 @@ pub enum ReviewStatus {
     Released(QuarantineItemId),
 }
 
-/// Masks the texts of one request by the policy and collects what was finding_counts in them.
+/// Masks the texts of one request by the policy and collects the findings.
 #[derive(Debug)]
 pub struct ContentFilter {
     sanitizing: mc_sanitizer::Policy,

@@ -94,12 +94,7 @@ pub async fn save_dialog(
     match decision {
         FilterDecision::Reject(reasons) => return Err(Error::Forbidden(reasons.join(", "))),
         FilterDecision::Quarantine(reasons) => {
-            // Quarantine does not store tool results either.
-            let request =
-                SaveDialog { messages: without_tool_results(&request.messages), ..request.clone() };
-            let (project, kind, beginning) = (request.project, "dialog", distilled.as_str());
-            let item = QuarantineRequest { project, kind, reasons, beginning, request: &request };
-            return Ok(SaveDialogOutcome::Quarantined(quarantine::create(ctx, item).await?));
+            return quarantine_dialog(ctx, request, &distilled, reasons).await;
         }
         FilterDecision::Accept { .. } => {}
     }
@@ -111,7 +106,7 @@ pub async fn save_dialog(
     if let ReviewStatus::Released(hold) = review_status
         && dialogs::is_newer(&mut tx, id, hold).await?
     {
-        return Err(Error::Overtaken(hold));
+        return Err(Error::QuarantineItemOutdated(hold));
     }
     let task = match &request.task_external_id {
         Some(external) => Some(tasks::ensure(&mut tx, request.project, external).await?),
@@ -144,6 +139,25 @@ pub async fn save_dialog(
     audit::record(&mut tx, NewEvent::new(AuditAction::DialogSaved, id));
     tx.commit().await?;
     Ok(SaveDialogOutcome::Kept(id))
+}
+
+/// Quarantines a dialog, without tool results, which no dialog stores.
+async fn quarantine_dialog(
+    ctx: &MemoryContext,
+    request: &SaveDialog,
+    distilled: &Sanitized,
+    reasons: Vec<String>,
+) -> Result<SaveDialogOutcome, Error> {
+    let messages = without_tool_results(&request.messages);
+    let request = SaveDialog { messages, ..request.clone() };
+    let item = QuarantineRequest {
+        project: request.project,
+        kind: "dialog",
+        reasons,
+        beginning: distilled.as_str(),
+        request: &request,
+    };
+    Ok(SaveDialogOutcome::Quarantined(quarantine::create(ctx, item).await?))
 }
 
 /// Links an issue with a dialog and records.

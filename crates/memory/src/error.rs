@@ -11,11 +11,9 @@ pub enum Error {
     #[error(
         "nothing to recall by; give a query, a task_external_id, a repo_path, symbols or signals"
     )]
-    NothingAsked,
+    EmptyQuery,
     /// A TTL in the past.
-    #[error(
-        "ttl lies in the past; give a later date, or leave it out for what the project's policy has"
-    )]
+    #[error("the ttl is in the past; send a later time, or omit it for the project's default")]
     TtlInThePast,
     /// A private note too long for its record.
     #[error(
@@ -23,7 +21,7 @@ pub enum Error {
             shorten it, save it in parts, or save it for the team, for whom a longer text is kept \
             as a document"
     )]
-    TooLongForOne {
+    PrivateNoteTooLong {
         /// Length in characters.
         length: usize,
         /// Greatest length in characters.
@@ -46,8 +44,8 @@ pub enum Error {
     UnknownRecord(RecordId),
     /// A dialog that the project does not have, or that the caller may not change.
     #[error(
-        "there is no dialog {0} in this project, or it is somebody else's; save one first, or \
-            leave dialog_id out"
+        "there is no dialog {0} in this project, or another user owns it; save one first, or omit \
+         `dialog_id`"
     )]
     UnknownDialog(DialogId),
     /// A bundle that was never handed out, or is no longer stored.
@@ -60,23 +58,17 @@ pub enum Error {
     #[error("there is no live record {0}; GET /records lists those of a project")]
     NoRecord(RecordId),
     /// A record that is not an open proposal.
-    #[error("record {0} is no proposal that waits; GET /proposals lists those that do")]
+    #[error("record {0} is not an open proposal; GET /proposals lists those")]
     NotProposed(RecordId),
     /// A review without the version of the record that the proposal amends.
-    #[error(
-        "the proposal would change record {0}; send that record's `version` as `amends_version`"
-    )]
+    #[error("the proposal amends record {0}; send that record's `version` as `amends_version`")]
     AmendmentUnseen(RecordId),
     /// A review with an `amends_version` of a proposal that amends no live record.
-    #[error(
-        "the proposal changes no record that lives; look at it again, and leave `amends_version` \
-            out"
-    )]
+    #[error("the proposal amends no live record; read it again, and omit `amends_version`")]
     AmendsNothing,
     /// The record changed after it was read.
     #[error(
-        "record {id} has changed since it was looked at; look at it again, and send its version as \
-            it is then"
+        "record {id} has changed since it was read; read it again, and send its current version"
     )]
     Changed {
         /// The record.
@@ -85,49 +77,48 @@ pub enum Error {
         field: &'static str,
     },
     /// A record that the team sees already.
-    #[error("record {0} counts for the team already")]
+    #[error("record {0} is not private: the team sees it already")]
     NotPrivate(RecordId),
     /// A duplicate cluster that is decided or gone.
-    #[error(
-        "there is no cluster {0} that waits; GET /projects/{{key}}/duplicates lists those that do"
-    )]
+    #[error("there is no open cluster {0}; GET /projects/{{key}}/duplicates lists those")]
     NoCluster(DuplicateClusterId),
     /// A record of a duplicate cluster changed.
     #[error(
-        "a record of cluster {0} has changed since they were found to say the same; have them \
-            looked for anew: POST /projects/{{key}}/hygiene-runs {{\"task\": \"duplicates\"}}"
+        "a record of cluster {0} has changed; find duplicates again: \
+         POST /projects/{{key}}/hygiene-runs {{\"task\": \"duplicates\"}}"
     )]
     ClusterChanged(DuplicateClusterId),
     /// A record to keep that is not in the cluster.
-    #[error("record {0} is not in the cluster; name one of its records, or leave `keep` out")]
+    #[error("record {0} is not in the cluster; name one of its records, or omit `keep`")]
     NotInCluster(RecordId),
     /// A version that the record never had.
     #[error("the record has no earlier version {0}; GET /records/{{id}} lists those it has")]
     UnknownVersion(i32),
     /// Nothing to roll back to.
-    #[error("record {0} lives and says what it said first; name another `version`")]
+    #[error("record {0} is live and has no earlier version; name another `version`")]
     NothingToRollBack(RecordId),
     /// The policy forbids the text.
     #[error("the project's policy forbids {0}; take it out of the text and send it again")]
     Forbidden(String),
     /// A quarantine item that is decided.
-    #[error("{0} is not held any more: it was decided, or its time is over")]
-    NotHeld(QuarantineItemId),
+    #[error("quarantine item {0} is not pending: it was decided or has expired")]
+    QuarantineItemNotPending(QuarantineItemId),
     /// A quarantine item older than what it would replace.
     #[error(
-        "what is there now is newer than what {0} holds; destroy that (DELETE /quarantine/{{id}})"
+        "quarantine item {0} is older than the saved dialog or document; delete it \
+         (DELETE /quarantine/{{id}})"
     )]
-    Overtaken(QuarantineItemId),
+    QuarantineItemOutdated(QuarantineItemId),
     /// A quarantine item cannot be encrypted or decrypted.
-    #[error("what is held can't be opened with the service's encryption keys; its log says more")]
-    Sealed,
+    #[error("encrypting or decrypting a quarantine item failed; the service's log has the cause")]
+    Encryption,
     /// An export cannot be written or read.
-    #[error("the export can't be written or read: {0}")]
+    #[error("writing or reading the export failed: {0}")]
     Export(String),
     /// A panic while writing.
     #[error(
-        "writing it failed by a fault of the service, whose log says more; nothing was written, \
-            so try again"
+        "writing failed by a fault of the service and changed nothing; try again, and see the \
+         service's log for the cause"
     )]
     Panicked,
     /// The database failed.
@@ -141,9 +132,9 @@ pub enum Error {
 impl Classified for Error {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::NothingAsked
+            Self::EmptyQuery
             | Self::TtlInThePast
-            | Self::TooLongForOne { .. }
+            | Self::PrivateNoteTooLong { .. }
             | Self::TooLong { .. }
             | Self::Forbidden(_) => ErrorKind::Invalid,
             Self::NotProposed(_)
@@ -151,13 +142,13 @@ impl Classified for Error {
             | Self::AmendmentUnseen(_)
             | Self::AmendsNothing
             | Self::NotPrivate(_)
-            | Self::NotHeld(_)
-            | Self::Overtaken(_)
+            | Self::QuarantineItemNotPending(_)
+            | Self::QuarantineItemOutdated(_)
             | Self::ClusterChanged(_)
             | Self::UnknownVersion(_)
             | Self::NotInCluster(_)
             | Self::NothingToRollBack(_) => ErrorKind::Conflict,
-            Self::Sealed | Self::Export(_) | Self::Panicked => ErrorKind::Internal,
+            Self::Encryption | Self::Export(_) | Self::Panicked => ErrorKind::Internal,
             Self::NoRecord(_)
             | Self::NoCluster(_)
             | Self::UnknownRecord(_)
@@ -171,7 +162,7 @@ impl Classified for Error {
 
     fn field(&self) -> Option<String> {
         match self {
-            Self::NothingAsked => Some("query".into()),
+            Self::EmptyQuery => Some("query".into()),
             Self::TtlInThePast => Some("ttl".into()),
             Self::UnknownVersion(_) => Some("version".into()),
             Self::Changed { field, .. } => Some((*field).into()),
@@ -182,13 +173,13 @@ impl Classified for Error {
             | Self::ClusterChanged(_)
             | Self::NotProposed(_)
             | Self::NotPrivate(_)
-            | Self::NotHeld(_)
-            | Self::Overtaken(_)
+            | Self::QuarantineItemNotPending(_)
+            | Self::QuarantineItemOutdated(_)
             | Self::NothingToRollBack(_) => Some("id".into()),
-            Self::Forbidden(_) | Self::TooLongForOne { .. } | Self::TooLong { .. } => {
+            Self::Forbidden(_) | Self::PrivateNoteTooLong { .. } | Self::TooLong { .. } => {
                 Some("content".into())
             }
-            Self::Sealed | Self::Export(_) | Self::Panicked => None,
+            Self::Encryption | Self::Export(_) | Self::Panicked => None,
             Self::UnknownRecord(_) => Some("supersedes".into()),
             Self::UnknownDialog(_) => Some("dialog_id".into()),
             Self::UnknownBundle(_) | Self::NoBundle => Some("bundle_id".into()),

@@ -63,7 +63,7 @@ pub async fn create_with_policy<T: Serialize>(
     request: QuarantineRequest<'_, T>,
 ) -> Result<QuarantineItemId, Error> {
     let id = QuarantineItemId::generate();
-    let text = serde_json::to_vec(request.request).map_err(|_| Error::Sealed)?;
+    let text = serde_json::to_vec(request.request).map_err(|_| Error::Encryption)?;
     let days = i64::from(policy.retention_days.quarantine);
     let quarantine_item = NewQuarantineItem {
         id,
@@ -94,7 +94,7 @@ pub async fn show(ctx: &MemoryContext, id: QuarantineItemId) -> Result<Option<Sa
 /// erasure of a user locks quarantine items before records.
 pub async fn claim(tx: &mut Tx, review_status: ReviewStatus) -> Result<(), Error> {
     let ReviewStatus::Released(id) = review_status else { return Ok(()) };
-    if quarantine::lock(tx, id).await? { Ok(()) } else { Err(Error::NotHeld(id)) }
+    if quarantine::lock(tx, id).await? { Ok(()) } else { Err(Error::QuarantineItemNotPending(id)) }
 }
 
 /// Marks the item as released, in the transaction that stores its content, so that both happen or
@@ -112,7 +112,7 @@ pub async fn decide(
     action: AuditAction,
 ) -> Result<(), Error> {
     if !quarantine::decide(tx, id, state).await? {
-        return Err(Error::NotHeld(id));
+        return Err(Error::QuarantineItemNotPending(id));
     }
     audit::record(tx, NewEvent::new(action, id));
     Ok(())
@@ -126,9 +126,9 @@ pub fn open<T: DeserializeOwned>(
 ) -> Result<T, Error> {
     let text = ctx.encryptor.decrypt(associated_data(&id), envelope).map_err(|error| {
         tracing::error!(quarantine_item.id = %id, %error, "decrypting a quarantine item failed");
-        Error::Sealed
+        Error::Encryption
     })?;
-    serde_json::from_slice(&text).map_err(|_| Error::Sealed)
+    serde_json::from_slice(&text).map_err(|_| Error::Encryption)
 }
 
 fn masked_request(
@@ -140,7 +140,7 @@ fn masked_request(
     // Texts are masked one by one first: JSON escapes line breaks, which would hide a secret that
     // spans lines.
     let request = ContentFilter::strict().filter_object(&request);
-    let text = serde_json::to_string_pretty(&request).map_err(|_| Error::Sealed)?;
+    let text = serde_json::to_string_pretty(&request).map_err(|_| Error::Encryption)?;
     Ok(mask_with(&text, &Sanitizing::strict()).text)
 }
 

@@ -107,7 +107,7 @@ pub async fn recall(ctx: &MemoryContext, request: &RecallRequest) -> Result<Bund
     let deadline = Instant::now() + request.time_budget;
     let (task, mut degraded) = find_task(ctx, request, deadline).await?;
     let query =
-        query::read(request, task.as_ref(), &ctx.search.sanitizing).ok_or(Error::NothingAsked)?;
+        query::read(request, task.as_ref(), &ctx.search.sanitizing).ok_or(Error::EmptyQuery)?;
     let found = find(ctx, request, &query, deadline).await?;
     degraded.extend(found.degraded);
     let candidates = found.hits.len();

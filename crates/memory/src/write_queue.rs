@@ -175,7 +175,7 @@ async fn caught<T>(write: impl Future<Output = Result<T, Error>>) -> Result<T, E
 mod tests {
     use super::*;
 
-    /// Something that may panic, and that nobody writes unless somebody hurries.
+    /// A write that may panic, and that is delayed until a flush.
     struct Fragile {
         project: ProjectId,
         panics: bool,
@@ -217,7 +217,7 @@ mod tests {
         let (write_queue, project) = (WriteQueue::new(1), ProjectId::generate());
         let write = || write_queue.write(Fragile { project, panics: false });
         for _ in 0..2 {
-            // At once, on one thread: the task that writes has not begun when somebody hurries.
+            // On one thread: the writing task has not started at the time of the flush.
             let ((written, _), ()) = tokio::join!(biased; write(), async { write_queue.flush() });
             assert!(written.is_ok());
         }

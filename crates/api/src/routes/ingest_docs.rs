@@ -270,7 +270,7 @@ pub async fn take(
     let mut tx = here.store.begin().await?;
     quarantine::claim(&mut tx, looked).await?;
     if docs::is_newer(&mut tx, here.project.id, &one.doc, id).await? {
-        return Err(mc_memory::Error::Overtaken(id).into());
+        return Err(mc_memory::Error::QuarantineItemOutdated(id).into());
     }
     let (doc, outcome) = one.write(&mut tx, here.project.id).await?;
     let mut answer = IngestDocsResponse::default();

@@ -176,7 +176,7 @@ pub async fn release(
     let here = entered(&api, &caller, id).await?;
     let hold = quarantine::find(&here.store, id).await?.ok_or_else(|| unknown(id))?;
     let sealed = quarantine::sealed(&here.store, id).await?;
-    let sealed = sealed.ok_or(mc_memory::Error::NotHeld(id))?;
+    let sealed = sealed.ok_or(mc_memory::Error::QuarantineItemNotPending(id))?;
     // Each settles it in the transaction that takes it in; what fails, or is not taken, stays held.
     let answer = match hold.kind.as_str() {
         "dialog" => released_dialog(&here, id, held::open(&here.memory, id, &sealed)?).await?,

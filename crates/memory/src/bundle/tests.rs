@@ -128,7 +128,7 @@ fn untrusted_items_come_last_and_take_the_room_that_is_left() {
     }
 }
 
-/// Documents, dialogs and code, every other one vouched for by nobody, and facts behind them.
+/// Documents, dialogs and code, half of them untrusted, and then facts.
 fn places_to_read_on() -> Contents {
     let full = contents();
     let trusts = [Trust::Untrusted, Trust::Imported, Trust::Untrusted, Trust::Imported];
@@ -145,7 +145,7 @@ fn places_to_read_on() -> Contents {
     }
 }
 
-/// Asserts that `items` are those of `vouched`, and behind them only what nobody vouches for.
+/// Asserts that `items` are those of `vouched`, followed only by untrusted ones.
 fn assert_ahead<T: PartialEq + std::fmt::Debug>(
     vouched: &[T],
     items: &[T],
@@ -283,7 +283,7 @@ proptest! {
     }
 }
 
-/// A bundle that is all envelope has no room to say how much it lacks.
+/// A bundle of an envelope alone has no room for the number of omitted items.
 #[test]
 fn omitted_items_are_not_counted_when_the_count_has_no_room() {
     let said = |words: &str| Some(words.repeat(12));
@@ -300,7 +300,7 @@ fn omitted_items_are_not_counted_when_the_count_has_no_room() {
     }
 }
 
-/// How many tokens an id takes depends on its digits.
+/// The tokens of an id depend on its digits.
 #[test]
 fn an_empty_bundle_fits_the_smallest_limit_whatever_its_id() {
     let budget = TokenBudget::new(TokenBudget::MIN).unwrap();

@@ -1,5 +1,5 @@
-//! The judge on sets that are made like real ones: notes of a team from templates, each told
-//! apart by an identifier, a number, a name or a denial, and their retellings.
+//! The judge on generated sets: notes from templates that differ in an identifier, a number, a name
+//! or a denial, and paraphrases of them.
 
 #![allow(clippy::unwrap_used)]
 
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::normalize::content_hash;
 
-/// Notes with holes; `{c}` a component, `{o}` another, `{n}` a number, `{i}` an issue key.
+/// Templates: `{c}` is a component, `{o}` another, `{n}` a number, `{i}` an issue key.
 const TEMPLATES: &[&str] = &[
     "Decision {i}: the {c} service retries failed calls to {o} {n} times with jitter, because \
         its gateway drops connections under load.",
@@ -50,9 +50,9 @@ fn notes() -> Vec<String> {
     notes
 }
 
-/// Ways to say the same again.
+/// Ways to paraphrase a note.
 type Retelling = (&'static str, fn(&str) -> String);
-const RETELLINGS: &[Retelling] = &[
+const PARAPHRASES: &[Retelling] = &[
     ("upper case", |note| note.to_uppercase()),
     ("spacing", |note| note.replace(' ', "  \n")),
     ("no punctuation", |note| {
@@ -128,12 +128,12 @@ fn paraphrases_are_recognized_as_duplicates() {
     let mut missed = Vec::new();
     for note in notes() {
         let record = known(&note, Some(0.9));
-        for (name, retell) in RETELLINGS {
+        for (name, paraphrase) in PARAPHRASES {
             total += 1;
-            let told = retell(&note);
-            match judge(&incoming(&told), std::slice::from_ref(&record)).action {
+            let text = paraphrase(&note);
+            match judge(&incoming(&text), std::slice::from_ref(&record)).action {
                 Action::Merge { .. } => found += 1,
-                Action::Create => missed.push(format!("{name}: {told}")),
+                Action::Create => missed.push(format!("{name}: {text}")),
             }
         }
     }
@@ -168,10 +168,10 @@ fn paraphrase_of_one_note_never_merges_into_another() {
             .filter(|(other, _)| *other != at)
             .map(|(_, n)| known(n, Some(0.97)))
             .collect();
-        for (name, retell) in RETELLINGS.iter().step_by(3) {
-            let told = retell(note);
-            let judgment = judge(&incoming(&told), &neighbours);
-            assert_eq!(judgment.action, Action::Create, "{name}: {told}: {}", judgment.reason);
+        for (name, paraphrase) in PARAPHRASES.iter().step_by(3) {
+            let text = paraphrase(note);
+            let judgment = judge(&incoming(&text), &neighbours);
+            assert_eq!(judgment.action, Action::Create, "{name}: {text}: {}", judgment.reason);
         }
     }
 }

@@ -235,7 +235,7 @@ mod tests {
         fails.\n#[must_use]\n\
                         pub fn add(a: u8, b: u8) -> u8 {\n    a + b\n}\n\nfn main() { add(1, 2); }";
 
-    /// The excerpt of a piece with these symbols, for a query in words.
+    /// Returns the excerpt of a chunk with these symbols, for a query in words.
     fn shown(text: &str, symbols: &[&str], features: &str) -> String {
         let symbols: Vec<_> = symbols.iter().map(|&symbol| symbol.to_owned()).collect();
         excerpt(text, &symbols, None, &stems(features)).text

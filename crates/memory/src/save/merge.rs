@@ -39,35 +39,9 @@ pub(super) async fn merge(
 ) -> Result<Applied, Error> {
     let old =
         records::find_in(tx, duplicate.id).await?.ok_or(Error::UnknownRecord(duplicate.id))?;
-    let (title, content) = merged_text(&old, prepared, duplicate.exact, request.title.is_some());
-    let keeps_text = content.as_str() == old.content;
     let mut notes = Vec::from_iter(moved(&old, request));
-    let scope = union_reported(&old.scope, &prepared.distilled.scope, "scopes", &mut notes);
-    let tags = union_reported(&old.tags, &prepared.distilled.tags, "tags", &mut notes);
-    let (ttl, is_ttl_explicit) = merged_ttl(&old, request, prepared);
-    // A long text is recognized by the hash of all of it, which only `prepared` has.
-    let is_ours = prepared.long_text.is_some() && content == prepared.content;
-    let hash = if is_ours || duplicate.exact {
-        prepared.content_hash
-    } else {
-        content_hash(content.as_str())
-    };
-    let body = RecordBody {
-        kind: merged_kind(old.kind, request.kind),
-        content_hash: hash.to_vec(),
-        simhash: simhash(content.as_str()),
-        title,
-        content,
-        scope,
-        tags,
-        owner: prepared.clean.owner.clone().or_else(|| old.owner.clone()),
-        ttl,
-        is_ttl_explicit,
-        quality: merged_quality(&old.quality, judgment.scores),
-        meta: merged_meta(&old.meta, prepared),
-        task: links.task,
-        dialog: links.dialog,
-    };
+    let body = merged_body(&old, request, prepared, links, duplicate, judgment, &mut notes);
+    let keeps_text = body.content.as_str() == old.content;
     let trust = merged_trust(&old, &body, prepared.trust);
     let known = citations::of_record_in(tx, old.id).await?;
     let (citations, gone) = united_citations(known, &prepared.citations);
@@ -92,6 +66,45 @@ pub(super) async fn merge(
     let report = Report { kept, document, notes };
     let record = records::find_in(tx, old.id).await?.ok_or(Error::UnknownRecord(old.id))?;
     Ok(Applied { record, citations, report, has_vector })
+}
+
+/// Returns the body of a merged record, and notes labels beyond the limit.
+fn merged_body(
+    old: &Record,
+    request: &SaveRequest,
+    prepared: &Prepared,
+    links: Links,
+    duplicate: DuplicateRecord,
+    judgment: &Judgment,
+    notes: &mut Vec<String>,
+) -> RecordBody {
+    let (title, content) = merged_text(old, prepared, duplicate.exact, request.title.is_some());
+    let scope = union_reported(&old.scope, &prepared.distilled.scope, "scopes", notes);
+    let tags = union_reported(&old.tags, &prepared.distilled.tags, "tags", notes);
+    let (ttl, is_ttl_explicit) = merged_ttl(old, request, prepared);
+    // A long text is recognized by the hash of all of it, which only `prepared` has.
+    let is_ours = prepared.long_text.is_some() && content == prepared.content;
+    let hash = if is_ours || duplicate.exact {
+        prepared.content_hash
+    } else {
+        content_hash(content.as_str())
+    };
+    RecordBody {
+        kind: merged_kind(old.kind, request.kind),
+        content_hash: hash.to_vec(),
+        simhash: simhash(content.as_str()),
+        title,
+        content,
+        scope,
+        tags,
+        owner: prepared.clean.owner.clone().or_else(|| old.owner.clone()),
+        ttl,
+        is_ttl_explicit,
+        quality: merged_quality(&old.quality, judgment.scores),
+        meta: merged_meta(&old.meta, prepared),
+        task: links.task,
+        dialog: links.dialog,
+    }
 }
 
 /// Writes passage and vector of a changed record; returns whether it has its vector already.

@@ -160,7 +160,7 @@ fn split_content(
     }
     if request.visibility == Visibility::Private {
         let length = clean.text.chars().count();
-        return Err(Error::TooLongForOne { length, max: CONTENT_MAX_CHARS });
+        return Err(Error::PrivateNoteTooLong { length, max: CONTENT_MAX_CHARS });
     }
     let statement = condense(&distilled.content, distill::MAX_CHARS);
     let statement = mask_distilled(filter, &statement, CONTENT_MAX_CHARS);

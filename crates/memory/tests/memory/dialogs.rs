@@ -95,7 +95,7 @@ async fn tool_result_is_replaced_by_its_length() {
     let kept = testing::text(world.store(), kept).await.unwrap();
     let note_of = |length| format!("(a tool's answer of {length} characters)");
     let mut expected: Vec<_> = answers.iter().map(|one| note_of(one.chars().count())).collect();
-    // What was kept before, as of a dialog that was held, is not counted again.
+    // A note that replaced a tool result before, as in a dialog from quarantine, is kept.
     expected[5] = note.to_owned();
     assert_eq!(kept, expected.join("|"));
 }

@@ -1,4 +1,4 @@
-//! Records that say the same though both were kept: found, made one, and taken apart again.
+//! Duplicate records: found, merged, and rolled back.
 
 use mc_domain::{DuplicateClusterId, RecordId, RecordKind, RecordState, Trust, UserId};
 use mc_memory::duplicates::{accept, dismiss, find, merge_by_policy};
@@ -17,7 +17,7 @@ const RETOLD: &str = "Please note: before it gives up, the payments worker retri
     three times with jitter";
 const OTHER: &str = "Cart sessions expire after the delay that the shop owner sets in the panel";
 
-/// Has a record say something without a judge, as an import of another program might.
+/// Changes a record's text without the judge, as an import of another program might.
 async fn says(world: &World, id: RecordId, content: &str) {
     let hash: String = content_hash(content).iter().map(|byte| format!("{byte:02x}")).collect();
     let sql = format!(
@@ -29,7 +29,7 @@ async fn says(world: &World, id: RecordId, content: &str) {
     testing::execute(world.url(), &sql).await.unwrap();
 }
 
-/// A record with this content, though there may be one that says the same.
+/// Creates a record with this content, even if there is a duplicate.
 async fn told(world: &World, request: &SaveRequest) -> RecordId {
     let filler =
         format!("{} is what the tool {} prints", request.tags.join(" "), RecordId::generate());
@@ -68,7 +68,7 @@ fn ids(cluster: &NewCluster) -> Vec<RecordId> {
     cluster.record_ids.iter().map(|member| member.id).collect()
 }
 
-/// Puts what is found before people.
+/// Stores the clusters found, for reviewers.
 async fn proposed(world: &World) -> Vec<Cluster> {
     let found = found(world).await;
     let mut tx = world.store().begin().await.unwrap();
@@ -114,14 +114,14 @@ async fn merged_record_has_all_labels_and_can_be_rolled_back() {
         ("1".into(), "0".into())
     );
 
-    // Each by the way that there is for any change.
+    // Each is rolled back like any change.
     let back = roll_back(&world.ctx, gone, None, "ann").await.unwrap();
     assert_eq!((back.state, back.content.as_str()), (RecordState::Active, RETOLD));
     let before = roll_back(&world.ctx, kept, None, "ann").await.unwrap();
     assert_eq!((before.kind, before.owner), (RecordKind::Fact, None));
     assert!(!before.tags.contains(&"jitter".to_owned()));
     assert_eq!(passages_of(&world, gone).await, "1");
-    // A person took them apart: nobody puts them together again.
+    // A reviewer separated them, so they are not clustered again.
     assert_eq!(found(&world).await, []);
 }
 
@@ -158,7 +158,7 @@ async fn dismissed_cluster_returns_only_when_a_member_changes() {
     )
     .await;
     assert_eq!(proposed(&world).await.len(), 1);
-    // What waits is withdrawn when it holds no longer.
+    // An open cluster is withdrawn when it no longer holds.
     says(&world, second, OTHER).await;
     assert!(proposed(&world).await.is_empty());
 }
@@ -272,7 +272,7 @@ async fn merge_by_policy_confirms_no_unconfirmed_data() {
     assert_eq!(record(&world, gone).await.superseded_by, Some(kept));
 }
 
-/// Names the end of a record, so many days from now.
+/// Sets an explicit TTL of a record, this many days from now.
 async fn ends(world: &World, id: RecordId, days: u8) {
     let sql = format!(
         "update memory_records set ttl = now() + interval '{days} days', is_ttl_explicit = true \

@@ -1,4 +1,4 @@
-//! Records follow the code that they cite.
+//! The states of records follow the code that they cite.
 
 use mc_domain::{RecordId, RecordState, Verdict};
 use mc_memory::{NewCitation, SaveRequest, recheck_files};
@@ -129,7 +129,7 @@ async fn saving_again_with_current_code_makes_a_record_fresh() {
     assert_eq!(outcome.decision.record(), Some(id));
     assert_eq!(state(&world, id).await, (RecordState::Active, vec![Verdict::Fresh]));
 
-    // Other lines than before settle what had drifted as well.
+    // Citing other lines also replaces the drifted citation.
     world.index_file(PATH, &CART.replace("price_in_cents", "cost"), None).await;
     recheck(&world).await;
     assert_eq!(state(&world, id).await.0, RecordState::Stale);
@@ -143,13 +143,13 @@ async fn check_of_replaced_citations_changes_no_state() {
     world.index_file(PATH, CART, None).await;
     let id = cite(&world, vec![span(2, 4)]).await;
     world.index_file(PATH, &CART.replace("price_in_cents", "amount"), None).await;
-    // Holds the record as a save does that is about to replace what it cites.
+    // Locks the record as a save does that is about to replace its citations.
     let mut tx = world.store().begin().await.unwrap();
     records::lock(&mut tx, &[id]).await.unwrap();
     let (store, project) = (world.store().clone(), world.project);
     let check =
         tokio::spawn(async move { recheck_files(&store, project, &[PATH.to_owned()]).await });
-    // The check has read the drifted citation once it waits for the record.
+    // The check has read the drifted citation once it waits for the lock.
     while mc_store::testing::waiting_for_a_lock(world.store()).await.unwrap() == 0 {
         tokio::task::yield_now().await;
     }

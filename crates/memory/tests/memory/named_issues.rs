@@ -1,5 +1,4 @@
-//! Recalls that name an issue, or a word that looks like one, and what stands in a bundle of an
-//! example.
+//! Recalls that name an issue or a word that looks like one, and worked examples in bundles.
 
 use mc_domain::RecordKind;
 use mc_memory::{RecallRequest, SaveRequest, TokenBudget};

@@ -1,4 +1,4 @@
-//! What `recall` answers, and what feedback makes of it.
+//! Bundles of `recall`, and feedback on them.
 
 mod ranking;
 
@@ -46,22 +46,22 @@ async fn query_is_embedded_without_words_of_every_record() {
     for bird in ["kestrel", "heron", "swift", "osprey", "plover", "dunlin"] {
         world.created(&world.note(&format!("the harbour shelters a {bird} named {bird}1"))).await;
     }
-    // The next one looks at an index that knows the notes.
+    // The next recall uses an index with the notes.
     world.recalled("plover").await;
     words.asked();
     let asked = async |question: &str| {
         world.recalled(question).await;
         words.asked().concat()
     };
-    // Without words that any text has the question says what it said.
+    // The query without words of every text stays the same.
     assert_eq!(
         asked("Where is the kestrel fed, the heron too?").await,
         ["Where is kestrel fed, heron too?"]
     );
-    // What the project is about says something, and not what is asked.
+    // The project's subject is common to all records and does not count.
     let about = "kestrel of the harbour, heron";
     assert_eq!(asked(about).await, [about, "kestrel of heron"]);
-    // Too little is left.
+    // Too little would be left.
     let about = "kestrel of the harbour";
     assert_eq!(asked(about).await, [about]);
     assert_eq!(asked("kestrel fed fish").await, ["kestrel fed fish"]);
@@ -165,7 +165,7 @@ async fn a_record_is_recalled_with_what_it_was_taken_from() {
     world.created(&SaveRequest { source: page.into(), ..note.clone() }).await;
     let question = world.question("how often does the payments worker retry a failed charge");
     assert_eq!(world.recall(&question).await.facts[0].source.as_deref(), Some(page));
-    // Whoever says the same again puts no other source beside it.
+    // Saving the same again adds no second source.
     world.save(&SaveRequest { source: "elsewhere".into(), ..note.clone() }).await;
     assert_eq!(world.recall(&question).await.facts[0].source.as_deref(), Some(page));
 
@@ -276,7 +276,7 @@ async fn late_retriever_is_left_out_and_named() {
 async fn recall_does_not_wait_for_a_blocked_database() {
     let world = World::new().await;
     world.created(&world.note("The payments worker retries a failed charge 3 times")).await;
-    // Nobody can read a passage while this is held: the recall must come back all the same.
+    // This lock blocks all reads of passages; the recall must return all the same.
     let held = testing::hold(world.url(), "lock table passages").await.unwrap();
     let request = RecallRequest {
         time_budget: Duration::from_millis(300),

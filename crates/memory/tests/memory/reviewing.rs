@@ -1,4 +1,4 @@
-//! What a person decides about a record: rolling back and forgetting restore what it was.
+//! Reviews of records: rollback and erasure restore earlier texts.
 
 mod proposals;
 
@@ -41,7 +41,7 @@ async fn somebody(world: &World) -> UserId {
     id
 }
 
-/// Runs a statement to bring about what takes days.
+/// Runs a statement that simulates the passing of days.
 async fn execute(world: &World, sql: &str) {
     testing::execute(world.url(), sql).await.unwrap();
 }
@@ -54,7 +54,7 @@ async fn cited(world: &World, id: RecordId) -> Vec<Citation> {
     citations::of_records(world.store(), &[id]).await.unwrap()
 }
 
-/// What search sees of the only record.
+/// Returns the passage of the only record.
 async fn passage(world: &World) -> String {
     let sql = "select concat_ws('|', record_kind, author, location, symbols::text)
                from passages where record_id is not null";
@@ -65,7 +65,7 @@ async fn forgetting(world: &World, whose: UserId, dry_run: bool) -> ErasureRepor
     forget(&world.ctx, world.project, &Contributor::User(whose), dry_run).await.unwrap()
 }
 
-/// Forgets what somebody did to the only record.
+/// Erases a user's share of the only record.
 async fn forgotten(world: &World, whose: UserId, id: RecordId) -> Record {
     let forgotten = forgetting(world, whose, false).await;
     assert_eq!(forgotten.rolled_back, [id], "{forgotten:?}");
@@ -135,7 +135,7 @@ async fn forgetting_restores_kind_owner_end_and_citations() {
         ..world.note(RETOLD)
     };
     assert_eq!(world.save(&hers).await.decision, Decision::Merged(id));
-    // What she cites makes it stale.
+    // Her citation makes it stale.
     world.index_file(PATH, &CART.replace("price_in_cents", "amount"), TOTAL).await;
     recheck_files(world.store(), world.project, &[PATH.to_owned()]).await.unwrap();
     let made = record(&world, id).await;
@@ -177,7 +177,7 @@ async fn labels_added_to_the_same_text_are_erased() {
     }
 }
 
-/// Has somebody replace a record.
+/// Replaces a record as another user.
 async fn replaced(world: &World, whose: UserId, content: &str, replaced: RecordId) -> RecordId {
     let request =
         SaveRequest { saved_by: Some(whose), supersedes: Some(replaced), ..world.note(content) };
@@ -198,7 +198,7 @@ async fn erasure_restores_records_that_the_user_replaced() {
     recheck_files(world.store(), world.project, &[PATH.to_owned()]).await.unwrap();
     let hers = replaced(&world, eve, "The nightly export runs at 4:30", id).await;
     let hers_too = replaced(&world, eve, "The nightly export runs at 5:45", hers).await;
-    // Its end comes while it is replaced.
+    // It expires while it is replaced.
     execute(&world, "update memory_records set ttl = now() - interval '1 day'").await;
 
     let announced = forgetting(&world, eve, true).await;
@@ -242,8 +242,8 @@ async fn record_returns_once_its_later_duplicate_is_erased() {
     assert_eq!(world.recalled("when does the nightly export run").await, [id]);
 }
 
-/// Recalls had not moved the end since somebody named one: it lies in the past, and nobody meant
-/// that.
+/// After an explicit TTL, recalls have not moved the default end, which is in the past now; a
+/// rollback must not expire the record.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn erasure_and_rollback_never_expire_records_of_others() {
     let days = |days| Utc::now() + TimeDelta::days(days);
@@ -267,7 +267,7 @@ async fn erasure_and_rollback_never_expire_records_of_others() {
                 forgotten(&world, eve, id).await
             };
             assert_eq!(left.kind, RecordKind::Fact);
-            // One that somebody named, and that is over, is no end to go back to.
+            // An explicit end in the past is not restored.
             let least = if named { days(1_499) } else { days(29) };
             let most = if named { days(1_501) } else { days(31) };
             assert_eq!(left.is_ttl_explicit, named, "{rolls_back}");

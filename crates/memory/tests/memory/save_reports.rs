@@ -1,4 +1,4 @@
-//! Nothing of a save goes without a word: what it says, what it cites, and what it contradicts.
+//! A save reports its text, citations and contradictions that it did not take over.
 
 mod unknown_citations;
 mod usage;
@@ -18,7 +18,7 @@ use serde_json::json;
 use crate::support::World;
 use unknown_citations::{citing, indexed, place};
 
-/// Notes as people write them: what happened first, the rule last.
+/// Notes as people write them: the story first, the rule last.
 const NOTES: &[&str] = &[
     "The importer was slow on Mondays. We blamed the disk, then the antivirus, then the new \
         indexes; none of it was that. The weekly feed carries every price twice, once per currency \
@@ -45,7 +45,7 @@ async fn record_contains_every_sentence_of_its_note() {
     }
 }
 
-/// More than a record holds; what it is about stands at the end.
+/// A text longer than a record, whose subject is at the end.
 fn long_text() -> String {
     let day = |n: usize| {
         format!(
@@ -118,7 +118,7 @@ async fn document_behind_a_record_is_found_while_the_record_is() {
     assert!(docs::list(world.store(), world.project, None, 10).await.unwrap().is_empty());
 }
 
-/// Of the texts behind a record, how many are this one.
+/// Counts the documents behind a record with this text.
 async fn times_behind(world: &World, id: RecordId, doc: DocId) -> String {
     let sql = format!(
         "select count(*)::text from docs d join docs o on o.content = d.content
@@ -134,7 +134,7 @@ async fn proposal_has_its_own_document_behind_it() {
     let text = long_text();
     let first = world.save(&world.note(&text)).await;
     let (id, behind) = (first.decision.record().unwrap(), first.document.unwrap());
-    // What the record says now is another text: that of before is no longer what it is known by.
+    // The record has another text now and is no longer recognized by the previous one.
     let retold = text.replace("The quagga gateway", "Please note that the quagga gateway") + "!";
     assert_eq!(world.save(&world.note(&retold)).await.decision, Decision::Merged(id));
     let proposal = SaveRequest { visibility: Visibility::Proposed, ..world.note(&text) };

@@ -1,4 +1,4 @@
-//! What `save` does with a note, and what it says about it.
+//! Outcomes of `save`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,8 +37,7 @@ async fn fifty_people_who_save_the_same_leave_one_record() {
     assert_eq!(given, 50, "no tag of a merged note is lost");
 }
 
-/// What the policy refuses is refused before the database is asked: only masking keeps the answer
-/// waiting.
+/// A rejection by policy needs no database: only masking keeps the caller waiting.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn long_note_is_masked_on_a_blocking_thread() {
     let world = World::new().await;
@@ -337,7 +336,7 @@ async fn failing_save_does_not_fail_others_of_its_batch() {
         }
     }
     assert_eq!(world.live_records().await, 32);
-    // The audit tells of each that was kept, and of no other.
+    // The audit has an event for each saved note and no other.
     let of_saves = "select count(*)::text from audit_events where action = 'record.saved'";
     assert_eq!(testing::text(world.store(), of_saves).await.unwrap(), "32");
 }
@@ -351,7 +350,7 @@ async fn saves_of_one_batch_are_compared_with_each_other() {
         "A search index is rebuilt in {} seconds at night.",
     ];
     let world = World::new().await;
-    // Whoever holds the project's memory lets the saves gather.
+    // Holding the project's memory lock queues the saves.
     let held = world.store().begin_with_memory_lock(world.project).await.unwrap();
     let said = |text: &str, number: &str| world.note(&text.replace("{}", number));
     let requests: Vec<_> =
@@ -372,7 +371,7 @@ async fn saves_of_one_batch_are_compared_with_each_other() {
         let merged: Vec<_> = merged.filter_map(|one| one.decision.record()).collect();
         assert_eq!((created.len(), merged.len()), (2, 1), "the same said twice is one record");
         assert!(created.contains(&merged[0]));
-        // Whichever of the two came second says that the other says otherwise.
+        // The second of the two reports the contradiction.
         let told: Vec<_> = of_text.iter().filter_map(|one| one.contradicts.as_ref()).collect();
         assert!(!told.is_empty() && told.iter().all(|other| created.contains(&other.id)));
     }

@@ -44,7 +44,7 @@ async fn a_russian_question_finds_english_notes() {
     let console = "The production console is reached by the bastion, and its sessions are recorded";
     world.created(&world.note(console)).await;
     assert_eq!(world.recalled("почему при импорте ломаются умлауты и кодировка").await, [id]);
-    // A note in the language of the question is found by its own words.
+    // A note in the language of the query is found by its own words.
     let russian = "При импорте умлауты ломаются у заказчика из Вены: кодировка файла другая";
     let own = world.created(&world.note(russian)).await;
     let found = world.recalled("почему при импорте ломаются умлауты и кодировка").await;
@@ -98,7 +98,7 @@ async fn record_near_the_best_one_is_recalled_with_it() {
         order open until the ledger confirms.";
     let pitfall = "The worker of the payment gateway keeps the order open until the ledger \
         confirms, and drops its vouchers at midnight.";
-    // It has words of the question, too, and little in common with the rule.
+    // It shares words with the query and few with the rule.
     let other = "The gateway of the mail team keeps letters open for a week.";
     for note in [rule, pitfall, other] {
         world.created(&world.note(note)).await;

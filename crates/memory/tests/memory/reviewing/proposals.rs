@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Has somebody propose something, which may wait for the reviewers already.
+/// Proposes a note as a user; it may be proposed already.
 async fn proposed(world: &World, by: UserId, content: &str) -> RecordId {
     let request =
         SaveRequest { saved_by: Some(by), visibility: Visibility::Proposed, ..world.note(content) };
@@ -12,7 +12,7 @@ async fn proposed(world: &World, by: UserId, content: &str) -> RecordId {
     }
 }
 
-/// Who saved what a record was made of, oldest first.
+/// Returns the contributors of a record, oldest first.
 async fn contributors(world: &World, id: RecordId) -> Vec<UserId> {
     let all = records::contributions(world.store(), id).await.unwrap();
     all.into_iter().filter_map(|one| one.saved_by).collect()
@@ -37,7 +37,7 @@ async fn proposal_of_two_stays_with_the_second_after_erasure() {
     assert_eq!(forgetting(&world, bob, false).await.deleted, [id]);
 }
 
-/// What a person is shown to decide about.
+/// Returns the open proposals.
 async fn waiting(world: &World) -> Vec<RecordId> {
     let all = records::proposals(world.store(), world.project, None, 10).await.unwrap();
     all.into_iter().map(|proposal| proposal.id).collect()
@@ -49,7 +49,7 @@ async fn expired_proposal_reopens_when_proposed_again() {
     let (eve, bob) = (somebody(&world).await, somebody(&world).await);
     let id = proposed(&world, eve, EXPORT).await;
     let until = record(&world, id).await.ttl;
-    // That she said it is noted, that he did is not yet.
+    // She is a contributor already, he is not yet.
     for by in [eve, bob] {
         execute(&world, "update memory_records set ttl = now() - interval '1 day'").await;
         assert!(waiting(&world).await.is_empty());
@@ -112,7 +112,7 @@ async fn accepted_proposal_has_both_proposers_as_contributors() {
     assert_eq!(record(&world, ours).await.content, RETRY);
 }
 
-/// More than a record holds.
+/// A text longer than a record.
 fn long_text(end: &str) -> String {
     let day = |n: usize| {
         format!("On day {n} the cluster of region {n} was moved, with its certificate number {n}. ")
@@ -120,7 +120,7 @@ fn long_text(end: &str) -> String {
     format!("{}\n\n{end}", (0..80).map(day).collect::<String>())
 }
 
-/// The ends of the texts that stand whole behind records, and whose they are.
+/// Returns the ends of the documents behind records, with their savers.
 async fn whole_texts(world: &World) -> String {
     let sql = "select coalesce(string_agg(right(content, 10) || ' ' || coalesce(saved_by::text, \
         'nobody'), '; '
@@ -185,7 +185,7 @@ async fn shared_note_has_the_text_of_the_save_before() {
         ..world.note(content)
     };
     let id = world.created(&private(RETRY, Trust::Team)).await;
-    // Both wait for the record, and get it in the order in which they came.
+    // Both wait for the lock and get it in order.
     let mut tx = world.store().begin().await.unwrap();
     records::lock(&mut tx, &[id]).await.unwrap();
     let (ctx, retold) = (world.ctx.clone(), private(RETOLD, Trust::Untrusted));
@@ -203,7 +203,7 @@ async fn shared_note_has_the_text_of_the_save_before() {
     assert_eq!(testing::text(world.store(), found).await.unwrap(), shared.content);
 }
 
-/// Until this many sessions wait for a lock.
+/// Waits until this many sessions wait for a lock.
 async fn waits(world: &World, sessions: i64) {
     while testing::waiting_for_a_lock(world.store()).await.unwrap() < sessions {
         tokio::task::yield_now().await;
@@ -225,8 +225,7 @@ async fn proposal_is_recalled_for_its_task_by_its_proposer_only() {
     else {
         panic!("a proposal");
     };
-    // What nobody vouches for tells nobody what to do: for its author a rule is a statement as
-    // well.
+    // Untrusted rules are not recalled as gotchas: their author sees them as statements.
     let rule = world.save(&proposed(EXPORT, RecordKind::Rule)).await.decision;
     let Decision::Proposed(rule) = rule else { panic!("{rule:?}") };
     let ends = record(&world, id).await.ttl;

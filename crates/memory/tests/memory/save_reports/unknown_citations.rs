@@ -88,7 +88,7 @@ async fn unambiguous_citation_is_resolved() {
     assert_eq!(cited, [("app/models/cart.rb", None), ("app/models/cart.rb", Some("Cart#total"))]);
 }
 
-/// What is kept of one citation: path and name.
+/// Saves one citation and returns the stored path and name.
 async fn cited(world: &World, citation: NewCitation) -> Option<(String, Option<String>)> {
     let outcome = citing(world, vec![citation]).await;
     let id = outcome.decision.record().unwrap();

@@ -11,13 +11,13 @@ async fn counts(world: &World, id: RecordId) -> String {
     testing::text(world.store(), &sql).await.unwrap()
 }
 
-/// Has somebody ask about carts, in the name of somebody else.
+/// Recalls about carts as one user, under another user's name.
 async fn requested_by(world: &World, who: &MemoryContext, name: &str) {
     let question = world.question("total of a cart in cents, coupons and taxes of a cart");
     recall(who, &RecallRequest { principal: name.to_owned(), ..question }).await.unwrap();
 }
 
-/// A record that cites the total of a cart, and one that cites nothing.
+/// Saves a record that cites the total of a cart, and one without citations.
 async fn save_cart_records(world: &World) -> [RecordId; 2] {
     let cited = citing(world, vec![place("app/models/cart.rb", Some("Cart#total"))]).await;
     let named = world.note("Coupons are applied to a cart before its taxes");
@@ -29,7 +29,7 @@ async fn opening_or_citing_an_item_counts_as_use_once_per_bundle() {
     let world = indexed().await;
     let [cited, named] = save_cart_records(&world).await;
     let (bob, eve) = (world.member().await, world.member().await);
-    // Whose a bundle is nobody says of themselves.
+    // A bundle belongs to the authenticated user, not to the stated name.
     requested_by(&world, &bob, "eve").await;
     for _ in 0..2 {
         note_opened(&bob, world.project, Opened::Record(named));
@@ -99,7 +99,7 @@ async fn merged_change_of_cited_code_counts_as_use() {
     world.recall(&world.question("total of a cart in cents")).await;
     world.ctx.finish().await;
     let sha = "d".repeat(40);
-    // The commit by which it was merged touched the cart alone.
+    // The merge commit changed only the cart.
     let read = format!(
         "update code_chunks set source_ref = '{sha}' from files f where f.id = file_id and \
             f.path like '%cart.rb'"
