@@ -169,7 +169,7 @@ async fn receive(
     // who is not known: the answer must not say that there is such a hook.
     let body = body.map_err(|problem| if is_declared { problem } else { unsigned() })?;
     let turn = api.admission.bodies.turn().await;
-    let sealer = api.memory.sealer.clone();
+    let sealer = api.memory.encryptor.clone();
     // Not among those who wait for the network: a large body takes a while. It goes on where the sender is gone, so
     // it keeps what it takes.
     let looked_at = tokio::task::spawn_blocking(move || {

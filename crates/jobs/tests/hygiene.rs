@@ -1019,7 +1019,7 @@ async fn sent(world: &World, said: &[(&str, &str)]) {
     };
     let source = "tracker:chat".to_owned();
     let incoming = vec![NewDocument { saved_by: None, connection: None, source, document }];
-    let prepared = prepare_all(&Policy::default(), incoming, ReviewStatus::Nobody).await;
+    let prepared = prepare_all(&Policy::default(), incoming, ReviewStatus::Unreviewed).await;
     let mut tx = world.db.store().begin().await.unwrap();
     prepared[0].write(&mut tx, world.project).await.unwrap();
     tx.commit().await.unwrap();

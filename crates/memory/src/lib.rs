@@ -14,7 +14,6 @@ pub mod duplicates;
 mod error;
 pub mod export;
 mod feedback;
-mod groups;
 mod handles;
 pub mod judge;
 pub mod normalize;
@@ -27,10 +26,11 @@ mod search;
 pub mod simhash;
 pub mod task_comment;
 mod task_ids;
+mod task_links;
 pub mod text;
-mod tied;
 pub mod tokens;
 pub mod uses;
+mod write_queue;
 
 pub use bundle::Bundle;
 pub use citations::{

@@ -43,7 +43,7 @@ pub async fn create(
         messages: dialog.messages.into_iter().map(message).collect(),
         distilled: dialog.distilled.map(Into::into),
     };
-    let saved = mc_memory::save_dialog(&here.memory, &request, ReviewStatus::Nobody).await;
+    let saved = mc_memory::save_dialog(&here.memory, &request, ReviewStatus::Unreviewed).await;
     let saved = saved.map_err(|error| match error {
         // The request has its own names for these fields.
         mc_memory::Error::UnknownDialog(_) => Problem::from(error).field("id"),

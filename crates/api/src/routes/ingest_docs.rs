@@ -46,9 +46,9 @@ pub async fn ingest(
         document: document(input),
     });
     let policy = &here.memory.policy;
-    let prepared = documents::prepare_all(policy, each.collect(), ReviewStatus::Nobody).await;
-    let forbidden = prepared.iter().enumerate().find_map(|(at, one)| match &one.verdict {
-        FilterDecision::Refuse(reasons) => Some((at, reasons.join(", "))),
+    let prepared = documents::prepare_all(policy, each.collect(), ReviewStatus::Unreviewed).await;
+    let forbidden = prepared.iter().enumerate().find_map(|(at, one)| match &one.decision {
+        FilterDecision::Reject(reasons) => Some((at, reasons.join(", "))),
         _ => None,
     });
     if let Some((at, reasons)) = forbidden {
@@ -59,7 +59,7 @@ pub async fn ingest(
     let mut tx = here.store.begin().await?;
     let mut held = Vec::new();
     for one in prepared {
-        if let FilterDecision::Hold(reasons) = one.verdict {
+        if let FilterDecision::Quarantine(reasons) = one.decision {
             held.push((one.incoming, one.doc, reasons));
             continue;
         }
@@ -75,7 +75,7 @@ pub async fn ingest(
             beginning: doc.content.as_str(),
             request: &incoming,
         };
-        let id = quarantine::hold_in(&mut tx, &here.memory, holding).await?;
+        let id = quarantine::create_in(&mut tx, &here.memory, holding).await?;
         add(&mut response, doc.doc_id, id.into(), DocumentOutcome::Quarantined);
     }
     tx.commit().await?;

@@ -218,7 +218,7 @@ pub async fn get_signing_key(
 ) -> Result<Json<NotificationSettings>, Problem> {
     let ProjectContext { project, memory, .. } =
         entered(&api, &caller, &key, Permission::ManagePolicy).await?;
-    let secret = notifications::secret(&memory.sealer, project.id);
+    let secret = notifications::secret(&memory.encryptor, project.id);
     Ok(Json(NotificationSettings { secret, webhook_url: project.policy.notifications.webhook_url }))
 }
 

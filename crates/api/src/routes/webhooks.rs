@@ -45,7 +45,7 @@ pub async fn create(
         entered(&api, &caller, &key, Permission::ManagePolicy).await?;
     let (id, provider) = (WebhookId::generate(), request.provider);
     let secret = given_or_generated(request.secret);
-    let ciphertext = memory.sealer.encrypt(webhook_receiver::place(&id), secret.as_bytes());
+    let ciphertext = memory.encryptor.encrypt(webhook_receiver::place(&id), secret.as_bytes());
     let mut tx = store.begin().await?;
     webhooks::create(&mut tx, project.id, id, provider, &ciphertext).await?;
     record_event(&mut tx, id, "created", provider);
@@ -89,7 +89,7 @@ pub async fn rotate(
         entered(&api, &caller, &key, Permission::ManagePolicy).await?;
     let secret = given_or_generated(request.secret);
     let ttl = Duration::from_hours(request.previous_secret_ttl_hours.unwrap_or_default().get());
-    let ciphertext = memory.sealer.encrypt(webhook_receiver::place(&id), secret.as_bytes());
+    let ciphertext = memory.encryptor.encrypt(webhook_receiver::place(&id), secret.as_bytes());
     let mut tx = store.begin().await?;
     let provider = webhooks::rotate_secret(&mut tx, project.id, id, &ciphertext, ttl).await?;
     let provider = provider.ok_or_else(|| unknown_webhook(&key))?;

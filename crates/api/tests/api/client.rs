@@ -145,7 +145,7 @@ impl TestApi {
 
     /// Returns the encryption key of the service.
     pub fn sealer(&self) -> Arc<Encryptor> {
-        self.state.memory.sealer.clone()
+        self.state.memory.encryptor.clone()
     }
 
     /// Runs a statement as the superuser, to change times or to act as an attacker.

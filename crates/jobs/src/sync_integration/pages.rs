@@ -60,7 +60,8 @@ impl SyncSession<'_> {
         let (connection, source) = (self.asking.id, format!("wiki:{}", self.asking.connector));
         let each = page.items.iter().map(|page| as_document(connection, &source, page));
         let policy = &self.asking.policy;
-        let prepared = documents::prepare_all(policy, each.collect(), ReviewStatus::Nobody).await;
+        let prepared =
+            documents::prepare_all(policy, each.collect(), ReviewStatus::Unreviewed).await;
         let ids: Vec<_> = page.items.iter().map(|page| page.id.clone()).collect();
         let mut tx = self.store.begin().await?;
         if !self.advance(&mut tx, place, to_json(&next)?).await? {
@@ -99,9 +100,9 @@ impl SyncSession<'_> {
         if page.doc.doc_id != page.incoming.document.doc_id {
             return Ok("refused");
         }
-        match page.verdict {
-            FilterDecision::Refuse(_) => Ok("refused"),
-            FilterDecision::Hold(reasons) => {
+        match page.decision {
+            FilterDecision::Reject(_) => Ok("refused"),
+            FilterDecision::Quarantine(reasons) => {
                 let holding = QuarantineRequest {
                     project: self.asking.project,
                     kind: "document",
@@ -110,10 +111,10 @@ impl SyncSession<'_> {
                     request: &page.incoming,
                 };
                 let policy = &self.asking.policy;
-                quarantine::hold_under(tx, policy, self.sealer, holding).await?;
+                quarantine::create_with_policy(tx, policy, self.sealer, holding).await?;
                 Ok("quarantined")
             }
-            FilterDecision::Take { .. } => {
+            FilterDecision::Accept { .. } => {
                 let (_, outcome) = page.write(tx, self.asking.project).await?;
                 Ok(match outcome {
                     Outcome::Created => "created",

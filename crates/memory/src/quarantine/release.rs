@@ -47,8 +47,8 @@ pub async fn release(
     project: &Project,
     id: QuarantineItemId,
 ) -> Result<Release, Error> {
-    let item = items::find(&ctx.store, id).await?.ok_or(Error::NotHeld(id))?;
-    let ciphertext = items::ciphertext(&ctx.store, id).await?.ok_or(Error::NotHeld(id))?;
+    let item = items::find(&ctx.store, id).await?.ok_or(Error::QuarantineItemNotPending(id))?;
+    let ciphertext = items::ciphertext(&ctx.store, id).await?.ok_or(Error::QuarantineItemNotPending(id))?;
     match item.kind.as_str() {
         "dialog" => release_dialog(ctx, id, open(ctx, id, &ciphertext)?).await,
         DOCUMENT => release_document(ctx, project, id, open(ctx, id, &ciphertext)?).await,
@@ -98,14 +98,14 @@ async fn release_document(
 ) -> Result<Release, Error> {
     let review = ReviewStatus::Released(id);
     let prepared = documents::prepare_all(&ctx.policy, vec![document], review).await;
-    let prepared = prepared.into_iter().next().ok_or(Error::NotHeld(id))?;
-    if let FilterDecision::Refuse(reasons) = prepared.verdict {
+    let prepared = prepared.into_iter().next().ok_or(Error::QuarantineItemNotPending(id))?;
+    if let FilterDecision::Reject(reasons) = prepared.decision {
         return Err(Error::Forbidden(reasons.join(", ")));
     }
     let mut tx = ctx.store.begin().await?;
     claim(&mut tx, review).await?;
     if docs::is_newer(&mut tx, project.id, &prepared.doc, id).await? {
-        return Err(Error::Overtaken(id));
+        return Err(Error::QuarantineItemOutdated(id));
     }
     let (doc, outcome) = prepared.write(&mut tx, project.id).await?;
     docs::copy_sent_at(&mut tx, doc, id).await?;

@@ -1,4 +1,4 @@
-//! Records follow the code that they cite.
+//! The states of records follow the code that they cite.
 
 use mc_domain::{CitationVerdict, RecordId, RecordState};
 use mc_memory::{NewCitation, SaveRequest, recheck_files};
@@ -7,7 +7,8 @@ use mc_store::{citations, records};
 use crate::support::World;
 
 const PATH: &str = "app/models/cart.rb";
-const CART: &str = "class Cart\n  def total\n    items.sum(&:price_in_cents)\n  end\n\n  def empty?\n    items.none?\n  end\nend";
+const CART: &str = "class Cart\n  def total\n    items.sum(&:price_in_cents)\n  end\n\n  def \
+    empty?\n    items.none?\n  end\nend";
 
 fn span(start: i32, end: i32) -> NewCitation {
     NewCitation {
@@ -42,7 +43,7 @@ async fn cite(world: &World, citations: Vec<NewCitation>) -> RecordId {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_record_turns_stale_when_its_span_changes_and_active_when_it_is_back() {
+async fn record_is_stale_while_its_span_is_changed() {
     let world = World::new().await;
     world.index_file(PATH, CART, None).await;
     let id = cite(&world, vec![span(2, 4)]).await;
@@ -69,7 +70,7 @@ async fn a_record_turns_stale_when_its_span_changes_and_active_when_it_is_back()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_stale_record_is_recalled_with_a_warning_even_before_the_recheck() {
+async fn stale_record_is_recalled_with_a_warning_before_the_recheck() {
     let world = World::new().await;
     world.index_file(PATH, CART, None).await;
     let id = cite(&world, vec![span(2, 4)]).await;
@@ -84,7 +85,7 @@ async fn a_stale_record_is_recalled_with_a_warning_even_before_the_recheck() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_symbol_that_moves_stays_fresh_and_one_that_is_gone_is_orphaned() {
+async fn moved_symbol_is_fresh_and_deleted_one_is_orphaned() {
     let world = World::new().await;
     world.index_file(PATH, CART, Some(("Cart#total", 2, 4))).await;
     let id = cite(&world, vec![symbol("Cart#total")]).await;
@@ -103,7 +104,7 @@ async fn a_symbol_that_moves_stays_fresh_and_one_that_is_gone_is_orphaned() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn code_that_is_not_indexed_yet_is_unchecked_until_it_is() {
+async fn code_that_is_not_indexed_is_unchecked_until_it_is() {
     let world = World::new().await;
     let id = cite(&world, vec![span(2, 4)]).await;
     assert_eq!(state(&world, id).await, (RecordState::Active, vec![CitationVerdict::Unchecked]));
@@ -113,7 +114,7 @@ async fn code_that_is_not_indexed_yet_is_unchecked_until_it_is() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn saving_the_same_again_with_the_code_as_it_is_now_makes_a_record_fresh() {
+async fn saving_again_with_current_code_makes_a_record_fresh() {
     let world = World::new().await;
     world.index_file(PATH, CART, None).await;
     let id = cite(&world, vec![span(2, 4)]).await;
@@ -128,7 +129,7 @@ async fn saving_the_same_again_with_the_code_as_it_is_now_makes_a_record_fresh()
     assert_eq!(outcome.decision.record(), Some(id));
     assert_eq!(state(&world, id).await, (RecordState::Active, vec![CitationVerdict::Fresh]));
 
-    // Other lines than before settle what had drifted as well.
+    // Citing other lines also replaces the drifted citation.
     world.index_file(PATH, &CART.replace("price_in_cents", "cost"), None).await;
     recheck(&world).await;
     assert_eq!(state(&world, id).await.0, RecordState::Stale);
@@ -137,18 +138,18 @@ async fn saving_the_same_again_with_the_code_as_it_is_now_makes_a_record_fresh()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_check_of_citations_that_were_replaced_meanwhile_changes_no_state() {
+async fn check_of_replaced_citations_changes_no_state() {
     let world = World::new().await;
     world.index_file(PATH, CART, None).await;
     let id = cite(&world, vec![span(2, 4)]).await;
     world.index_file(PATH, &CART.replace("price_in_cents", "amount"), None).await;
-    // Holds the record as a save does that is about to replace what it cites.
+    // Locks the record as a save does that is about to replace its citations.
     let mut tx = world.store().begin().await.unwrap();
     records::lock(&mut tx, &[id]).await.unwrap();
     let (store, project) = (world.store().clone(), world.project);
     let check =
         tokio::spawn(async move { recheck_files(&store, project, &[PATH.to_owned()]).await });
-    // The check has read the drifted citation once it waits for the record.
+    // The check has read the drifted citation once it waits for the lock.
     while mc_store::testing::waiting_for_a_lock(world.store()).await.unwrap() == 0 {
         tokio::task::yield_now().await;
     }
@@ -161,7 +162,7 @@ async fn a_check_of_citations_that_were_replaced_meanwhile_changes_no_state() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_definition_that_comes_back_elsewhere_makes_its_record_fresh() {
+async fn definition_that_reappears_elsewhere_makes_its_record_fresh() {
     let world = World::new().await;
     world.index_file(PATH, CART, Some(("Cart#total", 2, 4))).await;
     let id = cite(&world, vec![symbol("Cart#total")]).await;
@@ -174,7 +175,7 @@ async fn a_definition_that_comes_back_elsewhere_makes_its_record_fresh() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_name_that_every_script_defines_is_the_one_of_the_cited_file() {
+async fn name_in_many_files_resolves_to_the_cited_file() {
     let world = World::new().await;
     let main = |n: usize| format!("def main\n  run_job({n})\nend");
     for n in 0..120 {

@@ -1,4 +1,4 @@
-//! What was handed out is kept, after the answer.
+//! Recording handed-out bundles in the database, after the response.
 
 use std::time::Duration;
 
@@ -9,49 +9,52 @@ use mc_store::bundles::{self, BundleItem, NewBundle};
 use super::RecallRequest;
 use super::query::RecallQuery;
 use crate::bundle::{Bundle, LinkTarget, Statement, handles};
-use crate::groups::Work;
+use crate::write_queue::QueuedWrite;
 use crate::{Error, MemoryContext};
 
-/// How often a bundle's record is tried to be written.
+/// Attempts at writing a bundle.
 const ATTEMPTS: u32 = 3;
 
-/// A bundle that was handed out, to be kept.
-pub(crate) struct HandedOut {
-    /// The database, on behalf of whom it was handed to.
+/// A bundle that was handed out and is to be written.
+pub(crate) struct IssuedBundle {
+    /// Store in the context of the caller.
     store: Store,
     bundle: NewBundle,
 }
 
-/// Keeps what was answered, after the answer. Tried again when the database is away for a
-/// moment; what can't be kept at last is logged as an error with the bundle's id.
-pub(super) fn keep(
+/// Writes the bundle after the response. Retries while the database is unavailable, and at last
+/// logs an error with the bundle's id.
+pub(super) fn enqueue(
     ctx: &MemoryContext,
     request: &RecallRequest,
-    asked: &RecallQuery,
+    query: &RecallQuery,
     bundle: &Bundle,
 ) {
     let new = NewBundle {
         id: bundle.id,
         project: request.project,
         principal: request.principal.clone(),
-        request: asked.as_json(),
+        request: query.as_json(),
         confidence: bundle.confidence,
         token_count: i32::try_from(bundle.token_count).unwrap_or(i32::MAX),
         degraded: bundle.degraded.clone(),
         items: items(bundle),
         handles: handles(bundle).in_order(),
     };
-    let mut handed_out = HandedOut { store: ctx.store.clone(), bundle: new };
+    let mut handed_out = IssuedBundle { store: ctx.store.clone(), bundle: new };
     let bundles = ctx.bundles.clone();
     let has_items = !handed_out.bundle.items.is_empty();
-    ctx.journal.spawn(bundle.id, ctx.caller(request.project), has_items, async move {
+    ctx.bundle_writer.spawn(bundle.id, ctx.caller(request.project), has_items, async move {
         for attempt in 1..=ATTEMPTS {
             let (kept, work) = bundles.write(handed_out).await;
             let Err(error) = kept else { return };
             handed_out = work;
             if attempt == ATTEMPTS {
-                tracing::error!(bundle.id = %handed_out.bundle.id, error = &error as &dyn std::error::Error,
-                    "a bundle was handed out and could not be recorded");
+                tracing::error!(
+                    bundle.id = %handed_out.bundle.id,
+                    error = &error as &dyn std::error::Error,
+                    "writing a handed-out bundle failed"
+                );
                 return;
             }
             tokio::time::sleep(Duration::from_millis(200) * attempt).await;
@@ -59,37 +62,37 @@ pub(super) fn keep(
     });
 }
 
-impl Work for HandedOut {
-    type Done = ();
+impl QueuedWrite for IssuedBundle {
+    type Output = ();
 
-    /// Each transaction slows the recall down that is answered meanwhile. One transaction for many bundles slows few
-    /// recalls.
-    const PATIENCE: Duration = Duration::from_millis(300);
+    /// Each transaction slows down concurrent recalls, and one for many bundles slows down few.
+    const MAX_DELAY: Duration = Duration::from_millis(300);
 
-    /// One statement writes all of a caller, without parts of the transaction.
-    const MOST: usize = 200;
+    /// One statement writes all bundles of a caller, without subtransactions.
+    const BATCH_MAX: usize = 200;
 
     fn project(&self) -> ProjectId {
         self.bundle.project
     }
 
-    async fn alone(&mut self) -> Result<(), Error> {
-        keep_all(&[self]).await
+    async fn write_one(&mut self) -> Result<(), Error> {
+        insert_all(&[self]).await
     }
 
-    async fn together(group: &mut [Self]) -> Result<Vec<Result<(), Error>>, Error> {
-        // Those of one caller in one transaction, in whose name it is noted; records are locked in one order so.
+    async fn write_batch(group: &mut [Self]) -> Result<Vec<Result<(), Error>>, Error> {
+        // Bundles of one caller share a transaction, which runs in the caller's name and locks
+        // records in one order.
         let mut all: Vec<&Self> = group.iter().collect();
         all.sort_by_key(|one| one.store.principal());
         for of_caller in all.chunk_by(|one, other| one.store.principal() == other.store.principal())
         {
-            keep_all(of_caller).await?;
+            insert_all(of_caller).await?;
         }
         Ok(group.iter().map(|_| Ok(())).collect())
     }
 }
 
-async fn keep_all(of_caller: &[&HandedOut]) -> Result<(), Error> {
+async fn insert_all(of_caller: &[&IssuedBundle]) -> Result<(), Error> {
     let Some(first) = of_caller.first() else { return Ok(()) };
     let mut tx = first.store.begin_frequent().await?;
     let all: Vec<_> = of_caller.iter().map(|one| &one.bundle).collect();

@@ -1,4 +1,4 @@
-//! A text that is too long for its record: kept whole in a document behind it.
+//! A text too long for its record, stored in a document behind the record.
 
 use mc_domain::{DocId, ProjectId, RecordId, RecordKind, Trust};
 use mc_indexer::chunker::Limits;
@@ -13,22 +13,24 @@ use super::SaveRequest;
 use super::sanitize::SanitizedRequest;
 use crate::distill::Distilled;
 
-/// What such a document comes from, unless the save says what it was taken from.
+/// Source of such a document if the save names none.
 const SOURCE: &str = "memory";
-/// Hexadecimal digits of a text's hash that tell two texts of a project apart.
+/// Hexadecimal digits of the text's hash in the document's id, enough to distinguish the texts of a
+/// project.
 const HASH_DIGITS: usize = 32;
 
-/// The document, and what search sees of it.
+/// The document with its passages.
 #[derive(Debug)]
-pub(crate) struct Whole {
+pub(crate) struct LongText {
     doc: NewDoc,
     passages: Vec<NewPassage>,
-    /// Characters of its text.
+    /// Length of the text, in characters.
     pub length: usize,
 }
 
-impl Whole {
-    /// Of the whole text of a request, masked: as it was said, with its markup; `title` is the record's.
+impl LongText {
+    /// Builds the document of a request's whole text, masked, with its markup. `title` is the
+    /// record's.
     pub fn of(
         clean: &SanitizedRequest,
         distilled: &Distilled,
@@ -43,7 +45,7 @@ impl Whole {
             source,
             doc_id: doc_id(kind, text.as_str()),
             title: title.as_str().to_owned(),
-            // Not the record's: what is there is not this text.
+            // Not the record's URL: that page has another text.
             url: String::new(),
             content: text,
             scope: distilled.scope.clone(),
@@ -53,8 +55,8 @@ impl Whole {
         Self { doc, passages, length }
     }
 
-    /// Writes it behind a record. The same text sent again is the same document; that of another record, with which it
-    /// comes and goes, is left to that one.
+    /// Writes the document behind a record. The same text saved again is the same document; a
+    /// document of another record lives and dies with that record and is left alone.
     pub async fn write(
         &self,
         tx: &mut Tx,
