@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use mc_api::{QuarantineNotifier, SignIn};
+use mc_accounts::SignIn;
+use mc_api::{QuarantineNotifier};
 use mc_connectors::ConnectorRegistry;
 use mc_crypto::Encryptor;
 use mc_indexer::{embedding_queue, hnsw};

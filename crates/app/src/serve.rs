@@ -15,6 +15,7 @@ use mc_memory::MemoryContext;
 use mc_postgres::embedded::DataDirLock;
 use mc_search::index as keyword;
 use mc_search::{Options, Query, SearchContext};
+use mc_store::Store;
 use mc_store::audit::Chains;
 use mc_store::passages::PassageFilter;
 use tokio::net::TcpListener;

@@ -123,7 +123,9 @@ async fn run(store: &Store, with: &SyncContext, work: SyncIntegration) -> Result
         Ok(Ended::Overtaken) => Ok(()),
         Err(SyncError::Store(error)) if error.kind().is_transient() => return Err(failed(error)),
         // Another version of the service wrote where it stood.
-        Err(SyncError::System(client::Error::InvalidCursor { .. })) => restart(store, &asking).await,
+        Err(SyncError::System(client::Error::InvalidCursor { .. })) => {
+            restart(store, &asking).await
+        }
         Err(SyncError::System(client::Error::RateLimited { retry_at, .. })) => {
             let pause = (retry_at - Utc::now()).to_std().unwrap_or_default().min(BACKOFF_MAX);
             integrations::reschedule(store, asking.id, None, pause).await

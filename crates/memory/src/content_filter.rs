@@ -142,8 +142,8 @@ impl ContentFilter {
     /// Masks a text composed of filtered texts. Markup removed between two words may have hidden a
     /// secret from the first pass.
     pub fn filter_again(&mut self, text: &str) -> Sanitized {
-        let Masked { text, finds } = mask_with(text, &self.sanitizing);
-        self.collect(&finds);
+        let Masked { text, findings } = mask_with(text, &self.sanitizing);
+        self.collect(&findings);
         text
     }
 

@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(elsewhere.verdict, CitationVerdict::Fresh);
 
         let gone = check(&saved, &CodeView::default());
-        assert_eq!(gone.decision, CitationVerdict::Orphaned);
+        assert_eq!(gone.verdict, CitationVerdict::Orphaned);
         assert_eq!(in_files(&gone, &[FILE]).verdict, CitationVerdict::Fresh);
     }
 
@@ -254,7 +254,10 @@ mod tests {
 
     #[test]
     fn lines_past_the_end_are_orphaned_and_unknown_files_unchecked() {
-        assert_eq!(in_files(&citation(None, Some((90, 95))), &[FILE]).verdict, CitationVerdict::Orphaned);
+        assert_eq!(
+            in_files(&citation(None, Some((90, 95))), &[FILE]).verdict,
+            CitationVerdict::Orphaned
+        );
         assert_eq!(
             check(&citation(None, Some((1, 2))), &CodeView::default()).verdict,
             CitationVerdict::Unchecked

@@ -42,7 +42,9 @@ enum Missing {
 fn missing(draft: &Citation, checked: &Citation) -> Option<Missing> {
     match checked.verdict {
         CitationVerdict::Fresh => None,
-        CitationVerdict::Unchecked | CitationVerdict::Orphaned if draft.symbol.is_some() => Some(Missing::Symbol),
+        CitationVerdict::Unchecked | CitationVerdict::Orphaned if draft.symbol.is_some() => {
+            Some(Missing::Symbol)
+        }
         CitationVerdict::Unchecked => Some(Missing::File),
         CitationVerdict::Orphaned => Some(Missing::Lines),
         // The sender sent a hash of the code, which has changed since.

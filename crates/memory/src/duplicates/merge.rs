@@ -69,7 +69,8 @@ pub(super) async fn merge_into(
     let has_same_content = |other: &Record| {
         other.kind == body.kind && content_hash(&other.content)[..] == body.content_hash
     };
-    if replaced.iter().any(has_same_content) || records::find_same(tx, kept, &body).await?.is_some() {
+    if replaced.iter().any(has_same_content) || records::find_same(tx, kept, &body).await?.is_some()
+    {
         body.kind = kept.kind;
     }
     let change = RecordUpdate {

@@ -48,7 +48,8 @@ pub async fn release(
     id: QuarantineItemId,
 ) -> Result<Release, Error> {
     let item = items::find(&ctx.store, id).await?.ok_or(Error::QuarantineItemNotPending(id))?;
-    let ciphertext = items::ciphertext(&ctx.store, id).await?.ok_or(Error::QuarantineItemNotPending(id))?;
+    let ciphertext =
+        items::ciphertext(&ctx.store, id).await?.ok_or(Error::QuarantineItemNotPending(id))?;
     match item.kind.as_str() {
         "dialog" => release_dialog(ctx, id, open(ctx, id, &ciphertext)?).await,
         DOCUMENT => release_document(ctx, project, id, open(ctx, id, &ciphertext)?).await,

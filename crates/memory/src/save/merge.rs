@@ -1,7 +1,7 @@
 //! Merging a note into the record that it duplicates.
 
 use chrono::{DateTime, Utc};
-use mc_domain::{RecordKind, Trust, CitationVerdict};
+use mc_domain::{CitationVerdict, RecordKind, Trust};
 use mc_sanitizer::Sanitized;
 use mc_store::Tx;
 use mc_store::citations::{self, Citation};
@@ -208,7 +208,9 @@ pub(crate) fn union_capped(old: &[String], new: &[String]) -> Vec<String> {
 /// orphaned old ones go, as the save names where the code is now. Also returns how many exceeded
 /// [`CITATIONS_MAX`].
 fn united_citations(old: Vec<Citation>, new: &[Citation]) -> (Vec<Citation>, usize) {
-    let is_bad = |one: &Citation| matches!(one.decision, CitationVerdict::Drifted | CitationVerdict::Orphaned);
+    let is_bad = |one: &Citation| {
+        matches!(one.verdict, CitationVerdict::Drifted | CitationVerdict::Orphaned)
+    };
     let is_named = |one: &Citation| new.iter().any(|other| is_same_place(one, other));
     let mut left = new.to_vec();
     let mut all = Vec::with_capacity(old.len() + left.len());

@@ -66,7 +66,7 @@ async fn a_policy_that_masks_otherwise_turns_no_record_stale() {
     }
     let hashes = async || {
         let found = citations::of_records(world.store(), &cited).await.unwrap();
-        assert!(found.iter().all(|one| one.decision == CitationVerdict::Fresh), "{found:?}");
+        assert!(found.iter().all(|one| one.verdict == CitationVerdict::Fresh), "{found:?}");
         found.into_iter().map(|one| (one.id, one.content_hash)).collect::<BTreeMap<_, _>>()
     };
     let before = hashes().await;

@@ -143,7 +143,10 @@ async fn proposal_has_its_own_document_behind_it() {
         let Decision::Proposed(proposed) = outcome.decision else { panic!("{outcome:?}") };
         let own = outcome.document.unwrap();
         assert_ne!(own, behind);
-        assert_eq!(docs::newest_of_records(world.store(), &[proposed]).await.unwrap()[&proposed], own);
+        assert_eq!(
+            docs::newest_of_records(world.store(), &[proposed]).await.unwrap()[&proposed],
+            own
+        );
         assert_eq!(document(&world, own).await, text);
         assert_eq!(times_behind(&world, id, behind).await, "1");
         (proposed, own)
