@@ -54,7 +54,9 @@ fn fixture_has_every_kind_of_event() {
         Event::Ignored { .. } => KINDS - 1,
     };
     let mut found = [false; KINDS];
-    events().iter().for_each(|event| found[index(event)] = true);
+    for event in events() {
+        found[index(&event)] = true;
+    }
     assert_eq!(found, [true; KINDS]);
 }
 
@@ -110,6 +112,7 @@ fn events() -> Vec<Event> {
     events
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "fields of events are optional times")]
 fn time(text: &str) -> Option<chrono::DateTime<chrono::Utc>> {
     Some(text.parse().expect("a time"))
 }

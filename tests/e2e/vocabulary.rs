@@ -105,7 +105,7 @@ fn collect_wire_names(value: &Value, names: &mut Vec<String>) {
                     ("properties" | "schemas" | "paths", Value::Object(named)) => {
                         names.extend(named.keys().cloned());
                     }
-                    ("name" | "operationId", Value::String(name)) => names.push(name.clone()),
+                    ("name" | "operationId", Value::String(word)) => names.push(word.clone()),
                     ("enum", Value::Array(values)) => {
                         names.extend(values.iter().filter_map(Value::as_str).map(str::to_owned));
                     }

@@ -265,7 +265,7 @@ fn issue(body: IssueBody, comment: Option<Comment>) -> Result<Event, ParseError>
         assignee: assignees.find_map(|user| user.login),
         labels: labels.filter_map(|label| label.name).collect(),
         links: field::links("GitHub issue", issue.html_url),
-        updated_at: field::optional_time(issue.updated_at),
+        updated_at: field::optional_time(issue.updated_at.as_deref()),
         is_whole: true,
         comment,
     }
@@ -285,8 +285,8 @@ fn release(body: ReleaseBody) -> Result<Event, ParseError> {
         author: release.author.and_then(|user| user.login),
         notes: release.body.unwrap_or_default(),
         url: field::web_url(release.html_url),
-        sent_at: field::optional_time(release.published_at),
-        updated_at: field::optional_time(release.updated_at),
+        sent_at: field::optional_time(release.published_at.as_deref()),
+        updated_at: field::optional_time(release.updated_at.as_deref()),
         is_deleted: release.draft || is_withdrawn,
     }
     .truncated()
@@ -307,14 +307,14 @@ fn wiki_push(body: WikiBody) -> Result<Event, ParseError> {
 impl CommentFields {
     /// Returns the comment. `prefix` tells ids apart that GitHub numbers separately.
     fn comment(self, prefix: Option<&str>, action: Option<&str>) -> Option<Comment> {
-        let sent_at = field::optional_time(self.created_at);
+        let sent_at = field::optional_time(self.created_at.as_deref());
         let id = self.id?;
         Some(Comment {
             id: prefix.map_or_else(|| id.to_string(), |prefix| format!("{prefix}-{id}")),
             author: self.user.and_then(|user| user.login),
             text: self.body.unwrap_or_default(),
             sent_at,
-            updated_at: field::optional_time(self.updated_at).or(sent_at),
+            updated_at: field::optional_time(self.updated_at.as_deref()).or(sent_at),
             is_deleted: action == Some("deleted"),
         })
     }

@@ -239,7 +239,7 @@ fn release(body: ReleaseBody) -> Result<Event, ParseError> {
         author: None,
         notes: body.description.unwrap_or_default(),
         url: field::web_url(body.url),
-        sent_at: field::optional_time(body.released_at),
+        sent_at: field::optional_time(body.released_at.as_deref()),
         // GitLab sends no time of the last change.
         updated_at: None,
         is_deleted: body.action.as_deref() == Some("delete"),
@@ -265,13 +265,13 @@ fn wiki_push(body: WikiBody) -> Result<Event, ParseError> {
 impl NoteFields {
     /// Returns the comment; `None` if GitLab itself wrote the note.
     fn comment(self, user: Option<User>) -> Option<Comment> {
-        let sent_at = field::optional_time(self.created_at);
+        let sent_at = field::optional_time(self.created_at.as_deref());
         Some(Comment {
             id: self.id.filter(|_| !self.system)?.to_string(),
             author: user.and_then(|user| user.username.or(user.name)),
             text: self.note.unwrap_or_default(),
             sent_at,
-            updated_at: field::optional_time(self.updated_at).or(sent_at),
+            updated_at: field::optional_time(self.updated_at.as_deref()).or(sent_at),
             is_deleted: false,
         })
     }
@@ -302,7 +302,7 @@ fn issue(
         assignee: assignees.find_map(|user| user.name.or(user.username)),
         labels: labels.filter_map(|label| label.title).collect(),
         links: field::links("GitLab issue", fields.url),
-        updated_at: field::optional_time(fields.updated_at),
+        updated_at: field::optional_time(fields.updated_at.as_deref()),
         is_whole,
         comment,
     }

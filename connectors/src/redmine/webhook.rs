@@ -110,7 +110,7 @@ fn issue(data: Data, paths: &Paths) -> Result<Event, ParseError> {
         assignee: issue.assigned_to.or(issue.assignee).and_then(full_name),
         labels: Vec::new(),
         links: field::links("Redmine issue", url),
-        updated_at: field::optional_time(issue.updated_on),
+        updated_at: field::optional_time(issue.updated_on.as_deref()),
         is_whole: true,
         comment: None,
     }

@@ -1,54 +1,19 @@
 //! Values of the wire that belong to no single route.
 
-use mc_domain::Provider as DomainProvider;
 pub use mc_domain::{ExpiryDecision, HygieneTask, JobState, QuarantineState, Visibility};
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 use serde_json::Number;
-use utoipa::ToSchema;
 
-/// What sort of system is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Provider {
-    /// GitHub, hosted or not.
-    Github,
-    /// GitLab, hosted or not.
-    Gitlab,
-    /// Jira, Cloud or Data Center.
-    Jira,
-    /// `YouTrack`.
-    Youtrack,
-    /// Redmine.
-    Redmine,
-    /// Confluence, Cloud or Data Center.
-    Confluence,
-    /// Any host of git, and folders of the service's machine.
-    Git,
-}
-
-impl From<DomainProvider> for Provider {
-    fn from(kind: DomainProvider) -> Self {
-        match kind {
-            DomainProvider::Github => Self::Github,
-            DomainProvider::Gitlab => Self::Gitlab,
-            DomainProvider::Jira => Self::Jira,
-            DomainProvider::Youtrack => Self::Youtrack,
-            DomainProvider::Redmine => Self::Redmine,
-            DomainProvider::Confluence => Self::Confluence,
-        }
-    }
-}
-
-/// A score with two decimals: more would cost the reader tokens and say nothing.
+/// Rounds a score to two decimals: more would cost tokens and say nothing.
 pub fn rounded(score: f32) -> f64 {
     (f64::from(score) * 100.0).round() / 100.0
 }
 
-/// The largest number up to which a float tells every whole number from its neighbours.
+/// The largest number up to which a float tells every whole number from its neighbors.
 const EXACT: f64 = 9_007_199_254_740_991.0;
 
-/// A whole number, however it is written: to JSON, and so to the document, `5` and `5.0` are one.
+/// Deserializes a whole number, however it is written: to JSON `5` and `5.0` are one.
 pub fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
     let Some(number) = Option::<Number>::deserialize(deserializer)? else { return Ok(None) };
     if let Some(whole) = number.as_i64() {
@@ -61,7 +26,7 @@ pub fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, 
         .ok_or_else(|| D::Error::custom(format!("must be a whole number, not {number}")))
 }
 
-/// [`whole`], where there must be one.
+/// Deserializes a required [`whole`] number.
 pub fn whole_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
     whole(deserializer)?.ok_or_else(|| D::Error::custom("must be a whole number, not null"))
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use mc_accounts::SignIn;
-use mc_api::{QuarantineNotifier};
+use mc_api::QuarantineNotifier;
 use mc_connectors::ConnectorRegistry;
 use mc_crypto::Encryptor;
 use mc_indexer::{embedding_queue, hnsw};

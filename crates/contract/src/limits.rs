@@ -71,6 +71,8 @@ pub const TIME_BUDGET_MS: RangeInclusive<i64> = 1..=20_000;
 pub const SEARCH_LIMIT: RangeInclusive<i64> = 1..=100;
 /// Items of a page.
 pub const PAGE_LIMIT: RangeInclusive<i64> = 1..=200;
+/// Items of a page by default.
+pub const DEFAULT_PAGE_LIMIT: i64 = 50;
 /// Lines of a file.
 pub const LINE_NUMBER: RangeInclusive<i64> = 1..=10_000_000;
 /// Characters of a webhook's secret.
@@ -81,5 +83,7 @@ pub const SECRET_TTL_HOURS: RangeInclusive<i64> = 0..=168;
 pub const INTERVAL_MINUTES: RangeInclusive<i64> = 5..=1_440;
 /// Days until a personal access token expires.
 pub const TOKEN_DAYS: RangeInclusive<i64> = 1..=366;
+/// Days until a personal access token expires by default.
+pub const DEFAULT_TOKEN_DAYS: i64 = 90;
 /// Days from now until a record expires.
 pub const TTL_DAYS: i64 = 3_653;

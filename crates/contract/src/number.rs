@@ -62,7 +62,7 @@ macro_rules! numbers {
 
 numbers! {
     /// Most items of a page.
-    PageLimit(i64) = limits::PAGE_LIMIT, default 50;
+    PageLimit(i64) = limits::PAGE_LIMIT, default limits::DEFAULT_PAGE_LIMIT;
     /// Most results.
     SearchLimit(usize) = limits::SEARCH_LIMIT, default 10;
     /// Most tokens.
@@ -70,7 +70,7 @@ numbers! {
     /// Milliseconds.
     TimeBudget(u64) = limits::TIME_BUDGET_MS;
     /// Days until a token expires.
-    TokenDays(i64) = limits::TOKEN_DAYS, default 90;
+    TokenDays(i64) = limits::TOKEN_DAYS, default limits::DEFAULT_TOKEN_DAYS;
     /// Hours for which the previous secret stays valid.
     SecretTtlHours(u64) = limits::SECRET_TTL_HOURS, default 24;
     /// Minutes between two syncs.

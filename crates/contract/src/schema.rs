@@ -55,8 +55,8 @@ pub fn storable_pattern() -> String {
     format!("^[^{CONTROL_IN_PROSE}]*$")
 }
 
-/// Puts `lines` of a doc comment into the description of a schema.
-pub(crate) fn described(schema: impl Into<Schema>, lines: &[&str]) -> Schema {
+/// Puts the lines of a doc comment into the description of a schema.
+pub fn described(schema: impl Into<Schema>, lines: &[&str]) -> Schema {
     let mut schema = schema.into();
     let description = match &mut schema {
         Schema::Object(object) => &mut object.description,

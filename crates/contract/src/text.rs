@@ -145,6 +145,7 @@ impl Sha256 {
     }
 }
 
+#[expect(clippy::derivable_impls, reason = "the macro derives the same traits for all texts")]
 impl Default for OptionalTitle {
     fn default() -> Self {
         Self(String::new())

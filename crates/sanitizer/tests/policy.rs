@@ -1,6 +1,6 @@
 //! Actions on findings, allowlists, comments, and rules of a team.
 
-use mc_sanitizer::{Action, Class, Policy, Sanitizer, find, mask, mask_with};
+use mc_sanitizer::{Action, Class, Policy, Sanitized, Sanitizer, find, mask, mask_with};
 
 const VALUE: &str = "q8Zr2Lm0Tx5vB7nKc3Wd9Yh4";
 
@@ -138,7 +138,7 @@ fn confidence_orders_valid_above_doubtful_findings() {
 #[test]
 fn identifier_is_unchanged_unless_it_reveals_something() {
     for harmless in ["", "src/cart.rb", "Shop::Cart#total", "docs/2026-11-20-192.168.0.1.md"] {
-        let accepted = mc_sanitizer::identifier(harmless).map(|text| text.into_string());
+        let accepted = mc_sanitizer::identifier(harmless).map(Sanitized::into_string);
         assert_eq!(accepted.as_deref(), Some(harmless));
     }
     let token = format!("keys/ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");

@@ -179,7 +179,7 @@ impl Writer {
         match self.open.last_mut() {
             Some(Role::Link { title, .. }) => *title = title_of_target,
             _ if !title_of_target.is_empty() => {
-                self.html.push_str(&format!("[{}]", quoted(&title_of_target)))
+                self.html.push_str(&format!("[{}]", quoted(&title_of_target)));
             }
             _ => {}
         }

@@ -115,7 +115,7 @@ pub(super) fn status(body: StatusBody) -> Result<Event, ParseError> {
         "failure" | "error" => CiConclusion::Failure,
         _ => CiConclusion::Pending,
     };
-    let updated_at = field::optional_time(body.updated_at.or(body.created_at));
+    let updated_at = field::optional_time(body.updated_at.or(body.created_at).as_deref());
     CiRun {
         repository: required_text(body.repository.full_name, "repository.full_name")?,
         sha: required_text(body.sha, "sha")?,
@@ -137,8 +137,8 @@ fn event(
 ) -> Result<Event, ParseError> {
     let conclusion = conclusion(run.status.as_deref(), run.conclusion.as_deref());
     let is_completed = conclusion != CiConclusion::Pending;
-    let completed_at = field::optional_time(run.completed_at).filter(|_| is_completed);
-    let updated_at = field::optional_time(run.updated_at);
+    let completed_at = field::optional_time(run.completed_at.as_deref()).filter(|_| is_completed);
+    let updated_at = field::optional_time(run.updated_at.as_deref());
     CiRun {
         repository: required_text(repository.full_name, "repository.full_name")?,
         sha: required_text(run.head_sha, paths.sha)?,
@@ -146,7 +146,7 @@ fn event(
         conclusion,
         url: field::web_url(run.html_url),
         completed_at: completed_at.or(updated_at.filter(|_| is_completed)),
-        updated_at: updated_at.or(completed_at).or(field::optional_time(run.started_at)),
+        updated_at: updated_at.or(completed_at).or(field::optional_time(run.started_at.as_deref())),
     }
     .truncated()
     .map(Event::CiRun)

@@ -80,7 +80,7 @@ pub(super) fn parse(event_type: &str, body: Body) -> Result<Event, ParseError> {
         url: field::web_url(fields.html_url),
         reviews: review.and_then(ReviewFields::review).into_iter().collect(),
         comment,
-        updated_at: field::optional_time(fields.updated_at),
+        updated_at: field::optional_time(fields.updated_at.as_deref()),
     }
     .truncated()
     .map(Event::PullRequest)
@@ -118,7 +118,8 @@ impl ReviewFields {
             "dismissed" => None,
             _ => return None,
         };
-        let source_updated_at = field::optional_time(self.updated_at.or(self.submitted_at));
+        let source_updated_at =
+            field::optional_time(self.updated_at.or(self.submitted_at).as_deref());
         Some(Review { reviewer: self.user?.login?, state, source_updated_at })
     }
 

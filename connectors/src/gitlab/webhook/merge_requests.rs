@@ -43,7 +43,7 @@ struct Reviewer {
 
 pub(super) fn parse(body: Body) -> Result<Event, ParseError> {
     let Body { object_attributes: fields, user, reviewers, project } = body;
-    let updated_at = field::optional_time(fields.updated_at);
+    let updated_at = field::optional_time(fields.updated_at.as_deref());
     let actor = user.and_then(|user| user.username.or(user.name));
     // GitLab sends the author as a number. The author's name is known when they open it.
     let author = actor.clone().filter(|_| fields.action.as_deref() == Some("open"));

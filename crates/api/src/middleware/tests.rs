@@ -12,6 +12,8 @@ use axum::routing::{get, post};
 use futures::future::BoxFuture;
 use http::{HeaderMap, Request, StatusCode, header};
 use mc_accounts::denials::DenialCounter;
+use mc_contract::number::SearchLimit;
+use mc_contract::text::{ShortText, Title};
 use mc_domain::{Classified, ErrorKind, Scopes, TokenId, UserId};
 use mc_store::accounts::{CredentialKind, TokenOwner};
 use proptest::prelude::*;
@@ -22,48 +24,33 @@ use uuid::Uuid;
 
 use crate::ApiSettings;
 use crate::authenticate::{Authenticate, Authenticator, Principal};
-use crate::extract::{ValidJson, ValidPath, ValidQuery};
+use crate::extract::{JsonBody, PathParams, QueryString};
 use crate::limits::{JSON_DEPTH, MAX_BODY_BYTES, MAX_MESSAGE_BYTES};
 use crate::middleware::{Admission, common_layers, with_auth, with_auth_streaming};
 use crate::problem::{PROBLEM_JSON, Problem};
-use crate::validate::{self, Validate, ValidationError};
 
 const SECRET: &str = "a-local-token";
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Note {
-    title: String,
+    title: Title,
     #[serde(default)]
+    #[expect(dead_code, reason = "its rules are tested")]
     parts: Vec<Part>,
-    limit: Option<i64>,
+    #[expect(dead_code, reason = "its rule is tested")]
+    limit: Option<SearchLimit>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "their rules are tested")]
 struct Part {
     id: Uuid,
-    label: String,
+    label: ShortText,
 }
 
-impl Validate for Note {
-    type Checked = String;
-
-    fn check(self) -> Result<String, ValidationError> {
-        validate::optional("limit", self.limit, |f, n| validate::range::<u8>(f, n, &(1..=100)))?;
-        validate::records("parts", self.parts, 4)?;
-        validate::line("title", &self.title, 20)
-    }
-}
-
-impl Validate for Part {
-    type Checked = Uuid;
-
-    fn check(self) -> Result<Uuid, ValidationError> {
-        validate::line("label", &self.label, 10)?;
-        Ok(self.id)
-    }
-}
+impl mc_contract::Request for Note {}
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -71,13 +58,7 @@ struct ById {
     id: Uuid,
 }
 
-impl Validate for ById {
-    type Checked = Uuid;
-
-    fn check(self) -> Result<Uuid, ValidationError> {
-        Ok(self.id)
-    }
-}
+impl mc_contract::Request for ById {}
 
 #[derive(Debug, thiserror::Error)]
 #[error("connection to postgres://user:hunter2@db failed")]
@@ -121,9 +102,9 @@ fn one_token() -> Authenticator {
 
 fn app_within(limit: Duration) -> Router {
     let protected = Router::new()
-        .route("/notes", post(async |ValidJson(title): ValidJson<Note>| title))
-        .route("/notes/{id}", get(async |ValidPath(id): ValidPath<ById>| id.to_string()))
-        .route("/find", get(async |ValidQuery(id): ValidQuery<ById>| id.to_string()))
+        .route("/notes", post(async |JsonBody(note): JsonBody<Note>| String::from(note.title)))
+        .route("/notes/{id}", get(async |PathParams(by): PathParams<ById>| by.id.to_string()))
+        .route("/find", get(async |QueryString(by): QueryString<ById>| by.id.to_string()))
         .route("/who", get(async |principal: Principal| principal.name().to_owned()))
         .route("/never", get(std::future::pending::<()>))
         .route("/broken", get(async || Problem::from(Broken)))

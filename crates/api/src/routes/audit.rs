@@ -20,10 +20,10 @@ use super::pagination::Page;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::ValidQuery;
-use crate::limits;
 use crate::openapi::schemas;
 use crate::problem::Problem;
 use crate::validate::{self, Validate, ValidationError};
+use mc_contract::limits;
 
 /// Events that an export reads at once.
 const EXPORT_PAGE: i64 = 1_000;
@@ -85,7 +85,7 @@ pub struct AuditQuery {
     #[param(value_type = Option<schemas::Login>, inline)]
     actor: Option<String>,
     /// Only events of this action, such as `record.saved`.
-    #[param(value_type = Option<schemas::ActName>, inline)]
+    #[param(value_type = Option<schemas::AuditActionName>, inline)]
     action: Option<String>,
     /// Only events with this target: an id or a key.
     #[param(value_type = Option<schemas::ExternalId>, inline)]

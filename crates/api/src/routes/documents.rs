@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use mc_contract::operations::document::{Document, DocumentQuery, DocumentSummary, DocumentsQuery};
 use mc_contract::operations::page::Page;
+use mc_contract::text::{SourceReference, Title};
 use mc_domain::{Permission, ProjectId};
 use mc_memory::uses::Opened;
 use mc_store::Store;
@@ -74,8 +75,8 @@ async fn unknown(
     query: &DocumentQuery,
 ) -> Result<Problem, Problem> {
     let named = [
-        ("title", query.title.as_ref().map(|title| title.as_str())),
-        ("url", query.url.as_ref().map(|url| url.as_str())),
+        ("title", query.title.as_ref().map(Title::as_str)),
+        ("url", query.url.as_ref().map(SourceReference::as_str)),
     ];
     let named = named.into_iter().find_map(|(field, text)| Some((field, text?.to_owned())));
     let (field, text, near) = match (named, query.id) {

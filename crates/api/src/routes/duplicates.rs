@@ -20,11 +20,11 @@ use super::records::record;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::{ValidJson, ValidPath, ValidQuery};
-use crate::limits;
 use crate::openapi::schemas;
 use crate::problem::Problem;
 use crate::validate::{self, Validate, ValidationError};
 use crate::wire::rounded;
+use mc_contract::limits;
 use mc_contract::operations::record::Record;
 
 /// Path parameters: a cluster.

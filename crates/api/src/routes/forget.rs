@@ -13,10 +13,10 @@ use uuid::Uuid;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::ValidJson;
-use crate::limits;
 use crate::openapi::schemas;
 use crate::problem::Problem;
 use crate::validate::{self, Validate, ValidationError};
+use mc_contract::limits;
 
 /// The user or the source whose contributions are erased: one of `saved_by` and `source`.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -31,7 +31,7 @@ pub struct ForgetRequest {
     #[schema(value_type = Option<schemas::Login>)]
     saved_by: Option<String>,
     /// A `source` of contributions or documents, or the `namespace` of a repository.
-    #[schema(value_type = Option<schemas::Reference>)]
+    #[schema(value_type = Option<schemas::SourceReference>)]
     source: Option<String>,
     /// Whether to only report what would be erased.
     #[serde(default)]

@@ -40,13 +40,13 @@ fn response(bundle: NamedBundle, requested: Option<&HandleList>) -> HandlesRespo
     };
     HandlesResponse {
         bundle_id: bundle.id,
-        items: bundle.items.into_iter().filter(is_requested).map(named_item).collect(),
+        items: bundle.items.iter().filter(|item| is_requested(item)).map(named_item).collect(),
         unknown,
         known: known.iter().map(ToString::to_string).collect(),
     }
 }
 
-fn named_item(item: bundles::NamedItem) -> NamedItem {
+fn named_item(item: &bundles::NamedItem) -> NamedItem {
     NamedItem {
         handle: item.handle.to_string(),
         record_id: item.record,

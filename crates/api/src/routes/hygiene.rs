@@ -18,11 +18,11 @@ use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::authorize::ProjectContext;
 use crate::extract::{ValidJson, ValidPath, ValidQuery};
-use crate::limits;
 use crate::openapi::schemas;
 use crate::problem::Problem;
 use crate::validate::{self, Validate, ValidationError};
 use crate::wire::{ExpiryDecision as ExpiryDecisionView, HygieneTask as HygieneTaskView};
+use mc_contract::limits;
 
 /// Path parameters: a hygiene run.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -62,8 +62,7 @@ impl Validate for HygieneRunQuery {
     type Checked = (ReportFilter, i64);
 
     fn check(self) -> Result<Self::Checked, ValidationError> {
-        let filter =
-            ReportFilter { task: self.task.map(Into::into), cursor: self.cursor.map(HygieneRunId) };
+        let filter = ReportFilter { task: self.task, cursor: self.cursor.map(HygieneRunId) };
         let limit = self.limit.unwrap_or(limits::DEFAULT_PAGE_LIMIT);
         Ok((filter, validate::range("limit", limit, &limits::PAGE_LIMIT)?))
     }
@@ -87,14 +86,14 @@ impl Validate for RunHygiene {
     type Checked = (HygieneTask, bool, Option<ExpiryDecision>);
 
     fn check(self) -> Result<Self::Checked, ValidationError> {
-        let task = self.task.into();
+        let task = self.task;
         if self.expiry_decision.is_some() && task != HygieneTask::Expiry {
             return Err(ValidationError::new(
                 "expiry_decision",
                 "is for the task expiry; leave it out",
             ));
         }
-        Ok((task, self.dry_run, self.expiry_decision.map(Into::into)))
+        Ok((task, self.dry_run, self.expiry_decision))
     }
 }
 
@@ -186,7 +185,7 @@ impl From<Report> for HygieneRun {
     fn from(run: Report) -> Self {
         Self {
             id: run.id.into(),
-            task: run.task.into(),
+            task: run.task,
             dry_run: run.is_dry_run,
             requested_by: run.requested_by,
             requested_at: run.requested_at,

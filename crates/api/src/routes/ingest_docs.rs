@@ -6,7 +6,7 @@ use mc_contract::ValidationError;
 use mc_contract::operations::ingest::{
     DocumentInput, DocumentOutcome, IngestDocs, IngestDocsResponse, StoredDocument, ThreadMessage,
 };
-use mc_domain::{AuditAction, Permission, QuarantineItemId};
+use mc_domain::{AuditAction, Permission};
 use mc_memory::ReviewStatus;
 use mc_memory::content_filter::FilterDecision;
 use mc_memory::documents::{self, Body, ConversationMessage, Document, NewDocument};

@@ -7,6 +7,7 @@ use http::StatusCode;
 use mc_connectors::PlainGit;
 use mc_connectors::client::{self};
 use mc_contract::ValidationError;
+use mc_contract::number::IntervalMinutes;
 use mc_contract::operations::integration::{
     Connector, ConnectorProvider, ConnectorQuery, CreateIntegration, DeleteIntegrationQuery,
     Integration, IntegrationPath, LastSyncRun, SyncRun, UpdateIntegration,
@@ -114,7 +115,7 @@ pub async fn update(
 ) -> Result<Json<Integration>, Problem> {
     let here = entered(&api, &caller, &key, Permission::ManagePolicy).await?;
     let update = IntegrationUpdate {
-        interval_minutes: request.interval_minutes.map(|minutes| minutes.get()),
+        interval_minutes: request.interval_minutes.map(IntervalMinutes::get),
         include_comments: request.include_comments,
         is_paused: request.is_paused,
     };

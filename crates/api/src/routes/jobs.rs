@@ -17,11 +17,11 @@ use super::pagination::Page;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::{ValidPath, ValidQuery};
-use crate::limits;
 use crate::openapi::schemas;
 use crate::problem::Problem;
 use crate::validate::{self, Validate, ValidationError};
 use crate::wire::JobState as JobStateView;
+use mc_contract::limits;
 
 /// Path parameter: a job.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -70,7 +70,7 @@ impl Validate for JobQuery {
 
     fn check(self) -> Result<(JobFilter, i64), ValidationError> {
         let filter = JobFilter {
-            state: self.state.map(Into::into),
+            state: self.state,
             kind: validate::optional_line("kind", self.kind, limits::NAME)?,
             cursor: validate::optional("cursor", self.cursor, job_id)?,
         };
@@ -196,7 +196,7 @@ impl From<JobRow> for Job {
             kind: job.kind,
             unique_key: job.unique_key,
             args: job.args,
-            state: job.state.into(),
+            state: job.state,
             attempts: job.attempts,
             max_attempts: job.max_attempts,
             scheduled_at: job.scheduled_at,

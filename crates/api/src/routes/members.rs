@@ -16,10 +16,10 @@ use super::projects::{ProjectPath, entered};
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::{ValidJson, ValidPath};
-use crate::limits;
 use crate::openapi::schemas;
 use crate::problem::Problem;
 use crate::validate::{self, Validate, ValidationError};
+use mc_contract::limits;
 
 /// A team to create.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -18,11 +18,11 @@ use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::authorize::ProjectContext;
 use crate::extract::{ValidJson, ValidPath, ValidQuery};
-use crate::limits;
 use crate::notifications;
 use crate::openapi::schemas;
 use crate::problem::Problem;
 use crate::validate::{self, Validate, ValidationError};
+use mc_contract::limits;
 
 /// Query of a list of a policy's versions.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -30,7 +30,7 @@ use crate::validate::{self, Validate, ValidationError};
 #[into_params(parameter_in = Query)]
 pub struct VersionQuery {
     /// The `next_cursor` of the previous page.
-    #[param(value_type = Option<schemas::Ordinal>, inline)]
+    #[param(value_type = Option<schemas::VersionNumber>, inline)]
     cursor: Option<i64>,
     /// Maximum number of versions, 1 to 200; 50 by default.
     #[param(value_type = Option<schemas::PageLimit>, inline)]

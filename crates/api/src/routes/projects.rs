@@ -17,10 +17,10 @@ use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::authorize::ProjectContext;
 use crate::extract::{ValidJson, ValidPath};
-use crate::limits;
 use crate::openapi::schemas;
 use crate::problem::Problem;
 use crate::validate::{self, Validate, ValidationError};
+use mc_contract::limits;
 
 /// A project to create.
 #[derive(Debug, Deserialize, ToSchema)]

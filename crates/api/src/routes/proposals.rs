@@ -20,11 +20,11 @@ use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::authorize::ProjectContext;
 use crate::extract::{ValidJson, ValidPath, ValidQuery};
-use crate::limits;
 use crate::openapi::schemas;
 use crate::problem::Problem;
 use crate::validate::{self, Validate, ValidationError};
 use crate::wire::{Visibility, whole, whole_one};
+use mc_contract::limits;
 use mc_contract::operations::record::{CitedRecord, Contribution, Record};
 
 /// Query of a list of proposals.
@@ -60,11 +60,11 @@ impl Validate for ProposalQuery {
 pub struct AcceptProposal {
     /// The reviewed `version` of the proposal.
     #[serde(deserialize_with = "whole_one")]
-    #[schema(value_type = schemas::Ordinal)]
+    #[schema(value_type = schemas::VersionNumber)]
     version: i64,
     /// The reviewed `version` of the record that the proposal would change, if it would change one.
     #[serde(default, deserialize_with = "whole")]
-    #[schema(value_type = Option<schemas::Ordinal>)]
+    #[schema(value_type = Option<schemas::VersionNumber>)]
     amends_version: Option<i64>,
     /// A new title; the proposed one by default.
     #[schema(value_type = Option<schemas::Title>)]
@@ -96,7 +96,7 @@ impl Validate for AcceptProposal {
 pub struct ConfirmRecord {
     /// The reviewed `version` of the record.
     #[serde(deserialize_with = "whole_one")]
-    #[schema(value_type = schemas::Ordinal)]
+    #[schema(value_type = schemas::VersionNumber)]
     version: i64,
 }
 
@@ -117,7 +117,7 @@ fn version(field: &str, version: i64) -> Result<i32, ValidationError> {
 #[serde(deny_unknown_fields)]
 pub struct RejectProposal {
     /// The reason, for the audit.
-    #[schema(value_type = schemas::Remark)]
+    #[schema(value_type = schemas::FreeText)]
     reason: String,
 }
 
@@ -125,7 +125,7 @@ impl Validate for RejectProposal {
     type Checked = String;
 
     fn check(self) -> Result<String, ValidationError> {
-        validate::text("reason", &self.reason, limits::REMARK)
+        validate::text("reason", &self.reason, limits::FREE_TEXT)
     }
 }
 
@@ -135,7 +135,7 @@ impl Validate for RejectProposal {
 pub struct RollbackRecord {
     /// A version of the record. By default the previous one, or the last one of a deleted record.
     #[serde(default, deserialize_with = "whole")]
-    #[schema(value_type = Option<schemas::Ordinal>)]
+    #[schema(value_type = Option<schemas::VersionNumber>)]
     version: Option<i64>,
 }
 
@@ -260,7 +260,7 @@ pub async fn share(
     let can_save = ctx.project.role >= ctx.project.policy.min_roles.save;
     let to = if can_save { mc_domain::Visibility::Team } else { mc_domain::Visibility::Proposed };
     let record = review::share(&ctx.memory, id, to).await?;
-    Ok(Json(ShareResponse { id: record.id.into(), visibility: record.access.visibility.into() }))
+    Ok(Json(ShareResponse { id: record.id.into(), visibility: record.access.visibility }))
 }
 
 /// Confirm a team record. It has the highest trust until its content changes.

@@ -18,11 +18,11 @@ use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::authorize::ProjectContext;
 use crate::extract::{ValidPath, ValidQuery};
-use crate::limits;
 use crate::openapi::schemas;
 use crate::problem::Problem;
 use crate::validate::{self, Validate, ValidationError};
 use crate::wire::QuarantineState as QuarantineStateView;
+use mc_contract::limits;
 
 /// Path parameter: a quarantine item.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -73,7 +73,7 @@ impl Validate for QuarantineQuery {
         let limit = self.limit.unwrap_or(limits::DEFAULT_PAGE_LIMIT);
         Ok(ValidatedQuery {
             project: validate::project_key("project_key", &self.project_key)?,
-            state: self.state.map(Into::into),
+            state: self.state,
             cursor: self.cursor.map(QuarantineItemId),
             limit: validate::range("limit", limit, &limits::PAGE_LIMIT)?,
         })
@@ -239,7 +239,7 @@ impl From<quarantine::QuarantineItem> for QuarantineItem {
             reasons: item.reasons,
             excerpt: item.excerpt,
             submitted_by: item.sender,
-            state: item.state.into(),
+            state: item.state,
             created_at: item.created_at,
             expires_at: item.expires_at,
             decided_by: item.decided_by,

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
+use mc_contract::number::TimeBudget;
 use mc_contract::operations::recall::{
     CodeItem, DialogExcerpt, FewShot, Link, PastChange, RecallRequest, RecallResponse, Section,
     Statement, TaskSummary,
@@ -58,8 +59,7 @@ fn domain_request(
     let limit = request.limit_tokens.unwrap_or_default().get();
     let limit = TokenBudget::new(limit)
         .map_err(|error| Problem::invalid(error.to_string()).field("limit_tokens"))?;
-    let milliseconds =
-        request.time_budget_ms.map_or(DEFAULT_TIME_BUDGET_MS, |milliseconds| milliseconds.get());
+    let milliseconds = request.time_budget_ms.map_or(DEFAULT_TIME_BUDGET_MS, TimeBudget::get);
     Ok(mc_memory::RecallRequest {
         project,
         principal: request.developer.map_or_else(|| principal.to_owned(), Into::into),

@@ -27,10 +27,10 @@ use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::authorize::ProjectContext;
 use crate::extract::{ValidPath, ValidQuery};
-use crate::limits;
 use crate::openapi::schemas;
 use crate::problem::Problem;
 use crate::validate::{self, Validate, ValidationError};
+use mc_contract::limits;
 
 /// Path parameter: a record.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -64,7 +64,7 @@ pub struct RecordQuery {
     #[param(value_type = Option<schemas::Login>, inline)]
     saved_by: Option<String>,
     /// Only records to which this source contributed.
-    #[param(value_type = Option<schemas::Reference>, inline)]
+    #[param(value_type = Option<schemas::SourceReference>, inline)]
     source: Option<String>,
     /// The `next_cursor` of the previous page.
     cursor: Option<Uuid>,

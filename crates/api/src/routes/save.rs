@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use chrono::Utc;
 use mc_contract::ValidationError;
+use mc_contract::number::UnitInterval;
 use mc_contract::operations::save::{
     CitationInput, ContradictedRecord, JudgeScores, Kept, Redaction, SaveOutcome as Outcome,
     SaveRequest, SaveResponse, UnknownCitation,
@@ -68,7 +69,7 @@ fn domain_request(
         visibility,
         trust: trust(request.trust.unwrap_or(Trust::Team), project.role),
         ttl: request.expires_at(Utc::now())?,
-        usefulness: request.quality.and_then(|quality| quality.usefulness).map(|of| of.get()),
+        usefulness: request.quality.and_then(|quality| quality.usefulness).map(UnitInterval::get),
         source: request.source.map(Into::into).unwrap_or_default(),
         kind: request.kind,
         content: request.content.into(),

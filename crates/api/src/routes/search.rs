@@ -5,6 +5,7 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::State;
 use mc_contract::ValidationError;
+use mc_contract::number::TimeBudget;
 use mc_contract::operations::search::{
     Adjustment, Explanation, RetrieverScore, SearchRequest, SearchResponse, SearchResult,
     SymbolMatch,
@@ -79,8 +80,7 @@ fn domain_request(
         path_regex: request.path.map(|glob| path_regex(glob.into())).transpose()?,
         ..PassageFilter::project(project)
     };
-    let milliseconds =
-        request.time_budget_ms.map_or(DEFAULT_TIME_BUDGET_MS, |milliseconds| milliseconds.get());
+    let milliseconds = request.time_budget_ms.map_or(DEFAULT_TIME_BUDGET_MS, TimeBudget::get);
     Ok(mc_memory::SearchRequest {
         query: Query::text(request.query.map(String::from).unwrap_or_default(), filter),
         task_external_id: request.task_external_id.map(Into::into),

@@ -15,11 +15,11 @@ use super::pagination::Page;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::{ValidJson, ValidPath, ValidQuery};
-use crate::limits;
 use crate::openapi::schemas;
 use crate::problem::Problem;
 use crate::validate::{self, Validate, ValidationError};
 use crate::wire::whole;
+use mc_contract::limits;
 
 /// A token to create.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -15,10 +15,10 @@ use super::pagination::Page;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::{ValidJson, ValidPath, ValidQuery};
-use crate::limits;
 use crate::openapi::schemas;
 use crate::problem::Problem;
 use crate::validate::{self, Validate, ValidationError};
+use mc_contract::limits;
 
 /// A user to create.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use mc_accounts::SignIn;
-use mc_api::{QuarantineNotifier};
+use mc_api::QuarantineNotifier;
 use mc_search::KeywordIndex;
 use mc_search::index::RepairReport;
 use mc_store::Store;
