@@ -13,6 +13,7 @@ const LAYERS: &[&[&str]] = &[
     &["mc-domain"],
     &[
         "mc-sanitizer",
+        "mc-contract",
         "mc-prompt-guard",
         "mc-crypto",
         "mc-postgres",

@@ -94,7 +94,7 @@ async fn integration_syncs_a_configured_connector() {
     assert!(added.status.success(), "{}", said(&added));
     let refused = run(&["integrations", "create", "--project", "other", "ours", "carts"]);
     assert!(
-        !refused.status.success() && said(&refused).contains("there is no system"),
+        !refused.status.success() && said(&refused).contains("there is no connector"),
         "{}",
         said(&refused)
     );

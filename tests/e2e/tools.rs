@@ -100,6 +100,7 @@ impl World {
             "url" => json!(DOCUMENT_URL),
             "ttl" => json!(in_a_month.format("%Y-%m-%d").to_string()),
             "commit" => json!("abc123"),
+            "content_hash" => json!("a1".repeat(32)),
             "limit_tokens" => json!(400),
             "language" => json!("golang"),
             "section" => json!("Decision"),

@@ -102,8 +102,8 @@ fn collect_wire_names(value: &Value, names: &mut Vec<String>) {
         Value::Object(members) => {
             for (key, member) in members {
                 match (key.as_str(), member) {
-                    ("properties" | "schemas" | "paths", Value::Object(named)) => {
-                        names.extend(named.keys().cloned());
+                    ("properties" | "schemas" | "paths", Value::Object(entries)) => {
+                        names.extend(entries.keys().cloned());
                     }
                     ("name" | "operationId", Value::String(word)) => names.push(word.clone()),
                     ("enum", Value::Array(values)) => {

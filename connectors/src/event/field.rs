@@ -58,8 +58,8 @@ pub(crate) fn time(text: &str) -> Option<DateTime<Utc>> {
 }
 
 /// Parses an optional time with [`time`].
-pub(crate) fn optional_time(text: Option<&str>) -> Option<DateTime<Utc>> {
-    text.and_then(time)
+pub(crate) fn optional_time(text: Option<impl AsRef<str>>) -> Option<DateTime<Utc>> {
+    time(text?.as_ref())
 }
 
 /// Checks a repository's path. Paths are compared as a whole, so a long one is rejected, not cut.

@@ -307,7 +307,7 @@ async fn expired_page_token_restarts_the_list() {
         Mock::given(path("/rest/api/3/search/jql")).and(query_param_is_missing("nextPageToken"));
     anew.respond_with(ok(&page)).expect(1).mount(&server).await;
     let tracker = connector.tracker("CS").expect("a tracker");
-    let cursor = Cursor(json!({ "since": null, "place": { "token": "old" } }));
+    let cursor = Cursor(json!({ "since": null, "marker": { "token": "old" } }));
     let page = tracker.list_changed(&cursor, false).await.expect("a page");
     assert_eq!(ids(&page.items), ["CS-1"]);
 }

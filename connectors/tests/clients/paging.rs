@@ -158,6 +158,6 @@ async fn foreign_cursor_is_rejected() {
         tracker.list_changed(&Cursor(json!({ "page": 7 })), false).await.expect_err("refused");
     assert_eq!(
         refused.to_string(),
-        "the cursor is none of ours's; begin the sync anew, without one"
+        "the cursor is not of ours; start the sync again without a cursor"
     );
 }

@@ -109,7 +109,7 @@ async fn requests_conform_to_githubs_openapi_document() {
     // The example is a pull request or an issue; both are parsed.
     assert!(page.items.len() <= 1);
     let since =
-        Cursor(serde_json::json!({ "since": "2026-01-02T03:04:05Z", "place": { "offset": 2 } }));
+        Cursor(serde_json::json!({ "since": "2026-01-02T03:04:05Z", "marker": { "offset": 2 } }));
     tracker.list_changed(&since, true).await.expect("a later page");
     tracker.list_ids(&Cursor::default()).await.expect("ids");
     let issue = "octocat/Hello-World#1347";

@@ -127,9 +127,12 @@ pub async fn receive_git(
     receive(&api, hook, is_git_host, request).await
 }
 
-/// Take what a tracker or wiki tells. Answered before anything is done about it; what is sent again, under the
-/// same id, is answered alike and changes nothing. Signed as the sender signs (`X-Hub-Signature`,
-/// `X-Redmine-Signature-256`, `X-YouTrack-Token`), or with `Authorization: Bearer <the hook's secret>`.
+/// Receive a webhook delivery of a tracker or wiki.
+///
+/// Stores the event, masked, and returns a receipt before it is processed; a delivery that is sent
+/// again gets the same receipt and changes nothing. The sender signs it (`X-Hub-Signature`,
+/// `X-Redmine-Signature-256`, `X-YouTrack-Token`) or sends the webhook's secret as
+/// `Authorization: Bearer <secret>`.
 #[utoipa::path(
     post, path = "/webhooks/{provider}", tag = "webhooks", params(ProviderPath, WebhookQuery), security(()),
     request_body(content = Object, description = "As the sender has it, at most 2 MiB"),

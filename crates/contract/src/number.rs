@@ -11,7 +11,10 @@ use crate::{Violation, limits, schema};
 const EXACT: f64 = 9_007_199_254_740_991.0;
 
 macro_rules! numbers {
-    ($($(#[doc = $doc:literal])+ $name:ident($number:ty) = $range:expr $(, default $default:expr)?;)+) => {$(
+    ($(
+        $(#[doc = $doc:literal])+
+        $name:ident($number:ty) = $range:expr $(, default $default:expr)?;
+    )+) => {$(
         $(#[doc = $doc])+
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
         #[serde(transparent)]

@@ -10,8 +10,8 @@ use zeroize::Zeroizing;
 
 use crate::{limits, schema};
 
-/// The secret that signs a webhook's deliveries: visible ASCII characters without blanks. It is never
-/// printed, and its memory is cleared.
+/// The secret that signs a webhook's deliveries: visible ASCII characters without blanks. It is
+/// never printed, and its memory is cleared.
 #[derive(Clone)]
 pub struct WebhookSecret(Zeroizing<String>);
 

@@ -1,4 +1,4 @@
-//! Validated texts: one type a rule. A type's rule is its deserialization, its error and its schema.
+//! Validated texts: one type a rule, which is its deserialization, its error and its schema.
 
 mod rule;
 

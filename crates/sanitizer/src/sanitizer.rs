@@ -78,8 +78,8 @@ pub fn mask_with(text: &str, policy: &Policy) -> Masked {
     Sanitizer::default().mask(text, policy)
 }
 
-/// Returns an identifier, such as a path or a qualified name, unchanged if it contains no secret and
-/// no email address: masked, it would be another one.
+/// Returns an identifier, such as a path or a qualified name, unchanged if it contains no secret
+/// and no email address: masked, it would be another one.
 pub fn identifier(text: &str) -> Option<Sanitized> {
     let is_revealing =
         |finding: &Finding| finding.class == Class::Secret || finding.category == "email";

@@ -143,6 +143,13 @@ impl Validate for AuditQuery {
 
 /// An event of the audit.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "seq": 42, "occurred_at": "2026-11-20T10:00:00Z", "actor": "vera",
+    "actor_id": "019a0000-0000-7000-8000-000000000010", "action": "record.saved",
+    "target": "019a0000-0000-7000-8000-000000000002",
+    "details": {"outcome": "created", "kind": "fact", "visibility": "team", "replaced": []},
+    "mac": "5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9"
+}))]
 pub struct AuditEvent {
     /// Its number in the chain, from 1, without gaps.
     seq: i64,
@@ -164,6 +171,7 @@ pub struct AuditEvent {
 
 /// The result of verifying an audit.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({"is_valid": true, "events": 42, "first_seq": 1, "last_seq": 42}))]
 pub struct Verification {
     /// Whether every event is unchanged and in its place.
     is_valid: bool,
@@ -180,6 +188,9 @@ pub struct Verification {
 }
 
 /// List audit events.
+///
+/// Returns a page of the events, newest first. A project's audit is for its maintainers, the
+/// service's for service administrators.
 #[utoipa::path(
     get, path = "/audit", tag = "audit", params(AuditQuery),
     responses((status = 200, description = "Newest first", body = Page<AuditEvent>))
@@ -198,7 +209,10 @@ pub async fn list(
     Ok(Json(Page::of(events, query.limit, |event| event.seq)))
 }
 
-/// Export an audit as JSON Lines, one event per line, oldest first.
+/// Export an audit.
+///
+/// Returns all events as JSON Lines, one event per line, oldest first. A connection that is aborted
+/// means that the export is not complete.
 #[utoipa::path(
     get, path = "/audit/export", tag = "audit", params(ChainQuery),
     responses((status = 200, description = "Events, each as in `GET /audit`", body = String,
@@ -222,7 +236,10 @@ pub async fn export(
     Ok(response)
 }
 
-/// Verify an audit: find the first event that was changed, deleted or moved.
+/// Verify an audit.
+///
+/// Recomputes the chain of events and returns the number of valid events and the first fault: an
+/// event that was changed, deleted or moved. The verification is recorded as an event itself.
 #[utoipa::path(
     get, path = "/audit/verification", tag = "audit", params(ChainQuery),
     responses((status = 200, description = "Whether the audit is unchanged", body = Verification))

@@ -87,6 +87,22 @@ impl Validate for MergeDuplicates {
 
 /// A cluster of duplicate records.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "id": "019a0000-0000-7000-8000-000000000013",
+    "records": [{
+        "id": "019a0000-0000-7000-8000-000000000002", "kind": "fact",
+        "title": "Units must match",
+        "content": "The delay is nil when delay_unit and trigger_delay_unit differ.",
+        "scope": ["cart_sessions"], "tags": ["unit"], "state": "active",
+        "visibility": "team", "trust": "team", "owner": "vera", "ttl": "2027-06-01T00:00:00Z",
+        "is_ttl_explicit": true, "quality": {"novelty": 0.74, "dup": 0.06, "usefulness": 0.81},
+        "meta": {"patch_sha": "abc123"}, "task_external_id": "CS-214", "dialog_id": null,
+        "superseded_by": null, "version": 2, "recall_count": 5, "use_count": 3,
+        "ci_status": "passed", "created_at": "2026-11-19T10:00:00Z",
+        "updated_at": "2026-11-20T10:00:00Z"
+    }],
+    "similarity": 0.92, "detected_at": "2026-11-20T03:00:00Z"
+}))]
 pub struct DuplicateCluster {
     id: Uuid,
     /// The first is kept by default. Deleted ones are left out.
@@ -96,7 +112,10 @@ pub struct DuplicateCluster {
     detected_at: DateTime<Utc>,
 }
 
-/// List the duplicate clusters of the last run that wait for a decision.
+/// List the duplicate clusters that wait for a decision.
+///
+/// Returns a page of the clusters that the last hygiene run found, oldest first, each with its
+/// records.
 #[utoipa::path(
     get, path = "/projects/{key}/duplicates", tag = "hygiene", params(ProjectPath, ClusterQuery),
     responses((status = 200, description = "Oldest first", body = Page<DuplicateCluster>))
@@ -130,8 +149,10 @@ fn view(cluster: &Cluster, records: &mut HashMap<RecordId, records::Record>) -> 
     }
 }
 
-/// Merge the records of a cluster into one, with their tags, scopes and citations. Each of the
-/// others can be rolled back.
+/// Merge the records of a cluster into one.
+///
+/// Returns the record that is kept, with the tags, scopes and citations of all. The others are
+/// superseded; each of them can be rolled back.
 #[utoipa::path(
     post, path = "/projects/{key}/duplicates/{id}/merge", tag = "hygiene", params(ClusterPath),
     request_body = MergeDuplicates,
@@ -149,7 +170,9 @@ pub async fn accept(
     Ok(Json(record(kept)))
 }
 
-/// Dismiss a cluster. Its records form no cluster again unless the content of one changes.
+/// Dismiss a cluster.
+///
+/// Leaves its records as they are. They form no cluster again unless the content of one changes.
 #[utoipa::path(
     post, path = "/projects/{key}/duplicates/{id}/dismiss", tag = "hygiene", params(ClusterPath),
     responses((status = 204, description = "Dismissed"))

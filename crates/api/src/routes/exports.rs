@@ -42,6 +42,10 @@ impl Validate for ExportPath {
 
 /// An export of a project's records.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "id": "019a0000-0000-7000-8000-000000000014", "created_at": "2026-11-20T03:00:00Z",
+    "record_count": 318, "size_bytes": 262_144
+}))]
 pub struct Export {
     id: Uuid,
     created_at: DateTime<Utc>,
@@ -51,7 +55,9 @@ pub struct Export {
     size_bytes: i64,
 }
 
-/// List the exports of a project. The newest eight are kept.
+/// List the exports of a project.
+///
+/// Returns them newest first, without their documents. The newest eight are kept.
 #[utoipa::path(
     get, path = "/projects/{key}/exports", tag = "hygiene", params(ProjectPath),
     responses((status = 200, description = "Newest first", body = Page<Export>))
@@ -66,7 +72,10 @@ pub async fn list(
     Ok(Json(Page::complete(exports)))
 }
 
-/// Download an export, as `memory-copilot import` reads it. It has no private records.
+/// Download an export.
+///
+/// Returns the records as YAML, as `memory-copilot import` reads them. An export has no private
+/// records.
 #[utoipa::path(
     get, path = "/projects/{key}/exports/{id}", tag = "hygiene", params(ExportPath),
     responses((status = 200, description = "The list of records", body = Vec<serde_json::Value>,

@@ -12,6 +12,9 @@ use crate::extract::JsonBody;
 use crate::problem::Problem;
 
 /// Record which items of a bundle were used.
+///
+/// Marks the items as used, which raises their rank in later searches. Returns the number of marked
+/// items and the ids that the bundle does not hold.
 #[utoipa::path(
     post, path = "/feedback", tag = "memory", request_body = FeedbackRequest,
     responses((status = 200, description = "Recorded", body = FeedbackResponse))

@@ -75,6 +75,11 @@ impl Validate for ForgetRequest {
 
 /// What was erased, or would be in a dry run.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "dry_run": true, "deleted": ["019a0000-0000-7000-8000-000000000002"], "rolled_back": [],
+    "reattributed": [], "restored": [], "dialogs": 0, "documents": 1, "files": 0,
+    "quarantine_items": 0
+}))]
 pub struct ForgetResponse {
     dry_run: bool,
     /// Deleted records, which had no other contributions.

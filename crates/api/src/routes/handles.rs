@@ -27,10 +27,10 @@ pub async fn get(
 ) -> Result<Json<HandlesResponse>, Problem> {
     let here = api.authorize(&caller, &query.project_key, Permission::Read).await?;
     let bundle = mc_memory::named_bundle(&here.memory, here.project.id, query.bundle_id).await?;
-    Ok(Json(response(bundle, query.handles.as_ref())))
+    Ok(Json(response(&bundle, query.handles.as_ref())))
 }
 
-fn response(bundle: NamedBundle, requested: Option<&HandleList>) -> HandlesResponse {
+fn response(bundle: &NamedBundle, requested: Option<&HandleList>) -> HandlesResponse {
     let requested = requested.map(HandleList::as_slice);
     let known: Vec<Handle> = bundle.items.iter().map(|item| item.handle).collect();
     let unknown = requested.into_iter().flatten().filter(|handle| !known.contains(handle));

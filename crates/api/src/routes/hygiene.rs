@@ -99,6 +99,16 @@ impl Validate for RunHygiene {
 
 /// A run of a hygiene task.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "id": "019a0000-0000-7000-8000-000000000015", "task": "duplicates", "dry_run": true,
+    "requested_by": "vera", "requested_at": "2026-11-20T10:00:00Z",
+    "started_at": "2026-11-20T10:00:01Z", "completed_at": "2026-11-20T10:00:09Z",
+    "counts": {"clusters": 1, "records": 2},
+    "findings": [{
+        "keep": "019a0000-0000-7000-8000-000000000002",
+        "same": ["019a0000-0000-7000-8000-000000000016"], "similarity": 0.92
+    }]
+}))]
 pub struct HygieneRun {
     id: Uuid,
     task: HygieneTaskView,
@@ -124,6 +134,9 @@ pub struct HygieneRun {
 }
 
 /// List the hygiene runs of a project.
+///
+/// Returns a page of the scheduled and the requested runs, newest first, with their counts and
+/// findings. For maintainers.
 #[utoipa::path(
     get, path = "/projects/{key}/hygiene-runs", tag = "hygiene",
     params(ProjectPath, HygieneRunQuery),
@@ -141,6 +154,9 @@ pub async fn list(
 }
 
 /// Get a hygiene run.
+///
+/// Returns the run with its counts and its first 200 findings; it has no `completed_at` until it is
+/// completed. For maintainers.
 #[utoipa::path(
     get, path = "/projects/{key}/hygiene-runs/{id}", tag = "hygiene", params(HygieneRunPath),
     responses((status = 200, description = "The run", body = HygieneRun))
@@ -155,6 +171,9 @@ pub async fn get(
 }
 
 /// Request a hygiene run.
+///
+/// Enqueues the task and returns the run at once: `GET` of the run tells when it is completed. A
+/// dry run only reports its changes. For maintainers.
 #[utoipa::path(
     post, path = "/projects/{key}/hygiene-runs", tag = "hygiene", params(ProjectPath),
     request_body = RunHygiene,

@@ -81,6 +81,14 @@ impl Validate for JobQuery {
 
 /// A background job.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "id": "01ARZ3NDEKTSV4RRFFQ69G5FAV", "kind": "index_repository",
+    "args": {"run": "019a0000-0000-7000-8000-000000000011"}, "state": "completed",
+    "attempts": 1, "max_attempts": 100, "scheduled_at": "2026-11-20T10:00:00Z",
+    "worker": "node-1", "attempted_at": "2026-11-20T10:00:01Z",
+    "completed_at": "2026-11-20T10:02:30Z",
+    "progress_url": "/ingest/runs/019a0000-0000-7000-8000-000000000011"
+}))]
 pub struct Job {
     /// Identifier; newer jobs have greater ones.
     id: String,
@@ -115,7 +123,9 @@ pub struct Job {
     progress_url: Option<String>,
 }
 
-/// List background jobs. For service administrators.
+/// List background jobs.
+///
+/// Returns a page of the jobs of all projects, newest first. For service administrators.
 #[utoipa::path(
     get, path = "/jobs", tag = "jobs", params(JobQuery),
     responses((status = 200, description = "Newest first", body = Page<Job>))
@@ -130,7 +140,10 @@ pub async fn list(
     Ok(Json(Page::of(jobs, limit, |job| job.id.clone())))
 }
 
-/// Get a background job. For service administrators.
+/// Get a background job.
+///
+/// Returns the job with its arguments, its attempts and the path of the resource that it works on.
+/// For service administrators.
 #[utoipa::path(
     get, path = "/jobs/{id}", tag = "jobs", params(JobPath),
     responses((status = 200, description = "The job", body = Job))
@@ -146,7 +159,10 @@ pub async fn get(
     Ok(Json(Job { progress_url, ..job.into() }))
 }
 
-/// Retry a discarded job. For service administrators.
+/// Retry a discarded job.
+///
+/// Enqueues the job again with all its attempts and returns it. Jobs in other states are not
+/// retried. For service administrators.
 #[utoipa::path(
     post, path = "/jobs/{id}/retry", tag = "jobs", params(JobPath),
     responses((status = 200, description = "The job, enqueued again", body = Job))
@@ -160,7 +176,10 @@ pub async fn retry(
     Ok(Json(manage::retry(&api.background, caller.user, &id).await?.into()))
 }
 
-/// Delete a job that is discarded or has not started. For service administrators.
+/// Delete a background job.
+///
+/// Deletes a job that is discarded or has not started. Running and completed jobs stay. For service
+/// administrators.
 #[utoipa::path(
     delete, path = "/jobs/{id}", tag = "jobs", params(JobPath),
     responses((status = 204, description = "Deleted"))

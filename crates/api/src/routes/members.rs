@@ -142,6 +142,10 @@ impl Validate for SharePath {
 
 /// A team.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "id": "019a0000-0000-7000-8000-000000000017", "key": "platform", "name": "Platform",
+    "created_at": "2026-11-20T10:00:00Z"
+}))]
 pub struct Team {
     id: Uuid,
     key: String,
@@ -161,12 +165,19 @@ pub struct Member {
 
 /// The members of a team.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "users": [{"name": "vera", "role": "maintainer", "added_at": "2026-11-20T10:00:00Z"}]
+}))]
 pub struct TeamMembers {
     users: Vec<Member>,
 }
 
 /// The members of a project.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "users": [{"name": "vera", "role": "maintainer", "added_at": "2026-11-20T10:00:00Z"}],
+    "teams": [{"name": "platform", "role": "member", "added_at": "2026-11-20T10:00:00Z"}]
+}))]
 pub struct ProjectMembers {
     /// Users with a role of their own.
     users: Vec<Member>,
@@ -174,7 +185,9 @@ pub struct ProjectMembers {
     teams: Vec<Member>,
 }
 
-/// Create a team with the caller as its administrator. For service administrators.
+/// Create a team.
+///
+/// Returns the team, with the caller as its administrator. For service administrators.
 #[utoipa::path(
     post, path = "/teams", tag = "accounts", request_body = CreateTeam,
     responses((status = 201, description = "Created", body = Team))
@@ -189,7 +202,9 @@ pub async fn create_team(
     Ok((StatusCode::CREATED, Json(team.into())))
 }
 
-/// List the caller's teams; for service administrators all teams.
+/// List teams.
+///
+/// Returns the caller's teams by key; for service administrators all teams.
 #[utoipa::path(
     get, path = "/teams", tag = "accounts",
     responses((status = 200, description = "By key", body = Page<Team>))
@@ -202,7 +217,10 @@ pub async fn list_teams(
     Ok(Json(Page::complete(teams::list(&api.store, &caller).await?)))
 }
 
-/// Delete a team. Its members lose the roles that they had through it.
+/// Delete a team.
+///
+/// Its members lose the roles that they had through it. For administrators of the team and of the
+/// service.
 #[utoipa::path(
     delete, path = "/teams/{team}", tag = "accounts", params(TeamPath),
     responses((status = 204, description = "Deleted"))
@@ -217,6 +235,9 @@ pub async fn remove_team(
 }
 
 /// List the members of a team.
+///
+/// Returns the users by login, each with the role in the team. For members of the team and service
+/// administrators.
 #[utoipa::path(
     get, path = "/teams/{team}/members", tag = "accounts", params(TeamPath),
     responses((status = 200, description = "By login", body = TeamMembers))
@@ -232,6 +253,9 @@ pub async fn list_team_members(
 }
 
 /// Set a user's role in a team.
+///
+/// Adds the user to the team, or changes the role. For administrators of the team and of the
+/// service.
 #[utoipa::path(
     put, path = "/teams/{team}/members/{login}", tag = "accounts", params(TeamMemberPath),
     request_body = SetRole, responses((status = 204, description = "Set"))
@@ -247,6 +271,8 @@ pub async fn set_team_member(
 }
 
 /// Remove a user from a team.
+///
+/// The user loses the roles that the team gave. For administrators of the team and of the service.
 #[utoipa::path(
     delete, path = "/teams/{team}/members/{login}", tag = "accounts", params(TeamMemberPath),
     responses((status = 204, description = "Removed"))
@@ -261,6 +287,9 @@ pub async fn remove_team_member(
 }
 
 /// List the users and teams with a role on a project.
+///
+/// Returns the users with a role of their own and the teams that the project is shared with, by
+/// name. Members of those teams are not listed one by one.
 #[utoipa::path(
     get, path = "/projects/{key}/members", tag = "projects", params(ProjectPath),
     responses((status = 200, description = "By name", body = ProjectMembers))
@@ -280,6 +309,9 @@ pub async fn list(
 }
 
 /// Set a user's role on a project.
+///
+/// Adds the user to the project, or changes the role. The last administrator keeps the role
+/// `admin`. For administrators of the project.
 #[utoipa::path(
     put, path = "/projects/{key}/members/{login}", tag = "projects", params(MemberPath),
     request_body = SetRole, responses((status = 204, description = "Set"))
@@ -296,6 +328,9 @@ pub async fn set(
 }
 
 /// Remove a user's role on a project.
+///
+/// Removes the user's own role; a team may still give one. The last administrator stays. For
+/// administrators of the project.
 #[utoipa::path(
     delete, path = "/projects/{key}/members/{login}", tag = "projects", params(MemberPath),
     responses((status = 204, description = "Removed; a team may still give the user a role"))
@@ -310,7 +345,10 @@ pub async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Share a project with a team; with the role `viewer` read-only.
+/// Share a project with a team.
+///
+/// Sets the highest role that the team gives its members; `viewer` shares it read-only. For
+/// administrators of the project who may see the team.
 #[utoipa::path(
     put, path = "/projects/{key}/teams/{team}", tag = "projects", params(SharePath),
     request_body = SetRole, responses((status = 204, description = "Shared"))
@@ -327,6 +365,9 @@ pub async fn share(
 }
 
 /// Stop sharing a project with a team.
+///
+/// The team's members lose the roles that they had through it; roles of their own stay. For
+/// administrators of the project.
 #[utoipa::path(
     delete, path = "/projects/{key}/teams/{team}", tag = "projects", params(SharePath),
     responses((status = 204, description = "No longer shared"))

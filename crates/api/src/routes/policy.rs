@@ -82,6 +82,7 @@ impl Validate for mc_domain::Policy {
 
 /// The policy in force.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({"version": 0, "policy": mc_domain::Policy::default()}))]
 pub struct ProjectPolicy {
     /// The policy's version, which is the response's `ETag`; 0 for the default policy.
     version: i32,
@@ -90,6 +91,14 @@ pub struct ProjectPolicy {
 
 /// A version of a policy.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "version": 1, "policy": mc_domain::Policy {
+        tokens: mc_domain::policy::TokenLimits { recall: 8_000 },
+        ..mc_domain::Policy::default()
+    },
+    "changed_by": "vera", "changed_at": "2026-11-20T10:00:00Z",
+    "changes": [{"field": "tokens.recall", "before": 32_000, "after": 8_000}]
+}))]
 pub struct PolicyVersion {
     version: i32,
     policy: mc_domain::Policy,
@@ -116,6 +125,10 @@ pub struct SettingChange {
 
 /// How a project's notifications are signed.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "secret": "example-signing-key-of-this-project",
+    "webhook_url": "https://hooks.example.org/memory"
+}))]
 pub struct NotificationSettings {
     /// The key of the HMAC-SHA256 over `<X-Memory-Copilot-Timestamp>.<body>`, which the header
     /// `X-Memory-Copilot-Signature` contains as `sha256=<hexadecimal digits>`.
@@ -126,6 +139,9 @@ pub struct NotificationSettings {
 }
 
 /// Get a project's policy.
+///
+/// Returns all settings, also those that have their defaults, and the version as `ETag`. The
+/// notification URL is only shown to those who may change the policy.
 #[utoipa::path(
     get, path = "/projects/{key}/policy", tag = "projects", params(ProjectPath),
     responses((status = 200, description = "The policy in force; `ETag` is its version",
@@ -144,8 +160,10 @@ pub async fn get(
     Ok(response(project.policy_version, project.policy))
 }
 
-/// Replace a project's policy. Settings that are left out get their defaults. It applies at once;
-/// repositories that it masks differently are indexed again.
+/// Replace a project's policy.
+///
+/// Settings that are left out get their defaults. The policy applies at once; repositories that it
+/// masks differently are indexed again. `If-Match` has to name the version that it replaces.
 #[utoipa::path(
     put, path = "/projects/{key}/policy", tag = "projects",
     params(
@@ -181,7 +199,10 @@ pub async fn set(
     Ok(response(version, policy))
 }
 
-/// List the versions of a project's policy with their changes.
+/// List the versions of a project's policy.
+///
+/// Returns a page of the versions, newest first, each with the settings that differ from the
+/// version before. For those who may change the policy.
 #[utoipa::path(
     get, path = "/projects/{key}/policy/versions", tag = "projects",
     params(ProjectPath, VersionQuery),
@@ -206,6 +227,9 @@ pub async fn versions(
 }
 
 /// Get the key that signs a project's notifications.
+///
+/// Returns the secret key and the URL to which notifications are sent. The receiver verifies the
+/// signature with the key. For those who may change the policy.
 #[utoipa::path(
     get, path = "/projects/{key}/notification-settings", tag = "projects", params(ProjectPath),
     responses((status = 200, description = "A secret, for the receiver of the notifications",

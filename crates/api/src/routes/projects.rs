@@ -72,6 +72,10 @@ impl Validate for ProjectPath {
 
 /// A project.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "id": "019a0000-0000-7000-8000-000000000012", "key": "shop", "name": "Shop",
+    "role": "maintainer", "created_at": "2026-11-20T10:00:00Z"
+}))]
 pub struct Project {
     id: Uuid,
     key: String,
@@ -83,6 +87,12 @@ pub struct Project {
 
 /// A project and the sizes of its data.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "id": "019a0000-0000-7000-8000-000000000012", "key": "shop", "name": "Shop",
+    "role": "maintainer", "created_at": "2026-11-20T10:00:00Z", "records": 318,
+    "stale_records": 4, "docs": 57, "dialogs": 120, "tasks": 412, "repositories": 2,
+    "files": 1840, "passages": 12480, "pending_vectors": 0
+}))]
 pub struct ProjectOverview {
     #[serde(flatten)]
     project: Project,
@@ -101,8 +111,10 @@ pub struct ProjectOverview {
     pending_vectors: i64,
 }
 
-/// Create a project, or return the existing one. Agents can't create projects: they get those on
-/// which they have a role.
+/// Create a project, or return the existing one.
+///
+/// The caller becomes the administrator of a new project. Agents can't create projects: they get
+/// those on which they have a role.
 #[utoipa::path(
     post, path = "/projects", tag = "projects", request_body = NewProject,
     responses(
@@ -122,6 +134,8 @@ pub async fn create(
 }
 
 /// List the projects on which the caller has a role.
+///
+/// Returns all of them, by key, each with the caller's role. Roles through teams count.
 #[utoipa::path(
     get, path = "/projects", tag = "projects",
     responses((status = 200, description = "By key", body = Page<Project>))
@@ -136,6 +150,9 @@ pub async fn list(
 }
 
 /// Get a project with the sizes of its data.
+///
+/// Returns the number of its records, documents, tasks, files and passages, and how many passages
+/// still wait for a vector.
 #[utoipa::path(
     get, path = "/projects/{key}", tag = "projects", params(ProjectPath),
     responses((status = 200, description = "The project", body = ProjectOverview))
@@ -152,6 +169,9 @@ pub async fn get(
 }
 
 /// Delete a project with all its data.
+///
+/// Deletes everything but the project's audit, at once and for good. For administrators of the
+/// project.
 #[utoipa::path(
     delete, path = "/projects/{key}", tag = "projects", params(ProjectPath),
     responses((status = 204, description = "Deleted"))

@@ -93,6 +93,7 @@ impl Validate for AcceptProposal {
 /// The reviewed version of a record.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"version": 2}))]
 pub struct ConfirmRecord {
     /// The reviewed `version` of the record.
     #[serde(deserialize_with = "whole_one")]
@@ -115,6 +116,7 @@ fn version(field: &str, version: i64) -> Result<i32, ValidationError> {
 /// The reason for rejecting a proposal.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"reason": "The record about units says so already."}))]
 pub struct RejectProposal {
     /// The reason, for the audit.
     #[schema(value_type = schemas::FreeText)]
@@ -132,6 +134,7 @@ impl Validate for RejectProposal {
 /// The version to restore.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"version": 1}))]
 pub struct RollbackRecord {
     /// A version of the record. By default the previous one, or the last one of a deleted record.
     #[serde(default, deserialize_with = "whole")]
@@ -149,6 +152,26 @@ impl Validate for RollbackRecord {
 
 /// A proposal, with the record that it would change.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "citations": [{
+        "file": "app/services/cart_sessions/setting.rb",
+        "symbol": "CartSessions::Setting#trigger_delay_time_in_minutes", "line_start": 12,
+        "line_end": 20, "verdict": "fresh"
+    }],
+    "contributions": [{
+        "version": 1, "saved_by": "vera", "source": "", "saved_at": "2026-11-19T10:00:00Z"
+    }],
+    "id": "019a0000-0000-7000-8000-000000000002", "kind": "fact",
+    "title": "Units must match",
+    "content": "The delay is nil when delay_unit and trigger_delay_unit differ.",
+    "scope": ["cart_sessions"], "tags": ["unit"], "state": "active",
+    "visibility": "proposed", "trust": "untrusted", "owner": "vera", "ttl": "2027-06-01T00:00:00Z",
+    "is_ttl_explicit": true, "quality": {"novelty": 0.74, "dup": 0.06, "usefulness": 0.81},
+    "meta": {"patch_sha": "abc123"}, "task_external_id": "CS-214", "dialog_id": null,
+    "superseded_by": null, "version": 1, "recall_count": 0, "use_count": 0,
+    "ci_status": "passed", "created_at": "2026-11-19T10:00:00Z",
+    "updated_at": "2026-11-20T10:00:00Z"
+}))]
 pub struct Proposal {
     #[serde(flatten)]
     record: CitedRecord,
@@ -185,6 +208,9 @@ impl From<DemotionReason> for Demotion {
 
 /// The visibility of a shared record.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "id": "019a0000-0000-7000-8000-000000000002", "visibility": "team"
+}))]
 pub struct ShareResponse {
     id: Uuid,
     /// `team`, or `proposed` if another person has to accept it.
@@ -192,6 +218,9 @@ pub struct ShareResponse {
 }
 
 /// List the proposals that wait for a decision.
+///
+/// Returns a page of the proposals, oldest first, each with its citations, its contributions and a
+/// diff of the record that it would change.
 #[utoipa::path(
     get, path = "/proposals", tag = "review", params(ProposalQuery),
     responses((status = 200, description = "Oldest first", body = Page<Proposal>))
@@ -212,6 +241,9 @@ pub async fn list(
 }
 
 /// Accept a proposal, as it is or with edits.
+///
+/// Returns the record that has the text now, confirmed. If the proposal or the record that it
+/// changes has another version than the reviewed one, nothing is changed.
 #[utoipa::path(
     post, path = "/proposals/{id}/accept", tag = "review", params(RecordPath),
     request_body = AcceptProposal,
@@ -229,6 +261,8 @@ pub async fn accept(
 }
 
 /// Reject a proposal.
+///
+/// Deletes the proposal and records the reason, masked, in the audit.
 #[utoipa::path(
     post, path = "/proposals/{id}/reject", tag = "review", params(RecordPath),
     request_body = RejectProposal,
@@ -245,8 +279,9 @@ pub async fn reject(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Share a private record with the team. If the caller may not save for the team, it becomes a
-/// proposal.
+/// Share a private record with the team.
+///
+/// Returns its new visibility: `team`, or `proposed` if the caller may not save for the team.
 #[utoipa::path(
     post, path = "/records/{id}/share", tag = "review", params(RecordPath),
     responses((status = 200, description = "Its new visibility", body = ShareResponse))
@@ -263,7 +298,10 @@ pub async fn share(
     Ok(Json(ShareResponse { id: record.id.into(), visibility: record.access.visibility }))
 }
 
-/// Confirm a team record. It has the highest trust until its content changes.
+/// Confirm a team record.
+///
+/// Returns the record. It has the highest trust until its content changes. If it has another
+/// version than the reviewed one, nothing is changed.
 #[utoipa::path(
     post, path = "/records/{id}/confirm", tag = "review", params(RecordPath),
     request_body = ConfirmRecord,
@@ -279,7 +317,10 @@ pub async fn confirm(
     Ok(Json(record(review::confirm(&ctx.memory, id, version).await?)))
 }
 
-/// Restore an earlier version of a record, or a record that was deleted or superseded.
+/// Restore an earlier version of a record.
+///
+/// Returns the restored record, which may have been deleted or superseded. Its current version
+/// stays in its history. For maintainers.
 #[utoipa::path(
     post, path = "/records/{id}/rollback", tag = "review", params(RecordPath),
     request_body = RollbackRecord,

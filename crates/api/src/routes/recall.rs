@@ -25,6 +25,10 @@ use crate::wire::rounded;
 const DEFAULT_TIME_BUDGET_MS: u64 = 300;
 
 /// Recall what the team knows before work begins.
+///
+/// Returns a bundle of facts, gotchas, examples, documents, dialogs and code within the limit of
+/// tokens. It is empty, with a reason, if nothing is good enough; `degraded` names retrievers that
+/// were late.
 #[utoipa::path(
     post, path = "/recall", tag = "memory", request_body = RecallRequest,
     responses((

@@ -21,6 +21,10 @@ use crate::problem::Problem;
 use crate::wire::rounded;
 
 /// Save what was learned.
+///
+/// Masks secrets, compares the note with what is known, and returns what was done with it: it may
+/// be created, merged, supersede a record, be rejected, or wait for a review. Below the role that
+/// the policy requires, it becomes a proposal.
 #[utoipa::path(
     post, path = "/save", tag = "memory", request_body = SaveRequest,
     responses((status = 200, description = "What was done with it, and why", body = SaveResponse))

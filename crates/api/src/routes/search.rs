@@ -25,6 +25,9 @@ use crate::problem::Problem;
 const DEFAULT_TIME_BUDGET_MS: u64 = 2_000;
 
 /// Search memory, documents, code and dialogs.
+///
+/// Returns passages with their scores, best first; `degraded` names retrievers that were late.
+/// Commits are searched only by a request whose `sources` has `change`.
 #[utoipa::path(
     post, path = "/search", tag = "memory", request_body = SearchRequest,
     responses((status = 200, description = "Best first", body = SearchResponse))

@@ -19,6 +19,7 @@ const READY_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Health of the service.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({"status": "ok"}))]
 pub struct Health {
     /// Always `ok`.
     status: &'static str,
@@ -26,6 +27,11 @@ pub struct Health {
 
 /// Versions and state of the service.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "version": "0.1.0", "uptime_seconds": 86400, "postgres": "18.1", "pgvector": "0.8.1",
+    "model": {"name": "multilingual-e5-small", "dimensions": 384},
+    "index": {"phase": "following", "passages": 12480}, "pending_vectors": 0
+}))]
 pub struct Status {
     /// This service's version.
     version: &'static str,
@@ -73,6 +79,8 @@ pub struct EmbeddingModel {
 }
 
 /// Check that the process responds.
+///
+/// Returns `ok` without a look at the database. It needs no token and is never refused for load.
 #[utoipa::path(
     get, path = "/healthz", tag = "service", security(()),
     responses((status = 200, description = "Alive", body = Health))
@@ -81,7 +89,10 @@ pub async fn alive() -> Json<Health> {
     Json(Health { status: "ok" })
 }
 
-/// Check that the database responds and the keyword index is complete.
+/// Check that the service can serve requests.
+///
+/// Returns `ok` if the database responds and the keyword index is complete, otherwise a problem
+/// with the status 503. It needs no token.
 #[utoipa::path(
     get, path = "/readyz", tag = "service", security(()),
     responses((status = 200, description = "Ready", body = Health))
@@ -99,6 +110,9 @@ pub async fn ready(State(api): State<ApiState>) -> Result<Json<Health>, Problem>
 }
 
 /// Get versions and state of the service.
+///
+/// Returns the versions of the service and its database, the embedding model and the phase of the
+/// keyword index. Counts over all projects are for service administrators.
 #[utoipa::path(
     get, path = "/status", tag = "service",
     responses((status = 200, description = "The service", body = Status))

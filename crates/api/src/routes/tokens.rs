@@ -106,6 +106,11 @@ impl Validate for TokenQuery {
 
 /// A token, without its secret.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "id": "019a0000-0000-7000-8000-000000000018", "name": "laptop", "hint": "0000",
+    "scopes": ["memory:read", "memory:write"], "created_at": "2026-11-20T10:00:00Z",
+    "expires_at": "2027-02-18T10:00:00Z", "last_used_at": null, "revoked_at": null
+}))]
 pub struct AccessToken {
     id: Uuid,
     name: String,
@@ -122,6 +127,12 @@ pub struct AccessToken {
 
 /// A created token with its secret.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "token": "example-token-that-is-shown-once",
+    "id": "019a0000-0000-7000-8000-000000000018", "name": "laptop", "hint": "0000",
+    "scopes": ["memory:read", "memory:write"], "created_at": "2026-11-20T10:00:00Z",
+    "expires_at": "2027-02-18T10:00:00Z", "last_used_at": null, "revoked_at": null
+}))]
 pub struct TokenWithSecret {
     /// The secret. It is not stored, and not shown again.
     token: String,
@@ -130,6 +141,9 @@ pub struct TokenWithSecret {
 }
 
 /// Create a personal access token.
+///
+/// Returns the token with its secret, which is not shown again. The caller has to be signed in: a
+/// personal access token creates no other.
 #[utoipa::path(
     post, path = "/tokens", tag = "accounts", request_body = CreateToken,
     responses((status = 201, description = "The token, with its secret this one time",
@@ -146,7 +160,10 @@ pub async fn create(
     Ok((StatusCode::CREATED, Json(TokenWithSecret { token, view: created.token.into() })))
 }
 
-/// List the caller's tokens. For service administrators also those of another user.
+/// List personal access tokens.
+///
+/// Returns the caller's tokens without their secrets, newest first; for service administrators also
+/// those of another user. The caller has to be signed in.
 #[utoipa::path(
     get, path = "/tokens", tag = "accounts", params(TokenQuery),
     responses((status = 200, description = "Newest first", body = Page<AccessToken>))
@@ -161,7 +178,10 @@ pub async fn list(
     Ok(Json(Page::complete(tokens)))
 }
 
-/// Revoke a token of the caller at once. For service administrators a token of any user.
+/// Revoke a personal access token.
+///
+/// Revokes a token of the caller at once; for service administrators a token of any user. The
+/// caller has to be signed in.
 #[utoipa::path(
     delete, path = "/tokens/{id}", tag = "accounts", params(TokenPath),
     responses((status = 204, description = "Revoked"))

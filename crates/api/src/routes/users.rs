@@ -130,6 +130,11 @@ impl Validate for UserQuery {
 
 /// A user.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "id": "019a0000-0000-7000-8000-000000000010", "login": "vera", "name": "Vera Example",
+    "email": "vera@example.com", "is_agent": false, "is_admin": false,
+    "created_at": "2026-11-20T10:00:00Z", "disabled_at": null
+}))]
 pub struct User {
     id: Uuid,
     login: String,
@@ -144,6 +149,10 @@ pub struct User {
 
 /// The user of the token.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "id": "019a0000-0000-7000-8000-000000000010", "login": "vera", "is_admin": false,
+    "scopes": ["memory:read", "memory:write"]
+}))]
 pub struct CurrentUser {
     id: Uuid,
     login: String,
@@ -155,6 +164,8 @@ pub struct CurrentUser {
 }
 
 /// Show the user and the scopes of the token.
+///
+/// Returns the login, whether the user administers the service, and what the token may be used for.
 #[utoipa::path(
     get, path = "/whoami", tag = "accounts",
     responses((status = 200, description = "The caller", body = CurrentUser))
@@ -168,7 +179,10 @@ pub async fn whoami(caller: Principal) -> Json<CurrentUser> {
     })
 }
 
-/// Create a user. For service administrators.
+/// Create a user.
+///
+/// Returns the user, who has no role on any project yet. A first sign-in with the email address
+/// finds this account. For service administrators.
 #[utoipa::path(
     post, path = "/users", tag = "accounts", request_body = CreateUser,
     responses((status = 201, description = "Created", body = User))
@@ -183,7 +197,9 @@ pub async fn create(
     Ok((StatusCode::CREATED, Json(user.into())))
 }
 
-/// List users. For service administrators.
+/// List users.
+///
+/// Returns a page of the users, by login, also of disabled ones. For service administrators.
 #[utoipa::path(
     get, path = "/users", tag = "accounts", params(UserQuery),
     responses((status = 200, description = "A page, by login", body = Page<User>))

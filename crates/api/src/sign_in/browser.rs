@@ -17,6 +17,9 @@ use crate::extract::Form;
 use crate::problem::Problem;
 
 /// Send the browser to an identity provider.
+///
+/// Redirects to the provider's sign-in page and sets a cookie that ties the login to this browser.
+/// The login has to be finished within ten minutes.
 #[utoipa::path(
     get, path = "/auth/oauth/{provider}/start", tag = "accounts", security(()),
     params(
@@ -41,7 +44,10 @@ pub async fn start(
     Ok(response)
 }
 
-/// Finish a login at an identity provider, which redirects the browser here.
+/// Finish a login at an identity provider.
+///
+/// The provider redirects the browser here. Starts a browser session, sets its cookie and redirects
+/// to `/auth/device`. An identity without an account gets a page that says so.
 #[utoipa::path(
     get, path = "/auth/oauth/{provider}/callback", tag = "accounts", security(()),
     params(("provider" = String, Path, description = "Name in the configuration")),
@@ -82,7 +88,10 @@ pub struct SignOutForm {
     proof: String,
 }
 
-/// End the session of this browser. Terminal logins that it approved stay.
+/// End the session of this browser.
+///
+/// Deletes the session's cookie and returns an HTML page. Terminal logins that the session approved
+/// stay.
 #[utoipa::path(
     post, path = "/auth/sign-out", tag = "accounts", security(()),
     request_body(content = SignOutForm, content_type = "application/x-www-form-urlencoded"),

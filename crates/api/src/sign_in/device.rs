@@ -34,6 +34,12 @@ pub struct DeviceRequest {
 
 /// A started device login.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "device_code": "example-device-code", "user_code": "BCDF-GHJK",
+    "verification_uri": "https://memory.example.org/auth/device",
+    "verification_uri_complete": "https://memory.example.org/auth/device?user_code=BCDF-GHJK",
+    "expires_in": 600, "interval": 5
+}))]
 pub struct DeviceAuthorizationResponse {
     /// The code for polling `POST /auth/token`.
     device_code: String,
@@ -50,6 +56,9 @@ pub struct DeviceAuthorizationResponse {
 }
 
 /// Start a device login.
+///
+/// Returns a code for the terminal, which polls `POST /auth/token` with it, and a code for the
+/// person, who types it on the page `verification_uri`. Both expire after ten minutes.
 #[utoipa::path(
     post, path = "/auth/device", tag = "accounts", security(()),
     request_body(content = DeviceRequest, content_type = "application/x-www-form-urlencoded"),
@@ -100,6 +109,9 @@ impl Validate for DeviceDecision {
 }
 
 /// Approve or deny a device login.
+///
+/// Signs the terminal in as the caller, or refuses it. A personal access token can't decide: the
+/// caller has to be signed in.
 #[utoipa::path(
     post, path = "/auth/device/decision", tag = "accounts", request_body = DeviceDecision,
     responses((status = 204, description = "Decided"))
@@ -115,6 +127,9 @@ pub async fn decide(
 }
 
 /// Show the page on which a person decides about a device login.
+///
+/// Returns an HTML page: the question whether to approve, a form for the code, or, without a
+/// browser session, the links to the identity providers.
 #[utoipa::path(
     get, path = "/auth/device", tag = "accounts", security(()),
     params(("user_code" = Option<String>, Query, description = "The code that the terminal shows")),
@@ -156,6 +171,9 @@ pub struct DecisionForm {
 }
 
 /// Receive the decision of the page of a device login.
+///
+/// Approves or denies the login as the person of the browser session and returns an HTML page. The
+/// form has to come from a page of that session.
 #[utoipa::path(
     post, path = "/auth/device/page", tag = "accounts", security(()),
     request_body(content = DecisionForm, content_type = "application/x-www-form-urlencoded"),

@@ -51,6 +51,10 @@ pub struct TokenRequest {
 
 /// An access token.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "access_token": "example-access-token", "token_type": "Bearer", "expires_in": 900,
+    "scope": "memory:read memory:write", "refresh_token": "example-refresh-token"
+}))]
 pub struct TokenResponse {
     access_token: String,
     /// Always `Bearer`.
@@ -139,6 +143,9 @@ impl IntoResponse for TokenError {
 }
 
 /// Exchange a refresh token, a device code or a personal access token for an access token.
+///
+/// Returns a short-lived access token. A refresh token is valid for one exchange: keep the new one
+/// that the response holds. Poll with a device code no faster than `interval` says.
 #[utoipa::path(
     post, path = "/auth/token", tag = "accounts", security(()),
     request_body(content = TokenRequest, content_type = "application/x-www-form-urlencoded"),
@@ -207,7 +214,10 @@ pub struct RevocationRequest {
     token: String,
 }
 
-/// Revoke the session of a refresh token, with all its tokens (RFC 7009).
+/// Revoke the session of a refresh token (RFC 7009).
+///
+/// Ends the session with all its tokens. The response is the same for a token that the service does
+/// not know.
 #[utoipa::path(
     post, path = "/auth/revoke", tag = "accounts", security(()),
     request_body(content = RevocationRequest, content_type = "application/x-www-form-urlencoded"),
@@ -221,6 +231,9 @@ pub async fn revoke(
 }
 
 /// Get the public keys that verify access tokens (RFC 7517).
+///
+/// Returns a JSON Web Key Set. After a rotation it still holds the previous key until the last
+/// token of that key has expired.
 #[utoipa::path(
     get, path = "/.well-known/jwks.json", tag = "accounts", security(()),
     responses((status = 200, description = "A JSON Web Key Set", body = Value))
@@ -230,6 +243,9 @@ pub async fn jwks(State(api): State<ApiState>) -> Result<Json<Value>, Problem> {
 }
 
 /// Get the metadata of the authorization server (RFC 8414).
+///
+/// Returns the addresses of the OAuth endpoints, the supported grant types and the supported
+/// scopes.
 #[utoipa::path(
     get, path = "/.well-known/oauth-authorization-server", tag = "accounts", security(()),
     responses((status = 200, description = "Metadata", body = Value))

@@ -148,7 +148,7 @@ impl TestApi {
         self.state.memory.encryptor.clone()
     }
 
-    /// Runs a statement as the superuser, to change times or to act as an attacker.
+    /// Runs a statement as the superuser, to change times or to tamper with rows.
     pub async fn execute(&self, sql: &str) {
         testing::execute(self.database.url(), sql).await.unwrap();
     }

@@ -103,7 +103,7 @@ async fn what_was_given_up_has_failed_until_somebody_agrees_again() {
         .await;
     let given_up = api.get(LINKS).await.ok();
     assert_eq!(given_up["state"], "failed");
-    assert!(given_up["reason"].as_str().unwrap().contains("given up"), "{given_up}");
+    assert!(given_up["reason"].as_str().unwrap().contains("discarded"), "{given_up}");
     api.execute("update task_comments set reason = 'ours is unavailable'").await;
     assert_eq!(
         api.get(LINKS).await.ok()["reason"],

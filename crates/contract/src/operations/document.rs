@@ -58,6 +58,11 @@ impl Request for DocumentsQuery {}
 
 /// A document without its text.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "id": "019a0000-0000-7000-8000-000000000007", "title": "ADR Timing Rules",
+    "url": "https://wiki.example.org/x/12345", "source": "confluence", "doc_id": "12345",
+    "scope": [], "tags": ["adr"], "trust": "imported", "updated_at": "2026-11-20T10:00:00Z"
+}))]
 pub struct DocumentSummary {
     /// The document's id here.
     pub id: DocId,

@@ -111,8 +111,8 @@ pub struct IngestRun {
     pub chunks_reused: i32,
     /// Passages of the project that have no vector yet. Keyword search finds them.
     pub pending_vectors: i64,
-    /// Passages of the project that the embedding provider rejected repeatedly. Keyword search finds
-    /// them; the service's log has the reason.
+    /// Passages of the project that the embedding provider rejected repeatedly. Keyword search
+    /// finds them; the service's log has the reason.
     pub failed_vectors: i64,
     /// Seconds that are left at the current pace; absent unless the run is running.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -28,8 +28,8 @@ impl Request for IntegrationPath {}
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"connector": "our-jira", "resource": "CS", "interval_minutes": 15}))]
 pub struct CreateIntegration {
-    /// The name of a connector, as `GET /connectors` lists it; `git` for a repository that is read by
-    /// git alone.
+    /// The name of a connector, as `GET /connectors` lists it; `git` for a repository that is read
+    /// by git alone.
     pub connector: ConnectorName,
     /// The resource: a repository (`owner/name`; for `git` as the project has indexed it), a
     /// project's key or identifier, or a space's key.
@@ -187,6 +187,11 @@ pub enum ConnectorProvider {
 
 /// A connector, and the state of its integrations.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "name": "our-jira", "provider": "jira", "capabilities": ["issues"],
+    "integration_count": 3, "failing_count": 0, "last_success_at": "2026-11-20T10:00:09Z",
+    "next_sync_at": "2026-11-20T10:15:00Z"
+}))]
 pub struct Connector {
     /// The operator's name for it.
     pub name: String,

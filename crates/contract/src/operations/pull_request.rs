@@ -48,6 +48,14 @@ impl Request for PullRequestQuery {}
 
 /// A pull or merge request as the project knows it.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "id": "019a0000-0000-7000-8000-000000000006", "external_id": "acme/shop!88",
+    "title": "Convert delay units", "state": "merged", "author": "vera",
+    "head_sha": "0a1b2c3d", "merge_sha": "4e5f6a7b", "base_ref": "main",
+    "url": "https://git.example.org/acme/shop/pull/88", "review_state": "approved",
+    "ci_status": "passed", "task_external_ids": ["CS-214"],
+    "source_updated_at": "2026-11-20T10:00:00Z"
+}))]
 pub struct PullRequest {
     /// Its id here.
     pub id: PullRequestId,

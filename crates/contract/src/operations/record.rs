@@ -11,6 +11,18 @@ use utoipa::ToSchema;
 
 /// A memory record.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "id": "019a0000-0000-7000-8000-000000000002", "kind": "fact",
+    "title": "Units must match",
+    "content": "The delay is nil when delay_unit and trigger_delay_unit differ.",
+    "scope": ["cart_sessions"], "tags": ["unit"], "state": "active",
+    "visibility": "team", "trust": "team", "owner": "vera", "ttl": "2027-06-01T00:00:00Z",
+    "is_ttl_explicit": true, "quality": {"novelty": 0.74, "dup": 0.06, "usefulness": 0.81},
+    "meta": {"patch_sha": "abc123"}, "task_external_id": "CS-214", "dialog_id": null,
+    "superseded_by": null, "version": 2, "recall_count": 5, "use_count": 3,
+    "ci_status": "passed", "created_at": "2026-11-19T10:00:00Z",
+    "updated_at": "2026-11-20T10:00:00Z"
+}))]
 pub struct Record {
     /// The record's id.
     pub id: RecordId,
@@ -127,6 +139,23 @@ pub struct RecordVersion {
 
 /// A record and its citations.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "citations": [{
+        "file": "app/services/cart_sessions/setting.rb",
+        "symbol": "CartSessions::Setting#trigger_delay_time_in_minutes", "line_start": 12,
+        "line_end": 20, "verdict": "fresh"
+    }],
+    "id": "019a0000-0000-7000-8000-000000000002", "kind": "fact",
+    "title": "Units must match",
+    "content": "The delay is nil when delay_unit and trigger_delay_unit differ.",
+    "scope": ["cart_sessions"], "tags": ["unit"], "state": "active",
+    "visibility": "team", "trust": "team", "owner": "vera", "ttl": "2027-06-01T00:00:00Z",
+    "is_ttl_explicit": true, "quality": {"novelty": 0.74, "dup": 0.06, "usefulness": 0.81},
+    "meta": {"patch_sha": "abc123"}, "task_external_id": "CS-214", "dialog_id": null,
+    "superseded_by": null, "version": 2, "recall_count": 5, "use_count": 3,
+    "ci_status": "passed", "created_at": "2026-11-19T10:00:00Z",
+    "updated_at": "2026-11-20T10:00:00Z"
+}))]
 pub struct CitedRecord {
     /// The record.
     #[serde(flatten)]
@@ -141,6 +170,33 @@ pub struct CitedRecord {
 
 /// A record with its history.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "citations": [{
+        "file": "app/services/cart_sessions/setting.rb",
+        "symbol": "CartSessions::Setting#trigger_delay_time_in_minutes", "line_start": 12,
+        "line_end": 20, "verdict": "fresh"
+    }],
+    "versions": [{
+        "version": 1, "kind": "fact", "title": "Units must match",
+        "content": "The delay may be nil.", "scope": ["cart_sessions"], "tags": [],
+        "trust": "team", "owner": "vera", "is_ttl_explicit": false, "meta": {},
+        "citations": [], "reason": "merged with a similar note", "changed_by": "vera",
+        "changed_at": "2026-11-20T10:00:00Z"
+    }],
+    "contributions": [{
+        "version": 1, "saved_by": "vera", "source": "", "saved_at": "2026-11-19T10:00:00Z"
+    }],
+    "id": "019a0000-0000-7000-8000-000000000002", "kind": "fact",
+    "title": "Units must match",
+    "content": "The delay is nil when delay_unit and trigger_delay_unit differ.",
+    "scope": ["cart_sessions"], "tags": ["unit"], "state": "active",
+    "visibility": "team", "trust": "team", "owner": "vera", "ttl": "2027-06-01T00:00:00Z",
+    "is_ttl_explicit": true, "quality": {"novelty": 0.74, "dup": 0.06, "usefulness": 0.81},
+    "meta": {"patch_sha": "abc123"}, "task_external_id": "CS-214", "dialog_id": null,
+    "superseded_by": null, "version": 2, "recall_count": 5, "use_count": 3,
+    "ci_status": "passed", "created_at": "2026-11-19T10:00:00Z",
+    "updated_at": "2026-11-20T10:00:00Z"
+}))]
 pub struct RecordWithHistory {
     /// The record and its citations.
     #[serde(flatten)]

@@ -79,8 +79,8 @@ pub struct SaveRequest {
     pub contradicts: bool,
     /// The record that it replaces.
     pub supersedes: Option<RecordId>,
-    /// Who may read it: `team` when absent. It becomes a proposal if the caller may not save for the
-    /// team.
+    /// Who may read it: `team` when absent. It becomes a proposal if the caller may not save for
+    /// the team.
     pub visibility: Option<Visibility>,
     /// How far it is trusted; never more than the caller's role allows: `team`, or `untrusted` for
     /// an agent.

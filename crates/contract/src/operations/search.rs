@@ -47,7 +47,8 @@ pub struct SearchRequest {
     pub tags: ShortTexts,
     /// A glob that the location must match, such as `app/**/*.rb`.
     pub path: Option<Glob>,
-    /// A language, such as `ruby`; an alias (`golang`, `c++`) or an extension (`.rs`, `ts`) will do.
+    /// A language, such as `ruby`; an alias (`golang`, `c++`) or an extension (`.rs`, `ts`) is
+    /// accepted.
     pub language: Option<Language>,
     /// 1 to 100; 10 when absent.
     pub limit: Option<SearchLimit>,
@@ -204,8 +205,8 @@ pub struct RetrieverScore {
     pub retriever: String,
     /// From 1.
     pub rank: usize,
-    /// The retriever's own score: weight of names, BM25, cosine similarity, or how much similar past
-    /// changes touched the file (1 for the file that they touched most).
+    /// The retriever's own score: weight of names, BM25, cosine similarity, or how much similar
+    /// past changes touched the file (1 for the file that they touched most).
     pub score: f32,
     /// Its contribution to `fused_score`.
     pub contribution: f32,

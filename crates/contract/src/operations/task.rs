@@ -180,8 +180,8 @@ pub struct TaskComment {
     pub is_allowed_by_policy: bool,
     /// Whether the posted comment has this text.
     pub is_current: bool,
-    /// The state of the comment that was approved last: `pending`, `posted`, or `failed`, which needs
-    /// another approval; absent before the first approval.
+    /// The state of the comment that was approved last: `pending`, `posted`, or `failed`, which
+    /// needs another approval; absent before the first approval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
     /// Why it is not posted, or not yet.

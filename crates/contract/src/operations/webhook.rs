@@ -88,6 +88,12 @@ impl Request for DeliveryQuery {}
 
 /// A webhook.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "id": "019a0000-0000-7000-8000-00000000000a", "provider": "github",
+    "url_path": "/ingest/git?webhook_id=019a0000-0000-7000-8000-00000000000a",
+    "created_by": "vera", "created_at": "2026-11-20T10:00:00Z",
+    "last_delivery_at": "2026-11-20T11:00:00Z"
+}))]
 pub struct Webhook {
     /// The webhook's id.
     pub id: WebhookId,

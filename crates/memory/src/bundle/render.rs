@@ -136,7 +136,7 @@ pub(super) fn dialog(dialog: &DialogExcerpt) -> Value {
 
 pub(super) fn code(place: &CodePlace) -> Value {
     let mut json = json!({
-        "place": place.location,
+        "location": place.location,
         "line_start": place.line_start,
         "line_end": place.line_end,
         "summary": place.summary,
