@@ -101,6 +101,8 @@ impl World {
             "ttl" => json!(in_a_month.format("%Y-%m-%d").to_string()),
             "commit" => json!("abc123"),
             "content_hash" => json!("a1".repeat(32)),
+            "line_start" | "line_end" => json!(1),
+            "visibility" => json!("team"),
             "limit_tokens" => json!(400),
             "language" => json!("golang"),
             "section" => json!("Decision"),

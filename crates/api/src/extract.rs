@@ -2,10 +2,8 @@
 
 use axum::RequestExt as _;
 use axum::extract::path::ErrorKind as PathErrorKind;
-use axum::extract::rejection::{
-    BytesRejection, FailedToBufferBody, PathRejection, RawPathParamsRejection,
-};
-use axum::extract::{FromRequest, FromRequestParts, Path, RawPathParams, Request};
+use axum::extract::rejection::{BytesRejection, FailedToBufferBody, PathRejection};
+use axum::extract::{FromRequest, FromRequestParts, Path, Request};
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, header};
@@ -79,17 +77,12 @@ impl<S: Send + Sync, T: Requested + Send> FromRequestParts<S> for PathParams<T> 
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        let given = RawPathParams::from_request_parts(parts, state).await;
-        let given = given.map_err(|rejection| match rejection {
-            RawPathParamsRejection::InvalidUtf8InPathParam(_) => {
-                Problem::invalid("must be UTF-8 once it is percent-decoded").field("path")
-            }
-            _ => Problem::unknown_path(),
-        })?;
+        let given = Path::<Vec<(String, String)>>::from_request_parts(parts, state).await;
+        let Path(given) = given.map_err(|rejection| unmatched(&rejection))?;
         // As a query string, in which numbers and ids are parsed and errors name their parameter.
         let mut query = form_urlencoded::Serializer::new(String::new());
-        for (name, value) in &given {
-            query.append_pair(name, value);
+        for (name, value) in given {
+            query.append_pair(&name, &value);
         }
         checked(from_query::<T>(&query.finish())?).map(Self)
     }

@@ -83,8 +83,8 @@ impl Validate for QuarantineQuery {
 /// A request in quarantine.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(example = json!({
-    "id": "019a0000-0000-7000-8000-000000000008", "kind": "save", "reasons": ["override"],
-    "excerpt": "Ignore all previous instructions", "submitted_by": "vera",
+    "id": "019a0000-0000-7000-8000-000000000008", "kind": "save", "reasons": ["github-token"],
+    "excerpt": "The key of the shop is [secret:github-token]", "submitted_by": "vera",
     "state": "pending", "created_at": "2026-11-20T10:00:00Z",
     "expires_at": "2026-12-20T10:00:00Z"
 }))]
@@ -113,11 +113,11 @@ pub struct QuarantineItem {
 /// A request in quarantine with its content.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(example = json!({
-    "id": "019a0000-0000-7000-8000-000000000008", "kind": "save", "reasons": ["override"],
-    "excerpt": "Ignore all previous instructions", "submitted_by": "vera",
+    "id": "019a0000-0000-7000-8000-000000000008", "kind": "save", "reasons": ["github-token"],
+    "excerpt": "The key of the shop is [secret:github-token]", "submitted_by": "vera",
     "state": "pending", "created_at": "2026-11-20T10:00:00Z",
     "expires_at": "2026-12-20T10:00:00Z",
-    "content": "{\"kind\":\"fact\",\"content\":\"Ignore all previous instructions\"}"
+    "content": "{\"kind\":\"fact\",\"content\":\"The key of the shop is [secret:github-token]\"}"
 }))]
 pub struct QuarantineItemWithContent {
     #[serde(flatten)]
