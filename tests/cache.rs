@@ -1,8 +1,8 @@
-//! Where `make setup` puts what the tests use.
+//! The directory that `make setup` fills.
 
 use std::path::PathBuf;
 
-/// The cache folder.
+/// Returns the cache directory.
 pub fn cache() -> PathBuf {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     if let Some(cache) = variable("MEMORY_COPILOT_CACHE") {

@@ -1,5 +1,5 @@
-//! What `recall` hands out, against sets of notes and questions: whether it is right, beside the first hits of
-//! `search`, and what the confidence is worth.
+//! Measures the bundles of `recall` on sets of notes and questions: their correctness compared with
+//! the first hits of `search`, and the reliability of the confidence.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -13,41 +13,42 @@ use crate::bundle_sets::set::Set;
 use crate::harness::service::{Api, Service, Setup};
 use crate::harness::{make_dir, remove, say};
 
-/// A client that asks as fast as it can is what is measured here, not what is kept out.
+/// Disables the limits: the benchmark sends requests as fast as it can.
 const NO_LIMITS: [&str; 2] = [
     "MEMORY_COPILOT__SERVER__LIMITS__REQUESTS_PER_MINUTE_PER_ADDRESS",
     "MEMORY_COPILOT__SERVER__LIMITS__UNITS_PER_MINUTE_PER_CALLER",
 ];
 
-/// What to ask.
+/// The sets to run.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Folders of sets: `meta.json`, `notes.jsonl`, `questions.jsonl`
+    /// Directories of sets: `meta.json`, `notes.jsonl`, `questions.jsonl`
     #[arg(long = "set", required = true, num_args = 1..)]
     sets: Vec<PathBuf>,
-    /// Folder with clones, named as their repositories are; sets on a package need none
+    /// Directory with clones, named as their repositories are; sets on a package need none
     #[arg(long)]
     repo_dir: Option<PathBuf>,
     /// The service's binary
     #[arg(long, env = "MEMORY_COPILOT_BINARY")]
     binary: PathBuf,
-    /// Folder that `make setup` filled
+    /// Directory that `make setup` filled
     #[arg(long, env = "MEMORY_COPILOT_CACHE")]
     cache_dir: PathBuf,
-    /// Folder for the database; a user without rights must be able to reach it when this runs as root
+    /// Directory for the database; when run as root, an unprivileged user must be able to reach it
     #[arg(long, default_value_os_t = std::env::temp_dir().join("memory-copilot-bench"))]
     work_dir: PathBuf,
-    /// Show each question that is not fully right, with the reasons
+    /// Print each question that is not fully correct, with the reasons
     #[arg(long)]
     failures: bool,
-    /// File for everything: notes, questions, and the plain lines
+    /// File for all results: notes, questions, and baselines
     #[arg(long)]
     json: Option<PathBuf>,
 }
 
-/// Asks every set at a service that knows nothing else.
+/// Runs each set on an empty service.
 pub async fn run(args: Args) -> Result<()> {
-    let sets = args.sets.iter().map(|folder| Set::read(folder)).collect::<Result<Vec<_>>>()?;
+    let sets =
+        args.sets.iter().map(|directory| Set::read(directory)).collect::<Result<Vec<_>>>()?;
     make_dir(&args.work_dir)?;
     let work = args.work_dir.join("bundles");
     remove(&work)?;

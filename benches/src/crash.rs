@@ -1,12 +1,12 @@
-//! `kill -9` of service, worker and PostgreSQL at random moments of an index run, while others save: in the end the
-//! index has what a run has that nobody disturbed, and everything that was acknowledged.
+//! Kills service, worker or PostgreSQL with `kill -9` at random moments of an index run, while a
+//! client saves. In the end, the index equals that of an undisturbed run, and all acknowledged
+//! saves are there.
 
 mod image;
 mod repository;
 mod saver;
 mod trial;
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
@@ -15,37 +15,34 @@ use rand::{Rng as _, SeedableRng as _};
 
 use crate::harness::report::Report;
 use crate::harness::stats::Spread;
-use crate::harness::{Common, say};
+use crate::harness::{ServiceArgs, say};
 use trial::{Outcome, Site, VICTIMS, Victim};
 
-/// The run is disturbed at any moment of its time without disturbance, and of a little more.
-const BEYOND: f64 = 1.1;
+/// Kills happen within the duration of an undisturbed run and slightly beyond.
+const DISTURBED_SHARE: f64 = 1.1;
 
-/// How often, and what.
+/// The number and kind of runs.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    common: Common,
-    /// The service's release binary
-    #[arg(long, env = "MEMORY_COPILOT_BINARY")]
-    binary: PathBuf,
-    /// Index runs, in each of which something is killed; 100, or 9 in the small variant
+    service: ServiceArgs,
+    /// Index runs, in each of which a process is killed; 100, or 9 in the small variant
     #[arg(long)]
     runs: Option<u32>,
     /// Files of the repository
     #[arg(long, default_value_t = 2_000)]
     files: usize,
-    /// Chooses the moments
+    /// Seed of the random moments
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
 
-/// Kills, compares and writes the report; fails where anything is missing or there twice.
+/// Runs and writes the report; fails if anything is missing or duplicated.
 pub async fn run(args: Args) -> Result<()> {
-    let runs = args.runs.unwrap_or(if args.common.quick { 9 } else { 100 });
-    let repository = args.common.work("crash-repository")?.join("clone");
+    let runs = args.runs.unwrap_or(if args.service.common.quick { 9 } else { 100 });
+    let repository = args.service.common.work("crash-repository")?.join("clone");
     let lines = repository::make(&repository, args.files)?;
-    let mut site = Site::start(&args.common, args.binary, repository).await?;
+    let mut site = Site::start(&args.service.common, args.service.binary, repository).await?;
     let clean = site.clean().await?;
     say(&format!("undisturbed: {:.1} s, {}", clean.took.as_secs_f64(), clean.image.describe()));
 
@@ -53,7 +50,7 @@ pub async fn run(args: Args) -> Result<()> {
     let mut outcomes = Vec::new();
     for number in 1..=runs {
         let victim = VICTIMS[number as usize % VICTIMS.len()];
-        let after = clean.took.mul_f64(moments.random_range(0.0..BEYOND));
+        let after = clean.took.mul_f64(moments.random_range(0.0..DISTURBED_SHARE));
         let outcome = site.disturbed(number, victim, after, &clean.image).await?;
         say(&format!("{number} of {runs}: {}", outcome.describe()));
         outcomes.push(outcome);
@@ -63,9 +60,10 @@ pub async fn run(args: Args) -> Result<()> {
 
     let mut report = Report::new("crash");
     report.note(format!(
-        "{runs} index runs of {} files with {lines} lines (sources of the dependencies, cut short), each of a project \
-         of its own, by a service and a worker on one PostgreSQL; at a random moment of each (seed {}) one of the \
-         three is killed with SIGKILL and started again, while a client saves",
+        "{runs} index runs of {} files with {lines} lines (sources of the dependencies, cut \
+         short), each of a project of its own, by a service and a worker on one PostgreSQL; at a \
+         random moment of each (seed {}) one of the three is killed with SIGKILL and started \
+         again, while a client saves",
         args.files, args.seed
     ));
     report.note(format!(
@@ -75,7 +73,7 @@ pub async fn run(args: Args) -> Result<()> {
     ));
     report.note(vectors);
     add(&mut report, clean.took, &outcomes);
-    report.write(&args.common.out)?;
+    report.write(&args.service.common.out)?;
     let wrong: Vec<_> = outcomes.iter().flat_map(|outcome| &outcome.complaints).collect();
     ensure!(wrong.is_empty(), "{wrong:?}");
     Ok(())

@@ -1,5 +1,4 @@
-//! Records that say the same among many: how many are found, whether others are taken for such, and how long it
-//! takes.
+//! Measures the detection of duplicates among many records: recall, false merges, and time.
 
 mod generated;
 
@@ -14,29 +13,30 @@ use mc_store::duplicates::DuplicateCandidate;
 
 use crate::harness::report::{Report, Table, short};
 use crate::harness::stats::Spread;
-use generated::{Made, Way};
+use generated::{GeneratedNote, Way};
 
-/// How much to measure.
+/// The amount to measure.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Numbers of notes, each measured by itself
+    /// Numbers of notes, each measured separately
     #[arg(long = "notes", default_values_t = [10_000, 100_000])]
     notes: Vec<usize>,
-    /// Times each is looked through
+    /// Passes over each
     #[arg(long, default_value_t = 5)]
     runs: usize,
-    /// Folder for the results
+    /// Directory for the results
     #[arg(long, default_value = "bench-results")]
     out: PathBuf,
 }
 
-/// Makes notes, and puts together those that say the same.
+/// Generates notes and merges duplicates.
 pub fn run(args: &Args) -> Result<()> {
     ensure!(args.runs > 0, "--runs must be at least 1");
     let mut report = Report::new("duplicates");
     report.note(
-        "Of five notes three stand alone, one is another told again in one of the ways below (`told again`), and one \
-         differs from another in what must keep them apart (`apart`).",
+        "Of five notes, three are independent, one paraphrases another in one of the ways below \
+         (`paraphrased`), and one differs from another in a detail that must keep them apart \
+         (`apart`).",
     );
     let mut rows = Vec::new();
     for count in &args.notes {
@@ -55,7 +55,7 @@ pub fn run(args: &Args) -> Result<()> {
     report.write(&args.out)
 }
 
-fn noted(made: &Made) -> DuplicateCandidate {
+fn noted(made: &GeneratedNote) -> DuplicateCandidate {
     DuplicateCandidate {
         id: RecordId::generate(),
         kind: RecordKind::Fact,
@@ -67,16 +67,17 @@ fn noted(made: &Made) -> DuplicateCandidate {
     }
 }
 
-/// Of the notes made in one way, how many were put together with the one that they were made of.
+/// Of the notes generated in one way, those that were merged with their origin.
 struct Found {
     all: usize,
     together: usize,
 }
 
 impl Found {
-    fn of(made: &[Made], found: &[ClusterMatch], way: Way) -> Self {
+    fn of(made: &[GeneratedNote], found: &[ClusterMatch], way: Way) -> Self {
         let all = made.iter().filter(|note| note.way == way).count();
-        // Each pair of a cluster, by the way in which the one was made that is not the other's origin.
+        // Each pair of a cluster, by the way in which the note was generated that is not the
+        // origin.
         let pairs = found.iter().flat_map(|alike| {
             alike.others.iter().map(move |(other, _)| (&made[alike.keeper], &made[*other]))
         });
@@ -107,20 +108,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_told_again_is_found_and_what_differs_is_kept_apart() {
+    fn paraphrases_are_merged_and_different_notes_kept_apart() {
         let made = generated::notes(2_000);
         let notes: Vec<_> = made.iter().map(noted).collect();
         let found = clusters(&notes, &Decided::default());
-        let (mut told, mut together) = (0, 0);
+        let (mut rendered, mut together) = (0, 0);
         for way in Way::ALL {
             let found = Found::of(&made, &found, way);
-            if way.says_the_same() {
-                told += found.all;
+            if way.is_duplicate() {
+                rendered += found.all;
                 together += found.together;
             } else {
                 assert_eq!(found.together, 0, "{}", way.as_str());
             }
         }
-        assert!(together * 100 >= told * 97, "{together} of {told}");
+        assert!(together * 100 >= rendered * 97, "{together} of {rendered}");
     }
 }

@@ -1,5 +1,5 @@
-//! The service's own embedding model behind `OpenAI`'s `/v1/embeddings`, so that every system of a
-//! comparison gets the same vectors at the same price.
+//! The service's own embedding model behind `OpenAI`'s `/v1/embeddings`, so that all systems of a
+//! comparison get the same vectors at the same cost.
 
 mod wire;
 
@@ -18,19 +18,19 @@ use tokio::net::TcpListener;
 
 use self::wire::{Answer, Models, Refusal, Request};
 
-/// Bytes of a request: 2,048 texts of 8 KiB, more than the model reads of any.
+/// Maximum size of a request, in bytes: 2,048 texts of 8 KiB, more than the model reads of any.
 const MAX_BODY: usize = 16 * 1024 * 1024;
 
-/// What to serve, and where.
+/// The model to serve, and the address.
 #[derive(clap::Args)]
 pub struct Args {
     /// Address to listen on
     #[arg(long)]
     listen: SocketAddr,
-    /// Folder that `make setup` filled
+    /// Directory that `make setup` filled
     #[arg(long, env = "MEMORY_COPILOT_CACHE")]
     cache_dir: PathBuf,
-    /// Model below the cache's `models`; also the name that requests have to give
+    /// Model below the cache's `models`; also the name that requests must give
     #[arg(long, default_value = "all-minilm-l6-v2-int8")]
     model: String,
     /// Threads for the model; as many as there are cores when absent
@@ -38,7 +38,7 @@ pub struct Args {
     threads: Option<usize>,
 }
 
-/// Serves the model until the process is ended.
+/// Serves the model until the process is stopped.
 pub async fn run(args: Args) -> Result<()> {
     let settings = ProviderSettings::Folder {
         dir: args.cache_dir.join("models").join(&args.model),
@@ -47,7 +47,7 @@ pub async fn run(args: Args) -> Result<()> {
     let runtime = RuntimeSettings {
         onnx_library: Some(args.cache_dir.join("onnxruntime/libonnxruntime.so")),
         threads: args.threads,
-        // A repeated text costs what a new one costs: nobody is faster for having asked second.
+        // No cache: a repeated text costs as much as a new one, so no system gains by its order.
         query_cache: 0,
         ..RuntimeSettings::default()
     };
@@ -56,7 +56,7 @@ pub async fn run(args: Args) -> Result<()> {
     let listener = TcpListener::bind(args.listen)
         .await
         .with_context(|| format!("can't listen on {}; choose another port", args.listen))?;
-    // An answer is small and goes out at once.
+    // Responses are small and are sent at once.
     let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
     axum::serve(listener, router(embedder)).await.context("the endpoint failed")
 }
@@ -82,7 +82,7 @@ async fn embeddings(
     let (texts, encoding) = request.checked(model)?;
     let words = texts.iter().map(|text| text.split_whitespace().count()).sum();
     let texts = texts.iter().map(|text| mc_sanitizer::mask(text).text).collect();
-    // Which of a peer's texts are questions is not said, and to this model it makes no difference.
+    // Requests do not tell queries from documents, and for this model it makes no difference.
     let vectors = embedder.embed(texts, Purpose::Passage).await.map_err(Refusal::failed)?;
     Ok(Json(Answer::new(&model.name, vectors, encoding, words)))
 }

@@ -1,5 +1,5 @@
-//! Whether a commit is slower than another: both measured in turn in one run, the older one twice a round, by
-//! which the run knows how much of a difference is noise.
+//! Compares the speed of two commits: both are measured in turn in one run. The older one is
+//! measured twice a round, which gives the noise of a difference.
 
 mod verdict;
 
@@ -10,30 +10,27 @@ use anyhow::{Result, ensure};
 use crate::harness::report::Report;
 use crate::harness::service::Service;
 use crate::harness::stats::Spread;
-use crate::harness::{Common, say};
+use crate::harness::{ServiceArgs, say};
 use crate::load::{self, Round, Size};
 use verdict::{Better, Compared, LOSS_MAX, Verdict};
 
-/// What to compare.
+/// The commits to compare.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    common: Common,
-    /// The release binary of the commit in question
-    #[arg(long, env = "MEMORY_COPILOT_BINARY")]
-    binary: PathBuf,
-    /// That of the commit before
+    service: ServiceArgs,
+    /// The release binary of the commit before
     #[arg(long)]
     baseline: PathBuf,
-    /// Rounds; more of them tell smaller losses from noise
+    /// Rounds; more rounds detect smaller losses
     #[arg(long, default_value_t = 7)]
     rounds: usize,
-    /// As little as shows that it works; what it says of the speed is worth nothing
+    /// A minimal variant to check that it works; its figures mean nothing
     #[arg(long)]
     tiny: bool,
 }
 
-/// What is compared of a round.
+/// A figure of a round that is compared.
 struct Figure {
     name: &'static str,
     better: Better,
@@ -54,14 +51,14 @@ const FIGURES: [Figure; 7] = [
     Figure { name: "parallel recalls", better: Better::More, of: |round| round.recalls_a_second },
 ];
 
-/// Measures, writes the report, and fails where the newer one lost something, or a figure is worse by more than a tenth
-/// and the noise.
+/// Measures and writes the report; fails if the newer commit lost a note, or if a figure is worse
+/// by more than a tenth and the noise.
 pub async fn run(args: Args) -> Result<()> {
     ensure!(args.rounds > 0, "--rounds is at least 1");
     let size = if args.tiny { Size::TINY } else { Size::QUICK };
-    let before = load::start(&args.common, &args.baseline, "gate-baseline").await?;
-    let now = load::start(&args.common, &args.binary, "gate").await?;
-    // Both load what the start has left for later.
+    let before = load::start(&args.service.common, &args.baseline, "gate-baseline").await?;
+    let now = load::start(&args.service.common, &args.service.binary, "gate").await?;
+    // Both load what the start deferred.
     load::round(&before.api, "warm-up", Size::TINY).await?;
     load::round(&now.api, "warm-up", Size::TINY).await?;
     let mut rounds = Vec::new();
@@ -87,7 +84,7 @@ pub async fn run(args: Args) -> Result<()> {
     Ok(())
 }
 
-/// The older one first, the newer one, and the older one again.
+/// Measures the older commit, the newer one, and the older one again.
 async fn one_round(
     before: &Service,
     now: &Service,
@@ -100,7 +97,8 @@ async fn one_round(
     Ok([first, new, second])
 }
 
-/// Whether all that was acknowledged was found at once and is there: one that loses notes may be as fast as it likes.
+/// Checks that all acknowledged notes were found at once and still exist: speed does not count if
+/// notes are lost.
 fn ensure_kept<'a>(rounds: impl Iterator<Item = &'a Round>) -> Result<()> {
     let (unseen, lost) =
         rounds.fold((0, 0), |(unseen, lost), round| (unseen + round.unseen, lost + round.lost));
@@ -118,16 +116,17 @@ fn compare(figure: &Figure, rounds: &[[Round; 3]]) -> Compared {
 
 fn report(args: &Args, compared: &[(&str, Compared)]) -> Result<()> {
     let mut report = Report::new("gate");
-    report.note(format!("{} beside {}", args.binary.display(), args.baseline.display()));
+    report.note(format!("{} beside {}", args.service.binary.display(), args.baseline.display()));
     report.note(format!(
-        "a loss is by how much the new one is worse than the mean of the old one before and after it; noise is by how \
-         much these two differ; the median loss may be {LOSS_MAX} and the median noise"
+        "a loss is by how much the new one is worse than the mean of the old one before and after \
+         it; noise is by how much these two differ; the median loss may be {LOSS_MAX} and the \
+         median noise"
     ));
     for (name, compared) in compared {
         report.add(format!("{name}: loss"), "share", Spread::of(compared.losses.iter().copied()));
         report.add(format!("{name}: noise"), "share", Spread::of(compared.noises.iter().copied()));
     }
-    report.write(&args.common.out)
+    report.write(&args.service.common.out)
 }
 
 #[cfg(test)]
@@ -138,7 +137,7 @@ mod tests {
     use crate::harness::stats::Times;
 
     #[test]
-    fn a_note_that_was_acknowledged_and_is_not_found_or_lost_fails_it() {
+    fn lost_or_unfindable_note_fails_the_gate() {
         let times = || Times::of([Duration::from_millis(1)]);
         let round = |unseen, lost| Round {
             write: times(),

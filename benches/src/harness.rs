@@ -1,4 +1,5 @@
-//! What every benchmark needs: places, a service or several, a database, a model, statistics and a report.
+//! The common parts of all benchmarks: directories, services, a database, a model, statistics and a
+//! report.
 
 pub mod cluster;
 pub mod database;
@@ -15,16 +16,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// Where things are and how much is measured.
+/// The options of all benchmarks.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Common {
-    /// Folder that `make setup` filled
+    /// Directory that `make setup` filled
     #[arg(long, env = "MEMORY_COPILOT_CACHE")]
     pub cache_dir: PathBuf,
-    /// Folder for databases; a user without rights must be able to reach it when this runs as root
+    /// Directory for databases; when run as root, an unprivileged user must be able to reach it
     #[arg(long, default_value_os_t = std::env::temp_dir().join("memory-copilot-bench"))]
     pub work_dir: PathBuf,
-    /// Folder for the results
+    /// Directory for the results
     #[arg(long, default_value = "bench-results")]
     pub out: PathBuf,
     /// A small variant of a few minutes
@@ -32,8 +33,18 @@ pub struct Common {
     pub quick: bool,
 }
 
+/// The options of benchmarks that start the service.
+#[derive(Debug, Clone, clap::Args)]
+pub struct ServiceArgs {
+    #[command(flatten)]
+    pub common: Common,
+    /// The service's release binary
+    #[arg(long, env = "MEMORY_COPILOT_BINARY")]
+    pub binary: PathBuf,
+}
+
 impl Common {
-    /// A folder of the given name below the working folder; made when missing.
+    /// Returns a subdirectory of the working directory, and creates it if it is missing.
     pub fn work(&self, name: &str) -> Result<PathBuf> {
         let dir = self.work_dir.join(name);
         make_dir(&self.work_dir)?;
@@ -42,7 +53,7 @@ impl Common {
     }
 }
 
-/// Makes a folder, if it is not there, through which the database's own user can pass.
+/// Creates a directory, if it is missing, through which the database's own user can pass.
 pub fn make_dir(dir: &Path) -> Result<()> {
     let passage = Permissions::from_mode(0o711);
     std::fs::create_dir_all(dir)
@@ -50,7 +61,7 @@ pub fn make_dir(dir: &Path) -> Result<()> {
         .with_context(|| format!("{} can't be made; choose another --work-dir", dir.display()))
 }
 
-/// Removes what may be there.
+/// Removes a file or directory, if it exists.
 pub fn remove(path: &Path) -> Result<()> {
     let gone =
         if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
@@ -62,7 +73,7 @@ pub fn remove(path: &Path) -> Result<()> {
     }
 }
 
-/// Tells how far it is.
+/// Prints the progress.
 #[expect(clippy::print_stderr, reason = "a benchmark talks to the person who waits for it")]
 pub fn say(line: &str) {
     eprintln!("bench: {line}");

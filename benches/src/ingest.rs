@@ -1,5 +1,5 @@
-//! A repository through the service: until it can be searched by words, until it has its vectors,
-//! and after a push.
+//! Measures a repository in the service: the time until it is searchable by keyword, until it has
+//! its vectors, and after a push.
 
 mod baseline;
 pub mod repository;
@@ -14,24 +14,21 @@ use crate::harness::database::Database;
 use crate::harness::report::Report;
 use crate::harness::service::{Service, Setup};
 use crate::harness::stats::Spread;
-use crate::harness::{Common, remove, say};
+use crate::harness::{ServiceArgs, remove, say};
 use repository::Clone;
 use run::{Slice, Window};
 
-/// Parts into which the time of the vectors is cut, to see how much it varies.
+/// Slices of the measurement of vectors, to show the variation.
 const SLICES: u32 = 5;
-/// Seconds of that time, by default.
+/// Default duration of that measurement, in seconds.
 const WINDOW: u64 = 75;
 const QUICK_WINDOW: u64 = 15;
 
-/// What to index.
+/// The repository to index.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    common: Common,
-    /// The service's release binary
-    #[arg(long, env = "MEMORY_COPILOT_BINARY")]
-    binary: PathBuf,
+    service: ServiceArgs,
     /// A git clone on this machine; the dependencies' sources in a scratch repository without it
     #[arg(long)]
     repo: Option<PathBuf>,
@@ -41,18 +38,18 @@ pub struct Args {
     /// Seconds over which the vectors' throughput is measured; 75, or 15 in the small variant
     #[arg(long)]
     window: Option<u64>,
-    /// Wait until every vector is there before the pushes, which then have the machine to themselves
+    /// Wait for all vectors before the pushes, which then have the machine to themselves
     #[arg(long)]
     all_vectors: bool,
-    /// Runs of the indexing, each on an empty service, and pushes
+    /// Index runs, each on an empty service, and pushes
     #[arg(long, default_value_t = 5)]
     runs: usize,
 }
 
-/// Indexes the repository again and again, the last time with its vectors and pushes after it.
+/// Indexes the repository several times, the last time with its vectors and pushes.
 pub async fn run(args: Args) -> Result<()> {
-    let work = args.common.work("ingest")?;
-    let lines = args.lines.unwrap_or(if args.common.quick { 20_000 } else { 200_000 });
+    let work = args.service.common.work("ingest")?;
+    let lines = args.lines.unwrap_or(if args.service.common.quick { 20_000 } else { 200_000 });
     let repository = match &args.repo {
         Some(repo) => Clone::of(repo, &work.join("clone"))?,
         None => repository::of_dependencies(&work.join("clone"), lines)?,
@@ -64,8 +61,8 @@ pub async fn run(args: Args) -> Result<()> {
     let window = bench.vectors(&service).await?;
     bench.pushes(&service).await?;
     service.stop()?;
-    bench.look_inside(&indexed, &window).await?;
-    bench.report.write(&bench.args.common.out)
+    bench.read_database(&indexed, &window).await?;
+    bench.report.write(&bench.args.service.common.out)
 }
 
 struct Bench {
@@ -76,8 +73,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// From an empty service to one that has everything, as often as there are runs; answers the
-    /// last one, still at work on its vectors.
+    /// Measures index runs on empty services; returns the last service, which still embeds.
     async fn index(&mut self) -> Result<(Service, Vec<run::Indexed>)> {
         let mut figures = Vec::new();
         loop {
@@ -108,9 +104,9 @@ impl Bench {
         );
     }
 
-    /// The embedder at work, with nothing beside it.
+    /// Measures the embedder alone.
     async fn vectors(&mut self, service: &Service) -> Result<Window> {
-        let window = if self.args.common.quick { QUICK_WINDOW } else { WINDOW };
+        let window = if self.args.service.common.quick { QUICK_WINDOW } else { WINDOW };
         let within = Duration::from_secs(self.args.window.unwrap_or(window));
         let window = run::watch_vectors(&service.api, within, SLICES).await?;
         let pace = Spread::of(window.slices.iter().map(Slice::a_second));
@@ -125,7 +121,7 @@ impl Bench {
         Ok(window)
     }
 
-    /// Commits that touch ten files each.
+    /// Measures commits that touch ten files each.
     async fn pushes(&mut self, service: &Service) -> Result<()> {
         let (mut searchable, mut embedded, mut changed) = (Vec::new(), Vec::new(), Vec::new());
         let pending = run::pending_vectors(&service.api).await?;
@@ -142,7 +138,8 @@ impl Bench {
         }
         if pending > 0 {
             self.report.note(format!(
-                "during the pushes the embedder was at work on the {pending} passages that were left"
+                "during the pushes the embedder was at work on the {pending} passages that were \
+                 left"
             ));
         }
         let name = "re-index after a push of ten files, searchable";
@@ -154,9 +151,9 @@ impl Bench {
         Ok(())
     }
 
-    /// What only the database tells: which files were indexed, and which texts were embedded.
-    async fn look_inside(&mut self, indexed: &[run::Indexed], window: &Window) -> Result<()> {
-        let cache_dir = &self.args.common.cache_dir;
+    /// Reads the indexed files and embedded texts from the database.
+    async fn read_database(&mut self, indexed: &[run::Indexed], window: &Window) -> Result<()> {
+        let cache_dir = &self.args.service.common.cache_dir;
         let database = Database::open(&self.setup().data_dir, cache_dir).await?;
         let paths = run::indexed_paths(&database.store).await?;
         let bare = baseline::throughput(&database.store, cache_dir, window).await?;
@@ -175,8 +172,8 @@ impl Bench {
 
     fn setup(&self) -> Setup {
         Setup {
-            binary: self.args.binary.clone(),
-            cache_dir: self.args.common.cache_dir.clone(),
+            binary: self.args.service.binary.clone(),
+            cache_dir: self.args.service.common.cache_dir.clone(),
             data_dir: self.work.join("data"),
             settings: Vec::new(),
         }

@@ -1,5 +1,5 @@
-//! One load for any commit's service, over HTTP: notes written into one project by one client and by
-//! several, and questions about them.
+//! A load for the service of any commit, over HTTP: notes written to one project by one client and
+//! by several, and queries about them.
 
 mod writes;
 
@@ -16,25 +16,25 @@ use crate::text::decisions;
 
 pub use writes::{Args, run, start};
 
-/// How much of each.
+/// The size of a load.
 #[derive(Debug, Clone, Copy)]
 pub struct Size {
-    /// Notes of a single client.
+    /// Notes of the single client.
     pub sequential: usize,
-    /// Clients that write and ask at the same time.
+    /// Concurrent clients that write and query.
     pub clients: usize,
     /// Notes of each of them.
     pub each: usize,
-    /// Questions of a single client, and of all together.
+    /// Queries of the single client, and of all together.
     pub questions: usize,
 }
 
 impl Size {
-    /// As `make bench` measures.
+    /// The size for `make bench`.
     pub const FULL: Self = Self { sequential: 500, clients: 8, each: 25, questions: 200 };
-    /// Enough to see a loss.
+    /// The size to detect a loss.
     pub const QUICK: Self = Self { sequential: 100, clients: 8, each: 25, questions: 100 };
-    /// Enough to see that it works.
+    /// The size to check that it works.
     pub const TINY: Self = Self { sequential: 5, clients: 4, each: 3, questions: 5 };
 
     fn check(self) -> Result<Self> {
@@ -45,26 +45,26 @@ impl Size {
     }
 }
 
-/// What one round gave.
+/// The figures of a round.
 #[derive(Debug)]
 pub struct Round {
     /// Saves of the single client.
     pub write: Times,
     /// Saves of all clients.
     pub parallel: Times,
-    /// Saves of all clients a second.
+    /// Saves of all clients per second.
     pub writes_a_second: f64,
     /// Recalls of the single client.
     pub recall: Times,
-    /// Recalls of all clients a second.
+    /// Recalls of all clients per second.
     pub recalls_a_second: f64,
-    /// Acknowledged notes that the search right after the acknowledgement did not find.
+    /// Acknowledged notes that a search right after the acknowledgment did not find.
     pub unseen: usize,
-    /// Acknowledged notes that the project does not hold in the end.
+    /// Acknowledged notes that do not exist in the end.
     pub lost: usize,
 }
 
-/// Does the load in a project of its own.
+/// Runs the load in a new project.
 pub async fn round(api: &Api, project: &str, size: Size) -> Result<Round> {
     let size = size.check()?;
     api.post("/projects", &json!({ "key": project })).await?;
@@ -104,7 +104,8 @@ pub async fn round(api: &Api, project: &str, size: Size) -> Result<Round> {
     })
 }
 
-/// Does something for each number, by so many clients at once; answers how long each took, and all.
+/// Runs an operation for each number with concurrent clients; returns the time of each and the
+/// total.
 async fn each(
     numbers: std::ops::Range<usize>,
     clients: usize,
@@ -126,7 +127,7 @@ async fn each(
     Ok((times.into_iter().flatten().collect(), began.elapsed()))
 }
 
-/// Saves a note, which must become a record of its own; answers that.
+/// Saves a note, which must become a record of its own; returns its id.
 async fn save(api: &Api, project: &str, number: usize) -> Result<Value> {
     let body =
         json!({ "project_key": project, "kind": "fact", "content": decisions::note(number) });
@@ -141,7 +142,8 @@ async fn recall(api: &Api, project: &str, question: &str) -> Result<()> {
 
 async fn is_found(api: &Api, project: &str, number: usize, id: &Value) -> Result<bool> {
     let body = json!({
-        "project_key": project, "query": decisions::note(number), "limit": 10, "time_budget_ms": 20_000
+        "project_key": project, "query": decisions::note(number), "limit": 10,
+        "time_budget_ms": 20_000
     });
     let found = api.post("/search", &body).await?;
     let hits = found["results"].as_array();

@@ -30,29 +30,33 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Recall, save, memory and start of a service with many memories
+    /// Recall, save, memory and start of a service with many records
     Recall(recall::Args),
-    /// Notes written by one client and by several, and questions about them; of several commits in turn
+    /// Notes written by one client and by several, and queries about them; for several commits in
+    /// turn
     Writes(load::Args),
-    /// Whether a commit is slower than the one before: both in turn in one run
+    /// Compare the speed of a commit with the one before, in one run
     Gate(gate::Args),
-    /// A repository through the service: searchable, embedded, re-indexed after a push
+    /// Index a repository: time until searchable, embedded, and re-indexed after a push
     Ingest(ingest::Args),
-    /// The queue of background work: jobs a second, and how soon one begins
+    /// The job queue: jobs per second, and latency of a start
     Queue(queue::Args),
-    /// Vector search under filters against an exact scan
+    /// Vector search under filters compared with an exact scan
     Vectors(vectors::Args),
-    /// Webhooks at a steady rate while PostgreSQL is restarted: answers, and that none is lost or done twice
+    /// Webhooks at a steady rate while PostgreSQL is restarted: response times, and no delivery
+    /// lost or processed twice
     Webhooks(webhooks::Args),
-    /// Service, worker and PostgreSQL killed at random moments of index runs: nothing missing, nothing twice
+    /// Kill service, worker and PostgreSQL at random moments of index runs: nothing missing,
+    /// nothing duplicated
     Crash(crash::Args),
-    /// Two nodes on one database, of which one is killed again and again: nothing lost, and what the other answers
+    /// Two nodes on one database, of which one is killed repeatedly: nothing lost, and response
+    /// times of the other
     Nodes(nodes::Args),
-    /// What the sanitizer finds and touches in labelled texts, and how fast it reads source code
+    /// Recall, false positives and speed of the sanitizer on labeled texts and source code
     Sanitizer(sanitizer::Args),
-    /// Records that say the same among made ones: how many are found, and how long it takes
+    /// Detection of duplicates among generated records: recall and time
     Duplicates(duplicates::Args),
-    /// What recall hands out, against sets of notes and questions
+    /// Correctness of bundles on sets of notes and questions
     Bundles(bundles::Args),
     /// Serve the local embedding model as an OpenAI-compatible `/v1/embeddings`
     Endpoint(endpoint::Args),

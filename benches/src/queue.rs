@@ -1,9 +1,9 @@
-//! The queue of background work: how many jobs that do nothing it gets through, and how soon one begins.
+//! The job queue: throughput of jobs without work, and latency of a start.
 
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use mc_jobs::{BackgroundJob, Enqueue, WorkerPool};
+use mc_jobs::{BackgroundJob, Enqueue, JobError, WorkerPool};
 use mc_store::{Store, testing};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
@@ -14,12 +14,12 @@ use crate::harness::report::Report;
 use crate::harness::stats::{Spread, Times};
 use crate::harness::{Common, remove, say};
 
-/// Jobs to a transaction.
+/// Jobs per transaction.
 const BATCH: u32 = 100;
-/// Between two jobs whose start is timed: 200 a second.
+/// Interval between two jobs whose start is timed: 200 per second.
 const BETWEEN: Duration = Duration::from_millis(5);
 
-/// How much to measure.
+/// The amount to measure.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -30,22 +30,31 @@ pub struct Args {
     /// Jobs of each run whose start is timed; 2,000, or 500 in the small variant
     #[arg(long)]
     timed: Option<u32>,
-    /// Runs of each
+    /// Runs of each measurement
     #[arg(long, default_value_t = 5)]
     runs: usize,
 }
 
-/// Does nothing, and says so.
+/// A job that only reports its start.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Nothing {
     n: u32,
 }
 
 impl BackgroundJob for Nothing {
-    const KIND: &'static str = "nothing";
-    const AT_ONCE: usize = 32;
-    const BATCH: usize = 32;
-    const TIME: Duration = Duration::from_secs(30);
+    const NAME: &'static str = "nothing";
+    const CONCURRENCY: usize = 32;
+    const FETCH_BATCH: usize = 32;
+    const TIMEOUT: Duration = Duration::from_secs(30);
+
+    /// Where starts are reported.
+    type Context = mpsc::UnboundedSender<(u32, Instant)>;
+
+    async fn run(self, started: &Self::Context) -> Result<(), JobError> {
+        // The receiver is dropped when the measurement is over.
+        let _ = started.send((self.n, Instant::now()));
+        Ok(())
+    }
 }
 
 /// Measures on an empty database and writes the report.
@@ -58,15 +67,15 @@ pub async fn run(args: Args) -> Result<()> {
     let mut report = Report::new("queue");
     report.note(format!(
         "one node, {} jobs at once; PostgreSQL as the service runs it, each commit on the disk",
-        Nothing::AT_ONCE
+        Nothing::CONCURRENCY
     ));
     report.note(format!(
-        "{jobs} jobs are asked for in transactions of {BATCH} before the workers begin; the time runs from \
-         then until the last has begun"
+        "{jobs} jobs are asked for in transactions of {BATCH} before the workers begin; the time \
+         runs from then until the last has begun"
     ));
     report.note(format!(
-        "{timed} jobs are asked for one by one, 200 a second, of idle workers; a start is timed from before \
-         the transaction that asks for it"
+        "{timed} jobs are asked for one by one, 200 a second, of idle workers; a start is timed \
+         from before the transaction that asks for it"
     ));
     let store = &database.store;
     measure_throughput(store, jobs, args.runs, &mut report).await?;
@@ -95,7 +104,7 @@ async fn measure_throughput(
     Ok(())
 }
 
-/// Jobs a second that are asked for, and that are done.
+/// Measures jobs enqueued and completed per second.
 async fn throughput(store: &Store, jobs: u32) -> Result<(f64, f64)> {
     let began = Instant::now();
     for first in (0..jobs).step_by(BATCH as usize) {
@@ -135,10 +144,10 @@ async fn measure_starts(
     Ok(())
 }
 
-/// How long jobs that come one by one wait for their start.
+/// Measures the latency of jobs that are enqueued one by one.
 async fn starts(store: &Store, jobs: u32) -> Result<Times> {
     let mut node = Node::start(store);
-    // Until the workers are there.
+    // Until the workers are running.
     put(store, jobs).await?;
     node.begun.recv().await.context("the workers ended")?;
     let mut asked = Vec::new();
@@ -166,9 +175,9 @@ async fn put(store: &Store, n: u32) -> Result<()> {
     Ok(tx.commit().await?)
 }
 
-/// A node at work.
+/// A node with workers.
 struct Node {
-    /// Which job began, and when.
+    /// Started jobs with their times.
     begun: mpsc::UnboundedReceiver<(u32, Instant)>,
     stop: CancellationToken,
     task: tokio::task::JoinHandle<()>,
@@ -177,11 +186,7 @@ struct Node {
 impl Node {
     fn start(store: &Store) -> Self {
         let (sender, begun) = mpsc::unbounded_channel();
-        let workers = WorkerPool::new(store.clone()).register(move |work: Nothing| {
-            // Nobody asks any more once the run is over.
-            let _ = sender.send((work.n, Instant::now()));
-            std::future::ready(Ok(()))
-        });
+        let workers = WorkerPool::new(store.clone()).register::<Nothing>(sender);
         let stop = CancellationToken::new();
         Self { begun, task: tokio::spawn(workers.run(stop.clone())), stop }
     }

@@ -1,5 +1,4 @@
-//! A service with many memories: how fast it recalls and saves, how much memory it takes, and how
-//! soon it is ready after a start.
+//! A service with many records: times of recall and save, memory, and time of a start.
 
 mod measure;
 mod seed;
@@ -13,21 +12,18 @@ use serde_json::json;
 use crate::harness::report::Report;
 use crate::harness::service::{Service, Setup};
 use crate::harness::stats::Spread;
-use crate::harness::{Common, say};
+use crate::harness::{ServiceArgs, say};
 use crate::text::{Notes, Source};
 use measure::{Question, Workload};
 
-/// What to measure on.
+/// The data to measure on.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    common: Common,
+    service: ServiceArgs,
     #[command(flatten)]
     source: Source,
-    /// The service's release binary
-    #[arg(long, env = "MEMORY_COPILOT_BINARY")]
-    binary: PathBuf,
-    /// Memories; 100,000, or 5,000 in the small variant
+    /// Records; 100,000, or 5,000 in the small variant
     #[arg(long)]
     memories: Option<usize>,
     /// Projects that share them; 50, or 10 in the small variant
@@ -36,49 +32,50 @@ pub struct Args {
     /// Runs of every measurement
     #[arg(long, default_value_t = 5)]
     runs: usize,
-    /// Only measure what row-level security and the audit cost a recall
+    /// Only measure the cost of row-level security and the audit
     #[arg(long)]
     trust: bool,
-    /// Make the database anew, though there is one from an earlier run
+    /// Create the database again, even if an earlier run left one
     #[arg(long)]
     fresh: bool,
 }
 
-/// Seeds the database where that is needed, measures, and writes the report.
+/// Seeds the database if necessary, measures, and writes the report.
 pub async fn run(args: Args) -> Result<()> {
-    let (memories, projects) = if args.common.quick { (5_000, 10) } else { (100_000, 50) };
+    let (memories, projects) = if args.service.common.quick { (5_000, 10) } else { (100_000, 50) };
     let memories = args.memories.unwrap_or(memories);
     let projects = args.projects.unwrap_or(projects);
     let notes = Notes::read(&args.source, memories, projects)?;
     say(&format!("{memories} memories in {projects} projects; {}", notes.describe()));
-    let work = args.common.work(&format!("recall-{memories}-{projects}"))?;
+    let work = args.service.common.work(&format!("recall-{memories}-{projects}"))?;
     let data_dir =
-        seed::ensure(&work, &args.common.cache_dir, &notes, projects, args.fresh).await?;
+        seed::ensure(&work, &args.service.common.cache_dir, &notes, projects, args.fresh).await?;
 
-    let (binary, cache_dir) = (args.binary, args.common.cache_dir);
+    let (binary, cache_dir) = (args.service.binary, args.service.common.cache_dir);
     let setup = Setup { binary, cache_dir, data_dir, settings: Vec::new() };
     let mut report = Report::new(if args.trust { "recall-trust" } else { "recall" });
     describe(&mut report, &notes, memories, projects);
     if args.trust {
         trust::measure(&setup, &notes.kept_back, args.runs, &mut report).await?;
-        return report.write(&args.common.out);
+        return report.write(&args.service.common.out);
     }
-    let workload = Workload::new(&notes.kept_back, args.runs, args.common.quick);
+    let workload = Workload::new(&notes.kept_back, args.runs, args.service.common.quick);
     measure_service(&setup, &workload, &mut report).await?;
     measure_starts(&setup, args.runs, &mut report).await?;
-    report.write(&args.common.out)
+    report.write(&args.service.common.out)
 }
 
 fn describe(report: &mut Report, notes: &Notes, memories: usize, projects: usize) {
     report.note(format!("{memories} memories in {projects} projects, without citations"));
     report.note(notes.describe());
     report.note(
-        "written with the store's own functions, every vector by the service's model; not judged, as \
-         saves are",
+        "written with the store's own functions, every vector by the service's model; not judged, \
+         as saves are",
     );
     report.note(
-        "asked over HTTP, by a client on the same machine: the first twelve words of paragraphs that \
-         are not stored; cold is a question that was never asked, warm one whose vector is remembered",
+        "asked over HTTP, by a client on the same machine: the first twelve words of paragraphs \
+         that are not stored; cold is a question that was never asked, warm one whose vector is \
+         remembered",
     );
 }
 
@@ -111,7 +108,7 @@ async fn measure_service(setup: &Setup, workload: &Workload, report: &mut Report
     service.stop()
 }
 
-/// One client, then eight; each run with questions of its own, asked twice.
+/// Measures one client, then eight; each run has queries of its own, each sent twice.
 async fn recall(service: &Service, workload: &Workload, report: &mut Report) -> Result<()> {
     let mut figures = [const { Vec::new() }; 4];
     for (run, (alone, together)) in workload.questions.iter().enumerate() {
@@ -145,7 +142,7 @@ async fn recall(service: &Service, workload: &Workload, report: &mut Report) -> 
     Ok(())
 }
 
-/// Searches under filters, which none of the recalls has.
+/// Measures searches under filters.
 async fn search(service: &Service, workload: &Workload, report: &mut Report) -> Result<()> {
     let mut runs = Vec::new();
     for notes in &workload.saves {
@@ -164,7 +161,7 @@ async fn search(service: &Service, workload: &Workload, report: &mut Report) -> 
 
 const CLIENTS: usize = 8;
 
-/// Notes that nobody saved before, one after the other; deleted afterwards.
+/// Measures saves of new notes, one after the other; deletes them afterwards.
 async fn save(service: &Service, workload: &Workload, report: &mut Report) -> Result<()> {
     let mut runs = Vec::new();
     let mut created = Vec::new();
@@ -186,13 +183,13 @@ async fn save(service: &Service, workload: &Workload, report: &mut Report) -> Re
     Ok(())
 }
 
-/// Whole starts of the process, its database among it, on warm file caches.
+/// Measures whole starts of the process with its database, with warm file caches.
 async fn measure_starts(setup: &Setup, runs: usize, report: &mut Report) -> Result<()> {
     let mut seconds = Vec::new();
     for run in 0..runs {
         let service = Service::start(setup).await?;
         seconds.push(service.ready_after.as_secs_f64());
-        // The first recall loads what the start left for later; it must not be forgotten.
+        // The first recall loads what the start deferred; it counts as well.
         let question = json!({ "project_key": seed::key(0), "query": "how is a buffer flushed" });
         service.api.post("/recall", &question).await?;
         service.stop()?;
@@ -202,13 +199,13 @@ async fn measure_starts(setup: &Setup, runs: usize, report: &mut Report) -> Resu
     Ok(())
 }
 
-/// A question about a note.
+/// Builds a query about a note.
 fn question(note: &crate::text::Note) -> Question {
     let words: Vec<&str> = note.text.split_whitespace().take(12).collect();
     Question { project: seed::key(note.project), text: words.join(" ") }
 }
 
-/// Where the service keeps its state below the benchmark's folder.
+/// Returns the data directory of the service below the benchmark's directory.
 fn data_dir(work: &Path) -> PathBuf {
     work.join("data")
 }

@@ -1,4 +1,4 @@
-//! What the sanitizer finds, what it touches without cause, and how fast it reads.
+//! The sanitizer: recall, false positives, and speed.
 
 mod data;
 mod speed;
@@ -11,7 +11,7 @@ use mc_sanitizer::{Action, Policy, Sanitizer, mask_with};
 use crate::harness::report::{Report, Table, short};
 use data::{Negative, Positive};
 
-/// Categories that no vendor's format stands behind: they stay where those are left out.
+/// Categories without a vendor's format: they stay when vendors' formats are left out.
 const OF_NO_VENDOR: &[&str] = &[
     "private-key",
     "jwt",
@@ -25,40 +25,43 @@ const OF_NO_VENDOR: &[&str] = &[
     "url-signature",
 ];
 
-/// The kinds of rows whose lines nothing should touch.
+/// The kinds of rows that must stay unchanged.
 const CLEAN: &[&str] = &["benign_code", "scanner_fp"];
 
-/// What to measure on.
+/// The data to measure on.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Folder with positives.jsonl and negatives.jsonl, or the same compressed (.gz)
+    /// Directory with positives.jsonl and negatives.jsonl, or the same compressed (.gz)
     #[arg(long)]
     data: PathBuf,
-    /// Folder of source code to read at full speed
+    /// Directory of source code for the speed
     #[arg(long)]
     source: PathBuf,
-    /// Ending of the source files
+    /// Extension of the source files
     #[arg(long, default_value = "rs")]
     extension: String,
-    /// Times the source code is read
+    /// Passes over the source code
     #[arg(long, default_value_t = 5)]
     runs: usize,
-    /// Folder for the results
+    /// Directory for the results
     #[arg(long, default_value = "bench-results")]
     out: PathBuf,
-    /// Tell each secret that is left and each line that is touched
+    /// Print each missed secret and each changed line
     #[arg(long)]
     tell: bool,
 }
 
-/// Masks all rows of the data, and the source code again and again.
+/// Masks all rows of the data, and the source code repeatedly.
 pub fn run(args: &Args) -> Result<()> {
     ensure!(args.runs > 0, "--runs must be at least 1");
     let positives: Vec<Positive> = data::read(&args.data, "positives")?;
     let negatives: Vec<Negative> = data::read(&args.data, "negatives")?;
     let mut report = Report::new("sanitizer");
     report.note("A secret counts as found where the masked text does not hold it whole.");
-    report.note("All is masked that there are rules for; the speed is that of the default policy, of one thread's processor time.");
+    report.note(
+        "All is masked that there are rules for; the speed is that of the default policy, \
+                 of one thread's processor time.",
+    );
     let mut rows = recall(&positives, args.tell);
     rows.extend(touched(&negatives, args.tell));
     report.set_table(Table {
@@ -69,7 +72,7 @@ pub fn run(args: &Args) -> Result<()> {
     report.write(&args.out)
 }
 
-/// A row of the table for each kind of secret.
+/// Returns a row of the table for each kind of secret.
 fn recall(positives: &[Positive], tell: bool) -> Vec<Vec<String>> {
     let policies = [Policy::strict(), without_vendors()];
     let is_found = |row: &Positive, policy: &Policy| {
@@ -89,7 +92,7 @@ fn recall(positives: &[Positive], tell: bool) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// A row of the table for each kind of text that holds no secret.
+/// Returns a row of the table for each kind of text without a secret.
 fn touched(negatives: &[Negative], tell: bool) -> Vec<Vec<String>> {
     let policy = Policy::strict();
     let mut clean = (0, 0);
@@ -128,8 +131,8 @@ fn line(kind: &str, what: &str, count: usize, of: usize, generic: Option<usize>)
     ]
 }
 
-/// Everything, but for the formats of single vendors: what is left of a vendor that nobody wrote a
-/// rule for.
+/// Returns a policy without the formats of single vendors, to measure secrets of vendors without a
+/// rule.
 fn without_vendors() -> Policy {
     let sanitizer = Sanitizer::default();
     let vendors = sanitizer.formats().filter(|format| !OF_NO_VENDOR.contains(format));

@@ -1,4 +1,4 @@
-//! Real text on any machine: the sources of the dependencies, as cargo fetched them to build this.
+//! Real text on any machine: the sources of the dependencies, as cargo fetched them for this build.
 
 pub mod decisions;
 mod notes;

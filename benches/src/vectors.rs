@@ -1,5 +1,4 @@
-//! Vector search under filters, held against an exact scan: what the graph misses is never seen by
-//! anybody.
+//! Vector search under filters, compared with an exact scan: what HNSW misses is never found.
 
 mod filters;
 mod seed;
@@ -21,21 +20,21 @@ use crate::harness::{Common, remove, say};
 use crate::text::{Notes, Source};
 use seed::{Project, Seeded};
 
-/// The first passages of a search, which are held against the exact ones.
+/// Number of first passages that are compared with the exact ones.
 const WANTED: usize = 10;
 /// The design's budget.
 const RECALL_MIN: f64 = 0.98;
-/// Similarities of the same vectors by two ways differ by less.
+/// Tolerance between two computations of the same similarity.
 const SAME: f32 = 1e-5;
 
-/// What to measure on.
+/// The data to measure on.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
     common: Common,
     #[command(flatten)]
     source: Source,
-    /// Sizes of the projects; what is left of --vectors is one more
+    /// Sizes of the projects; the rest of --vectors is one more project
     #[arg(long, value_delimiter = ',')]
     sizes: Option<Vec<usize>>,
     /// Vectors of all projects; 100,000, or 8,000 in the small variant
@@ -46,7 +45,7 @@ pub struct Args {
     queries: usize,
 }
 
-/// Fills a database, asks it, and writes the report; fails when a filter misses the budget.
+/// Fills a database, searches it, and writes the report; fails if a filter misses the budget.
 pub async fn run(args: Args) -> Result<()> {
     let (total, sizes) = if args.common.quick {
         (8_000, vec![10, 100, 1_000, 4_000])
@@ -68,16 +67,16 @@ pub async fn run(args: Args) -> Result<()> {
     report.note(notes.describe());
     report.note(
         "three of five passages are memories, the others documents; tags are spread evenly, scopes \
-         (crates) and folders are heaps of like texts; a found passage counts when it is as near as the \
-         tenth of the exact scan",
+         (crates) and folders are heaps of like texts; a found passage counts when it is as near \
+         as the tenth of the exact scan",
     );
     report.note(format!(
-        "every search asks for {MIN_DEPTH} passages, as the service's do by default; the first {WANTED} \
-         count"
+        "every search asks for {MIN_DEPTH} passages, as the service's do by default; the first \
+         {WANTED} count"
     ));
     report.note(
-        "exact: all vectors on the heap; served: those of large projects in the graph, as in the service; \
-         graph: all of them; up to 10,000 that pass a filter are compared in each",
+        "exact: all vectors on the heap; served: those of large projects in the graph, as in the \
+         service; graph: all of them; up to 10,000 that pass a filter are compared in each",
     );
     let worst = measure(&database, &seeded, &mut report).await?;
     database.close().await;
@@ -118,7 +117,7 @@ async fn measure(database: &Database, seeded: &Seeded, report: &mut Report) -> R
         case.exactly(store, model).await?;
     }
     say("an exact scan for every filter: done");
-    hnsw::fill_hnsw(store, model, hnsw::HEAP_MAX).await?;
+    hnsw::fill_hnsw(store, model, hnsw::FLAT_VECTORS_MAX).await?;
     database.settle().await?;
     for case in &mut cases {
         case.again(store, model, |compared| &mut compared.served).await?;
@@ -141,7 +140,7 @@ async fn measure(database: &Database, seeded: &Seeded, report: &mut Report) -> R
     Ok(spread.min)
 }
 
-/// A filter on a project, and what was found under it.
+/// A filter on a project, and its results.
 struct Case<'a> {
     project: &'a Project,
     name: &'a str,
@@ -152,7 +151,7 @@ struct Case<'a> {
 type Found = Vec<(PassageId, f32)>;
 
 impl Case<'_> {
-    /// While every vector is on the heap, each is compared.
+    /// Without HNSW, every vector is compared.
     async fn exactly(&mut self, store: &Store, model: &Model) -> Result<()> {
         for query in &self.project.queries {
             let began = Instant::now();
@@ -163,7 +162,7 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// The same queries, scored against the exact scan.
+    /// Runs the same queries again and scores them against the exact scan.
     async fn again(
         &mut self,
         store: &Store,
@@ -196,7 +195,7 @@ async fn nearest(
     Ok(found)
 }
 
-/// The three ways beside each other.
+/// The three ways side by side.
 #[derive(Default)]
 struct Compared {
     /// For each query.
@@ -214,7 +213,7 @@ struct Way {
 }
 
 impl Way {
-    /// Texts that occur twice have the same vector: either is as good.
+    /// Texts that occur twice have the same vector, so either is correct.
     fn score(&mut self, exact: &Found, found: &Found) {
         let Some((_, last)) = exact.last() else { return };
         self.expected += exact.len();
@@ -222,7 +221,7 @@ impl Way {
         self.found += good.min(exact.len());
     }
 
-    /// Of nothing there is nothing to miss.
+    /// An empty exact result is complete.
     fn recall(&self) -> f64 {
         if self.expected == 0 { 1.0 } else { self.found as f64 / self.expected as f64 }
     }
@@ -233,7 +232,7 @@ impl Case<'_> {
         let Compared { exact, exact_times, served, graph } = &self.compared;
         let ms =
             |times: &[Duration], share| short(Times::of(times.iter().copied()).percentile(share));
-        // Fewer than ten tell a filter that leaves hardly anything.
+        // Fewer than ten results mean a very selective filter.
         let most = exact.iter().map(Vec::len).max().unwrap_or(0);
         vec![
             self.project.size.to_string(),

@@ -1,5 +1,5 @@
-//! Webhooks at a steady rate, some sent twice and some forged, while PostgreSQL is restarted: how soon they are
-//! answered, and that none is lost, done twice or let in by mistake.
+//! Webhooks at a steady rate, some sent twice and some forged, while PostgreSQL is restarted:
+//! response times, and no delivery lost, processed twice or accepted by mistake.
 
 mod ledger;
 mod measure;
@@ -8,7 +8,6 @@ mod sender;
 mod webhook;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
@@ -16,25 +15,22 @@ use anyhow::{Result, ensure};
 use crate::harness::report::Report;
 use crate::harness::service::Setup;
 use crate::harness::stats::Spread;
-use crate::harness::{Common, say};
+use crate::harness::{ServiceArgs, say};
 use measure::{Outage, Run, SETTLED, UNDER_WAY, WAYS};
-use sender::{AGAIN_EVERY, ANSWERED_WITHIN, FORGED_EVERY};
+use sender::{FORGED_EVERY, REPEATED_EVERY, RESPONSE_TIMEOUT};
 
-/// With fewer there are no three thirds to speak of.
-const FEWEST: u32 = 300;
+/// Minimum number of deliveries, for three meaningful thirds.
+const MIN_DELIVERIES: u32 = 300;
 
-/// How much to send.
+/// The amount to send.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    common: Common,
-    /// The service's release binary
-    #[arg(long, env = "MEMORY_COPILOT_BINARY")]
-    binary: PathBuf,
-    /// Deliveries of each run, the forged among them; 30,000, or 3,000 in the small variant
+    service: ServiceArgs,
+    /// Deliveries per run, including forged ones; 30,000, or 3,000 in the small variant
     #[arg(long)]
     deliveries: Option<u32>,
-    /// Deliveries a second; those that are sent a second time come besides
+    /// Deliveries per second, without repeated ones
     #[arg(long, default_value_t = 200)]
     rate: u32,
     /// Runs, each on an empty service
@@ -42,13 +38,17 @@ pub struct Args {
     runs: usize,
 }
 
-/// Sends, counts and writes the report; fails where a delivery was lost, done twice or accepted though forged.
+/// Sends, counts and writes the report; fails if a delivery was lost, processed twice or accepted
+/// though forged.
 pub async fn run(args: Args) -> Result<()> {
-    let deliveries = if args.common.quick { 3_000 } else { 30_000 };
+    let deliveries = if args.service.common.quick { 3_000 } else { 30_000 };
     let deliveries = args.deliveries.unwrap_or(deliveries);
-    ensure!(deliveries >= FEWEST && args.rate > 0, "send {FEWEST} or more, at least one a second");
-    let data_dir = args.common.work("webhooks")?.join("data");
-    let (binary, cache_dir) = (args.binary, args.common.cache_dir);
+    ensure!(
+        deliveries >= MIN_DELIVERIES && args.rate > 0,
+        "send {MIN_DELIVERIES} or more, at least one a second"
+    );
+    let data_dir = args.service.common.work("webhooks")?.join("data");
+    let (binary, cache_dir) = (args.service.binary, args.service.common.cache_dir);
     let setup = Setup { binary, cache_dir, data_dir, settings: Vec::new() };
     let slots = sender::schedule(deliveries, args.rate);
     let whole = Duration::from_secs(deliveries.into()) / args.rate;
@@ -63,7 +63,7 @@ pub async fn run(args: Args) -> Result<()> {
     report_answers(&mut report, &runs);
     report_outages(&mut report, &runs);
     report_fates(&mut report, &runs);
-    report.write(&args.common.out)?;
+    report.write(&args.service.common.out)?;
     let complaints: Vec<String> = runs.iter().flat_map(|run| run.verdict.complaints()).collect();
     ensure!(complaints.is_empty(), "{}", complaints.join("; "));
     Ok(())
@@ -72,24 +72,25 @@ pub async fn run(args: Args) -> Result<()> {
 fn describe(report: &mut Report, deliveries: u32, rate: u32, runs: &[Run]) {
     let bytes = runs.first().map_or(0, |run| run.bytes);
     report.note(format!(
-        "{deliveries} deliveries, {rate} a second, through one hook to an empty service: each an event of GitHub's \
-         of {bytes} bytes that tells of an issue of its own; one in {FORGED_EVERY} is forged"
+        "{deliveries} deliveries, {rate} a second, through one webhook to an empty service: each \
+         an event of GitHub's of {bytes} bytes that tells of an issue of its own; one in \
+         {FORGED_EVERY} is forged"
     ));
     report.note(format!(
-        "besides, one in {AGAIN_EVERY} is sent a second time with the same id, at the same moment or up to 10 s \
-         later"
+        "besides, one in {REPEATED_EVERY} is sent a second time with the same id, at the same \
+         moment or up to 10 s later"
     ));
     report.note(format!(
-        "an answer is timed from when the delivery was due, whatever it waited for; what is not answered within \
-         {} s, or with 5xx, is sent again after 0.5 s, after twice as long each time that follows up to 60 s, and \
-         given up after ten tries",
-        ANSWERED_WITHIN.as_secs()
+        "response times count from the time when the delivery was due; a delivery without a \
+         response within {} s, or with 5xx, is sent again after 0.5 s, then with a doubled delay \
+         of up to 60 s, and given up after ten attempts",
+        RESPONSE_TIMEOUT.as_secs()
     ));
     let [first, second] = WAYS.map(restart::Way::name);
     report.note(format!(
-        "PostgreSQL is told to stop after a third of the time ({first}) and after two ({second}), and is started \
-         again by the service; within a restart is what was due from {} ms before until {} s after the first \
-         acknowledgement behind it",
+        "PostgreSQL is told to stop after a third of the time ({first}) and after two ({second}), \
+         and is started again by the service; within a restart is what was due from {} ms before \
+         until {} s after the first acknowledgement behind it",
         UNDER_WAY.as_millis(),
         SETTLED.as_secs()
     ));
@@ -127,7 +128,7 @@ fn report_outages(report: &mut Report, runs: &[Run]) {
         let way = way.name();
         report.add(format!("until PostgreSQL is back, {way}"), "s", of(Outage::away));
         let name = format!("until the first acknowledgement behind it, {way}");
-        report.add(name, "s", of(Outage::unheard));
+        report.add(name, "s", of(Outage::until_acknowledged));
     }
 }
 
@@ -142,7 +143,7 @@ fn report_fates(report: &mut Report, runs: &[Run]) {
         of(|run| run.verdict.undelivered()),
         "<= 1 (99.99 % delivered)",
     );
-    report.add("tried more than once", "sendings", count(|run| run.tried_again));
+    report.add("tried more than once", "sendings", count(|run| run.retried));
     let lost = count(|run| run.verdict.lost.len());
     report.add_budgeted("acknowledged and lost", "deliveries", lost, "0");
     let twice = count(|run| run.verdict.twice.len());

@@ -1,63 +1,63 @@
-//! Many questions: means, and what a confidence is worth.
+//! Figures over many questions: means, and the reliability of confidences.
 
 use serde::Serialize;
 
 use super::judge::Row;
 
-/// Into which confidences are put together.
+/// Number of bins of confidences.
 const BINS: usize = 10;
 
 /// The figures of a set.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Figures {
-    /// How many.
+    /// Number of questions.
     pub questions: usize,
-    /// Share of questions that are fully right.
+    /// Share of fully correct questions.
     pub useful: f64,
-    /// Share of the notes that have to be there; mean over questions.
+    /// Share of required notes; mean over questions.
     pub must: f64,
-    /// Share of the phrases that have to be readable; mean over questions.
+    /// Share of required phrases that are readable; mean over questions.
     pub complete: f64,
-    /// Share of questions in which the right note leads.
+    /// Share of questions in which the right note is first.
     pub first: f64,
-    /// Share of items that nobody asked for; mean over bundles that are not empty.
+    /// Share of unwanted items; mean over bundles that are not empty.
     pub noise: f64,
-    /// The same by characters.
+    /// Share of unwanted characters; mean over bundles that are not empty.
     pub noise_chars: f64,
-    /// Empty questions that got nothing, or next to it.
+    /// Empty questions with an empty or nearly empty response.
     pub empty_right: Of,
-    /// Other questions that got nothing.
+    /// Other questions with an empty response.
     pub wrongly_empty: Of,
-    /// Characters / 4 of a bundle, the median.
+    /// Characters / 4 of the median bundle.
     pub tokens: f64,
-    /// Of a request, in milliseconds, the median.
+    /// Median request time, in milliseconds.
     pub ms: f64,
 }
 
-/// Some of all.
+/// A number of some questions out of all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Of {
-    /// How many are meant.
+    /// The number.
     pub some: usize,
-    /// Of how many.
+    /// The total.
     pub all: usize,
 }
 
-/// Bundles that were about as sure.
+/// Bundles of similar confidence.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct Bin {
-    /// The least confidence.
+    /// The minimum confidence.
     pub from: f64,
-    /// How many bundles.
+    /// Number of bundles.
     pub bundles: usize,
     /// Their mean confidence.
     pub confidence: f64,
-    /// The share that was fully right.
+    /// The share of fully correct ones.
     pub useful: f64,
 }
 
 impl Figures {
-    /// Of at least one question.
+    /// Computes the figures of at least one question.
     pub fn of<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Self {
         let rows: Vec<_> = rows.into_iter().collect();
         let (vague, asked): (Vec<_>, Vec<_>) =
@@ -86,8 +86,7 @@ impl Of {
     }
 }
 
-/// What a confidence is worth: bundles that hold something, by tenths of their confidence; tenths without any are
-/// left out.
+/// Groups bundles that are not empty by tenths of their confidence; empty tenths are left out.
 pub fn reliability<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<Bin> {
     let mut bins = vec![Vec::new(); BINS];
     for row in rows.into_iter().filter(|row| !row.got.is_empty()) {
@@ -119,7 +118,7 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
     if count == 0 { 0.0 } else { sum / count as f64 }
 }
 
-/// Between the two in the middle where there are two.
+/// Returns the median; of an even number, the mean of the middle two.
 fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<_> = values.collect();
     values.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! One question: what is in the answer, and whether that is right.
+//! The evaluation of one question.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,66 +8,66 @@ use serde_json::Value;
 use super::run::{Answer, Saved};
 use super::set::{Note, Question, Set};
 
-/// Lists of a bundle, in the order in which they are shown; others come after these.
+/// Sections of a bundle, in the order shown; others follow.
 const SECTIONS: [&str; 6] = ["gotchas", "facts", "few_shots", "links", "dialogs", "code"];
-/// Lists that hold no items.
+/// Sections without items.
 const NO_SECTIONS: [&str; 1] = ["degraded"];
-/// Noise among a right bundle's items, at most.
+/// Maximum noise of a correct bundle.
 const NOISE_LIMIT: f64 = 0.4;
-/// Items that may answer a question to which nothing is the right answer.
+/// Maximum items in the response to an empty question.
 const VAGUE_LIMIT: usize = 2;
-/// As tokens are counted here.
+/// Characters per token.
 const CHARS_PER_TOKEN: f64 = 4.0;
 
-/// One thing that a model is handed.
+/// An item of a response.
 #[derive(Debug, Clone)]
 pub struct Item {
-    /// The notes that it holds; several where `save` put them together.
+    /// The notes in it; several if `save` merged them.
     pub notes: BTreeSet<String>,
     /// Whether the question wants it.
     pub is_welcome: bool,
-    /// As a model reads it.
+    /// The text as a model reads it.
     pub text: String,
-    /// For people.
+    /// A label for people.
     pub label: String,
 }
 
-/// How a question came out; a figure is absent where the question has nothing that it could be measured by.
+/// The result of a question. A figure is absent if the question does not define it.
 #[derive(Debug, Default, Serialize)]
 pub struct Row {
-    /// The question's.
+    /// The id of the question.
     pub id: String,
-    /// What the question is for.
+    /// The purpose of the question.
     pub why: String,
-    /// Whether nothing was the right answer.
+    /// Whether an empty response is correct.
     pub empty: bool,
-    /// Whether it was asked in another language than the note's.
+    /// Whether the question's language differs from the note's.
     pub cross_lingual: bool,
-    /// Fully right.
+    /// Whether the result is fully correct.
     pub useful: bool,
-    /// Share of the notes that have to be there.
+    /// Share of required notes.
     pub must: Option<f64>,
-    /// Share of the phrases that have to be readable.
+    /// Share of required phrases that are readable.
     pub complete: Option<f64>,
-    /// 1 where the right note leads, else 0.
+    /// 1 if the right note is first, else 0.
     pub first: Option<f64>,
-    /// Share of the items that nobody asked for.
+    /// Share of unwanted items.
     pub noise: Option<f64>,
-    /// The same by characters.
+    /// Share of unwanted characters.
     pub noise_chars: Option<f64>,
-    /// Characters / 4 of the whole.
+    /// Characters / 4 of the whole response.
     pub tokens: f64,
-    /// How sure the service said it was, from 0 to 1.
+    /// The confidence that the service reported, from 0 to 1.
     pub confidence: Option<f64>,
-    /// How long it took, in milliseconds.
+    /// Request time, in milliseconds.
     pub ms: f64,
-    /// What is there.
+    /// The items.
     pub got: Vec<String>,
-    /// Why it is not fully right.
+    /// The reasons why it is not fully correct.
     pub reasons: Vec<String>,
 }
 
-/// Judges a bundle.
+/// Evaluates a bundle.
 pub fn bundle(question: &Question, answer: &Answer, saved: &Saved) -> Row {
     let mut row = judge(question, &items_of_bundle(&answer.bundle, question, saved), saved);
     row.confidence = answer.bundle["confidence"].as_f64();
@@ -75,7 +75,7 @@ pub fn bundle(question: &Question, answer: &Answer, saved: &Saved) -> Row {
     row
 }
 
-/// Judges what `search` finds first in memory alone, each note shown whole.
+/// Evaluates the first hits of `search` in memory, each note shown completely.
 pub fn first_hits(
     set: &Set,
     question: &Question,
@@ -93,7 +93,7 @@ pub fn first_hits(
     judge(question, &items.collect::<Vec<_>>(), saved)
 }
 
-/// Judges items in the order in which they are shown.
+/// Evaluates items in the order shown.
 pub fn judge(question: &Question, items: &[Item], saved: &Saved) -> Row {
     let text = items.iter().map(|item| item.text.as_str()).collect::<Vec<_>>().join("\n");
     let row = Row {
@@ -155,7 +155,8 @@ fn judge_items(
     row
 }
 
-/// Share of the notes that are there; without any in the question, 1 where one of its files is.
+/// Returns the share of required notes; without any in the question, 1 if one of its files is
+/// present.
 fn judge_must(
     question: &Question,
     items: &[Item],
@@ -191,7 +192,7 @@ fn judge_first(question: &Question, leading: &Item, reasons: &mut Vec<String>) -
     Some(f64::from(u8::from(is_right)))
 }
 
-/// The items of a bundle in the order in which they are shown.
+/// Returns the items of a bundle in the order shown.
 pub fn items_of_bundle(bundle: &Value, question: &Question, saved: &Saved) -> Vec<Item> {
     let names = names(saved);
     let lists = bundle.as_object().into_iter().flatten().map(|(name, _)| name.as_str());
@@ -225,7 +226,7 @@ fn of_no_note(section: &str, shown: &Value, question: &Question, text: String) -
     Item { notes: BTreeSet::new(), is_welcome, text, label: format!("{section}:{path}") }
 }
 
-/// The notes that each record holds.
+/// Returns the notes of each record.
 fn names(saved: &Saved) -> BTreeMap<&str, BTreeSet<&str>> {
     let mut names = BTreeMap::<_, BTreeSet<_>>::new();
     for (note, fate) in saved {
@@ -239,7 +240,7 @@ fn placed(item: &Value) -> Option<&str> {
     at("place").or_else(|| at("location"))
 }
 
-/// An item as a model reads it.
+/// Renders an item as a model reads it.
 fn rendered(section: &str, item: &Value) -> String {
     let text = |field: &str| item[field].as_str().unwrap_or_default().to_owned();
     let kind = item["kind"].as_str().unwrap_or(section).to_owned();
@@ -252,7 +253,7 @@ fn rendered(section: &str, item: &Value) -> String {
     filled(lines)
 }
 
-/// A note as it would be read if nothing were left out.
+/// Renders a note completely.
 fn whole_text(note: &Note, record: &str) -> String {
     let list = |field: &str| note.fields.get(field).unwrap_or(&Value::Null);
     let mut lines = vec![note.text("kind").to_owned(), record.to_owned()];
@@ -273,7 +274,8 @@ fn cited(citations: &Value) -> impl Iterator<Item = String> {
     citations.map(|one| with_lines(one["file"].as_str().unwrap_or_default(), one))
 }
 
-/// `path:12-20 symbol`. Where there are no lines it says `None`, as the sets' own script does: characters count.
+/// Renders `path:12-20 symbol`. Without lines it prints `None`, as the sets' own script does:
+/// characters count.
 fn with_lines(path: &str, of: &Value) -> String {
     let [start, end] = ["line_start", "line_end"]
         .map(|field| of[field].as_i64().map_or("None".to_owned(), |line| line.to_string()));
@@ -284,7 +286,7 @@ fn filled(lines: Vec<String>) -> String {
     lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// Capitals and line breaks don't matter.
+/// Normalizes case and line breaks.
 fn squeezed(text: &str) -> String {
     text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
 }

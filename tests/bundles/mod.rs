@@ -1,4 +1,4 @@
-//! Sets of notes and questions, and how what the service hands out is scored against them.
+//! Sets of notes and questions, and the scores of the service on them.
 //!
 //! The test `bundles` and `mc-bench bundles` share this; README.md has the form and the rules.
 

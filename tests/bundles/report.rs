@@ -1,4 +1,4 @@
-//! What was measured, for people.
+//! Reports for people.
 
 use std::fmt::{self, Display};
 
@@ -9,23 +9,23 @@ use super::judge::{self, Row};
 use super::run::{Outcome, Saved};
 use super::set::Set;
 
-/// How many hits make a plain line.
+/// Numbers of hits of the baseline rows.
 const PLAIN: [usize; 3] = [1, 3, 5];
 
-/// A set that was asked.
+/// A scored set.
 #[derive(Debug, Serialize)]
 pub struct Scored {
-    /// The set's.
+    /// The name of the set.
     pub name: String,
-    /// What became of the notes.
+    /// The outcomes of the notes.
     pub saved: Saved,
-    /// One for each question.
+    /// One row per question.
     pub rows: Vec<Row>,
-    /// The same for the first hits of `search`: how many, and how they do.
+    /// The baseline: rows of the first hits of `search`, by their number.
     pub plain: Vec<(usize, Vec<Row>)>,
 }
 
-/// Judges every answer.
+/// Evaluates every response.
 pub fn score(set: &Set, outcome: Outcome) -> Scored {
     let Outcome { saved, answers } = outcome;
     let answered = || set.questions.iter().zip(&answers);
@@ -40,14 +40,14 @@ pub fn score(set: &Set, outcome: Outcome) -> Scored {
 }
 
 impl Scored {
-    /// Of the bundles.
+    /// Returns the figures of the bundles.
     pub fn figures(&self) -> Figures {
         Figures::of(&self.rows)
     }
 }
 
-/// A line for each set and each of its plain lines, and one over all sets where there are several; then what the
-/// confidence is worth.
+/// Renders a line for each set and each of its baselines, one over all sets if there are several,
+/// and the reliability of the confidence.
 pub fn table(sets: &[Scored]) -> String {
     let mut lines = vec![HEADER.to_owned()];
     for set in sets {
@@ -76,12 +76,13 @@ fn line(name: &str, figures: &Figures) -> String {
     let [right, wrongly] = [figures.empty_right, figures.wrongly_empty].map(|of| of.to_string());
     let Figures { tokens, ms, .. } = figures;
     format!(
-        "{name:<24} {questions:>9}  {useful:>6.3}  {must:>5.3}  {complete:>8.3}  {first:>5.3}  {noise:>5.3}  \
-         {noise_chars:>11.3}  {right:>11}  {wrongly:>13}  {tokens:>6.0}  {ms:>3.0}"
+        "{name:<24} {questions:>9}  {useful:>6.3}  {must:>5.3}  {complete:>8.3}  {first:>5.3}  \
+         {noise:>5.3}  {noise_chars:>11.3}  {right:>11}  {wrongly:>13}  {tokens:>6.0}  {ms:>3.0}"
     )
 }
 
-/// Every note that was not simply taken, and every question that is not fully right, with the reasons.
+/// Renders every note that was not created, and every question that is not fully correct, with the
+/// reasons.
 pub fn failures(set: &Scored) -> String {
     let mut lines = Vec::new();
     let is_odd = |outcome: &str| !["created", "superseded"].contains(&outcome);

@@ -1,4 +1,4 @@
-//! Saving the notes of a set at a service, and asking its questions.
+//! Runs a set on a service: saves its notes and asks its questions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -10,25 +10,26 @@ use serde_json::{Value, json};
 
 use super::set::{Note, Set};
 
-/// An index with its vectors takes time; this is where hope ends.
-const PATIENCE: Duration = Duration::from_mins(30);
-const LOOK: Duration = Duration::from_millis(100);
-/// Hits asked for: several may be of one note.
+/// Timeout of an index with its vectors.
+const TIMEOUT: Duration = Duration::from_mins(30);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// Requested hits: several may belong to one note.
 const HITS: usize = 20;
-/// For a request, in milliseconds: on a busy machine a leg that is late must not be taken for one that is bad.
+/// Time budget of a request, in milliseconds: on a busy machine, a late retriever must not count as
+/// a bad one.
 const TIME_BUDGET_MS: u64 = 5_000;
-/// Of the text by which a note is looked for.
+/// Characters of the text with which a note is searched.
 const PROBE_CHARS: usize = 200;
 
-/// The way to a service; whatever it answers but a 2xx is an error.
+/// A client of a service. A response other than 2xx is an error.
 pub trait Rest {
-    /// `POST`, answering the body.
+    /// Sends `POST` and returns the body.
     async fn post(&self, path: &str, body: &Value) -> Result<Value>;
-    /// `GET`, answering the body.
+    /// Sends `GET` and returns the body.
     async fn get(&self, path: &str) -> Result<Value>;
 }
 
-/// What became of the notes and questions of a set.
+/// The outcomes of the notes and questions of a set.
 #[derive(Debug)]
 pub struct Outcome {
     /// By the note's id.
@@ -37,34 +38,34 @@ pub struct Outcome {
     pub answers: Vec<Answer>,
 }
 
-/// What became of each note, by its id.
+/// The outcome of each note, by its id.
 pub type Saved = BTreeMap<String, Fate>;
 
-/// What became of a note.
+/// The outcome of a note.
 #[derive(Debug, Clone, Serialize)]
 pub struct Fate {
-    /// The record that holds it; none where it was refused.
+    /// The record with the note; `None` if it was rejected.
     pub record: Option<String>,
-    /// As `save` says it.
+    /// The outcome as `save` reports it.
     pub outcome: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// Files that it cites, of which the code doesn't bear it out.
+    /// Cited files whose code does not support the note.
     pub doubtful: Vec<String>,
 }
 
-/// What a question was answered.
+/// The response to a question.
 #[derive(Debug)]
 pub struct Answer {
     /// The body of `POST /recall`.
     pub bundle: Value,
-    /// How long it took.
+    /// The request time.
     pub took: Duration,
     /// Records that `POST /search` finds in memory alone, best first.
     pub hits: Vec<String>,
 }
 
-/// Has the repository indexed, saves the notes, asks every question; the project must not exist yet.
+/// Indexes the repository, saves the notes and asks every question. The project must not exist yet.
 pub async fn run(
     rest: &impl Rest,
     project: &str,
@@ -119,7 +120,7 @@ async fn save(rest: &impl Rest, project: &str, notes: &[Note]) -> Result<Saved> 
     Ok(saved)
 }
 
-/// Waits until the vectors are there, and the newest note can be found by its words.
+/// Waits until all vectors exist and the newest note is found by its words.
 async fn until_findable(
     rest: &impl Rest,
     project: &str,
@@ -144,9 +145,10 @@ async fn ask(rest: &impl Rest, project: &str, mut asked: Value, text: &str) -> R
     Ok(Answer { bundle, took, hits: search(rest, project, text).await? })
 }
 
-/// The records that are found in memory alone, best first, each once.
+/// Returns the records that are found in memory alone, best first, without duplicates.
 async fn search(rest: &impl Rest, project: &str, query: &str) -> Result<Vec<String>> {
-    let wanted = json!({ "project_key": project, "query": query, "sources": ["memory"], "limit": HITS,
+    let wanted = json!({ "project_key": project, "query": query, "sources": ["memory"],
+        "limit": HITS,
         "time_budget_ms": TIME_BUDGET_MS });
     let found = rest.post("/search", &wanted).await?;
     let hits = found["results"].as_array().context("a search has results")?;
@@ -158,8 +160,8 @@ async fn search(rest: &impl Rest, project: &str, query: &str) -> Result<Vec<Stri
 async fn until(holds: impl AsyncFn() -> Result<bool>) -> Result<()> {
     let began = Instant::now();
     while !holds().await? {
-        ensure!(began.elapsed() < PATIENCE, "it did not come about within {PATIENCE:?}");
-        tokio::time::sleep(LOOK).await;
+        ensure!(began.elapsed() < TIMEOUT, "it did not come about within {TIMEOUT:?}");
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! A set as it lies in its folder.
+//! A set in its directory.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,20 +9,20 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Notes of a team, and what its people ask.
+/// Notes of a team, and its questions.
 #[derive(Debug)]
 pub struct Set {
-    /// Of the folder.
+    /// The name of the directory.
     pub name: String,
-    /// What the notes cite.
+    /// The code that the notes cite.
     pub source: Source,
     /// In the order in which they are saved.
     pub notes: Vec<Note>,
-    /// What is asked, and what is right.
+    /// The questions with the correct answers.
     pub questions: Vec<Question>,
 }
 
-/// Code that the notes of a set are about.
+/// The code that the notes of a set are about.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Source {
@@ -30,37 +30,37 @@ pub enum Source {
     Repository {
         /// `owner/name`; a clone has the name alone.
         repository: String,
-        /// In full.
+        /// The full hash.
         commit: String,
     },
     /// A package of a registry.
     Package {
         /// Its name.
         package: String,
-        /// Which of its releases.
+        /// Its version.
         version: String,
-        /// Where `scripts/setup` unpacks it, below the cache folder.
+        /// The directory into which `scripts/setup` unpacks it, below the cache directory.
         directory: PathBuf,
     },
 }
 
-/// What is saved.
+/// A note.
 #[derive(Debug, Deserialize)]
 pub struct Note {
-    /// Within the set.
+    /// Unique in the set.
     pub id: String,
     /// An earlier note of the set.
     pub supersedes: Option<String>,
-    /// Whatever else `POST /save` takes.
+    /// Other fields of `POST /save`.
     #[serde(flatten)]
     pub fields: Map<String, Value>,
 }
 
-/// What is asked, and what is right.
+/// A question with the correct answer.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Question {
-    /// Within the set.
+    /// Unique in the set.
     pub id: String,
     query: Option<String>,
     repo_path: Option<String>,
@@ -69,22 +69,22 @@ pub struct Question {
     #[serde(default)]
     signals: Vec<String>,
     task_external_id: Option<String>,
-    /// Notes that have to be there; without any, one of `files` has to be.
+    /// Required notes; without any, one of `files` is required.
     pub must: BTreeSet<String>,
-    /// Any of these leads; no demand when empty.
+    /// One of these must be first; no requirement when empty.
     pub first: BTreeSet<String>,
-    /// Notes that do no harm.
+    /// Notes that are neither required nor noise.
     pub may: BTreeSet<String>,
-    /// Paths that are welcome; one that ends in `/` stands for all below it.
+    /// Wanted paths; one that ends in `/` includes all below it.
     pub files: Vec<String>,
-    /// Whether nothing is the right answer.
+    /// Whether an empty response is correct.
     pub empty: bool,
-    /// Words of a `must` note that have to be readable.
+    /// Words of a `must` note that must be readable.
     pub must_contain: Vec<String>,
-    /// Whether it is asked in another language than the note's.
+    /// Whether the question's language differs from the note's.
     #[serde(default)]
     pub cross_lingual: bool,
-    /// What the question is for.
+    /// The purpose of the question.
     pub why: String,
 }
 
@@ -103,33 +103,33 @@ struct Asked<'a> {
 }
 
 impl Set {
-    /// Reads the three files of a folder.
-    pub fn read(folder: &Path) -> Result<Self> {
-        let name = folder.file_name().context("a set's folder has a name")?;
+    /// Reads the three files of a directory.
+    pub fn read(directory: &Path) -> Result<Self> {
+        let name = directory.file_name().context("a set's folder has a name")?;
         let set = Self {
             name: name.to_string_lossy().into_owned(),
-            source: parse(&folder.join("meta.json"), &text(&folder.join("meta.json"))?)?,
-            notes: lines(&folder.join("notes.jsonl"))?,
-            questions: lines(&folder.join("questions.jsonl"))?,
+            source: parse(&directory.join("meta.json"), &text(&directory.join("meta.json"))?)?,
+            notes: lines(&directory.join("notes.jsonl"))?,
+            questions: lines(&directory.join("questions.jsonl"))?,
         };
-        set.ensure_known(folder)?;
+        set.ensure_known(directory)?;
         Ok(set)
     }
 
-    fn ensure_known(&self, folder: &Path) -> Result<()> {
+    fn ensure_known(&self, directory: &Path) -> Result<()> {
         let known: BTreeSet<_> = self.notes.iter().map(|note| &note.id).collect();
         for question in &self.questions {
             let unknown = question.wanted().find(|note| !known.contains(note));
-            let (folder, id) = (folder.display(), &question.id);
-            ensure!(unknown.is_none(), "{folder}: {id} names {unknown:?}, which is no note");
+            let (directory, id) = (directory.display(), &question.id);
+            ensure!(unknown.is_none(), "{directory}: {id} names {unknown:?}, which is no note");
         }
         Ok(())
     }
 }
 
 impl Source {
-    /// The repository to index, and the commit where it isn't the newest: a clone below `clones`, or one that is
-    /// made in `scratch` of the package that lies in the cache.
+    /// Returns the repository to index, and its commit unless it is the newest: a clone below
+    /// `clones`, or one created in `scratch` from the package in the cache.
     pub fn repository(
         &self,
         clones: Option<&Path>,
@@ -158,10 +158,10 @@ impl Source {
     }
 }
 
-/// Makes the repository `into`, with the files of `folder` as its only commit.
-fn commit(folder: &Path, into: &Path) -> Result<()> {
+/// Creates the repository `into` with the files of a directory as its only commit.
+fn commit(directory: &Path, into: &Path) -> Result<()> {
     let git = |args: &[&str]| run(Command::new("git").arg("-C").arg(into).args(args));
-    run(Command::new("cp").arg("-r").args([folder.join(".").as_path(), into]))?;
+    run(Command::new("cp").arg("-r").args([directory.join(".").as_path(), into]))?;
     git(&["init", "-q", "-b", "main"])?;
     git(&["add", "-A"])?;
     let by = ["-c", "user.name=Test", "-c", "user.email=test@example.com"];
@@ -175,14 +175,14 @@ fn run(command: &mut Command) -> Result<()> {
 }
 
 impl Note {
-    /// A field that is text; empty where there is none.
+    /// Returns a text field; empty if it is absent.
     pub fn text(&self, field: &str) -> &str {
         self.fields.get(field).and_then(Value::as_str).unwrap_or_default()
     }
 }
 
 impl Question {
-    /// What is sent to `POST /recall`, without the project.
+    /// Returns the body of `POST /recall`, without the project.
     pub fn asked(&self) -> Result<Value> {
         Ok(serde_json::to_value(Asked {
             query: self.query.as_deref(),
@@ -193,7 +193,7 @@ impl Question {
         })?)
     }
 
-    /// The same for `POST /search`, which takes nothing but text.
+    /// Returns the text for `POST /search`, which accepts text only.
     pub fn as_text(&self) -> String {
         let alone = [&self.query, &self.repo_path, &self.task_external_id];
         let alone = alone.into_iter().filter_map(Option::as_deref);
@@ -201,7 +201,7 @@ impl Question {
         alone.chain(lists).collect::<Vec<_>>().join("\n")
     }
 
-    /// Every note that is not noise.
+    /// Returns every note that is not noise.
     pub fn wanted(&self) -> impl Iterator<Item = &String> {
         self.must.iter().chain(&self.first).chain(&self.may)
     }

@@ -1,4 +1,4 @@
-//! The rules of README.md, one by one.
+//! The rules of README.md.
 #![expect(clippy::float_cmp, reason = "these are shares of a few, and sums of whole numbers")]
 
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use super::judge::{self, Row, items_of_bundle};
 use super::run::{Fate, Saved};
 use super::set::Question;
 
-/// `a` and `b` are records of their own, `c` was merged into `a`.
+/// Returns records: `a` and `b` have their own, `c` was merged into `a`.
 fn saved() -> Saved {
     let fate = |record: &str| Fate {
         record: Some(record.to_owned()),
@@ -21,7 +21,8 @@ fn saved() -> Saved {
 }
 
 fn question(more: Value) -> Question {
-    let mut question = json!({"id": "q", "query": "?", "must": [], "first": [], "may": [], "files": [],
+    let mut question = json!({"id": "q", "query": "?", "must": [], "first": [], "may": [],
+        "files": [],
         "empty": false, "must_contain": [], "why": ""});
     let Value::Object(more) = more else { panic!("fields") };
     question.as_object_mut().expect("fields").extend(more);
@@ -37,7 +38,7 @@ fn note(record: &str, text: &str) -> Value {
 }
 
 #[test]
-fn all_that_must_be_there_readable_and_led_by_the_right_one_is_useful() {
+fn complete_readable_bundle_led_by_the_right_note_is_useful() {
     let question = question(
         json!({"must": ["a", "b"], "first": ["b"], "must_contain": ["Never  on\nFriday"]}),
     );
@@ -50,7 +51,7 @@ fn all_that_must_be_there_readable_and_led_by_the_right_one_is_useful() {
 }
 
 #[test]
-fn what_is_missing_cut_or_led_by_another_is_not() {
+fn missing_truncated_or_misled_bundle_is_not_useful() {
     let question = question(
         json!({"must": ["a", "b"], "first": ["b"], "must_contain": ["the rule", "Deploys"]}),
     );
@@ -60,14 +61,14 @@ fn what_is_missing_cut_or_led_by_another_is_not() {
 }
 
 #[test]
-fn a_note_is_there_when_the_one_it_was_merged_into_is() {
+fn merged_note_counts_by_its_record() {
     let row =
         row(&question(json!({"must": ["c"], "first": ["c"]})), &json!({"facts": [note("1", "x")]}));
     assert!(row.useful, "{row:?}");
 }
 
 #[test]
-fn two_of_five_may_be_noise_and_half_may_not() {
+fn noise_of_two_fifths_is_allowed_and_half_is_not() {
     let question = question(json!({"must": ["a"], "may": ["b"], "files": ["src/", "x.py"]}));
     let code = |path: &str| json!({"place": path, "text": "1234"});
     let files = |paths: &[&str]| paths.iter().map(|path| code(path)).collect::<Vec<_>>();
@@ -81,16 +82,17 @@ fn two_of_five_may_be_noise_and_half_may_not() {
 }
 
 #[test]
-fn noise_is_also_counted_by_characters() {
-    let bundle = json!({"facts": [{"id": "1", "kind": "fact", "text": "12"}, {"id": "4", "kind": "fact", "text": "1234567"}]});
+fn noise_is_counted_by_characters_as_well() {
+    let bundle = json!({"facts": [{"id": "1", "kind": "fact", "text": "12"}, {"id": "4",
+        "kind": "fact", "text": "1234567"}]});
     let row = row(&question(json!({"must": ["a"]})), &bundle);
-    // Kind, id and text, a line each.
+    // Kind, id and text, one per line.
     assert_eq!(row.noise_chars, Some(14.0 / (9.0 + 14.0)));
     assert_eq!(row.tokens, (9.0 + 1.0 + 14.0) / 4.0);
 }
 
 #[test]
-fn without_notes_in_the_question_one_of_its_files_has_to_be_there() {
+fn question_without_notes_needs_one_of_its_files() {
     let question = question(json!({"files": ["a.py"], "may": ["a"]}));
     let without = row(&question, &json!({"facts": [note("1", "x")]}));
     assert_eq!((without.must, without.useful), (Some(0.0), false));
@@ -102,9 +104,12 @@ fn without_notes_in_the_question_one_of_its_files_has_to_be_there() {
 }
 
 #[test]
-fn nothing_is_right_for_an_empty_question_and_two_harmless_items_are() {
+fn empty_question_allows_two_harmless_items() {
     let question = question(json!({"empty": true, "may": ["a", "b", "d"]}));
-    let of = |records: &[&str]| json!({"facts": records.iter().map(|id| note(id, "x")).collect::<Vec<_>>()});
+    let of = |records: &[&str]| {
+        json!({"facts": records.iter().map(|id| note(id,
+        "x")).collect::<Vec<_>>()})
+    };
     for (records, right) in
         [(&[][..], true), (&["1", "2"], true), (&["1", "2", "4"], false), (&["5"], false)]
     {
@@ -114,14 +119,14 @@ fn nothing_is_right_for_an_empty_question_and_two_harmless_items_are() {
 }
 
 #[test]
-fn a_question_that_got_nothing_has_no_noise_and_nothing_right() {
+fn empty_response_has_no_noise_and_no_hit() {
     let row = row(&question(json!({"must": ["a"], "first": ["a"]})), &json!({}));
     assert_eq!((row.must, row.first, row.complete, row.noise), (Some(0.0), Some(0.0), None, None));
     assert!(!row.useful && row.got.is_empty());
 }
 
 #[test]
-fn means_are_over_the_questions_that_a_figure_belongs_to() {
+fn means_include_only_questions_with_the_figure() {
     let right = Row {
         useful: true,
         must: Some(1.0),
@@ -144,7 +149,7 @@ fn means_are_over_the_questions_that_a_figure_belongs_to() {
 }
 
 #[test]
-fn a_confidence_is_held_against_what_was_right() {
+fn confidence_is_compared_with_correctness() {
     let sure = |confidence, useful| Row {
         useful,
         confidence: Some(confidence),

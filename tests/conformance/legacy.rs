@@ -72,7 +72,8 @@ fn defaults() -> Value {
             "name": {"type": "string", "default": "John Doe"},
             "age": {"type": "integer", "default": 30},
             "score": {"type": "number", "default": 95.5},
-            "status": {"type": "string", "enum": ["active", "inactive", "pending"], "default": "active"},
+            "status": {"type": "string", "enum": ["active", "inactive", "pending"],
+            "default": "active"},
             "verified": {"type": "boolean", "default": true},
         },
     })

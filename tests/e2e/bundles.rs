@@ -1,4 +1,4 @@
-//! The bundles that `recall` hands out, measured on a set of notes and questions of the project's own.
+//! The quality of `recall`'s bundles, measured on this project's own set of notes and questions.
 
 use std::path::{Path, PathBuf};
 
@@ -12,8 +12,8 @@ use crate::bundle_sets::set::Set;
 use crate::cache::cache;
 use crate::harness::Service;
 
-/// Below these the bundles have become worse. What was measured at a set that was never tuned for, with room for two
-/// questions that fall the other way; to be raised when the bundles have become better.
+/// Minimum figures. They are those measured on a set that was never tuned for, less two questions.
+/// Raise them when the bundles improve.
 const FLOOR: Floor = Floor {
     useful: 0.66,
     must: 0.79,
@@ -30,21 +30,21 @@ struct Floor {
     must: f64,
     complete: f64,
     first: f64,
-    /// At most.
+    /// Maximum.
     noise_chars: f64,
     empty_right: usize,
-    /// At most.
+    /// Maximum.
     wrongly_empty: usize,
-    /// At most, of the median bundle.
+    /// Maximum of the median bundle.
     tokens: f64,
 }
 
 #[tokio::test]
-async fn bundles_are_what_a_senior_developer_would_want_to_read() {
-    let set = Set::read(&folder("gunicorn")).expect("a set");
+async fn bundles_reach_the_minimum_figures() {
+    let set = Set::read(&directory("gunicorn")).expect("a set");
     assert!(set.notes.len() >= 40 && set.questions.len() >= 40, "a set worth measuring");
     let mut service = Service::prepared();
-    // A hundred questions at once are nobody's abuse here.
+    // A hundred questions in a row must not be rate-limited.
     service.set("MEMORY_COPILOT__SERVER__LIMITS__REQUESTS_PER_MINUTE_PER_ADDRESS", "0".into());
     service.set("MEMORY_COPILOT__SERVER__LIMITS__UNITS_PER_MINUTE_PER_CALLER", "0".into());
     service.launch().await;
@@ -73,7 +73,7 @@ impl Rest for Service {
 }
 
 impl Floor {
-    /// The figures that fall short, each with what it should be.
+    /// Returns the figures that miss their limit, with the limit.
     fn missed(&self, figures: &Figures) -> Vec<String> {
         let least = |name, is: f64, floor: f64| {
             (is < floor).then(|| format!("{name} is {is:.3}, not at least {floor}"))
@@ -96,7 +96,7 @@ impl Floor {
     }
 }
 
-fn folder(name: &str) -> PathBuf {
+fn directory(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/bundles").join(name)
 }
 

@@ -1,4 +1,4 @@
-//! The command line, as a person types it.
+//! The command line.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -10,10 +10,10 @@ use crate::harness::Service;
 use crate::repository;
 
 #[tokio::test]
-async fn the_way_from_an_empty_service_to_an_answer() {
+async fn empty_service_indexes_saves_and_recalls() {
     let service = Service::embedded().await;
-    let folder = tempfile::tempdir().unwrap();
-    let shop = repository::cart_sessions(folder.path());
+    let directory = tempfile::tempdir().unwrap();
+    let shop = repository::cart_sessions(directory.path());
     let shop = shop.to_str().unwrap();
 
     let ingest =
@@ -52,11 +52,12 @@ async fn the_way_from_an_empty_service_to_an_answer() {
     let bundle = printed(service.command(&recall));
     assert_eq!(bundle["gotchas"][0]["id"], saved["id"], "{bundle}");
 
-    // The cited code changes: the record says so until someone looks at it.
+    // The cited code changes, so the record is marked until a person reviews it.
     repository::write(
         std::path::Path::new(shop),
         "app/services/cart_sessions/setting.rb",
-        "module CartSessions\n  class Setting\n    def trigger_delay_time_in_minutes\n      0\n    end\n  end\nend\n",
+        "module CartSessions\n  class Setting\n    def trigger_delay_time_in_minutes\n      0\n    \
+         end\n  end\nend\n",
     );
     printed(service.command(&["--json", "ingest", shop, "-p", "shop"]));
     let bundle = printed(service.command(&recall));
@@ -64,7 +65,7 @@ async fn the_way_from_an_empty_service_to_an_answer() {
 }
 
 #[tokio::test]
-async fn the_audit_is_listed_verified_and_written_to_a_file() {
+async fn audit_is_listed_verified_and_exported() {
     let service = Service::embedded().await;
     service.project("shop").await;
     let saved =
@@ -73,8 +74,8 @@ async fn the_audit_is_listed_verified_and_written_to_a_file() {
     let listed = printed(service.command(&["--json", "audit", "list", "-p", "shop"]));
     assert_eq!(listed["items"][0]["action"], "record.saved", "{listed}");
 
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("audit.jsonl");
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("audit.jsonl");
     let export = ["audit", "export", "-p", "shop", "-o", file.to_str().unwrap()];
     output(service.command(&export));
     let lines = std::fs::read_to_string(&file).unwrap();
@@ -92,18 +93,19 @@ async fn the_audit_is_listed_verified_and_written_to_a_file() {
 }
 
 #[tokio::test]
-async fn records_travel_as_yaml() {
+async fn records_are_imported_and_exported_as_yaml() {
     let service = Service::embedded().await;
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("facts.yaml");
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("facts.yaml");
     std::fs::write(
         &file,
-        "- kind: fact\n  content: \"При nil в trigger_delay_time_in_minutes проверь delay_unit.\"\n  \
-         scope: [cart_sessions]\n  tags: [bugfix]\n  meta: { patch_sha: abc123 }\n\
-         - kind: rule\n  content: \"Log lines stay below 120 characters, the linter insists.\"\n  \
-         ttl: 2035-01-01\n  citations: [{ file: lib/log.rb, symbol: Log#line }]\n\
-         - kind: fewshot\n  title: Fix nil delay\n  content: How the nil delay of carts was fixed.\n  \
-         steps: [find nil, check **the** units]\n  patch_ref: abc123\n  url: https://git.example.org/pr/88\n",
+        "- kind: fact\n  content: \"При nil в trigger_delay_time_in_minutes проверь \
+         delay_unit.\"\n  scope: [cart_sessions]\n  tags: [bugfix]\n  meta: { patch_sha: abc123 \
+         }\n- kind: rule\n  content: \"Log lines stay below 120 characters, the linter \
+         insists.\"\n  ttl: 2035-01-01\n  citations: [{ file: lib/log.rb, symbol: Log#line }]\n- \
+         kind: fewshot\n  title: Fix nil delay\n  content: How the nil delay of carts was \
+         fixed.\n  steps: [find nil, check **the** units]\n  patch_ref: abc123\n  url: \
+         https://git.example.org/pr/88\n",
     )
     .unwrap();
     let file = file.to_str().unwrap();
@@ -111,7 +113,7 @@ async fn records_travel_as_yaml() {
     assert_eq!(imported["outcomes"]["created"], 3, "{imported}");
 
     let exported = output(service.command(&["export", "-p", "one"]));
-    let copy = folder.path().join("copy.yaml");
+    let copy = directory.path().join("copy.yaml");
     std::fs::write(&copy, &exported).unwrap();
     let copy = copy.to_str().unwrap();
     let imported = printed(service.command(&["--json", "import", copy, "-p", "two"]));
@@ -138,7 +140,7 @@ async fn records_travel_as_yaml() {
 }
 
 #[tokio::test]
-async fn what_is_kept_every_week_is_listed_and_written_to_a_file() {
+async fn weekly_exports_are_listed_and_downloaded() {
     let service = Service::embedded().await;
     service.project("shop").await;
     let said = "Exports of orders run at 02:00 UTC, after the stock count.";
@@ -153,8 +155,8 @@ async fn what_is_kept_every_week_is_listed_and_written_to_a_file() {
     assert_eq!(kept["record_count"], 1, "{listed}");
     let id = kept["id"].as_str().unwrap();
     assert!(output(service.command(&["exports", "list", "-p", "shop"])).contains(id));
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("shop.yaml");
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("shop.yaml");
     let file = file.to_str().unwrap();
     output(service.command(&["exports", "download", id, "-p", "shop", "-o", file]));
     let written = std::fs::read_to_string(file).unwrap();
@@ -166,7 +168,7 @@ async fn what_is_kept_every_week_is_listed_and_written_to_a_file() {
 }
 
 #[tokio::test]
-async fn doctor_finds_a_running_service_well_and_a_stopped_one_not() {
+async fn doctor_passes_on_a_running_service_only() {
     let mut service = Service::embedded().await;
     let checks = printed(service.command(&["--json", "doctor"]));
     let checks = checks.as_array().unwrap();
@@ -198,7 +200,7 @@ async fn doctor_finds_a_running_service_well_and_a_stopped_one_not() {
 }
 
 #[test]
-fn a_wrong_configuration_names_the_key() {
+fn invalid_configuration_names_the_key() {
     let run = |name: &str, value: &str| {
         let output = Command::new(crate::harness::binary())
             .args(["config", "show"])
@@ -214,7 +216,7 @@ fn a_wrong_configuration_names_the_key() {
 }
 
 #[test]
-fn passwords_are_not_shown() {
+fn passwords_are_not_printed() {
     let output = Command::new(crate::harness::binary())
         .args(["config", "show"])
         .env("DATABASE_URL", "postgres://me:hunter2@db.example.com/memory")
@@ -225,7 +227,7 @@ fn passwords_are_not_shown() {
 }
 
 #[test]
-fn a_reader_that_has_seen_enough_is_no_fault() {
+fn closed_output_pipe_is_not_an_error() {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     for args in [["config", "show"].as_slice(), &["--json", "config", "show"]] {
@@ -243,7 +245,7 @@ fn a_reader_that_has_seen_enough_is_no_fault() {
 }
 
 #[test]
-fn results_that_cannot_be_written_are_a_fault() {
+fn unwritable_output_is_an_error() {
     let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
     let output = Command::new(crate::harness::binary())
         .args(["config", "show"])
@@ -258,7 +260,7 @@ fn results_that_cannot_be_written_are_a_fault() {
 }
 
 #[test]
-fn the_configuration_is_shown_with_the_tokens_place() {
+fn configuration_is_printed_with_the_token_path() {
     let show = |args: &[&str]| {
         let mut command = Command::new(crate::harness::binary());
         output_of(command.args(args).env("MEMORY_COPILOT__DATA_DIR", "/srv/memory"))
@@ -270,9 +272,9 @@ fn the_configuration_is_shown_with_the_tokens_place() {
 }
 
 #[test]
-fn a_bad_key_in_a_file_is_told_with_the_files_name() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("mine.yaml");
+fn unknown_key_is_reported_with_its_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("mine.yaml");
     std::fs::write(&file, "server:\n  listne: 127.0.0.1:1\n").unwrap();
     let output = Command::new(crate::harness::binary())
         .args(["config", "show", "--config"])
@@ -285,9 +287,9 @@ fn a_bad_key_in_a_file_is_told_with_the_files_name() {
 }
 
 #[test]
-fn the_environment_names_the_database_before_the_file_does() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("mine.yaml");
+fn environment_overrides_the_database_of_the_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("mine.yaml");
     std::fs::write(&file, "database:\n  url: postgres://of-the-file/db\n").unwrap();
     let shown = |environment: &[(&str, &str)]| {
         let mut command = Command::new(crate::harness::binary());
@@ -312,11 +314,11 @@ fn completions_are_printed() {
     }
 }
 
-fn printed(command: Command) -> Value {
+pub fn printed(command: Command) -> Value {
     serde_json::from_str(&output(command)).expect("the output is JSON")
 }
 
-fn output(mut command: Command) -> String {
+pub fn output(mut command: Command) -> String {
     output_of(&mut command)
 }
 
@@ -327,20 +329,13 @@ fn output_of(command: &mut Command) -> String {
 }
 
 #[tokio::test]
-async fn what_cursor_install_writes_leads_a_bare_process_to_the_service() {
+async fn cursor_install_configures_a_working_server() {
     let service = Service::embedded().await;
     service.project("shop").await;
     let project = tempfile::TempDir::new().unwrap();
     let dir = project.path().to_str().unwrap();
-    let done = printed(service.command(&[
-        "--json",
-        "cursor",
-        "install",
-        "--dir",
-        dir,
-        "--project",
-        "shop",
-    ]));
+    let install = ["--json", "cursor", "install", "--dir", dir, "--project", "shop"];
+    let done = printed(service.command(&install));
     assert_eq!(done["project_key"], "shop");
     let written = std::fs::read_to_string(project.path().join(".cursor/mcp.json")).unwrap();
     let written: Value = serde_json::from_str(&written).unwrap();
@@ -384,8 +379,8 @@ async fn what_cursor_install_writes_leads_a_bare_process_to_the_service() {
 }
 
 #[test]
-fn a_signal_ends_a_command_that_waits_for_an_answer() {
-    // Takes the connection and never answers.
+fn signal_ends_a_command_that_waits_for_a_response() {
+    // Accepts the connection and never responds.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let data_dir = tempfile::TempDir::new().unwrap();
     std::fs::write(data_dir.path().join("token"), "secret").unwrap();
@@ -400,38 +395,4 @@ fn a_signal_ends_a_command_that_waits_for_an_answer() {
     let pid = command.id().to_string();
     assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
     assert_eq!(command.wait().unwrap().signal(), Some(2));
-}
-
-#[tokio::test]
-async fn a_hook_is_added_shown_rotated_and_removed() {
-    let service = Service::embedded().await;
-    service.project("shop").await;
-    let added = printed(service.command(&["--json", "webhooks", "create", "-p", "shop", "github"]));
-    let (id, address) = (added["id"].as_str().unwrap(), added["address"].as_str().unwrap());
-    assert!(
-        address.starts_with("http://")
-            && address.ends_with(&format!("/ingest/git?webhook_id={id}"))
-    );
-    assert!(added["secret"].as_str().unwrap().starts_with("mcw_"));
-
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("secret");
-    std::fs::write(&file, "of-at-least-16-characters\n").unwrap();
-    let rotate =
-        ["webhooks", "rotate-secret", "-p", "shop", id, "--secret-file", file.to_str().unwrap()];
-    let said = output(service.command(&rotate));
-    assert!(said.contains("24 more hours") && !said.contains("of-at-least"), "{said}");
-
-    let listed = printed(service.command(&["--json", "webhooks", "list", "-p", "shop"]));
-    assert_eq!(listed["items"][0]["address"], address);
-    assert!(listed["items"][0]["previous_secret_expires_at"].is_string(), "{listed}");
-    let deliveries = service.command(&["webhooks", "deliveries", "-p", "shop"]);
-    assert!(output(deliveries).contains("There are none"));
-    output(service.command(&["webhooks", "delete", "-p", "shop", id]));
-    assert!(
-        output(service.command(&["webhooks", "list", "-p", "shop"])).contains("There are none")
-    );
-    let wrong =
-        service.command(&["webhooks", "create", "-p", "shop", "bitbucket"]).output().unwrap();
-    assert!(!wrong.status.success() && String::from_utf8_lossy(&wrong.stderr).contains("gitlab"));
 }

@@ -1,4 +1,4 @@
-//! What the answers of the MCP server cost a model, on real bundles and a real repository: this project's own.
+//! The token counts of MCP responses, on bundles and a repository of this project.
 
 use std::path::Path;
 
@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use crate::harness::Service;
 use crate::tools::Client;
 
-/// Most tokens of an answer whose caller names no limit.
+/// Maximum tokens of a response without a requested limit.
 const BUDGET: usize = 1_200;
 
-/// What a team that works on the MCP server knows: kind, title, text, cited file.
+/// Records about the MCP server: kind, title, text, cited file.
 const NOTES: [(&str, &str, &str, &str); 9] = [
     (
         "gotcha",
@@ -88,7 +88,7 @@ const QUESTIONS: [&str; 6] = [
 ];
 
 #[tokio::test]
-async fn what_a_model_reads_costs_what_was_promised() {
+async fn tool_responses_stay_within_their_token_budget() {
     let service = world().await;
     let mut client = Client::start(service.command(&["mcp", "--project", "mcp"]));
     let mut recalled = 0;
@@ -125,7 +125,8 @@ async fn what_a_model_reads_costs_what_was_promised() {
     }
 }
 
-/// The crate of the MCP server, indexed, with notes of it and a long document.
+/// Starts a service with the crate of the MCP server indexed, records about it, and a long
+/// document.
 async fn world() -> Service {
     let package = std::env::var("CARGO_MANIFEST_DIR").expect("set by cargo");
     let root = Path::new(&package).join("../..").canonicalize().unwrap();
@@ -138,14 +139,15 @@ async fn world() -> Service {
     service.post("/ingest/docs", &documents).await;
     for (kind, title, content, file) in NOTES {
         let note = json!({"project_key": "mcp", "kind": kind, "title": title, "content": content,
-            "citations": [{"file": file}], "scope": ["mcp"], "url": "https://wiki.example.org/mcp"});
+            "citations": [{"file": file}], "scope": ["mcp"],
+            "url": "https://wiki.example.org/mcp"});
         assert_eq!(service.post("/save", &note).await["outcome"], "created", "{title}");
     }
     service.until("/projects/mcp", |project| project["pending_vectors"] == 0).await;
     service
 }
 
-/// Tokens of an answer's text and of its structured content, as they are sent.
+/// Returns the tokens of a response's text and of its structured content.
 #[expect(clippy::print_stdout, reason = "what each answer costs, for --no-capture")]
 fn cost(what: &str, answer: &Value) -> (usize, usize) {
     assert_eq!(answer["isError"], false, "{what}: {answer}");
@@ -155,7 +157,7 @@ fn cost(what: &str, answer: &Value) -> (usize, usize) {
     costs
 }
 
-/// How many UUIDs stand somewhere.
+/// Counts the UUIDs in a value.
 fn ids(value: &Value) -> usize {
     let text = value.to_string();
     let words = text.split(|c: char| !(c.is_ascii_hexdigit() || c == '-'));

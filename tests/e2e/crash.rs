@@ -1,4 +1,4 @@
-//! What `kill -9` leaves: every acknowledged save, an ingest that goes on, a database that comes back.
+//! The state after `kill -9`: acknowledged saves, a resumed ingest, a restarted database.
 
 use std::path::{Path, PathBuf};
 
@@ -8,15 +8,15 @@ use crate::harness::Service;
 use crate::repository;
 
 const SAVES: usize = 100;
-/// How many saves are acknowledged before the service is killed.
+/// Number of acknowledged saves before the service is killed.
 const BEFORE_THE_KILL: usize = 60;
 
 #[tokio::test]
-async fn a_kill_during_an_ingest_and_a_hundred_saves_loses_nothing_acknowledged() {
+async fn kill_during_ingest_and_saves_loses_nothing_acknowledged() {
     let mut service = Service::embedded().await;
     service.project("crash").await;
-    let folder = tempfile::tempdir().unwrap();
-    let tree = many_files(folder.path());
+    let directory = tempfile::tempdir().unwrap();
+    let tree = many_files(directory.path());
     let body = json!({ "project_key": "crash", "location": tree });
     let run = service.post("/ingest/git", &body).await;
     let run = format!("/ingest/runs/{}", run["ingest_id"].as_str().unwrap());
@@ -53,7 +53,7 @@ async fn a_kill_during_an_ingest_and_a_hundred_saves_loses_nothing_acknowledged(
 }
 
 #[tokio::test]
-async fn a_killed_database_comes_back_by_itself() {
+async fn killed_database_is_restarted() {
     let service = Service::embedded().await;
     service.project("phoenix").await;
     let saved = service
@@ -66,7 +66,7 @@ async fn a_killed_database_comes_back_by_itself() {
         .await;
     kill_postmaster(&service.data_dir);
     let path = format!("/records/{}", saved["id"].as_str().unwrap());
-    // Requests fail while the database is away, and say so; then all is as before.
+    // Requests fail while the database is down, with a message; afterwards they succeed again.
     let began = std::time::Instant::now();
     loop {
         let body = json!({ "project_key": "phoenix", "query": "E4711" });
@@ -83,8 +83,8 @@ async fn a_killed_database_comes_back_by_itself() {
 
 const FILES: usize = 400;
 
-fn many_files(folder: &Path) -> PathBuf {
-    let tree = folder.join("many");
+fn many_files(directory: &Path) -> PathBuf {
+    let tree = directory.join("many");
     for number in 0..FILES {
         let text = format!(
             "# Computes figure {number} of the yearly report.\ndef figure_{number}(rows):\n    \
@@ -115,8 +115,8 @@ fn kill_postmaster(data_dir: &Path) {
     assert!(killed.success());
 }
 
-fn find(folder: &Path, name: &str) -> Option<PathBuf> {
-    for entry in std::fs::read_dir(folder).ok()?.flatten() {
+fn find(directory: &Path, name: &str) -> Option<PathBuf> {
+    for entry in std::fs::read_dir(directory).ok()?.flatten() {
         let path = entry.path();
         if entry.file_name() == name {
             return Some(path);

@@ -1,4 +1,4 @@
-//! What the command line keeps of a login, and renews by itself when the access token is over.
+//! The stored credentials of the command line, and their refresh.
 
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
@@ -16,7 +16,7 @@ use crate::tools::Client;
 const TOKENS: [&str; 2] = ["access_token", "refresh_token"];
 
 #[tokio::test]
-async fn a_command_renews_a_login_that_is_over_and_keeps_it_to_itself() {
+async fn command_refreshes_an_expired_login_and_hides_it() {
     let service = Service::embedded().await;
     let elsewhere = Elsewhere::of(&service);
     elsewhere.sign_in(&["memory:read"]);
@@ -39,14 +39,14 @@ async fn a_command_renews_a_login_that_is_over_and_keeps_it_to_itself() {
 }
 
 #[tokio::test]
-async fn commands_at_the_same_moment_do_not_end_the_login_that_they_renew() {
+async fn concurrent_commands_refresh_a_login_once() {
     // The system call `flock`.
     const FLOCK: &str = if cfg!(target_arch = "aarch64") { "32 0x" } else { "73 0x" };
     let service = Service::embedded().await;
     let elsewhere = Elsewhere::of(&service);
     elsewhere.sign_in(&["memory:read"]);
     let before = expire(&elsewhere);
-    // Both have seen that it is over before either may renew it.
+    // Both have seen the expired token before either may refresh it.
     let lock = File::open(file(&elsewhere).with_extension("lock")).unwrap();
     flock(&lock, FlockOperation::LockExclusive).unwrap();
     let both = [(); 2].map(|()| {
@@ -64,21 +64,21 @@ async fn commands_at_the_same_moment_do_not_end_the_login_that_they_renew() {
     for token in TOKENS {
         assert_ne!(login(&elsewhere)[token], before[token], "{token}");
     }
-    // Had a refresh token been used twice, the session would be over now.
+    // A refresh token used twice would have ended the session.
     comes_in(&elsewhere);
     expire(&elsewhere);
     comes_in(&elsewhere);
 }
 
 #[tokio::test]
-async fn an_mcp_server_renews_the_login_it_runs_with() {
+async fn mcp_server_refreshes_its_login() {
     let service = Service::embedded().await;
     service.project("shop").await;
     let elsewhere = Elsewhere::of(&service);
     elsewhere.sign_in(&["memory:read"]);
     let mut client = Client::start(elsewhere.command(&["mcp", "--project", "shop"]));
     let call = json!({"name": "recall", "arguments": {"query": "anything"}});
-    // The second time while it runs.
+    // The second expiry is during a run.
     for _ in 0..2 {
         let before = expire(&elsewhere);
         let result = client.request("tools/call", &call);
@@ -87,7 +87,7 @@ async fn an_mcp_server_renews_the_login_it_runs_with() {
     }
 }
 
-/// Has the access token be over, as far as the machine knows; answers the login as it was.
+/// Lets the stored access token expire locally, and returns the former login.
 fn expire(elsewhere: &Elsewhere<'_>) -> Value {
     let before = login(elsewhere);
     let mut over = before.clone();
@@ -103,7 +103,7 @@ fn comes_in(elsewhere: &Elsewhere<'_>) {
     assert!(output.status.success(), "{}", said(&output));
 }
 
-/// What is kept of the login for the service.
+/// Returns the stored login of the service.
 fn login(elsewhere: &Elsewhere<'_>) -> Value {
     let text = std::fs::read_to_string(file(elsewhere)).unwrap();
     let logins: Value = serde_json::from_str(&text).unwrap();

@@ -1,4 +1,4 @@
-//! TLS from end to end: the service with a certificate, and commands that trust it.
+//! TLS end to end: a service with a certificate, and commands that trust it.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::harness::Service;
 
 #[tokio::test]
-async fn commands_reach_an_encrypted_service_whose_certificate_they_trust() {
+async fn commands_connect_by_tls_to_a_trusted_certificate() {
     let service = Service::encrypted().await;
     service.project("shop").await;
     let save = ["--json", "save", "Money is kept in cents, never in floats.", "-p", "shop"];
@@ -24,7 +24,7 @@ async fn commands_reach_an_encrypted_service_whose_certificate_they_trust() {
 }
 
 #[tokio::test]
-async fn a_key_that_others_can_read_is_refused_before_anything_starts() {
+async fn tls_key_readable_by_others_is_rejected_at_start() {
     let mut service = Service::encrypted().await;
     service.stop();
     let key = service.setting("MEMORY_COPILOT__SERVER__TLS__KEY");
@@ -36,7 +36,7 @@ async fn a_key_that_others_can_read_is_refused_before_anything_starts() {
 }
 
 #[tokio::test]
-async fn a_service_that_is_open_to_be_read_on_its_way_says_so() {
+async fn service_without_tls_on_a_network_warns() {
     let mut service = Service::embedded().await;
     assert!(!service.log().contains("unencrypted"), "{}", service.log());
     service.stop();

@@ -1,4 +1,4 @@
-//! A disk that has no room left under a service that goes on, and then has again.
+//! A service on a disk that fills up, and then has space again.
 
 use mc_testkit::TestDatabase;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::harness::Service;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn with_a_full_disk_saves_are_kept_and_found_and_the_index_catches_up_when_there_is_room() {
+async fn full_disk_keeps_saves_searchable_and_the_index_recovers() {
     let database = TestDatabase::create().await;
     let mut service = Service::prepared();
     service.set("MEMORY_COPILOT__DATABASE__URL", database.url().into());
@@ -19,7 +19,7 @@ async fn with_a_full_disk_saves_are_kept_and_found_and_the_index_catches_up_when
     let meanwhile = save(&service, "The stock count runs at night because of E1002.").await;
     service.until("/status", |status| status["index"]["phase"] == "stuck").await;
     assert_eq!(service.get(&format!("/records/{meanwhile}")).await["id"], meanwhile);
-    // Nothing of it is in the keyword index, so it is found by its meaning once it has a vector.
+    // The keyword index has none of it, so search finds it by its vector.
     service.until("/status", |status| status["pending_vectors"] == 0).await;
     let answer = found(&service, "why does the stock count run at night?").await;
     assert_eq!(answer["results"][0]["record_id"], meanwhile, "{answer}");
@@ -50,7 +50,7 @@ async fn found(service: &Service, query: &str) -> Value {
     service.post("/search", &body).await
 }
 
-/// What `doctor` says of the keyword index.
+/// Returns `doctor`'s report on the keyword index.
 fn doctor(service: &Service) -> Value {
     let output = service.command(&["--json", "doctor"]).output().unwrap();
     let findings: Value = serde_json::from_slice(&output.stdout).expect("findings");

@@ -1,4 +1,4 @@
-//! A real service for a scenario: its own data folder, its own port, the real model.
+//! A real service for a scenario: its own data directory and port, the real model.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -8,27 +8,27 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::{Value, json};
 
-/// How long a service may take until it answers; a condition is awaited, this is where hope ends.
-const READY_WITHIN: Duration = Duration::from_mins(2);
-const LOOK: Duration = Duration::from_millis(50);
+/// Timeout of a start. Tests wait for a condition; this limits the wait.
+const START_TIMEOUT: Duration = Duration::from_mins(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// The binary under test.
+/// Returns the binary under test.
 pub fn binary() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_memory-copilot"))
 }
 
-/// A service and the folder it lives in.
+/// A service and its data directory.
 pub struct Service {
-    /// State of the service, among it the token.
+    /// The data directory, which has the token.
     pub data_dir: PathBuf,
-    /// Where it answers.
+    /// The base URL.
     pub url: String,
-    /// The configuration file, where it has one.
+    /// The configuration file, if any.
     pub config: Option<PathBuf>,
     settings: Vec<(&'static str, PathBuf)>,
     process: Option<Child>,
     client: reqwest::Client,
-    // Removed last.
+    // Dropped last.
     _folder: tempfile::TempDir,
 }
 
@@ -40,13 +40,13 @@ impl Service {
         service
     }
 
-    /// The same behind a certificate that it signed itself, and that commands are told to trust.
+    /// Starts a service with a self-signed certificate, which commands are told to trust.
     pub async fn encrypted() -> Self {
         let mut service = Self::prepared();
         let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
         let issued = rcgen::generate_simple_self_signed(names).expect("a certificate");
-        let folder = service._folder.path();
-        let (certificate, key) = (folder.join("certificate.pem"), folder.join("key.pem"));
+        let directory = service._folder.path();
+        let (certificate, key) = (directory.join("certificate.pem"), directory.join("key.pem"));
         std::fs::write(&certificate, issued.cert.pem()).expect("a file");
         std::fs::write(&key, issued.signing_key.serialize_pem()).expect("a file");
         std::fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o600))
@@ -64,17 +64,17 @@ impl Service {
         service
     }
 
-    /// One that is still to be set up and launched.
+    /// Prepares a service without starting it.
     pub fn prepared() -> Self {
-        let folder = tempfile::Builder::new()
+        let directory = tempfile::Builder::new()
             .prefix("memory-copilot-e2e-")
             .tempdir()
             .expect("a temporary folder");
-        // The database's own user must be able to pass through.
-        open_for_passage(folder.path());
+        // The database's own user must be able to enter the directory.
+        open_for_passage(directory.path());
         let port = free_port();
         let listen = format!("127.0.0.1:{port}");
-        let data_dir = folder.path().join("data");
+        let data_dir = directory.path().join("data");
         Self {
             settings: vec![
                 ("MEMORY_COPILOT__DATA_DIR", data_dir.clone()),
@@ -85,11 +85,11 @@ impl Service {
             url: format!("http://{listen}"),
             process: None,
             client: direct_client(),
-            _folder: folder,
+            _folder: directory,
         }
     }
 
-    /// A command of the binary in this service's surroundings.
+    /// Returns a command of the binary with this service's environment.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(binary());
         command.args(self.config.iter().flat_map(|file| [OsStr::new("--config"), file.as_ref()]));
@@ -103,24 +103,24 @@ impl Service {
         command.envs(self.environment().iter().map(|(name, value)| (name, value)));
     }
 
-    /// What leads a process to this service.
+    /// Returns the environment that connects a process to this service.
     pub fn environment(&self) -> &[(&'static str, PathBuf)] {
         &self.settings
     }
 
-    /// What one of [`environment`](Self::environment) is set to.
+    /// Returns the value of a variable of [`environment`](Self::environment).
     pub fn setting(&self, wanted: &str) -> &Path {
         let found = self.settings.iter().find(|(name, _)| *name == wanted);
         found.map(|(_, value)| value.as_path()).expect("a setting of this service")
     }
 
-    /// Sets one for the next start.
+    /// Sets a variable for the next start.
     pub fn set(&mut self, name: &'static str, value: PathBuf) {
         self.settings.retain(|(known, _)| *known != name);
         self.settings.push((name, value));
     }
 
-    /// Starts the process (again) and waits until it is ready.
+    /// Starts or restarts the process and waits until it is ready.
     pub async fn launch(&mut self) {
         let child = self
             .command(&["serve"])
@@ -133,9 +133,11 @@ impl Service {
         self.until_ready().await;
     }
 
-    /// The same where [`Service::fill_the_disk`] can be called. What it logs goes through a pipe: that is no file.
+    /// Starts the process so that [`Service::fill_the_disk`] works. Its log goes through a pipe,
+    /// which is not a file.
     pub async fn launch_on_a_small_disk(&mut self) {
-        // The signal that would end the process is ignored by the shell, and so by what it becomes.
+        // The shell ignores the signal that would end the process, and so does the program that it
+        // executes.
         let mut command = Command::new("sh");
         command.args(["-c", "trap '' XFSZ; exec \"$0\" serve"]).arg(binary());
         self.surround(&mut command);
@@ -148,12 +150,12 @@ impl Service {
         self.until_ready().await;
     }
 
-    /// From here on the process can write to no file.
+    /// Makes all further writes of the process to files fail.
     pub fn fill_the_disk(&self) {
         self.limit_files(Some(0));
     }
 
-    /// From here on it can write as much as it likes.
+    /// Allows the process to write to files again.
     pub fn clear_the_disk(&self) {
         self.limit_files(None);
     }
@@ -172,19 +174,19 @@ impl Service {
             if let Some(status) = child.try_wait().expect("the process can be asked") {
                 panic!("the service ended with {status}:\n{}", self.log());
             }
-            assert!(began.elapsed() < READY_WITHIN, "not ready in time:\n{}", self.log());
-            tokio::time::sleep(LOOK).await;
+            assert!(began.elapsed() < START_TIMEOUT, "not ready in time:\n{}", self.log());
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
-    /// Kills the process without warning, as `kill -9` does.
+    /// Kills the process as `kill -9` does.
     pub fn kill(&mut self) {
         let mut child = self.process.take().expect("a running service");
         child.kill().expect("the process dies");
         child.wait().expect("the process is gone");
     }
 
-    /// Asks the process to stop and waits until it has.
+    /// Asks the process to stop and waits until it has ended.
     pub fn stop(&mut self) -> std::process::ExitStatus {
         let mut child = self.process.take().expect("a running service");
         let pid = child.id().to_string();
@@ -193,24 +195,24 @@ impl Service {
         child.wait().expect("the process is gone")
     }
 
-    /// The service's log so far.
+    /// Returns the service's log so far.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.log_file()).unwrap_or_default()
     }
 
-    /// The bearer token.
+    /// Returns the bearer token.
     pub fn token(&self) -> String {
         std::fs::read_to_string(self.data_dir.join("token")).expect("a token")
     }
 
-    /// `POST`, expecting success.
+    /// Sends `POST` and expects success.
     pub async fn post(&self, path: &str, body: &Value) -> Value {
         let (status, answer) = self.try_post(path, body).await.expect("an answer");
         assert!(status < 300, "{path} answered {status}: {answer}");
         answer
     }
 
-    /// `POST`; status and body, or nothing when the connection broke.
+    /// Sends `POST` and returns status and body, or `None` if the connection broke.
     pub async fn try_post(&self, path: &str, body: &Value) -> Option<(u16, Value)> {
         let request = self.client.post(format!("{}{path}", self.url)).bearer_auth(self.token());
         let answer = request.json(body).send().await.ok()?;
@@ -218,7 +220,7 @@ impl Service {
         Some((status, answer.json().await.ok()?))
     }
 
-    /// `PUT` in place of whatever is there, expecting success.
+    /// Sends `PUT` over any version and expects success.
     pub async fn put(&self, path: &str, body: &Value) -> Value {
         let request = self.client.put(format!("{}{path}", self.url)).bearer_auth(self.token());
         let request = request.header(reqwest::header::IF_MATCH, "*").json(body);
@@ -226,11 +228,11 @@ impl Service {
         let status = answer.status();
         let body = answer.text().await.expect("a text");
         assert!(status.is_success(), "{path} answered {status}: {body}");
-        // What is put down may have nothing to say.
+        // The response may be empty.
         if body.is_empty() { Value::Null } else { serde_json::from_str(&body).expect("JSON") }
     }
 
-    /// `GET`, expecting success.
+    /// Sends `GET` and expects success.
     pub async fn get(&self, path: &str) -> Value {
         let request = self.client.get(format!("{}{path}", self.url)).bearer_auth(self.token());
         let answer = request.send().await.expect("an answer");
@@ -240,12 +242,12 @@ impl Service {
         body
     }
 
-    /// Makes a project.
+    /// Creates a project.
     pub async fn project(&self, key: &str) {
         self.post("/projects", &json!({ "key": key })).await;
     }
 
-    /// Asks for `path` until `wanted` holds.
+    /// Requests `path` until `wanted` accepts the response.
     pub async fn until(&self, path: &str, wanted: impl Fn(&Value) -> bool) -> Value {
         let began = Instant::now();
         loop {
@@ -253,12 +255,12 @@ impl Service {
             if wanted(&body) {
                 return body;
             }
-            assert!(began.elapsed() < READY_WITHIN, "never came about: {path} says {body}");
-            tokio::time::sleep(LOOK).await;
+            assert!(began.elapsed() < START_TIMEOUT, "never came about: {path} says {body}");
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
-    /// Indexes a repository and waits until it is in.
+    /// Indexes a repository and waits until it is complete.
     pub async fn index(&self, project: &str, location: &Path) -> Value {
         let body = json!({ "project_key": project, "location": location });
         let run = self.post("/ingest/git", &body).await;
@@ -293,13 +295,13 @@ impl Drop for Service {
     }
 }
 
-/// Waits until a thread of the process stands in one of these system calls, each by its number and the
-/// arguments that it begins with, as `/proc` has them. Where the system doesn't tell, nobody waits.
+/// Waits until a thread of the process is in one of these system calls, given by number and first
+/// arguments as in `/proc`. If the system has no such files, returns at once.
 pub fn until_in_call(process: &Child, calls: &[&str]) {
     let began = Instant::now();
     while !is_in_call(process, calls).unwrap_or(true) {
-        assert!(began.elapsed() < READY_WITHIN, "the process stands in none of {calls:?}");
-        std::thread::sleep(LOOK);
+        assert!(began.elapsed() < START_TIMEOUT, "the process stands in none of {calls:?}");
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
@@ -314,19 +316,19 @@ fn is_in_call(process: &Child, calls: &[&str]) -> Option<bool> {
     Some(false)
 }
 
-/// A client that asks no proxy for the way to this machine.
+/// Creates a client that bypasses proxies.
 pub fn direct_client() -> reqwest::Client {
     reqwest::Client::builder().no_proxy().build().expect("a client")
 }
 
-/// A port that was free a moment ago.
+/// Returns a port that was free a moment ago.
 fn free_port() -> u16 {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.local_addr().expect("an address").port()
 }
 
-fn open_for_passage(folder: &Path) {
+fn open_for_passage(directory: &Path) {
     use std::os::unix::fs::PermissionsExt;
     let passage = std::fs::Permissions::from_mode(0o711);
-    std::fs::set_permissions(folder, passage).expect("permissions");
+    std::fs::set_permissions(directory, passage).expect("permissions");
 }

@@ -1,4 +1,5 @@
-//! Commit history through the real service: what similar past changes touched is found, and nothing of what came later.
+//! Commit history in the real service: recall finds the files of similar earlier commits, and none
+//! of later ones.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,42 +9,42 @@ use serde_json::{Value, json};
 use crate::harness::Service;
 use crate::repository;
 
-/// Names neither the file that it touches nor a word of it.
+/// A message that names neither the file of its commit nor a word of it.
 const PAST: &str = "Keep umlauts in the nightly export";
 
-/// A repository whose second commit touched `lib/writer.rb`, and whose third is newer than what is indexed. Answers
-/// the second.
-fn shop(folder: &Path) -> String {
+/// Creates a repository whose second commit touches `lib/writer.rb` and whose third is newer than
+/// the index. Returns the second commit.
+fn shop(directory: &Path) -> String {
     repository::write(
-        folder,
+        directory,
         "lib/writer.rb",
         "class Writer\n  def open(path)\n    File.new(path)\n  end\nend\n",
     );
     for part in ["catalog", "coupon", "parcel", "tariff", "window"] {
         let text = format!("class {part}\n  def {part}_total\n    {part}s.sum\n  end\nend\n");
-        repository::write(folder, &format!("app/models/{part}.rb"), &text);
+        repository::write(directory, &format!("app/models/{part}.rb"), &text);
     }
-    git(folder, &["init", "-q", "-b", "main"]);
-    repository::commit(folder, "Begin");
+    git(directory, &["init", "-q", "-b", "main"]);
+    repository::commit(directory, "Begin");
     repository::write(
-        folder,
+        directory,
         "lib/writer.rb",
         "class Writer\n  def open(path)\n    File.new(path, encoding: \"UTF-8\")\n  end\nend\n",
     );
-    repository::commit(folder, PAST);
-    let indexed = git(folder, &["rev-parse", "HEAD"]);
-    repository::write(folder, "app/models/coupon.rb", "class Coupon\nend\n");
-    repository::commit(folder, "Umlauts in the nightly export once more");
+    repository::commit(directory, PAST);
+    let indexed = git(directory, &["rev-parse", "HEAD"]);
+    repository::write(directory, "app/models/coupon.rb", "class Coupon\nend\n");
+    repository::commit(directory, "Umlauts in the nightly export once more");
     indexed
 }
 
 #[tokio::test]
-async fn what_similar_changes_touched_is_found_and_nothing_of_later_ones() {
+async fn recall_finds_files_of_similar_earlier_commits_only() {
     let service = Service::embedded().await;
-    let folder = tempfile::tempdir().unwrap();
-    let indexed = shop(folder.path());
+    let directory = tempfile::tempdir().unwrap();
+    let indexed = shop(directory.path());
     service.project("shop").await;
-    let body = json!({"project_key": "shop", "location": folder.path(), "ref": indexed});
+    let body = json!({"project_key": "shop", "location": directory.path(), "ref": indexed});
     let run = service.post("/ingest/git", &body).await;
     let path = format!("/ingest/runs/{}", run["ingest_id"].as_str().unwrap());
     service.until(&path, |run| run["status"] == "SUCCEEDED").await;
@@ -69,12 +70,14 @@ async fn what_similar_changes_touched_is_found_and_nothing_of_later_ones() {
         changes.iter().all(|change| change["title"] != "Umlauts in the nightly export once more")
     );
 
-    let recall = json!({"project_key": "shop", "query": query, "include": ["changes"], "time_budget_ms": 10_000});
+    let recall = json!({"project_key": "shop", "query": query, "include": ["changes"],
+        "time_budget_ms": 10_000});
     let bundle = service.post("/recall", &recall).await;
     assert_eq!(bundle["changes"][0]["subject"], PAST, "{bundle:#}");
     assert_eq!(bundle["changes"][0]["commit"], indexed[..10]);
     assert_eq!(bundle["changes"][0]["files"], json!(["lib/writer.rb"]));
-    let greeting = json!({"project_key": "shop", "query": "hi", "include": ["changes"], "time_budget_ms": 10_000});
+    let greeting = json!({"project_key": "shop", "query": "hi", "include": ["changes"],
+        "time_budget_ms": 10_000});
     assert_eq!(service.post("/recall", &greeting).await["changes"], json!([]));
     let recall = json!({"project_key": "shop", "query": query});
     assert!(service.post("/recall", &recall).await.get("changes").is_none());
@@ -91,8 +94,8 @@ async fn search(service: &Service, query: &str, with: &Value) -> Vec<Value> {
     service.post("/search", &body).await["results"].as_array().unwrap().clone()
 }
 
-fn git(folder: &Path, arguments: &[&str]) -> String {
-    let output = Command::new("git").arg("-C").arg(folder).args(arguments).output().unwrap();
+fn git(directory: &Path, arguments: &[&str]) -> String {
+    let output = Command::new("git").arg("-C").arg(directory).args(arguments).output().unwrap();
     assert!(output.status.success(), "git {arguments:?}");
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }

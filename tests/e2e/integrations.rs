@@ -1,4 +1,4 @@
-//! A project that is connected to another system, from the operator's configuration to what is found.
+//! Integrations, from the operator's configuration to search results.
 
 use std::process::Output;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::harness::Service;
 
 const TOKEN: &str = "t0ken-of-the-tracker-4242";
 
-/// A Redmine with one issue, which answers who has the token.
+/// Starts a Redmine with one issue, which requires the token.
 async fn redmine() -> String {
     let router = Router::new()
         .route("/users/current.json", get(current))
@@ -57,12 +57,13 @@ async fn issue(
     told(&headers, &token, json!({"issue": {"id": 7, "journals": [said]}}))
 }
 
-/// A service whose operator has named that system, in a file.
-async fn service(folder: &std::path::Path) -> Service {
-    let (secret, config) = (folder.join("tracker"), folder.join("memory-copilot.yaml"));
+/// Starts a service with that connector configured in a file.
+async fn service(directory: &std::path::Path) -> Service {
+    let (secret, config) = (directory.join("tracker"), directory.join("memory-copilot.yaml"));
     std::fs::write(&secret, format!("{TOKEN}\n")).expect("a file");
     let text = format!(
-        "connectors:\n  ours:\n    provider: redmine\n    base_url: {}\n    token_file: {}\n    allowed_projects: [shop]\n",
+        "connectors:\n  ours:\n    provider: redmine\n    base_url: {}\n    token_file: {}\n    \
+         allowed_projects: [shop]\n",
         redmine().await,
         secret.display()
     );
@@ -79,9 +80,9 @@ fn said(output: &Output) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_project_hears_of_a_system_that_its_operator_named() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let service = service(folder.path()).await;
+async fn integration_syncs_a_configured_connector() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let service = service(directory.path()).await;
     service.project("shop").await;
     service.project("other").await;
     let policy =
@@ -93,7 +94,7 @@ async fn a_project_hears_of_a_system_that_its_operator_named() {
     assert!(added.status.success(), "{}", said(&added));
     let refused = run(&["integrations", "create", "--project", "other", "ours", "carts"]);
     assert!(
-        !refused.status.success() && said(&refused).contains("there is no system"),
+        !refused.status.success() && said(&refused).contains("there is no connector"),
         "{}",
         said(&refused)
     );
@@ -113,27 +114,28 @@ async fn a_project_hears_of_a_system_that_its_operator_named() {
     for text in [&shown, &doctor, &config, &service.log()] {
         assert!(!text.contains(TOKEN), "{text}");
     }
-    std::fs::write(folder.path().join("tracker"), "another").expect("a file");
+    std::fs::write(directory.path().join("tracker"), "another").expect("a file");
     let doctor = run(&["doctor"]);
     assert!(!doctor.status.success() && said(&doctor).contains("FAIL  ours"), "{}", said(&doctor));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_folder_that_the_project_is_connected_to_is_read_again_when_it_changed() {
+async fn integration_of_a_directory_reindexes_it_when_changed() {
     let above = tempfile::tempdir().expect("a folder");
-    let folder = above.path().join("notes");
-    std::fs::create_dir(&folder).expect("a folder");
-    let write = |text: &str| std::fs::write(folder.join("carts.md"), text).expect("a file");
+    let directory = above.path().join("notes");
+    std::fs::create_dir(&directory).expect("a folder");
+    let write = |text: &str| std::fs::write(directory.join("carts.md"), text).expect("a file");
     write("# Carts\n\nThey hang at night.\n");
     let service = Service::embedded().await;
     service.project("shop").await;
-    let mut newest = service.index("shop", &folder).await["ingest_id"].clone();
+    let mut newest = service.index("shop", &directory).await["ingest_id"].clone();
     let run = |words: &[&str]| service.command(words).output().expect("it runs");
 
     let added = run(&["integrations", "create", "--project", "shop", "git", "local/notes"]);
     assert!(added.status.success(), "{}", said(&added));
     let listed = "/projects/shop/integrations";
-    // Nobody knows what the folder was like when it was indexed, so the first look asks for a run, too.
+    // The state of the directory at its indexing is unknown, so the first sync requests a run as
+    // well.
     for (text, changed) in [("", 0), ("# Carts\n\nThey lose their quicksilver lease.\n", 1)] {
         let page = service.until(listed, |page| page["items"][0]["last_run"].is_object()).await;
         if !text.is_empty() {

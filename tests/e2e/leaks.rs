@@ -1,16 +1,17 @@
-//! Secrets and personal data that are sent in every way are found nowhere afterwards: the test sends them,
-//! takes everything that the service and its clients wrote, answered or asked a model for, and greps the
-//! bytes.
+//! Secrets and personal data are sent through every interface and must be found nowhere afterwards.
+//! The test collects all bytes that the service and its clients wrote, responded or sent to a
+//! model, and searches them.
 //!
-//! The database is the embedded one, so that its files are looked through as well, the write-ahead log and
-//! what a deleted row leaves behind included. What PostgreSQL compresses there, and the terms of the keyword
-//! index, a grep can't read: the tables, from which the index is made, are dumped for that.
+//! The database is the embedded one, so its files are searched too, including the write-ahead log
+//! and the remains of deleted rows. Text that PostgreSQL compresses and the terms of the keyword
+//! index cannot be searched; for them, the tables are dumped.
 //!
-//! Notices to webhooks say nothing of what was held. There are no metrics or chat models yet; whoever adds
-//! them adds them here.
+//! Notifications contain no text of the quarantined item. Metrics and chat models do not exist yet
+//! and must be added here.
 
 mod canaries;
 mod clients;
+mod invalid_requests;
 mod requests;
 mod webhooks;
 mod witness;
@@ -28,7 +29,7 @@ use world::World;
 use crate::cache::cache;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_sent_in_secret_is_found_nowhere() {
+async fn canaries_are_found_nowhere() {
     let mut world = World::new().await;
     requests::save(&mut world).await;
     requests::write(&mut world).await;
@@ -37,7 +38,7 @@ async fn what_was_sent_in_secret_is_found_nowhere() {
     let signing = webhooks::deliver(&mut world).await;
     world.service.until("/projects/shop", |project| project["pending_vectors"] == 0).await;
     requests::ask(&mut world).await;
-    requests::err(&mut world).await;
+    invalid_requests::send_all(&mut world).await;
     clients::commands(&mut world);
     clients::tools(&mut world).await;
     world.service.until("/projects/shop", |project| project["pending_vectors"] == 0).await;
@@ -52,7 +53,7 @@ async fn what_was_sent_in_secret_is_found_nowhere() {
     world.witness.note("log", world.service.log());
     world.witness.note_files(&world.service.data_dir);
 
-    // Whatever is looked for has been there to be found, and was masked.
+    // The searched places contain the masked text, so they were searched.
     for place in [
         "request to the model",
         "dump of the database",
@@ -66,14 +67,19 @@ async fn what_was_sent_in_secret_is_found_nowhere() {
         }
     }
     for secret in signing {
-        assert!(!world.witness.holds("", &secret), "the secret of a hook rests somewhere");
+        assert!(!world.witness.holds("", &secret), "the secret of a webhook was stored");
     }
-    let finds = world.witness.finds(&world.sower.sown);
-    let list = finds.iter().map(|find| format!("- {find}\n")).collect::<String>();
-    assert!(finds.is_empty(), "{} of {} needles:\n{list}", finds.len(), world.sower.sown.len());
+    let findings = world.witness.find(&world.generator.generated);
+    let list = findings.iter().map(|finding| format!("- {finding}\n")).collect::<String>();
+    assert!(
+        findings.is_empty(),
+        "{} of {} canaries:\n{list}",
+        findings.len(),
+        world.generator.generated.len()
+    );
 }
 
-/// All tables of all databases as text, bytes in hexadecimal digits; with roles and settings.
+/// Dumps all tables of all databases as text, with bytes in hexadecimal, roles and settings.
 fn dumped(data_dir: &Path) -> Vec<u8> {
     let cluster = data_dir.join("postgresql");
     let installation = cache().join("postgresql");

@@ -1,4 +1,4 @@
-//! The log: one event a line, and no secrets in it, whoever chose the words.
+//! The log has one event per line, and no secrets, whatever the input.
 
 use std::io::Write as _;
 use std::os::unix::fs::symlink;
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::harness::{Service, binary};
 use crate::repository;
 
-/// What an argument is called by somebody who wants the log to say something else.
+/// An argument that imitates a log line.
 const FORGED: &str = "x\n2026-01-01T00:00:00Z ERROR forged\u{1b}[2J\u{9b}2J\u{202e}";
 
 fn token() -> String {
@@ -19,7 +19,7 @@ fn token() -> String {
 }
 
 #[tokio::test]
-async fn lines_for_people_hold_no_secrets_and_can_not_be_forged() {
+async fn text_log_has_no_secrets_and_no_forged_lines() {
     let log = log_of_hostile_work("text").await;
     for line in log.lines() {
         let (time, _) = line.split_once(' ').expect(line);
@@ -29,7 +29,7 @@ async fn lines_for_people_hold_no_secrets_and_can_not_be_forged() {
 }
 
 #[tokio::test]
-async fn lines_for_machines_hold_no_secrets_and_are_objects_each() {
+async fn json_log_has_no_secrets_and_one_object_per_line() {
     let log = log_of_hostile_work("json").await;
     for line in log.lines() {
         let event: Value = serde_json::from_str(line).expect(line);
@@ -37,11 +37,11 @@ async fn lines_for_machines_hold_no_secrets_and_are_objects_each() {
     }
 }
 
-/// Everything that a service and an MCP server say, at the most talkative of their own levels, while they
-/// work on names that hold a secret and line breaks.
+/// Returns the log of a service and an MCP server at their most verbose levels, while they process
+/// names with a secret and line breaks.
 async fn log_of_hostile_work(format: &str) -> String {
-    let folder = TempDir::new().unwrap();
-    let repository = hostile_repository(folder.path());
+    let directory = TempDir::new().unwrap();
+    let repository = hostile_repository(directory.path());
     let mut service = Service::prepared();
     service.set("MEMORY_COPILOT__LOG__FORMAT", format.into());
     service.set("MEMORY_COPILOT__LOG__LEVEL", "debug,rmcp=trace,hyper=trace".into());
@@ -63,22 +63,25 @@ async fn log_of_hostile_work(format: &str) -> String {
     log
 }
 
-/// An ignore file that is a link is not followed, and the log says where it is.
-fn hostile_repository(folder: &Path) -> PathBuf {
-    let repository = repository::cart_sessions(folder);
+/// A symlinked ignore file is not followed, and the log names its path.
+fn hostile_repository(directory: &Path) -> PathBuf {
+    let repository = repository::cart_sessions(directory);
     let hostile = repository.join(token());
     std::fs::create_dir(&hostile).unwrap();
     symlink("/dev/null", hostile.join(".gitignore")).unwrap();
     repository
 }
 
-/// What an MCP server logs of calls with arguments that no tool has.
+/// Returns the log of an MCP server for calls with unknown arguments.
 fn log_of_hostile_call(service: &Service) -> String {
     let mut command = service.command(&["mcp", "--project", "shop"]);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut server = command.spawn().unwrap();
     let mut input = server.stdin.take().unwrap();
-    let call = |id: u32, method: &str, params: Value| json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+    let call = |id: u32, method: &str, params: Value| {
+        json!({ "jsonrpc": "2.0", "id": id,
+        "method": method, "params": params })
+    };
     let client = json!({ "name": token(), "version": FORGED });
     let hello =
         json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
@@ -94,17 +97,17 @@ fn log_of_hostile_call(service: &Service) -> String {
 }
 
 #[test]
-fn a_command_that_can_not_be_done_repeats_no_secret() {
-    let folder = TempDir::new().unwrap();
+fn failed_command_prints_no_secret() {
+    let directory = TempDir::new().unwrap();
     let run = |args: &[&str]| {
         let mut command = Command::new(binary());
-        command.args(args).env("MEMORY_COPILOT__DATA_DIR", folder.path());
+        command.args(args).env("MEMORY_COPILOT__DATA_DIR", directory.path());
         let output = command.env("DATABASE_URL", "").output().unwrap();
         assert!(!output.status.success(), "{args:?}");
         String::from_utf8(output.stderr).unwrap()
     };
     let token = token();
-    let missing = format!("{}/{token}.yaml", folder.path().display());
+    let missing = format!("{}/{token}.yaml", directory.path().display());
     for args in [
         ["save", "x", "--project", "shop", &format!("--{token}")],
         ["search", "x", "--project", "shop", &format!("--limit={token}")],

@@ -27,4 +27,6 @@ mod sign_in;
 mod start_stop;
 mod stdio;
 mod tools;
+mod vocabulary;
+mod webhook_commands;
 mod worker;

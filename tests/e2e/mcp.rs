@@ -1,5 +1,5 @@
-//! The MCP server, driven by the official Python client over both transports, and every outcome of every tool by
-//! the official clients for Python and TypeScript, which check each by its schema.
+//! The MCP server, driven by the official Python client over both transports, and every outcome of
+//! every tool, validated against its schema by the official Python and TypeScript clients.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,7 +14,7 @@ const SYMBOL: &str = "CartSessions::Setting#trigger_delay_time_in_minutes";
 const SYMBOL_FILE: &str = "app/services/cart_sessions/setting.rb";
 
 #[tokio::test]
-async fn the_official_client_does_its_work_over_stdio() {
+async fn official_client_works_over_stdio() {
     let (service, _folder) = indexed().await;
     let mut client = client(&service);
     client.arg("--stdio").arg(binary());
@@ -25,7 +25,7 @@ async fn the_official_client_does_its_work_over_stdio() {
 }
 
 #[tokio::test]
-async fn the_official_client_does_its_work_over_http() {
+async fn official_client_works_over_http() {
     let (service, _folder) = indexed().await;
     let mut client = client(&service);
     client.args(["--http", &format!("{}/mcp", service.url)]);
@@ -34,28 +34,28 @@ async fn the_official_client_does_its_work_over_http() {
 }
 
 #[tokio::test]
-async fn every_outcome_fits_its_schema_in_the_python_client() {
-    let (service, folder) = indexed().await;
+async fn python_client_validates_every_outcome() {
+    let (service, directory) = indexed().await;
     let packages = installed("mcp-client");
     let mut client = Command::new("python3");
     client.arg(script("outcomes.py")).env("PYTHONPATH", packages);
-    client.args(scenario(&service, folder.path()).await);
+    client.args(scenario(&service, directory.path()).await);
     expect_success(client);
 }
 
 #[tokio::test]
-async fn every_outcome_fits_its_schema_in_the_typescript_client() {
-    let (service, folder) = indexed().await;
+async fn typescript_client_validates_every_outcome() {
+    let (service, directory) = indexed().await;
     let packages = installed("mcp-client-typescript");
     let mut client = Command::new(packages.join("bin/node"));
     client.arg(script("typescript/outcomes.mjs")).env("MCP_PACKAGES", packages);
-    client.args(scenario(&service, folder.path()).await);
+    client.args(scenario(&service, directory.path()).await);
     expect_success(client);
 }
 
-/// Where the server is, what is to be tried there, and what the steps are made of: a person's and an agent's
-/// token, a record to be replaced, a document that is too long to be shown whole.
-async fn scenario(service: &Service, folder: &Path) -> [String; 3] {
+/// Returns the address of the server and the inputs of the steps: the tokens of a person and an
+/// agent, a record to replace, and a document that exceeds the limit.
+async fn scenario(service: &Service, directory: &Path) -> [String; 3] {
     service.post("/users", &json!({"login": "bot", "is_agent": true})).await;
     service.put("/projects/shop/members/bot", &json!({"role": "agent"})).await;
     let scopes = ["memory:read", "memory:write"];
@@ -74,7 +74,7 @@ async fn scenario(service: &Service, folder: &Path) -> [String; 3] {
     let values = json!({
         "project": "shop",
         "tokens": {"person": service.token(), "agent": agent["token"]},
-        "kept": {"replaced": replaced["id"], "root": folder.join("shop")},
+        "kept": {"replaced": replaced["id"], "root": directory.join("shop")},
     });
     let scenario = script("outcomes.json").display().to_string();
     [format!("{}/mcp", service.url), scenario, values.to_string()]
@@ -93,15 +93,15 @@ fn script(name: &str) -> PathBuf {
 
 async fn indexed() -> (Service, tempfile::TempDir) {
     let service = Service::embedded().await;
-    let folder = tempfile::tempdir().unwrap();
-    let shop = repository::cart_sessions(folder.path());
+    let directory = tempfile::tempdir().unwrap();
+    let shop = repository::cart_sessions(directory.path());
     service.project("shop").await;
     service.index("shop", &shop).await;
     service.until("/projects/shop", |project| project["pending_vectors"] == 0).await;
-    (service, folder)
+    (service, directory)
 }
 
-/// The client with its expectations; how it reaches the server is the caller's.
+/// Returns the command of the client, without the way to reach the server.
 fn client(service: &Service) -> Command {
     let mut command = Command::new("python3");
     command.arg(script("drive.py")).env("PYTHONPATH", installed("mcp-client"));

@@ -1,4 +1,4 @@
-//! Signing in at a provider that this project did not write, by the real service's own routes.
+//! Login with an independent provider, through the routes of the real service.
 
 #[path = "../oidc/browser.rs"]
 mod browser;

@@ -1,4 +1,4 @@
-//! Services and their Redis: two on one, and one behind TLS.
+//! Services and Redis: two services on one, and one behind TLS.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,14 +15,14 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::harness::{Service, direct_client};
 
-const PATIENCE: Duration = Duration::from_mins(2);
+const TIMEOUT: Duration = Duration::from_mins(2);
 
-/// A service that is one of several; with the encryption key of `first`, unless it is that.
+/// Starts a service that is one of several nodes, with the encryption key of `first`, if given.
 async fn node(database: &TestDatabase, redis: &Redis, first: Option<&Service>) -> Service {
     let mut service = Service::prepared();
     service.set("MEMORY_COPILOT__DATABASE__URL", database.url().into());
     service.set("MEMORY_COPILOT__REDIS__URL", redis.url().into());
-    // A machine on which tests run is busy.
+    // Test machines are busy.
     service.set("MEMORY_COPILOT__REDIS__TIMEOUT_MS", "5000".into());
     service.set("MEMORY_COPILOT__SERVER__LIMITS__UNITS_PER_MINUTE_PER_CALLER", "4".into());
     if let Some(first) = first {
@@ -30,14 +30,14 @@ async fn node(database: &TestDatabase, redis: &Redis, first: Option<&Service>) -
         service.set("MEMORY_COPILOT__ENCRYPTION__KEY_FILE", key);
     }
     service.launch().await;
-    until_said(&service, "redis answers").await;
+    until_said(&service, "redis is available").await;
     service
 }
 
 async fn until_said(service: &Service, words: &str) {
     let began = Instant::now();
     while !service.log().contains(words) {
-        assert!(began.elapsed() < PATIENCE, "it never said {words:?}:\n{}", service.log());
+        assert!(began.elapsed() < TIMEOUT, "it never said {words:?}:\n{}", service.log());
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
@@ -53,7 +53,7 @@ fn said(command: &mut Command) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_token_has_one_allowance_at_two_services_and_both_answer_without_redis() {
+async fn rate_limit_is_shared_by_nodes_and_optional_without_redis() {
     let (database, mut redis) = (TestDatabase::create().await, Redis::start().await);
     let one = node(&database, &redis, None).await;
     let other = node(&database, &redis, Some(&one)).await;
@@ -64,13 +64,13 @@ async fn a_token_has_one_allowance_at_two_services_and_both_answer_without_redis
     for service in [&one, &other] {
         assert_eq!(status(service, &token).await, 429, "four are all that both let through");
     }
-    // By the other's own token.
+    // With the other's own token.
     let doctor = said(&mut other.command(&["doctor"]));
     assert!(doctor.contains("ok    redis"), "{doctor}");
 
     redis.kill();
     for service in [&one, &other] {
-        until_said(service, "redis is away").await;
+        until_said(service, "redis is unavailable").await;
         assert_eq!(status(service, &token).await, 200, "two of its own four are left");
     }
     let doctor = said(&mut other.command(&["doctor"]));
@@ -84,9 +84,9 @@ async fn a_token_has_one_allowance_at_two_services_and_both_answer_without_redis
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_encrypted_redis_is_asked_where_its_certificate_is_trusted() {
-    let (redis, folder) = (Redis::start().await, tempfile::tempdir().expect("a folder"));
-    let (url, certificate) = encrypted(&redis, folder.path()).await;
+async fn redis_over_tls_needs_a_trusted_certificate() {
+    let (redis, directory) = (Redis::start().await, tempfile::tempdir().expect("a folder"));
+    let (url, certificate) = encrypted(&redis, directory.path()).await;
     let service = Service::prepared();
     let doctor = || {
         let mut doctor = service.command(&["doctor"]);
@@ -99,11 +99,11 @@ async fn an_encrypted_redis_is_asked_where_its_certificate_is_trusted() {
     assert!(wary.contains("FAIL  redis"), "{wary}");
 }
 
-/// Has `redis` answer behind TLS: by which URL, and the certificate that it shows there.
-async fn encrypted(redis: &Redis, folder: &Path) -> (String, PathBuf) {
+/// Puts `redis` behind TLS, and returns its URL and certificate.
+async fn encrypted(redis: &Redis, directory: &Path) -> (String, PathBuf) {
     let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
     let issued = rcgen::generate_simple_self_signed(names).expect("a certificate");
-    let certificate = folder.join("certificate.pem");
+    let certificate = directory.join("certificate.pem");
     std::fs::write(&certificate, issued.cert.pem()).expect("a file");
     let key = PrivatePkcs8KeyDer::from(issued.signing_key.serialize_der());
     let config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
@@ -121,12 +121,12 @@ async fn encrypted(redis: &Redis, folder: &Path) -> (String, PathBuf) {
     (encrypted, certificate)
 }
 
-/// Takes encrypted connections one after the other, and leads each to `inside`.
+/// Accepts encrypted connections, one after the other, and forwards each to `inside`.
 async fn decrypt(listener: TcpListener, acceptor: TlsAcceptor, inside: String) {
     while let Ok((stream, _)) = listener.accept().await {
         let Ok(mut outer) = acceptor.accept(stream).await else { continue };
         let Ok(mut inner) = TcpStream::connect(&inside).await else { return };
-        // Whoever is done closes; how, is no matter here.
+        // Either side may close; errors do not matter here.
         let _ = copy_bidirectional(&mut outer, &mut inner).await;
     }
 }

@@ -3,16 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A repository with the code that the seeds speak of, a decision record and a broken file.
-pub fn cart_sessions(folder: &Path) -> PathBuf {
-    let repository = folder.join("shop");
+/// Creates a repository with the code of the seeds' examples, a decision record and a broken file.
+pub fn cart_sessions(directory: &Path) -> PathBuf {
+    let repository = directory.join("shop");
     write(
         &repository,
         "app/services/cart_sessions/setting.rb",
-        "module CartSessions\n  # How long to wait before a reminder is sent.\n  class Setting\n    \
-         def trigger_delay_time_in_minutes\n      return nil if delay_unit.nil?\n\n      \
-         delay_value * UNITS.fetch(delay_unit)\n    end\n\n    def enabled?\n      active && \
-         delay_value.positive?\n    end\n  end\nend\n",
+        "module CartSessions\n  # How long to wait before a reminder is sent.\n  class \
+         Setting\n    def trigger_delay_time_in_minutes\n      return nil if \
+         delay_unit.nil?\n\n      delay_value * UNITS.fetch(delay_unit)\n    end\n\n    def \
+         enabled?\n      active && delay_value.positive?\n    end\n  end\nend\n",
     );
     write(
         &repository,
@@ -23,8 +23,8 @@ pub fn cart_sessions(folder: &Path) -> PathBuf {
     write(
         &repository,
         "docs/adr/0007-timing-rules.md",
-        "---\ntitle: Timing Rules\ntags: [adr, timing]\nscope: [cart_sessions]\n---\n\
-         # Timing Rules\n\n## Decision\n\nDelays are stored with their unit and converted at the edge.\n",
+        "---\ntitle: Timing Rules\ntags: [adr, timing]\nscope: [cart_sessions]\n---\n# Timing \
+         Rules\n\n## Decision\n\nDelays are stored with their unit and converted at the edge.\n",
     );
     write(&repository, "broken.bin", "a\0b");
     git(&repository, &["init", "-q", "-b", "main"]);
@@ -32,7 +32,7 @@ pub fn cart_sessions(folder: &Path) -> PathBuf {
     repository
 }
 
-/// Writes a file of the repository, making its folders.
+/// Writes a file of the repository, with its directories.
 pub fn write(repository: &Path, path: &str, text: &str) {
     let path = repository.join(path);
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();

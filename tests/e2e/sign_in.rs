@@ -1,4 +1,4 @@
-//! A terminal elsewhere signs in, works, makes a token and signs out.
+//! A remote terminal signs in, works, creates a token and signs out.
 
 use std::io::{BufRead, BufReader};
 use std::iter::once;
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::harness::{Service, binary};
 
-/// A machine that knows the service's address and has nothing of its own.
+/// A machine that knows the service's address only.
 pub struct Elsewhere<'a> {
     pub service: &'a Service,
     pub home: TempDir,
@@ -36,7 +36,7 @@ impl<'a> Elsewhere<'a> {
         self.command(args).output().unwrap()
     }
 
-    /// Signs in: here, where the local token is, somebody lets it in.
+    /// Signs in; a user with the local token approves the login.
     pub fn sign_in(&self, scopes: &[&str]) {
         let scopes = scopes.iter().flat_map(|&scope| ["--scope", scope]);
         let args: Vec<_> = once("login").chain(scopes).collect();
@@ -61,7 +61,7 @@ pub fn said(output: &Output) -> String {
 }
 
 #[tokio::test]
-async fn a_terminal_elsewhere_signs_in_works_and_signs_out() {
+async fn remote_terminal_signs_in_works_and_signs_out() {
     let service = Service::embedded().await;
     service.project("shop").await;
     let elsewhere = Elsewhere::of(&service);
@@ -97,7 +97,7 @@ async fn a_terminal_elsewhere_signs_in_works_and_signs_out() {
 }
 
 #[tokio::test]
-async fn who_signs_out_everywhere_is_signed_out_on_every_machine() {
+async fn logout_of_all_sessions_signs_out_every_machine() {
     let service = Service::embedded().await;
     let (here, elsewhere) = (Elsewhere::of(&service), Elsewhere::of(&service));
     for machine in [&here, &elsewhere] {
@@ -114,7 +114,7 @@ async fn who_signs_out_everywhere_is_signed_out_on_every_machine() {
 }
 
 #[test]
-fn a_file_is_looked_through_without_a_service() {
+fn sanitize_command_works_without_a_service() {
     let dir = TempDir::new().unwrap();
     let file = dir.path().join("notes.txt");
     let secret = format!("{}_{}", "ghp", "16C7e42F292c6912E7710c838347Ae178B4a");

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::harness::{Service, binary, direct_client};
 
 #[tokio::test]
-async fn what_was_saved_is_there_after_a_clean_stop() {
+async fn saved_records_survive_a_clean_stop() {
     let mut service = Service::embedded().await;
     service.project("restart").await;
     service
@@ -35,7 +35,7 @@ async fn what_was_saved_is_there_after_a_clean_stop() {
 }
 
 #[tokio::test]
-async fn a_second_service_on_one_data_folder_says_who_holds_it() {
+async fn second_service_reports_the_owner_of_the_data_directory() {
     let service = Service::embedded().await;
     let output = service
         .command(&["serve"])
@@ -48,7 +48,7 @@ async fn a_second_service_on_one_data_folder_says_who_holds_it() {
 }
 
 #[tokio::test]
-async fn without_the_token_nothing_is_told() {
+async fn requests_without_a_token_are_rejected() {
     let service = Service::embedded().await;
     let client = direct_client();
     for path in ["/projects", "/status", "/records?project_key=x"] {
@@ -64,15 +64,15 @@ async fn without_the_token_nothing_is_told() {
 }
 
 #[test]
-fn a_signal_ends_a_start_that_waits_for_the_database() {
-    let (silent, folder) = (silent_server(), tempfile::tempdir().unwrap());
+fn signal_ends_a_start_that_waits_for_the_database() {
+    let (silent, directory) = (silent_server(), tempfile::tempdir().unwrap());
     let service = Command::new(binary())
         .arg("serve")
         .env(
             "DATABASE_URL",
             format!("postgres://me:secret@{}/memory", silent.local_addr().unwrap()),
         )
-        .env("MEMORY_COPILOT__DATA_DIR", folder.path())
+        .env("MEMORY_COPILOT__DATA_DIR", directory.path())
         .env("MEMORY_COPILOT__SERVER__LISTEN", "127.0.0.1:0")
         .spawn()
         .unwrap();
@@ -82,7 +82,7 @@ fn a_signal_ends_a_start_that_waits_for_the_database() {
 }
 
 #[tokio::test]
-async fn a_signal_ends_a_start_that_waits_for_the_model_and_the_database_with_it() {
+async fn signal_ends_a_start_that_waits_for_the_model() {
     let mut service = Service::embedded().await;
     assert!(service.stop().success(), "{}", service.log());
     let silent = silent_server();
@@ -102,12 +102,12 @@ async fn a_signal_ends_a_start_that_waits_for_the_model_and_the_database_with_it
     assert!(!postmaster.exists(), "the database was stopped in order");
 }
 
-/// Takes connections and never answers.
+/// Starts a server that accepts connections and never responds.
 fn silent_server() -> TcpListener {
     TcpListener::bind("127.0.0.1:0").unwrap()
 }
 
-/// How a process ends that is interrupted, as by Ctrl-C.
+/// Returns the exit status of a process after an interrupt, as by Ctrl-C.
 fn interrupted(mut process: Child) -> ExitStatus {
     let pid = process.id().to_string();
     assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());

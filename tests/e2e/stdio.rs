@@ -1,5 +1,5 @@
-//! `memory-copilot mcp` on the streams that clients really give it: pipes, sockets, terminals. No
-//! service runs here; the server must start and stop without one.
+//! `memory-copilot mcp` on the streams of real clients: pipes, sockets, terminals. No service runs,
+//! and the server must start and stop without one.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -12,14 +12,17 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use crate::harness::{binary, until_in_call};
 
-/// How long a server that was told to stop may take; here hope ends.
-const GONE_WITHIN: Duration = Duration::from_secs(10);
-const LOOK: Duration = Duration::from_millis(10);
+/// Timeout of a stop.
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-const HELLO: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#;
+const HELLO: &str = concat!(
+    r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","#,
+    r#""capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#,
+);
 
 #[test]
-fn a_signal_ends_a_server_on_sockets() {
+fn signal_ends_a_server_on_sockets() {
     for name in ["TERM", "INT"] {
         let (mut client, mut child) = on_sockets();
         greet(&mut client);
@@ -30,7 +33,7 @@ fn a_signal_ends_a_server_on_sockets() {
 }
 
 #[test]
-fn a_signal_ends_a_server_on_pipes() {
+fn signal_ends_a_server_on_pipes() {
     let mut child = server().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let (stdin, stdout) = (child.stdin.as_mut().unwrap(), child.stdout.as_mut().unwrap());
     writeln!(stdin, "{HELLO}").unwrap();
@@ -40,7 +43,7 @@ fn a_signal_ends_a_server_on_pipes() {
 }
 
 #[test]
-fn nothing_is_logged_that_nobody_asked_for_and_no_colours_outside_a_terminal() {
+fn log_is_quiet_by_default_and_colored_on_terminals_only() {
     for level in ["info", "debug"] {
         let mut child = server()
             .env("MEMORY_COPILOT__LOG__LEVEL", level)
@@ -61,7 +64,7 @@ fn nothing_is_logged_that_nobody_asked_for_and_no_colours_outside_a_terminal() {
 }
 
 #[test]
-fn a_client_that_hangs_up_ends_the_server() {
+fn closed_input_ends_the_server() {
     let (mut client, mut child) = on_sockets();
     greet(&mut client);
     drop(client);
@@ -69,7 +72,7 @@ fn a_client_that_hangs_up_ends_the_server() {
 }
 
 #[test]
-fn a_client_that_starts_with_nonsense_is_told_so_and_left() {
+fn invalid_first_message_is_reported_and_ends_the_server() {
     let (mut client, mut child) = on_sockets();
     writeln!(client, r#"{{"jsonrpc":"2.0","id":1,"result":{{}}}}"#).unwrap();
     let status = ended(&mut child);
@@ -79,7 +82,7 @@ fn a_client_that_starts_with_nonsense_is_told_so_and_left() {
 }
 
 #[test]
-fn at_a_terminal_a_line_says_what_this_is_and_a_signal_ends_it() {
+fn terminal_shows_a_hint_and_a_signal_ends_the_server() {
     let (terminal, side) = terminal();
     let clone = || Stdio::from(side.try_clone().unwrap());
     let mut child = server().stdin(clone()).stdout(clone()).stderr(Stdio::piped()).spawn().unwrap();
@@ -92,7 +95,7 @@ fn at_a_terminal_a_line_says_what_this_is_and_a_signal_ends_it() {
     drop(terminal);
 }
 
-/// A server whose standard input and output are one socket, as Node gives its children.
+/// Starts a server whose standard input and output are one socket, as Node does.
 fn on_sockets() -> (UnixStream, Child) {
     let (client, theirs) = UnixStream::pair().unwrap();
     let clone = || Stdio::from(OwnedFd::from(theirs.try_clone().unwrap()));
@@ -117,9 +120,9 @@ fn expect_answer(stream: &mut impl Read) {
     assert!(answer.contains("serverInfo"), "{answer}");
 }
 
-/// Waits until a thread of the child stands in `read(0, ...)`, which is what a stop has to get past.
+/// Waits until a thread of the child is in `read(0, ...)`, which a stop must interrupt.
 fn until_it_reads(child: &Child) {
-    // On x86-64 and on AArch64.
+    // Of x86-64 and AArch64.
     until_in_call(child, &["0 0x0 ", "63 0x0 "]);
 }
 
@@ -136,15 +139,15 @@ fn ended(child: &mut Child) -> ExitStatus {
         if let Some(status) = child.try_wait().unwrap() {
             return status;
         }
-        if began.elapsed() > GONE_WITHIN {
+        if began.elapsed() > STOP_TIMEOUT {
             child.kill().unwrap();
-            panic!("the server is still there after {GONE_WITHIN:?}");
+            panic!("the server is still there after {STOP_TIMEOUT:?}");
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
-/// Both ends of a new pseudo-terminal, the user's first.
+/// Opens a pseudo-terminal and returns both ends, the user's first.
 fn terminal() -> (OwnedFd, File) {
     let user = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&user).unwrap();

@@ -1,5 +1,5 @@
-//! What the tools offer to a model, the service takes: every argument that a tool lists is sent to
-//! the real service, over the real MCP server.
+//! The service accepts every argument that the tools list: each is sent to the real service through
+//! the real MCP server.
 
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -8,13 +8,13 @@ use serde_json::{Map, Value, json};
 
 use crate::harness::Service;
 
-/// Arguments of which a call takes one.
+/// Arguments of which a call may have only one.
 const NAMES_OF_A_DOCUMENT: [&str; 3] = ["id", "title", "url"];
 const DIALOG: &str = "019a0000-0000-7000-8000-000000000001";
 const DOCUMENT_URL: &str = "https://wiki.example.org/x/12";
 
 #[tokio::test]
-async fn every_argument_that_a_tool_lists_is_taken() {
+async fn every_listed_tool_argument_is_accepted() {
     let service = Service::embedded().await;
     let world = World::new(&service).await;
     let mut client = Client::start(service.command(&["mcp"]));
@@ -34,7 +34,7 @@ async fn every_argument_that_a_tool_lists_is_taken() {
     }
 }
 
-/// What arguments can name.
+/// The entities that arguments can name.
 struct World {
     document: Value,
     bundle: Value,
@@ -64,7 +64,7 @@ impl World {
         }
     }
 
-    /// Calls that together send everything that the schema lists.
+    /// Returns calls that together send every argument of the schemas.
     fn calls(&self, schema: &Value) -> Vec<Value> {
         let all = self.object(schema);
         let names: Vec<_> =
@@ -85,8 +85,8 @@ impl World {
         properties.iter().map(|(name, each)| (name.clone(), self.value(name, each))).collect()
     }
 
-    /// A value that the service accepts: by its name where it must exist or have a form that the
-    /// schema doesn't tell, else whatever the schema allows.
+    /// Returns a valid value for an argument: by its name if the value must exist or have a form
+    /// beyond the schema, else any value of the schema.
     fn value(&self, name: &str, schema: &Value) -> Value {
         let in_a_month = chrono::Utc::now() + chrono::TimeDelta::days(30);
         match name {
@@ -100,6 +100,9 @@ impl World {
             "url" => json!(DOCUMENT_URL),
             "ttl" => json!(in_a_month.format("%Y-%m-%d").to_string()),
             "commit" => json!("abc123"),
+            "content_hash" => json!("a1".repeat(32)),
+            "line_start" | "line_end" => json!(1),
+            "visibility" => json!("team"),
             "limit_tokens" => json!(400),
             "language" => json!("golang"),
             "section" => json!("Decision"),
@@ -159,7 +162,7 @@ impl Client {
         client
     }
 
-    /// The result of a request.
+    /// Sends a request and returns its result.
     pub fn request(&mut self, method: &str, params: &Value) -> Value {
         self.last += 1;
         let id = self.last;
@@ -174,7 +177,7 @@ impl Client {
         }
     }
 
-    /// The result of a tool's call, be it an error.
+    /// Calls a tool and returns its result or error.
     pub fn call(&mut self, tool: &str, arguments: &Value) -> Value {
         self.request("tools/call", &json!({"name": tool, "arguments": arguments}))
     }
@@ -186,7 +189,7 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        // The end of its input is the end of the server.
+        // The end of its input stops the server.
         drop(self.input.take());
         let _ = self.server.wait();
     }

@@ -1,4 +1,4 @@
-//! Several processes on one database: a service, and one that works in the background alone.
+//! Several processes on one database: a service, and a worker.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -15,9 +15,9 @@ use url::Url;
 use crate::harness::Service;
 use crate::repository;
 
-const PATIENCE: Duration = Duration::from_mins(2);
+const TIMEOUT: Duration = Duration::from_mins(2);
 
-/// A service on a database that others can reach, too.
+/// Starts a service on a shared database.
 async fn service(database: &TestDatabase) -> Service {
     let mut service = Service::prepared();
     service.set("MEMORY_COPILOT__DATABASE__URL", database.url().into());
@@ -25,7 +25,7 @@ async fn service(database: &TestDatabase) -> Service {
     service
 }
 
-/// A worker beside it, with a folder of its own.
+/// Starts a worker with a data directory of its own.
 fn worker(service: &Service, data_dir: &Path) -> Command {
     let mut worker = service.command(&["worker"]);
     worker.env("MEMORY_COPILOT__DATA_DIR", data_dir);
@@ -46,18 +46,18 @@ fn stopped(mut worker: Child) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_worker_does_what_was_asked_for_where_no_service_runs() {
+async fn worker_runs_jobs_without_a_service() {
     let database = TestDatabase::create().await;
     let mut service = service(&database).await;
     service.project("shop").await;
-    let folder = tempfile::tempdir().expect("a folder");
-    service.index("shop", &repository::cart_sessions(folder.path())).await;
+    let directory = tempfile::tempdir().expect("a folder");
+    service.index("shop", &repository::cart_sessions(directory.path())).await;
     assert!(service.stop().success(), "{}", service.log());
-    // As if it had been asked for just then.
+    // As if it was enqueued just now.
     let again = "update ingest_runs set status = 'QUEUED', worker = null, job_id = null";
     execute(database.url(), again).await.expect("a run waits");
 
-    let data_dir = folder.path().join("worker");
+    let data_dir = directory.path().join("worker");
     let child = worker(&service, &data_dir).stdout(Stdio::null()).spawn().expect("it starts");
     let began = Instant::now();
     let done = "select string_agg(status || ' ' || worker, '') from ingest_runs";
@@ -67,23 +67,23 @@ async fn a_worker_does_what_was_asked_for_where_no_service_runs() {
         if said.starts_with("SUCCEEDED") && by_worker {
             break;
         }
-        assert!(began.elapsed() < PATIENCE, "the run was not done by the worker: {said}");
+        assert!(began.elapsed() < TIMEOUT, "the run was not done by the worker: {said}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     stopped(child);
 }
 
-/// As where all machines start at once, or the database is ended in the middle of a start.
+/// As if all machines started at once, or the database stopped during a start.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_start_waits_for_a_database_that_is_not_there_yet() {
+async fn start_waits_for_the_database() {
     let database = TestDatabase::create().await;
     let service = service(&database).await;
-    let folder = tempfile::tempdir().expect("a folder");
-    let log = folder.path().join("log");
+    let directory = tempfile::tempdir().expect("a folder");
+    let log = directory.path().join("log");
     let said = async |words: &str| {
         let began = Instant::now();
         while !std::fs::read_to_string(&log).unwrap_or_default().contains(words) {
-            assert!(began.elapsed() < PATIENCE, "it never said {words:?}");
+            assert!(began.elapsed() < TIMEOUT, "it never said {words:?}");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
@@ -94,7 +94,7 @@ async fn a_start_waits_for_a_database_that_is_not_there_yet() {
     let real = url.port().expect("a port");
     url.set_port(Some(address.port())).expect("a port");
 
-    let mut worker = worker(&service, &folder.path().join("data"));
+    let mut worker = worker(&service, &directory.path().join("data"));
     worker.env("MEMORY_COPILOT__DATABASE__URL", url.as_str());
     worker.stderr(File::create(&log).expect("a file")).stdout(Stdio::null());
     let child = worker.spawn().expect("it starts");
@@ -110,10 +110,10 @@ async fn a_start_waits_for_a_database_that_is_not_there_yet() {
     });
     let at_work =
         "select count(*)::text from apalis.workers where id like '%' || $$FOLDER$$ || '%'";
-    let at_work = at_work.replace("FOLDER", &folder.path().display().to_string());
+    let at_work = at_work.replace("FOLDER", &directory.path().display().to_string());
     let began = Instant::now();
     while text(database.store(), &at_work).await.expect("a count") == "0" {
-        assert!(began.elapsed() < PATIENCE, "it never worked");
+        assert!(began.elapsed() < TIMEOUT, "it never worked");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     stopped(child);
@@ -121,7 +121,7 @@ async fn a_start_waits_for_a_database_that_is_not_there_yet() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn doctor_says_how_much_work_was_given_up() {
+async fn doctor_counts_discarded_jobs() {
     let database = TestDatabase::create().await;
     let service = service(&database).await;
     let doctor = || {
@@ -131,8 +131,8 @@ async fn doctor_says_how_much_work_was_given_up() {
     let said = doctor();
     assert!(said.contains("ok    jobs") && said.contains("none was given up"), "{said}");
     let given_up = "do $$ begin
-                        perform mc.enqueue_job('nobody does this', null, '{}', now(), 1);
-                        update apalis.jobs set status = 'Killed' where job_type = 'nobody does this';
+                        perform mc.enqueue_job('unknown', null, '{}', now(), 1);
+                        update apalis.jobs set status = 'Killed' where job_type = 'unknown';
                     end $$";
     execute(database.url(), given_up).await.expect("a dead job");
     let said = doctor();
@@ -141,20 +141,20 @@ async fn doctor_says_how_much_work_was_given_up() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_worker_that_can_t_work_says_what_to_do() {
+async fn worker_that_cannot_start_says_what_to_do() {
     let database = TestDatabase::create().await;
     let service = service(&database).await;
     service.project("shop").await;
-    let folder = tempfile::tempdir().expect("a folder");
-    let data_dir: PathBuf = folder.path().join("worker");
+    let directory = tempfile::tempdir().expect("a folder");
+    let data_dir: PathBuf = directory.path().join("worker");
     let none = worker(&service, &data_dir).env("MEMORY_COPILOT__DATABASE__URL", "").output();
     let said = String::from_utf8_lossy(&none.expect("it runs").stderr).into_owned();
     assert!(said.contains("Set database.url"), "{said}");
-    // Two in one folder would take each other's work for their own.
+    // Two workers with one data directory would share an identity.
     let said = refused(&mut worker(&service, &service.data_dir));
     assert!(said.contains("another memory-copilot (process "), "{said}");
-    // A key that it made by itself would sign what nobody can verify.
-    let missing = folder.path().join("no.key");
+    // A key of its own would sign events that nobody can verify.
+    let missing = directory.path().join("no.key");
     let key = "MEMORY_COPILOT__ENCRYPTION__KEY_FILE";
     let said = refused(worker(&service, &data_dir).env(key, &missing));
     assert!(said.contains("copy it from where"), "{said}");
@@ -165,12 +165,12 @@ async fn a_worker_that_can_t_work_says_what_to_do() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_second_service_without_the_key_of_the_first_is_refused_and_leaves_none() {
+async fn second_service_without_the_key_is_rejected() {
     let database = TestDatabase::create().await;
     let service = service(&database).await;
     service.project("shop").await;
-    let folder = tempfile::tempdir().expect("a folder");
-    let data_dir = folder.path().join("second");
+    let directory = tempfile::tempdir().expect("a folder");
+    let data_dir = directory.path().join("second");
     let mut second = service.command(&["serve"]);
     second.env("MEMORY_COPILOT__DATA_DIR", &data_dir);
     second.env("MEMORY_COPILOT__SERVER__LISTEN", "127.0.0.1:0");
@@ -184,7 +184,7 @@ async fn a_second_service_without_the_key_of_the_first_is_refused_and_leaves_non
     }
 }
 
-/// Two services on a database that nobody has used: what each of them starts with is its own.
+/// Two services on an unused database, each with its own key.
 struct Beginners {
     database: TestDatabase,
     name: String,
@@ -206,7 +206,7 @@ impl Beginners {
         Self { database, name, nodes }
     }
 
-    /// To be called once nobody uses it any more.
+    /// Stops the services. Call it when they are no longer used.
     async fn end(self) {
         drop(self.nodes);
         let gone = format!("drop database {} with (force)", self.name);
@@ -215,8 +215,7 @@ impl Beginners {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_two_services_that_begin_at_once_one_seals_the_database_and_the_other_says_what_to_copy()
-{
+async fn concurrent_first_starts_claim_one_encryption_key() {
     for _ in 0..10 {
         let begun = Beginners::on_an_empty_database().await;
         let mut children = begun.nodes.each_ref().map(|node| {
@@ -238,7 +237,7 @@ async fn of_two_services_that_begin_at_once_one_seals_the_database_and_the_other
     }
 }
 
-/// Which of the two it was.
+/// Returns which of the two ended first.
 async fn first_that_ends(children: &mut [Child; 2]) -> usize {
     let began = Instant::now();
     loop {
@@ -246,16 +245,16 @@ async fn first_that_ends(children: &mut [Child; 2]) -> usize {
         if let Some(ended) = children.iter_mut().position(ended) {
             return ended;
         }
-        assert!(began.elapsed() < PATIENCE, "both went on");
+        assert!(began.elapsed() < TIMEOUT, "both went on");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_services_with_one_key_begin_at_once_and_make_the_schema_once() {
+async fn concurrent_starts_with_one_key_migrate_once() {
     let mut begun = Beginners::on_an_empty_database().await;
-    let folder = tempfile::tempdir().expect("a folder");
-    let key = folder.path().join("encryption.key");
+    let directory = tempfile::tempdir().expect("a folder");
+    let key = directory.path().join("encryption.key");
     std::fs::write(&key, "42".repeat(32)).expect("a key");
     for node in &mut begun.nodes {
         node.set("MEMORY_COPILOT__ENCRYPTION__KEY_FILE", key.clone());

@@ -36,8 +36,9 @@ OWN_FORMATS = {
     "absolute-path": st.lists(WORD, min_size=1, max_size=5).map(lambda parts: "/" + "/".join(parts)),
     "git-ref": st.sampled_from(["main", "v1.2.3", "feature/x", "0123abcd"]),
     "repository-part": WORD,
+    "document-source": WORD,
     "repository-location": st.sampled_from([REPOSITORY, NOWHERE]),
-    "end-of-life": st.one_of(DAYS_AHEAD.map(lambda at: at.date().isoformat()), DAYS_AHEAD.map(datetime.isoformat)),
+    "expiry-date": st.one_of(DAYS_AHEAD.map(lambda at: at.date().isoformat()), DAYS_AHEAD.map(datetime.isoformat)),
 }
 for name, texts in OWN_FORMATS.items():
     schemathesis.openapi.format(name, texts)

@@ -1,15 +1,15 @@
-//! A person with a browser: follows redirects, keeps cookies, fills in forms.
+//! A browser that follows redirects, keeps cookies and fills in forms.
 #![allow(dead_code, reason = "not every test that includes it needs all of it")]
 
 use reqwest::{Client, Response, header, redirect};
 use url::Url;
 
-/// A browser with cookies of its own.
+/// A browser with its own cookies.
 pub struct Browser {
     client: Client,
 }
 
-/// A page, or where the browser was sent in the end.
+/// A page, or the URL of the final redirect.
 enum Place {
     Page { address: Url, html: String },
     Left(Url),
@@ -23,7 +23,8 @@ struct Form {
 
 impl Browser {
     pub fn new() -> Self {
-        // The way ends at the service's door: it may not be there, or is to be watched at its answer.
+        // The last request would go to the service, which may not run, or whose response the test
+        // checks.
         let until_callback = redirect::Policy::custom(|attempt| {
             if is_callback(attempt.url()) { attempt.stop() } else { attempt.follow() }
         });
@@ -31,8 +32,7 @@ impl Browser {
         Self { client: client.build().expect("a client") }
     }
 
-    /// Opens `url`, signs in as `login`, and agrees to all that is asked; answers where the browser
-    /// was sent back to.
+    /// Opens `url`, signs in as `login` and grants everything; returns the redirect URL.
     pub async fn sign_in(&self, url: &Url, login: &str) -> Url {
         let mut place = self.open(url.clone()).await;
         for _ in 0..10 {
@@ -47,8 +47,7 @@ impl Browser {
         panic!("too many forms");
     }
 
-    /// Opens `url`, signs in and agrees, until there is nothing left to fill in; answers the last
-    /// page.
+    /// Opens `url`, signs in and grants until there is no form left; returns the last page.
     pub async fn agree(&self, url: &Url, login: &str) -> String {
         let mut place = self.open(url.clone()).await;
         for _ in 0..10 {
@@ -94,7 +93,7 @@ impl Browser {
         }
     }
 
-    /// Opens `url`; answers the page and its address.
+    /// Opens `url`; returns the page and its URL.
     pub async fn visit(&self, url: &Url) -> (Url, String) {
         match self.open(url.clone()).await {
             Place::Page { address, html } => (address, html),
@@ -102,7 +101,7 @@ impl Browser {
         }
     }
 
-    /// Presses a button of the first form of a page; answers the next page.
+    /// Presses a button of the first form of a page; returns the next page.
     pub async fn press(&self, (address, html): &(Url, String), name: &str, value: &str) -> String {
         let mut form = Form::of(address, html).expect("a form");
         form.fields.push((name.to_owned(), value.to_owned()));
@@ -140,7 +139,7 @@ impl Place {
         }
         let status = answer.status();
         let html = answer.text().await.expect("a page");
-        // A person who aborts is shown a page with status 400.
+        // An aborted login shows a page with status 400.
         assert!(
             status.is_success() || html.contains("interrupted"),
             "{status} at {address}: {html}"
@@ -150,7 +149,7 @@ impl Place {
 }
 
 impl Form {
-    /// The first form of a page that is not to be filled in anew after it was cancelled.
+    /// Returns the first form of a page, unless it follows a cancellation.
     fn of(address: &Url, html: &str) -> Option<Self> {
         let (_, rest) = html.split_once("<form")?;
         let (form, _) = rest.split_once("</form>")?;
@@ -167,13 +166,13 @@ impl Form {
     }
 }
 
-/// Where the first link of a page leads whose tag holds `mark`.
+/// Returns the target of the first link whose tag contains `mark`.
 pub fn link((address, html): &(Url, String), mark: &str) -> Option<Url> {
     let tag = html.split("<a ").skip(1).find(|tag| tag.contains(mark))?;
     address.join(&attribute(tag, "href")?).ok()
 }
 
-/// An attribute of a tag, as this provider and the service write them: in double quotes.
+/// Returns an attribute of a tag in double quotes, as this provider and the service write them.
 fn attribute(tag: &str, name: &str) -> Option<String> {
     let (_, rest) = tag.split_once(&format!("{name}=\""))?;
     let (value, _) = rest.split_once('"')?;

@@ -1,4 +1,4 @@
-//! The provider's process: a certified implementation that this project did not write.
+//! The provider's process: an independent, certified implementation.
 #![allow(dead_code, reason = "not every test that includes it needs all of it")]
 
 use std::path::{Path, PathBuf};
@@ -10,14 +10,14 @@ use url::Url;
 
 use crate::cache::cache;
 
-/// The variable that stands for the client's secret: cargo sets it for every test, and a test can't
-/// set one of its own.
+/// The environment variable used as the client's secret. Cargo sets it for every test, and a test
+/// cannot set one of its own.
 pub const SECRET_VARIABLE: &str = "CARGO_PKG_NAME";
 
-/// Where it sends browsers back to where there is no service.
+/// The redirect URL without a service.
 pub const REDIRECT_URI: &str = "http://127.0.0.1:9/callback/corp";
 
-/// The client's secret.
+/// Returns the client's secret.
 pub fn secret() -> String {
     std::env::var(SECRET_VARIABLE).expect("cargo sets it")
 }
@@ -26,36 +26,36 @@ pub fn secret() -> String {
 pub struct Server {
     pub url: Url,
     _process: Child,
-    /// It ends at once if nobody could read what it says.
+    /// The process ends when its output is closed.
     _output: Lines<BufReader<ChildStdout>>,
 }
 
 impl Server {
-    /// An OpenID Connect provider.
+    /// Starts an OpenID Connect provider.
     pub async fn oidc() -> Self {
         Self::run(&[], REDIRECT_URI).await
     }
 
-    /// The same for a service that browsers come back to at one of these addresses.
+    /// Starts an OpenID Connect provider with these redirect URLs.
     pub async fn oidc_for(redirect_uris: &[String]) -> Self {
         Self::run(&[], &redirect_uris.join(" ")).await
     }
 
-    /// The same with its endpoints where GitHub has them, and GitHub's REST API.
+    /// Starts a provider with the endpoints and the REST API of GitHub.
     pub async fn github() -> Self {
         Self::run(&["github"], REDIRECT_URI).await
     }
 
     async fn run(arguments: &[&str], redirect_uris: &str) -> Self {
-        let (node, folder) = installation();
+        let (node, directory) = installation();
         let mut process = Command::new(node)
             .arg(script("provider.mjs"))
-            .arg(folder)
+            .arg(directory)
             .args(arguments)
             .env("CLIENT_SECRET", secret())
             .env("REDIRECT_URIS", redirect_uris)
             .env("NODE_NO_WARNINGS", "1")
-            // It ends when its standard input does, which is when this process is gone.
+            // It ends when its standard input is closed, at the latest with this process.
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -70,12 +70,12 @@ impl Server {
         Self { url, _process: process, _output: output }
     }
 
-    /// Its issuer: an address without a slash at the end.
+    /// Returns its issuer: a URL without a trailing slash.
     pub fn issuer(&self) -> &str {
         self.url.as_str().trim_end_matches('/')
     }
 
-    /// Has it forge the ID tokens of all later answers.
+    /// Forges the ID tokens of all later responses.
     pub async fn forge(&self, kind: &str) {
         let mut url = self.url.clone();
         url.path_segments_mut().expect("a path").push("tamper").push(kind);
@@ -84,16 +84,17 @@ impl Server {
     }
 }
 
-/// A program for node of the checkout at hand, which need not be the one that this was built in.
+/// Returns the path of a Node program in the current checkout, which may differ from that of the
+/// build.
 pub fn script(name: &str) -> PathBuf {
     let package = std::env::var("CARGO_MANIFEST_DIR").expect("set by cargo");
     Path::new(&package).join("../../tests/oidc").join(name)
 }
 
-/// Node, and the folder with its packages.
+/// Returns Node and the directory of its packages.
 pub fn installation() -> (PathBuf, PathBuf) {
-    let folder = cache().join("oidc-provider");
-    let node = folder.join("bin/node");
+    let directory = cache().join("oidc-provider");
+    let node = directory.join("bin/node");
     assert!(node.is_file(), "{} is missing; run `scripts/setup oidc-provider`", node.display());
-    (node, folder)
+    (node, directory)
 }

@@ -1,4 +1,4 @@
-//! What is in the index of a project, so that two can be compared.
+//! The contents of a project's index, for comparison.
 
 use std::collections::BTreeMap;
 
@@ -6,13 +6,15 @@ use anyhow::Result;
 use mc_store::{Store, testing};
 use serde::Deserialize;
 
-/// Each passage of code and documents by all that a search sees of it, and how often it is there.
+/// Counts each passage of code and documents by all fields that a search uses.
 const PASSAGES: &str = "select coalesce(json_object_agg(what, times), '{}')::text from (
-    select md5(concat_ws(E'\\x1f', p.source_kind, p.location, p.ordinal, p.title, p.symbols, p.scope, p.tags, p.language,
-                        p.text, encode(p.content_hash, 'hex'), c.line_start, c.line_end)) as what, count(*) as times
-    from passages p join projects o on o.id = p.project_id left join code_chunks c on c.passage_id = p.id
+    select md5(concat_ws(E'\\x1f', p.source_kind, p.location, p.ordinal, p.title, p.symbols,
+                        p.scope, p.tags, p.language, p.text, encode(p.content_hash, 'hex'),
+                        c.line_start, c.line_end)) as what, count(*) as times
+    from passages p join projects o on o.id = p.project_id
+    left join code_chunks c on c.passage_id = p.id
     where o.key = '{key}' and p.source_kind in ('code', 'doc') group by 1) passages";
-/// Records, and passages that they have.
+/// Lists the records with the number of their passages.
 const RECORDS: &str = "select coalesce(json_agg(json_build_object('id', r.id, 'passages', (
         select count(*) from passages p where p.record_id = r.id))), '[]')::text
     from memory_records r join projects o on o.id = r.project_id where o.key = '{key}'";
@@ -25,28 +27,28 @@ const WITHOUT_VECTOR: &str =
 #[derive(Debug, PartialEq, Eq)]
 pub struct Image(BTreeMap<String, u64>);
 
-/// A record of the memory.
+/// A memory record.
 #[derive(Debug, Deserialize)]
 pub struct Record {
-    /// Its id.
+    /// The id.
     pub id: String,
-    /// How many passages it has; one is right.
+    /// Number of its passages; must be one.
     pub passages: u64,
 }
 
 impl Image {
-    /// Reads that of a project.
+    /// Reads the index of a project.
     pub async fn read(store: &Store, key: &str) -> Result<Self> {
         let text = testing::text(store, &PASSAGES.replace("{key}", key)).await?;
         Ok(Self(serde_json::from_str(&text)?))
     }
 
-    /// What it has.
+    /// Describes its size.
     pub fn describe(&self) -> String {
         format!("{} passages of code and documents", self.0.values().sum::<u64>())
     }
 
-    /// How this one differs from one that is right.
+    /// Returns the differences from a correct index.
     pub fn complaints(&self, right: &Self) -> Vec<String> {
         let times = |image: &Self, what: &String| image.0.get(what).copied().unwrap_or_default();
         let missing = right.0.keys().filter(|what| times(self, what) < times(right, what)).count();
@@ -58,13 +60,13 @@ impl Image {
     }
 }
 
-/// The records of a project.
+/// Lists the records of a project.
 pub async fn records(store: &Store, key: &str) -> Result<Vec<Record>> {
     let text = testing::text(store, &RECORDS.replace("{key}", key)).await?;
     Ok(serde_json::from_str(&text)?)
 }
 
-/// How many passages of a project have no vector of their text.
+/// Counts the passages of a project without a vector of their text.
 pub async fn without_vector(store: &Store, key: &str) -> Result<usize> {
     Ok(testing::text(store, &WITHOUT_VECTOR.replace("{key}", key)).await?.parse()?)
 }
@@ -74,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_and_what_is_there_twice_is_told_apart() {
+    fn missing_and_duplicate_passages_are_distinguished() {
         let image = |of: &[(&str, u64)]| {
             Image(of.iter().map(|(what, times)| ((*what).to_owned(), *times)).collect())
         };

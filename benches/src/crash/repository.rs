@@ -1,4 +1,4 @@
-//! A repository of many small files: the sources of the dependencies, each cut short.
+//! A repository of many small files: the truncated sources of the dependencies.
 
 use std::path::Path;
 
@@ -7,24 +7,24 @@ use anyhow::{Result, ensure};
 use crate::ingest::repository::{commit_all, empty};
 use crate::text::{files, packages};
 
-/// What is taken of the dependencies' sources.
+/// Extensions of the files that are used.
 const ENDINGS: &[&str] = &["rs", "md"];
-/// Lines of a file.
+/// Lines per file.
 const LINES: usize = 60;
 
-/// Makes it of as many files as named; answers its lines.
+/// Creates it with the given number of files; returns its lines.
 pub fn make(path: &Path, wanted: usize) -> Result<usize> {
     empty(path)?;
     let (mut made, mut lines) = (0, 0);
     for package in packages()? {
-        let folder = path.join(format!("{}-{}", package.name, package.version));
+        let directory = path.join(format!("{}-{}", package.name, package.version));
         for file in files(&package.dir, ENDINGS)? {
             if made == wanted {
                 commit_all(path, "Import beginnings of sources")?;
                 return Ok(lines);
             }
             let Ok(text) = std::fs::read_to_string(&file) else { continue };
-            let target = folder.join(file.strip_prefix(&package.dir)?);
+            let target = directory.join(file.strip_prefix(&package.dir)?);
             if let Some(parent) = target.parent() {
                 std::fs::create_dir_all(parent)?;
             }

@@ -1,4 +1,4 @@
-//! A client that saves one thing after the other, whatever becomes of the service.
+//! A client that saves continuously, whatever happens to the service.
 
 use std::time::Duration;
 
@@ -8,35 +8,35 @@ use tokio_util::sync::CancellationToken;
 
 use crate::harness::service::Api;
 
-/// Between two saves: some, but not as many as the machine can take, which is to index.
+/// Pause between two saves, so that the machine has capacity for the index run.
 const PAUSE: Duration = Duration::from_millis(40);
-/// What differs between two notes; each with its number, so that none is taken for another.
+/// The subjects of the notes. Each note has its number as well, so that none is a duplicate.
 const PARTS: [&str; 5] = ["the planner", "the carrier", "the till", "the importer", "the mailer"];
 
-/// Saves until it is told to stop.
+/// Saves until it is stopped.
 pub struct Saver {
     stop: CancellationToken,
     work: JoinHandle<Saved>,
 }
 
-/// What came of the saves.
+/// The results of the saves.
 #[derive(Debug, Default)]
 pub struct Saved {
-    /// Ids that the service answered with.
+    /// Ids in the responses.
     pub acknowledged: Vec<String>,
-    /// Why others were not acknowledged, which may be there or not.
+    /// Errors of unacknowledged saves, whose records may exist or not.
     pub failed: Vec<String>,
 }
 
 impl Saver {
-    /// Begins to save for a project.
+    /// Starts to save into a project.
     pub fn start(api: &Api, key: &str) -> Self {
         let stop = CancellationToken::new();
         let work = tokio::spawn(save(api.clone(), key.to_owned(), stop.clone()));
         Self { stop, work }
     }
 
-    /// Lets the save that is under way end.
+    /// Lets the current save end.
     pub async fn stop(self) -> anyhow::Result<Saved> {
         self.stop.cancel();
         Ok(self.work.await?)
@@ -50,7 +50,8 @@ async fn save(api: Api, key: String, stop: CancellationToken) -> Saved {
         number += 1;
         let part = PARTS[number % PARTS.len()];
         let content = format!(
-            "Since release {number} {part} waits {number} seconds before it asks again, and gives up after {}.",
+            "Since release {number} {part} waits {number} seconds before it asks again, and gives \
+             up after {}.",
             number + 3
         );
         let body = json!({ "project_key": key, "kind": "fact", "content": content });

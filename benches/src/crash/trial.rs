@@ -15,23 +15,23 @@ use crate::harness::Common;
 use crate::harness::cluster::{Cluster, Worker};
 use crate::harness::service::{Api, Service, free_address};
 
-/// Where hope ends.
-const DONE_WITHIN: Duration = Duration::from_mins(5);
-/// How often is asked whether a run has ended.
-const LOOK: Duration = Duration::from_millis(50);
+/// Timeout of a run.
+const RUN_TIMEOUT: Duration = Duration::from_mins(5);
+/// Interval of polling for the end of a run.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Who is killed.
+/// The process to kill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Victim {
     /// `memory-copilot serve`.
     Service,
     /// `memory-copilot worker`.
     Worker,
-    /// The first process of PostgreSQL, and with it all of its others.
+    /// The main process of PostgreSQL, and with it all others.
     Postgres,
 }
 
-/// In turn.
+/// The victims, in turn.
 pub const VICTIMS: [Victim; 3] = [Victim::Service, Victim::Worker, Victim::Postgres];
 
 /// A service and a worker on one PostgreSQL.
@@ -39,41 +39,41 @@ pub struct Site {
     cluster: Cluster,
     store: Store,
     listen: SocketAddr,
-    /// Always there but while it is killed.
+    /// Present except while it is killed.
     service: Option<Service>,
     worker: Option<Worker>,
     repository: PathBuf,
     last: String,
 }
 
-/// A run that nobody disturbed.
+/// An undisturbed run.
 pub struct Clean {
-    /// From the request until it had ended.
+    /// From the request to the end.
     pub took: Duration,
-    /// What was in the index then.
+    /// The index at the end.
     pub image: Image,
 }
 
-/// A run in which something was killed.
+/// A disturbed run.
 pub struct Outcome {
-    /// What.
+    /// The killed process.
     pub victim: Victim,
-    /// When, after the request.
+    /// The time of the kill, after the request.
     pub after: Duration,
-    /// Whether the run had not ended by then.
+    /// Whether the run was still under way.
     pub was_under_way: bool,
-    /// From the request until it had ended.
+    /// From the request to the end.
     pub took: Duration,
-    /// Saves that were acknowledged meanwhile.
+    /// Saves acknowledged meanwhile.
     pub acknowledged: usize,
-    /// Saves that were not.
+    /// Saves that failed meanwhile.
     pub failed: usize,
-    /// What is wrong in the end.
+    /// The errors found in the end.
     pub complaints: Vec<String>,
 }
 
 impl Victim {
-    /// For people.
+    /// Returns a name for people.
     pub fn name(self) -> &'static str {
         match self {
             Self::Service => "service",
@@ -84,11 +84,12 @@ impl Victim {
 }
 
 impl Outcome {
-    /// In a line.
+    /// Describes it in a line.
     pub fn describe(&self) -> String {
         let Self { victim, after, took, acknowledged, failed, complaints, .. } = self;
         format!(
-            "{} killed after {:.2} s, done after {:.2} s; {acknowledged} saves, {failed} failed; {}",
+            "{} killed after {:.2} s, done after {:.2} s; {acknowledged} saves, {failed} failed; \
+             {}",
             victim.name(),
             after.as_secs_f64(),
             took.as_secs_f64(),
@@ -98,7 +99,7 @@ impl Outcome {
 }
 
 impl Site {
-    /// Starts everything.
+    /// Starts all processes.
     pub async fn start(common: &Common, binary: PathBuf, repository: PathBuf) -> Result<Self> {
         let cluster = Cluster::start(common, binary, "crash").await?;
         let listen = free_address()?;
@@ -113,7 +114,7 @@ impl Site {
         Ok(self.service.as_ref().context("the service does not run")?.api.clone())
     }
 
-    /// Indexes without disturbance. The first time files are cold, so it is the second that counts.
+    /// Runs an undisturbed index. The first one has cold files, so the second one counts.
     pub async fn clean(&mut self) -> Result<Clean> {
         self.undisturbed("warm-up").await?;
         self.undisturbed("clean").await
@@ -128,13 +129,13 @@ impl Site {
         let took = began.elapsed();
         let saved = saving.stop().await?;
         let image = Image::read(&self.store, key).await?;
-        let complaints = of_saves(&saved, &image::records(&self.store, key).await?);
+        let complaints = save_complaints(&saved, &image::records(&self.store, key).await?);
         ensure!(complaints.is_empty(), "a run without disturbance: {complaints:?}");
         api.delete(&format!("/projects/{key}")).await?;
         Ok(Clean { took, image })
     }
 
-    /// Indexes, and kills on the way.
+    /// Runs an index and kills a process on the way.
     pub async fn disturbed(
         &mut self,
         number: u32,
@@ -158,7 +159,7 @@ impl Site {
         let saved = saving.stop().await?;
 
         let mut complaints = Image::read(&self.store, &key).await?.complaints(right);
-        complaints.extend(of_saves(&saved, &image::records(&self.store, &key).await?));
+        complaints.extend(save_complaints(&saved, &image::records(&self.store, &key).await?));
         if let Some(worker) = &mut self.worker {
             worker.ensure_alive()?;
         }
@@ -173,14 +174,14 @@ impl Site {
         Ok(Saver::start(&api, key))
     }
 
-    /// Asks for a run; answers where it is told of.
+    /// Requests a run; returns the path of its status.
     async fn index(&self, key: &str) -> Result<String> {
         let request = json!({ "project_key": key, "location": self.repository });
         let queued = self.api()?.post("/ingest/git", &request).await?;
         Ok(format!("/ingest/runs/{}", queued["ingest_id"].as_str().context("no ingest_id")?))
     }
 
-    /// Kills, and starts again.
+    /// Kills a process and starts it again.
     async fn kill(&mut self, victim: Victim) -> Result<()> {
         match victim {
             Victim::Service => {
@@ -197,7 +198,7 @@ impl Site {
         Ok(())
     }
 
-    /// Waits for the vectors of the last run, and looks at them.
+    /// Waits for the vectors of the last run, and checks them.
     pub async fn until_every_vector(&self) -> Result<String> {
         let now_and_then = Duration::from_millis(500);
         let api = self.api()?;
@@ -207,7 +208,7 @@ impl Site {
         Ok(format!("after the last run every passage of {} has its vector", self.last))
     }
 
-    /// Stops everything in order.
+    /// Stops all processes.
     pub async fn stop(mut self) -> Result<()> {
         drop(self.worker.take());
         if let Some(service) = self.service.take() {
@@ -219,8 +220,8 @@ impl Site {
     }
 }
 
-/// What is wrong with the records of what was saved.
-fn of_saves(saved: &Saved, records: &[Record]) -> Vec<String> {
+/// Returns the errors in the records of the saves.
+fn save_complaints(saved: &Saved, records: &[Record]) -> Vec<String> {
     let mut complaints = Vec::new();
     let ids: HashSet<_> = records.iter().map(|record| record.id.as_str()).collect();
     let lost = saved.acknowledged.iter().filter(|id| !ids.contains(id.as_str())).count();
@@ -231,7 +232,7 @@ fn of_saves(saved: &Saved, records: &[Record]) -> Vec<String> {
     if odd > 0 {
         complaints.push(format!("{odd} records have no passage, or several"));
     }
-    // What was not acknowledged may be there; what nobody sent may not.
+    // An unacknowledged record may exist; one that was not sent may not.
     if records.len() > saved.acknowledged.len() + saved.failed.len() {
         complaints.push(format!("{} records are there of fewer saves", records.len()));
     }
@@ -246,7 +247,7 @@ fn has_ended(state: &Value) -> bool {
     matches!(state.as_str(), Some("SUCCEEDED" | "FAILED" | "CANCELLED"))
 }
 
-/// Waits until a run has ended well; a service that does not answer is asked again.
+/// Waits until a run has succeeded; retries when the service does not respond.
 async fn ended(api: &Api, run: &str) -> Result<()> {
     let began = Instant::now();
     loop {
@@ -255,7 +256,7 @@ async fn ended(api: &Api, run: &str) -> Result<()> {
             Ok(state) => ensure!(!has_ended(&state), "the run ended as {state}"),
             Err(_) => {}
         }
-        ensure!(began.elapsed() < DONE_WITHIN, "{run} has not ended after {DONE_WITHIN:?}");
-        tokio::time::sleep(LOOK).await;
+        ensure!(began.elapsed() < RUN_TIMEOUT, "{run} has not ended after {RUN_TIMEOUT:?}");
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }

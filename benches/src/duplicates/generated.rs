@@ -1,41 +1,41 @@
-//! Notes of which it is known which say the same: sentences made of words by chance, some told again in another
-//! way, some changed in what must keep them apart.
+//! Generated notes with known duplicates: random sentences, some paraphrased, some changed in a
+//! detail that must keep them apart.
 
-/// A note, and how it was made.
-pub struct Made {
-    /// What it says.
+/// A generated note.
+pub struct GeneratedNote {
+    /// The text.
     pub text: String,
-    /// The same for notes that were made of one.
+    /// The number of the subject, equal for notes with one origin.
     pub subject: usize,
-    /// How it was made of that one.
+    /// The way in which it was derived from the origin.
     pub way: Way,
 }
 
-/// How a note was made.
+/// The way in which a note was generated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// By itself.
+    /// Independently.
     Alone,
-    /// Told again with its halves in the other order.
+    /// Paraphrased with its clauses in the other order.
     Reordered,
-    /// With two letters of a word in the wrong order.
+    /// With two letters of a word swapped.
     Typo,
-    /// In capitals here and there, with other punctuation.
+    /// With other case and punctuation.
     Case,
-    /// With its number in words and some words around it.
+    /// With its number in words and additional words.
     Wordier,
-    /// Another number.
+    /// With another number.
     Number,
-    /// Another identifier.
+    /// With another identifier.
     Identifier,
-    /// A denial.
+    /// Negated.
     Denial,
-    /// Another word.
+    /// With another word.
     Word,
 }
 
 impl Way {
-    /// All of them.
+    /// All ways.
     pub const ALL: [Self; 9] = [
         Self::Alone,
         Self::Reordered,
@@ -48,23 +48,23 @@ impl Way {
         Self::Word,
     ];
 
-    /// Whether the note says what the one said that it was made of.
+    /// Whether the note is a duplicate of its origin.
     #[cfg_attr(
         not(test),
         expect(dead_code, reason = "only the test holds both against each other")
     )]
-    pub fn says_the_same(self) -> bool {
+    pub fn is_duplicate(self) -> bool {
         matches!(self, Self::Reordered | Self::Typo | Self::Case | Self::Wordier)
     }
 
-    /// For the report.
+    /// Returns the name in the report.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Alone => "apart: made by itself",
-            Self::Reordered => "told again: halves in the other order",
-            Self::Typo => "told again: two letters swapped",
-            Self::Case => "told again: capitals and punctuation",
-            Self::Wordier => "told again: number in words, words around it",
+            Self::Reordered => "paraphrased: clauses in the other order",
+            Self::Typo => "paraphrased: two letters swapped",
+            Self::Case => "paraphrased: case and punctuation",
+            Self::Wordier => "paraphrased: number in words, additional words",
             Self::Number => "apart: another number",
             Self::Identifier => "apart: another identifier",
             Self::Denial => "apart: a denial",
@@ -151,21 +151,21 @@ const CAUSES: [&str; 12] = [
 ];
 const NUMBERS: [&str; 8] = ["two", "three", "four", "five", "six", "seven", "eight", "nine"];
 
-/// So many notes, the same every time.
-pub fn notes(count: usize) -> Vec<Made> {
+/// Generates notes, deterministically.
+pub fn notes(count: usize) -> Vec<GeneratedNote> {
     let mut chance = Chance(7);
     let mut notes = Vec::with_capacity(count);
     for subject in 0.. {
         let note = Sentence::by(&mut chance, subject);
-        notes.push(Made { text: note.plain(), subject, way: Way::Alone });
-        // Of three notes two are made of something else besides.
+        notes.push(GeneratedNote { text: note.plain(), subject, way: Way::Alone });
+        // Of three notes, two get derived notes as well.
         let way = match subject % 3 {
             0 => Way::ALL[1 + chance.below(4)],
             1 => Way::ALL[5 + chance.below(4)],
             _ => Way::Alone,
         };
         if way != Way::Alone {
-            notes.push(Made { text: note.told(way, &mut chance), subject, way });
+            notes.push(GeneratedNote { text: note.rendered(way, &mut chance), subject, way });
         }
         if notes.len() >= count {
             break;
@@ -175,7 +175,7 @@ pub fn notes(count: usize) -> Vec<Made> {
     notes
 }
 
-/// What a note is made of.
+/// The content of a note.
 #[derive(Clone)]
 struct Sentence {
     who: &'static str,
@@ -206,31 +206,35 @@ impl Sentence {
         let Self { who, denial, does, which, what, cause, name, .. } = self;
         let times = self.times + 2;
         format!(
-            "The {who} should {denial}{does} {which} {what} {times} times, because {cause}; see `{name}`"
+            "The {who} should {denial}{does} {which} {what} {times} times, because {cause}; see \
+             `{name}`"
         )
     }
 
-    fn told(&self, way: Way, chance: &mut Chance) -> String {
+    fn rendered(&self, way: Way, chance: &mut Chance) -> String {
         let Self { who, does, which, what, cause, name, .. } = self;
         let times = self.times + 2;
         match way {
             Way::Alone => self.plain(),
             Way::Reordered => {
                 format!(
-                    "Because {cause}, the {who} should {does} {which} {what} {times} times (see `{name}`)"
+                    "Because {cause}, the {who} should {does} {which} {what} {times} times (see \
+                     `{name}`)"
                 )
             }
             Way::Typo => swapped(&self.plain(), what),
             Way::Case => {
                 let who = who.to_uppercase();
                 format!(
-                    "The {who} should {does} {which} {what} — {times} times — because {cause}! See {name}."
+                    "The {who} should {does} {which} {what} — {times} times — because {cause}! See \
+                     {name}."
                 )
             }
             Way::Wordier => {
                 let times = NUMBERS[self.times];
                 format!(
-                    "Please note: the {who} should {does} the {which} {what} {times} times, because {cause}; see also `{name}`"
+                    "Please note: the {who} should {does} the {which} {what} {times} times, \
+                     because {cause}; see also `{name}`"
                 )
             }
             Way::Number => {
@@ -247,7 +251,7 @@ impl Sentence {
     }
 }
 
-/// The text with two letters in the middle of this word in the wrong order.
+/// Swaps two letters in the middle of a word.
 fn swapped(text: &str, word: &str) -> String {
     let (front, back) = word.split_at(word.len() / 2);
     let mut letters: Vec<char> = back.chars().collect();
@@ -255,7 +259,7 @@ fn swapped(text: &str, word: &str) -> String {
     text.replacen(word, &format!("{front}{}", letters.into_iter().collect::<String>()), 1)
 }
 
-/// Numbers that look like chance and are the same every time.
+/// A deterministic pseudorandom number generator.
 struct Chance(u64);
 
 impl Chance {

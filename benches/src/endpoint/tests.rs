@@ -37,7 +37,7 @@ fn decoded(text: &Value) -> Vec<f32> {
 }
 
 #[tokio::test]
-async fn one_text_or_many_get_the_same_vectors_in_either_encoding() {
+async fn vectors_are_equal_in_batches_and_both_encodings() {
     let base = served().await;
     let (status, many) =
         ask(&base, json!({"model": MODEL, "input": ["why does it retry", "a"], "dimensions": 384}))
@@ -58,7 +58,7 @@ async fn one_text_or_many_get_the_same_vectors_in_either_encoding() {
 }
 
 #[tokio::test]
-async fn what_can_not_be_embedded_is_refused_with_the_reason() {
+async fn invalid_requests_are_rejected_with_a_reason() {
     let base = served().await;
     for (body, status, words) in [
         (json!({"model": MODEL, "input": [1, 2, 3]}), 400, "send text"),

@@ -1,4 +1,4 @@
-//! `OpenAI`'s shapes for embeddings, as far as clients use them.
+//! `OpenAI`'s schemas for embeddings, as far as clients use them.
 
 use std::fmt::Display;
 
@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use mc_embed::ModelId;
 use serde::{Deserialize, Serialize};
 
-/// `POST /v1/embeddings`; fields that change nothing here, such as `user`, are accepted.
+/// `POST /v1/embeddings`; fields without effect, such as `user`, are accepted.
 #[derive(Deserialize)]
 pub(super) struct Request {
     model: String,
@@ -30,7 +30,7 @@ enum Input {
     TokenLists(#[expect(dead_code, reason = "only its shape is looked at")] Vec<Vec<i64>>),
 }
 
-/// How vectors are written; `OpenAI`'s own client asks for base64 unless told otherwise.
+/// The encoding of vectors. `OpenAI`'s own client requests base64 by default.
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Encoding {
@@ -40,7 +40,7 @@ pub(super) enum Encoding {
 }
 
 impl Request {
-    /// The texts to embed, if they are texts and `model` can do what is asked of it.
+    /// Returns the texts to embed, if the request is valid for `model`.
     pub(super) fn checked(self, model: &ModelId) -> Result<(Vec<String>, Encoding), Refusal> {
         if self.model != model.name {
             let reason = format!("the model {} is not served; use {}", self.model, model.name);
@@ -86,11 +86,11 @@ struct Item {
 #[serde(untagged)]
 enum Embedding {
     Float(Vec<f32>),
-    /// The numbers' bytes, little endian.
+    /// The bytes of the numbers, little endian.
     Base64(String),
 }
 
-/// Words rather than tokens: clients want the fields, and nobody pays by them here.
+/// Words instead of tokens: clients require the fields, and nothing is billed.
 #[derive(Serialize)]
 struct Usage {
     prompt_tokens: usize,
@@ -151,7 +151,7 @@ impl Models {
     }
 }
 
-/// A refusal in `OpenAI`'s form: `{"error": {"message", "type", "param"}}`.
+/// An error in `OpenAI`'s form: `{"error": {"message", "type", "param"}}`.
 pub(super) struct Refusal {
     status: StatusCode,
     param: Option<&'static str>,

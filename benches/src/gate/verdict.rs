@@ -1,12 +1,12 @@
-//! A figure of two commits, measured in turn: what is a loss, and what is noise.
+//! A figure of two commits, measured in turn: its loss and its noise.
 
 use crate::harness::report::short;
 use crate::harness::stats::Spread;
 
-/// The largest loss that passes, besides the noise.
+/// Maximum loss that passes, in addition to the noise.
 pub const LOSS_MAX: f64 = 0.1;
 
-/// Which way a figure gets better.
+/// The direction in which a figure improves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Better {
     /// A rate.
@@ -15,26 +15,27 @@ pub enum Better {
     Less,
 }
 
-/// What is to be said of a figure.
+/// The verdict on a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is lost, beyond what the run itself varies.
+    /// Slower beyond the noise of the run.
     Slower,
-    /// It is not, or that can't be told from the noise.
+    /// Not slower, or not distinguishable from the noise.
     Holds,
 }
 
-/// The losses and the noise of a figure, by rounds.
+/// The losses and the noise of a figure, by round.
 #[derive(Debug)]
 pub struct Compared {
-    /// By which share the newer commit is worse.
+    /// The share by which the newer commit is worse.
     pub losses: Vec<f64>,
-    /// By which share the older one differs from itself.
+    /// The share by which the older commit differs from itself.
     pub noises: Vec<f64>,
 }
 
 impl Compared {
-    /// Of rounds that measured the older commit, the newer one, and the older one again.
+    /// Computes both of rounds that measured the older commit, the newer one, and the older one
+    /// again.
     pub fn of(better: Better, rounds: impl Iterator<Item = [f64; 3]>) -> Self {
         let (mut losses, mut noises) = (Vec::new(), Vec::new());
         for [first, new, second] in rounds {
@@ -48,12 +49,12 @@ impl Compared {
         Self { losses, noises }
     }
 
-    /// Whether the loss of most rounds is beyond what is allowed and the noise of most.
+    /// Decides whether the median loss is beyond the limit and the median noise.
     pub fn verdict(&self) -> Verdict {
         if self.loss() > LOSS_MAX + self.noise() { Verdict::Slower } else { Verdict::Holds }
     }
 
-    /// The median loss and noise, for people.
+    /// Describes the median loss and noise.
     pub fn describe(&self) -> String {
         let percent = |share: f64| short(100.0 * share);
         format!("{} % lost, noise {} %", percent(self.loss()), percent(self.noise()))
@@ -73,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_loss_beyond_a_tenth_and_the_noise_is_one() {
+    fn loss_counts_beyond_a_tenth_and_the_noise() {
         let slower = |better, rounds: &[[f64; 3]]| {
             Compared::of(better, rounds.iter().copied()).verdict() == Verdict::Slower
         };

@@ -1,4 +1,4 @@
-//! One PostgreSQL and several processes of the service on it, each of which can be killed.
+//! One PostgreSQL with several processes of the service, each of which can be killed.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -9,22 +9,23 @@ use std::process::Child;
 
 use anyhow::{Context, Result, bail};
 use mc_crypto::EncryptionKey;
-use mc_store::embedded::{Embedded, EmbeddedSettings};
-use mc_store::{Store, db_roles, testing};
+use mc_postgres::db_roles;
+use mc_postgres::embedded::{Embedded, EmbeddedSettings};
+use mc_store::{Store, testing};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::service::Setup;
 use super::{Common, make_dir, remove};
 
-/// What the benchmark itself reads with.
+/// Connections of the benchmark itself.
 const CONNECTIONS: u32 = 2;
-/// A client that asks as fast as it can is what is measured here, not what is kept out.
+/// Disables the limits: the benchmark sends requests as fast as it can.
 const NO_LIMITS: [&str; 2] = [
     "MEMORY_COPILOT__SERVER__LIMITS__REQUESTS_PER_MINUTE_PER_ADDRESS",
     "MEMORY_COPILOT__SERVER__LIMITS__UNITS_PER_MINUTE_PER_CALLER",
 ];
 
-/// A database that the processes of this benchmark share.
+/// A database shared by the processes of a benchmark.
 pub struct Cluster {
     binary: PathBuf,
     cache_dir: PathBuf,
@@ -32,7 +33,7 @@ pub struct Cluster {
     postgres: Option<Embedded>,
 }
 
-/// A process that works in the background alone; killed when dropped.
+/// A worker process; killed when dropped.
 pub struct Worker(Child);
 
 impl Cluster {
@@ -45,7 +46,8 @@ impl Cluster {
         let mut cluster = Self { binary, cache_dir, dir, postgres: None };
         let key = hex::encode(EncryptionKey::generate().expose());
         let mut file = File::options();
-        let mut file = file.write(true).create_new(true).mode(0o600).open(cluster.sealing_key())?;
+        let mut file =
+            file.write(true).create_new(true).mode(0o600).open(cluster.encryption_key())?;
         file.write_all(key.as_bytes())?;
         cluster.start_postgres().await?;
         Ok(cluster)
@@ -62,7 +64,7 @@ impl Cluster {
         Ok(())
     }
 
-    fn sealing_key(&self) -> PathBuf {
+    fn encryption_key(&self) -> PathBuf {
         self.dir.join("encryption.key")
     }
 
@@ -70,11 +72,11 @@ impl Cluster {
         Ok(self.postgres.as_ref().context("PostgreSQL does not run")?.url())
     }
 
-    /// How a process is set up that has a folder of its own and shares the rest.
+    /// Returns the setup of a process with its own directory on the shared database.
     pub fn setup(&self, name: &str) -> Result<Setup> {
         let mut settings: Vec<(&'static str, OsString)> = vec![
             ("MEMORY_COPILOT__DATABASE__URL", self.url()?.into()),
-            ("MEMORY_COPILOT__ENCRYPTION__KEY_FILE", self.sealing_key().into()),
+            ("MEMORY_COPILOT__ENCRYPTION__KEY_FILE", self.encryption_key().into()),
         ];
         settings.extend(NO_LIMITS.map(|name| (name, "0".into())));
         let data_dir = self.dir.join(name);
@@ -82,13 +84,13 @@ impl Cluster {
         Ok(Setup { binary, cache_dir, data_dir, settings })
     }
 
-    /// Reads what the processes wrote; the schema has to be there.
+    /// Opens the database to read; the schema must exist.
     pub async fn store(&self) -> Result<Store> {
         let logins = db_roles::prepare(self.url()?).await?;
         Ok(Store::connect(&logins.worker, CONNECTIONS, testing::chains()).await?)
     }
 
-    /// Ends PostgreSQL without a warning, as `kill -9` of its first process does, and starts it again.
+    /// Kills the main process of PostgreSQL with `kill -9`, and starts it again.
     pub async fn kill_postgres(&mut self) -> Result<()> {
         let file = self.dir.join("postgresql/cluster/postmaster.pid");
         kill_process(first_process(&file)?, Signal::KILL)?;
@@ -107,13 +109,13 @@ impl Cluster {
 }
 
 impl Worker {
-    /// Starts one.
+    /// Starts a worker.
     pub fn start(setup: &Setup) -> Result<Self> {
         let started = setup.command("worker")?.spawn();
         Ok(Self(started.context("the worker can't be started")?))
     }
 
-    /// Fails when it has ended by itself.
+    /// Fails if the process has ended.
     pub fn ensure_alive(&mut self) -> Result<()> {
         if let Some(status) = self.0.try_wait()? {
             bail!("the worker ended by itself with {status}; its log is in the working folder");
@@ -124,7 +126,7 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // One that has ended already is as good.
+        // The process may have ended already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }

@@ -1,33 +1,34 @@
-//! The database of a service that does not run: the same embedded server on the same folder.
+//! The database of a service that does not run: the same embedded server on the same directory.
 
 use std::cell::Cell;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use futures::{StreamExt, TryStreamExt, stream};
-use mc_store::embedded::{Embedded, EmbeddedSettings};
-use mc_store::{Store, db_roles, testing};
+use mc_postgres::db_roles;
+use mc_postgres::embedded::{Embedded, EmbeddedSettings};
+use mc_store::{Store, testing};
 
 use super::{say, sealing};
 
 const CONNECTIONS: u32 = 16;
-/// Rows to a transaction.
+/// Rows per transaction.
 const BATCH: usize = 200;
-/// Transactions at a time.
-const AT_ONCE: usize = 4;
-/// Rows between two words about the progress.
+/// Concurrent transactions.
+const CONCURRENCY: usize = 4;
+/// Rows between two progress messages.
 const STEP: usize = 10_000;
 
-/// A database that is open to this process.
+/// A database open to this process.
 pub struct Database {
-    /// Its connections.
+    /// The connections.
     pub store: Store,
     embedded: Embedded,
 }
 
 impl Database {
-    /// Starts the server of the service that keeps its state in `data_dir`, and migrates. What is written
-    /// here is signed with that service's key.
+    /// Starts the server of the service with this `data_dir`, and migrates. Writes are signed with
+    /// that service's key.
     pub async fn open(data_dir: &Path, cache_dir: &Path) -> Result<Self> {
         let settings = EmbeddedSettings {
             data_dir: data_dir.join("postgresql"),
@@ -41,24 +42,24 @@ impl Database {
         Ok(Self { store, embedded })
     }
 
-    /// Tells the planner what is in the tables, as the server's own upkeep does after a while.
+    /// Updates the planner's statistics, as autovacuum does after a while.
     pub async fn settle(&self) -> Result<()> {
         Ok(testing::vacuum(self.embedded.url()).await?)
     }
 
-    /// Its URL for the role that owns the schema.
+    /// Returns the URL for the role that owns the schema.
     pub fn url(&self) -> &str {
         self.embedded.url()
     }
 
-    /// Stops the server; the folder is free for a service then.
+    /// Stops the server, so that a service can use the directory.
     pub async fn close(self) {
         self.store.close().await;
         self.embedded.stop().await;
     }
 }
 
-/// Writes items by several transactions at a time.
+/// Writes items in concurrent transactions.
 pub async fn in_batches<'a, T>(
     items: &'a [T],
     write: impl AsyncFn(&'a [T]) -> Result<()>,
@@ -72,5 +73,5 @@ pub async fn in_batches<'a, T>(
         }
         anyhow::Ok(())
     });
-    stream::iter(batches).buffer_unordered(AT_ONCE).try_collect().await
+    stream::iter(batches).buffer_unordered(CONCURRENCY).try_collect().await
 }

@@ -1,4 +1,4 @@
-//! The service's embedding model in this process, and vectors that were made before.
+//! The service's embedding model in this process, and cached vectors.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -18,14 +18,14 @@ use super::say;
 
 /// The service's default model.
 const NAME: &str = "all-minilm-l6-v2-int8";
-/// Texts between two words about the progress.
+/// Texts between two progress messages.
 const STEP: usize = 5_000;
-/// Texts to a call.
+/// Texts per call.
 const BATCH: usize = 32;
 
 type Hash = [u8; 32];
 
-/// Opens the model as the service does with its default configuration.
+/// Opens the model with the service's default configuration.
 pub async fn open(cache_dir: &Path) -> Result<Arc<dyn Embedder>> {
     let runtime = RuntimeSettings {
         onnx_library: Some(cache_dir.join("onnxruntime/libonnxruntime.so")),
@@ -34,7 +34,7 @@ pub async fn open(cache_dir: &Path) -> Result<Arc<dyn Embedder>> {
     mc_embed::open(&provider(cache_dir), &runtime).await.context("run `make setup` first")
 }
 
-/// Makes the model known to a database, as the service does.
+/// Registers the model in a database, as the service does.
 pub async fn register(store: &Store, cache_dir: &Path, embedder: &dyn Embedder) -> Result<Model> {
     let (id, settings) = (embedder.model(), serde_json::to_value(provider(cache_dir))?);
     Ok(vectors::register_model(store, &id.name, id.dimensions, &settings).await?)
@@ -45,8 +45,8 @@ fn provider(cache_dir: &Path) -> ProviderSettings {
     ProviderSettings::Folder { dir, name: Some(NAME.to_owned()) }
 }
 
-/// Vectors by the hash of their text, kept in a file of the cache: the model needs minutes for a
-/// hundred thousand texts.
+/// Vectors by the hash of their text, cached in a file: the model needs minutes for a hundred
+/// thousand texts.
 pub struct Vectors {
     file: PathBuf,
     dimensions: usize,
@@ -54,7 +54,7 @@ pub struct Vectors {
 }
 
 impl Vectors {
-    /// Those that were made before with this model.
+    /// Opens the cached vectors of this model.
     pub fn open(cache_dir: &Path, embedder: &dyn Embedder) -> Result<Self> {
         let model = embedder.model();
         let dir = cache_dir.join("bench");
@@ -64,7 +64,7 @@ impl Vectors {
         Ok(Self { file, dimensions: model.dimensions, known })
     }
 
-    /// Makes the vectors that are missing of these texts, and keeps them.
+    /// Computes and caches the missing vectors of these texts.
     pub async fn make(&mut self, embedder: &dyn Embedder, texts: &[String]) -> Result<()> {
         let missing: Vec<_> = texts.iter().filter(|t| !self.known.contains_key(&hash(t))).collect();
         if missing.is_empty() {
@@ -91,7 +91,7 @@ impl Vectors {
         Ok(())
     }
 
-    /// The vector of a text that was made.
+    /// Returns the vector of a text.
     pub fn get(&self, text: &str) -> Result<&[f32]> {
         let vector = self.known.get(&hash(text)).context("the text was not embedded before")?;
         debug_assert_eq!(vector.len(), self.dimensions);
@@ -109,7 +109,7 @@ fn write(file: &mut impl Write, hash: Hash, vector: &[f32]) -> std::io::Result<(
     file.write_all(&bytes)
 }
 
-/// Entries of hash and vector; one that an interruption cut off ends the file.
+/// Reads entries of hash and vector; a truncated entry ends the file.
 fn read(file: &Path, dimensions: usize) -> Result<HashMap<Hash, Vec<f32>>> {
     let mut bytes = Vec::new();
     match File::open(file) {
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_entry_that_was_cut_off_is_dropped_and_the_others_are_read() {
+    fn truncated_entry_is_dropped_and_others_are_read() {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("vectors.bin");
         let mut file = File::create(&path).expect("a file");

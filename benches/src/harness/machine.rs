@@ -1,26 +1,26 @@
-//! On what, and of what, something was measured.
+//! The machine and the commit of a measurement.
 
 use std::process::Command;
 
 use serde::Serialize;
 
-/// What a figure is worth nothing without.
+/// The conditions of a measurement.
 #[derive(Debug, Serialize)]
 pub struct Circumstances {
     /// Processor, cores and memory.
     machine: String,
     /// Kernel.
     system: String,
-    /// Commit of the checkout, with a note where files differ from it.
+    /// Commit of the checkout, with a note if files differ from it.
     commit: String,
-    /// How the benchmark was called.
+    /// The command line of the benchmark.
     command: String,
-    /// When, UTC.
+    /// The date, in UTC.
     date: String,
 }
 
 impl Circumstances {
-    /// Those of this process.
+    /// Returns the conditions of this process.
     pub fn here() -> Self {
         let system = rustix::system::uname();
         Self {
@@ -36,7 +36,7 @@ impl Circumstances {
         }
     }
 
-    /// Name and value, as a report lists them.
+    /// Returns names and values for a report.
     pub fn lines(&self) -> [(&'static str, &str); 5] {
         [
             ("machine", &self.machine),
@@ -56,7 +56,7 @@ fn machine() -> String {
     format!("{cores} cores, {cpu}, {:.0} GiB", kib / 1_048_576.0)
 }
 
-/// The value after `name:` in a file of `/proc`.
+/// Returns the value after `name:` in a file of `/proc`.
 pub fn field(file: &str, name: &str) -> Option<String> {
     let text = std::fs::read_to_string(file).ok()?;
     let line = text.lines().find(|line| line.starts_with(name))?;

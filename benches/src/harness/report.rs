@@ -8,24 +8,24 @@ use serde::Serialize;
 use super::machine::Circumstances;
 use super::stats::Spread;
 
-/// The outcome of a benchmark.
+/// The results of a benchmark.
 #[derive(Debug, Serialize)]
 pub struct Report {
     benchmark: &'static str,
     circumstances: Circumstances,
-    /// What was measured on, in sentences.
+    /// The data of the measurement, in sentences.
     data: Vec<String>,
     measures: Vec<Measure>,
     #[serde(skip_serializing_if = "Option::is_none")]
     table: Option<Table>,
 }
 
-/// Figures that want columns of their own.
+/// A table of figures.
 #[derive(Debug, Serialize)]
 pub struct Table {
-    /// What the columns are.
+    /// The headers of the columns.
     pub header: Vec<&'static str>,
-    /// The cells, as they are shown.
+    /// The cells, as text.
     pub rows: Vec<Vec<String>>,
 }
 
@@ -39,13 +39,13 @@ struct Measure {
 }
 
 impl Report {
-    /// An empty report; `benchmark` names its files.
+    /// Creates an empty report; `benchmark` names its files.
     pub fn new(benchmark: &'static str) -> Self {
         let circumstances = Circumstances::here();
         Self { benchmark, circumstances, data: Vec::new(), measures: Vec::new(), table: None }
     }
 
-    /// Says something about the data or the way of measuring.
+    /// Adds a note about the data or the method.
     pub fn note(&mut self, sentence: impl Into<String>) {
         self.data.push(sentence.into());
     }
@@ -55,7 +55,7 @@ impl Report {
         self.measures.push(Measure { name: name.into(), unit, spread, budget: None });
     }
 
-    /// Adds one with what the design allows.
+    /// Adds a measure with its budget of the design.
     pub fn add_budgeted(
         &mut self,
         name: impl Into<String>,
@@ -66,12 +66,12 @@ impl Report {
         self.measures.push(Measure { name: name.into(), unit, spread, budget: Some(budget) });
     }
 
-    /// Sets a table to stand below the measures.
+    /// Sets a table to print below the measures.
     pub fn set_table(&mut self, table: Table) {
         self.table = Some(table);
     }
 
-    /// Writes `<benchmark>.json` and `<benchmark>.md` into `out` and shows the latter.
+    /// Writes `<benchmark>.json` and `<benchmark>.md` into `out` and prints the latter.
     pub fn write(&self, out: &Path) -> Result<()> {
         let markdown = self.to_markdown();
         let write = |ending: &str, text: String| {
@@ -118,7 +118,7 @@ impl Measure {
     }
 }
 
-/// A value with three figures that count, and whole numbers from a hundred on.
+/// Formats a value with three significant digits, and as a whole number from a hundred on.
 pub fn short(value: f64) -> String {
     match value.abs() {
         v if v >= 100.0 || v == 0.0 => format!("{value:.0}"),
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_holds_the_spread_and_the_budget() {
+    fn row_has_the_spread_and_the_budget() {
         let mut report = Report::new("test");
         report.note("three texts");
         report.add_budgeted("recall p50", "ms", Spread::of([4.256, 4.0, 104.4]), "< 8 ms");
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn small_values_keep_their_figures() {
+    fn small_values_keep_their_digits() {
         assert_eq!([0.987_6, 12.34, 0.0, 1_234.5].map(short), ["0.988", "12.3", "0", "1234"]);
     }
 }

@@ -1,5 +1,5 @@
-//! The key that the service of a data directory seals with: what a benchmark writes before the service
-//! starts must be signed with the same key, or the service refuses the database.
+//! The encryption key of a data directory: rows that a benchmark writes before the service starts
+//! must be signed with the same key, or the service rejects the database.
 
 use std::collections::HashMap;
 use std::fs::{File, Permissions};
@@ -13,13 +13,13 @@ use mc_store::audit::Chains;
 
 use super::make_dir;
 
-/// Where `serve` keeps the key by default.
+/// The default path of the key of `serve`.
 const FILE: &str = "encryption.key";
 
-/// The audit's chains under the key in the data directory; makes the key where there is none.
+/// Returns the audit's MAC keys under the key of the data directory, which is generated if missing.
 pub fn chains(data_dir: &Path) -> Result<Chains> {
     let sealer = Encryptor::new(key(data_dir)?, Vec::new());
-    Ok(Chains::new(AuditMacKeys::of(&sealer), HashMap::new()))
+    Ok(Chains::new(AuditMacKeys::derive(&sealer), HashMap::new()))
 }
 
 fn key(data_dir: &Path) -> Result<EncryptionKey> {
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_data_directory_keeps_its_key() {
+    fn data_directory_keeps_its_key() {
         let dir = tempfile::tempdir().expect("a directory");
         let data_dir = dir.path().join("data");
         let made = key(&data_dir).expect("a key").id();

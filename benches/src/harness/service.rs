@@ -1,4 +1,4 @@
-//! The real service as a process of its own, spoken to over HTTP.
+//! The real service as a process, used over HTTP.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -13,36 +13,36 @@ use serde_json::Value;
 
 use super::{machine, say};
 
-/// A start with an index to build may take long; this is where hope ends.
-const READY_WITHIN: Duration = Duration::from_mins(10);
-/// Where hope ends for a longer piece of work.
+/// Timeout of a start, which may build an index.
+const START_TIMEOUT: Duration = Duration::from_mins(10);
+/// Timeout of a longer operation.
 const DONE_WITHIN: Duration = Duration::from_hours(2);
-/// How often is asked whether the service is ready, and so the precision of a start's time.
-const LOOK: Duration = Duration::from_millis(5);
+/// Interval of polling for readiness, which is the precision of a start's time.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// What to start, and on what.
+/// The process to start.
 #[derive(Debug, Clone)]
 pub struct Setup {
     /// The release binary.
     pub binary: PathBuf,
-    /// Folder that `make setup` filled.
+    /// Directory that `make setup` filled.
     pub cache_dir: PathBuf,
-    /// The service's state.
+    /// The service's data directory.
     pub data_dir: PathBuf,
-    /// Beside these, as environment variables.
+    /// Further environment variables.
     pub settings: Vec<(&'static str, OsString)>,
 }
 
 /// A running service; stopped when dropped.
 pub struct Service {
     process: Child,
-    /// Speaks to it; cheap to clone.
+    /// Its client; cheap to clone.
     pub api: Api,
     /// From the start of the process to the first `/readyz` that succeeded.
     pub ready_after: Duration,
 }
 
-/// The way to a service.
+/// A client of a service.
 #[derive(Clone)]
 pub struct Api {
     client: Client,
@@ -51,7 +51,7 @@ pub struct Api {
 }
 
 impl Setup {
-    /// A command of the binary, which says what it has to say into its log.
+    /// Returns a command of the binary that writes its output to a log.
     pub fn command(&self, name: &str) -> Result<Command> {
         let log_file = self.log_file();
         let log = File::options().create(true).append(true).open(&log_file);
@@ -80,7 +80,7 @@ impl Service {
         Self::start_at(setup, free_address()?).await
     }
 
-    /// Starts the binary where its clients look for it and waits until it is ready.
+    /// Starts the binary at an address and waits until it is ready.
     pub async fn start_at(setup: &Setup, listen: SocketAddr) -> Result<Self> {
         let began = Instant::now();
         let mut command = setup.command("serve")?;
@@ -105,23 +105,24 @@ impl Service {
             if let Some(status) = self.process.try_wait()? {
                 bail!("the service ended with {status}; its log is {}", log());
             }
-            ensure!(began.elapsed() < READY_WITHIN, "not ready in time; the log is {}", log());
-            tokio::time::sleep(LOOK).await;
+            ensure!(began.elapsed() < START_TIMEOUT, "not ready in time; the log is {}", log());
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
-    /// Resident memory of the service's own process, in MiB: PostgreSQL's processes have their own.
+    /// Returns the resident memory of the service's own process, in MiB, without PostgreSQL's
+    /// processes.
     pub fn resident_mib(&self) -> Result<f64> {
         self.memory("VmRSS")
     }
 
-    /// The part of it that holds no file: the keyword index is mapped into memory and counts as long
-    /// as the system has nothing better to do with the pages.
+    /// Returns its part without mapped files, in MiB: the keyword index is mapped and counts as
+    /// long as the system has memory to spare.
     pub fn own_mib(&self) -> Result<f64> {
         self.memory("RssAnon")
     }
 
-    /// The most that it ever was.
+    /// Returns its peak, in MiB.
     pub fn peak_mib(&self) -> Result<f64> {
         self.memory("VmHWM")
     }
@@ -133,14 +134,14 @@ impl Service {
         Ok(kib / 1_024.0)
     }
 
-    /// Asks the service to stop and waits until it, and its database, have.
+    /// Asks the service to stop and waits until it and its database have.
     pub fn stop(mut self) -> Result<()> {
         let status = self.end()?;
         ensure!(status.success(), "the service stopped with {status}");
         Ok(())
     }
 
-    /// Ends the process without a warning, as `kill -9` does.
+    /// Kills the process as `kill -9` does.
     pub fn kill(mut self) -> Result<()> {
         self.process.kill()?;
         self.process.wait()?;
@@ -165,30 +166,30 @@ impl Drop for Service {
 }
 
 impl Api {
-    /// The whole address of a path, for those with a client of their own.
+    /// Returns the URL of a path, for other clients.
     pub fn address(&self, path: &str) -> String {
         format!("{}{path}", self.url)
     }
 
-    /// `POST`, expecting success.
+    /// Sends `POST` and expects success.
     pub async fn post(&self, path: &str, body: &Value) -> Result<Value> {
         let request = self.client.post(self.address(path)).json(body);
         self.answer(path, request).await
     }
 
-    /// `POST`, whatever is answered, for those who want to know how it fails.
+    /// Sends `POST` and returns any response.
     pub async fn try_post(&self, path: &str, body: &Value) -> reqwest::Result<(StatusCode, Value)> {
         let request = self.client.post(self.address(path)).json(body);
         let answer = request.bearer_auth(&self.token).send().await?;
         Ok((answer.status(), answer.json().await?))
     }
 
-    /// `GET`, expecting success.
+    /// Sends `GET` and expects success.
     pub async fn get(&self, path: &str) -> Result<Value> {
         self.answer(path, self.client.get(self.address(path))).await
     }
 
-    /// `DELETE`, expecting success.
+    /// Sends `DELETE` and expects success.
     pub async fn delete(&self, path: &str) -> Result<()> {
         let request = self.client.delete(self.address(path)).bearer_auth(&self.token);
         request.send().await?.error_for_status()?;
@@ -203,8 +204,8 @@ impl Api {
         Ok(body)
     }
 
-    /// Asks for `path` until `wanted` holds; answers what it said last. What is asked `every` so
-    /// often takes the service's time, too.
+    /// Requests `path` until `wanted` accepts the response, and returns it. Frequent polling costs
+    /// the service time, too.
     pub async fn until(
         &self,
         path: &str,
@@ -223,7 +224,7 @@ impl Api {
     }
 }
 
-/// One that was free a moment ago.
+/// Returns an address that was free a moment ago.
 pub fn free_address() -> Result<SocketAddr> {
     Ok(std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
 }

@@ -4,21 +4,21 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-/// One measure over several runs.
+/// A measure over several runs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Spread {
-    /// The middle value; of an even number the lower of the two.
+    /// The median; of an even number, the lower of the middle two.
     pub median: f64,
-    /// The smallest.
+    /// The minimum.
     pub min: f64,
-    /// The largest.
+    /// The maximum.
     pub max: f64,
-    /// How many.
+    /// Number of runs.
     pub runs: usize,
 }
 
 impl Spread {
-    /// Of at least one value.
+    /// Computes the spread of at least one value.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Self {
         let values = sorted(values.into_iter().collect());
         let (first, last) = (values[0], values[values.len() - 1]);
@@ -31,23 +31,23 @@ impl Spread {
 pub struct Times(Vec<f64>);
 
 impl Times {
-    /// Of at least one request.
+    /// Creates it of at least one request.
     pub fn of(times: impl IntoIterator<Item = Duration>) -> Self {
         Self(sorted(times.into_iter().map(|time| time.as_secs_f64() * 1_000.0).collect()))
     }
 
-    /// Of the requests of several runs.
+    /// Joins the requests of several runs.
     pub fn together<'a>(runs: impl IntoIterator<Item = &'a Self>) -> Self {
         Self(sorted(runs.into_iter().flat_map(|run| run.0.iter().copied()).collect()))
     }
 
-    /// The time within which the given share of the requests was answered (nearest rank).
+    /// Returns the time within which a share of the requests completed (nearest rank).
     pub fn percentile(&self, share: f64) -> f64 {
         at(&self.0, share)
     }
 }
 
-/// The value of the nearest rank.
+/// Returns the value of the nearest rank.
 fn at(sorted: &[f64], share: f64) -> f64 {
     let rank = (share * sorted.len() as f64).ceil();
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rank in a list")]
@@ -66,13 +66,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_spread_has_the_middle_and_both_ends() {
+    fn spread_has_median_minimum_and_maximum() {
         let spread = Spread::of([3.0, 1.0, 9.0, 2.0, 4.0]);
         assert_eq!(spread, Spread { median: 3.0, min: 1.0, max: 9.0, runs: 5 });
     }
 
     #[test]
-    fn percentiles_are_values_that_were_measured() {
+    fn percentiles_are_measured_values() {
         let times = Times::of((1..=100).map(Duration::from_millis));
         let is = |share, wanted: f64| (times.percentile(share) - wanted).abs() < 1e-9;
         assert!(is(0.5, 50.0) && is(0.95, 95.0) && is(0.99, 99.0) && is(1.0, 100.0), "{times:?}");

@@ -1,4 +1,4 @@
-//! The model without the service around it.
+//! The baseline: the model without the service.
 
 use std::path::Path;
 use std::time::Instant;
@@ -12,16 +12,16 @@ use mc_store::passages::{self, embedding_text};
 use super::run::Window;
 use crate::harness::{embedding, say};
 
-/// As many texts as the service's embedder gives to a call.
+/// Texts per call, as in the service.
 const BATCH: usize = 32;
 const PAGE: i64 = 1_000;
 
-/// Embeds the texts that the service embedded in the window, in this process, with the settings
-/// that the service has and nothing beside it; answers texts a second for each slice.
+/// Embeds the texts that the service embedded in the window, in this process with the service's
+/// settings; returns texts per second for each slice.
 pub async fn throughput(store: &Store, cache_dir: &Path, window: &Window) -> Result<Vec<f64>> {
     let texts = texts(store, window).await?;
     let embedder = embedding::open(cache_dir).await?;
-    // The first calls load what later ones use.
+    // The first calls load data that later ones use.
     embedder.embed(texts.iter().take(BATCH).cloned().collect(), Purpose::Passage).await?;
     say(&format!("the model alone: {} texts", texts.len()));
     let mut texts = texts.into_iter();
@@ -37,7 +37,7 @@ pub async fn throughput(store: &Store, cache_dir: &Path, window: &Window) -> Res
     Ok(paces)
 }
 
-/// The queue is worked off in the order in which passages were written, which their ids have, too.
+/// The queue is processed in the order in which passages were written, which is that of their ids.
 async fn texts(store: &Store, window: &Window) -> Result<Vec<Sanitized>> {
     let made: u64 = window.slices.iter().map(|slice| slice.made).sum();
     let (first, made) = (usize::try_from(window.first)?, usize::try_from(made)?);

@@ -1,4 +1,4 @@
-//! The repository that is indexed: a scratch clone that may be committed to.
+//! The repository to index: a scratch clone to commit to.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,14 +10,14 @@ use anyhow::{Context, Result, ensure};
 use crate::harness::{make_dir, remove};
 use crate::text::{Package, files, packages};
 
-/// Files that a push touches.
+/// Files of a push.
 const PUSHED: usize = 10;
-/// What is taken of the dependencies' sources.
+/// Extensions of the files that are used.
 const ENDINGS: &[&str] = &["rs", "md", "toml", "c", "h", "py", "js", "sh"];
 /// Larger files are bindings and tables, which the service does not index either.
 const MAX_BYTES: usize = 512 * 1024;
 
-/// A clone below the working folder.
+/// A clone below the working directory.
 pub struct Clone {
     path: PathBuf,
     /// Its text files and their lines, by path.
@@ -26,7 +26,7 @@ pub struct Clone {
 }
 
 impl Clone {
-    /// Clones a repository of this machine.
+    /// Clones a local repository.
     pub fn of(repo: &Path, path: &Path) -> Result<Self> {
         remove(path)?;
         let from = repo.to_str().context("the repository's path is no UTF-8")?;
@@ -48,23 +48,23 @@ impl Clone {
         Ok(Self { path: path.to_path_buf(), files, origin })
     }
 
-    /// Where it is.
+    /// Returns its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What it is.
+    /// Describes it.
     pub fn describe(&self) -> String {
         let lines: usize = self.files.values().sum();
         format!("{}: {lines} lines in {} text files", self.origin, self.files.len())
     }
 
-    /// Lines of those of its files that are named.
+    /// Counts the lines of the given files.
     pub fn lines_of<'a>(&self, paths: impl Iterator<Item = &'a String>) -> usize {
         paths.filter_map(|path| self.files.get(path)).sum()
     }
 
-    /// Commits a change of ten files of Rust, others for every `number`.
+    /// Commits a change of ten Rust files, which differ by `number`.
     pub fn push(&self, number: usize) -> Result<()> {
         let code: Vec<_> = self.files.keys().filter(|file| is_rust(file)).collect();
         let code = if code.len() < PUSHED { self.files.keys().collect() } else { code };
@@ -83,7 +83,8 @@ fn is_rust(file: &str) -> bool {
     Path::new(file).extension().is_some_and(|ending| ending == "rs")
 }
 
-/// A repository made of whole packages from `Cargo.lock`, by name, until it has that many lines.
+/// Creates a repository of whole packages from `Cargo.lock`, by name, with at least that many
+/// lines.
 pub fn of_dependencies(path: &Path, lines: usize) -> Result<Clone> {
     empty(path)?;
     let (mut copied, mut taken) = (0, 0);
@@ -102,16 +103,16 @@ pub fn of_dependencies(path: &Path, lines: usize) -> Result<Clone> {
     Clone::read(path, format!("sources of the first {taken} packages of Cargo.lock"))
 }
 
-/// Copies a package's sources; answers their lines.
+/// Copies a package's sources; returns their lines.
 fn copy(package: &Package, into: &Path) -> Result<usize> {
-    let folder = into.join(format!("{}-{}", package.name, package.version));
+    let directory = into.join(format!("{}-{}", package.name, package.version));
     let mut lines = 0;
     for file in files(&package.dir, ENDINGS)? {
         let Ok(text) = std::fs::read_to_string(&file) else { continue };
         if text.len() > MAX_BYTES {
             continue;
         }
-        let target = folder.join(file.strip_prefix(&package.dir)?);
+        let target = directory.join(file.strip_prefix(&package.dir)?);
         if let Some(parent) = target.parent() {
             std::fs::create_dir_all(parent)?;
         }
@@ -121,7 +122,7 @@ fn copy(package: &Package, into: &Path) -> Result<usize> {
     Ok(lines)
 }
 
-/// Makes a repository without commits in place of whatever is there.
+/// Creates an empty repository in place of an existing one.
 pub fn empty(path: &Path) -> Result<()> {
     remove(path)?;
     make_dir(path)?;
@@ -129,14 +130,14 @@ pub fn empty(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Commits everything that is in a repository's folder.
+/// Commits everything in a repository's directory.
 pub fn commit_all(path: &Path, message: &str) -> Result<()> {
     git(path, &["add", "--all"])?;
     git(path, &["commit", "--quiet", "--message", message])?;
     Ok(())
 }
 
-/// Runs git with an author and a date of its own, so that the same files make the same commit.
+/// Runs git with a fixed author and date, so that equal files give equal commits.
 fn git(dir: &Path, args: &[&str]) -> Result<String> {
     let output = Command::new("git")
         .current_dir(dir)

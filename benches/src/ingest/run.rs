@@ -1,4 +1,4 @@
-//! Index runs and vectors, as the service's own API tells of them.
+//! Index runs and vectors, as reported by the service's API.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 use crate::harness::service::Api;
 
 const PROJECT: &str = "bench";
-/// How often the service is asked how far a long piece of work is; it counts its queue for an answer.
-const NOW_AND_THEN: Duration = Duration::from_millis(250);
-/// And a short one.
-const OFTEN: Duration = Duration::from_millis(20);
-/// How long the embedder may warm up before the window begins.
+/// Interval of polling a long operation; the service counts its queue for each response.
+const SLOW_POLL_INTERVAL: Duration = Duration::from_millis(250);
+/// Interval of polling a short operation.
+const FAST_POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// Warm-up of the embedder before the window.
 const WARM_UP: Duration = Duration::from_secs(5);
 
-/// Paths of the files that the service has in its index.
+/// Returns the paths of the indexed files.
 pub async fn indexed_paths(store: &Store) -> Result<Vec<String>> {
     let key = ProjectKey::parse(PROJECT)?;
     let project =
@@ -30,19 +30,19 @@ pub async fn indexed_paths(store: &Store) -> Result<Vec<String>> {
     Ok(paths)
 }
 
-/// A run that has ended.
+/// A completed run.
 pub struct Indexed {
-    /// Seconds from the request until the run had ended.
+    /// Seconds from the request to the end of the run.
     pub stored: f64,
-    /// Seconds until the keyword index had everything, too.
+    /// Seconds until the keyword index is complete, too.
     pub searchable: f64,
-    /// Files that were written.
+    /// Files written.
     pub changed: u64,
     run: Value,
 }
 
 impl Indexed {
-    /// What the service says of the run.
+    /// The counts that the service reports.
     pub fn counts(&self) -> String {
         let run = &self.run;
         format!(
@@ -52,15 +52,15 @@ impl Indexed {
     }
 }
 
-/// Indexes a repository for the first time and waits until it can be searched.
+/// Indexes a repository for the first time and waits until it is searchable.
 pub async fn index(api: &Api, location: &Path) -> Result<Indexed> {
     api.post("/projects", &json!({ "key": PROJECT })).await?;
-    follow(api, location, NOW_AND_THEN).await
+    follow(api, location, SLOW_POLL_INTERVAL).await
 }
 
-/// Indexes it again, after a little has changed.
+/// Indexes it again after a small change.
 pub async fn index_again(api: &Api, location: &Path) -> Result<Indexed> {
-    follow(api, location, OFTEN).await
+    follow(api, location, FAST_POLL_INTERVAL).await
 }
 
 async fn follow(api: &Api, location: &Path, every: Duration) -> Result<Indexed> {
@@ -73,7 +73,7 @@ async fn follow(api: &Api, location: &Path, every: Duration) -> Result<Indexed> 
         .await?;
     let stored = began.elapsed().as_secs_f64();
     ensure!(run["status"] == "SUCCEEDED", "the run failed: {run}");
-    // A search first brings the keyword index up to date with what was stored before it.
+    // A search first brings the keyword index up to date with the stored passages.
     let query = json!({
         "project_key": PROJECT, "query": "buffer", "limit": 1, "time_budget_ms": 20_000,
     });
@@ -86,43 +86,43 @@ async fn follow(api: &Api, location: &Path, every: Duration) -> Result<Indexed> 
     Ok(Indexed { stored, searchable, changed, run })
 }
 
-/// Some time of the embedder's work, in slices.
+/// A period of the embedder's work, in slices.
 pub struct Window {
-    /// From the end of the index run to the begin of the window.
+    /// From the end of the index run to the start of the window.
     pub before: Duration,
-    /// Vectors that were there when it began.
+    /// Vectors at its start.
     pub first: u64,
-    /// One after the other.
+    /// The slices, in order.
     pub slices: Vec<Slice>,
 }
 
-/// A part of a window.
+/// A slice of a window.
 #[derive(Clone, Copy)]
 pub struct Slice {
-    /// Vectors that were made in it.
+    /// Vectors computed in it.
     pub made: u64,
-    /// How long it was.
+    /// Its duration.
     pub took: Duration,
 }
 
 impl Slice {
-    /// Vectors a second.
+    /// Returns vectors per second.
     pub fn a_second(&self) -> f64 {
         self.made as f64 / self.took.as_secs_f64()
     }
 }
 
 impl Window {
-    /// How long it was.
+    /// Returns the total duration.
     pub fn took(&self) -> Duration {
         self.slices.iter().map(|slice| slice.took).sum()
     }
 
-    /// What was measured.
+    /// Describes the measurement.
     pub fn describe(&self) -> String {
         format!(
-            "vectors: {} passages embedded within {:.0} s after the index run, in {} parts, and the same \
-             texts by the model alone",
+            "vectors: {} passages embedded within {:.0} s after the index run, in {} parts, and \
+             the same texts by the model alone",
             self.slices.iter().map(|slice| slice.made).sum::<u64>(),
             self.took().as_secs_f64(),
             self.slices.len()
@@ -130,7 +130,7 @@ impl Window {
     }
 }
 
-/// Watches the embedder for some time, in as many slices as named, or until it is through.
+/// Watches the embedder in the given number of slices, or until it is done.
 pub async fn watch_vectors(api: &Api, within: Duration, slices: u32) -> Result<Window> {
     let ended = Instant::now();
     tokio::time::sleep(WARM_UP).await;
@@ -142,7 +142,7 @@ pub async fn watch_vectors(api: &Api, within: Duration, slices: u32) -> Result<W
     while left > 0 && window.slices.len() < slices as usize {
         let (began, at_first) = (Instant::now(), left);
         while left > 0 && began.elapsed() < within / slices {
-            tokio::time::sleep(NOW_AND_THEN).await;
+            tokio::time::sleep(SLOW_POLL_INTERVAL).await;
             left = pending_vectors(api).await?;
         }
         window.slices.push(Slice { made: at_first - left, took: began.elapsed() });
@@ -153,11 +153,11 @@ pub async fn watch_vectors(api: &Api, within: Duration, slices: u32) -> Result<W
 /// Waits for the last vector.
 pub async fn until_all_vectors(api: &Api) -> Result<Duration> {
     let began = Instant::now();
-    api.until("/status", NOW_AND_THEN, |status| status["pending_vectors"] == 0).await?;
+    api.until("/status", SLOW_POLL_INTERVAL, |status| status["pending_vectors"] == 0).await?;
     Ok(began.elapsed())
 }
 
-/// Passages that still have no vector.
+/// Returns the number of passages without a vector.
 pub async fn pending_vectors(api: &Api) -> Result<u64> {
     Ok(api.get("/status").await?["pending_vectors"].as_u64().unwrap_or_default())
 }

@@ -1,4 +1,4 @@
-//! The load on one commit's service, or on several in turn.
+//! The load on the service of one commit, or of several in turn.
 
 use std::path::{Path, PathBuf};
 
@@ -8,45 +8,42 @@ use super::{Round, Size, round};
 use crate::harness::report::Report;
 use crate::harness::service::{Service, Setup};
 use crate::harness::stats::Spread;
-use crate::harness::{Common, remove, say};
+use crate::harness::{Common, ServiceArgs, remove, say};
 
-/// What to measure, and how often.
+/// The binaries and rounds.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    common: Common,
-    /// The service's release binary
-    #[arg(long, env = "MEMORY_COPILOT_BINARY")]
-    binary: PathBuf,
-    /// Another commit's, measured in the same run; may be given more than once
+    service: ServiceArgs,
+    /// The binary of another commit, measured in the same run; may be repeated
     #[arg(long)]
     beside: Vec<PathBuf>,
-    /// Rounds, each of every binary and with projects of their own
+    /// Rounds, each with every binary and new projects
     #[arg(long, default_value_t = 5)]
     runs: usize,
-    /// As little as shows that it works
+    /// A minimal variant to check that it works
     #[arg(long)]
     tiny: bool,
 }
 
-/// Measures all binaries in turn, each on an empty service, and writes the report; fails where an
+/// Measures all binaries in turn, each on an empty service, and writes the report; fails if an
 /// acknowledged note is lost or was not found.
 pub async fn run(args: Args) -> Result<()> {
     ensure!(args.runs > 0, "--runs is at least 1");
-    let size = match (args.tiny, args.common.quick) {
+    let size = match (args.tiny, args.service.common.quick) {
         (true, _) => Size::TINY,
         (false, true) => Size::QUICK,
         (false, false) => Size::FULL,
     };
     let binaries: Vec<&Path> =
-        [&args.binary].into_iter().chain(&args.beside).map(PathBuf::as_path).collect();
+        [&args.service.binary].into_iter().chain(&args.beside).map(PathBuf::as_path).collect();
     let mut services = Vec::new();
     for (at, binary) in binaries.iter().enumerate() {
-        services.push(start(&args.common, binary, &format!("writes-{at}")).await?);
+        services.push(start(&args.service.common, binary, &format!("writes-{at}")).await?);
     }
     let mut rounds: Vec<Vec<Round>> = binaries.iter().map(|_| Vec::new()).collect();
     for run in 0..args.runs {
-        // Whatever else the machine does meets each of them as often.
+        // Rounds in turn distribute disturbances by other processes evenly.
         for turn in 0..services.len() {
             let at = (run + turn) % services.len();
             rounds[at].push(round(&services[at].api, &format!("round-{run}"), size).await?);
@@ -76,8 +73,8 @@ pub async fn start(common: &Common, binary: &Path, name: &str) -> Result<Service
 fn report(args: &Args, size: Size, binaries: &[&Path], rounds: &[Vec<Round>]) -> Result<()> {
     let mut report = Report::new("writes");
     report.note(format!(
-        "each round, in a project of its own: {} notes and {} questions by one client, then {} notes and as many \
-         questions by {} clients",
+        "each round, in a project of its own: {} notes and {} questions by one client, then {} \
+         notes and as many questions by {} clients",
         size.sequential,
         size.questions,
         size.clients * size.each,
@@ -110,5 +107,5 @@ fn report(args: &Args, size: Size, binaries: &[&Path], rounds: &[Vec<Round>]) ->
             "0",
         );
     }
-    report.write(&args.common.out)
+    report.write(&args.service.common.out)
 }

@@ -1,4 +1,4 @@
-//! Clients that know both nodes: each asks its own one, and the other where that one is away.
+//! Clients that know both nodes: each uses its own one, and the other one while that is down.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,21 +10,21 @@ use tokio_util::sync::CancellationToken;
 use super::measure::PROJECT;
 use crate::harness::service::Api;
 
-/// Between two saves of a client.
-pub const SAVES_EVERY: Duration = Duration::from_millis(500);
-/// Between two recalls of a client.
-pub const RECALLS_EVERY: Duration = Duration::from_millis(250);
+/// Interval between two saves of a client.
+pub const SAVE_INTERVAL: Duration = Duration::from_millis(500);
+/// Interval between two recalls of a client.
+pub const RECALL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Which of the two.
+/// One of the two nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Node {
-    /// Is there all the time.
+    /// Runs all the time.
     Steady,
     /// Is killed and started again.
     Killed,
 }
 
-/// What is asked for.
+/// The operation of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum What {
     /// `/recall`.
@@ -33,33 +33,33 @@ pub enum What {
     Save,
 }
 
-/// The two nodes, and when one of them was away.
+/// The two nodes, and the outages of the second.
 pub struct Nodes {
-    /// The one that stays.
+    /// The node that keeps running.
     pub steady: Api,
-    /// The one that is killed.
+    /// The node that is killed.
     pub killed: Api,
-    /// When it was, and when it was ready again.
+    /// The times of kills and of readiness.
     pub outages: Mutex<Vec<(Instant, Option<Instant>)>>,
 }
 
-/// What came of all requests.
+/// The results of all requests.
 #[derive(Debug, Default)]
-pub struct Tally {
-    /// How long answers took.
+pub struct Counts {
+    /// Response times.
     pub times: BTreeMap<(Node, What), Vec<Duration>>,
-    /// Ids of what was acknowledged.
+    /// Ids of acknowledged saves.
     pub saved: Vec<String>,
-    /// Tries that the dead node refused.
+    /// Attempts refused while the node was down.
     pub refused: usize,
-    /// Tries whose connection ended with it.
+    /// Attempts whose connection was lost with the node.
     pub cut_off: usize,
-    /// Everything else that is no success.
+    /// All other failures.
     pub wrong: Vec<String>,
 }
 
 impl Node {
-    /// For people.
+    /// Returns a name for people.
     pub fn name(self) -> &'static str {
         match self {
             Self::Steady => "never killed",
@@ -69,7 +69,7 @@ impl Node {
 }
 
 impl What {
-    /// For people.
+    /// Returns a name for people.
     pub fn name(self) -> &'static str {
         match self {
             Self::Recall => "recall",
@@ -86,14 +86,14 @@ impl What {
 
     fn every(self) -> Duration {
         match self {
-            Self::Recall => RECALLS_EVERY,
-            Self::Save => SAVES_EVERY,
+            Self::Recall => RECALL_INTERVAL,
+            Self::Save => SAVE_INTERVAL,
         }
     }
 }
 
 impl Nodes {
-    /// The way to one of them.
+    /// Returns the client of a node.
     pub fn api(&self, node: Node) -> &Api {
         match node {
             Node::Steady => &self.steady,
@@ -101,20 +101,20 @@ impl Nodes {
         }
     }
 
-    /// Notes that the one is killed now.
+    /// Records that the node is killed now.
     pub fn away(&self) {
         self.outages().push((Instant::now(), None));
     }
 
-    /// Notes that it is ready again.
+    /// Records that it is ready again.
     pub fn back(&self) {
         if let Some((_, back)) = self.outages().last_mut() {
             *back = Some(Instant::now());
         }
     }
 
-    /// Whether it was away at any moment between the two.
-    fn was_away(&self, began: Instant, ended: Instant) -> bool {
+    /// Whether it was down at any moment between the two times.
+    fn was_down(&self, began: Instant, ended: Instant) -> bool {
         let is_within = |(from, back): &(Instant, Option<Instant>)| {
             *from <= ended && back.is_none_or(|back| began <= back)
         };
@@ -126,8 +126,8 @@ impl Nodes {
     }
 }
 
-impl Tally {
-    /// Both together.
+impl Counts {
+    /// Adds other results.
     pub fn and(mut self, other: Self) -> Self {
         for (of, times) in other.times {
             self.times.entry(of).or_default().extend(times);
@@ -139,7 +139,7 @@ impl Tally {
         self
     }
 
-    /// Asks a node once; answers whether it did what it was asked for.
+    /// Sends a request to a node; returns whether it succeeded.
     async fn ask(&mut self, nodes: &Nodes, node: Node, what: What, body: &Value) -> bool {
         let began = Instant::now();
         match nodes.api(node).try_post(what.path(), body).await {
@@ -156,7 +156,7 @@ impl Tally {
                 self.wrong.push(format!("{node:?} answered {status}: {answer}"));
             }
             Err(error) if node == Node::Killed && error.is_connect() => self.refused += 1,
-            Err(_) if node == Node::Killed && nodes.was_away(began, Instant::now()) => {
+            Err(_) if node == Node::Killed && nodes.was_down(began, Instant::now()) => {
                 self.cut_off += 1;
             }
             Err(error) => self.wrong.push(format!("{node:?}: {error:?}")),
@@ -165,9 +165,9 @@ impl Tally {
     }
 }
 
-/// Asks until it is told to stop.
-pub async fn ask(nodes: Arc<Nodes>, number: usize, what: What, stop: CancellationToken) -> Tally {
-    let mut tally = Tally::default();
+/// Sends requests until it is stopped.
+pub async fn ask(nodes: Arc<Nodes>, number: usize, what: What, stop: CancellationToken) -> Counts {
+    let mut results = Counts::default();
     let home = if number.is_multiple_of(2) { Node::Steady } else { Node::Killed };
     let mut round = 0;
     while !stop.is_cancelled() {
@@ -176,24 +176,24 @@ pub async fn ask(nodes: Arc<Nodes>, number: usize, what: What, stop: Cancellatio
             What::Save => save(number, round),
             What::Recall => recall(number, round),
         };
-        let is_done = tally.ask(&nodes, home, what, &body).await;
+        let is_done = results.ask(&nodes, home, what, &body).await;
         if !is_done && home == Node::Killed {
-            tally.ask(&nodes, Node::Steady, what, &body).await;
+            results.ask(&nodes, Node::Steady, what, &body).await;
         }
         tokio::time::sleep(what.every()).await;
     }
-    tally
+    results
 }
 
 fn save(client: usize, round: usize) -> Value {
     let content = format!(
-        "Queue {client} of the importer holds {round} parcels at most since the incident {client}-{round}; what comes \
-         beyond waits at the carrier."
+        "Queue {client} of the importer holds {round} parcels at most since the incident \
+         {client}-{round}; what comes beyond waits at the carrier."
     );
     json!({ "project_key": PROJECT, "kind": "fact", "content": content })
 }
 
-/// About something that was saved, or will be.
+/// Builds a query about a saved or future note.
 fn recall(client: usize, round: usize) -> Value {
     let query = format!(
         "how many parcels does queue {client} of the importer hold, incident {client}-{round}?"

@@ -1,4 +1,4 @@
-//! One run: nodes, clients, kills, and a look at what is there in the end.
+//! One run: nodes, clients, kills, and a final check.
 
 use std::collections::HashSet;
 use std::net::SocketAddr;
@@ -12,32 +12,32 @@ use serde_json::json;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::client::{self, Nodes, Tally, What};
+use super::client::{self, Counts, Nodes, What};
 use super::probe;
 use crate::harness::cluster::Cluster;
 use crate::harness::service::{Service, Setup, free_address};
 use crate::harness::{Common, say};
 
-/// The project that everybody asks about.
+/// The project of all requests.
 pub const PROJECT: &str = "bench";
 const IDS: &str =
     "select coalesce(json_agg(id), '[]')::text from memory_records where state = 'active'";
 
-/// What came of it.
+/// The results of a run.
 pub struct Run {
     /// Of the requests.
-    pub tally: Tally,
-    /// Ids of saves that were acknowledged and are not there.
+    pub results: Counts,
+    /// Ids of acknowledged saves that do not exist.
     pub lost: Vec<String>,
-    /// How long it took until what one node was told was found at the other.
+    /// Time until a save at one node was found at the other.
     pub seen: Vec<Duration>,
-    /// How often the second node was killed.
+    /// Number of kills of the second node.
     pub kills: usize,
-    /// How long each of its starts took.
+    /// Duration of each of its starts.
     pub ready: Vec<Duration>,
 }
 
-/// Has the clients ask for as long as named, and kills the second node every so often.
+/// Runs the clients for the given time, and kills the second node in the given interval.
 pub async fn run(
     common: &Common,
     binary: PathBuf,
@@ -63,12 +63,11 @@ pub async fn run(
         }
     }
     let probing = tokio::spawn(probe::probe(Arc::clone(&nodes), stop.clone()));
-    let (killed, ready) =
-        kill_again_and_again(&nodes, killed, &second, listen, whole, every).await?;
+    let (killed, ready) = kill_repeatedly(&nodes, killed, &second, listen, whole, every).await?;
     stop.cancel();
-    let mut tally = Tally::default();
+    let mut results = Counts::default();
     while let Some(of_one) = asking.join_next().await {
-        tally = tally.and(of_one?);
+        results = results.and(of_one?);
     }
     let seen = probing.await?;
     ensure!(!seen.is_empty(), "nothing was saved at one node and looked for at the other");
@@ -79,12 +78,12 @@ pub async fn run(
     let there: HashSet<String> = serde_json::from_str(&testing::text(&store, IDS).await?)?;
     store.close().await;
     cluster.stop().await;
-    let lost = tally.saved.iter().filter(|id| !there.contains(*id)).cloned().collect();
-    Ok(Run { tally, lost, seen, kills: ready.len(), ready })
+    let lost = results.saved.iter().filter(|id| !there.contains(*id)).cloned().collect();
+    Ok(Run { results, lost, seen, kills: ready.len(), ready })
 }
 
-/// Answers the node as it is in the end, and how long each of its starts took.
-async fn kill_again_and_again(
+/// Returns the final node and the duration of each of its starts.
+async fn kill_repeatedly(
     nodes: &Nodes,
     mut node: Service,
     setup: &Setup,

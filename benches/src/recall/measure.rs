@@ -12,14 +12,14 @@ use crate::harness::service::Api;
 use crate::harness::stats::Times;
 use crate::text::Note;
 
-/// Questions of one run, for one client and for several; and notes to save.
+/// Queries of one run, for one client and for several; and notes to save.
 const QUESTIONS: usize = 400;
 const SAVES: usize = 500;
 const WARM_UP: usize = 100;
 /// In the small variant.
 const QUICK: usize = 60;
 
-/// A recall to be asked.
+/// A recall to send.
 #[derive(Debug, Clone)]
 pub struct Question {
     /// Key of the project.
@@ -28,31 +28,30 @@ pub struct Question {
     pub text: String,
 }
 
-/// All requests of a benchmark; no two are alike.
+/// All requests of a benchmark; no two are equal.
 pub struct Workload {
-    /// Asked before anything is measured.
+    /// Sent before any measurement.
     pub warm_up: Vec<Question>,
-    /// For each run those of a single client and those of several.
+    /// For each run, those of a single client and those of several.
     pub questions: Vec<(Vec<Question>, Vec<Question>)>,
-    /// For each run the notes to save.
+    /// For each run, the notes to save.
     pub saves: Vec<Vec<Note>>,
 }
 
-/// What a run gave.
+/// The figures of a run.
 pub struct Figures {
     /// Of the single requests.
     pub times: Times,
-    /// Requests a second.
+    /// Requests per second.
     pub a_second: f64,
-    /// The share of answers in which a leg was left out.
+    /// Share of responses without one of the retrievers.
     pub degraded: f64,
-    /// The share of answers without anything in them.
+    /// Share of empty responses.
     pub empty: f64,
 }
 
 impl Workload {
-    /// Shares the notes that were kept back out, each to one request; those of all projects are
-    /// dealt in turn.
+    /// Distributes the notes that were kept back, each to one request, over the projects in turn.
     pub fn new(kept_back: &[Note], runs: usize, quick: bool) -> Self {
         let fitting = kept_back.len() / (2 * runs + 1);
         let a_run = |wanted: usize| if quick { QUICK.min(wanted) } else { wanted }.min(fitting);
@@ -61,20 +60,20 @@ impl Workload {
         let warm_up = take(a_run(WARM_UP));
         let questions =
             (0..runs).map(|_| (take(a_run(QUESTIONS)), take(a_run(QUESTIONS)))).collect();
-        // A note that was asked for may be saved: questions leave nothing behind.
+        // A queried note may be saved later: queries store nothing.
         let mut unsaved = dealt(kept_back, 7).cloned();
         let saves = (0..runs).map(|_| unsaved.by_ref().take(a_run(SAVES)).collect()).collect();
         Self { warm_up, questions, saves }
     }
 }
 
-/// The notes in an order in which neighbours are far from each other.
+/// Returns the notes in an order in which neighbors are far apart.
 fn dealt(notes: &[Note], share: usize) -> impl Iterator<Item = &Note> {
     let stride = notes.len() / share + 1;
     (0..stride).flat_map(move |first| notes.iter().skip(first).step_by(stride))
 }
 
-/// Asks all questions with as many clients as named, each its part one after the other.
+/// Sends all queries with concurrent clients, each its part one after the other.
 pub async fn ask(api: &Api, questions: &[Question], clients: usize) -> Result<Figures> {
     let taken = Mutex::new(questions.iter());
     let next = || taken.lock().expect("nobody panics").next();
@@ -109,7 +108,7 @@ async fn ask_one(api: &Api, question: &Question) -> Result<(Duration, Value)> {
     Ok((began.elapsed(), answer))
 }
 
-/// Filters that a search of each note's words is done under, in turn.
+/// Filters for searches of each note's words, in turn.
 const FILTERS: [&str; 5] = ["none", "scope", "tags", "kinds", "sources"];
 
 /// Searches for the first words of each note, under one filter after the other.
@@ -134,7 +133,7 @@ pub async fn search(api: &Api, notes: &[Note]) -> Result<Times> {
     Ok(Times::of(times))
 }
 
-/// Saves the notes one after the other; answers the ids of new records, too.
+/// Saves the notes one after the other; returns the ids of new records, too.
 pub async fn save(api: &Api, notes: &[Note]) -> Result<(Times, Vec<String>)> {
     let (mut times, mut created) = (Vec::new(), Vec::new());
     for note in notes {

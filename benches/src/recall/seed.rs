@@ -1,4 +1,4 @@
-//! A database with notes, made once and kept for later runs.
+//! A database with notes, created once and reused by later runs.
 
 use std::path::{Path, PathBuf};
 
@@ -14,12 +14,12 @@ use crate::harness::embedding::{self, Vectors};
 use crate::harness::{make_dir, remove, say};
 use crate::text::{Note, Notes, stored};
 
-/// The key of a project by its number.
+/// Returns the key of a project by its number.
 pub fn key(project: usize) -> String {
     format!("project-{project}")
 }
 
-/// The data folder of a service that knows the notes; one that an earlier run made is used again.
+/// Returns the data directory of a service with the notes; reuses that of an earlier run.
 pub async fn ensure(
     work: &Path,
     cache_dir: &Path,
@@ -55,14 +55,14 @@ async fn make(data_dir: &Path, cache_dir: &Path, notes: &Notes, projects: usize)
     let numbered: Vec<_> = notes.stored.iter().enumerate().collect();
     in_batches(&numbered, async |batch| write(store, &model, &projects, &vectors, batch).await)
         .await?;
-    // As the service does in the background, which saves and searches do not wait for.
-    hnsw::fill_hnsw(store, &model, hnsw::HEAP_MAX).await?;
+    // As the service does in the background, independent of saves and searches.
+    hnsw::fill_hnsw(store, &model, hnsw::FLAT_VECTORS_MAX).await?;
     database.settle().await?;
     database.close().await;
     Ok(())
 }
 
-/// Projects with the keys of these numbers.
+/// Creates projects with the keys of these numbers.
 async fn make_projects(store: &Store, count: usize) -> Result<Vec<ProjectId>> {
     let mut made = Vec::new();
     for number in 0..count {

@@ -1,5 +1,5 @@
-//! What row-level security and the audit cost a recall: the same service on the same database with both and
-//! without either, in turn.
+//! The cost of row-level security and the audit for a recall: the same service on the same database
+//! with and without both, in turn.
 
 use anyhow::Result;
 use mc_store::testing;
@@ -12,7 +12,7 @@ use crate::harness::service::{Service, Setup};
 use crate::harness::stats::{Spread, Times};
 use crate::text::Note;
 
-/// The policies of every table that has some count again, and events are kept again.
+/// Enables the row-level security of every table that has policies, and the recording of events.
 const ON: &str = "do $$
 declare
     protected text;
@@ -23,7 +23,7 @@ begin
     end loop;
 end $$";
 
-/// Nothing is asked of the policies, and no event is kept.
+/// Disables row-level security and the recording of events.
 const OFF: &str = "do $$
 declare
     protected text;
@@ -34,8 +34,8 @@ begin
     end loop;
 end $$";
 
-/// Measures both, each run with the same questions and in the other order: a service that was just started has
-/// heard none of them.
+/// Measures both, each run with the same queries in alternating order: a service that has just
+/// started has none of them cached.
 pub async fn measure(
     setup: &Setup,
     kept_back: &[Note],
@@ -49,8 +49,8 @@ pub async fn measure(
          transactions are entered all the same",
     );
     report.note(format!(
-        "every run asks the same {} questions one by one and {} by several, of a service just started; of all: over \
-         the requests of all runs",
+        "every run asks the same {} questions one by one and {} by several, of a service just \
+         started; of all: over the requests of all runs",
         alone.len(),
         together.len()
     ));

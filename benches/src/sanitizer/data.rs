@@ -1,4 +1,4 @@
-//! Labelled texts, one JSON object a line.
+//! Labeled texts, one JSON object per line.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -9,38 +9,38 @@ use flate2::read::MultiGzDecoder;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-/// A text with a secret in it.
+/// A text with a secret.
 #[derive(Debug, Deserialize)]
 pub struct Positive {
     pub kind: String,
     pub text: String,
-    /// The part that must not survive.
+    /// The part that must be masked.
     pub secret: String,
 }
 
-/// A text without one.
+/// A text without a secret.
 #[derive(Debug, Deserialize)]
 pub struct Negative {
     pub kind: String,
     pub text: String,
 }
 
-/// The rows of `<name>.jsonl`, or of `<name>.jsonl.gz`.
-pub fn read<Row: DeserializeOwned>(folder: &Path, name: &str) -> Result<Vec<Row>> {
-    let text = text(folder, name)?;
+/// Reads the rows of `<name>.jsonl`, or of `<name>.jsonl.gz`.
+pub fn read<Row: DeserializeOwned>(directory: &Path, name: &str) -> Result<Vec<Row>> {
+    let text = text(directory, name)?;
     let rows = text.lines().enumerate().map(|(at, line)| {
         serde_json::from_str(line).with_context(|| format!("{name}, line {}", at + 1))
     });
     rows.collect()
 }
 
-fn text(folder: &Path, name: &str) -> Result<String> {
-    let plain = folder.join(format!("{name}.jsonl"));
+fn text(directory: &Path, name: &str) -> Result<String> {
+    let plain = directory.join(format!("{name}.jsonl"));
     if plain.exists() {
         return std::fs::read_to_string(&plain)
             .with_context(|| format!("{} can't be read", plain.display()));
     }
-    let packed = folder.join(format!("{name}.jsonl.gz"));
+    let packed = directory.join(format!("{name}.jsonl.gz"));
     let file = std::fs::File::open(&packed).with_context(|| {
         format!("neither {} nor {} can be read", plain.display(), packed.display())
     })?;
@@ -51,7 +51,7 @@ fn text(folder: &Path, name: &str) -> Result<String> {
     Ok(text)
 }
 
-/// The rows of each kind, in the order of their names.
+/// Groups the rows by kind, sorted by name.
 pub fn by_kind<Row>(
     rows: &[Row],
     kind: impl Fn(&Row) -> &str,

@@ -1,4 +1,4 @@
-//! How fast clean source code is read.
+//! The speed on clean source code.
 
 use std::path::Path;
 
@@ -10,17 +10,17 @@ use super::Args;
 use crate::harness::report::Report;
 use crate::harness::stats::Spread;
 
-/// Bytes that are read: more changes nothing.
+/// Bytes to read: more do not change the result.
 const ENOUGH: usize = 40_000_000;
 
-/// Adds the megabytes a second of one thread.
+/// Adds the megabytes per second of one thread.
 pub fn measure(args: &Args, report: &mut Report) -> Result<()> {
     let files = source(&args.source, &args.extension)?;
     let bytes: usize = files.iter().map(String::len).sum();
     ensure!(bytes > 0, "no .{} files below {}", args.extension, args.source.display());
     report.note(format!("{} files of source code, {:.1} MB", files.len(), bytes as f64 / 1e6));
     let policy = Policy::default();
-    // The rules are compiled, and the countries' phone numbers read, when they are first needed.
+    // The first call compiles the rules and loads the phone numbers' metadata.
     mask_with("call +49 30 901820", &policy);
     let runs: Vec<f64> = (0..args.runs)
         .map(|_| {
@@ -35,16 +35,16 @@ pub fn measure(args: &Args, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Of this thread: what else runs on the machine does not count.
+/// Returns the processor time of this thread, so that other processes do not count.
 fn processor_seconds() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// The text of the files below `folder`, in the order of their names.
-fn source(folder: &Path, extension: &str) -> Result<Vec<String>> {
+/// Returns the text of the files below a directory, sorted by name.
+fn source(directory: &Path, extension: &str) -> Result<Vec<String>> {
     let (mut texts, mut bytes) = (Vec::new(), 0);
-    let mut pending = vec![folder.to_owned()];
+    let mut pending = vec![directory.to_owned()];
     while let Some(path) = pending.pop() {
         if bytes > ENOUGH {
             break;
@@ -56,7 +56,7 @@ fn source(folder: &Path, extension: &str) -> Result<Vec<String>> {
             inside.sort_unstable_by(|a, b| b.cmp(a));
             pending.extend(inside);
         } else if path.extension().is_some_and(|found| found == extension) {
-            // What is no UTF-8 is no source code.
+            // Files that are not UTF-8 are not source code.
             if let Ok(text) = std::fs::read_to_string(&path) {
                 bytes += text.len();
                 texts.push(text);

@@ -1,5 +1,5 @@
-//! Made notes, each with an id of its own: what was decided about a retry. They cost no reading of sources,
-//! and whatever the service merges, it keeps these apart.
+//! Generated notes with unique ids: decisions about retries. They need no sources, and the service
+//! never merges them.
 
 const AREAS: [&str; 10] = [
     "payment",
@@ -41,15 +41,15 @@ const REASONS: [&str; 24] = [
     "the read model is rebuilt while the shop stays open",
 ];
 
-/// Notes from here on would combine area, role and reason again.
+/// Number of notes with a unique combination of area, role and reason.
 pub const DISTINCT: usize = AREAS.len() * ROLES.len() * REASONS.len();
 
-/// The id that a note has, and no other.
+/// Returns the unique id of a note.
 pub fn identifier(number: usize) -> String {
     format!("E{number:04}")
 }
 
-/// A note by its number, below [`DISTINCT`].
+/// Returns a note by its number, below [`DISTINCT`].
 pub fn note(number: usize) -> String {
     let (id, area, role) =
         (identifier(number), AREAS[number % 10], ROLES[number / AREAS.len() % ROLES.len()]);
@@ -57,20 +57,21 @@ pub fn note(number: usize) -> String {
     let (times, wait) = (3 + number % 7, 1 + number % 11);
     match number % 3 {
         0 => format!(
-            "Decision {id}: the {area} {role} retries {times} times, {wait} s apart, because {reason}."
-        ),
-        1 => format!(
-            "Decision {id}: the {area} {role} retries with a backoff from {wait} s up to {times} attempts, as \
+            "Decision {id}: the {area} {role} retries {times} times, {wait} s apart, because \
              {reason}."
         ),
+        1 => format!(
+            "Decision {id}: the {area} {role} retries with a backoff from {wait} s up to {times} \
+             attempts, as {reason}."
+        ),
         _ => format!(
-            "Decision {id}: since {reason}, the {area} {role} retries after {wait} s and gives up after {times} \
-             tries."
+            "Decision {id}: since {reason}, the {area} {role} retries after {wait} s and gives up \
+             after {times} tries."
         ),
     }
 }
 
-/// What somebody asks who wants to have that note.
+/// Returns a query for that note.
 pub fn question(number: usize) -> String {
     format!("why does {} retry", identifier(number))
 }
@@ -82,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_two_notes_are_alike_but_for_their_id() {
+    fn notes_differ_beyond_their_id() {
         let told = |number| note(number).replace(&identifier(number), "");
         let notes: HashSet<String> = (0..DISTINCT).map(told).collect();
         assert_eq!(notes.len(), DISTINCT);

@@ -1,4 +1,4 @@
-//! Notes for the projects of a benchmark, and others that are kept back to ask and to save with.
+//! Notes for the projects of a benchmark, and others kept back for queries and saves.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -9,46 +9,46 @@ use sha2::{Digest, Sha256};
 use super::packages::{Package, files, packages};
 use super::prose;
 
-/// One in so many notes is kept back.
+/// One in this many notes is kept back.
 const KEPT_BACK: usize = 12;
 
-/// Where prose is taken from.
+/// The source of the prose.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Source {
-    /// Folder with prose (.md, .txt, .rs) in place of the dependencies' documentation
+    /// Directory with prose (.md, .txt, .rs) in place of the dependencies' documentation
     #[arg(long = "text", value_name = "DIR")]
     text: Option<PathBuf>,
 }
 
-/// Something that a project knows, or might.
+/// A note of a project.
 #[derive(Debug, Clone)]
 pub struct Note {
     /// Number of the project, from 0.
     pub project: usize,
     /// The part of the system: a crate's name.
     pub scope: String,
-    /// The file's name without its ending.
+    /// The file's name without its extension.
     pub tag: String,
     /// The text.
     pub text: String,
 }
 
-/// What a benchmark works with; always the same for the same `Cargo.lock` and numbers.
+/// The notes of a benchmark; deterministic for the same `Cargo.lock` and numbers.
 #[derive(Debug)]
 pub struct Notes {
-    /// To be stored.
+    /// Notes to store.
     pub stored: Vec<Note>,
-    /// Kept back: of the same projects, and not in the database.
+    /// Notes kept back: of the same projects, not in the database.
     pub kept_back: Vec<Note>,
-    /// Paragraphs that differ; beyond as many notes, texts are told apart by a sentence added.
+    /// Number of different paragraphs; beyond it, a sentence is added to distinguish texts.
     distinct: usize,
-    /// Whose prose it is.
+    /// The origin of the prose.
     origin: &'static str,
 }
 
 impl Notes {
-    /// `count` notes to store over `projects`, in the order of the crates: neighbours are about the
-    /// same thing and land in the same project, as a team's notes do.
+    /// Reads `count` notes for `projects`, in the order of the crates: neighbors have the same
+    /// subject and get the same project, as a team's notes do.
     pub fn read(source: &Source, count: usize, projects: usize) -> Result<Self> {
         let paragraphs = paragraphs(source)?;
         let distinct = paragraphs.len();
@@ -68,7 +68,7 @@ impl Notes {
         Ok(Self { stored: only(stored), kept_back: only(kept_back), distinct, origin })
     }
 
-    /// Says where the texts come from.
+    /// Describes the origin of the texts.
     pub fn describe(&self) -> String {
         let count = self.stored.len() + self.kept_back.len();
         let repeated = match count.div_ceil(self.distinct) {
@@ -81,7 +81,7 @@ impl Notes {
         format!("texts: {distinct} different paragraphs of {origin}{repeated}")
     }
 
-    /// Tells these notes from others.
+    /// Returns a fingerprint of the notes.
     pub fn fingerprint(&self) -> String {
         let mut hash = Sha256::new();
         for note in &self.stored {
@@ -93,7 +93,7 @@ impl Notes {
 }
 
 impl Note {
-    /// The same, or its like.
+    /// Returns the text, with a sentence that distinguishes it in later rounds.
     fn in_round(&self, round: usize) -> Self {
         let text = match round {
             0 => self.text.clone(),
@@ -103,15 +103,15 @@ impl Note {
     }
 }
 
-/// Every paragraph of the source once, in a fixed order; its project is still to be said.
+/// Returns every paragraph of the source once, in a fixed order, without a project.
 fn paragraphs(source: &Source) -> Result<Vec<Note>> {
-    let folders = match &source.text {
+    let directories = match &source.text {
         Some(dir) => vec![("text".to_owned(), dir.clone())],
         None => packages()?.into_iter().map(|Package { name, dir, .. }| (name, dir)).collect(),
     };
     let mut seen = HashSet::new();
     let mut found = Vec::new();
-    for (scope, dir) in folders {
+    for (scope, dir) in directories {
         for file in files(&dir, &["rs", "md", "txt"])? {
             let Ok(text) = std::fs::read_to_string(&file) else { continue };
             let tag = stem(&file);

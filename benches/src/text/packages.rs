@@ -1,4 +1,4 @@
-//! The packages of `Cargo.lock` and where cargo keeps their sources.
+//! The packages of `Cargo.lock` and their sources in cargo's registry.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,14 +6,14 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
-/// A dependency's sources.
+/// The sources of a dependency.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Package {
     /// Name of the crate.
     pub name: String,
     /// Version.
     pub version: String,
-    /// Folder with its sources.
+    /// Directory with its sources.
     pub dir: PathBuf,
 }
 
@@ -30,11 +30,12 @@ struct Entry {
     manifest_path: PathBuf,
 }
 
-/// Whose packages they are: of all platforms there would be more on a machine that has fetched more.
+/// The platform of the packages: with all platforms, the list would depend on what the machine has
+/// fetched.
 const PLATFORM: &str = "x86_64-unknown-linux-gnu";
 
-/// All packages from the registry that `Cargo.lock` of the current folder pins for Linux, by name and version. What the
-/// build has not fetched is fetched.
+/// Returns all registry packages that the `Cargo.lock` of the current directory pins for Linux, by
+/// name and version, and fetches missing ones.
 pub fn packages() -> Result<Vec<Package>> {
     let output = Command::new("cargo")
         .args(["metadata", "--format-version=1", "--locked", "--filter-platform", PLATFORM])
@@ -58,19 +59,19 @@ pub fn packages() -> Result<Vec<Package>> {
     Ok(packages)
 }
 
-/// Files below `dir` with one of these endings, by path; links are not followed.
+/// Returns the files below `dir` with one of these extensions, by path; symlinks are not followed.
 pub fn files(dir: &Path, endings: &[&str]) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
-    let mut folders = vec![dir.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        let entries = std::fs::read_dir(&folder)
-            .with_context(|| format!("{} can't be listed", folder.display()))?;
+    let mut directories = vec![dir.to_path_buf()];
+    while let Some(directory) = directories.pop() {
+        let entries = std::fs::read_dir(&directory)
+            .with_context(|| format!("{} can't be listed", directory.display()))?;
         for entry in entries {
             let entry = entry?;
             let (kind, path) = (entry.file_type()?, entry.path());
             let ending = path.extension().and_then(|ending| ending.to_str());
             if kind.is_dir() {
-                folders.push(path);
+                directories.push(path);
             } else if kind.is_file() && ending.is_some_and(|ending| endings.contains(&ending)) {
                 found.push(path);
             }

@@ -1,14 +1,14 @@
-//! Paragraphs of prose out of sources: doc comments of Rust, and Markdown.
+//! Paragraphs of prose from sources: Rust doc comments and Markdown.
 
 use std::path::Path;
 
-/// Shorter ones say little, and longer ones are more than a note.
+/// Lengths of a note, in characters.
 const CHARS: std::ops::RangeInclusive<usize> = 80..=600;
 const WORDS_MIN: usize = 12;
-/// The share of letters and blanks; tables, links and code have less.
+/// Minimum share of letters and spaces; tables, links and code have less.
 const LETTERS_MIN: f64 = 0.85;
 
-/// The paragraphs of a file that read like notes, in order.
+/// Returns the paragraphs of a file that read like notes, in order.
 pub fn paragraphs(file: &Path, text: &str) -> Vec<String> {
     let is_rust = file.extension().is_some_and(|ending| ending == "rs");
     let lines: Vec<&str> = if is_rust {
@@ -35,7 +35,7 @@ pub fn paragraphs(file: &Path, text: &str) -> Vec<String> {
     found
 }
 
-/// What a doc comment says on this line.
+/// Returns the text of a doc comment on this line.
 fn doc_comment(line: &str) -> Option<&str> {
     let line = line.trim();
     line.strip_prefix("///").or_else(|| line.strip_prefix("//!")).map(str::trim)
@@ -55,13 +55,14 @@ fn note(paragraph: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    const SENTENCE: &str = "The buffer is flushed when it is dropped, but errors that happen then are lost to whoever wrote.";
+    const SENTENCE: &str = "The buffer is flushed when it is dropped, but errors that happen then \
+                            are lost to whoever wrote.";
 
     #[test]
     fn doc_comments_become_paragraphs_without_their_code() {
         let text = format!(
-            "/// {SENTENCE}\n///\n/// ```\n/// let code = \"{SENTENCE}\";\n/// ```\nfn code() {{}}\n\
-             //! Short.\n"
+            "/// {SENTENCE}\n///\n/// ```\n/// let code = \"{SENTENCE}\";\n/// ```\nfn code() \
+             {{}}\n//! Short.\n"
         );
         assert_eq!(paragraphs(Path::new("lib.rs"), &text), [SENTENCE]);
     }

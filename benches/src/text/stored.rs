@@ -11,17 +11,17 @@ use mc_store::records::RecordBody;
 
 use super::Note;
 
-/// Characters of a title, which is the first sentence.
+/// Maximum characters of a title, which is the first sentence.
 const TITLE_CHARS: usize = 80;
 const KINDS: [RecordKind; 4] =
     [RecordKind::Fact, RecordKind::Gotcha, RecordKind::Pattern, RecordKind::Rule];
 
-/// The kind of the record with this number.
+/// Returns the kind of the record with this number.
 pub fn kind(number: usize) -> RecordKind {
     KINDS[number % KINDS.len()]
 }
 
-/// The record.
+/// Returns the record.
 pub fn body(number: usize, note: &Note) -> RecordBody {
     RecordBody {
         kind: kind(number),
@@ -41,24 +41,24 @@ pub fn body(number: usize, note: &Note) -> RecordBody {
     }
 }
 
-/// What search sees of it.
+/// Returns the passage.
 pub fn passage(number: usize, note: &Note) -> NewPassage {
     NewPassage {
         record_kind: Some(kind(number)),
-        title: title(note),
-        location: String::new(),
+        title: mask(&title(note)).text,
+        location: Sanitized::default(),
         symbols: vec![],
         scope: vec![note.scope.clone()],
         tags: vec![note.tag.clone()],
         language: String::new(),
-        author: String::new(),
+        author: Sanitized::default(),
         context: Sanitized::default(),
         text: mask(&note.text).text,
         lines: None,
     }
 }
 
-/// What the service embeds of a record.
+/// Returns the text of a record that the service embeds.
 pub fn text_to_embed(note: &Note) -> String {
     embedding_text(SourceKind::Memory, &title(note), "", "", &note.text)
 }

@@ -1,15 +1,15 @@
-//! Everything that a search may ask of a passage, from what nearly all have to what hardly any has.
+//! All filters of a search, from the least to the most selective.
 
 use mc_domain::{RecordKind, SourceKind};
 use mc_store::passages::PassageFilter;
 
 use super::seed::Project;
 
-/// Tags and how many passages share one of them.
+/// Tags, with the number of passages that share one of them.
 pub const TAGS: [(&str, usize); 4] =
     [("half", 2), ("tenth", 10), ("hundredth", 100), ("thousandth", 1_000)];
 
-/// The filters to measure, with their names.
+/// Returns the filters to measure, with their names.
 pub fn of(project: &Project) -> Vec<(&'static str, PassageFilter)> {
     let all = PassageFilter::project(project.id);
     let source = |source| PassageFilter { sources: vec![source], ..all.clone() };

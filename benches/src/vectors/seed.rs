@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use mc_domain::{ProjectId, ProjectKey, UserId};
-use mc_sanitizer::mask;
+use mc_sanitizer::{Sanitized, mask};
 use mc_store::docs::{self, NewDoc};
 use mc_store::passages::{self, NewPassage, PassageSource};
 use mc_store::records::{NewRecord, RecordSource};
@@ -17,39 +17,39 @@ use crate::harness::embedding::{self, Vectors};
 use crate::harness::make_dir;
 use crate::text::{Note, Notes, stored};
 
-/// Of five passages three are memories.
+/// Three of five passages are memory records.
 const OF_FIVE_MEMORIES: usize = 3;
-/// Folders of documents.
+/// Directories of documents.
 const FOLDERS: usize = 20;
 
-/// A filled database's contents.
+/// The contents of a filled database.
 pub struct Seeded {
     /// The model of its vectors.
     pub model: Model,
-    /// In the order of the sizes asked for.
+    /// In the order of the requested sizes.
     pub projects: Vec<Project>,
 }
 
-/// A project and what to ask of it.
+/// A project with its queries.
 pub struct Project {
     /// Identifier.
     pub id: ProjectId,
-    /// Passages.
+    /// Number of passages.
     pub size: usize,
-    /// A scope that one of its passages has.
+    /// A scope of one of its passages.
     pub scope: String,
-    /// Vectors of texts like its own.
+    /// Vectors of texts similar to its own.
     pub queries: Vec<Vec<f32>>,
 }
 
-/// A note on its way into a project.
+/// A note with its project.
 struct Placed<'a> {
     project: ProjectId,
     number: usize,
     note: &'a Note,
 }
 
-/// Deals the notes out to the projects, so that each is about everything.
+/// Distributes the notes over the projects, so that each has all subjects.
 pub async fn make(
     data_dir: &Path,
     cache_dir: &Path,
@@ -95,7 +95,7 @@ async fn make_project(store: &Store, size: usize) -> Result<ProjectId> {
     Ok(projects::create(store, UserId::LOCAL, &key, key.as_str()).await?.0.id)
 }
 
-/// `count` notes at even distances, and the others.
+/// Picks `count` notes at even distances, and returns the others as well.
 fn pick(notes: Vec<&Note>, count: usize) -> (Vec<&Note>, Vec<&Note>) {
     let total = notes.len();
     let is_chosen = |at: usize| (at + 1) * count / total > at * count / total;
@@ -138,7 +138,7 @@ fn document(Placed { number, note, .. }: &Placed<'_>) -> NewDoc {
         source: "bench".into(),
         doc_id: number.to_string(),
         title: mask(&note.tag).text,
-        url: String::new(),
+        url: Sanitized::default(),
         content: mask(&note.text).text,
         scope: vec![],
         tags: vec![],
@@ -151,7 +151,7 @@ fn passage(placed: &Placed<'_>) -> NewPassage {
     let tags = TAGS.iter().filter(|(_, step)| number.is_multiple_of(*step));
     NewPassage {
         record_kind: is_memory.then(|| stored::kind(*number)),
-        location: format!("docs/{}/{number}.md", number % FOLDERS),
+        location: mask(&format!("docs/{}/{number}.md", number % FOLDERS)).text,
         tags: tags.map(|(tag, _)| (*tag).to_owned()).collect(),
         language: if is_memory { "" } else { "markdown" }.to_owned(),
         ..stored::passage(*number, note)

@@ -1,4 +1,4 @@
-//! What the service has of all deliveries in the end, held against what the sender was told.
+//! The final deliveries of the service, compared with the responses to the sender.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -14,57 +14,58 @@ use crate::harness::database::Database;
 use crate::harness::service::Setup;
 
 const DELIVERIES: &str = "select coalesce(json_agg(json_build_object(
-        'id', external_id, 'state', state, 'seconds', extract(epoch from completed_at - received_at))), '[]')::text
+        'id', external_id, 'state', state,
+        'seconds', extract(epoch from completed_at - received_at))), '[]')::text
     from webhook_deliveries";
 const TASKS: &str = "select coalesce(json_agg(external_id), '[]')::text from tasks";
-/// What webhooks did to how many tasks, several at once in an event.
+/// Counts the task updates by webhooks; an event may have several.
 const CHANGES: &str = "select coalesce(sum(did.value::int), 0)::text
     from audit_events e, jsonb_each_text(e.details::jsonb) did
     where e.action = 'tasks.synced' and e.target = 'webhook'";
-/// How many of those that are wrong are named.
+/// Number of wrong deliveries that are named.
 const NAMED: usize = 5;
 
-/// What is in the database.
+/// The contents of the database.
 #[derive(Debug)]
 pub struct Ledger {
     deliveries: Vec<Kept>,
     /// Their ids at the tracker.
     tasks: Vec<String>,
-    /// How often a webhook changed one, by the audit.
+    /// Number of task updates by webhooks, from the audit.
     changes: usize,
 }
 
-/// A delivery as it is kept.
+/// A stored delivery.
 #[derive(Debug, Deserialize)]
 struct Kept {
     /// The sender's id.
     id: String,
     state: String,
-    /// From its arrival until it was gone through.
+    /// From receipt to completion.
     seconds: Option<f64>,
 }
 
-/// What is right, and what is wrong by its ids.
+/// The verdict, with the ids of wrong deliveries.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
-    /// Deliveries of the sender, without the forged.
+    /// Deliveries of the sender, without forged ones.
     pub sent: usize,
-    /// Of these, those that the service said it keeps.
+    /// Of these, the acknowledged ones.
     pub acknowledged: usize,
-    /// Acknowledged, and no longer there, or without a task.
+    /// Acknowledged, but missing or without a task.
     pub lost: Vec<String>,
-    /// Kept more than once, with several tasks, or gone through again.
+    /// Stored more than once, with several tasks, or processed again.
     pub twice: Vec<String>,
-    /// Forged, and acknowledged or there.
+    /// Forged, and acknowledged or stored.
     pub forged: Vec<String>,
-    /// Forged, and answered with something else than 403.
+    /// Forged, and with a response other than 403.
     pub not_refused: Vec<String>,
-    /// What the numbers of all together say.
+    /// Errors in the totals.
     pub sums: Vec<String>,
 }
 
 impl Ledger {
-    /// Reads it from the database of a service that has stopped.
+    /// Reads the database of a stopped service.
     pub async fn read(setup: &Setup) -> Result<Self> {
         let database = Database::open(&setup.data_dir, &setup.cache_dir).await?;
         let store = &database.store;
@@ -77,14 +78,14 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// How long each waited until it was gone through.
+    /// Returns the time from receipt to completion of each delivery.
     pub fn waits(&self) -> impl Iterator<Item = Duration> {
         let seconds = self.deliveries.iter().filter_map(|kept| kept.seconds);
         seconds.map(|seconds| Duration::from_secs_f64(seconds.max(0.0)))
     }
 
-    /// Each acknowledged one has to be there, gone through once, and to have become one task; of those that were
-    /// given up, one may be; of the forged, none.
+    /// Checks that each acknowledged delivery is stored, was processed once and became one task;
+    /// that each abandoned one is stored at most once; and that no forged one is stored.
     pub fn judge(&self, sent: &[Sent]) -> Verdict {
         let kept = count(self.deliveries.iter().map(|kept| kept.id.as_str()));
         let done = self.deliveries.iter().filter(|kept| kept.state == "completed");
@@ -119,27 +120,27 @@ impl Ledger {
         verdict
     }
 
-    /// Each delivery became a task, each by one change.
+    /// Checks that each delivery became a task by one update.
     fn sums(&self) -> Vec<String> {
         let (deliveries, tasks, changes) = (self.deliveries.len(), self.tasks.len(), self.changes);
         if deliveries == tasks && tasks == changes {
             return Vec::new();
         }
         let sums = format!(
-            "{deliveries} deliveries are kept, there are {tasks} tasks, and the audit has {changes} changes of \
-             tasks by webhooks: these should be the same"
+            "{deliveries} deliveries are kept, there are {tasks} tasks, and the audit has \
+             {changes} changes of tasks by webhooks: these should be the same"
         );
         vec![sums]
     }
 }
 
 impl Verdict {
-    /// Deliveries that nobody took in the end, in ten thousand.
+    /// Returns deliveries that were not accepted in the end, per ten thousand.
     pub fn undelivered(&self) -> f64 {
         (self.sent - self.acknowledged) as f64 * 10_000.0 / self.sent as f64
     }
 
-    /// What is wrong, in sentences.
+    /// Returns the errors, in sentences.
     pub fn complaints(&self) -> Vec<String> {
         let wrong = [
             ("were acknowledged and are lost", &self.lost),
@@ -155,7 +156,7 @@ impl Verdict {
     }
 }
 
-/// The numbers of what was sent, and whether a sending of it was acknowledged.
+/// Returns the sent numbers, and whether one of their sends was acknowledged.
 fn by_number(sent: &[&Sent]) -> BTreeMap<u32, bool> {
     let mut numbers = BTreeMap::<u32, bool>::new();
     for sent in sent {
@@ -207,7 +208,7 @@ mod tests {
     const TAKEN: Option<StatusCode> = Some(StatusCode::ACCEPTED);
 
     #[test]
-    fn what_is_as_it_should_be_is_no_complaint() {
+    fn correct_ledger_has_no_complaints() {
         let sent = [
             sent(1, Kind::First, TAKEN),
             sent(1, Kind::Again, TAKEN),
@@ -218,7 +219,7 @@ mod tests {
             sent(100, Kind::Forged, Some(StatusCode::FORBIDDEN)),
             sent(200, Kind::Forged, None),
         ];
-        // The second was given up, though it is there; the fourth is not.
+        // The second was abandoned, but is stored; the fourth is not stored.
         let deliveries = [(1, "completed"), (2, "completed"), (3, "completed")];
         let verdict = ledger(&deliveries, &[1, 2, 3], 3).judge(&sent);
         assert_eq!((verdict.sent, verdict.acknowledged), (4, 2));
@@ -227,13 +228,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lost_twice_or_forged_is_named() {
+    fn lost_duplicate_and_forged_deliveries_are_named() {
         let mut all: Vec<Sent> = (1..=6).map(|number| sent(number, Kind::First, TAKEN)).collect();
         all.push(sent(100, Kind::Forged, TAKEN));
         all.push(sent(200, Kind::Forged, Some(StatusCode::FORBIDDEN)));
         all.push(sent(300, Kind::Forged, Some(StatusCode::BAD_REQUEST)));
-        // The first is gone, the second has no task, the third is there twice, the fourth has two tasks, and
-        // the fifth was gone through again.
+        // The first is missing, the second has no task, the third is stored twice, the fourth has
+        // two tasks, and the fifth was processed again.
         let deliveries = [
             (2, "completed"),
             (3, "completed"),

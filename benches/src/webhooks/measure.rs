@@ -1,4 +1,4 @@
-//! One run: an empty service, everything sent to it, and what it has of that in the end.
+//! One run: an empty service, all deliveries, and the final state.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,66 +10,66 @@ use anyhow::{Context, Result, ensure};
 use super::ledger::{Ledger, Verdict};
 use super::restart::{Restart, Way, restart};
 use super::sender::{Kind, Sender, Sent, Slot};
-use super::webhook::{Hook, PROJECT};
+use super::webhook::{PROJECT, Webhook};
 use crate::harness::service::{Api, Service, Setup};
 use crate::harness::stats::Times;
 use crate::harness::{remove, say};
 
-/// How PostgreSQL is stopped at the first and at the second third.
+/// The ways in which PostgreSQL is stopped at the first and at the second third.
 pub const WAYS: [Way; 2] = [Way::Fast, Way::Immediate];
-/// What is due so shortly before a restart is under way when it begins.
+/// A delivery due this shortly before a restart is under way when it begins.
 pub const UNDER_WAY: Duration = Duration::from_millis(100);
-/// For so long after the first acknowledgement behind a restart its consequences last.
+/// Duration of a restart's effects after the first acknowledgment.
 pub const SETTLED: Duration = Duration::from_secs(5);
 
-/// Before the first delivery.
+/// Pause before the first delivery.
 const LEAD: Duration = Duration::from_millis(500);
-/// How often is asked whether anything waits, and so the precision.
-const LOOK: Duration = Duration::from_millis(250);
-/// Between two words about the progress.
-const WORD: Duration = Duration::from_secs(5);
-/// Where hope ends.
-const THROUGH_WITHIN: Duration = Duration::from_mins(15);
-/// The largest page.
+/// Interval of polling for pending deliveries, which is the precision.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
+/// Interval between two progress messages.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
+/// Timeout of the processing.
+const PROCESSING_TIMEOUT: Duration = Duration::from_mins(15);
+/// The maximum page size.
 const PAGE: usize = 200;
 
-/// What a run gave.
+/// The results of a run.
 pub struct Run {
     /// Bytes of a body.
     pub bytes: usize,
-    /// Until what was acknowledged was, from when it was due.
+    /// Time from due to acknowledged.
     pub outside: Times,
-    /// The same of what was due during a restart.
+    /// Time from due to acknowledged, for those due during a restart.
     pub within: Times,
-    /// How many those are.
+    /// Number of those.
     pub counted_within: usize,
     /// In the order of [`WAYS`].
     pub outages: Vec<Outage>,
-    /// What became of tries that failed, and how often.
+    /// Errors of failed attempts, with their number.
     pub failures: BTreeMap<String, usize>,
-    /// Sendings of which a try failed.
-    pub tried_again: usize,
-    /// From the last answer until nothing waited any more.
+    /// Number of sends with a failed attempt.
+    pub retried: usize,
+    /// From the last response until no delivery was pending.
     pub through: Duration,
-    /// From the arrival of each until it was gone through.
+    /// From receipt to completion of each.
     pub waits: Times,
-    /// What is right and what is wrong.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
-/// A restart as others felt it.
+/// A restart as clients observed it.
 #[derive(Debug, Clone, Copy)]
 pub struct Outage {
     restart: Restart,
-    /// The first acknowledgement behind it.
-    heard: Instant,
+    /// The first acknowledgment after it.
+    first_acknowledged_at: Instant,
 }
 
 /// Sends everything to an empty service.
 pub async fn run(setup: &Setup, slots: &[Slot], whole: Duration) -> Result<Run> {
     remove(&setup.data_dir)?;
     let service = Service::start(setup).await?;
-    let hook = Hook::add(&service.api).await?;
+    let hook = Webhook::add(&service.api).await?;
     let bytes = hook.genuine(1).body.len();
     let sender = Arc::new(Sender::new(hook)?);
     let start = Instant::now() + LEAD;
@@ -77,7 +77,7 @@ pub async fn run(setup: &Setup, slots: &[Slot], whole: Duration) -> Result<Run> 
         sender.send(slots, start),
         restart_on_the_way(&setup.data_dir, start, whole)
     )?;
-    let through = until_gone_through(&service.api).await?;
+    let through = until_processed(&service.api).await?;
     service.stop()?;
 
     let ledger = Ledger::read(setup).await?;
@@ -97,7 +97,7 @@ pub async fn run(setup: &Setup, slots: &[Slot], whole: Duration) -> Result<Run> 
         within: Times::of(within.into_iter().map(Sent::took)),
         outages,
         failures: failures(&sent),
-        tried_again: sent.iter().filter(|sent| !sent.failures.is_empty()).count(),
+        retried: sent.iter().filter(|sent| !sent.failures.is_empty()).count(),
         through,
         waits: Times::of(waits),
         verdict: ledger.judge(&sent),
@@ -108,28 +108,29 @@ impl Outage {
     fn of(restart: Restart, sent: &[Sent]) -> Result<Self> {
         let behind =
             sent.iter().filter(|sent| sent.is_acknowledged() && sent.ended >= restart.back);
-        let heard = behind.map(|sent| sent.ended).min();
-        let heard = heard.context("nothing was acknowledged after a restart of PostgreSQL")?;
-        Ok(Self { restart, heard })
+        let first_acknowledged_at = behind.map(|sent| sent.ended).min();
+        let first_acknowledged_at = first_acknowledged_at
+            .context("nothing was acknowledged after a restart of PostgreSQL")?;
+        Ok(Self { restart, first_acknowledged_at })
     }
 
-    /// From the word to stop until there was a server that took connections.
+    /// From the stop signal until a server accepted connections.
     pub fn away(&self) -> Duration {
-        self.restart.back - self.restart.told
+        self.restart.back - self.restart.stopped_at
     }
 
-    /// From the word to stop until the first acknowledgement behind it.
-    pub fn unheard(&self) -> Duration {
-        self.heard - self.restart.told
+    /// From the stop signal until the first acknowledgment after it.
+    pub fn until_acknowledged(&self) -> Duration {
+        self.first_acknowledged_at - self.restart.stopped_at
     }
 
-    /// Whether what is due then counts as due during the restart.
+    /// Whether a delivery due at this time counts as due during the restart.
     fn covers(&self, due: Instant) -> bool {
-        due + UNDER_WAY >= self.restart.told && due <= self.heard + SETTLED
+        due + UNDER_WAY >= self.restart.stopped_at && due <= self.first_acknowledged_at + SETTLED
     }
 }
 
-/// Stops PostgreSQL after a third of the time, and after two.
+/// Stops PostgreSQL after a third of the time, and after two thirds.
 async fn restart_on_the_way(
     data_dir: &Path,
     start: Instant,
@@ -139,15 +140,15 @@ async fn restart_on_the_way(
     for (third, way) in (1_u32..).zip(WAYS) {
         tokio::time::sleep_until((start + whole * third / 3).into()).await;
         let done = restart(data_dir, way).await?;
-        let took = (done.back - done.told).as_secs_f64();
+        let took = (done.back - done.stopped_at).as_secs_f64();
         say(&format!("PostgreSQL was stopped ({}) and came back after {took:.2} s", way.name()));
         restarts.push(done);
     }
     Ok(restarts)
 }
 
-/// Waits until no delivery does.
-async fn until_gone_through(api: &Api) -> Result<Duration> {
+/// Waits until no delivery is pending.
+async fn until_processed(api: &Api) -> Result<Duration> {
     let path = format!("/projects/{PROJECT}/webhook-deliveries?state=pending&limit={PAGE}");
     let (began, mut word) = (Instant::now(), Instant::now());
     loop {
@@ -156,16 +157,16 @@ async fn until_gone_through(api: &Api) -> Result<Duration> {
         let Some(first) = waiting.first() else { return Ok(began.elapsed()) };
         let count = waiting.len();
         ensure!(
-            began.elapsed() < THROUGH_WITHIN,
-            "{count} deliveries or more still wait after {THROUGH_WITHIN:?}, the newest {}",
+            began.elapsed() < PROCESSING_TIMEOUT,
+            "{count} deliveries or more still wait after {PROCESSING_TIMEOUT:?}, the newest {}",
             first["delivery_id"]
         );
-        if word.elapsed() > WORD {
+        if word.elapsed() > PROGRESS_INTERVAL {
             let more = if count == PAGE { " or more" } else { "" };
             say(&format!("{count}{more} deliveries are still to be gone through"));
             word = Instant::now();
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 
@@ -182,26 +183,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_restart_covers_what_is_due_from_just_before_until_a_while_after_its_end() {
-        let told = Instant::now() + Duration::from_mins(1);
-        let after = |millis| told + Duration::from_millis(millis);
+    fn restart_covers_deliveries_due_shortly_before_and_after() {
+        let stopped_at = Instant::now() + Duration::from_mins(1);
+        let after = |millis| stopped_at + Duration::from_millis(millis);
         let sent = [1_500, 2_500, 900].map(|millis| Sent {
             slot: Slot { at: Duration::ZERO, number: 1, kind: Kind::First },
-            due: told,
+            due: stopped_at,
             ended: after(millis),
             answer: Some(reqwest::StatusCode::ACCEPTED),
             failures: Vec::new(),
         });
-        // What was acknowledged at 900 ms the old server had still committed.
+        // The delivery acknowledged at 900 ms was still committed by the old server.
         let outage =
-            Outage::of(Restart { told, back: after(1_000) }, &sent).expect("one behind it");
-        assert_eq!([outage.away(), outage.unheard()].map(|time| time.as_millis()), [1_000, 1_500]);
-        assert!(!outage.covers(told.checked_sub(Duration::from_millis(101)).expect("a time")));
+            Outage::of(Restart { stopped_at, back: after(1_000) }, &sent).expect("one behind it");
+        assert_eq!(
+            [outage.away(), outage.until_acknowledged()].map(|time| time.as_millis()),
+            [1_000, 1_500]
+        );
         assert!(
-            outage.covers(told.checked_sub(Duration::from_millis(100)).expect("a time"))
+            !outage.covers(stopped_at.checked_sub(Duration::from_millis(101)).expect("a time"))
+        );
+        assert!(
+            outage.covers(stopped_at.checked_sub(Duration::from_millis(100)).expect("a time"))
                 && outage.covers(after(6_500))
         );
         assert!(!outage.covers(after(6_501)));
-        assert!(Outage::of(Restart { told, back: after(3_000) }, &sent).is_err());
+        assert!(Outage::of(Restart { stopped_at, back: after(3_000) }, &sent).is_err());
     }
 }

@@ -1,8 +1,8 @@
-//! PostgreSQL restarted under a service that goes on.
+//! Restarts PostgreSQL under a running service.
 //!
-//! The embedded server is the service's child: where it ends, the service starts it again, and a server that
-//! somebody else starts on the same folder (`pg_ctl restart`) it would stop as a left one. So it is told to stop,
-//! by the signals that `pg_ctl stop` sends, and that it comes back is left to the service.
+//! The embedded server is a child of the service, which restarts it when it ends. A server started
+//! by another process on the same directory (`pg_ctl restart`) would be stopped as stale. So the
+//! server gets the signals of `pg_ctl stop`, and the service starts it again.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -10,49 +10,52 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Where hope ends.
-const BACK_WITHIN: Duration = Duration::from_mins(2);
-/// How often is looked, and so the precision.
-const LOOK: Duration = Duration::from_millis(5);
+/// Timeout of a restart.
+const RESTART_TIMEOUT: Duration = Duration::from_mins(2);
+/// Interval of polling, which is the precision.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// How the server is stopped, in the words of `pg_ctl`.
+/// The shutdown mode, in the words of `pg_ctl`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// In order: connections are cut off, and everything is written to its place.
+    /// Disconnects clients and writes a checkpoint.
     Fast,
-    /// At once, as by a crash: it replays its log when it starts.
+    /// Stops at once, as in a crash: the next start replays the log.
     Immediate,
 }
 
 /// A restart.
 #[derive(Debug, Clone, Copy)]
 pub struct Restart {
-    /// When the server was told to stop.
-    pub told: Instant,
-    /// When the next one took connections.
+    /// The time of the stop signal.
+    pub stopped_at: Instant,
+    /// The time when the next server accepted connections.
     pub back: Instant,
 }
 
-/// Stops the server of the service that keeps its state in `data_dir`, and waits until there is another.
+/// Stops the server of the service with this `data_dir`, and waits until another one runs.
 pub async fn restart(data_dir: &Path, way: Way) -> Result<Restart> {
     let file = data_dir.join("postgresql/cluster/postmaster.pid");
     let former = Postmaster::read(&file).context("PostgreSQL does not run")?;
     let pid = Pid::from_raw(former.pid).with_context(|| format!("{} has no id", file.display()))?;
-    let told = Instant::now();
+    let stopped_at = Instant::now();
     kill_process(pid, way.signal()).context("PostgreSQL can't be stopped")?;
     loop {
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
         let is_back =
             Postmaster::read(&file).is_some_and(|new| new.pid != former.pid && new.is_ready);
         if is_back {
-            return Ok(Restart { told, back: Instant::now() });
+            return Ok(Restart { stopped_at, back: Instant::now() });
         }
-        ensure!(told.elapsed() < BACK_WITHIN, "PostgreSQL did not come back in {BACK_WITHIN:?}");
+        ensure!(
+            stopped_at.elapsed() < RESTART_TIMEOUT,
+            "PostgreSQL did not come back in {RESTART_TIMEOUT:?}"
+        );
     }
 }
 
 impl Way {
-    /// As `pg_ctl` calls it.
+    /// Returns the name in `pg_ctl`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Fast => "fast",
@@ -68,7 +71,7 @@ impl Way {
     }
 }
 
-/// What the server says of itself.
+/// The content of the server's PID file.
 #[derive(Debug, PartialEq, Eq)]
 struct Postmaster {
     pid: i32,
@@ -76,12 +79,12 @@ struct Postmaster {
 }
 
 impl Postmaster {
-    /// `None` where none runs, or one has just begun to.
+    /// Returns `None` if no server runs, or one has just begun to start.
     fn read(file: &Path) -> Option<Self> {
         Self::parse(&std::fs::read_to_string(file).ok()?)
     }
 
-    /// The process is in the first line, and how far it is in the eighth.
+    /// Parses the process id in the first line, and the status in the eighth.
     fn parse(text: &str) -> Option<Self> {
         let mut lines = text.lines();
         let pid = lines.next()?.trim().parse().ok()?;
@@ -95,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_servers_file_says_who_it_is_and_whether_it_is_ready() {
+    fn pid_file_has_the_process_and_its_readiness() {
         let file =
             |state: &str| format!("4711\n/data\n1790000000\n5432\n/socket\n\n  1 2\n{state}");
         let ready = Postmaster { pid: 4_711, is_ready: true };

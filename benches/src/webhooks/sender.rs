@@ -1,5 +1,5 @@
-//! A sender as one should be: it sends what is due whatever became of what it sent before, and sends again what
-//! was not taken.
+//! A correct webhook sender: it sends each delivery when it is due, independent of others, and
+//! retries failed ones.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,15 +9,15 @@ use reqwest::{Client, StatusCode};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use super::webhook::{Delivery, Hook};
+use super::webhook::{Delivery, Webhook};
 use crate::harness::say;
 
-/// One in so many is forged.
+/// One in this many is forged.
 pub const FORGED_EVERY: u32 = 100;
-/// One in so many is sent a second time.
-pub const AGAIN_EVERY: u32 = 10;
-/// So much later, in turn.
-const LATER: [Duration; 5] = [
+/// One in this many is sent a second time.
+pub const REPEATED_EVERY: u32 = 10;
+/// Delays of the second send, in turn.
+const REPEAT_DELAYS: [Duration; 5] = [
     Duration::ZERO,
     Duration::from_millis(20),
     Duration::from_secs(2),
@@ -25,63 +25,63 @@ const LATER: [Duration; 5] = [
     Duration::from_secs(10),
 ];
 
-/// Requests under way at once, each on its connection. The service lets one address have 256; what is due beyond
-/// these waits, and its time runs.
+/// Concurrent requests, each on its own connection. The service allows 256 per address; further due
+/// deliveries wait, which counts in their time.
 const CONNECTIONS: usize = 192;
-/// The service closes a connection that was quiet for twice as long.
-const QUIET: Duration = Duration::from_secs(10);
-/// How long an answer is waited for; as long as GitHub does.
-pub const ANSWERED_WITHIN: Duration = Duration::from_secs(10);
-/// Milliseconds between the tries. After the last it is given up.
-const PAUSES: [u64; 9] = [500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000];
-/// Sendings between two words about the progress.
+/// Idle timeout of a connection; the service's is twice as long.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Timeout of a response, as GitHub's.
+pub const RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Delays between attempts, in milliseconds. After the last one, the delivery is abandoned.
+const RETRY_DELAYS: [u64; 9] = [500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000];
+/// Sends between two progress messages.
 const STEP: usize = 2_000;
 
-/// Something to be sent.
+/// A send to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slot {
-    /// When, from the begin.
+    /// The time from the start.
     pub at: Duration,
-    /// The number of the issue that it tells of.
+    /// The number of its issue.
     pub number: u32,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
 }
 
-/// What is sent.
+/// The kind of a send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A delivery.
     First,
-    /// The same once more.
+    /// The same delivery again.
     Again,
-    /// What somebody else sends.
+    /// A delivery of an attacker.
     Forged,
 }
 
-/// Something that was sent.
+/// A completed send.
 #[derive(Debug)]
 pub struct Sent {
-    /// What.
+    /// The slot.
     pub slot: Slot,
-    /// When it was to be sent.
+    /// The time when it was due.
     pub due: Instant,
-    /// When it was answered, or given up.
+    /// The time of the response, or when it was abandoned.
     pub ended: Instant,
-    /// The answer that ended it; absent where it was given up.
+    /// The final response; `None` if it was abandoned.
     pub answer: Option<StatusCode>,
-    /// What became of the tries before.
+    /// The errors of earlier attempts.
     pub failures: Vec<String>,
 }
 
-/// Sends through one hook.
+/// Sends through one webhook.
 pub struct Sender {
-    hook: Hook,
+    hook: Webhook,
     client: Client,
     connections: Semaphore,
 }
 
-/// What is sent when: `deliveries` of them, `rate` a second, and besides those that are sent again.
+/// Schedules `deliveries` sends at `rate` per second, and the repeated ones.
 pub fn schedule(deliveries: u32, rate: u32) -> Vec<Slot> {
     let mut slots = Vec::new();
     for number in 1..=deliveries {
@@ -89,8 +89,8 @@ pub fn schedule(deliveries: u32, rate: u32) -> Vec<Slot> {
         let is_forged = number.is_multiple_of(FORGED_EVERY);
         let kind = if is_forged { Kind::Forged } else { Kind::First };
         slots.push(Slot { at, number, kind });
-        if number % AGAIN_EVERY == AGAIN_EVERY / 2 {
-            let later = LATER[(number / AGAIN_EVERY) as usize % LATER.len()];
+        if number % REPEATED_EVERY == REPEATED_EVERY / 2 {
+            let later = REPEAT_DELAYS[(number / REPEATED_EVERY) as usize % REPEAT_DELAYS.len()];
             slots.push(Slot { at: at + later, number, kind: Kind::Again });
         }
     }
@@ -99,29 +99,30 @@ pub fn schedule(deliveries: u32, rate: u32) -> Vec<Slot> {
 }
 
 impl Sent {
-    /// From when it was due until it was answered, whatever it waited for.
+    /// Returns the time from due to the response.
     pub fn took(&self) -> Duration {
         self.ended - self.due
     }
 
-    /// Whether the service said that it keeps it.
+    /// Whether the service acknowledged the delivery.
     pub fn is_acknowledged(&self) -> bool {
         self.answer.is_some_and(|answer| answer.is_success())
     }
 }
 
 impl Sender {
-    /// Without connections yet.
-    pub fn new(hook: Hook) -> Result<Self> {
-        let client = Client::builder().no_proxy().timeout(ANSWERED_WITHIN).pool_idle_timeout(QUIET);
+    /// Creates a sender without connections.
+    pub fn new(hook: Webhook) -> Result<Self> {
+        let client =
+            Client::builder().no_proxy().timeout(RESPONSE_TIMEOUT).pool_idle_timeout(IDLE_TIMEOUT);
         Ok(Self { hook, client: client.build()?, connections: Semaphore::new(CONNECTIONS) })
     }
 
-    /// Sends everything when it is due, and waits until the last is answered or given up.
+    /// Sends everything when it is due, and waits until the last one is done or abandoned.
     pub async fn send(self: &Arc<Self>, slots: &[Slot], start: Instant) -> Result<Vec<Sent>> {
         let (mut under_way, mut ended) = (JoinSet::new(), Vec::with_capacity(slots.len()));
         for (at, slot) in slots.iter().enumerate() {
-            // Made before it is due.
+            // Built before it is due.
             let delivery = match slot.kind {
                 Kind::First | Kind::Again => self.hook.genuine(slot.number),
                 Kind::Forged => self.hook.forged(slot.number),
@@ -146,7 +147,7 @@ impl Sender {
 
     async fn deliver(self: Arc<Self>, slot: Slot, delivery: Delivery, due: Instant) -> Sent {
         let mut failures = Vec::new();
-        let mut pauses = PAUSES.into_iter();
+        let mut pauses = RETRY_DELAYS.into_iter();
         let answer = loop {
             match self.try_once(&delivery).await {
                 Ok(answer) if !answer.is_server_error() => break Some(answer),
@@ -171,7 +172,7 @@ impl Sender {
             .body(delivery.body.clone());
         let answer = request.send().await?;
         let status = answer.status();
-        // All of it, or the connection can't be used again.
+        // The body must be read completely, or the connection cannot be reused.
         answer.bytes().await?;
         Ok(status)
     }
@@ -192,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_schedule_has_each_delivery_once_a_tenth_again_and_a_hundredth_forged() {
+    fn schedule_repeats_a_tenth_and_forges_a_hundredth() {
         let slots = schedule(1_000, 200);
         let count = |kind: Kind| slots.iter().filter(|slot| slot.kind == kind).count();
         assert_eq!([Kind::First, Kind::Again, Kind::Forged].map(count), [990, 100, 10]);
@@ -200,7 +201,10 @@ mod tests {
         for again in slots.iter().filter(|slot| slot.kind == Kind::Again) {
             let first = slots.iter().find(|slot| slot.number == again.number).expect("a first");
             assert_eq!(first.kind, Kind::First);
-            assert!(LATER.iter().any(|later| first.at + *later == again.at), "{first:?} {again:?}");
+            assert!(
+                REPEAT_DELAYS.iter().any(|later| first.at + *later == again.at),
+                "{first:?} {again:?}"
+            );
         }
         let second = slots.iter().filter(|slot| slot.at < Duration::from_secs(1));
         assert_eq!(second.filter(|slot| slot.kind != Kind::Again).count(), 200);

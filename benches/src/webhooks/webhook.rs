@@ -1,4 +1,4 @@
-//! A hook as its sender knows it, and what that delivers through it: issues as GitHub tells of them.
+//! A webhook as its sender sees it, and its deliveries: GitHub's events about issues.
 
 use anyhow::{Context, Result};
 use hmac::{Hmac, Mac as _};
@@ -8,23 +8,25 @@ use sha2::Sha256;
 use super::sender::FORGED_EVERY;
 use crate::harness::service::Api;
 
-/// The project that hears of them.
+/// The project of the webhook.
 pub const PROJECT: &str = "bench";
 const REPOSITORY: &str = "shop/core";
 const SITE: &str = "https://git.example.org";
 const TIME: &str = "2026-11-20T10:00:00Z";
 
-/// What somebody writes into an issue; the service does not read it.
-const TEXT: &str = "Since the release of last week some orders stay in the state *packed* although the carrier has \
-taken the parcel. The planner asks the carrier once, gets an answer without a tracking number, and takes that for \
-final. It should ask again after a while, as it does when the carrier does not answer at all.\n\n\
-To see it: place an order with two parcels, have the first one fetched, and look at the list of deliveries an \
-hour later. Expected: both parcels have a number. Instead the second one has none, and the customer is told \
-that nothing was sent.\n\n";
-/// As often as makes a body of some 10 kB.
+/// The text of an issue; the service does not interpret it.
+const TEXT: &str = "Since the release of last week some orders stay in the state *packed* although \
+                    the carrier has taken the parcel. The planner asks the carrier once, gets an \
+                    answer without a tracking number, and takes that for final. It should ask \
+                    again after a while, as it does when the carrier does not answer at all.\n\nTo \
+                    see it: place an order with two parcels, have the first one fetched, and look \
+                    at the list of deliveries an hour later. Expected: both parcels have a number. \
+                    Instead the second one has none, and the customer is told that nothing was \
+                    sent.\n\n";
+/// Repetitions for a body of about 10 kB.
 const TEXTS: usize = 5;
 
-/// Names of addresses, without `_url`, by what has them.
+/// Names of URL fields, without `_url`, by object.
 const OF_AN_ISSUE: &[&str] = &["repository", "labels", "comments", "events", "timeline"];
 const OF_A_PERSON: &[&str] = &[
     "avatar",
@@ -77,59 +79,59 @@ const OF_A_REPOSITORY: &[&str] = &[
     "deployments",
 ];
 
-/// Where to deliver, and what to sign with.
-pub struct Hook {
-    /// Its address.
+/// The URL and the secret of a webhook.
+pub struct Webhook {
+    /// The URL.
     pub url: String,
     secret: String,
-    /// What is told; which issue it is about is still to be said.
+    /// The event, without its issue.
     event: Value,
 }
 
-/// Something to deliver.
+/// A delivery.
 pub struct Delivery {
-    /// The sender's id of it.
+    /// The sender's id.
     pub id: String,
-    /// JSON.
+    /// The JSON body.
     pub body: Vec<u8>,
-    /// What shows that the sender knows the secret, or should.
+    /// The signature.
     pub signature: String,
 }
 
-/// The sender's id of what tells of an issue.
+/// Returns the sender's id of the event about an issue.
 pub fn id(number: u32) -> String {
     format!("delivery-{number}")
 }
 
-/// The id of the task that an issue becomes.
+/// Returns the id of the task of an issue.
 pub fn task(number: u32) -> String {
     format!("{REPOSITORY}#{number}")
 }
 
-impl Hook {
-    /// Makes a project with a hook.
+impl Webhook {
+    /// Creates a project with a webhook.
     pub async fn add(api: &Api) -> Result<Self> {
         api.post("/projects", &json!({ "key": PROJECT })).await?;
         let path = format!("/projects/{PROJECT}/webhooks");
         let made = api.post(&path, &json!({ "provider": "github" })).await?;
         let text = |name: &str| {
             let text = made[name].as_str().map(str::to_owned);
-            text.with_context(|| format!("the service made a hook without {name}"))
+            text.with_context(|| format!("the service created a webhook without {name}"))
         };
         Ok(Self { url: api.address(&text("url_path")?), secret: text("secret")?, event: event() })
     }
 
-    /// Tells of an issue.
+    /// Builds a delivery about an issue.
     pub fn genuine(&self, number: u32) -> Delivery {
         let body = self.body(number);
         Delivery { id: id(number), signature: sign(&self.secret, &body), body }
     }
 
-    /// The same by somebody who does not know the secret: signed with another, or as something else was.
+    /// Builds a forged delivery: signed with another secret, or with the signature of another body.
     pub fn forged(&self, number: u32) -> Delivery {
         let body = self.body(number);
         let signature = if (number / FORGED_EVERY).is_multiple_of(2) {
-            sign("a secret that is not the hook's", &body)
+            sign("a secret that is not the webhook's", &body)
         } else {
             sign(&self.secret, b"{}")
         };
@@ -165,7 +167,8 @@ fn event() -> Value {
         "owner": person("shop"), "description": "Orders, parcels and carriers", "fork": false,
         "html_url": format!("{SITE}/{REPOSITORY}"), "default_branch": "main",
         "clone_url": format!("{SITE}/{REPOSITORY}.git"), "created_at": TIME, "pushed_at": TIME,
-        "open_issues": 112, "watchers": 14, "topics": ["orders", "carriers"], "visibility": "internal",
+        "open_issues": 112, "watchers": 14, "topics": ["orders", "carriers"],
+        "visibility": "internal",
     });
     json!({
         "action": "opened",
@@ -185,7 +188,8 @@ fn person(login: &str) -> Value {
 
 fn label(name: &str) -> Value {
     let url = format!("{SITE}/api/v3/repos/{REPOSITORY}/labels/{name}");
-    json!({ "id": 5_904_117_223_u64, "url": url, "name": name, "color": "d73a4a", "default": false })
+    json!({ "id": 5_904_117_223_u64, "url": url, "name": name, "color": "d73a4a",
+        "default": false })
 }
 
 fn with_addresses(mut thing: Value, base: &str, names: &[&str]) -> Value {
@@ -199,8 +203,8 @@ fn with_addresses(mut thing: Value, base: &str, names: &[&str]) -> Value {
 mod tests {
     use super::*;
 
-    fn hook() -> Hook {
-        Hook { url: String::new(), secret: "a secret".to_owned(), event: event() }
+    fn hook() -> Webhook {
+        Webhook { url: String::new(), secret: "a secret".to_owned(), event: event() }
     }
 
     /// The example of GitHub's documentation.
@@ -211,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delivery_tells_of_its_issue_and_has_a_usual_size() {
+    fn delivery_contains_its_issue_and_has_a_usual_size() {
         let Delivery { id, body, signature } = hook().genuine(4_711);
         assert_eq!((id.as_str(), signature), ("delivery-4711", sign("a secret", &body)));
         assert!((8_000..16_000).contains(&body.len()), "{} bytes", body.len());
@@ -221,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn forged_ones_are_signed_wrongly_in_two_ways() {
+    fn forged_deliveries_have_two_wrong_signatures() {
         let [first, second] = [100, 200].map(|number| hook().forged(number));
         for forged in [&first, &second] {
             assert_ne!(forged.signature, sign("a secret", &forged.body));

@@ -1,4 +1,4 @@
-//! Extractors that answer every bad request with a problem that names the field.
+//! Extractors whose errors name the invalid field.
 
 use axum::RequestExt as _;
 use axum::extract::path::ErrorKind as PathErrorKind;
@@ -7,19 +7,20 @@ use axum::extract::{FromRequest, FromRequestParts, Path, Request};
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, header};
+use mc_contract::{Request as Requested, read};
 use serde::de::DeserializeOwned;
 use url::form_urlencoded;
 
 use crate::json_depth;
-use crate::limits::BODY_BYTES;
+use crate::limits::MAX_BODY_BYTES;
 use crate::problem::Problem;
 use crate::validate::Validate;
 
-/// A JSON body of wire type `T`, read and checked.
+/// A validated JSON body of the wire type `T`.
 #[derive(Debug)]
 pub struct ValidJson<T: Validate>(pub T::Checked);
 
-/// A body of the media type that OAuth has (`application/x-www-form-urlencoded`), as `T`.
+/// A body of type `application/x-www-form-urlencoded`, as OAuth sends it.
 #[derive(Debug)]
 pub struct Form<T>(pub T);
 
@@ -31,20 +32,73 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Form<T> {
         let essence = declared.and_then(|value| value.split(';').next()).unwrap_or_default();
         if !essence.trim().eq_ignore_ascii_case("application/x-www-form-urlencoded") {
             let detail = "send the header `Content-Type: application/x-www-form-urlencoded`";
-            return Err(Problem::unsupported_media_type_but(detail));
+            return Err(Problem::wrong_media_type(detail));
         }
-        let bytes = read_body(request, BODY_BYTES).await?;
+        let bytes = read_body(request, MAX_BODY_BYTES).await?;
         let text = std::str::from_utf8(&bytes);
         let text = text.map_err(|_| Problem::invalid("the body is not UTF-8").field("body"))?;
         Ok(Self(from_query::<T>(text)?))
     }
 }
 
-/// The query string as wire type `T`, read and checked.
+/// A JSON body as request `T`.
+#[derive(Debug)]
+pub struct JsonBody<T: Requested>(pub T);
+
+/// The query string as request `T`.
+#[derive(Debug)]
+pub struct QueryString<T: Requested>(pub T);
+
+/// The path's parameters as request `T`, which must have named fields.
+#[derive(Debug)]
+pub struct PathParams<T: Requested>(pub T);
+
+impl<S: Send + Sync, T: Requested> FromRequest<S> for JsonBody<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Self, Problem> {
+        if !declares_json(request.headers()) {
+            return Err(Problem::unsupported_media_type());
+        }
+        let bytes = read_body(request, MAX_BODY_BYTES).await?;
+        checked(from_json::<T>(&bytes)?).map(Self)
+    }
+}
+
+impl<S: Send + Sync, T: Requested> FromRequestParts<S> for QueryString<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
+        checked(from_query::<T>(parts.uri.query().unwrap_or_default())?).map(Self)
+    }
+}
+
+impl<S: Send + Sync, T: Requested + Send> FromRequestParts<S> for PathParams<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let given = Path::<Vec<(String, String)>>::from_request_parts(parts, state).await;
+        let Path(given) = given.map_err(|rejection| unmatched(&rejection))?;
+        // As a query string, in which numbers and ids are parsed and errors name their parameter.
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        for (name, value) in given {
+            query.append_pair(&name, &value);
+        }
+        checked(from_query::<T>(&query.finish())?).map(Self)
+    }
+}
+
+/// Checks the rules between the fields of a request.
+fn checked<T: Requested>(request: T) -> Result<T, Problem> {
+    request.check()?;
+    Ok(request)
+}
+
+/// A validated query string of the wire type `T`.
 #[derive(Debug)]
 pub struct ValidQuery<T: Validate>(pub T::Checked);
 
-/// The path's parameters as wire type `T`, read and checked. `T` must have named fields.
+/// Validated path parameters of the wire type `T`, which must have named fields.
 #[derive(Debug)]
 pub struct ValidPath<T: Validate>(pub T::Checked);
 
@@ -55,7 +109,7 @@ impl<S: Send + Sync, T: Validate + DeserializeOwned> FromRequest<S> for ValidJso
         if !declares_json(request.headers()) {
             return Err(Problem::unsupported_media_type());
         }
-        let bytes = read_body(request, BODY_BYTES).await?;
+        let bytes = read_body(request, MAX_BODY_BYTES).await?;
         Ok(Self(from_json::<T>(&bytes)?.check()?))
     }
 }
@@ -79,7 +133,7 @@ impl<S: Send + Sync, T: Validate + DeserializeOwned + Send> FromRequestParts<S> 
     }
 }
 
-/// `application/json` and its kin (`application/merge-patch+json`), whatever their parameters.
+/// Whether the content type is `application/json` or `application/*+json`, with any parameters.
 fn declares_json(headers: &HeaderMap) -> bool {
     let declared = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let essence = declared.and_then(|value| value.split(';').next()).unwrap_or_default();
@@ -88,13 +142,13 @@ fn declares_json(headers: &HeaderMap) -> bool {
         || (essence.starts_with("application/") && essence.ends_with("+json"))
 }
 
-/// The bytes of a body, of which a layer lets so many through.
+/// Reads a body. `limit` is that of the layer around the route, for the error.
 pub async fn read_body(request: Request, limit: usize) -> Result<Bytes, Problem> {
     request.extract().await.map_err(|rejection: BytesRejection| match rejection {
         BytesRejection::FailedToBufferBody(FailedToBufferBody::LengthLimitError(_)) => {
             Problem::too_large(limit)
         }
-        _ => Problem::invalid("the body broke off"),
+        _ => Problem::invalid("the body is incomplete"),
     })
 }
 
@@ -105,13 +159,13 @@ fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
         let path = error.path().to_string();
         let inner = error.into_inner();
         if inner.is_data() {
-            misfit(&path, &inner.to_string())
+            invalid_value(&path, &inner.to_string())
         } else {
             Problem::invalid(format!("the body is not valid JSON: {inner}")).field("body")
         }
     })?;
     deserializer.end().map_err(|error| {
-        Problem::invalid(format!("the body goes on after its JSON value: {error}")).field("body")
+        Problem::invalid(format!("the body continues after its JSON value: {error}")).field("body")
     })?;
     Ok(value)
 }
@@ -120,7 +174,7 @@ fn from_query<T: DeserializeOwned>(query: &str) -> Result<T, Problem> {
     let pairs = form_urlencoded::parse(query.as_bytes());
     let deserializer = serde_urlencoded::Deserializer::new(pairs);
     serde_path_to_error::deserialize(deserializer)
-        .map_err(|error| misfit(&error.path().to_string(), &error.inner().to_string()))
+        .map_err(|error| invalid_value(&error.path().to_string(), &error.inner().to_string()))
 }
 
 fn unmatched(rejection: &PathRejection) -> Problem {
@@ -132,7 +186,7 @@ fn unmatched(rejection: &PathRejection) -> Problem {
             Problem::invalid(format!("must be of type {expected_type}")).field(key)
         }
         PathErrorKind::DeserializeError { key, message, .. } => {
-            Problem::invalid(in_words(message)).field(key)
+            Problem::invalid(read::rule_of(message)).field(key)
         }
         PathErrorKind::InvalidUtf8InPathParam { key } => {
             Problem::invalid("must be UTF-8 once it is percent-decoded").field(key)
@@ -141,81 +195,7 @@ fn unmatched(rejection: &PathRejection) -> Problem {
     }
 }
 
-/// A value that is JSON, but not of the shape asked for.
-fn misfit(path: &str, message: &str) -> Problem {
-    Problem::invalid(in_words(message)).field(field_at(path, message))
-}
-
-/// serde's message as a rule for the field, without the place in the text of the JSON.
-fn in_words(message: &str) -> String {
-    let message = message.rsplit_once(" at line ").map_or(message, |(message, _)| message);
-    let names = |list: &str| list.replace("one of ", "").replace('`', "");
-    if let Some((_, expected)) = message.split_once("expected ") {
-        if message.starts_with("unknown variant ") {
-            return format!("must be one of: {}", names(expected));
-        }
-        if message.starts_with("unknown field ") {
-            return format!("is no known field; use one of: {}", names(expected));
-        }
-    }
-    if message.starts_with("missing field ") {
-        return "is required".to_owned();
-    }
-    if message.starts_with("duplicate field ") {
-        return "is given more than once".to_owned();
-    }
-    if message.starts_with("UUID parsing failed") {
-        return "must be a UUID".to_owned();
-    }
-    match message.strip_prefix("invalid type: ").and_then(|rest| rest.split_once(", expected ")) {
-        Some((found, expected)) => format!("must be {expected}, not {found}"),
-        None => message.to_owned(),
-    }
-}
-
-/// serde reports a missing or repeated field at its parent; its message alone has the name.
-fn field_at(path: &str, message: &str) -> String {
-    let parent = if path == "." { "" } else { path };
-    match (named_in(message), parent) {
-        (Some(name), "") => name.to_owned(),
-        (Some(name), parent) => format!("{parent}.{name}"),
-        (None, "") => "body".to_owned(),
-        (None, path) => path.to_owned(),
-    }
-}
-
-fn named_in(message: &str) -> Option<&str> {
-    let named = message
-        .strip_prefix("missing field `")
-        .or_else(|| message.strip_prefix("duplicate field `"))?;
-    named.split('`').next()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn serdes_words_become_rules() {
-        for (message, expected) in [
-            (
-                "unknown variant `wiki`, expected one of `memory`, `doc` at line 1 column 16",
-                "must be one of: memory, doc",
-            ),
-            (
-                "unknown field `depth`, expected `query` or `limit`",
-                "is no known field; use one of: query or limit",
-            ),
-            ("missing field `query` at line 1 column 2", "is required"),
-            ("duplicate field `query` at line 1 column 20", "is given more than once"),
-            (
-                "invalid type: string \"yes\", expected a boolean at line 3 column 9",
-                "must be a boolean, not string \"yes\"",
-            ),
-            ("UUID parsing failed: invalid character: found `p` at 1", "must be a UUID"),
-            ("number out of range at line 1 column 4", "number out of range"),
-        ] {
-            assert_eq!(in_words(message), expected);
-        }
-    }
+/// A value that is JSON, but breaks a rule of its field.
+fn invalid_value(path: &str, message: &str) -> Problem {
+    read::explain(path, message).into()
 }

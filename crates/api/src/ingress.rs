@@ -1,5 +1,5 @@
-//! What every request from the network passes before its credential is looked at, one concern a
-//! file. [`behind`] is the order.
+//! Checks of every request from the network before authentication, one concern a file.
+//! [`ingress_layers`] has their order.
 
 mod address_rate_limit;
 mod auth_throttle;
@@ -31,22 +31,24 @@ use host_origin::check_host_and_origin;
 pub use origin::{InvalidOrigin, Origin};
 use target::check_target;
 
-/// How long a browser may remember what it was allowed.
+/// How long a browser may cache the response to a preflight request.
 const PREFLIGHT_AGE: Duration = Duration::from_hours(1);
 
-/// Who may come to the door, and how often.
+/// Settings of ingress.
 #[derive(Debug, Clone)]
 pub struct IngressConfig {
-    /// Names of the service beside its loopback and its own address; without a port, any.
+    /// Hosts of the service besides loopback and the address of the connection. Without a port,
+    /// any port is allowed.
     pub allowed_hosts: Vec<Authority>,
-    /// Pages of other origins that may call.
+    /// Other origins whose pages may call the service.
     pub allowed_origins: Vec<Origin>,
-    /// Peers whose word on the client's address is taken.
+    /// Proxies whose headers about the client are trusted.
     pub trusted_proxies: Vec<IpNet>,
-    /// Requests a minute from one address; 0 for any number.
-    pub requests_per_address: u32,
-    /// Failed authentications a minute from one address, and as many logins that are begun; 0 for any number.
-    pub failures_per_address: u32,
+    /// Requests per minute from one address; 0 is no limit.
+    pub requests_per_minute_per_address: u32,
+    /// Failed authentications per minute from one address, and as many started logins; 0 is no
+    /// limit.
+    pub auth_failures_per_minute_per_address: u32,
 }
 
 impl Default for IngressConfig {
@@ -55,49 +57,50 @@ impl Default for IngressConfig {
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
             trusted_proxies: Vec::new(),
-            requests_per_address: 60_000,
-            failures_per_address: 60,
+            requests_per_minute_per_address: 60_000,
+            auth_failures_per_minute_per_address: 60,
         }
     }
 }
 
-/// The door of one service; cheap to clone.
+/// The checks before authentication, with their counters; cheap to clone.
 #[derive(Clone)]
 pub struct Ingress(Arc<Inner>);
 
 struct Inner {
     settings: IngressConfig,
     requests: Option<SharedLimiter<ClientNetwork>>,
-    guesses: Option<AuthThrottle>,
-    /// Logins that are begun.
+    auth_failures: Option<AuthThrottle>,
+    /// Started logins.
     logins: Option<SharedLimiter<ClientNetwork>>,
 }
 
 impl Ingress {
-    /// A door that nobody has come to yet.
+    /// Returns an ingress that counts for this node alone.
     pub fn new(settings: IngressConfig) -> Self {
         Self::sharing(settings, None)
     }
 
-    /// One of several that count together whoever comes to any, where they share `rates`. Connections are counted at
-    /// each by itself (`server::crowd`): what is open at one takes nothing of another's.
+    /// Returns an ingress that counts together with those of other nodes, if they share `rates`.
+    /// Open connections are counted by each node alone (`server::connection_limit`).
     pub fn sharing(settings: IngressConfig, rates: Option<&SharedRateLimits>) -> Self {
-        let (asked, failed) = (settings.requests_per_address, settings.failures_per_address);
-        let requests = SharedLimiter::per_minute("rates.addresses", asked, rates);
-        let guesses =
-            SharedLimiter::per_minute("rates.guesses", failed, rates).map(AuthThrottle::new);
-        let logins = SharedLimiter::per_minute("rates.logins", failed, rates);
-        Self(Arc::new(Inner { settings, requests, guesses, logins }))
+        let requests = settings.requests_per_minute_per_address;
+        let failures = settings.auth_failures_per_minute_per_address;
+        let requests = SharedLimiter::per_minute("rates.addresses", requests, rates);
+        let auth_failures = SharedLimiter::per_minute("rates.guesses", failures, rates);
+        let logins = SharedLimiter::per_minute("rates.logins", failures, rates);
+        let auth_failures = auth_failures.map(AuthThrottle::new);
+        Self(Arc::new(Inner { settings, requests, auth_failures, logins }))
     }
 
-    /// Permission for the allowed origins; `None` where there are none, as by default.
+    /// Returns the CORS layer for the allowed origins; `None` if there are none, as by default.
     fn cors(&self) -> Option<CorsLayer> {
         if self.0.settings.allowed_origins.is_empty() {
             return None;
         }
-        let door = self.clone();
+        let ingress = self.clone();
         let allowed =
-            AllowOrigin::predicate(move |origin: &HeaderValue, _| door.names_origin(origin));
+            AllowOrigin::predicate(move |origin: &HeaderValue, _| ingress.allows_origin(origin));
         let headers = [
             header::AUTHORIZATION,
             header::CONTENT_TYPE,
@@ -127,16 +130,17 @@ impl Ingress {
     }
 }
 
-/// Puts `router` behind the door, outermost last. Browsers of allowed origins can read what is
-/// refused inside of the permission given to them, such as a 429.
-pub fn ingress_layers(router: Router, door: &Ingress) -> Router {
-    let limited =
-        router.layer(from_fn_with_state(door.clone(), limit_address)).layer(from_fn(check_target));
-    let permitted = match door.cors() {
+/// Puts the checks around `router`, outermost last. Layers inside of CORS respond with its headers,
+/// so browsers of allowed origins can read their errors, such as 429.
+pub fn ingress_layers(router: Router, ingress: &Ingress) -> Router {
+    let limited = router
+        .layer(from_fn_with_state(ingress.clone(), limit_address))
+        .layer(from_fn(check_target));
+    let with_cors = match ingress.cors() {
         Some(cors) => limited.layer(cors),
         None => limited,
     };
-    permitted
-        .layer(from_fn_with_state(door.clone(), check_host_and_origin))
-        .layer(from_fn_with_state(door.clone(), resolve_client))
+    with_cors
+        .layer(from_fn_with_state(ingress.clone(), check_host_and_origin))
+        .layer(from_fn_with_state(ingress.clone(), resolve_client))
 }

@@ -1,9 +1,9 @@
-//! How deep JSON may nest. Looked at before it is parsed: a parser spends stack or heap on depth.
+//! Limit of the nesting of JSON, checked before parsing: parsers use stack or heap for depth.
 
 use crate::limits::JSON_DEPTH;
 use crate::problem::Problem;
 
-/// Refuses `json` that nests deeper than [`JSON_DEPTH`]. Says nothing about the rest of it.
+/// Rejects `json` that nests deeper than [`JSON_DEPTH`]. It need not be valid otherwise.
 pub fn check(json: &[u8]) -> Result<(), Problem> {
     if depth(json) > JSON_DEPTH {
         let rule = format!("the JSON nests deeper than {JSON_DEPTH} levels; make it flatter");
@@ -12,7 +12,7 @@ pub fn check(json: &[u8]) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The most brackets and braces that are open at once.
+/// Returns the maximum number of open brackets and braces.
 fn depth(json: &[u8]) -> usize {
     let (mut open, mut deepest) = (0_usize, 0_usize);
     let mut bytes = json.iter();
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_open_counts() {
+    fn depth_counts_open_brackets_outside_strings() {
         for (json, expected) in [
             ("", 0),
             ("7", 0),
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_itself_passes() {
+    fn json_at_the_depth_limit_passes() {
         let nested = |levels| "[".repeat(levels) + &"]".repeat(levels);
         assert_eq!(check(nested(JSON_DEPTH).as_bytes()), Ok(()));
         assert!(check(nested(JSON_DEPTH + 1).as_bytes()).is_err());

@@ -2,7 +2,6 @@
 
 mod authenticate;
 mod authorize;
-mod denials;
 mod extract;
 mod ingress;
 mod json_depth;
@@ -25,10 +24,8 @@ pub use authenticate::{Authenticate, Authenticator, Principal};
 pub use ingress::{
     Authority, ConnectInfo, Ingress, IngressConfig, InvalidAuthority, InvalidOrigin, Origin,
 };
-pub use limits::{BODY_BYTES, DRAIN_TIME};
 pub use notifications::QuarantineNotifier;
 pub use problem::{PROBLEM_JSON, Problem};
 pub use router::{openapi, public_router, router, with_ingress};
 pub use server::{Serving, Tls, TlsError, TlsFiles, run};
-pub use sign_in::{SignIn, SignInSettings};
 pub use state::{ApiSettings, ApiState};

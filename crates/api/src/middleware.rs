@@ -1,5 +1,5 @@
-//! What happens around every handler, one concern a file. [`guarded`], [`guarded_streams`] and
-//! [`around_everything`] are the order.
+//! Layers around every handler, one concern a file. [`with_auth`], [`with_auth_streaming`] and
+//! [`common_layers`] have their order.
 
 mod caller_rate_limit;
 mod concurrency_limit;
@@ -17,8 +17,8 @@ use mc_redis::SharedRateLimits;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::ApiSettings;
-use crate::authenticate::{Authenticator, count_refusals, require_bearer};
-use crate::limits::{BODY_BYTES, DELIVERIES_BYTES};
+use crate::authenticate::{Authenticator, count_denials, require_bearer};
+use crate::limits::{MAX_BODY_BYTES, MAX_DELIVERY_MEMORY_BYTES};
 use crate::problem::Problem;
 use caller_rate_limit::{CallerRateLimit, limit_caller};
 use concurrency_limit::{BodyMemory, ConcurrencyLimit, limit_requests, limit_streams};
@@ -26,58 +26,63 @@ use mcp_body::read_message;
 pub use request_limits::{declared_length, drain_unauthenticated};
 use request_limits::{limit_body, limit_time};
 
-/// How much the service takes on, from each caller and at once; cheap to clone, and shared by all
-/// the routers of a service.
+/// Rate and concurrency limits; cheap to clone, and shared by all routers of a service.
 #[derive(Clone)]
 pub struct Admission {
     callers: CallerRateLimit,
     requests: ConcurrencyLimit,
     streams: ConcurrencyLimit,
-    /// Of those who send webhooks, who keep nobody else out.
+    /// Webhook deliveries have a limit of their own, so that they do not block other requests.
     deliveries: ConcurrencyLimit,
-    /// For their bodies.
+    /// Memory for the bodies of webhook deliveries.
     pub bodies: BodyMemory,
 }
 
 impl Admission {
-    /// As the settings have it, with nothing used up of what is this node's; callers' allowances are all nodes' that
-    /// share `rates`.
+    /// Creates the limits of the settings. Rate limits of callers are shared by all nodes with
+    /// `rates`.
     pub fn new(settings: &ApiSettings, rates: Option<&SharedRateLimits>) -> Self {
         Self {
-            callers: CallerRateLimit::new(settings.units_per_caller, rates),
-            requests: ConcurrencyLimit::new(settings.requests_at_once),
-            streams: ConcurrencyLimit::new(settings.streams_at_once),
-            deliveries: ConcurrencyLimit::new(settings.requests_at_once),
-            bodies: BodyMemory::new(DELIVERIES_BYTES),
+            callers: CallerRateLimit::new(settings.units_per_minute_per_caller, rates),
+            requests: ConcurrencyLimit::new(settings.max_concurrent_requests),
+            streams: ConcurrencyLimit::new(settings.max_mcp_streams),
+            deliveries: ConcurrencyLimit::new(settings.max_concurrent_requests),
+            bodies: BodyMemory::new(MAX_DELIVERY_MEMORY_BYTES),
         }
     }
 }
 
-/// Puts a place to run in, the body limit and the time limit around `router`.
+/// Puts the limits of concurrency, body and time around `router`.
 pub fn with_limits(router: Router, settings: &ApiSettings, admission: &Admission) -> Router {
-    within(router, BODY_BYTES, settings, admission.requests.clone())
+    limited(router, MAX_BODY_BYTES, settings, admission.requests.clone())
 }
 
-/// The same for what receives webhooks, with places of their own and bodies of at most `body` bytes.
+/// Puts the limits of webhook deliveries around `router`: concurrency of their own, and bodies of
+/// at most `body` bytes.
 pub fn with_delivery_limits(
     router: Router,
     body: usize,
     settings: &ApiSettings,
     admission: &Admission,
 ) -> Router {
-    within(router, body, settings, admission.deliveries.clone())
+    limited(router, body, settings, admission.deliveries.clone())
 }
 
-fn within(router: Router, body: usize, settings: &ApiSettings, places: ConcurrencyLimit) -> Router {
+fn limited(
+    router: Router,
+    body: usize,
+    settings: &ApiSettings,
+    concurrency: ConcurrencyLimit,
+) -> Router {
     router
         .method_not_allowed_fallback(async || Problem::method_not_allowed())
         .layer(from_fn_with_state(settings.request_timeout, limit_time))
         .layer(DefaultBodyLimit::disable())
         .layer(from_fn_with_state(body, limit_body))
-        .layer(from_fn_with_state(places, limit_requests))
+        .layer(from_fn_with_state(concurrency, limit_requests))
 }
 
-/// Puts `router` behind the bearer token and its caller's allowance, within its bounds.
+/// Puts authentication, the caller's rate limit and [`with_limits`] around `router`.
 pub fn with_auth(
     router: Router,
     authenticator: Authenticator,
@@ -85,13 +90,14 @@ pub fn with_auth(
     admission: &Admission,
 ) -> Router {
     with_limits(router, settings, admission)
-        .layer(from_fn_with_state(authenticator.clone(), count_refusals))
+        .layer(from_fn_with_state(authenticator.clone(), count_denials))
         .layer(from_fn_with_state(admission.callers.clone(), limit_caller))
         .layer(from_fn_with_state(authenticator, require_bearer))
 }
 
-/// The same for `router`'s streams, which have an end of their own choice. They take places of their
-/// own: those of requests are for what streams call, and idle ones would fill them.
+/// Puts the same around a `router` of streams, without a time limit on responses. Streams have a
+/// concurrency limit of their own: idle streams would use up the one of requests, which the calls
+/// in streams need.
 pub fn with_auth_streaming(
     router: Router,
     authenticator: Authenticator,
@@ -105,8 +111,8 @@ pub fn with_auth_streaming(
         .layer(from_fn_with_state(authenticator, require_bearer))
 }
 
-/// Wraps `router`, outermost last: panics as problems, headers for browsers and caches, a span, an
-/// id for the request.
+/// Puts the layers of all routes around `router`, outermost last: panics as problems, security
+/// headers, a span, and the request id.
 pub fn common_layers(router: Router) -> Router {
     router
         .layer(CatchPanicLayer::custom(panics::as_problem))

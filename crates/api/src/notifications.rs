@@ -1,4 +1,4 @@
-//! Notices to whom a project's policy names: a signed POST for each text that was put into quarantine.
+//! Notifications about new quarantine items: a signed POST to the URL of a project's policy.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -17,74 +17,76 @@ use serde_json::json;
 use sha2::Sha256;
 use url::{Host, Url};
 
-/// Notices taken at once.
-const AT_ONCE: i64 = 16;
+/// Notifications that are sent at once.
+const BATCH_SIZE: i64 = 16;
 /// How long a receiver may take.
-const ANSWER_WITHIN: Duration = Duration::from_secs(10);
-/// The headers of a notice.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// Headers of a notification.
 const SIGNATURE: &str = "x-memory-copilot-signature";
 const TIMESTAMP: &str = "x-memory-copilot-timestamp";
 
-/// Sends notices.
+/// Sender of notifications.
 #[derive(Debug, Clone)]
 pub struct QuarantineNotifier {
     client: reqwest::Client,
-    sealer: Arc<Encryptor>,
-    local: bool,
+    encryptor: Arc<Encryptor>,
+    allow_private: bool,
 }
 
 impl QuarantineNotifier {
-    /// With `local`, also to addresses inside the network that the service stands in.
-    pub fn new(sealer: Arc<Encryptor>, local: bool) -> reqwest::Result<Self> {
+    /// With `allow_private`, notifications are sent to private networks as well.
+    pub fn new(encryptor: Arc<Encryptor>, allow_private: bool) -> reqwest::Result<Self> {
         let client = reqwest::Client::builder()
-            .timeout(ANSWER_WITHIN)
+            .timeout(TIMEOUT)
             .redirect(redirect::Policy::none())
             .no_proxy()
-            .dns_resolver(Arc::new(Outside { local }))
+            .dns_resolver(Arc::new(PublicResolver { allow_private }))
             .user_agent(concat!("memory-copilot/", env!("CARGO_PKG_VERSION")))
             .build()?;
-        Ok(Self { client, sealer, local })
+        Ok(Self { client, encryptor, allow_private })
     }
 
-    /// Sends what is due, each once and all together: one slow receiver keeps nobody waiting longer than
-    /// itself. Answers how many arrived; what does not is due again later.
+    /// Sends the notifications that are due, at the same time, so that a slow receiver delays no
+    /// other. Returns how many were delivered; the others are due again later.
     pub async fn send_due(&self, store: &Store) -> Result<usize, mc_store::Error> {
-        let due = quarantine::due_notices(store, AT_ONCE).await?;
-        let sent = future::join_all(due.iter().map(|notice| self.deliver(store, notice))).await;
-        let arrived: Vec<bool> = sent.into_iter().collect::<Result<_, _>>()?;
-        Ok(arrived.into_iter().filter(|arrived| *arrived).count())
+        let due = quarantine::claim_notifications(store, BATCH_SIZE).await?;
+        let sent =
+            future::join_all(due.iter().map(|notification| self.deliver(store, notification)))
+                .await;
+        let delivered: Vec<bool> = sent.into_iter().collect::<Result<_, _>>()?;
+        Ok(delivered.into_iter().filter(|is_delivered| *is_delivered).count())
     }
 
     async fn deliver(
         &self,
         store: &Store,
-        notice: &QuarantineNotification,
+        notification: &QuarantineNotification,
     ) -> Result<bool, mc_store::Error> {
-        match self.send(notice).await {
+        match self.send(notification).await {
             Ok(()) => {
-                quarantine::notified(store, notice.hold.id).await?;
+                quarantine::mark_notified(store, notification.item.id).await?;
                 Ok(true)
             }
             Err(reason) => {
                 tracing::warn!(
-                    hold.id = %notice.hold.id,
-                    project.key = %notice.project_key,
-                    notice.attempts = notice.attempts,
+                    quarantine_item.id = %notification.item.id,
+                    project.key = %notification.project_key,
+                    notification.attempts = notification.attempts,
                     reason,
-                    "a notice about the quarantine did not arrive"
+                    "quarantine notification failed"
                 );
                 Ok(false)
             }
         }
     }
 
-    async fn send(&self, notice: &QuarantineNotification) -> Result<(), String> {
-        // Taken out of the policy meanwhile: nobody is to be told any more.
-        let Some(url) = &notice.url else { return Ok(()) };
-        check_url(url, self.local)?;
-        let body = body(notice);
+    async fn send(&self, notification: &QuarantineNotification) -> Result<(), String> {
+        // The policy has no URL any more.
+        let Some(url) = &notification.url else { return Ok(()) };
+        check_url(url, self.allow_private)?;
+        let body = body(notification);
         let timestamp = Utc::now().timestamp().to_string();
-        let secret = secret(&self.sealer, notice.hold.project);
+        let secret = secret(&self.encryptor, notification.item.project);
         let request = self
             .client
             .post(url)
@@ -92,18 +94,22 @@ impl QuarantineNotifier {
             .header(TIMESTAMP, &timestamp)
             .header(SIGNATURE, signature(&secret, &timestamp, &body))
             .body(body);
-        // Without the URL, which may hold what is the receiver's alone.
-        let answer = request.send().await.map_err(|error| error.without_url().to_string())?;
-        let status = answer.status();
-        if status.is_success() { Ok(()) } else { Err(format!("it was answered with {status}")) }
+        // Without the URL, which may contain a secret of the receiver.
+        let response = request.send().await.map_err(|error| error.without_url().to_string())?;
+        let status = response.status();
+        if status.is_success() {
+            Ok(())
+        } else {
+            Err(format!("the receiver responded with {status}"))
+        }
     }
 }
 
-/// Whether notices may be sent there; the rule that is broken otherwise. A name is looked at once more
-/// when it is resolved.
-pub fn check_url(url: &str, local: bool) -> Result<(), String> {
+/// Checks whether notifications may be sent to a URL, and returns the broken rule if not. The
+/// addresses of a name are checked when it is resolved.
+pub fn check_url(url: &str, allow_private: bool) -> Result<(), String> {
     let url = Url::parse(url).map_err(|_| "must be an https URL".to_owned())?;
-    if url.scheme() != "https" && !(local && url.scheme() == "http") {
+    if url.scheme() != "https" && !(allow_private && url.scheme() == "http") {
         return Err("must be an https URL".to_owned());
     }
     let address = match url.host() {
@@ -112,36 +118,34 @@ pub fn check_url(url: &str, local: bool) -> Result<(), String> {
         Some(Host::Domain(_)) => None,
         None => return Err("must name a host".to_owned()),
     };
-    if !local && address.is_some_and(|address| !is_public(address)) {
-        return Err(
-            "leads into the network of the service; it must lead outside, or the operator \
-                    sets notifications.allow_private_networks"
-                .to_owned(),
-        );
+    if !allow_private && address.is_some_and(|address| !is_public(address)) {
+        return Err("is in a private network; use a public address, or have the operator set \
+             notifications.allow_private_networks"
+            .to_owned());
     }
     Ok(())
 }
 
-/// The key that a project's notices are signed with: derived, so that it needs no place of its own.
-pub fn secret(sealer: &Encryptor, project: ProjectId) -> String {
-    hex::encode(sealer.derive("notifications.secret", project.0.as_bytes()))
+/// Derives the key that signs a project's notifications; it is not stored.
+pub fn secret(encryptor: &Encryptor, project: ProjectId) -> String {
+    hex::encode(encryptor.derive("notifications.secret", project.0.as_bytes()))
 }
 
 fn signature(secret: &str, timestamp: &str, body: &str) -> String {
     let mut mac =
-        Hmac::<Sha256>::new_from_slice(secret.as_bytes()).expect("a key of any length will do");
+        Hmac::<Sha256>::new_from_slice(secret.as_bytes()).expect("HMAC takes keys of any length");
     mac.update(timestamp.as_bytes());
     mac.update(b".");
     mac.update(body.as_bytes());
     format!("sha256={}", hex::encode(mac.finalize().into_bytes()))
 }
 
-/// What was held and why; never what it says.
-fn body(notice: &QuarantineNotification) -> String {
-    let hold = &notice.hold;
+/// Renders the body, which has the reasons of the item and never its content.
+fn body(notification: &QuarantineNotification) -> String {
+    let hold = &notification.item;
     json!({
         "event": "quarantine_item.created",
-        "project_key": notice.project_key,
+        "project_key": notification.project_key,
         "hold": {
             "id": hold.id,
             "kind": hold.kind,
@@ -154,22 +158,22 @@ fn body(notice: &QuarantineNotification) -> String {
     .to_string()
 }
 
-/// Resolves names to addresses outside the service's network only, whatever a name is made to lead to
-/// after it was looked at.
+/// Resolver that returns public addresses only, also for names that were changed after the check
+/// of their URL.
 #[derive(Debug)]
-struct Outside {
-    local: bool,
+struct PublicResolver {
+    allow_private: bool,
 }
 
-impl Resolve for Outside {
+impl Resolve for PublicResolver {
     fn resolve(&self, name: Name) -> Resolving {
-        let local = self.local;
+        let allow_private = self.allow_private;
         Box::pin(async move {
             let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
             let allowed: Vec<SocketAddr> =
-                found.filter(|address| local || is_public(address.ip())).collect();
+                found.filter(|address| allow_private || is_public(address.ip())).collect();
             if allowed.is_empty() {
-                return Err("the name leads to no address outside the service's network".into());
+                return Err("the name has no public address".into());
             }
             Ok(Box::new(allowed.into_iter()) as Addrs)
         })
@@ -181,18 +185,20 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn notices_go_outside_only() {
-        let lookup = |local| Outside { local }.resolve("localhost".parse().expect("a name"));
+    async fn notifications_are_sent_to_public_addresses_only() {
+        let lookup = |allow_private| {
+            PublicResolver { allow_private }.resolve("localhost".parse().expect("a name"))
+        };
         assert!(lookup(false).await.is_err());
         assert!(lookup(true).await.is_ok());
-        for inside in ["https://10.1.2.3/x", "https://169.254.169.254/x", "https://[fc00::1]/x"] {
-            assert!(check_url(inside, false).is_err(), "{inside}");
+        for private in ["https://10.1.2.3/x", "https://169.254.169.254/x", "https://[fc00::1]/x"] {
+            assert!(check_url(private, false).is_err(), "{private}");
         }
         assert_eq!(check_url("https://93.184.215.14/x", false), Ok(()));
     }
 
     #[test]
-    fn an_address_is_looked_at_however_it_is_written() {
+    fn a_private_address_is_rejected_in_every_form() {
         for url in [
             "https://127.0.0.1/x",
             "https://2130706433/x",
@@ -210,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signature_is_over_time_and_body() {
+    fn a_signature_covers_timestamp_and_body() {
         // openssl: printf '1700000000.{}' | openssl dgst -sha256 -hmac secret
         assert_eq!(
             signature("secret", "1700000000", "{}"),

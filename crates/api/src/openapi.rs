@@ -3,6 +3,7 @@
 mod constraints;
 pub(crate) mod schemas;
 
+use serde_json::{Value, json};
 use utoipa::openapi::header::{Header, HeaderBuilder};
 use utoipa::openapi::path::{Operation, Parameter};
 use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType, Type};
@@ -11,9 +12,9 @@ use utoipa::openapi::{ContentBuilder, OpenApi, PathItem, Ref, RefOr, ResponseBui
 use utoipa::{Modify, OpenApi as DeriveOpenApi};
 
 use crate::openapi::constraints::add_alternatives;
-use crate::openapi::schemas::MetaValue;
 use crate::problem::{PROBLEM_JSON, ProblemDocument};
 use crate::routes::is_probe;
+use mc_contract::meta::MetaValue;
 
 /// Title, tags, security and the schema of problems.
 #[derive(DeriveOpenApi)]
@@ -72,6 +73,7 @@ const REFUSALS: [(&str, &str, &str); 2] = [
 /// now; said once here instead of at each of them.
 pub fn add_problems(mut document: OpenApi) -> OpenApi {
     add_alternatives(&mut document);
+    add_examples_of_pages(&mut document);
     for (path, item) in &mut document.paths.paths {
         for (method, operation) in operations(item) {
             operation.operation_id = Some(operation_id(method, path));
@@ -100,6 +102,33 @@ pub fn add_problems(mut document: OpenApi) -> OpenApi {
         }));
     }
     document
+}
+
+/// A page has the example of its items: its own type does not know them.
+fn add_examples_of_pages(document: &mut OpenApi) {
+    let Some(components) = &mut document.components else { return };
+    let schemas = &components.schemas;
+    let examples = schemas.keys().filter_map(|page| {
+        let item = example(schemas.get(page.strip_prefix("Page_")?)?)?;
+        Some((page.clone(), json!({ "items": [item] })))
+    });
+    let examples: Vec<_> = examples.collect();
+    for (page, example) in examples {
+        if let Some(RefOr::T(Schema::Object(page))) = components.schemas.get_mut(&page) {
+            page.example.get_or_insert(example);
+        }
+    }
+}
+
+/// The example of a schema. One that has rules about several fields lists it among `examples`.
+fn example(schema: &RefOr<Schema>) -> Option<&Value> {
+    let RefOr::T(schema) = schema else { return None };
+    let (example, examples) = match schema {
+        Schema::Object(object) => (&object.example, &object.examples),
+        Schema::AllOf(all) => (&all.example, &all.examples),
+        _ => return None,
+    };
+    example.as_ref().or_else(|| examples.first())
 }
 
 /// A parameter that is optional may be left out; there is no way to send it as null.

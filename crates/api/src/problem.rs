@@ -1,4 +1,4 @@
-//! RFC 9457 problem documents: the only shape in which this API says no.
+//! RFC 9457 problem documents, the only form of this API's errors.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -14,11 +14,11 @@ use uuid::Uuid;
 /// Media type of a problem document.
 pub const PROBLEM_JSON: &str = "application/problem+json";
 
-/// After how long a transient refusal is worth another try, where nothing more is known.
+/// The default `Retry-After` of transient errors.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// An answer other than success. It travels in the response's extensions too, so that the outermost
-/// layer can add the request id.
+/// An error response. It is in the response's extensions as well, so that the outermost layer can
+/// add the request id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     class: &'static Class,
@@ -29,7 +29,7 @@ pub struct Problem {
     retry_after: u64,
 }
 
-/// What all problems of one type share. The slug and the title never change once published.
+/// A type of problem. Slug and title must not change once they are released.
 #[derive(Debug, PartialEq, Eq)]
 struct Class {
     slug: &'static str,
@@ -52,21 +52,21 @@ classes! {
     METHOD_NOT_ALLOWED = METHOD_NOT_ALLOWED "method-not-allowed" "Method not allowed";
     CONFLICT = CONFLICT "conflict" "The current state forbids it";
     PRECONDITION_FAILED =
-        PRECONDITION_FAILED "precondition-failed" "It was changed meanwhile";
+        PRECONDITION_FAILED "precondition-failed" "Precondition failed";
     PRECONDITION_REQUIRED =
-        PRECONDITION_REQUIRED "precondition-required" "The version to change must be named";
+        PRECONDITION_REQUIRED "precondition-required" "Precondition required";
     TOO_LARGE = PAYLOAD_TOO_LARGE "too-large" "The request is too large";
     TARGET_TOO_LONG = URI_TOO_LONG "uri-too-long" "The URL is too long";
-    MISDIRECTED = MISDIRECTED_REQUEST "misdirected" "Not the service asked for";
+    MISDIRECTED = MISDIRECTED_REQUEST "misdirected" "Misdirected request";
     UNSUPPORTED_MEDIA_TYPE =
         UNSUPPORTED_MEDIA_TYPE "unsupported-media-type" "Unsupported media type";
     RATE_LIMITED = TOO_MANY_REQUESTS "rate-limited" "Too many requests";
     INTERNAL = INTERNAL_SERVER_ERROR "internal" "The service failed";
-    UNAVAILABLE = SERVICE_UNAVAILABLE "unavailable" "Unavailable for now";
+    UNAVAILABLE = SERVICE_UNAVAILABLE "unavailable" "Service unavailable";
     TIMEOUT = GATEWAY_TIMEOUT "timeout" "The request took too long";
 }
 
-/// The one mapping from kinds of error to HTTP.
+/// Returns the type of a kind of error; the only mapping from errors to HTTP.
 fn class_of(kind: ErrorKind) -> &'static Class {
     match kind {
         ErrorKind::Invalid => &INVALID,
@@ -82,15 +82,15 @@ fn class_of(kind: ErrorKind) -> &'static Class {
 }
 
 impl Problem {
-    /// A request that breaks a rule in a part that is no single field.
+    /// The request breaks a rule.
     pub fn invalid(detail: impl Into<String>) -> Self {
         Self::of(&INVALID, detail)
     }
 
-    /// No valid credential came with the request.
+    /// The request has no valid credential.
     pub fn unauthenticated() -> Self {
         Self::of(&UNAUTHENTICATED, "send the header `Authorization: Bearer <token>`")
-            .hint("the token is in the file that `memory-copilot config show` names")
+            .hint("the local token is in the file that `memory-copilot config show` prints")
     }
 
     /// The caller may not do this.
@@ -98,17 +98,17 @@ impl Problem {
         Self::of(&FORBIDDEN, detail)
     }
 
-    /// The request asks for a host that this service is not.
+    /// The request is for another host.
     pub fn misdirected(detail: impl Into<String>) -> Self {
         Self::of(&MISDIRECTED, detail)
     }
 
-    /// The request is well formed, and what it is about does not allow it.
+    /// The state of the resource does not allow the request.
     pub fn conflict(detail: impl Into<String>) -> Self {
         Self::of(&CONFLICT, detail)
     }
 
-    /// What the request names is not there.
+    /// The resource does not exist, or the caller may not see it.
     pub fn not_found(detail: impl Into<String>) -> Self {
         Self::of(&NOT_FOUND, detail)
     }
@@ -118,9 +118,9 @@ impl Problem {
         Self::not_found("no such path").hint("GET /openapi.json lists the paths")
     }
 
-    /// The path exists, but not with this method.
+    /// The path does not have this method.
     pub fn method_not_allowed() -> Self {
-        Self::of(&METHOD_NOT_ALLOWED, "this path does not answer to that method")
+        Self::of(&METHOD_NOT_ALLOWED, "this path does not have that method")
             .hint("GET /openapi.json lists the methods of every path")
     }
 
@@ -134,77 +134,77 @@ impl Problem {
         Self::of(&TARGET_TOO_LONG, format!("path and query are longer than {limit} bytes"))
     }
 
-    /// The body is not declared as JSON.
+    /// The content type is not JSON.
     pub fn unsupported_media_type() -> Self {
-        Self::unsupported_media_type_but("send the header `Content-Type: application/json`")
+        Self::wrong_media_type("send the header `Content-Type: application/json`")
     }
 
-    /// The body is not declared as what the detail says.
-    pub fn unsupported_media_type_but(detail: &str) -> Self {
+    /// The content type is not the one that the detail names.
+    pub fn wrong_media_type(detail: &str) -> Self {
         Self::of(&UNSUPPORTED_MEDIA_TYPE, detail)
     }
 
-    /// What is to be changed is not what the caller read.
+    /// The resource has changed since the caller read it.
     pub fn precondition_failed(detail: impl Into<String>) -> Self {
         Self::of(&PRECONDITION_FAILED, detail)
     }
 
-    /// The request does not say what the caller read.
+    /// The request does not name the version that the caller read.
     pub fn precondition_required(detail: impl Into<String>) -> Self {
         Self::of(&PRECONDITION_REQUIRED, detail)
     }
 
-    /// Something the service needs is away.
+    /// A dependency of the service is unavailable.
     pub fn unavailable(detail: impl Into<String>) -> Self {
         Self::of(&UNAVAILABLE, detail)
     }
 
-    /// The caller asked too often, and may again after `wait`.
+    /// The caller sent too many requests, and may retry after `wait`.
     pub fn rate_limited(detail: impl Display, wait: Duration) -> Self {
-        Self::not_now(&RATE_LIMITED, detail, wait)
+        Self::retry_later(&RATE_LIMITED, detail, wait)
     }
 
-    /// The service has as much to do as it takes on.
+    /// The service has too many requests.
     pub fn overloaded(detail: impl Display) -> Self {
-        Self::not_now(&UNAVAILABLE, detail, RETRY_AFTER)
+        Self::retry_later(&UNAVAILABLE, detail, RETRY_AFTER)
     }
 
-    /// The request was given up after its time limit; what it had begun was rolled back.
+    /// The request was aborted at its time limit, and its transaction rolled back.
     pub fn timeout() -> Self {
-        Self::of(&TIMEOUT, "the request was given up; nothing of it was kept")
+        Self::of(&TIMEOUT, "the request was aborted; none of its changes were kept")
     }
 
-    /// A fault of the service. The cause is for the log, never for the answer.
+    /// A fault of the service. The cause is in the log, never in the response.
     pub fn internal() -> Self {
         Self::of(&INTERNAL, "a fault of the service; its log names the cause by the request id")
     }
 
-    /// Names the part of the request at fault, as the wire spells it (`scope[2]`).
+    /// Adds the field of the request at fault, as in the request (`scope[2]`).
     pub fn field(mut self, field: impl Into<String>) -> Self {
         self.field = Some(field.into());
         self
     }
 
-    /// Says what to do about it.
+    /// Adds the way out.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// What is wrong and with which part, for answers of another shape.
-    pub fn in_words(&self) -> String {
+    /// Returns detail and field as one text, for errors of another form.
+    pub fn message(&self) -> String {
         match &self.field {
             Some(field) => format!("`{field}` {}", self.detail),
             None => self.detail.clone(),
         }
     }
 
-    /// The HTTP status this problem answers with.
+    /// Returns the HTTP status.
     pub fn status(&self) -> StatusCode {
         self.class.status
     }
 
-    /// The answer, with the id of the request it belongs to.
+    /// Renders the response, with the id of the request.
     pub fn respond(self, request_id: Option<Uuid>) -> Response {
         let mut response = (self.status(), Json(self.document(request_id))).into_response();
         let headers = response.headers_mut();
@@ -229,15 +229,15 @@ impl Problem {
         }
     }
 
-    /// The time to wait is in the words too: who reads them often has no headers to look at.
-    fn not_now(class: &'static Class, detail: impl Display, wait: Duration) -> Self {
+    /// The detail has the time to wait as well: its readers often do not see the headers.
+    fn retry_later(class: &'static Class, detail: impl Display, wait: Duration) -> Self {
         let retry_after = whole_seconds(wait);
         let problem = Self::of(class, format!("{detail}; try again in {retry_after} s"));
         Self { retry_after, ..problem }
     }
 
     fn document(&self, request_id: Option<Uuid>) -> ProblemDocument {
-        // What is wrong may be told in the caller's own words.
+        // Texts can quote the request.
         let masked = |text: &String| mc_sanitizer::mask(text).text.into_string();
         ProblemDocument {
             r#type: format!("urn:memory-copilot:problem:{}", self.class.slug),
@@ -257,10 +257,10 @@ impl std::fmt::Display for Problem {
     }
 }
 
-/// Not one too few, and at least one: 0 would be an invitation to try at once.
+/// Rounds up to seconds, at least one: 0 would invite an immediate retry.
 fn whole_seconds(wait: Duration) -> u64 {
-    let started = u64::from(wait.subsec_nanos() > 0);
-    (wait.as_secs() + started).max(1)
+    let partial = u64::from(wait.subsec_nanos() > 0);
+    (wait.as_secs() + partial).max(1)
 }
 
 impl<E: Classified> From<E> for Problem {
@@ -271,13 +271,12 @@ impl<E: Classified> From<E> for Problem {
             return Self::internal();
         }
         if kind == ErrorKind::Unavailable {
-            tracing::warn!(error.cause = %with_sources(&error), "a dependency is unavailable");
+            tracing::warn!(error.cause = %with_sources(&error), "dependency unavailable");
         }
-        let problem = Self::of(class_of(kind), error.to_string());
-        match error.field() {
-            Some(field) => problem.field(field),
-            None => problem,
-        }
+        let mut problem = Self::of(class_of(kind), error.to_string());
+        problem.field = error.field();
+        problem.hint = error.hint();
+        problem
     }
 }
 
@@ -287,7 +286,7 @@ impl IntoResponse for Problem {
     }
 }
 
-/// The message with those of its causes, for the log.
+/// Returns the message of an error with those of its sources, for the log.
 fn with_sources(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -299,30 +298,30 @@ fn with_sources(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// An error as RFC 9457 has it.
+/// A problem document (RFC 9457).
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Problem)]
 pub struct ProblemDocument {
-    /// A stable name of the kind of problem.
+    /// The type of the problem, a stable name.
     #[schema(example = "urn:memory-copilot:problem:invalid-request")]
     r#type: String,
-    /// The kind of problem in words.
+    /// The type of the problem as text.
     #[schema(example = "The request is not valid")]
     title: String,
     /// The HTTP status.
     #[schema(example = 400)]
     status: u16,
-    /// What is wrong with this request.
+    /// What happened.
     #[schema(example = "must not be empty")]
     detail: String,
-    /// The part of the request at fault.
+    /// The field of the request at fault.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "scope[2]")]
     field: Option<String>,
-    /// What to do about it.
+    /// The way out.
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
-    /// The id of this request, as in the header `x-request-id` and in the service's log.
+    /// The id of the request, as in the header `x-request-id` and in the service's log.
     #[serde(skip_serializing_if = "Option::is_none")]
     request_id: Option<Uuid>,
 }
@@ -351,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_to_wait_is_told_in_whole_seconds() {
+    fn the_time_to_wait_is_in_whole_seconds() {
         for (millis, expected) in [(0, "1"), (1, "1"), (1_000, "1"), (1_001, "2"), (59_999, "60")] {
             let problem = Problem::rate_limited("too many", Duration::from_millis(millis));
             assert_eq!(problem.detail, format!("too many; try again in {expected} s"));

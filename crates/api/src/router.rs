@@ -1,4 +1,4 @@
-//! Every route of the API, and what stands around them.
+//! Every route of the API, and the layers around them.
 
 use axum::Router;
 use axum::middleware::from_fn_with_state;
@@ -12,14 +12,14 @@ use utoipa_swagger_ui::SwaggerUi;
 
 use crate::ApiState;
 use crate::ingress::{Ingress, ingress_layers};
-use crate::limits::{BODY_BYTES, DELIVERY_BYTES};
+use crate::limits::{MAX_BODY_BYTES, MAX_DELIVERY_BYTES};
 use crate::middleware::{
     common_layers, with_auth, with_auth_streaming, with_delivery_limits, with_limits,
 };
 use crate::openapi::{ApiDocument, add_problems};
 use crate::problem::Problem;
 use crate::routes::{
-    audit, dialogs, documents, duplicates, exports, feedback, handles, hygiene, ingest,
+    audit, dialogs, documents, duplicates, exports, feedback, forget, handles, hygiene, ingest,
     ingest_docs, integrations, jobs, members, passages, paths, policy, projects, proposals,
     pull_requests, quarantine, recall, records, save, search, status, task_comment, tasks, tokens,
     users, webhooks,
@@ -27,7 +27,7 @@ use crate::routes::{
 use crate::sign_in::{browser, device, token_endpoint};
 use crate::webhook_receiver;
 
-/// What needs the bearer token.
+/// Returns the routes that require a token.
 fn protected() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new()
         .routes(routes!(recall::recall))
@@ -61,7 +61,7 @@ fn protected() -> OpenApiRouter<ApiState> {
         .routes(routes!(proposals::share))
         .routes(routes!(proposals::confirm))
         .routes(routes!(proposals::rollback))
-        .routes(routes!(proposals::forget))
+        .routes(routes!(forget::forget))
         .routes(routes!(quarantine::list))
         .routes(routes!(quarantine::get, quarantine::destroy))
         .routes(routes!(quarantine::release))
@@ -108,12 +108,12 @@ fn protected() -> OpenApiRouter<ApiState> {
         .routes(routes!(status::get))
 }
 
-/// What a load balancer asks.
+/// Returns the health probes.
 fn public() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(status::alive)).routes(routes!(status::ready))
 }
 
-/// By which callers come to a token.
+/// Returns the routes of sign-in.
 fn signing_in() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new()
         .routes(routes!(token_endpoint::token))
@@ -127,36 +127,36 @@ fn signing_in() -> OpenApiRouter<ApiState> {
         .routes(routes!(token_endpoint::metadata))
 }
 
-/// What other systems tell, signed. Git hosts tell it where people ask for repositories to be indexed
-/// ([`receive::divert`]).
+/// Returns the routes of webhook deliveries. Those of git hosts share the path of ingest requests
+/// ([`webhook_receiver::route_delivery`]).
 fn receiving() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(webhook_receiver::receive_tracker))
 }
 
-/// The OpenAPI 3.1 document, as the code has it.
+/// Returns the OpenAPI 3.1 document of the routes.
 pub fn openapi() -> OpenApi {
     let routes = OpenApiRouter::with_openapi(ApiDocument::openapi());
     let open = public().merge(signing_in()).merge(receiving());
     add_problems(routes.merge(protected()).merge(open).into_openapi())
 }
 
-/// The whole API over `state`, for callers in this process; `/docs` and `/openapi.json` included, and
-/// `/` leads a browser there.
+/// Returns the whole API for callers in this process. It has `/docs` and `/openapi.json`, and `/`
+/// redirects to `/docs`.
 pub fn router(state: ApiState) -> Router {
     common_layers(routes(state))
 }
 
-/// The same for the network, behind `door`, and with another edge (the MCP endpoint) at `/mcp` behind
-/// the same guards.
-pub fn public_router(state: ApiState, mcp: Router, door: &Ingress) -> Router {
+/// Returns the whole API for the network, behind `ingress`, with the MCP endpoint at `/mcp` behind
+/// the same layers.
+pub fn public_router(state: ApiState, mcp: Router, ingress: &Ingress) -> Router {
     let authenticator = state.authenticator();
     let mcp = with_auth_streaming(mcp, authenticator, &state.settings, &state.admission);
-    with_ingress(routes(state).nest_service("/mcp", mcp), door)
+    with_ingress(routes(state).nest_service("/mcp", mcp), ingress)
 }
 
-/// Any router for the network, behind `door`; what authenticates is its own affair.
-pub fn with_ingress(router: Router, door: &Ingress) -> Router {
-    common_layers(ingress_layers(router, door))
+/// Puts `ingress` and the layers of all routes around a router, which authenticates by itself.
+pub fn with_ingress(router: Router, ingress: &Ingress) -> Router {
+    common_layers(ingress_layers(router, ingress))
 }
 
 fn routes(state: ApiState) -> Router {
@@ -167,9 +167,9 @@ fn routes(state: ApiState) -> Router {
     let signing_in =
         with_limits(signing_in().with_state(state.clone()).into(), &settings, &admission);
     let deliveries = |router, body| with_delivery_limits(router, body, &settings, &admission);
-    let receiving = deliveries(receiving().with_state(state.clone()).into(), BODY_BYTES);
+    let receiving = deliveries(receiving().with_state(state.clone()).into(), MAX_BODY_BYTES);
     let git_hosts = Router::new().route(webhook_receiver::GIT, post(webhook_receiver::receive_git));
-    let git_hosts = deliveries(git_hosts.with_state(state.clone()), DELIVERY_BYTES);
+    let git_hosts = deliveries(git_hosts.with_state(state.clone()), MAX_DELIVERY_BYTES);
     let authenticator = state.authenticator();
     let protected =
         with_auth(protected().with_state(state).into(), authenticator, &settings, &admission)

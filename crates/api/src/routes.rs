@@ -1,4 +1,4 @@
-//! The resources, one a file: wire types, their checks, handlers, conversions.
+//! The resources, one a file: wire types, their validation, handlers and conversions.
 
 pub mod audit;
 pub mod dialogs;
@@ -6,6 +6,7 @@ pub mod documents;
 pub mod duplicates;
 pub mod exports;
 pub mod feedback;
+pub mod forget;
 pub mod handles;
 pub mod hygiene;
 pub mod ingest;
@@ -33,7 +34,7 @@ pub mod tokens;
 pub mod users;
 pub mod webhooks;
 
-/// Whether `path` is one that a load balancer asks, and that answers whatever else goes on.
+/// Whether `path` is a health probe, which has no limits.
 pub fn is_probe(path: &str) -> bool {
     matches!(path, "/healthz" | "/readyz")
 }

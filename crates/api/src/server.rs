@@ -1,4 +1,4 @@
-//! Serving until told to stop.
+//! The HTTP server: accepts and serves connections until it is stopped.
 
 mod connection;
 mod connection_limit;
@@ -17,65 +17,65 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::ingress::ConnectInfo;
-use crate::limits::{DRAIN_TIME, HEAD_TIME, IDLE_TIME};
+use crate::limits::{DRAIN_TIMEOUT, HEADER_TIMEOUT, IDLE_TIMEOUT};
 use connection::{ConnectionConfig, serve_connection};
 use connection_limit::ConnectionLimiter;
 pub use tls::{Tls, TlsError, TlsFiles};
 
-/// How long to wait when the system has no more connections to give.
-const RECOVERY: Duration = Duration::from_secs(1);
-/// How often to look for a renewed certificate.
-const CERTIFICATE_LOOK: Duration = Duration::from_secs(10);
+/// Delay before accepting again after the system failed to accept a connection.
+const RETRY_DELAY: Duration = Duration::from_secs(1);
+/// How often the files of the certificate are checked for a renewal.
+const CERTIFICATE_CHECK_INTERVAL: Duration = Duration::from_secs(10);
 
-/// How connections are held.
+/// Settings of the server.
 #[derive(Debug, Clone)]
 pub struct Serving {
-    /// The certificate; without one, nothing is encrypted.
+    /// The certificate; without one, connections are not encrypted.
     pub tls: Option<Tls>,
-    /// Connections that are open at once; the next wait unaccepted. 0 for any number.
-    pub connections: usize,
-    /// Connections of one address; what is more is closed at once. 0 for any number.
-    pub connections_per_address: usize,
-    /// Proxies, which the limit by address is not for.
+    /// Maximum of open connections; more wait to be accepted. 0 is no limit.
+    pub max_connections: usize,
+    /// Maximum of open connections of one address; more are closed at once. 0 is no limit.
+    pub max_connections_per_address: usize,
+    /// Proxies, which have no limit by address.
     pub trusted_proxies: Vec<IpNet>,
-    /// How long the head of a request may take.
-    pub head_time: Duration,
-    /// How long a connection may be without a byte either way.
-    pub idle_time: Duration,
+    /// How long the header of a request may take.
+    pub header_timeout: Duration,
+    /// How long a connection may be without a byte in either direction.
+    pub idle_timeout: Duration,
 }
 
 impl Default for Serving {
     fn default() -> Self {
         Self {
             tls: None,
-            connections: 768,
-            connections_per_address: 256,
+            max_connections: 768,
+            max_connections_per_address: 256,
             trusted_proxies: Vec::new(),
-            head_time: HEAD_TIME,
-            idle_time: IDLE_TIME,
+            header_timeout: HEADER_TIMEOUT,
+            idle_timeout: IDLE_TIMEOUT,
         }
     }
 }
 
-/// Answers on `listener` until `shutdown` is cancelled; then takes no more connections and lets
-/// open requests end, for [`DRAIN_TIME`] at most.
+/// Serves `router` on `listener` until `shutdown` is canceled. Then it accepts no more connections
+/// and waits for open requests, for at most [`DRAIN_TIMEOUT`].
 pub async fn run(
     listener: TcpListener,
     router: Router,
     serving: Serving,
     shutdown: CancellationToken,
 ) -> io::Result<()> {
-    let conversations = TaskTracker::new();
+    let connections = TaskTracker::new();
     if let Some(tls) = serving.tls.clone() {
         let stop = shutdown.clone();
-        tokio::spawn(async move { tls.keep_fresh(CERTIFICATE_LOOK, &stop).await });
+        tokio::spawn(async move { tls.reload_renewed(CERTIFICATE_CHECK_INTERVAL, &stop).await });
     }
-    let accepting = accept(listener, router, serving, &conversations, &shutdown);
+    let accepting = accept(listener, router, serving, &connections, &shutdown);
     shutdown.run_until_cancelled(accepting).await;
-    conversations.close();
-    if tokio::time::timeout(DRAIN_TIME, conversations.wait()).await.is_err() {
-        let limit_ms = DRAIN_TIME.as_millis();
-        tracing::warn!(limit_ms, "requests still open at shutdown were cut off");
+    connections.close();
+    if tokio::time::timeout(DRAIN_TIMEOUT, connections.wait()).await.is_err() {
+        let limit_ms = DRAIN_TIMEOUT.as_millis();
+        tracing::warn!(limit_ms, "open requests aborted at shutdown");
     }
     Ok(())
 }
@@ -84,42 +84,47 @@ async fn accept(
     listener: TcpListener,
     router: Router,
     serving: Serving,
-    conversations: &TaskTracker,
+    connections: &TaskTracker,
     shutdown: &CancellationToken,
 ) {
-    let most = if serving.connections == 0 { Semaphore::MAX_PERMITS } else { serving.connections };
-    let places = Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)));
-    let crowd = ConnectionLimiter::new(serving.connections_per_address, &serving.trusted_proxies);
+    let max = match serving.max_connections {
+        0 => Semaphore::MAX_PERMITS,
+        max => max.min(Semaphore::MAX_PERMITS),
+    };
+    let permits = Arc::new(Semaphore::new(max));
+    let limiter =
+        ConnectionLimiter::new(serving.max_connections_per_address, &serving.trusted_proxies);
     let serving = Arc::new(serving);
     loop {
-        let Ok(place) = places.clone().acquire_owned().await else { return };
+        let Ok(permit) = permits.clone().acquire_owned().await else { return };
         let (stream, connection) = next(&listener, serving.tls.is_some()).await;
-        let Some(own_place) = crowd.acquire(connection.peer.ip()) else {
-            tracing::debug!("an address has too many connections; closed another");
+        let Some(address_permit) = limiter.acquire(connection.peer.ip()) else {
+            tracing::debug!("connection closed: too many connections of its address");
             continue;
         };
-        let way = ConnectionConfig { router: router.clone(), serving: serving.clone(), connection };
+        let config =
+            ConnectionConfig { router: router.clone(), serving: serving.clone(), connection };
         let shutdown = shutdown.clone();
-        conversations.spawn(async move {
-            serve_connection(stream, way, &shutdown).await;
-            drop((place, own_place));
+        connections.spawn(async move {
+            serve_connection(stream, config, &shutdown).await;
+            drop((permit, address_permit));
         });
     }
 }
 
-/// The next connection. What fails with it alone is its own affair.
+/// Accepts the next connection. Errors of a single connection are ignored.
 async fn next(listener: &TcpListener, is_tls: bool) -> (TcpStream, ConnectInfo) {
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
                 let Ok(local) = stream.local_addr() else { continue };
-                send_at_once(&stream);
+                disable_nagle(&stream);
                 return (stream, ConnectInfo { peer, local, is_tls });
             }
             Err(error) if is_of_one_connection(&error) => {}
             Err(error) => {
-                tracing::error!(%error, "no connection can be accepted; trying again");
-                tokio::time::sleep(RECOVERY).await;
+                tracing::error!(%error, "connection can't be accepted; retrying");
+                tokio::time::sleep(RETRY_DELAY).await;
             }
         }
     }
@@ -134,11 +139,11 @@ fn is_of_one_connection(error: &io::Error) -> bool {
     )
 }
 
-/// A streamed answer leaves in several small writes; with Nagle's algorithm the second of them waits
-/// for the client's delayed acknowledgement, some 40 ms with every call of `/mcp`.
-fn send_at_once(stream: &TcpStream) {
+/// Disables Nagle's algorithm. A streamed response is several small writes, of which the second
+/// would wait for the client's delayed acknowledgment: some 40 ms with every call of `/mcp`.
+fn disable_nagle(stream: &TcpStream) {
     if let Err(error) = stream.set_nodelay(true) {
-        // The peer is gone already, or the answers are slow; neither is worth refusing it.
+        // The peer has disconnected, or responses are slow: no reason to reject the connection.
         tracing::debug!(%error, "TCP_NODELAY could not be set");
     }
 }

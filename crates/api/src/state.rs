@@ -1,9 +1,10 @@
-//! What the handlers work with.
+//! State and settings of the handlers.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use mc_accounts::SignIn;
 use mc_connectors::ConnectorRegistry;
 use mc_indexer::source::AllowedPrivateHost;
 use mc_memory::MemoryContext;
@@ -12,38 +13,38 @@ use mc_store::Store;
 
 use crate::authenticate::Authenticator;
 use crate::ingress::{Ingress, IngressConfig};
-use crate::limits::REQUEST_TIME;
+use crate::limits::REQUEST_TIMEOUT;
 use crate::middleware::Admission;
-use crate::sign_in::SignIn;
 
-/// Everything that handlers use; cheap to clone.
+/// State of the handlers; cheap to clone.
 #[derive(Clone)]
 pub struct ApiState {
-    /// The database, which shows nothing of a project until someone enters it ([`Self::enter`]).
+    /// The database with the service's role, which sees no project until a caller is authorized in
+    /// it ([`Self::authorize`]).
     pub store: Store,
-    /// The database as the background sees it: for figures of the whole service.
+    /// The database with the worker's role, for figures of the whole service.
     pub background: Store,
-    /// The same for what webhooks deliver, over connections that nothing else keeps busy: most senders send
-    /// nothing twice.
+    /// The database with the worker's role, over connections for webhook deliveries alone: most
+    /// providers send a delivery once.
     pub receiving: Store,
     /// The use-cases of the memory.
     pub memory: MemoryContext,
-    /// How people sign in, and what tokens are worth.
+    /// Sign-in and tokens.
     pub sign_in: SignIn,
-    /// The other systems that the operator has named.
-    pub systems: Arc<ConnectorRegistry>,
+    /// The connectors that the operator configured.
+    pub connectors: Arc<ConnectorRegistry>,
     /// When the service started.
     pub started_at: DateTime<Utc>,
-    /// What operators may change.
+    /// Settings of the operator.
     pub settings: ApiSettings,
-    /// What nodes count together, where they share something.
+    /// Rate limits that nodes share, if they share Redis.
     pub(crate) rates: Option<SharedRateLimits>,
-    /// What of it is used up.
+    /// Counters of the limits.
     pub(crate) admission: Admission,
 }
 
 impl ApiState {
-    /// The state of a service that starts now.
+    /// Creates the state of a service that starts now.
     pub fn new(memory: MemoryContext, background: Store, sign_in: SignIn) -> Self {
         Self {
             store: memory.store.clone(),
@@ -51,7 +52,7 @@ impl ApiState {
             background,
             memory,
             sign_in,
-            systems: Arc::default(),
+            connectors: Arc::default(),
             started_at: Utc::now(),
             rates: None,
             admission: Admission::new(&ApiSettings::default(), None),
@@ -59,65 +60,65 @@ impl ApiState {
         }
     }
 
-    /// How callers are told apart.
+    /// Returns the authenticator of callers.
     pub fn authenticator(&self) -> Authenticator {
         Arc::new(self.sign_in.clone())
     }
 
-    /// The same with connections of the background's role that take in webhooks alone.
+    /// Sets the connections for webhook deliveries.
     pub fn with_receiving(self, receiving: Store) -> Self {
         Self { receiving, ..self }
     }
 
-    /// The same with other systems that projects may be connected to.
-    pub fn with_systems(self, systems: Arc<ConnectorRegistry>) -> Self {
-        Self { systems, ..self }
+    /// Sets the connectors.
+    pub fn with_connectors(self, connectors: Arc<ConnectorRegistry>) -> Self {
+        Self { connectors, ..self }
     }
 
-    /// The same with the operator's settings.
+    /// Sets the operator's settings.
     pub fn with_settings(self, settings: ApiSettings) -> Self {
         Self { admission: Admission::new(&settings, self.rates.as_ref()), settings, ..self }
     }
 
-    /// The same with limits that count what all nodes let through.
+    /// Sets the rate limits that nodes share.
     pub fn with_rates(self, rates: Option<SharedRateLimits>) -> Self {
         let admission = Admission::new(&self.settings, rates.as_ref());
         Self { rates, admission, ..self }
     }
 
-    /// A door that counts as this state does.
-    pub fn door(&self, settings: IngressConfig) -> Ingress {
+    /// Returns an ingress that shares the rate limits of this state.
+    pub fn ingress(&self, settings: IngressConfig) -> Ingress {
         Ingress::sharing(settings, self.rates.as_ref())
     }
 }
 
-/// What operators may change.
+/// Settings of the operator.
 #[derive(Debug, Clone)]
 pub struct ApiSettings {
-    /// How long one request may take before it is given up.
+    /// Time after which a request is aborted.
     pub request_timeout: Duration,
-    /// What one caller (a personal access token, or a session) may ask for in a minute, and all of one user
-    /// four times over; most requests are one unit. 0 for anything.
-    pub units_per_caller: u32,
-    /// Requests that run at once; 0 for any number.
-    pub requests_at_once: usize,
-    /// Whether notices may go to addresses inside the service's own network.
-    pub local_notices: bool,
-    /// Hosts inside that network from which everybody may have repositories indexed.
-    pub inside_hosts: Vec<AllowedPrivateHost>,
-    /// Requests to `/mcp` that are open at once, their streams included; 0 for any number.
-    pub streams_at_once: usize,
+    /// Units per minute of a caller (a personal access token or a session); a user has four times
+    /// as many. Most requests take one unit. 0 is no limit.
+    pub units_per_minute_per_caller: u32,
+    /// Maximum of concurrent requests; 0 is no limit.
+    pub max_concurrent_requests: usize,
+    /// Whether notifications may be sent to private networks.
+    pub allow_private_networks: bool,
+    /// Hosts in private networks from which every user may index repositories.
+    pub allowed_private_hosts: Vec<AllowedPrivateHost>,
+    /// Maximum of open requests to `/mcp`, including their streams; 0 is no limit.
+    pub max_mcp_streams: usize,
 }
 
 impl Default for ApiSettings {
     fn default() -> Self {
         Self {
-            request_timeout: REQUEST_TIME,
-            units_per_caller: 240_000,
-            requests_at_once: 256,
-            streams_at_once: 512,
-            local_notices: false,
-            inside_hosts: Vec::new(),
+            request_timeout: REQUEST_TIMEOUT,
+            units_per_minute_per_caller: 240_000,
+            max_concurrent_requests: 256,
+            max_mcp_streams: 512,
+            allow_private_networks: false,
+            allowed_private_hosts: Vec::new(),
         }
     }
 }

@@ -9,78 +9,53 @@ use axum::{Json, Router};
 use chrono::Utc;
 use http::{HeaderMap, Method, StatusCode, Uri};
 use mc_connectors::{Delivery, Event, SignatureError};
+use mc_contract::ValidationError;
+use mc_contract::operations::webhook::{DeliveryReceipt, WebhookQuery};
 use mc_crypto::{AssociatedData, Encryptor};
 use mc_domain::{DeliveryId, Policy, Provider, WebhookId};
 use mc_memory::content_filter::filter_field_text;
 use mc_store::webhooks::{self, NewWebhookDelivery, WebhookCredentials};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 use tower::ServiceExt as _;
 use url::form_urlencoded;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::IntoParams;
+use utoipa::openapi::schema::Object;
 use uuid::Uuid;
 
 use crate::ApiState;
-use crate::authenticate::Authenticate as _;
-use crate::extract::{ValidPath, ValidQuery, read_body};
-use crate::limits::DELIVERY_BYTES;
+use crate::extract::{PathParams, QueryString, read_body};
+use crate::limits::MAX_DELIVERY_BYTES;
 use crate::middleware::{declared_length, drain_unauthenticated};
-use crate::openapi::schemas;
 use crate::problem::Problem;
-use crate::validate::{Validate, ValidationError};
 
 /// Where git hosts deliver, and people ask for repositories to be indexed.
 pub const GIT: &str = "/ingest/git";
 /// What the other systems' paths begin with.
 const TRACKERS: &str = "/webhooks/";
 
-/// Through which hook.
-#[derive(Debug, Deserialize, IntoParams)]
-// Jira adds parameters of its own to the address that it was given.
-#[into_params(parameter_in = Query)]
-pub struct WebhookQuery {
-    /// The hook's id.
-    webhook_id: Uuid,
-}
-
-impl Validate for WebhookQuery {
-    type Checked = WebhookId;
-
-    fn check(self) -> Result<WebhookId, ValidationError> {
-        Ok(WebhookId(self.webhook_id))
-    }
-}
-
-/// Who sends, in a path.
+/// The provider, in a path.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub struct ProviderPath {
-    /// Which system.
-    #[param(value_type = schemas::Tracker, inline)]
-    provider: String,
+    /// The tracker or wiki that sends.
+    #[param(schema_with = trackers)]
+    provider: Provider,
 }
 
-impl Validate for ProviderPath {
-    type Checked = Provider;
-
-    fn check(self) -> Result<Provider, ValidationError> {
-        let source =
-            self.provider.parse().map_err(|error| ValidationError::new("provider", error))?;
-        if is_git_host(source) {
-            return Err(ValidationError::new(
-                "provider",
-                format!("delivers to POST {GIT}?webhook_id=<id>"),
-            ));
+impl mc_contract::Request for ProviderPath {
+    fn check(&self) -> Result<(), ValidationError> {
+        if is_git_host(self.provider) {
+            let rule = format!("delivers to POST {GIT}?webhook_id=<id>");
+            return Err(ValidationError::new("provider", rule));
         }
-        Ok(source)
+        Ok(())
     }
 }
 
-/// That something arrived. The same again when it is sent again.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct DeliveryReceipt {
-    /// The sender's id of the delivery.
-    external_id: String,
+fn trackers() -> Object {
+    let trackers = Provider::ALL.iter().filter(|provider| !is_git_host(**provider));
+    mc_contract::schema::one_of(trackers.map(|provider| provider.as_str())).build()
 }
 
 /// What may be kept of a delivery.
@@ -146,15 +121,18 @@ pub fn place(hook: &WebhookId) -> AssociatedData<'_> {
 /// Take what GitHub or GitLab tells.
 pub async fn receive_git(
     State(api): State<ApiState>,
-    ValidQuery(hook): ValidQuery<WebhookQuery>,
+    QueryString(WebhookQuery { webhook_id: hook }): QueryString<WebhookQuery>,
     request: Request,
 ) -> Result<(StatusCode, Json<DeliveryReceipt>), Problem> {
     receive(&api, hook, is_git_host, request).await
 }
 
-/// Take what a tracker or wiki tells. Answered before anything is done about it; what is sent again, under the
-/// same id, is answered alike and changes nothing. Signed as the sender signs (`X-Hub-Signature`,
-/// `X-Redmine-Signature-256`, `X-YouTrack-Token`), or with `Authorization: Bearer <the hook's secret>`.
+/// Receive a webhook delivery of a tracker or wiki.
+///
+/// Stores the event, masked, and returns a receipt before it is processed; a delivery that is sent
+/// again gets the same receipt and changes nothing. The sender signs it (`X-Hub-Signature`,
+/// `X-Redmine-Signature-256`, `X-YouTrack-Token`) or sends the webhook's secret as
+/// `Authorization: Bearer <secret>`.
 #[utoipa::path(
     post, path = "/webhooks/{provider}", tag = "webhooks", params(ProviderPath, WebhookQuery), security(()),
     request_body(content = Object, description = "As the sender has it, at most 2 MiB"),
@@ -165,8 +143,8 @@ pub async fn receive_git(
 )]
 pub async fn receive_tracker(
     State(api): State<ApiState>,
-    ValidPath(source): ValidPath<ProviderPath>,
-    ValidQuery(hook): ValidQuery<WebhookQuery>,
+    PathParams(ProviderPath { provider: source }): PathParams<ProviderPath>,
+    QueryString(WebhookQuery { webhook_id: hook }): QueryString<WebhookQuery>,
     request: Request,
 ) -> Result<(StatusCode, Json<DeliveryReceipt>), Problem> {
     receive(&api, hook, |sends| sends == source, request).await
@@ -181,20 +159,20 @@ async fn receive(
     let hook = webhooks::find_for_receipt(&api.receiving, id).await?;
     let Some(hook) = hook.filter(|hook| sends_here(hook.provider)) else {
         drain_unauthenticated(request.into_body()).await;
-        api.sign_in.refusals().delivery(None);
+        api.sign_in.denials().delivery(None);
         return Err(unsigned());
     };
     // Twice: it is put together from the parts that came.
-    let declared = declared_length(request.headers()).unwrap_or(DELIVERY_BYTES);
+    let declared = declared_length(request.headers()).unwrap_or(MAX_DELIVERY_BYTES);
     let room = api.admission.bodies.take(2 * declared).await?;
     let headers = request.headers().clone();
     let is_declared = declared_length(&headers).is_some();
-    let body = read_body(request, DELIVERY_BYTES).await;
+    let body = read_body(request, MAX_DELIVERY_BYTES).await;
     // Whoever declares too much was told so before the hook was looked up. Who just sends it is told what anybody is
     // who is not known: the answer must not say that there is such a hook.
     let body = body.map_err(|problem| if is_declared { problem } else { unsigned() })?;
     let turn = api.admission.bodies.turn().await;
-    let sealer = api.memory.sealer.clone();
+    let sealer = api.memory.encryptor.clone();
     // Not among those who wait for the network: a large body takes a while. It goes on where the sender is gone, so
     // it keeps what it takes.
     let looked_at = tokio::task::spawn_blocking(move || {
@@ -205,7 +183,7 @@ async fn receive(
     let (hook, kept) = looked_at.await.map_err(|_| Problem::internal())?;
     let kept = kept.map_err(|refused| {
         if refused.is_unsigned {
-            api.sign_in.refusals().delivery(Some(hook.project));
+            api.sign_in.denials().delivery(Some(hook.project));
         }
         refused.problem
     })?;
@@ -215,7 +193,7 @@ async fn receive(
         external_id: &kept.external_id,
         event_type: &kept.name,
         body_mac: kept.body_mac,
-        event: serde_json::to_value(&kept.event).expect("texts, times and flags"),
+        event: kept.event.encode(),
         ignored: match &kept.event {
             Event::Ignored { reason } => Some(reason),
             _ => None,
@@ -251,7 +229,7 @@ fn verify_and_parse(
             InvalidDelivery { problem, is_unsigned: true }
         },
     )?;
-    let delivery = mc_connectors::read(hook.provider, headers, body)
+    let delivery = mc_connectors::parse(hook.provider, headers, body)
         .map_err(|error| Problem::invalid(error.to_string()).field("body"))?;
     // The sender's id is not signed: what was caught might be sent again under another.
     let body_mac = delivery.is_once.then(|| {
@@ -289,7 +267,7 @@ impl Kept {
                 Event::Ignored { reason }
             };
         let external_id = id.unwrap_or_else(|| Uuid::new_v4().to_string());
-        let is_discreet = mc_sanitizer::mask(&external_id).finds.is_empty();
+        let is_discreet = mc_sanitizer::mask(&external_id).findings.is_empty();
         Self {
             external_id: if is_discreet { external_id } else { digest(&external_id) },
             name: filter_field_text(policy, &name),

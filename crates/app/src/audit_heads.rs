@@ -1,11 +1,11 @@
-//! Where the chains of the audit end, as far as this service knows: kept beside the database, so that it
-//! is noticed when an end is cut off there.
+//! Where the chains of the audit end, as far as this service knows: kept beside the database, so
+//! that it is noticed when an end is cut off there.
 
 use std::collections::HashMap;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use mc_store::audit::Head;
+use mc_crypto::Head;
 use uuid::Uuid;
 
 use crate::private_file;

@@ -1,83 +1,115 @@
-//! Work in the background: what `serve` does beside its answers, and what `worker` does alone.
+//! Background services: `serve` runs them beside its requests, `worker` runs them alone.
 
 pub mod models;
+mod running;
+mod services;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use mc_accounts::SignIn;
 use mc_api::QuarantineNotifier;
 use mc_connectors::ConnectorRegistry;
 use mc_crypto::Encryptor;
 use mc_indexer::{embedding_queue, hnsw};
-use mc_jobs::{Embedding, Indexing, SyncContext};
-use mc_search::{ActiveModel, ActiveModels};
+use mc_jobs::{Embedding, Indexing, JobContext, SyncContext};
+use mc_search::{ActiveModel, ActiveModels, KeywordIndex};
 use mc_store::Store;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
+use self::running::RunningServices;
 use crate::config::Config;
-use crate::{audit_heads, data_dir};
+use crate::data_dir;
 
-/// How often notices that are due are looked for.
-const NOTICES_EVERY: Duration = Duration::from_secs(2);
-/// How often the ends of the audit are written down.
-const ENDS_EVERY: Duration = Duration::from_secs(30);
+/// How often due notifications are sent.
+const NOTIFICATIONS_INTERVAL: Duration = Duration::from_secs(2);
+/// How often the heads of the audit chains are stored.
+const AUDIT_HEADS_INTERVAL: Duration = Duration::from_secs(30);
+/// How often the age of the signing key is checked.
+const KEY_ROTATION_INTERVAL: Duration = Duration::from_hours(1);
+/// How often denied requests are stored.
+const DENIALS_INTERVAL: Duration = Duration::from_secs(30);
+/// How often this node's keyword index is compared with the database.
+const INDEX_REPAIR_INTERVAL: Duration = Duration::from_hours(24);
 
-/// What the work needs besides the database.
+/// What background work needs besides the database.
 pub struct BackgroundServices<'a> {
-    /// Where things are kept, and what may be done.
+    /// Directories and settings.
     pub config: &'a Config,
-    /// The models in use.
+    /// The active models.
     pub models: &'a ActiveModels,
-    /// Opens what notices are signed with, and seals what is held in quarantine.
+    /// Decrypts the secrets of notifications, and encrypts the quarantine.
     pub sealer: Arc<Encryptor>,
-    /// The other systems that the operator has named.
+    /// The connectors that the operator configured.
     pub systems: Arc<ConnectorRegistry>,
+    /// What only `serve` has.
+    pub serving: Option<ServingParts>,
+}
+
+/// What background work of `serve` needs, and `worker` does not have.
+pub struct ServingParts {
+    /// Signing keys and denied requests.
+    pub sign_in: SignIn,
+    /// The keyword index of this node.
+    pub keyword: KeywordIndex,
+    /// The follower of the change feed, which updates that index.
+    pub follower: JoinHandle<()>,
 }
 
 impl BackgroundServices<'_> {
-    /// Starts it over connections that see every project, some of them the queue's alone; it goes on until `stop`.
+    /// Starts every background service of this process until `stop`. This is the only list of them;
+    /// what they do on a schedule of the whole installation is a job (`mc_jobs::workers`). `store`
+    /// sees every project, and `queue` has connections for the job queue alone.
     pub fn start(
         self,
         store: &Store,
         queue: Store,
         stop: &CancellationToken,
-    ) -> Result<TaskTracker> {
-        let Self { config, models, sealer, systems } = self;
+    ) -> Result<RunningServices> {
+        let Self { config, models, sealer, systems, serving } = self;
         let inside = config.ingest.hosts()?.into();
-        let connecting = SyncContext { systems, sealer: Arc::clone(&sealer), inside };
+        let sync = SyncContext { systems, sealer: Arc::clone(&sealer), inside };
         let notifier = QuarantineNotifier::new(sealer, config.notifications.allow_private_networks);
-        let notifier = notifier.context("the client for notices can't be made")?;
+        let notifier = notifier.context("the client for notifications can't be created")?;
+        let (embedding, settings) = (in_use(models), config.jobs.settings()?);
+        let context = JobContext { store: store.clone(), sync, embedding, settings };
+        let workers = mc_jobs::workers(queue, &context).node_name(&node_name(config)?);
+        let workers = mc_jobs::indexing(workers, &context, indexing(config)?, stop);
+        let heads = config.audit_heads_file();
         let both = || (store.clone(), stop.clone());
-        let tasks = TaskTracker::new();
 
+        let mut running = RunningServices::default();
+        running.spawn("jobs", workers.run(stop.clone()));
         let (store, stop) = both();
-        let workers = mc_jobs::workers(queue, &store, connecting, in_use(models));
-        let workers = workers.node_name(&node_name(config)?);
-        tasks.spawn(mc_jobs::indexing(workers, &store, indexing(config)?, &stop).run(stop));
+        running.spawn("embedding queue", embed(embedding_context(models.current(), store), stop));
         let (store, stop) = both();
-        tasks.spawn(embed(embedding(models.current(), store), stop));
+        running.spawn("hnsw maintenance", maintain_hnsw(models.all(), store, stop));
         let (store, stop) = both();
-        tasks.spawn(maintain_hnsw(models.all(), store, stop));
+        running.spawn("model retirement", retire(models.clone(), store, stop));
         let (store, stop) = both();
-        tasks.spawn(retire(models.clone(), store, stop));
+        running.spawn("notifications", services::send_notifications(notifier, store, stop));
         let (store, stop) = both();
-        tasks.spawn(send_notices(notifier, store, stop));
-        let (store, stop) = both();
-        tasks.spawn(write_audit_heads(config.audit_heads_file(), store, stop));
-        tasks.close();
-        Ok(tasks)
+        running.spawn("audit heads", services::write_audit_heads(heads, store, stop));
+        if let Some(ServingParts { sign_in, keyword, follower }) = serving {
+            running.adopt("change feed follower", follower);
+            let (store, stop) = both();
+            running.spawn("index repair", services::repair_index(keyword, store, stop));
+            let (store, stop) = both();
+            running.spawn("key rotation", services::rotate_keys(sign_in.clone(), stop.clone()));
+            running.spawn("denials", services::flush_denials(sign_in, store, stop));
+        }
+        Ok(running)
     }
 }
 
-/// One data folder is one process's, so a restart takes up at once what its predecessor held.
+/// A data directory belongs to one process, so a restarted one releases its former jobs at once.
 fn node_name(config: &Config) -> Result<String> {
     Ok(format!("{} {}", worker_name(config), data_dir::node(&config.data_dir)?))
 }
 
-/// Where this node is, for people.
+/// Returns the name of this node: host and data directory.
 pub fn worker_name(config: &Config) -> String {
     let host = rustix::system::uname();
     format!("{}:{}", host.nodename().to_string_lossy(), config.data_dir.display())
@@ -97,7 +129,7 @@ fn in_use(models: &ActiveModels) -> Embedding {
     Embedding { model, is_remote }
 }
 
-fn embedding(active: ActiveModel, store: Store) -> embedding_queue::Context {
+fn embedding_context(active: ActiveModel, store: Store) -> embedding_queue::Context {
     let ActiveModel { model, embedder, is_remote } = active;
     embedding_queue::Context { store, embedder, model, is_remote }
 }
@@ -113,22 +145,4 @@ async fn maintain_hnsw(of: Vec<ActiveModel>, store: Store, stop: CancellationTok
 
 async fn retire(models: ActiveModels, store: Store, stop: CancellationToken) {
     models::retire_when_complete(&models, &store, &stop).await;
-}
-
-/// Sends notices about the quarantine.
-async fn send_notices(notifier: QuarantineNotifier, store: Store, stop: CancellationToken) {
-    while stop.run_until_cancelled(tokio::time::sleep(NOTICES_EVERY)).await.is_some() {
-        if let Err(error) = notifier.send_due(&store).await {
-            tracing::warn!(%error, "notices that are due can't be read; trying again");
-        }
-    }
-}
-
-/// Writes down where the audit ends, beside the database.
-async fn write_audit_heads(path: PathBuf, store: Store, stop: CancellationToken) {
-    while stop.run_until_cancelled(tokio::time::sleep(ENDS_EVERY)).await.is_some() {
-        if let Err(error) = audit_heads::write(&path, &store.chains().heads()) {
-            tracing::warn!(%error, "the ends of the audit could not be written down");
-        }
-    }
 }

@@ -9,8 +9,9 @@ use anyhow::{Context as _, Result};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use mc_domain::{
-    Capability, DeliveryId, DeliveryState, DuplicateClusterId, ExportId, HeldEnds, HygieneRunId,
-    HygieneTask, IntegrationId, JobState, ProjectKey, Provider, RecordId, UnknownValue, WebhookId,
+    Capability, DeliveryId, DeliveryState, DuplicateClusterId, ExpiryDecision, ExportId,
+    HygieneRunId, HygieneTask, IntegrationId, JobState, ProjectKey, Provider, RecordId,
+    UnknownValue, WebhookId,
 };
 
 /// A team's long-term memory for people who code with an assistant.
@@ -305,8 +306,8 @@ pub struct LoginArgs {
 /// Arguments of `logout`.
 #[derive(Debug, Args)]
 pub struct LogoutArgs {
-    /// End every login of yours, on every machine and in every browser, at once. For when one may have been
-    /// stolen; personal access tokens stay.
+    /// End every login of yours, on every machine and in every browser, at once. For when one may
+    /// have been stolen; personal access tokens stay.
     #[arg(long)]
     pub all_sessions: bool,
 }
@@ -404,8 +405,8 @@ pub enum WebhooksCommand {
 /// A secret. It is never an argument, since other users of the machine can read those.
 #[derive(Debug, Args)]
 pub struct SecretArg {
-    /// File with a secret that the provider already has, such as GitLab's signing token; `-` reads standard
-    /// input. Without it the service generates one.
+    /// File with a secret that the provider already has, such as GitLab's signing token; `-` reads
+    /// standard input. Without it the service generates one.
     #[arg(long, value_name = "FILE")]
     pub secret_file: Option<PathBuf>,
 }
@@ -415,11 +416,11 @@ pub struct SecretArg {
 pub enum IntegrationsCommand {
     /// Create an integration and start its first sync.
     Create {
-        /// The connector's name, as `connectors list` shows it; `git` for a repository that is polled with git
-        /// alone.
+        /// The connector's name, as `connectors list` shows it; `git` for a repository that is
+        /// polled with git alone.
         connector: String,
-        /// The resource: a repository (owner/name; for `git` as the project has indexed it), a project's key or
-        /// identifier, or a space's key.
+        /// The resource: a repository (owner/name; for `git` as the project has indexed it), a
+        /// project's key or identifier, or a space's key.
         resource: String,
         #[command(flatten)]
         project: ProjectArg,
@@ -513,8 +514,8 @@ pub enum HygieneCommand {
         #[arg(long)]
         dry_run: bool,
         /// With `expiry`: the decision about records whose expiry is suspended.
-        #[arg(long, value_parser = value_parser_of(HeldEnds::ALL, HeldEnds::as_str))]
-        expiry_decision: Option<HeldEnds>,
+        #[arg(long, value_parser = value_parser_of(ExpiryDecision::ALL, ExpiryDecision::as_str))]
+        expiry_decision: Option<ExpiryDecision>,
     },
 }
 
@@ -661,7 +662,8 @@ pub enum AuditCommand {
 /// Whose audit.
 #[derive(Debug, Args)]
 pub struct AuditTarget {
-    /// Project key; without it the service's own audit: logins, users, teams, projects that come and go.
+    /// Project key; without it the service's own audit: logins, users, teams, projects that come
+    /// and go.
     #[arg(long, short, value_name = "KEY")]
     pub project: Option<String>,
     /// Id of a project that was removed, as the service's event project.deleted has it.
@@ -682,8 +684,9 @@ pub struct BackupArgs {
 pub struct RestoreArgs {
     /// The backup.
     pub file: PathBuf,
-    /// Restore although the encryption key is lost: the data that it encrypted stays unreadable (secrets of webhooks and
-    /// notices, keys that sign logins, what is held in quarantine), and the audit can't be verified.
+    /// Restore although the encryption key is lost: the data that it encrypted stays unreadable
+    /// (secrets of webhooks and notices, keys that sign logins, what is held in quarantine), and
+    /// the audit can't be verified.
     #[arg(long)]
     pub without_encryption_key: bool,
 }

@@ -1,5 +1,7 @@
 //! Configuration: read once, checked, and handed down as plain values.
 
+mod jobs;
+
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -17,10 +19,11 @@ use mc_indexer::source::AllowedPrivateHost;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+pub use self::jobs::Jobs;
 use crate::connectors::Connectors;
 
-/// Three to serve with (one for saves, one to write down what was recalled, one to read), and as many
-/// to index and embed.
+/// Three to serve with (one for saves, one to write down what was recalled, one to read), and as
+/// many to index and embed.
 const MIN_CONNECTIONS: u32 = 6;
 /// The most that are taken unasked: a server allows a hundred by default, to all its clients.
 const DEFAULT_CONNECTIONS_MAX: u32 = 32;
@@ -57,6 +60,8 @@ pub struct Config {
     pub ingest: Ingest,
     /// Other systems that may be asked what is new there.
     pub connectors: Connectors,
+    /// Background jobs.
+    pub jobs: Jobs,
     /// Notices to whom projects' policies name.
     pub notifications: Notifications,
     /// Logging.
@@ -132,7 +137,8 @@ pub struct Limits {
     pub requests_per_minute_per_address: u32,
     /// Failed authentications a minute from one address, and as many logins that are begun.
     pub auth_failures_per_minute_per_address: u32,
-    /// Units a minute for one caller, which is a token or a login; for all of one user four times as many.
+    /// Units a minute for one caller, which is a token or a login; for all of one user four times
+    /// as many.
     pub units_per_minute_per_caller: u32,
     /// Requests that run at once.
     pub max_concurrent_requests: usize,
@@ -340,6 +346,7 @@ impl Config {
         self.server.door()?;
         self.ingest.hosts()?;
         self.ingest.history.check()?;
+        self.jobs.settings()?;
         self.connectors.check()
     }
 
@@ -448,8 +455,8 @@ impl Config {
 }
 
 impl Redis {
-    /// How long a request waits for one answer.
-    pub fn answers_within(&self) -> Duration {
+    /// How long a request waits for one response of Redis.
+    pub fn timeout(&self) -> Duration {
         Duration::from_millis(self.timeout_ms)
     }
 }
@@ -502,8 +509,8 @@ impl Server {
                 .iter()
                 .map(|text| network(text))
                 .collect::<Result<_>>()?,
-            requests_per_address: self.limits.requests_per_minute_per_address,
-            failures_per_address: self.limits.auth_failures_per_minute_per_address,
+            requests_per_minute_per_address: self.limits.requests_per_minute_per_address,
+            auth_failures_per_minute_per_address: self.limits.auth_failures_per_minute_per_address,
         })
     }
 }

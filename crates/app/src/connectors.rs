@@ -1,4 +1,5 @@
-//! The configuration's `connectors`: which other systems may be asked, with which credential, for which projects.
+//! The configuration's `connectors`: which other systems may be asked, with which credential, for
+//! which projects.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
-//! The token that commands and `memory-copilot mcp` come in with: that of the environment, else that of a
-//! login, else the local one.
+//! The token that commands and `memory-copilot mcp` come in with: that of the environment, else
+//! that of a login, else the local one.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -140,8 +140,8 @@ impl Logins {
         Ok(Some(login.refresh_token.into()))
     }
 
-    /// Forgets the login for the service if commands come in by it. Where they come in by the token of the
-    /// environment, it may be somebody else's: it stays. Answers whether one stayed.
+    /// Forgets the login for the service if commands come in by it. Where they come in by the token
+    /// of the environment, it may be somebody else's: it stays. Answers whether one stayed.
     pub fn forget_used(&self) -> Result<bool> {
         self.forget_unless(given().is_some())
     }
@@ -161,8 +161,8 @@ impl Logins {
         if fresh(&login) {
             return Ok(Some(login.access_token));
         }
-        // One at a time: of two that exchange the same refresh token the service would take one for a
-        // thief. Who comes second finds what the first has brought.
+        // One at a time: of two that exchange the same refresh token the service would take one for
+        // a thief. Who comes second finds what the first has brought.
         let logins = self.clone();
         let lock = tokio::task::spawn_blocking(move || logins.lock()).await??;
         let Some(login) = self.entry()? else { return Ok(None) };

@@ -9,7 +9,8 @@ use uuid::Uuid;
 
 use crate::private_file;
 
-/// Makes the folder. Private to the service; root's must be passable, since the database runs as another user.
+/// Makes the folder. Private to the service; root's must be passable, since the database runs as
+/// another user.
 pub fn make(dir: &Path) -> Result<()> {
     let mode = if rustix::process::geteuid().is_root() { 0o711 } else { 0o700 };
     DirBuilder::new()
@@ -20,8 +21,8 @@ pub fn make(dir: &Path) -> Result<()> {
         .with_context(|| format!("data_dir {} can't be made; set another", dir.display()))
 }
 
-/// What tells the process that has this folder from those of all others, however alike their hosts and folders are
-/// called; made at the first start.
+/// What tells the process that has this folder from those of all others, however alike their hosts
+/// and folders are called; made at the first start.
 pub fn node(dir: &Path) -> Result<Uuid> {
     const WHAT: &str = "the node's id";
     let path = dir.join("node");

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use mc_postgres::db_roles;
+use mc_postgres::embedded::{Embedded, EmbeddedError, EmbeddedSettings};
+use mc_store::Store;
 use mc_store::audit::Chains;
-use mc_store::embedded::{Embedded, EmbeddedError, EmbeddedSettings};
-use mc_store::{Store, db_roles};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
@@ -18,10 +19,11 @@ pub struct Database {
     /// Connections for work in the background, so that a large index run never makes a recall wait
     /// for one.
     pub background: Store,
-    /// A few more for what webhooks deliver: whoever sends waits for the answer, and may not send again.
+    /// A few more for what webhooks deliver: whoever sends waits for the answer, and may not send
+    /// again.
     pub receiving: Store,
-    /// A few more for the queue of background work: a worker that gives no sign of life is taken for dead, however
-    /// busy what it does keeps the others.
+    /// A few more for the queue of background work: a worker that gives no sign of life is taken
+    /// for dead, however busy what it does keeps the others.
     pub queue: Store,
     embedded: Option<Embedded>,
 }
@@ -31,13 +33,15 @@ const RECEIVING: u32 = 2;
 /// Connections of the queue.
 const QUEUE: u32 = 2;
 
-/// How long a start waits for a database that can't be reached: a server that was ended hard is back by then.
+/// How long a start waits for a database that can't be reached: a server that was ended hard is
+/// back by then.
 const PATIENCE: Duration = Duration::from_mins(1);
 /// How soon it is tried again.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Runs what needs the database, which may come later than this process, or go while it starts: then from the
-/// beginning. One that was away for a minute is told of, as whatever else `run` ends by.
+/// Runs what needs the database, which may come later than this process, or go while it starts:
+/// then from the beginning. One that was away for a minute is told of, as whatever else `run` ends
+/// by.
 pub async fn wait_for(stop: &CancellationToken, run: impl AsyncFn() -> Result<()>) -> Result<()> {
     let begun = Instant::now();
     loop {
@@ -54,8 +58,10 @@ pub async fn wait_for(stop: &CancellationToken, run: impl AsyncFn() -> Result<()
 }
 
 fn is_away(error: &anyhow::Error) -> bool {
-    let mut causes = error.chain().filter_map(|cause| cause.downcast_ref());
-    causes.any(|cause| matches!(cause, mc_store::Error::Unavailable(_)))
+    error.chain().any(|cause| {
+        matches!(cause.downcast_ref(), Some(mc_postgres::Error::Unavailable(_)))
+            || matches!(cause.downcast_ref(), Some(mc_store::Error::Unavailable(_)))
+    })
 }
 
 /// Starts the embedded server unless another is configured, connects and migrates. Nothing of it is
@@ -111,8 +117,8 @@ pub async fn start_in(
     Embedded::start_unless_cancelled(settings, shutdown).await
 }
 
-/// Connects to the configured server and migrates, to work in the background alone: to do the work with, and those of
-/// the queue.
+/// Connects to the configured server and migrates, to work in the background alone: to do the work
+/// with, and those of the queue.
 pub async fn connect_worker(config: &Config, chains: Chains) -> Result<[Store; 2]> {
     let worker = db_roles::prepare(&config.database.url).await?.worker;
     let store = Store::connect(&worker, config.max_connections(), chains.clone()).await?;

@@ -11,8 +11,8 @@ use crate::private_file;
 
 const WHAT: &str = "the encryption key";
 
-/// A key that no start has kept yet. Until it is known whether it is the first it lies in a draft beside: a start that
-/// is ended in between has the next one ask again, for the same key.
+/// A key that no start has kept yet. Until it is known whether it is the first it lies in a draft
+/// beside: a start that is ended in between has the next one ask again, for the same key.
 pub struct GeneratedKey {
     text: Zeroizing<String>,
     /// Whether an earlier start made it.
@@ -50,8 +50,8 @@ impl PendingKey {
     }
 }
 
-/// Reads the key, and those that it replaced. Where there is none it takes up the draft of one or makes one, which is
-/// to be kept once it is known to be the first.
+/// Reads the key, and those that it replaced. Where there is none it takes up the draft of one or
+/// makes one, which is to be kept once it is known to be the first.
 pub fn find_or_make(
     path: &Path,
     previous: &[PathBuf],

@@ -1,5 +1,5 @@
-//! What commands print: the one place that writes to standard output, and, beside the log, to standard
-//! error.
+//! What commands print: the one place that writes to standard output, and, beside the log, to
+//! standard error.
 
 use std::io::{ErrorKind, Write};
 
@@ -59,7 +59,8 @@ pub fn number(value: &Value, field: &str) -> i64 {
     value[field].as_i64().unwrap_or_default()
 }
 
-/// The time in a field, so many characters of it: 10 are the day, 19 the second; a dash where there is none.
+/// The time in a field, so many characters of it: 10 are the day, 19 the second; a dash where there
+/// is none.
 pub fn time(value: &Value, field: &str, length: usize) -> String {
     value[field].as_str().and_then(|time| time.get(..length)).unwrap_or("-").to_owned()
 }

@@ -22,8 +22,8 @@ pub fn write(path: &Path, what: &str, bytes: &[u8]) -> Result<()> {
     rename(&draft, path, what)
 }
 
-/// Gives the file another name, in place of what had it. A folder that is not synced may have the old one after a power
-/// cut.
+/// Gives the file another name, in place of what had it. A folder that is not synced may have the
+/// old one after a power cut.
 pub fn rename(from: &Path, to: &Path, what: &str) -> Result<()> {
     fs::rename(from, to).and_then(|()| File::open(folder(to))?.sync_all()).with_context(|| {
         format!("{what} can't be put at {}; see that its folder can be written", to.display())

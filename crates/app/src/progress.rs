@@ -1,10 +1,11 @@
-//! How far a backup or a restore is, on standard error: a spinner on a terminal, a line now and then elsewhere.
+//! How far a backup or a restore is, on standard error: a spinner on a terminal, a line now and
+//! then elsewhere.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget};
-use mc_store::backup::{Progress, Step};
+use mc_postgres::backup::{Progress, Step};
 
 use crate::output::Format;
 

@@ -6,12 +6,12 @@ use anyhow::Result;
 use mc_crypto::Encryptor;
 use mc_embed::QueryCache;
 use mc_redis::{QueryVectorStore, RedisClient, Settings, SharedRateLimits};
-use mc_store::{Store, server_version};
+use mc_store::{Store, server};
 
 use crate::config::Config;
 
-/// The configured Redis, which need not be up. Its names begin with the identity of the database behind `store`, whose
-/// role may see it.
+/// The configured Redis, which need not be up. Its names begin with the identity of the database
+/// behind `store`, whose role may see it.
 pub async fn open(config: &Config, store: &Store) -> Result<Option<RedisClient>> {
     let redis = &config.redis;
     if redis.url.is_empty() {
@@ -19,8 +19,8 @@ pub async fn open(config: &Config, store: &Store) -> Result<Option<RedisClient>>
     }
     let settings = Settings {
         url: redis.url.clone(),
-        database: server_version::identity(store).await?,
-        answers_within: redis.answers_within(),
+        database: server::identity(store).await?,
+        timeout: redis.timeout(),
     };
     Ok(Some(RedisClient::open(&settings)?))
 }

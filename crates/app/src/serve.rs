@@ -4,37 +4,28 @@ mod http;
 mod key_ownership;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
-use mc_api::{ApiState, Serving, SignIn, SignInSettings};
-use mc_auth::secret::hint;
+use mc_accounts::{SignIn, SignInSettings, tokens};
+use mc_api::{ApiState, Serving};
 use mc_crypto::{AuditMacKeys, Encryptor};
 use mc_domain::{ProjectId, UserId};
 use mc_mcp::cursor_ide::snippet;
 use mc_memory::MemoryContext;
-use mc_search::index::{self as keyword, RepairReport};
-use mc_search::{KeywordIndex, Options, Query, SearchContext};
+use mc_postgres::embedded::DataDirLock;
+use mc_search::index as keyword;
+use mc_search::{Options, Query, SearchContext};
+use mc_store::Store;
 use mc_store::audit::Chains;
-use mc_store::embedded::DataDirLock;
 use mc_store::passages::PassageFilter;
-use mc_store::{Store, accounts};
-use sha2::{Digest, Sha256};
 use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::background::{self, models};
+use crate::background::{self, ServingParts, models};
 use crate::config::{Config, Encryption};
 use crate::database::{self, Database};
 use crate::{audit_heads, data_dir, encryption_key, output, redis, token};
-
-const KEYS_LOOKED_AT: Duration = Duration::from_hours(1);
-/// How often refusals are noted.
-const NOTED_EVERY: Duration = Duration::from_secs(30);
-/// How often this node's keyword index is held against the database.
-const INDEX_MENDED: Duration = Duration::from_hours(24);
 
 /// Runs the service until `shutdown`.
 pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
@@ -46,14 +37,15 @@ pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
             config.server.listen
         )
     })?;
-    // Two in one folder would take each other's work for their own, as what they left when they ended.
+    // Two in one folder would take each other's work for their own, as what they left when they
+    // ended.
     let _lock = DataDirLock::acquire(&config.data_dir)?;
     let serving = http::serving(config)?;
     let Encryption { key_file, previous_key_files } = &config.encryption;
     let (sealer, new_key) = encryption_key::find_or_make(key_file, previous_key_files)?;
     let sealer = Arc::new(sealer);
     let chains =
-        Chains::new(AuditMacKeys::of(&sealer), audit_heads::read(&config.audit_heads_file())?);
+        Chains::new(AuditMacKeys::derive(&sealer), audit_heads::read(&config.audit_heads_file())?);
     let opened = database::open(config, chains.clone(), &shutdown).await?;
     let Some(database) = opened else { return Ok(()) };
     let claimed = key_ownership::settle(new_key, &database.background, key_file).await;
@@ -79,13 +71,7 @@ async fn serve(
     let store = &database.store;
     let systems = Arc::new(config.connectors.open()?);
     let secret = token::ensure(&config.token_file())?;
-    accounts::set_local_token(
-        store,
-        &background::worker_name(config),
-        &Sha256::digest(&secret).into(),
-        hint(&secret),
-    )
-    .await?;
+    tokens::set_local(store, &background::worker_name(config), &secret).await?;
     let shared = redis::open(config, &database.background).await?;
     let queries = redis::queries(shared.as_ref(), &sealer);
     // A model may have to be fetched first, which takes minutes.
@@ -98,26 +84,28 @@ async fn serve(
     let stop = CancellationToken::new();
     let (keyword, follower) =
         keyword::start(&database.background, &config.data_dir.join("index"), stop.clone()).await?;
-    let mending = repair_index(keyword.clone(), database.background.clone(), stop.clone());
-    let search =
-        SearchContext { store: store.clone(), keyword, models, sanitizing: Arc::default() };
+    let search = SearchContext {
+        store: store.clone(),
+        keyword: keyword.clone(),
+        models,
+        sanitizing: Arc::default(),
+    };
     warm_up(&search);
     let memory = MemoryContext::new(search.clone(), sealer.clone());
+    let sign_in = sign_in(config, store, &sealer).await?;
     let rates = redis::rates(shared.as_ref(), &sealer);
     let work = background::BackgroundServices {
         config,
         models: &memory.search.models,
         sealer: sealer.clone(),
         systems: Arc::clone(&systems),
+        serving: Some(ServingParts { sign_in: sign_in.clone(), keyword, follower }),
     };
     let tasks = work.start(&database.background, database.queue.clone(), &stop)?;
 
-    let sign_in = sign_in(config, store, &sealer).await?;
-    let rotation = rotate_keys(sign_in.clone(), stop.clone());
-    let noting = note_refusals(sign_in.clone(), database.background.clone(), stop.clone());
     let state = ApiState::new(memory.clone(), database.background.clone(), sign_in)
         .with_receiving(database.receiving.clone())
-        .with_systems(systems)
+        .with_connectors(systems)
         .with_rates(rates);
     let router = http::router(state.with_settings(http::settings(config)?), config, &shutdown)?;
     print_banner(config);
@@ -125,11 +113,7 @@ async fn serve(
     tracing::info!("stopping");
     stop.cancel();
     tasks.wait().await;
-    rotation.await.context("the rotation of keys")?;
-    noting.await.context("the noting of refusals")?;
     memory.finish().await;
-    mending.await.context("the mending of the keyword index")?;
-    follower.await.context("the keyword index's follower")?;
     served.context("the listener failed")
 }
 
@@ -137,61 +121,11 @@ async fn sign_in(config: &Config, store: &Store, sealer: &Encryptor) -> Result<S
     let settings = SignInSettings {
         public_url: config.public_url()?,
         providers: config.sign_in.providers.clone(),
-        sealer: sealer.clone(),
+        encryptor: sealer.clone(),
     };
     SignIn::open(store.clone(), settings)
         .await
         .map_err(|problem| anyhow!("signing in can't be set up: {problem}"))
-}
-
-/// Adds a key that signs access tokens whenever it is time.
-fn rotate_keys(sign_in: SignIn, stop: CancellationToken) -> JoinHandle<()> {
-    tokio::spawn(async move {
-        while stop.run_until_cancelled(tokio::time::sleep(KEYS_LOOKED_AT)).await.is_some() {
-            if let Err(problem) = sign_in.rotate_keys().await {
-                tracing::warn!(%problem, "no new signing key could be made; trying again in an hour");
-            }
-        }
-    })
-}
-
-/// Notes now and then what was refused, and at the end what is left.
-fn note_refusals(sign_in: SignIn, store: Store, stop: CancellationToken) -> JoinHandle<()> {
-    tokio::spawn(async move {
-        let mut goes_on = true;
-        while goes_on {
-            goes_on = stop.run_until_cancelled(tokio::time::sleep(NOTED_EVERY)).await.is_some();
-            if let Err(problem) = sign_in.flush_denials(&store).await {
-                tracing::warn!(%problem, "what was refused could not be noted; trying again");
-            }
-        }
-    })
-}
-
-/// Holds this node's keyword index against the database once a day, and has it mended.
-fn repair_index(keyword: KeywordIndex, store: Store, stop: CancellationToken) -> JoinHandle<()> {
-    tokio::spawn(async move {
-        while stop.run_until_cancelled(tokio::time::sleep(INDEX_MENDED)).await.is_some() {
-            if let Some(mended) = stop.run_until_cancelled(keyword.repair(&store)).await {
-                note_mended(mended);
-            }
-        }
-    })
-}
-
-fn note_mended(mended: Result<Option<RepairReport>, mc_search::Error>) {
-    match mended {
-        Ok(None) => tracing::warn!("the keyword index is not complete and was not looked through"),
-        Ok(Some(RepairReport { missing: 0, strays: 0 })) => {
-            tracing::info!("the keyword index has what the database has");
-        }
-        Ok(Some(RepairReport { missing, strays })) => {
-            tracing::warn!(missing, strays, "the keyword index was mended");
-        }
-        Err(error) => {
-            tracing::warn!(%error, "the keyword index could not be looked through; trying again");
-        }
-    }
 }
 
 /// Beside the rest of the start: what the first recalls would pay for otherwise.

@@ -1,4 +1,5 @@
-//! The token of the host's own administrator, with which the command line and local clients come in.
+//! The token of the host's own administrator, with which the command line and local clients come
+//! in.
 
 use std::path::Path;
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use anyhow::{Result, ensure};
 use mc_crypto::{AuditMacKeys, Encryptor};
+use mc_postgres::embedded::DataDirLock;
 use mc_store::Store;
 use mc_store::audit::{self, Chains};
-use mc_store::embedded::DataDirLock;
 use tokio_util::sync::CancellationToken;
 
 use crate::background::{self, models};
@@ -17,16 +17,17 @@ use crate::{audit_heads, data_dir, database, encryption_key, output, redis};
 pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
     ensure!(
         !config.database.url.is_empty(),
-        "database.url is empty: the private PostgreSQL is that of `memory-copilot serve`, which works in the \
+        "database.url is empty: the embedded PostgreSQL is that of `memory-copilot serve`, which works in the \
          background by itself. Set database.url to the server that the nodes share, here and there"
     );
     data_dir::make(&config.data_dir)?;
-    // Two in one folder would take each other's work for their own, as what they left when they ended.
+    // Two in one folder would take each other's work for their own, as what they left when they
+    // ended.
     let _lock = DataDirLock::acquire(&config.data_dir)?;
     let Encryption { key_file, previous_key_files } = &config.encryption;
     let sealer = Arc::new(encryption_key::sealer(key_file, previous_key_files)?);
     let chains =
-        Chains::new(AuditMacKeys::of(&sealer), audit_heads::read(&config.audit_heads_file())?);
+        Chains::new(AuditMacKeys::derive(&sealer), audit_heads::read(&config.audit_heads_file())?);
     let connecting = database::connect_worker(config, chains.clone());
     let Some([store, queue]) = shutdown.run_until_cancelled(connecting).await.transpose()? else {
         return Ok(());
@@ -60,7 +61,8 @@ async fn work(
     };
     let models = models?;
     let systems = Arc::new(config.connectors.open()?);
-    let work = background::BackgroundServices { config, models: &models, sealer, systems };
+    let work =
+        background::BackgroundServices { config, models: &models, sealer, systems, serving: None };
     let tasks = work.start(store, queue, &shutdown)?;
     let name = background::worker_name(config);
     output::line(&format!(

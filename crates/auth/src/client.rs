@@ -1,4 +1,4 @@
-//! Which program asks for tokens.
+//! OAuth clients: the programs that request tokens.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,14 +6,14 @@ use std::str::FromStr;
 use mc_domain::{Classified, ErrorKind};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The OAuth client a token was issued to (`memory-copilot-cli`, `dashboard`): 1 to 64 of
+/// The OAuth client that a token is issued to (`memory-copilot-cli`, `dashboard`): 1 to 64 of
 /// `a-z 0-9 . _ -`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ClientId(String);
 
-/// A text that can't be a [`ClientId`].
+/// The error of a text that is not a [`ClientId`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a client id is 1 to 64 small letters, digits, \".\", \"_\" or \"-\"")]
+#[error("a client id is 1 to 64 lower-case letters, digits, \".\", \"_\" or \"-\"")]
 pub struct InvalidClientId;
 
 impl Classified for InvalidClientId {
@@ -23,10 +23,10 @@ impl Classified for InvalidClientId {
 }
 
 impl ClientId {
-    /// Longest id, in bytes.
+    /// Maximum length of an id, in bytes.
     pub const MAX_LEN: usize = 64;
 
-    /// Checks `text`, changing nothing.
+    /// Validates `text` without changing it.
     pub fn parse(text: &str) -> Result<Self, InvalidClientId> {
         let is_allowed =
             |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'.' | b'_' | b'-');
@@ -38,7 +38,7 @@ impl ClientId {
         }
     }
 
-    /// The id as text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,5 +1,5 @@
-//! The other side of the device flow (RFC 8628): a program in a terminal that signs its user in. It
-//! is what `memory-copilot login` speaks to this service, and any other provider understands it too.
+//! The client side of the device flow (RFC 8628): a program in a terminal that signs its user in.
+//! `memory-copilot login` uses it with this service; it works with other providers as well.
 
 use std::fmt;
 use std::time::Duration;
@@ -19,10 +19,10 @@ use crate::login::http::{Http, ProviderHttpError};
 use crate::login::provider_error::shown_code;
 use mc_domain::Scopes;
 
-/// Longest user code that is shown, in bytes.
+/// Maximum length of a user code, in bytes.
 const MAX_USER_CODE: usize = 64;
 
-/// A service that can be signed in to.
+/// A client of one service.
 #[derive(Debug)]
 pub struct DeviceFlowClient {
     client: Client,
@@ -31,51 +31,51 @@ pub struct DeviceFlowClient {
 
 type Client = BasicClient<EndpointNotSet, EndpointSet, EndpointNotSet, EndpointNotSet, EndpointSet>;
 
-/// What the person is shown.
+/// The response to a request for a device code, to show to the user.
 pub struct DeviceAuthorization {
-    /// Where to go.
+    /// The page to open.
     pub address: Url,
-    /// What to type there. One line of at most 64 bytes, safe to print.
+    /// The code to type there: one line of at most 64 bytes, safe to print.
     pub user_code: String,
-    /// The same place with the code filled in, for a link or a QR code.
+    /// The page with the code filled in, for a link or a QR code.
     pub complete_address: Option<Url>,
-    /// How long the code is good for.
+    /// The lifetime of the code.
     pub expires_in: Duration,
     details: StandardDeviceAuthorizationResponse,
 }
 
-/// What the person's approval gives.
+/// The tokens of an approved login.
 #[derive(Debug)]
 pub struct Tokens {
-    /// For the `Authorization` header.
+    /// The access token, for the `Authorization` header.
     pub access: SecretString,
-    /// For the next access token. Write it down before it is needed: it is good for one exchange.
+    /// The token for the next exchange. Store it before it is needed: it is valid for one exchange.
     pub refresh: Option<SecretString>,
-    /// How long the access token is good for.
+    /// The lifetime of the access token.
     pub expires_in: Option<Duration>,
 }
 
-/// Why a login at the terminal did not come about.
+/// The error of a failed device login.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The service can't be reached, or is not well.
-    #[error("the service can't be reached: {0}")]
+    /// The service cannot be reached, or failed.
+    #[error("the service cannot be reached: {0}")]
     Unavailable(String),
-    /// The address can't be used.
-    #[error("this address can't be used: {0}")]
+    /// The address of the service is not usable.
+    #[error("the address of the service is invalid: {0}")]
     Address(String),
-    /// The person refused.
-    #[error("the login was refused in the browser")]
+    /// The user denied the login.
+    #[error("the login was denied in the browser")]
     Denied,
-    /// Nobody approved it in time.
+    /// The code expired before a decision.
     #[error("the code has expired; run the login again")]
     Expired,
-    /// The service refused for another reason.
-    #[error("the service refused the login ({0})")]
-    Refused(String),
-    /// The answer is not what the protocol says.
-    #[error("the service gave an answer that can't be used; is this the right address?")]
-    BadAnswer,
+    /// The service rejected the request for another reason, which is its error code.
+    #[error("the service rejected the login ({0})")]
+    Rejected(String),
+    /// The response violates the protocol.
+    #[error("the service sent an invalid response; check its address")]
+    InvalidResponse,
 }
 
 impl Classified for Error {
@@ -84,16 +84,15 @@ impl Classified for Error {
             Self::Unavailable(_) => ErrorKind::Unavailable,
             Self::Address(_) => ErrorKind::Invalid,
             Self::Denied => ErrorKind::Forbidden,
-            Self::Expired | Self::Refused(_) => ErrorKind::Unauthenticated,
-            Self::BadAnswer => ErrorKind::Internal,
+            Self::Expired | Self::Rejected(_) => ErrorKind::Unauthenticated,
+            Self::InvalidResponse => ErrorKind::Internal,
         }
     }
 }
 
 impl DeviceFlowClient {
-    /// For the service whose metadata names these two endpoints. They need TLS, unless they are on
-    /// this machine.
-    /// Certificates in `ca_pem` are trusted beside those of the system.
+    /// Creates a client for the service with these two endpoints. They need TLS, unless they are on
+    /// this machine. Certificates in `ca_pem` are trusted in addition to those of the system.
     pub fn new(
         device_authorization: Url,
         token: Url,
@@ -107,7 +106,7 @@ impl DeviceFlowClient {
         Ok(Self { client, http })
     }
 
-    /// Asks for a code with which somebody can give this program `scopes`.
+    /// Requests a code by which a user can grant `scopes` to this program.
     pub async fn begin(&self, scopes: Scopes) -> Result<DeviceAuthorization, Error> {
         let details: StandardDeviceAuthorizationResponse = self
             .client
@@ -116,42 +115,42 @@ impl DeviceFlowClient {
             .request_async(&self.http)
             .await
             .map_err(|error| match error {
-                RequestTokenError::Request(lost) => lost.into(),
+                RequestTokenError::Request(error) => error.into(),
                 RequestTokenError::ServerResponse(response) => {
-                    Error::Refused(shown_code(response.error().as_ref()))
+                    Error::Rejected(shown_code(response.error().as_ref()))
                 }
-                RequestTokenError::Parse(..) | RequestTokenError::Other(_) => Error::BadAnswer,
+                RequestTokenError::Parse(..) | RequestTokenError::Other(_) => {
+                    Error::InvalidResponse
+                }
             })?;
-        DeviceAuthorization::new(details).ok_or(Error::BadAnswer)
+        DeviceAuthorization::new(details).ok_or(Error::InvalidResponse)
     }
 
-    /// Asks again and again, as seldom as the service wants, until somebody has decided or the code
-    /// has expired. `sleep` waits; connections that fail are tried again.
+    /// Polls in the interval that the service sets, until the user has decided or the code has
+    /// expired. Failed connections are retried.
     pub async fn wait<F: Future<Output = ()>>(
         &self,
-        invitation: DeviceAuthorization,
+        authorization: DeviceAuthorization,
         sleep: impl Fn(Duration) -> F,
     ) -> Result<Tokens, Error> {
         let tokens: BasicTokenResponse = self
             .client
-            .exchange_device_access_token(&invitation.details)
+            .exchange_device_access_token(&authorization.details)
             .request_async(&self.http, sleep, None)
             .await?;
         Ok(tokens.into())
     }
-}
 
-impl DeviceFlowClient {
-    /// Exchanges a refresh token, which is spent by that whatever becomes of the answer.
+    /// Exchanges a refresh token. It is used up by that even if the response is lost.
     pub async fn refresh(&self, token: &SecretString) -> Result<Tokens, Error> {
         let token = RefreshToken::new(token.expose_secret().to_owned());
-        let answered = self.client.exchange_refresh_token(&token).request_async(&self.http).await;
-        let tokens: BasicTokenResponse = answered.map_err(|error| match error {
-            RequestTokenError::Request(lost) => lost.into(),
+        let response = self.client.exchange_refresh_token(&token).request_async(&self.http).await;
+        let tokens: BasicTokenResponse = response.map_err(|error| match error {
+            RequestTokenError::Request(error) => error.into(),
             RequestTokenError::ServerResponse(response) => {
-                Error::Refused(shown_code(response.error().as_ref()))
+                Error::Rejected(shown_code(response.error().as_ref()))
             }
-            RequestTokenError::Parse(..) | RequestTokenError::Other(_) => Error::BadAnswer,
+            RequestTokenError::Parse(..) | RequestTokenError::Other(_) => Error::InvalidResponse,
         })?;
         Ok(tokens.into())
     }
@@ -185,15 +184,14 @@ impl DeviceAuthorization {
     }
 }
 
-/// An address that a browser opens as a page, and a terminal prints as it is: a parsed one has no
-/// control characters.
+/// Parses an address of a web page. A parsed URL has no control characters, so it is safe to print.
 fn web_address(text: &str) -> Option<Url> {
     Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"))
 }
 
 impl fmt::Debug for DeviceAuthorization {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Invitation")
+        f.debug_struct("DeviceAuthorization")
             .field("address", &self.address.as_str())
             .field("expires_in", &self.expires_in)
             .finish_non_exhaustive()
@@ -201,15 +199,15 @@ impl fmt::Debug for DeviceAuthorization {
 }
 
 impl From<ProviderHttpError> for Error {
-    fn from(lost: ProviderHttpError) -> Self {
-        match lost {
+    fn from(error: ProviderHttpError) -> Self {
+        match error {
             ProviderHttpError::Address(_) | ProviderHttpError::Setup => {
-                Self::Address(lost.to_string())
+                Self::Address(error.to_string())
             }
             ProviderHttpError::Late | ProviderHttpError::Broken | ProviderHttpError::Status(_) => {
-                Self::Unavailable(lost.to_string())
+                Self::Unavailable(error.to_string())
             }
-            ProviderHttpError::TooLarge | ProviderHttpError::Json => Self::BadAnswer,
+            ProviderHttpError::TooLarge | ProviderHttpError::Json => Self::InvalidResponse,
         }
     }
 }
@@ -217,14 +215,16 @@ impl From<ProviderHttpError> for Error {
 impl From<RequestTokenError<ProviderHttpError, DeviceCodeErrorResponse>> for Error {
     fn from(error: RequestTokenError<ProviderHttpError, DeviceCodeErrorResponse>) -> Self {
         let response = match error {
-            RequestTokenError::Request(lost) => return lost.into(),
+            RequestTokenError::Request(error) => return error.into(),
             RequestTokenError::ServerResponse(response) => response,
-            RequestTokenError::Parse(..) | RequestTokenError::Other(_) => return Self::BadAnswer,
+            RequestTokenError::Parse(..) | RequestTokenError::Other(_) => {
+                return Self::InvalidResponse;
+            }
         };
         match response.error() {
             DeviceCodeErrorResponseType::AccessDenied => Self::Denied,
             DeviceCodeErrorResponseType::ExpiredToken => Self::Expired,
-            other => Self::Refused(shown_code(other.as_ref())),
+            other => Self::Rejected(shown_code(other.as_ref())),
         }
     }
 }
@@ -235,45 +235,45 @@ mod tests {
 
     use super::*;
 
-    fn invitation(user_code: &str, address: &str) -> Option<DeviceAuthorization> {
-        let answer = json!({
+    fn authorization(user_code: &str, address: &str) -> Option<DeviceAuthorization> {
+        let response = json!({
             "device_code": "d",
             "user_code": user_code,
             "verification_uri": address,
             "expires_in": 600,
         });
-        DeviceAuthorization::new(serde_json::from_value(answer).expect("an answer"))
+        DeviceAuthorization::new(serde_json::from_value(response).expect("an response"))
     }
 
     #[test]
-    fn what_a_terminal_must_not_print_is_refused() {
+    fn unprintable_codes_and_addresses_are_rejected() {
         let page = "https://memory.example.com/device";
-        assert!(invitation("BCDF-GHJK", page).is_some());
+        assert!(authorization("BCDF-GHJK", page).is_some());
         for code in ["", "\u{1b}[2J", "a\nb", "a\u{202e}b", &"B".repeat(65)] {
-            assert!(invitation(code, page).is_none(), "{code:?}");
+            assert!(authorization(code, page).is_none(), "{code:?}");
         }
         for address in ["javascript:alert(1)", "file:///etc/passwd"] {
-            assert!(invitation("BCDF-GHJK", address).is_none(), "{address}");
+            assert!(authorization("BCDF-GHJK", address).is_none(), "{address}");
         }
     }
 
     #[test]
-    fn each_end_of_a_login_is_told_apart() {
-        let ends = [
+    fn each_outcome_of_a_login_has_its_error() {
+        let outcomes = [
             ("access_denied", Error::Denied),
             ("expired_token", Error::Expired),
-            ("invalid_grant", Error::Refused("invalid_grant".to_owned())),
-            ("\u{1b}[2Jx", Error::Refused("2Jx".to_owned())),
+            ("invalid_grant", Error::Rejected("invalid_grant".to_owned())),
+            ("\u{1b}[2Jx", Error::Rejected("2Jx".to_owned())),
         ];
-        for (code, end) in ends {
-            let answer: DeviceCodeErrorResponse =
-                serde_json::from_value(json!({"error": code})).expect("an answer");
-            assert_eq!(Error::from(RequestTokenError::ServerResponse(answer)), end);
+        for (code, outcome) in outcomes {
+            let response: DeviceCodeErrorResponse =
+                serde_json::from_value(json!({"error": code})).expect("an response");
+            assert_eq!(Error::from(RequestTokenError::ServerResponse(response)), outcome);
         }
     }
 
     #[test]
-    fn a_service_elsewhere_needs_tls() {
+    fn remote_service_needs_tls() {
         let url = |text: &str| Url::parse(text).expect("a URL");
         let cli = ClientId::parse("cli").expect("an id");
         let plain =

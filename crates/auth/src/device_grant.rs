@@ -1,9 +1,8 @@
-//! The service's side of the device flow (RFC 8628): what a login that was begun at a terminal is
-//! worth at any moment.
+//! The server side of the device flow (RFC 8628): the state machine of a device login.
 //!
-//! The rules are pure: the caller loads a [`Grant`] under a lock by the hash of its device code or of
-//! its user code, applies one of them at a time it names, and stores what came out. Guesses at user
-//! codes are the caller's to limit, per address and in all.
+//! It does no I/O: the caller locks and loads a [`Grant`] by the hash of its device code or user
+//! code, applies a transition at a given time, and stores the result. The caller also limits the
+//! guesses at user codes, per address and in total.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use mc_domain::{Classified, ErrorKind, UserId};
@@ -11,77 +10,77 @@ use mc_domain::{Classified, ErrorKind, UserId};
 use crate::client::ClientId;
 use mc_domain::Scopes;
 
-/// How long a person has to approve a login.
+/// Lifetime of both codes.
 pub const LIFETIME: TimeDelta = TimeDelta::minutes(10);
 
-/// Seconds between two polls that a client is told at first (RFC 8628, section 3.2).
-pub const FIRST_INTERVAL: u32 = 5;
+/// Initial interval between two polls (RFC 8628, section 3.2).
+pub const INITIAL_INTERVAL_SECONDS: u32 = 5;
 
-/// Seconds that a client which polls too early must wait longer from then on (section 3.5).
-const SLOWER_BY: u32 = 5;
+/// Added to the interval of a client that polls too early (section 3.5).
+const SLOW_DOWN_SECONDS: u32 = 5;
 
-/// A login that was begun at a terminal.
+/// A device login.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
-    /// Which program asks; only it may redeem the device code.
+    /// The requesting program; only it may redeem the device code.
     pub client: ClientId,
-    /// What it asks for.
+    /// The requested scopes.
     pub requested: Scopes,
-    /// When both codes expire, approved or not.
+    /// The time when both codes expire, approved or not.
     pub expires_at: DateTime<Utc>,
-    /// Seconds that have to lie between two polls.
+    /// Minimum interval between two polls, in seconds.
     pub interval: u32,
-    /// The last poll.
+    /// The time of the last poll.
     pub last_polled_at: Option<DateTime<Utc>>,
-    /// What has become of it.
+    /// The state.
     pub state: State,
 }
 
-/// What has become of a login.
+/// The state of a device login.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// Nobody has decided.
+    /// Awaits a decision.
     Pending,
-    /// A person signed in and agreed.
+    /// A user approved it.
     Approved {
-        /// Who.
+        /// The user.
         user: UserId,
-        /// To what; never more than was requested.
+        /// The granted scopes; never more than requested.
         scopes: Scopes,
     },
-    /// A person refused.
+    /// A user denied it.
     Denied,
-    /// Its tokens were handed out.
+    /// Its tokens were issued.
     Consumed,
 }
 
-/// The answer to a poll.
+/// The result of a poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// Hand out tokens, this one time.
+    /// Issue tokens, once.
     Redeem {
-        /// To whom.
+        /// The user of the tokens.
         user: UserId,
-        /// For what.
+        /// The scopes of the tokens.
         scopes: Scopes,
     },
     /// `authorization_pending`.
     Pending,
-    /// `slow_down`; the interval is longer now.
+    /// `slow_down`; the interval was increased.
     SlowDown,
     /// `access_denied`.
     Denied,
     /// `expired_token`.
     Expired,
-    /// `invalid_grant`: another client's code.
+    /// `invalid_grant`: the code belongs to another client.
     Foreign,
-    /// `invalid_grant`, and what was handed out has to be revoked: two have the code, and one of them
-    /// stole it.
+    /// `invalid_grant`, and the issued tokens must be revoked: the code was used twice, so it was
+    /// stolen.
     Replayed,
 }
 
 impl Answer {
-    /// The `error` of the token endpoint (RFC 6749, section 5.2, and RFC 8628, section 3.5).
+    /// Returns the `error` of the token endpoint (RFC 6749, section 5.2; RFC 8628, section 3.5).
     pub fn error(self) -> Option<&'static str> {
         match self {
             Self::Redeem { .. } => None,
@@ -94,13 +93,13 @@ impl Answer {
     }
 }
 
-/// A decision that comes too late.
+/// The error of a decision that is too late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DecisionError {
-    /// Nobody decided in time.
+    /// The code has expired.
     #[error("this code has expired; start the login at the terminal again")]
     Expired,
-    /// It was approved or refused before.
+    /// The login was already approved or denied.
     #[error("this login has been decided; start it at the terminal again if it wasn't you")]
     Decided,
 }
@@ -112,19 +111,19 @@ impl Classified for DecisionError {
 }
 
 impl Grant {
-    /// A login that begins at `now`.
+    /// Starts a login at `now`.
     pub fn begin(client: ClientId, requested: Scopes, now: DateTime<Utc>) -> Self {
         Self {
             client,
             requested,
             expires_at: now + LIFETIME,
-            interval: FIRST_INTERVAL,
+            interval: INITIAL_INTERVAL_SECONDS,
             last_polled_at: None,
             state: State::Pending,
         }
     }
 
-    /// Approves the login for `user`. `allowed` is what the user agreed to and may give.
+    /// Approves the login for `user`. `allowed` are the scopes that the user agreed to and has.
     pub fn approve(
         &mut self,
         user: UserId,
@@ -136,15 +135,15 @@ impl Grant {
         Ok(())
     }
 
-    /// Refuses the login.
+    /// Denies the login.
     pub fn deny(&mut self, now: DateTime<Utc>) -> Result<(), DecisionError> {
         self.check_undecided(now)?;
         self.state = State::Denied;
         Ok(())
     }
 
-    /// Answers a poll of `client` with the right device code, and takes note of it. Only a login that
-    /// waits can be asked for too often: a decision is told at once.
+    /// Processes a poll of `client` with the right device code. The interval applies to pending
+    /// logins only: a decision is returned at once.
     pub fn poll(&mut self, client: &ClientId, now: DateTime<Utc>) -> Answer {
         if *client != self.client {
             return Answer::Foreign;
@@ -167,7 +166,7 @@ impl Grant {
         if due.is_none_or(|due| now >= due) {
             return Answer::Pending;
         }
-        self.interval = self.interval.saturating_add(SLOWER_BY);
+        self.interval = self.interval.saturating_add(SLOW_DOWN_SECONDS);
         Answer::SlowDown
     }
 
@@ -196,13 +195,13 @@ mod tests {
         Scopes::parse(text).expect("scopes")
     }
 
-    fn begun() -> Grant {
+    fn pending_grant() -> Grant {
         Grant::begin(cli(), scopes("memory:read memory:write"), at(0))
     }
 
     #[test]
-    fn an_approved_login_is_redeemed_once() {
-        let mut grant = begun();
+    fn approved_login_is_redeemed_once() {
+        let mut grant = pending_grant();
         let user = UserId::generate();
         assert_eq!(grant.poll(&cli(), at(0)), Answer::Pending);
         grant.approve(user, Scopes::ALL, at(1)).expect("still pending");
@@ -213,16 +212,16 @@ mod tests {
     }
 
     #[test]
-    fn nobody_approves_more_than_was_asked_for_or_than_they_have() {
-        let mut grant = begun();
+    fn approval_grants_only_requested_and_own_scopes() {
+        let mut grant = pending_grant();
         let user = UserId::generate();
         grant.approve(user, scopes("memory:read admin"), at(1)).expect("still pending");
         assert_eq!(grant.state, State::Approved { user, scopes: scopes("memory:read") });
     }
 
     #[test]
-    fn each_early_poll_makes_the_interval_five_seconds_longer() {
-        let mut grant = begun();
+    fn early_poll_adds_five_seconds_to_the_interval() {
+        let mut grant = pending_grant();
         let polls = [
             (0, Answer::Pending, 5),
             (4, Answer::SlowDown, 10),
@@ -238,8 +237,8 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_login_stays_refused() {
-        let mut grant = begun();
+    fn denied_login_stays_denied() {
+        let mut grant = pending_grant();
         grant.deny(at(1)).expect("still pending");
         let late = grant.approve(UserId::generate(), Scopes::ALL, at(2));
         assert_eq!(late, Err(DecisionError::Decided));
@@ -247,21 +246,21 @@ mod tests {
     }
 
     #[test]
-    fn an_expired_login_can_be_neither_approved_nor_redeemed() {
+    fn expired_login_is_neither_approved_nor_redeemed() {
         let end = LIFETIME.num_seconds();
-        let mut pending = begun();
+        let mut pending = pending_grant();
         let late = pending.approve(UserId::generate(), Scopes::ALL, at(end));
         assert_eq!(late, Err(DecisionError::Expired));
         assert_eq!(pending.poll(&cli(), at(end)), Answer::Expired);
 
-        let mut approved = begun();
+        let mut approved = pending_grant();
         approved.approve(UserId::generate(), Scopes::ALL, at(end - 1)).expect("in time");
         assert_eq!(approved.poll(&cli(), at(end)), Answer::Expired);
     }
 
     #[test]
-    fn another_client_gets_nothing_and_changes_nothing() {
-        let mut grant = begun();
+    fn poll_of_another_client_changes_nothing() {
+        let mut grant = pending_grant();
         grant.approve(UserId::generate(), Scopes::ALL, at(1)).expect("still pending");
         let before = grant.clone();
         let other = ClientId::parse("another").expect("an id");
@@ -270,8 +269,8 @@ mod tests {
     }
 
     #[test]
-    fn a_decision_is_told_at_once_however_early_the_poll() {
-        let mut grant = begun();
+    fn decision_is_returned_at_once_to_an_early_poll() {
+        let mut grant = pending_grant();
         assert_eq!(grant.poll(&cli(), at(0)), Answer::Pending);
         grant.deny(at(1)).expect("still pending");
         assert_eq!(grant.poll(&cli(), at(1)), Answer::Denied);

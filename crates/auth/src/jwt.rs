@@ -1,12 +1,13 @@
-//! Access tokens: JWTs of the profile of RFC 9068, signed with Ed25519 and good for 15 minutes.
+//! Access tokens: JWTs of the profile of RFC 9068, signed with Ed25519 and valid for 15 minutes.
 //!
-//! A token is read as strictly as it is written. Its header has `alg`, `typ` and `kid`; its claims are
-//! those of its [`Party`] and of [`Access`], with `iat` and `nbf`, each of its one JSON type. Anything
-//! more, twice or otherwise is refused, and so is a claim that a later release adds: one release must
-//! know it before the next one issues it, or nodes of both can't run side by side.
+//! Verification is strict. The header has `alg`, `typ` and `kid`; the claims are those of
+//! [`TokenAudience`] and [`Access`], with `iat` and `nbf`, each of one JSON type. Unknown,
+//! duplicate and differently typed members are rejected, and so is a claim that a later release
+//! adds: one release must accept it before the next one issues it, so that nodes of both can run
+//! together.
 //!
-//! `jsonwebtoken` signs and verifies; what the claims mean is decided here, since it reads the time
-//! from the system's clock, takes an array for `aud`, and passes over what it does not know.
+//! `jsonwebtoken` signs and verifies signatures. The claims are verified here, since that crate
+//! reads the system clock, accepts an array for `aud`, and ignores unknown members.
 
 mod error;
 mod issue;
@@ -23,38 +24,38 @@ pub use error::{InvalidAccessToken, Part, Reason};
 pub use issue::{Grant, Issued, issue};
 pub use verify::verify;
 
-/// How long an access token is good for.
+/// Lifetime of an access token.
 pub const LIFETIME: TimeDelta = TimeDelta::minutes(15);
 
-/// How far clocks of the service's nodes may be apart.
+/// Maximum difference between the clocks of the service's nodes.
 pub const LEEWAY: TimeDelta = TimeDelta::seconds(30);
 
-/// The longest token that is looked at, in bytes.
+/// Maximum length of a token, in bytes.
 pub const MAX_BYTES: usize = 8 * 1024;
 
-/// `typ` of the header (RFC 9068, section 2.1): what tells an access token from any other JWT.
+/// `typ` of the header (RFC 9068, section 2.1), which distinguishes access tokens from other JWTs.
 const TYP: &str = "at+jwt";
 
-/// Who issues tokens, and for whom.
+/// The issuer and the audience of tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenAudience {
-    /// `iss`: the service's public address, as its metadata has it.
+    /// `iss`: the service's public URL, as in its metadata.
     pub issuer: String,
-    /// `aud`: which service takes the tokens (RFC 8707); tokens for another are refused.
+    /// `aud`: the service that accepts the tokens (RFC 8707); those for another are rejected.
     pub audience: String,
 }
 
-/// What a verified access token says.
+/// The claims of a verified access token.
 ///
-/// It is a bearer token and may be used again and again until it expires. Whether its session was
-/// revoked meanwhile, and which roles its user has, is for the caller to look up.
+/// It is a bearer token, valid for any number of uses until it expires. The caller looks up whether
+/// its session is revoked, and the roles of its user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Access {
     /// `sub`.
     pub user: UserId,
-    /// `client_id`: the program it was issued to.
+    /// `client_id`: the program that it was issued to.
     pub client: ClientId,
-    /// `sid`: what it stems from, and is revoked with.
+    /// `sid`: the session that it was issued for, and is revoked with.
     pub session: SessionId,
     /// `jti`.
     pub token: TokenId,

@@ -1,10 +1,9 @@
-//! The Ed25519 keys that sign access tokens, and their way from announced to retired.
+//! The Ed25519 keys that sign access tokens, and their states from announced to retired.
 //!
-//! A key is announced in the JWKS before its turn, signs from then on, and once replaced goes on
-//! verifying what it signed until the last of that has expired. So no token that was good when it was
-//! issued is refused because of a rotation. The nodes of one service share the keys through the database;
-//! one that meets an unknown key id reads them anew, though not for every made-up id that somebody
-//! sends.
+//! A key is published in the JWKS before it signs. A replaced key verifies until the last token
+//! that it signed has expired, so a rotation invalidates no token. The nodes of a service share the
+//! keys through the database. A node that receives an unknown key id loads them again, at a limited
+//! rate, since anybody can send invented ids.
 
 mod jwks;
 
@@ -23,14 +22,15 @@ use mc_crypto::{AssociatedData, Encryptor};
 
 pub use jwks::{Jwk, Jwks};
 
-/// What a sealed private key belongs to, besides its key id.
+/// The purpose in the associated data of an encrypted private key.
 const PURPOSE: &str = "mc-auth signing key";
 
-/// A key's name in tokens and in the JWKS: the RFC 7638 thumbprint of its public half, in base64url.
+/// The id of a key in tokens and in the JWKS: the RFC 7638 thumbprint of its public half, in
+/// base64url.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct KeyId(String);
 
-/// A private key. It leaves this type only sealed.
+/// A private key. It leaves this type only encrypted.
 #[derive(Clone)]
 pub struct SigningKey {
     id: KeyId,
@@ -47,41 +47,40 @@ pub struct VerifyingKey {
     state: KeyState,
 }
 
-/// Where a key stands on its way.
+/// The state of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyState {
-    /// Signs, from a moment that may lie ahead; accepted and published at once.
+    /// Signs, perhaps from a future time; published and accepted at once.
     Active {
-        /// When it begins to sign.
+        /// The time from which it signs.
         since: DateTime<Utc>,
     },
-    /// Replaced; what it signed is still accepted.
+    /// Replaced; its tokens are still accepted.
     Retiring {
-        /// From when on it is not.
+        /// The time until which they are.
         until: DateTime<Utc>,
     },
-    /// Accepted no more: its time is over, or its private half was lost to somebody.
+    /// No longer accepted: its lifetime is over, or its private half may have leaked.
     Retired {
-        /// Since when.
+        /// The time from which it is not.
         since: DateTime<Utc>,
     },
 }
 
-/// Every key that a verifier knows of, retired ones included, so that it can tell them from unknown
-/// ones.
+/// All keys of a verifier, including retired ones, to distinguish them from unknown ones.
 #[derive(Debug, Clone, Default)]
 pub struct KeySet(Vec<VerifyingKey>);
 
-/// Why no key could be had.
+/// The error of generating or loading a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The stored private key does not open.
-    #[error("a signing key can't be opened: {0}")]
-    Sealed(#[from] mc_crypto::Error),
-    /// What was sealed is not the private half of the key it is stored as.
-    #[error("a stored signing key is damaged; retire it and make another")]
+    /// The stored private key cannot be decrypted.
+    #[error("a signing key cannot be decrypted: {0}")]
+    Decryption(#[from] mc_crypto::Error),
+    /// The decrypted text is not the private half of the stored public key.
+    #[error("a stored signing key is damaged; retire it and generate another")]
     Damaged,
-    /// The library refused to make or to use a key.
+    /// The library failed to generate or to use a key.
     #[error("the cryptographic library failed")]
     Library,
 }
@@ -92,7 +91,7 @@ impl Classified for Error {
     }
 }
 
-/// Why a key id names no key to verify with.
+/// The reason why a key id has no key to verify with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unusable {
     Unknown,
@@ -100,12 +99,12 @@ pub(crate) enum Unusable {
 }
 
 impl KeyId {
-    /// The id as text: 43 characters.
+    /// Returns the id as text: 43 characters.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// RFC 7638 with the members that RFC 8037 names: no spaces, in this order.
+    /// Computes the RFC 7638 thumbprint over the members of RFC 8037, in their order.
     fn of(public: &[u8; 32]) -> Self {
         let x = URL_SAFE_NO_PAD.encode(public);
         let members = format!(r#"{{"crv":"Ed25519","kty":"OKP","x":"{x}"}}"#);
@@ -120,31 +119,35 @@ impl fmt::Display for KeyId {
 }
 
 impl SigningKey {
-    /// A new key pair.
+    /// Generates a key pair.
     pub fn generate() -> Result<Self, Error> {
         let pair = Ed25519KeyPair::generate().map_err(|_| Error::Library)?;
         let document = pair.to_pkcs8().map_err(|_| Error::Library)?;
         Self::from_pkcs8(document.as_ref()).ok_or(Error::Library)
     }
 
-    /// The private half for the database, bound to this key's id.
-    pub fn seal(&self, sealer: &Encryptor) -> Vec<u8> {
-        sealer.encrypt(place(&self.id), self.private.as_bytes())
+    /// Encrypts the private half for the database, bound to this key's id.
+    pub fn encrypt(&self, encryptor: &Encryptor) -> Vec<u8> {
+        encryptor.encrypt(associated_data(&self.id), self.private.as_bytes())
     }
 
-    /// The key pair whose public half is `public` and whose private half was sealed as `envelope`.
-    pub fn open(sealer: &Encryptor, public: &[u8; 32], envelope: &[u8]) -> Result<Self, Error> {
-        let private = sealer.decrypt(place(&KeyId::of(public)), envelope)?;
+    /// Decrypts the key pair with this public half.
+    pub fn decrypt(
+        encryptor: &Encryptor,
+        public: &[u8; 32],
+        ciphertext: &[u8],
+    ) -> Result<Self, Error> {
+        let private = encryptor.decrypt(associated_data(&KeyId::of(public)), ciphertext)?;
         let key = Self::from_pkcs8(&private).ok_or(Error::Damaged)?;
         if key.public == *public { Ok(key) } else { Err(Error::Damaged) }
     }
 
-    /// The name that its signatures carry.
+    /// Returns the id, which its tokens contain.
     pub fn id(&self) -> &KeyId {
         &self.id
     }
 
-    /// The public half, for the database.
+    /// Returns the public half, for the database.
     pub fn public(&self) -> &[u8; 32] {
         &self.public
     }
@@ -167,35 +170,35 @@ impl fmt::Debug for SigningKey {
 }
 
 impl VerifyingKey {
-    /// The public half of an Ed25519 key pair as the database has it.
+    /// Creates a key from the stored public half of an Ed25519 key pair.
     pub fn new(public: [u8; 32], state: KeyState) -> Self {
         Self { id: KeyId::of(&public), public, state }
     }
 
-    /// The name that its signatures carry.
+    /// Returns the id, which its tokens contain.
     pub fn id(&self) -> &KeyId {
         &self.id
     }
 
-    /// The 32 bytes of the key.
+    /// Returns the 32 bytes of the key.
     pub fn public(&self) -> &[u8; 32] {
         &self.public
     }
 
-    /// Where the key stands.
+    /// Returns the state.
     pub fn state(&self) -> KeyState {
         self.state
     }
 
-    /// Stops signing at `now`. What the key has signed is accepted until all of it has expired; a key
-    /// that no longer signs stays as it is.
+    /// Stops signing at `now`. The key is accepted until its last token has expired. A key that no
+    /// longer signs is not changed.
     pub fn replace(&mut self, now: DateTime<Utc>) {
         if matches!(self.state, KeyState::Active { .. }) {
             self.state = KeyState::Retiring { until: now + jwt::LIFETIME + jwt::LEEWAY };
         }
     }
 
-    /// Accepts nothing more from `now` on: for a key whose private half may be known to others.
+    /// Retires the key at `now`: for a key whose private half may have leaked.
     pub fn retire(&mut self, now: DateTime<Utc>) {
         if !matches!(self.state, KeyState::Retired { .. }) {
             self.state = KeyState::Retired { since: now };
@@ -212,21 +215,23 @@ impl VerifyingKey {
 }
 
 impl KeySet {
-    /// The keys that there are.
+    /// Creates a set of all keys.
     pub fn new(keys: Vec<VerifyingKey>) -> Self {
         Self(keys)
     }
 
-    /// The key that signs at `now`: the active one whose turn came last.
+    /// Returns the key that signs at `now`: the active one that started last.
     pub fn signer(&self, now: DateTime<Utc>) -> Option<&VerifyingKey> {
-        let turn = |key: &VerifyingKey| match key.state {
+        let active_since = |key: &VerifyingKey| match key.state {
             KeyState::Active { since } if since <= now => Some(since),
             _ => None,
         };
-        self.0.iter().filter(|key| turn(key).is_some()).max_by_key(|key| turn(key))
+        let active = self.0.iter().filter(|key| active_since(key).is_some());
+        active.max_by_key(|key| active_since(key))
     }
 
-    /// What `/.well-known/jwks.json` answers at `now`: the public halves of accepted keys.
+    /// Returns the contents of `/.well-known/jwks.json` at `now`: the public halves of accepted
+    /// keys.
     pub fn jwks(&self, now: DateTime<Utc>) -> Jwks {
         self.0.iter().filter(|key| key.is_accepted(now)).collect()
     }
@@ -237,7 +242,7 @@ impl KeySet {
     }
 }
 
-fn place(id: &KeyId) -> AssociatedData<'_> {
+fn associated_data(id: &KeyId) -> AssociatedData<'_> {
     AssociatedData { purpose: PURPOSE, row: id.as_str().as_bytes() }
 }
 
@@ -257,38 +262,38 @@ mod tests {
     }
 
     #[test]
-    fn the_key_id_is_the_thumbprint_of_rfc_8037() {
+    fn key_id_is_the_thumbprint_of_rfc_8037() {
         let x = URL_SAFE_NO_PAD.decode("11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo");
         let public: [u8; 32] = x.expect("base64url").try_into().expect("32 bytes");
         assert_eq!(KeyId::of(&public).as_str(), "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k");
     }
 
     #[test]
-    fn a_private_key_rests_sealed_and_opens_as_itself_only() {
-        let sealer = Encryptor::new(EncryptionKey::generate(), Vec::new());
+    fn private_key_decrypts_under_its_own_id_only() {
+        let encryptor = Encryptor::new(EncryptionKey::generate(), Vec::new());
         let (one, other) = (SigningKey::generate(), SigningKey::generate());
         let (one, other) = (one.expect("a key"), other.expect("a key"));
-        let envelope = one.seal(&sealer);
-        let opened = SigningKey::open(&sealer, one.public(), &envelope).expect("opens");
+        let ciphertext = one.encrypt(&encryptor);
+        let opened = SigningKey::decrypt(&encryptor, one.public(), &ciphertext).expect("opens");
         assert_eq!(opened.private().as_bytes(), one.private().as_bytes());
-        let swapped = SigningKey::open(&sealer, other.public(), &envelope);
-        assert_eq!(swapped.err(), Some(Error::Sealed(mc_crypto::Error::Forged)));
+        let swapped = SigningKey::decrypt(&encryptor, other.public(), &ciphertext);
+        assert_eq!(swapped.err(), Some(Error::Decryption(mc_crypto::Error::Forged)));
     }
 
     #[test]
-    fn a_stored_key_that_is_another_one_is_refused() {
-        let sealer = Encryptor::new(EncryptionKey::generate(), Vec::new());
+    fn stored_private_half_of_another_key_is_rejected() {
+        let encryptor = Encryptor::new(EncryptionKey::generate(), Vec::new());
         let (one, other) = (SigningKey::generate(), SigningKey::generate());
         let (one, other) = (one.expect("a key"), other.expect("a key"));
         for private in [other.private().as_bytes(), b"no key"] {
-            let envelope = sealer.encrypt(place(one.id()), private);
-            let opened = SigningKey::open(&sealer, one.public(), &envelope);
+            let ciphertext = encryptor.encrypt(associated_data(one.id()), private);
+            let opened = SigningKey::decrypt(&encryptor, one.public(), &ciphertext);
             assert_eq!(opened.err(), Some(Error::Damaged));
         }
     }
 
     #[test]
-    fn the_key_whose_turn_came_last_signs() {
+    fn key_that_started_last_signs() {
         let first = key(KeyState::Active { since: at(0) });
         let second = key(KeyState::Active { since: at(100) });
         let keys = KeySet::new(vec![second.clone(), first.clone()]);
@@ -298,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replaced_key_is_accepted_until_its_last_token_has_expired() {
+    fn replaced_key_is_accepted_until_its_last_token_expires() {
         let mut replaced = key(KeyState::Active { since: at(0) });
         replaced.replace(at(100));
         let end = at(100) + jwt::LIFETIME + jwt::LEEWAY;
@@ -314,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_retired_key_is_told_from_an_unknown_one_and_never_comes_back() {
+    fn retired_key_stays_retired_and_is_not_unknown() {
         let mut retired = key(KeyState::Active { since: at(0) });
         retired.retire(at(10));
         retired.replace(at(20));
@@ -324,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn the_published_keys_are_those_that_are_accepted_without_their_private_half() {
+    fn jwks_has_the_public_halves_of_accepted_keys() {
         let announced = key(KeyState::Active { since: at(1000) });
         let retiring = key(KeyState::Retiring { until: at(10) });
         let retired = key(KeyState::Retired { since: at(-10) });

@@ -1,18 +1,17 @@
-//! Signing in with an account that a person has elsewhere: GitHub, Google, or any OpenID Connect
-//! provider.
+//! Login with an account of a provider: GitHub, Google, or any OpenID Connect provider.
 //!
-//! Authorization code with PKCE (RFC 7636, S256) and a one-time `state`, for OpenID Connect with a
-//! `nonce` as well; see RFC 9700 for why each. A login has two ends:
+//! The flow is authorization code with PKCE (RFC 7636, S256) and a one-time `state`, and for OpenID
+//! Connect a `nonce`; RFC 9700 has the reasons. A login has two steps:
 //!
-//! 1. [`Provider::start`]. The browser is sent to [`Started::url`] with [`Started::state`] in a cookie
-//!    (`HttpOnly`, `Secure`, `SameSite=Lax`); [`Started::pending`] is stored sealed under the state's
-//!    hash.
-//! 2. The browser comes back. The route compares the cookie with the `state` of the address, takes the
-//!    stored row *and deletes it* in one statement, and calls [`Provider::finish`].
+//! 1. [`LoginProvider::start`]. The browser is redirected to [`AuthorizationRequest::url`] with
+//!    [`AuthorizationRequest::state`] in a cookie (`HttpOnly`, `Secure`, `SameSite=Lax`).
+//!    [`AuthorizationRequest::pending`] is stored, encrypted, under the hash of the state.
+//! 2. The browser returns. The route compares the cookie with the `state` parameter, reads *and
+//!    deletes* the stored row in one statement, and calls [`LoginProvider::finish`].
 //!
-//! Each provider has a redirect address of its own, and is named in what is stored, so that one can't
-//! pass off its answer as another's; where a provider names itself in its answer (RFC 9207), that is
-//! compared too.
+//! Each provider has its own redirect URL, and the stored row names the provider, so that one
+//! provider cannot answer for another. The issuer in a provider's response (RFC 9207) is compared
+//! as well.
 
 mod callback;
 mod config;
@@ -40,7 +39,7 @@ pub use pending::{LIFETIME, Pending};
 use github::Github;
 use oidc::Oidc;
 
-/// A provider that can be asked.
+/// A login provider that is ready for use.
 #[derive(Debug)]
 pub struct LoginProvider {
     name: ProviderName,
@@ -53,18 +52,19 @@ enum Protocol {
     Oidc(Box<Oidc>),
 }
 
-/// A login that was begun.
+/// A started login.
 #[derive(Debug)]
 pub struct AuthorizationRequest {
-    /// Where to send the browser.
+    /// The URL to redirect the browser to.
     pub url: Url,
-    /// What binds the login to this browser, and finds [`Self::pending`] again.
+    /// The state, which binds the login to this browser. [`Self::pending`] is stored under its
+    /// hash.
     pub state: LoginState,
-    /// What [`Provider::finish`] needs.
+    /// The data for [`LoginProvider::finish`].
     pub pending: Pending,
 }
 
-/// What is sent to begin a login, and what stays here.
+/// The URL of an authorization request, with the secrets that stay here.
 struct Request {
     url: Url,
     pkce_verifier: oauth2::PkceCodeVerifier,
@@ -72,8 +72,8 @@ struct Request {
 }
 
 impl LoginProvider {
-    /// Makes a provider ready: reads its secret and, for OpenID Connect, its metadata. GitHub is not
-    /// asked anything yet.
+    /// Prepares a provider: reads its secret and, for OpenID Connect, fetches its metadata. GitHub
+    /// gets no request yet.
     pub async fn discover(config: &ProviderConfig) -> Result<Self, Error> {
         let name = config.name.clone();
         let credentials = config.credentials()?;
@@ -91,13 +91,13 @@ impl LoginProvider {
         Ok(Self { name, protocol })
     }
 
-    /// Its name in the configuration.
+    /// Returns its name in the configuration.
     pub fn name(&self) -> &ProviderName {
         &self.name
     }
 
-    /// Begins a login at `now` that comes back to `redirect_uri`, which is registered with the
-    /// provider and belongs to it alone.
+    /// Starts a login at `now` that returns to `redirect_uri`, which is registered with the
+    /// provider and not used for another one.
     pub fn start(&self, redirect_uri: &Url, now: DateTime<Utc>) -> AuthorizationRequest {
         let state = LoginState::generate();
         let Request { url, pkce_verifier, nonce } = match &self.protocol {
@@ -115,8 +115,8 @@ impl LoginProvider {
         AuthorizationRequest { url, state, pending }
     }
 
-    /// Ends a login at `now`: checks that `callback` answers it, redeems the code, and asks who it
-    /// was. A `pending` login is used up, whatever comes of it.
+    /// Finishes a login at `now`: checks that `callback` belongs to it, redeems the code, and
+    /// fetches the identity. The `pending` login is used up even if this fails.
     pub async fn finish(
         &self,
         callback: &Callback,

@@ -1,101 +1,100 @@
-//! Refresh tokens: each is good for one exchange, and one that comes back ends its family
-//! (RFC 9700, section 4.14).
+//! Refresh tokens: each is valid for one exchange, and a reused one revokes its family (RFC 9700,
+//! section 4.14).
 //!
-//! A login begins a family with one token; an exchange spends that token and adds the next. Whoever
-//! steals a token can use it, and so can its owner, but not both: the second to come shows a spent
-//! one. Who of the two that is can't be told, so the whole family is revoked, and the owner signs in
+//! A login starts a family with one token; an exchange uses that token up and adds the next. After
+//! a theft, the thief and the owner cannot both exchange the token: the second one presents a used
+//! token. Since the two cannot be distinguished, the whole family is revoked and the owner signs in
 //! again.
 //!
-//! There is no grace for a spent token. With one, a thief who comes a moment after the owner would
-//! get tokens, which is what the rule is there to prevent. The price is that an answer lost on the way
-//! costs a login when the client tries again, as does a client that exchanges one token twice at the
-//! same time: a program that keeps its token in a file takes a lock on it first, reads it under the
-//! lock, and has the next one on the disk before it gives the lock back.
+//! There is no grace period for a used token: with one, a thief shortly after the owner would get
+//! tokens. So a retry after a lost response costs a login, and so does a concurrent exchange of one
+//! token. A program that stores its token in a file must lock the file, read the token under the
+//! lock, and store the next one before it releases the lock.
 //!
-//! The caller finds the row by the token's hash and locks it, judges, and stores what follows in the
-//! same transaction.
+//! The caller finds the row by the token's hash, locks it, calls [`judge`], and stores the result
+//! in the same transaction.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::client::ClientId;
 use mc_domain::Scopes;
 
-/// How long a token is good for; each exchange starts anew.
+/// Lifetime of a token without an exchange.
 pub const IDLE: TimeDelta = TimeDelta::days(30);
 
-/// How long a family lasts, however often it is used.
+/// Maximum lifetime of a family.
 pub const FAMILY: TimeDelta = TimeDelta::days(90);
 
-/// A stored token with what its family says.
+/// A stored token with the state of its family.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredToken {
-    /// To which program the family was issued.
+    /// The program that the family was issued to.
     pub client: ClientId,
-    /// What the family may be used for.
+    /// The scopes of the family.
     pub scopes: Scopes,
-    /// When this token expires.
+    /// The expiry of this token.
     pub expires_at: DateTime<Utc>,
-    /// When it was exchanged, if it was.
+    /// The time of its exchange, if it was exchanged.
     pub used_at: Option<DateTime<Utc>>,
-    /// When the family ends.
+    /// The end of the family.
     pub family_ends_at: DateTime<Utc>,
-    /// Whether the family was revoked.
+    /// Whether the family is revoked.
     pub is_family_revoked: bool,
 }
 
-/// What to do with a token that was presented.
+/// The decision about a presented token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// Spend it, add the next to its family, and issue an access token.
+    /// Mark it used, add the next one to its family, and issue an access token.
     Rotate {
-        /// For the access token; the family keeps its own.
+        /// The scopes of the access token; the family keeps its own.
         scopes: Scopes,
-        /// When the next token expires.
+        /// The expiry of the next token.
         next_expires_at: DateTime<Utc>,
     },
-    /// Answer `invalid_grant`; nothing changes.
+    /// Respond `invalid_grant`; nothing changes.
     Refuse(Refusal),
-    /// Answer `invalid_grant` and revoke the whole family: somebody has a token who should not.
+    /// Respond `invalid_grant` and revoke the whole family: a token was stolen.
     RevokeFamily(TokenReuse),
-    /// Answer `invalid_scope`; nothing changes.
+    /// Respond `invalid_scope`; nothing changes.
     BeyondScope,
 }
 
-/// Why a token is good for nothing.
+/// The reason why a token is not valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// Its time, or its family's, is over.
+    /// It or its family has expired.
     Expired,
-    /// Its family was revoked before.
+    /// Its family is revoked.
     Revoked,
 }
 
-/// What gave a theft away.
+/// The evidence of a stolen token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenReuse {
-    /// A spent token came back.
+    /// A used token was presented.
     Reused,
-    /// Another program than the one it was issued to has it.
+    /// A program that it was not issued to presented it.
     OtherClient,
 }
 
-/// When the first token of a family that ends at `family_ends_at` expires, or the next one.
+/// Returns the expiry of a token issued at `now` for a family that ends at `family_ends_at`.
 pub fn expiry(now: DateTime<Utc>, family_ends_at: DateTime<Utc>) -> DateTime<Utc> {
     family_ends_at.min(now + IDLE)
 }
 
-/// Judges a token that `client` presents at `now`, asking for the scopes `asked` or, without any, for
-/// those of the family (RFC 6749, section 6).
+/// Decides about a token that `client` presents at `now`. Without `requested` scopes, the access
+/// token gets those of the family (RFC 6749, section 6).
 pub fn judge(
     token: &StoredToken,
     client: &ClientId,
-    asked: Option<Scopes>,
+    requested: Option<Scopes>,
     now: DateTime<Utc>,
 ) -> Verdict {
     if token.is_family_revoked {
         return Verdict::Refuse(Refusal::Revoked);
     }
-    // Before its age: a spent token tells of a theft however old it is.
+    // Before the expiry: a used token is evidence of a theft at any age.
     if token.used_at.is_some() {
         return Verdict::RevokeFamily(TokenReuse::Reused);
     }
@@ -105,7 +104,7 @@ pub fn judge(
     if now >= token.expires_at || now >= token.family_ends_at {
         return Verdict::Refuse(Refusal::Expired);
     }
-    let scopes = asked.unwrap_or(token.scopes);
+    let scopes = requested.unwrap_or(token.scopes);
     if !scopes.is_subset_of(token.scopes) {
         return Verdict::BeyondScope;
     }
@@ -130,7 +129,7 @@ mod tests {
         Scopes::parse(text).expect("scopes")
     }
 
-    /// The first token of a family that began on day 0.
+    /// Returns the first token of a family that started on day 0.
     fn first() -> StoredToken {
         let family_ends_at = at(0) + FAMILY;
         StoredToken {
@@ -144,14 +143,14 @@ mod tests {
     }
 
     #[test]
-    fn a_fresh_token_is_exchanged_for_what_its_family_has() {
+    fn fresh_token_is_exchanged_for_the_familys_scopes() {
         let verdict = judge(&first(), &cli(), None, at(1));
         let scopes = scopes("memory:read memory:write");
         assert_eq!(verdict, Verdict::Rotate { scopes, next_expires_at: at(31) });
     }
 
     #[test]
-    fn a_reused_token_revokes_its_family_at_once_and_however_late() {
+    fn reused_token_revokes_its_family_at_any_age() {
         let spent = StoredToken { used_at: Some(at(1)), ..first() };
         for now in [at(1), at(1) + TimeDelta::milliseconds(1), at(29), at(31), at(1000)] {
             let verdict = judge(&spent, &cli(), None, now);
@@ -160,14 +159,14 @@ mod tests {
     }
 
     #[test]
-    fn a_token_in_another_clients_hands_revokes_its_family() {
+    fn token_presented_by_another_client_revokes_its_family() {
         let other = ClientId::parse("another").expect("an id");
         let verdict = judge(&first(), &other, None, at(1));
         assert_eq!(verdict, Verdict::RevokeFamily(TokenReuse::OtherClient));
     }
 
     #[test]
-    fn a_token_that_lay_for_too_long_is_refused() {
+    fn idle_token_expires() {
         let last = at(30) - TimeDelta::milliseconds(1);
         assert!(matches!(judge(&first(), &cli(), None, last), Verdict::Rotate { .. }));
         let verdict = judge(&first(), &cli(), None, at(30));
@@ -175,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn no_use_makes_a_family_last_longer() {
+    fn exchanges_do_not_extend_the_family() {
         let end = first().family_ends_at;
         let late = StoredToken { expires_at: end, ..first() };
         let verdict = judge(&late, &cli(), None, at(80));
@@ -184,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_revoked_family_stays_revoked() {
+    fn revoked_family_stays_revoked() {
         let revoked = StoredToken { is_family_revoked: true, ..first() };
         let spent = StoredToken { used_at: Some(at(0)), ..revoked.clone() };
         for token in [revoked, spent] {
@@ -192,13 +191,13 @@ mod tests {
         }
     }
 
-    /// A family as the database has it.
+    /// A stored family.
     struct Family {
         tokens: Vec<StoredToken>,
     }
 
     impl Family {
-        /// Presents the token with this number, and stores what follows; the next one's number.
+        /// Exchanges the token with this index, and returns the index of the next one.
         fn exchange(&mut self, number: usize, now: DateTime<Utc>) -> Option<usize> {
             match judge(&self.tokens[number], &cli(), None, now) {
                 Verdict::Rotate { next_expires_at, .. } => {
@@ -225,9 +224,9 @@ mod tests {
     }
 
     proptest! {
-        /// The owner and a thief who copied a token exchange what they hold, in any order.
+        /// Exchanges by the owner and by a thief with a copy of the token, in any order.
         #[test]
-        fn a_stolen_token_serves_one_of_the_two_until_the_other_comes(
+        fn stolen_token_works_for_one_party_until_the_other_exchanges(
             before in 0_usize..4,
             turns in prop::collection::vec(any::<bool>(), 1..12),
         ) {
@@ -236,22 +235,22 @@ mod tests {
             for _ in 0..before {
                 owner = family.exchange(owner, at(1)).expect("nobody else has it");
             }
-            let mut hold = [owner; 2];
-            let mut has_come = [false; 2];
+            let mut held_tokens = [owner; 2];
+            let mut has_exchanged = [false; 2];
             for turn in turns {
-                let who = usize::from(turn);
-                if let Some(next) = family.exchange(hold[who], at(2)) {
-                    hold[who] = next;
+                let index = usize::from(turn);
+                if let Some(next) = family.exchange(held_tokens[index], at(2)) {
+                    held_tokens[index] = next;
                 }
-                has_come[who] = true;
+                has_exchanged[index] = true;
                 prop_assert!(family.live() <= 1);
-                prop_assert_eq!(family.live() == 0, has_come == [true; 2]);
+                prop_assert_eq!(family.live() == 0, has_exchanged == [true; 2]);
             }
         }
     }
 
     #[test]
-    fn less_may_be_asked_for_and_never_more() {
+    fn exchange_may_narrow_scopes_and_never_widen_them() {
         let less = judge(&first(), &cli(), Some(scopes("memory:read")), at(1));
         assert!(
             matches!(less, Verdict::Rotate { scopes: got, .. } if got == scopes("memory:read"))

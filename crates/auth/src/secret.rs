@@ -1,9 +1,9 @@
-//! Secrets that the service hands out: random, known by their prefix, and kept only as a hash.
+//! Secrets that the service issues: random, with a prefix, and stored as a hash only.
 //!
-//! A secret is `mc?_`, 43 characters of base62 that stand for 256 random bits, and 6 that are the
-//! CRC-32 of all before them. The prefix lets scanners find a leaked one, the checksum tells a typing
-//! error or a made-up token from a real one without a look-up. A plain SHA-256 is enough to keep it:
-//! what is guessed at is not a person's password.
+//! A secret is `mc?_`, 43 characters of base62 for 256 random bits, and 6 characters for the CRC-32
+//! of the text before them. The prefix lets scanners find a leaked secret; the checksum detects
+//! typing errors and invented tokens without a query. A plain SHA-256 suffices, since the secret
+//! has 256 random bits, unlike a password.
 
 mod base62;
 mod hash;
@@ -22,17 +22,17 @@ pub use user_code::{MalformedUserCode, UserCode};
 
 /// Random bytes in a secret.
 const RANDOM_BYTES: usize = 32;
-/// Characters that a hint shows.
+/// Characters of a hint.
 const HINT_LENGTH: usize = 4;
-/// Bytes of the prefix.
+/// Length of the prefix, in bytes.
 const PREFIX_LEN: usize = 4;
-/// Bytes of a secret's text.
+/// Length of a secret, in bytes.
 const LEN: usize = PREFIX_LEN + base62::LEN_256 + base62::LEN_32;
 
-/// A text that can't be the secret that was asked for. It does not say why: the text may be a secret
-/// of another kind.
+/// The error of a text that is not a secret of the expected kind. It does not say why, since the
+/// text may be a secret of another kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("this is no {kind}; it was cut short, mistyped, or is something else")]
+#[error("not a {kind}: it is truncated, mistyped, or something else")]
 pub struct MalformedSecret {
     kind: &'static str,
 }
@@ -50,16 +50,16 @@ macro_rules! secret {
         pub struct $name(SecretString);
 
         impl $name {
-            /// What the text begins with.
+            /// The prefix of the text.
             pub const PREFIX: &'static str = $prefix;
 
-            /// A new one, from the operating system's random numbers.
+            /// Generates a secret from the operating system's random numbers.
             pub fn generate() -> Self {
                 Self(generate(Self::PREFIX))
             }
 
-            /// Takes a text that has the form of one, checksum included. Whether it was ever handed
-            /// out is for the caller to look up by [`Self::hash`].
+            /// Parses a text of the right form and checksum. The caller looks up [`Self::hash`] to
+            /// find whether it was issued.
             pub fn parse(text: &str) -> Result<Self, MalformedSecret> {
                 if is_well_formed(Self::PREFIX, text) {
                     Ok(Self(text.into()))
@@ -68,12 +68,12 @@ macro_rules! secret {
                 }
             }
 
-            /// The text itself, for the one answer that hands it out.
+            /// Returns the text, for the one response that issues it.
             pub fn expose(&self) -> &str {
                 self.0.expose_secret()
             }
 
-            /// What is stored, and looked up by.
+            /// Returns the hash, which is stored and used for look-ups.
             pub fn hash(&self) -> SecretHash {
                 SecretHash::of(self.expose().as_bytes())
             }
@@ -94,31 +94,31 @@ secret!(
     "personal access token"
 );
 secret!(
-    /// A refresh token: good for one exchange ([`crate::refresh`]).
+    /// A refresh token: valid for one exchange ([`crate::refresh`]).
     RefreshToken,
     "mcr_",
     "refresh token"
 );
 secret!(
-    /// What a sender of webhooks signs its deliveries with.
+    /// The secret with which a provider signs its webhook deliveries.
     WebhookSecret,
     "mcw_",
-    "webhook's secret"
+    "webhook secret"
 );
 secret!(
-    /// The code by which a terminal asks whether its login was approved ([`crate::device`]).
+    /// The code with which a terminal polls for its login ([`crate::device_grant`]).
     DeviceCode,
     "mcd_",
     "device code"
 );
 secret!(
-    /// The `state` of one login in a browser; also what binds the login to that browser, as a cookie.
+    /// The `state` of a login in a browser. As a cookie, it binds the login to that browser.
     LoginState,
     "mcs_",
     "login state"
 );
 
-/// The last characters of a token, by which a person can tell it from others.
+/// Returns the last characters of a token, by which a person can recognize it.
 pub fn hint(token: &str) -> &str {
     token.char_indices().rev().nth(HINT_LENGTH - 1).map_or(token, |(at, _)| &token[at..])
 }
@@ -143,7 +143,7 @@ fn is_well_formed(prefix: &str, text: &str) -> bool {
         && base62::read_32(checksum) == Some(crc32fast::hash(body.as_bytes()))
 }
 
-/// Fills `bytes` from the operating system, which has random numbers or can't run this program.
+/// Fills `bytes` with random numbers of the operating system. Panics if it has none.
 pub(crate) fn fill(bytes: &mut [u8]) {
     OsRng.try_fill_bytes(bytes).expect("the operating system gives random numbers");
 }
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_reads_back_and_no_two_are_alike() {
+    fn secrets_parse_back_and_differ() {
         let (one, other) = (PersonalAccessToken::generate(), PersonalAccessToken::generate());
         let read = PersonalAccessToken::parse(one.expose()).expect("well formed");
         assert_eq!(read.hash(), one.hash());
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_of_one_kind_is_none_of_another() {
+    fn secret_of_one_kind_is_not_of_another() {
         let token = PersonalAccessToken::generate();
         assert!(RefreshToken::parse(token.expose()).is_err());
         let renamed = token.expose().replacen("mcp_", "mcr_", 1);
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_secrets_are_refused() {
+    fn malformed_secrets_are_rejected() {
         let good = PersonalAccessToken::generate().expose().to_owned();
         let bad = [
             String::new(),
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_256_bits_are_refused_even_with_their_checksum() {
+    fn numbers_above_256_bits_are_rejected() {
         let body = format!("mcp_{}", "z".repeat(base62::LEN_256));
         let mut text = body.clone();
         base62::push_32(&mut text, crc32fast::hash(body.as_bytes()));
@@ -206,7 +206,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn one_changed_character_is_noticed(at in 0..LEN, to in "[0-9A-Za-z_]") {
+        fn one_changed_character_is_detected(at in 0..LEN, to in "[0-9A-Za-z_]") {
             let good = PersonalAccessToken::generate().expose().to_owned();
             let mut bad = good.clone();
             bad.replace_range(at..=at, &to);
@@ -214,7 +214,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_answered(text in ".{0,80}") {
+        fn parsing_never_panics(text in ".{0,80}") {
             prop_assert!(PersonalAccessToken::parse(&text).is_err());
         }
     }

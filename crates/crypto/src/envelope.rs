@@ -1,4 +1,4 @@
-//! Authenticated encryption of what rests in the database, with a key that does not.
+//! Authenticated encryption of database values, with a key that is kept outside the database.
 //!
 //! XChaCha20-Poly1305 with a random nonce of 192 bits. The envelope is
 //!
@@ -6,9 +6,9 @@
 //! version (1 byte) | key id (16) | nonce (24) | ciphertext | tag (16)
 //! ```
 //!
-//! and authenticates, besides the text, its own head and the [`Place`] that it belongs to: an
-//! envelope that is moved to another row or column does not open there. The key id is a hash of the
-//! key, so an envelope is tied to one key, and several can be in use while one replaces another.
+//! It authenticates the text, its own header and the [`AssociatedData`]: an envelope that is moved
+//! to another row or column does not decrypt. The key id is a hash of the key. It ties an envelope
+//! to one key, so several keys can be in use while one replaces another.
 
 use std::fmt;
 
@@ -21,53 +21,53 @@ use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
 const VERSION: u8 = 1;
-/// Bytes of a [`KeyId`].
+/// Length of a [`KeyId`] in bytes.
 pub const KEY_ID_LEN: usize = 16;
 const NONCE_LEN: usize = 24;
-const HEAD_LEN: usize = 1 + KEY_ID_LEN + NONCE_LEN;
+const HEADER_LEN: usize = 1 + KEY_ID_LEN + NONCE_LEN;
 const TAG_LEN: usize = 16;
 
-/// A key of 256 bits, from outside the database.
+/// Key of 256 bits, kept outside the database.
 #[derive(Clone)]
 pub struct EncryptionKey {
     id: KeyId,
     key: Zeroizing<[u8; 32]>,
 }
 
-/// Tells keys apart, and nothing else about them.
+/// Identifier of a key, which reveals nothing else about it.
 pub type KeyId = [u8; KEY_ID_LEN];
 
-/// What an envelope belongs to. Two places differ if either part does.
+/// Purpose and row that an envelope is bound to.
 #[derive(Debug, Clone, Copy)]
 pub struct AssociatedData<'a> {
     /// Table and column, or another name for the purpose (`signing_keys.private`).
     pub purpose: &'static str,
-    /// Which row, say the bytes of its id.
+    /// Identity of the row, for example the bytes of its id.
     pub row: &'a [u8],
 }
 
-/// The keys in use: new envelopes are sealed with the first, all are tried by their id when opening.
+/// Encryption keys in use: the current key encrypts, and any of them decrypts, by key id.
 #[derive(Debug, Clone)]
 pub struct Encryptor {
     current: EncryptionKey,
     previous: Vec<EncryptionKey>,
 }
 
-/// Why an envelope does not open.
+/// Reason why an envelope does not decrypt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The bytes are no envelope of a known version.
-    #[error("the sealed data is damaged or was written by a newer version of the service")]
+    /// The bytes are not an envelope of a known version.
+    #[error("the encrypted data is damaged or was written by a newer version of the service")]
     Malformed,
-    /// It was sealed with a key that this process was not given.
+    /// The envelope was encrypted with a key that this process does not have.
     #[error(
-        "the data was sealed with another key; give the previous encryption key to the service too"
+        "the data was encrypted with another key; give the service the previous encryption key too"
     )]
     UnknownKey,
-    /// It was changed, or belongs elsewhere.
-    #[error("the sealed data was changed or moved from another place")]
+    /// The envelope was modified, or is bound to other associated data.
+    #[error("the encrypted data was modified, or moved from another row")]
     Forged,
-    /// An encryption key is 32 bytes.
+    /// The key does not have 32 bytes.
     #[error("an encryption key is 32 random bytes")]
     KeyLength,
 }
@@ -79,25 +79,25 @@ impl Classified for Error {
 }
 
 impl EncryptionKey {
-    /// A new random key.
+    /// Generates a random key.
     pub fn generate() -> Self {
         let mut key = Zeroizing::new([0; 32]);
         fill(&mut key[..]);
         Self::new(key)
     }
 
-    /// A key of 32 bytes that was made by [`SealingKey::generate`] or another source of random bytes.
+    /// Creates a key from 32 bytes of [`EncryptionKey::generate`] or another secure random source.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let key: [u8; 32] = bytes.try_into().map_err(|_| Error::KeyLength)?;
         Ok(Self::new(Zeroizing::new(key)))
     }
 
-    /// The key's bytes, to be written to where the key is kept.
+    /// Returns the key's bytes, to be written to the key file.
     pub fn expose(&self) -> &[u8; 32] {
         &self.key
     }
 
-    /// Names the key.
+    /// Returns the key's id.
     pub fn id(&self) -> KeyId {
         self.id
     }
@@ -117,97 +117,97 @@ impl EncryptionKey {
 
 impl fmt::Debug for EncryptionKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "SealingKey({})", hex::encode(&self.id[..4]))
+        write!(f, "EncryptionKey({})", hex::encode(&self.id[..4]))
     }
 }
 
 impl Encryptor {
-    /// Seals with `current`; opens with it and with those that it replaced.
+    /// Encrypts with `current`; decrypts with it and with the keys that it replaced.
     pub fn new(current: EncryptionKey, previous: Vec<EncryptionKey>) -> Self {
         Self { current, previous }
     }
 
-    /// The envelope of `text` for `place`: 57 bytes longer than the text.
-    pub fn encrypt(&self, place: AssociatedData<'_>, text: &[u8]) -> Vec<u8> {
+    /// Returns the envelope of `text`, bound to `data`: 57 bytes longer than the text.
+    pub fn encrypt(&self, data: AssociatedData<'_>, text: &[u8]) -> Vec<u8> {
         let mut nonce = [0; NONCE_LEN];
         fill(&mut nonce);
-        let mut envelope = Vec::with_capacity(HEAD_LEN + text.len() + TAG_LEN);
+        let mut envelope = Vec::with_capacity(HEADER_LEN + text.len() + TAG_LEN);
         envelope.push(VERSION);
         envelope.extend_from_slice(&self.current.id);
         envelope.extend_from_slice(&nonce);
-        let aad = associated(place, &envelope);
-        let sealed = self
+        let aad = additional_data(data, &envelope);
+        let ciphertext = self
             .current
             .cipher()
             .encrypt(&XNonce::from(nonce), Payload { msg: text, aad: &aad })
             .expect("a text in memory is shorter than the cipher's limit of 256 GiB");
-        envelope.extend_from_slice(&sealed);
+        envelope.extend_from_slice(&ciphertext);
         envelope
     }
 
-    /// The text of an `envelope` that was sealed for `place`.
+    /// Returns the text of an `envelope` that was encrypted for `data`.
     pub fn decrypt(
         &self,
-        place: AssociatedData<'_>,
+        data: AssociatedData<'_>,
         envelope: &[u8],
     ) -> Result<Zeroizing<Vec<u8>>, Error> {
-        let (head, sealed) = parts(envelope)?;
+        let (header, ciphertext) = split(envelope)?;
         let nonce: [u8; NONCE_LEN] =
-            head[1 + KEY_ID_LEN..].try_into().map_err(|_| Error::Malformed)?;
-        let aad = associated(place, head);
-        self.key(head)?
+            header[1 + KEY_ID_LEN..].try_into().map_err(|_| Error::Malformed)?;
+        let aad = additional_data(data, header);
+        self.key(header)?
             .cipher()
-            .decrypt(&XNonce::from(nonce), Payload { msg: sealed, aad: &aad })
+            .decrypt(&XNonce::from(nonce), Payload { msg: ciphertext, aad: &aad })
             .map(Zeroizing::new)
             .map_err(|_| Error::Forged)
     }
 
-    /// A secret that whoever has the current key can make again, for one purpose and one thing.
-    pub fn derive(&self, purpose: &'static str, of: &[u8]) -> [u8; 32] {
+    /// Derives a secret from the current key, always the same for one `purpose` and `input`.
+    pub fn derive(&self, purpose: &'static str, input: &[u8]) -> [u8; 32] {
         crate::mac_chain::mac(
             self.current.expose(),
-            &[b"memory-copilot derived", purpose.as_bytes(), of],
+            &[b"memory-copilot derived", purpose.as_bytes(), input],
         )
     }
 
-    /// Whether the envelope was sealed with a previous key and should be written anew, so that the
-    /// key can be thrown away.
+    /// Returns whether a previous key encrypted the envelope. It should be encrypted again, so that
+    /// the previous key can be deleted.
     pub fn is_outdated(&self, envelope: &[u8]) -> Result<bool, Error> {
-        let (head, _) = parts(envelope)?;
-        Ok(self.key(head)?.id != self.current.id)
+        let (header, _) = split(envelope)?;
+        Ok(self.key(header)?.id != self.current.id)
     }
 
-    /// Names the key that seals.
+    /// Returns the id of the current key.
     pub fn key_id(&self) -> KeyId {
         self.current.id
     }
 
-    /// The keys, the one that seals first.
+    /// Returns the keys, the current one first.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &EncryptionKey> {
         std::iter::once(&self.current).chain(&self.previous)
     }
 
-    fn key(&self, head: &[u8]) -> Result<&EncryptionKey, Error> {
-        let id = &head[1..=KEY_ID_LEN];
+    fn key(&self, header: &[u8]) -> Result<&EncryptionKey, Error> {
+        let id = &header[1..=KEY_ID_LEN];
         self.keys().find(|key| key.id == id).ok_or(Error::UnknownKey)
     }
 }
 
-fn parts(envelope: &[u8]) -> Result<(&[u8], &[u8]), Error> {
-    if envelope.len() < HEAD_LEN + TAG_LEN || envelope[0] != VERSION {
+fn split(envelope: &[u8]) -> Result<(&[u8], &[u8]), Error> {
+    if envelope.len() < HEADER_LEN + TAG_LEN || envelope[0] != VERSION {
         return Err(Error::Malformed);
     }
-    Ok(envelope.split_at(HEAD_LEN))
+    Ok(envelope.split_at(HEADER_LEN))
 }
 
 fn fill(bytes: &mut [u8]) {
-    OsRng.try_fill_bytes(bytes).expect("the operating system gives random numbers");
+    OsRng.try_fill_bytes(bytes).expect("the operating system provides random numbers");
 }
 
-/// The head, then the place's parts, each with its length, so that no two places read alike.
-fn associated(place: AssociatedData<'_>, head: &[u8]) -> Vec<u8> {
-    let mut bytes = head.to_vec();
-    for part in [place.purpose.as_bytes(), place.row] {
+/// Returns the header and the length-prefixed parts of `data`, so that no two encode alike.
+fn additional_data(data: AssociatedData<'_>, header: &[u8]) -> Vec<u8> {
+    let mut bytes = header.to_vec();
+    for part in [data.purpose.as_bytes(), data.row] {
         bytes.extend_from_slice(&(part.len() as u64).to_be_bytes());
         bytes.extend_from_slice(part);
     }
@@ -218,68 +218,68 @@ fn associated(place: AssociatedData<'_>, head: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    const HERE: AssociatedData<'static> = AssociatedData { purpose: "keys.private", row: b"row 1" };
+    const DATA: AssociatedData<'static> = AssociatedData { purpose: "keys.private", row: b"row 1" };
 
-    fn sealer() -> Encryptor {
+    fn encryptor() -> Encryptor {
         Encryptor::new(EncryptionKey::generate(), Vec::new())
     }
 
     #[test]
-    fn a_text_comes_back_where_it_belongs_and_nowhere_else() {
-        let sealer = sealer();
+    fn an_envelope_decrypts_only_with_its_associated_data() {
+        let encryptor = encryptor();
         for text in [&b""[..], b"secret", &[7; 10_000]] {
-            let envelope = sealer.encrypt(HERE, text);
+            let envelope = encryptor.encrypt(DATA, text);
             assert_eq!(envelope.len(), text.len() + 57);
-            assert_eq!(sealer.decrypt(HERE, &envelope).expect("opens").as_slice(), text);
+            assert_eq!(encryptor.decrypt(DATA, &envelope).expect("a text").as_slice(), text);
             for elsewhere in [
-                AssociatedData { row: b"row 2", ..HERE },
-                AssociatedData { purpose: "keys.public", ..HERE },
+                AssociatedData { row: b"row 2", ..DATA },
+                AssociatedData { purpose: "keys.public", ..DATA },
                 AssociatedData { purpose: "keys.privater", row: b"ow 1" },
             ] {
-                assert_eq!(sealer.decrypt(elsewhere, &envelope), Err(Error::Forged));
+                assert_eq!(encryptor.decrypt(elsewhere, &envelope), Err(Error::Forged));
             }
         }
     }
 
     #[test]
-    fn every_changed_bit_is_noticed() {
-        let sealer = sealer();
-        let envelope = sealer.encrypt(HERE, b"secret");
+    fn a_changed_bit_prevents_decryption() {
+        let encryptor = encryptor();
+        let envelope = encryptor.encrypt(DATA, b"secret");
         for bit in 0..envelope.len() * 8 {
             let mut changed = envelope.clone();
             changed[bit / 8] ^= 1 << (bit % 8);
-            assert!(sealer.decrypt(HERE, &changed).is_err(), "bit {bit}");
+            assert!(encryptor.decrypt(DATA, &changed).is_err(), "bit {bit}");
         }
     }
 
     #[test]
-    fn what_is_no_envelope_is_refused() {
-        let sealer = sealer();
-        let envelope = sealer.encrypt(HERE, b"secret");
-        for bytes in [&[][..], b"x", &envelope[..HEAD_LEN + TAG_LEN - 1], &[2; 100]] {
-            assert_eq!(sealer.decrypt(HERE, bytes), Err(Error::Malformed));
+    fn a_malformed_envelope_is_rejected() {
+        let encryptor = encryptor();
+        let envelope = encryptor.encrypt(DATA, b"secret");
+        for bytes in [&[][..], b"x", &envelope[..HEADER_LEN + TAG_LEN - 1], &[2; 100]] {
+            assert_eq!(encryptor.decrypt(DATA, bytes), Err(Error::Malformed));
         }
-        assert_eq!(sealer.decrypt(HERE, &envelope[..envelope.len() - 1]), Err(Error::Forged));
+        assert_eq!(encryptor.decrypt(DATA, &envelope[..envelope.len() - 1]), Err(Error::Forged));
     }
 
     #[test]
-    fn a_key_is_replaced_without_losing_what_it_sealed() {
+    fn a_replaced_key_still_decrypts_its_envelopes() {
         let (old, new) = (EncryptionKey::generate(), EncryptionKey::generate());
-        let envelope = Encryptor::new(old.clone(), Vec::new()).encrypt(HERE, b"secret");
+        let envelope = Encryptor::new(old.clone(), Vec::new()).encrypt(DATA, b"secret");
 
         let both = Encryptor::new(new.clone(), vec![old]);
         assert_eq!(both.is_outdated(&envelope), Ok(true));
-        let text = both.decrypt(HERE, &envelope).expect("the old key opens it");
-        let renewed = both.encrypt(HERE, &text);
+        let text = both.decrypt(DATA, &envelope).expect("the old key decrypts it");
+        let renewed = both.encrypt(DATA, &text);
         assert_eq!(both.is_outdated(&renewed), Ok(false));
 
         let only_new = Encryptor::new(new, Vec::new());
-        assert!(only_new.decrypt(HERE, &renewed).is_ok());
-        assert_eq!(only_new.decrypt(HERE, &envelope), Err(Error::UnknownKey));
+        assert!(only_new.decrypt(DATA, &renewed).is_ok());
+        assert_eq!(only_new.decrypt(DATA, &envelope), Err(Error::UnknownKey));
     }
 
     #[test]
-    fn a_key_is_32_bytes_and_is_not_shown() {
+    fn a_key_has_32_bytes_and_is_not_shown() {
         let key = EncryptionKey::generate();
         let copy = EncryptionKey::from_bytes(key.expose()).expect("32 bytes");
         assert_eq!(copy.id, key.id);

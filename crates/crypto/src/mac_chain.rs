@@ -6,14 +6,15 @@ use zeroize::Zeroizing;
 
 use crate::envelope::{EncryptionKey, Encryptor, KeyId};
 
-/// Bytes of a [`Mac`].
+/// Length of a [`Mac`] in bytes.
 pub const MAC_LEN: usize = 32;
 
-/// HMAC-SHA256 over the parts of a row, each with its length, so that no two rows read alike.
+/// HMAC-SHA256 of the length-prefixed parts of a row, so that no two rows encode alike.
 pub type Mac = [u8; MAC_LEN];
 
-/// The keys that sign rows: new ones by the first, all are tried by their id when looking back. Derived
-/// from the encryption keys, and good for nothing else.
+/// MAC keys of the audit log, derived from the encryption keys.
+///
+/// The current key signs, and any of them verifies, by key id.
 #[derive(Clone)]
 pub struct AuditMacKeys {
     current: (KeyId, Zeroizing<Mac>),
@@ -21,31 +22,31 @@ pub struct AuditMacKeys {
 }
 
 impl AuditMacKeys {
-    /// Those that belong to the keys of `sealer`.
-    pub fn of(sealer: &Encryptor) -> Self {
+    /// Derives a MAC key from each key of `encryptor`.
+    pub fn derive(encryptor: &Encryptor) -> Self {
         let derived = |key: &EncryptionKey| {
             let mac = mac(key.expose(), &[b"memory-copilot chain"]);
             (key.id(), Zeroizing::new(mac))
         };
-        let mut keys = sealer.keys().map(derived);
-        let current = keys.next().expect("a sealer has a key");
+        let mut keys = encryptor.keys().map(derived);
+        let current = keys.next().expect("an encryptor has a key");
         Self { current, previous: keys.collect() }
     }
 
-    /// The mac of a row, and the id of the key that it is by.
+    /// Returns the MAC of a row and the id of the key that signed it.
     pub fn sign(&self, parts: &[&[u8]]) -> (KeyId, Mac) {
         let (id, key) = &self.current;
         (*id, mac(key.as_slice(), parts))
     }
 
-    /// Whether `claimed` is the mac of the row by the key with this id; `None` where this process does
-    /// not have that key.
+    /// Returns whether `claimed` is the row's MAC under the key `key_id`, or `None` if this process
+    /// does not have that key.
     pub fn is_genuine(&self, key_id: &[u8], parts: &[&[u8]], claimed: &[u8]) -> Option<bool> {
         let key = self.key(key_id)?;
         Some(code(key.as_slice(), parts).verify_slice(claimed).is_ok())
     }
 
-    /// Whether this process has the key with this id.
+    /// Returns whether this process has the key `key_id`.
     pub fn has(&self, key_id: &[u8]) -> bool {
         self.key(key_id).is_some()
     }
@@ -61,7 +62,7 @@ pub(crate) fn mac(key: &[u8], parts: &[&[u8]]) -> Mac {
 }
 
 fn code(key: &[u8], parts: &[&[u8]]) -> Hmac<Sha256> {
-    let mut code = Hmac::<Sha256>::new_from_slice(key).expect("a key of any length will do");
+    let mut code = Hmac::<Sha256>::new_from_slice(key).expect("HMAC accepts keys of any length");
     for part in parts {
         code.update(&(part.len() as u64).to_be_bytes());
         code.update(part);
@@ -71,7 +72,7 @@ fn code(key: &[u8], parts: &[&[u8]]) -> Hmac<Sha256> {
 
 impl std::fmt::Debug for AuditMacKeys {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("ChainKeys(..)")
+        f.write_str("AuditMacKeys(..)")
     }
 }
 
@@ -80,11 +81,11 @@ mod tests {
     use super::*;
 
     fn keys() -> AuditMacKeys {
-        AuditMacKeys::of(&Encryptor::new(EncryptionKey::generate(), Vec::new()))
+        AuditMacKeys::derive(&Encryptor::new(EncryptionKey::generate(), Vec::new()))
     }
 
     #[test]
-    fn a_row_is_genuine_as_it_was_signed_and_in_no_other_way() {
+    fn only_the_signed_row_is_genuine() {
         let keys = keys();
         let (id, mac) = keys.sign(&[b"ab", b"c"]);
         assert_eq!(keys.is_genuine(&id, &[b"ab", b"c"], &mac), Some(true));
@@ -95,11 +96,11 @@ mod tests {
     }
 
     #[test]
-    fn a_replaced_key_still_vouches_and_a_strange_one_is_told() {
+    fn a_replaced_key_verifies_and_an_unknown_key_is_reported() {
         let (old, new) = (EncryptionKey::generate(), EncryptionKey::generate());
-        let before = AuditMacKeys::of(&Encryptor::new(old.clone(), Vec::new()));
+        let before = AuditMacKeys::derive(&Encryptor::new(old.clone(), Vec::new()));
         let (id, mac) = before.sign(&[b"row"]);
-        let after = AuditMacKeys::of(&Encryptor::new(new, vec![old]));
+        let after = AuditMacKeys::derive(&Encryptor::new(new, vec![old]));
         assert_eq!(after.is_genuine(&id, &[b"row"], &mac), Some(true));
         assert_ne!(after.sign(&[b"row"]).0, id);
         assert_eq!(keys().is_genuine(&id, &[b"row"], &mac), None);

@@ -1,22 +1,22 @@
-//! Which addresses are somebody's on the internet. All others lead into the network that the service stands
-//! in, where it may reach what its callers can't.
+//! Public and private addresses. Requests to a private address would reach services that only the
+//! service's own network can reach (SSRF).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::{Host, Url};
 
-/// Whether an address is somebody's on the internet.
+/// Whether an address is public: global unicast on the internet.
 pub fn is_public(address: IpAddr) -> bool {
     match address {
-        IpAddr::V4(v4) => is_outside_v4(v4),
-        IpAddr::V6(v6) => match v6.to_ipv4_mapped().or_else(|| embedded(v6)) {
-            Some(v4) => is_outside_v4(v4),
-            None => is_outside_v6(v6),
+        IpAddr::V4(v4) => is_public_v4(v4),
+        IpAddr::V6(v6) => match v6.to_ipv4_mapped().or_else(|| translated_v4(v6)) {
+            Some(v4) => is_public_v4(v4),
+            None => is_public_v6(v6),
         },
     }
 }
 
-/// Whether a URL leads to this machine, where no proxy stands in between.
+/// Whether a URL names this machine, so that no proxy is in between.
 pub fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost",
@@ -26,7 +26,7 @@ pub fn is_loopback(url: &Url) -> bool {
     }
 }
 
-fn is_outside_v4(v4: Ipv4Addr) -> bool {
+fn is_public_v4(v4: Ipv4Addr) -> bool {
     let [a, b, c, _] = v4.octets();
     !(v4.is_private()
         || v4.is_loopback()
@@ -42,28 +42,24 @@ fn is_outside_v4(v4: Ipv4Addr) -> bool {
         || (a == 198 && (18..20).contains(&b)))
 }
 
-/// Global unicast, but for documentation and protocol assignments (RFC 2928), among them Teredo, which has
-/// an IPv4 address of any kind in it.
-fn is_outside_v6(v6: Ipv6Addr) -> bool {
+/// Accepts global unicast without documentation and protocol assignments (RFC 2928). One of the
+/// latter is Teredo, whose addresses contain an arbitrary IPv4 address.
+fn is_public_v6(v6: Ipv6Addr) -> bool {
     let [a, b, ..] = v6.segments();
     let is_documentation = (a, b) == (0x2001, 0xdb8) || (a == 0x3fff && b < 0x1000);
     let is_assignment = a == 0x2001 && b < 0x200;
     a & 0xe000 == 0x2000 && !is_documentation && !is_assignment
 }
 
-/// The IPv4 address that a translator (`64:ff9b::/96`) or 6to4 (`2002::/16`) would make of it.
-fn embedded(v6: Ipv6Addr) -> Option<Ipv4Addr> {
-    let segments = v6.segments();
-    let bytes = v6.octets();
-    let four = |at: usize| {
-        let part: [u8; 4] = bytes[at..at + 4].try_into().ok()?;
-        Some(Ipv4Addr::from(part))
+/// Returns the IPv4 address inside an address of NAT64 (`64:ff9b::/96`) or 6to4 (`2002::/16`).
+fn translated_v4(v6: Ipv6Addr) -> Option<Ipv4Addr> {
+    let start = match v6.segments() {
+        [0x64, 0xff9b, 0, 0, 0, 0, ..] => 12,
+        [0x2002, ..] => 2,
+        _ => return None,
     };
-    match segments {
-        [0x64, 0xff9b, 0, 0, 0, 0, ..] => four(12),
-        [0x2002, ..] => four(2),
-        _ => None,
-    }
+    let v4: [u8; 4] = v6.octets()[start..start + 4].try_into().ok()?;
+    Some(Ipv4Addr::from(v4))
 }
 
 #[cfg(test)]
@@ -71,8 +67,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_inside_is_known_in_every_form() {
-        for inside in [
+    fn private_addresses_are_recognized_in_every_form() {
+        for private in [
             "127.0.0.1",
             "127.255.255.254",
             "10.1.2.3",
@@ -104,9 +100,9 @@ mod tests {
             "2001:db8::1",
             "3fff::1",
         ] {
-            assert!(!is_public(inside.parse().expect("an address")), "{inside}");
+            assert!(!is_public(private.parse().expect("an address")), "{private}");
         }
-        for outside in [
+        for public in [
             "93.184.215.14",
             "172.32.0.1",
             "100.128.0.1",
@@ -116,7 +112,7 @@ mod tests {
             "::ffff:93.184.215.14",
             "64:ff9b::5db8:d70e",
         ] {
-            assert!(is_public(outside.parse().expect("an address")), "{outside}");
+            assert!(is_public(public.parse().expect("an address")), "{public}");
         }
     }
 }

@@ -1,24 +1,24 @@
-//! The closed list of error kinds. Each crate's error enum assigns one to each variant; HTTP, MCP
-//! and retries each map the list once.
+//! The closed list of error kinds. Each crate's error enum maps its variants to them; HTTP, MCP and
+//! retries each map the list once.
 
-/// What went wrong, by what the caller can do about it.
+/// The class of an error, by the caller's next step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
-    /// The request can't be understood or breaks a rule: change it.
+    /// The request is malformed or breaks a rule: change it.
     Invalid,
-    /// No valid credential came with the request.
+    /// The request has no valid credential.
     Unauthenticated,
-    /// The principal is known and may not do this.
+    /// The principal lacks the permission.
     Forbidden,
-    /// What the request names does not exist (or may not be seen).
+    /// The resource does not exist, or the principal must not know that it does.
     NotFound,
-    /// The state of the thing forbids it now: read again, then decide.
+    /// The state of the resource forbids the request now: read it again, then decide.
     Conflict,
-    /// The request is larger than the limit it meets.
+    /// The request exceeds a size limit.
     TooLarge,
-    /// Too many requests: wait, then send it again.
+    /// Too many requests: wait, then send the request again.
     RateLimited,
-    /// Something the service needs is away: the same request may succeed later.
+    /// A dependency of the service is unavailable: the same request may succeed later.
     Unavailable,
     /// A fault of the service itself.
     Internal,
@@ -31,16 +31,21 @@ impl ErrorKind {
     }
 }
 
-/// What an error tells its caller besides its message.
+/// An error with a kind, and perhaps a field.
 ///
-/// Messages (`Display`) are shown to users and name the way out; they hold no internals of the
-/// service when the kind is anything but [`ErrorKind::Internal`].
+/// Messages (`Display`) are shown to users and say what to do. Only those of
+/// [`ErrorKind::Internal`] may contain internals of the service.
 pub trait Classified: std::error::Error {
-    /// The kind by which HTTP, MCP and retries treat this error.
+    /// Returns the kind, which HTTP, MCP and retries map.
     fn kind(&self) -> ErrorKind;
 
-    /// The request's field at fault, as the wire names it (`scope[2]`), where there is one.
+    /// Returns the invalid field of the request by its wire name (`scope[2]`), if one is to blame.
     fn field(&self) -> Option<String> {
+        None
+    }
+
+    /// The command, endpoint or setting of the way out, where the message does not name it.
+    fn hint(&self) -> Option<String> {
         None
     }
 }

@@ -1,9 +1,9 @@
-//! Short names for what a bundle holds, by which a model can speak of it: `m2`, `d1`.
+//! Handles: short names of a bundle's items, such as `m2` and `d1`, for models to refer to.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// What a handle's letter stands for. Each letter is numbered by itself.
+/// The kind of an item, which is the letter of its handle. Numbers count per kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum HandleKind {
     /// A memory record: `m1`.
@@ -12,7 +12,7 @@ pub enum HandleKind {
     Document,
     /// A dialog: `t1`.
     Dialog,
-    /// A place in the code: `c1`.
+    /// A location in the code: `c1`.
     Code,
 }
 
@@ -20,7 +20,7 @@ impl HandleKind {
     /// Every kind.
     pub const ALL: [Self; 4] = [Self::Memory, Self::Document, Self::Dialog, Self::Code];
 
-    /// Its letter.
+    /// Returns the letter.
     pub fn letter(self) -> char {
         match self {
             Self::Memory => 'm',
@@ -31,18 +31,21 @@ impl HandleKind {
     }
 }
 
-/// The name of one item of a bundle; it means nothing outside of it.
+/// The name of an item, valid within one bundle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Handle {
-    /// What the item is.
+    /// The kind of the item.
     pub kind: HandleKind,
-    /// Which of that kind, from 1, in the order shown.
+    /// The number within the kind, from 1, in the order shown.
     pub number: u16,
 }
 
-/// A word that is no handle.
+/// The error of a word that is not a handle.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("is no handle; recall gives handles such as m1 (a record), d1 (a document), t1, c1")]
+#[error(
+    "is not a handle; recall returns handles such as m1 (a record), d1 (a document), t1 \
+     (a dialog), c1 (code)"
+)]
 pub struct InvalidHandle;
 
 impl fmt::Display for Handle {
@@ -54,7 +57,7 @@ impl fmt::Display for Handle {
 impl FromStr for Handle {
     type Err = InvalidHandle;
 
-    /// Reads `m1`; `M1`, `[m1]` and `#m1` are how models write it, too.
+    /// Parses `m1`, and the forms that models write: `M1`, `[m1]`, `#m1`.
     fn from_str(word: &str) -> Result<Self, InvalidHandle> {
         let word = word.trim().trim_matches(['[', ']', '(', ')', '`', '"', '#']);
         let mut letters = word.chars();
@@ -75,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_handle_is_read_as_it_is_written() {
+    fn handles_parse_back_from_their_text() {
         for kind in HandleKind::ALL {
             for number in [1, 9, 40, u16::MAX] {
                 let handle = Handle { kind, number };
@@ -88,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn other_words_are_none() {
+    fn other_words_are_rejected() {
         for word in ["", "m", "m0", "m01", "x1", "m-1", "m+1", "m1x", "m70000", "mm1", "1", "é1"] {
             assert_eq!(word.parse::<Handle>(), Err(InvalidHandle), "{word:?}");
         }

@@ -1,4 +1,4 @@
-//! `UUIDv7` identifiers, one type an entity, so that a record's id can't be passed for a task's.
+//! `UUIDv7` identifiers. Each entity has its own type, so that ids cannot be mixed up.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,11 +14,26 @@ macro_rules! id {
         pub struct $name(pub Uuid);
 
         impl $name {
-            /// A new identifier; later ones sort after earlier ones.
+            /// Generates an identifier that sorts after earlier ones.
             pub fn generate() -> Self {
                 Self(Uuid::now_v7())
             }
         }
+
+        #[cfg(feature = "openapi")]
+        impl utoipa::PartialSchema for $name {
+            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+                utoipa::openapi::ObjectBuilder::new()
+                    .schema_type(utoipa::openapi::Type::String)
+                    .format(Some(utoipa::openapi::schema::SchemaFormat::KnownFormat(
+                        utoipa::openapi::schema::KnownFormat::Uuid,
+                    )))
+                    .into()
+            }
+        }
+
+        #[cfg(feature = "openapi")]
+        impl utoipa::ToSchema for $name {}
 
         impl From<Uuid> for $name {
             fn from(id: Uuid) -> Self {
@@ -53,23 +68,23 @@ id!(
     ProjectId
 );
 id!(
-    /// Something in quarantine.
+    /// A quarantine item: a text that is held until a person decides.
     QuarantineItemId
 );
 id!(
-    /// Where another system may tell of what happens there.
+    /// A webhook: a URL with a secret by which a provider sends events to a project.
     WebhookId
 );
 id!(
-    /// What a project hears of another system by asking it.
+    /// An integration: a project's subscription to one resource of a connector.
     IntegrationId
 );
 id!(
-    /// What a webhook delivered.
+    /// A webhook delivery: one request received by a webhook.
     DeliveryId
 );
 id!(
-    /// A pull or merge request as the project knows it.
+    /// A pull or merge request of a git host.
     PullRequestId
 );
 id!(
@@ -77,19 +92,19 @@ id!(
     CommitId
 );
 id!(
-    /// What came of keeping a project's memory in order, once.
+    /// A hygiene run: one run of a hygiene task over a project.
     HygieneRunId
 );
 id!(
-    /// Notes that say the same.
+    /// A cluster of duplicate records.
     DuplicateClusterId
 );
 id!(
-    /// What a team knew, as a document.
+    /// An export: the records of a team as one document.
     ExportId
 );
 id!(
-    /// A tracker's issue as the project knows it.
+    /// A task: the project's row of a tracker's issue.
     TaskId
 );
 id!(
@@ -97,11 +112,11 @@ id!(
     DialogId
 );
 id!(
-    /// A memory record: one thing the team knows.
+    /// A memory record.
     RecordId
 );
 id!(
-    /// A place in the code that a record refers to.
+    /// A citation: a location in the code that a record refers to.
     CitationId
 );
 id!(
@@ -109,11 +124,11 @@ id!(
     DocId
 );
 id!(
-    /// A piece of searchable text, whatever it was cut from.
+    /// A passage: the unit of search.
     PassageId
 );
 id!(
-    /// An answer to a recall, kept to learn what of it was used.
+    /// A bundle: the response to a recall, stored for feedback.
     BundleId
 );
 id!(
@@ -129,23 +144,23 @@ id!(
     IngestRunId
 );
 id!(
-    /// A person, or a program that acts by itself.
+    /// A person, or a program with an account of its own.
     UserId
 );
 id!(
-    /// A group of users that has roles on projects together.
+    /// A group of users with common roles on projects.
     TeamId
 );
 id!(
-    /// What access tokens stem from: a login with its refresh tokens, or a personal access token.
+    /// The origin of access tokens: a login with its refresh tokens, or a personal access token.
     SessionId
 );
 id!(
-    /// One access token: a personal one, or one that was issued for a session.
+    /// An access token: a personal one, or one issued for a session.
     TokenId
 );
 
 impl UserId {
-    /// The administrator who holds the token that the service makes for its own host.
+    /// The administrator who owns the token that the service creates for its own host.
     pub const LOCAL: Self = Self(Uuid::from_u128(0x0000_0000_0000_7000_8000_0000_0000_0001));
 }

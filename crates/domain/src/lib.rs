@@ -21,9 +21,10 @@ pub use ids::{
     WebhookId,
 };
 pub use kinds::{
-    AuditAction, BundleSection, Capability, CiConclusion, CiVerdict, ClusterState, DeliveryState,
-    HeldEnds, HygieneTask, IngestStatus, JobState, Provider, PullRequestReview, PullRequestState,
-    QuarantineState, RecordKind, RecordState, SourceKind, Trust, UnknownValue, Verdict, Visibility,
+    AuditAction, BundleSection, Capability, CiConclusion, CiVerdict, CitationVerdict, ClusterState,
+    DeliveryState, ExpiryDecision, HygieneTask, IngestStatus, JobState, Provider,
+    PullRequestReview, PullRequestState, QuarantineState, RankingStep, RecordKind, RecordState,
+    SourceKind, Trust, UnknownValue, Visibility,
 };
 pub use policy::{FindingAction, HygieneAction, InvalidPolicy, Policy, UnusedAction};
 pub use project::{InvalidProjectKey, ProjectKey};

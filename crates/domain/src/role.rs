@@ -1,70 +1,68 @@
-//! What a principal may do in a project: roles in one order, and the least role for each action.
+//! Roles, permissions, and the minimum role and scope of each permission.
 
 use crate::kinds::vocabulary;
 use crate::scope::{Scope, Scopes};
 
 vocabulary!(
-    /// A role in a project. Each may do what the one before it may, and more.
+    /// A role in a project. Each role has the permissions of the previous one, and more.
     Role, "role", {
         /// Reads.
         Viewer = "viewer",
-        /// A program that works for somebody: reads, proposes, has code drafted; never decides.
+        /// A program that acts for a user: reads, proposes, drafts code; never decides.
         Agent = "agent",
-        /// A person of the team: writes, and confirms what agents propose.
+        /// A person of the team: writes, and accepts proposals of agents.
         Member = "member",
-        /// Keeps the memory and its sources in order, and sets the project's policies.
+        /// Maintains the memory and its sources, and sets the project's policy.
         Maintainer = "maintainer",
-        /// Decides who belongs to the project.
+        /// Manages the members of the project.
         Admin = "admin",
     }
 );
 
-/// Something that is done in a project and may be refused.
+/// A permission in a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Permission {
-    /// Recall, search and read what the project knows.
+    /// Recall, search and read.
     Read,
-    /// Suggest a record that a person has yet to accept.
+    /// Propose a record for a person to accept.
     Propose,
-    /// Have a patch drafted, previewed or reviewed inside the service.
+    /// Draft, preview or review a patch inside the service.
     Draft,
-    /// Save a record that counts at once, or take one out.
+    /// Save a team record without review, or delete one.
     Write,
-    /// Index a repository, send documents, and take over what a tracker says: everybody finds it at once.
+    /// Index repositories, ingest documents, sync tasks: all are searchable at once.
     Ingest,
-    /// Make a proposed record count. Only a person does that.
+    /// Accept a proposal. Only a person may.
     Accept,
-    /// Agree to a write that leaves the service. Only a person does that.
+    /// Approve a write that leaves the service. Only a person may.
     Confirm,
-    /// Push, open, approve or merge; each takes a confirmation besides.
+    /// Push, open, approve or merge; each needs an approval as well.
     Publish,
-    /// Bring back what was taken out, forget what came from somewhere, and decide about the
-    /// quarantine.
+    /// Restore deleted records, erase the data of a source, and decide about quarantine items.
     Curate,
-    /// See who did what.
+    /// Read the audit.
     Audit,
-    /// Change what the project keeps, masks and runs.
+    /// Change the project's policy.
     ManagePolicy,
-    /// Give and take memberships and roles.
+    /// Manage memberships and roles.
     ManageMembers,
 }
 
 impl Role {
-    /// Whether the role is enough for `action`; the token's scopes are another matter
-    /// ([`is_allowed`]).
-    pub fn allows(self, action: Permission) -> bool {
-        self >= action.min_role()
+    /// Whether the role has the permission. [`is_allowed`] checks the token's scopes as well.
+    pub fn allows(self, permission: Permission) -> bool {
+        self >= permission.min_role()
     }
 
-    /// The role that a team's grant on a project gives to one of its members: never above the role
-    /// that the member has in the team. So an agent stays one, whatever its team was granted.
+    /// Returns the role that a team's grant on a project gives to one of its members. The member's
+    /// role in the team caps it, so an agent stays an agent.
     pub fn capped_by_team(granted: Self, in_team: Self) -> Self {
         granted.min(in_team)
     }
 }
 
 impl Permission {
-    /// Every action.
+    /// Every permission.
     pub const ALL: [Self; 12] = [
         Self::Read,
         Self::Propose,
@@ -80,12 +78,12 @@ impl Permission {
         Self::ManageMembers,
     ];
 
-    /// The least role that may do it.
+    /// Returns the minimum role.
     pub fn min_role(self) -> Role {
         self.requirements().0
     }
 
-    /// The scope that a token must have for it.
+    /// Returns the scope that a token needs.
     pub fn scope(self) -> Scope {
         self.requirements().1
     }
@@ -105,50 +103,54 @@ impl Permission {
     }
 }
 
-/// Whether a principal with `role` in the project may do `action` with a token of these `scopes`.
-pub fn is_allowed(role: Role, scopes: Scopes, action: Permission) -> bool {
-    role.allows(action) && scopes.contains(action.scope())
+/// Whether both the role in the project and the scopes of the token allow the permission.
+pub fn is_allowed(role: Role, scopes: Scopes, permission: Permission) -> bool {
+    role.allows(permission) && scopes.contains(permission.scope())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The whole table, so that a change of it is a change here.
+    /// Lists the whole table, so that every change of it is reviewed here.
     #[test]
-    fn each_role_may_do_what_its_line_says() {
+    fn roles_have_the_permissions_of_the_table() {
         use Permission::{
             Accept, Audit, Confirm, Curate, Draft, Ingest, ManageMembers, ManagePolicy, Propose,
             Publish, Read, Write,
         };
         let viewer = vec![Read];
         let agent = [viewer.clone(), vec![Propose, Draft]].concat();
-        let persons = vec![Write, Ingest, Accept, Confirm, Publish];
-        let member = [agent.clone(), persons].concat();
+        let member_only = vec![Write, Ingest, Accept, Confirm, Publish];
+        let member = [agent.clone(), member_only].concat();
         let maintainer = [member.clone(), vec![Curate, Audit, ManagePolicy]].concat();
         let admin = [maintainer.clone(), vec![ManageMembers]].concat();
         let table = Role::ALL.iter().copied().zip([viewer, agent, member, maintainer, admin]);
         for (role, allowed) in table {
-            for action in Permission::ALL {
-                assert_eq!(role.allows(action), allowed.contains(&action), "{role} {action:?}");
+            for permission in Permission::ALL {
+                assert_eq!(
+                    role.allows(permission),
+                    allowed.contains(&permission),
+                    "{role} {permission:?}"
+                );
             }
         }
     }
 
     #[test]
-    fn an_agent_never_decides_whatever_its_team_was_granted() {
+    fn agents_never_decide_whatever_their_team_is_granted() {
         for granted in Role::ALL.iter().copied() {
             let role = Role::capped_by_team(granted, Role::Agent);
-            for action in
+            for permission in
                 [Permission::Accept, Permission::Confirm, Permission::Publish, Permission::Write]
             {
-                assert!(!is_allowed(role, Scopes::ALL, action), "{granted} {action:?}");
+                assert!(!is_allowed(role, Scopes::ALL, permission), "{granted} {permission:?}");
             }
         }
     }
 
     #[test]
-    fn a_teams_grant_never_raises_a_member() {
+    fn team_grant_never_raises_a_member() {
         for granted in Role::ALL.iter().copied() {
             for own in Role::ALL.iter().copied() {
                 let role = Role::capped_by_team(granted, own);
@@ -158,11 +160,12 @@ mod tests {
     }
 
     #[test]
-    fn a_role_without_the_scope_is_not_enough() {
-        for action in Permission::ALL {
-            let others: Scopes = Scopes::ALL.iter().filter(|one| *one != action.scope()).collect();
-            assert!(!is_allowed(Role::Admin, others, action), "{action:?}");
-            assert!(is_allowed(Role::Admin, Scopes::ALL, action), "{action:?}");
+    fn role_without_the_scope_is_not_enough() {
+        for permission in Permission::ALL {
+            let others: Scopes =
+                Scopes::ALL.iter().filter(|one| *one != permission.scope()).collect();
+            assert!(!is_allowed(Role::Admin, others, permission), "{permission:?}");
+            assert!(is_allowed(Role::Admin, Scopes::ALL, permission), "{permission:?}");
         }
     }
 }

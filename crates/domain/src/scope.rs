@@ -1,4 +1,4 @@
-//! What a token may be used for: a closed list of scopes, and sets of them.
+//! OAuth scopes of tokens: a closed list, and sets of them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::kinds::{UnknownValue, vocabulary};
 
 vocabulary!(
-    /// One thing that a token may be used for. No scope contains another: a token says each it has.
+    /// A scope of a token. No scope includes another: a token lists each one.
     Scope, "scope", {
         /// Recall, search, and read records.
         MemoryRead = "memory:read",
@@ -16,7 +16,7 @@ vocabulary!(
         MemoryWrite = "memory:write",
         /// Index repositories and documents.
         Ingest = "ingest",
-        /// Have patches drafted and reviewed; nothing leaves the service.
+        /// Draft and review patches; nothing leaves the service.
         Coding = "coding",
         /// Push branches, open and merge pull requests.
         GithubWrite = "github:write",
@@ -31,7 +31,7 @@ impl Scope {
     }
 }
 
-/// A set of scopes. Its text is the names with one space between (RFC 6749, section 3.3), always in
+/// A set of scopes. Its text is the names separated by single spaces (RFC 6749, section 3.3), in
 /// the order of [`Scope::ALL`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Scopes(u8);
@@ -42,7 +42,7 @@ impl Scopes {
     /// Every scope.
     pub const ALL: Self = Self((1 << Scope::ALL.len()) - 1);
 
-    /// Reads names with spaces between, in any order; an empty text is the empty set.
+    /// Parses names separated by spaces, in any order; an empty text is the empty set.
     pub fn parse(text: &str) -> Result<Self, UnknownValue> {
         text.split(' ').filter(|name| !name.is_empty()).map(str::parse).collect()
     }
@@ -57,7 +57,8 @@ impl Scopes {
         self.0 & !other.0 == 0
     }
 
-    /// What is in both: the way to grant, since nobody gives more than they have.
+    /// Returns the scopes in both sets. A grant is an intersection, so it never exceeds the
+    /// grantor's own scopes.
     pub fn intersection(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
@@ -67,7 +68,7 @@ impl Scopes {
         self.0 == 0
     }
 
-    /// The scopes of the set, in the order of [`Scope::ALL`].
+    /// Iterates over the scopes in the order of [`Scope::ALL`].
     pub fn iter(self) -> impl Iterator<Item = Scope> {
         Scope::ALL.iter().copied().filter(move |scope| self.contains(*scope))
     }
@@ -118,21 +119,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_set_is_written_in_one_order_only() {
+    fn scope_set_has_one_canonical_text() {
         let scopes = Scopes::parse("admin memory:read  memory:read").expect("known scopes");
         assert_eq!(scopes.to_string(), "memory:read admin");
         assert_eq!(Scopes::parse("").expect("the empty set"), Scopes::NONE);
     }
 
     #[test]
-    fn an_unknown_scope_is_named() {
+    fn unknown_scope_error_names_the_scope() {
         let error = Scopes::parse("ingest memory:delete").expect_err("no such scope").to_string();
         assert!(error.contains("\"memory:delete\""), "{error}");
         assert!(error.contains("memory:read, memory:write, ingest, coding"), "{error}");
     }
 
     #[test]
-    fn names_are_compared_exactly() {
+    fn scope_names_match_exactly() {
         for name in ["Admin", "memory:read\n", "memory", "memory:*", "admin,ingest", "ADMIN"] {
             assert!(Scopes::parse(name).is_err(), "{name:?}");
         }
@@ -143,18 +144,18 @@ mod tests {
     }
 
     #[test]
-    fn nobody_grants_more_than_they_have() {
-        for asked in every_set() {
+    fn intersection_grants_only_own_scopes() {
+        for requested in every_set() {
             for own in every_set() {
-                let granted = asked.intersection(own);
-                assert!(granted.is_subset_of(own) && granted.is_subset_of(asked));
+                let granted = requested.intersection(own);
+                assert!(granted.is_subset_of(own) && granted.is_subset_of(requested));
                 assert!(granted.iter().all(|scope| own.contains(scope)));
             }
         }
     }
 
     #[test]
-    fn a_set_reads_back_from_its_text_and_its_json() {
+    fn scope_set_parses_back_from_text_and_json() {
         for scopes in every_set() {
             assert_eq!(Scopes::parse(&scopes.to_string()), Ok(scopes));
             let json = serde_json::to_string(&scopes).expect("JSON");

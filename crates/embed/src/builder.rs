@@ -1,4 +1,4 @@
-//! From settings to a model that is ready.
+//! Opens the configured embedding model.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use crate::openai::OpenAi;
 use crate::pipeline::{EmbeddingBackend, Pipeline, prepared};
 use crate::{Embedder, Error, ModelId, ProviderSettings, Purpose, RuntimeSettings};
 
-/// Loads the model, or reaches its server, and learns the size of its vectors from a first one.
+/// Loads the model or contacts its server, and measures its dimensions with a first vector.
 ///
-/// May take as long as a download of the model. Fails with [`Error::Unavailable`] while a server
-/// whose `dimensions` are not configured is away; [`open_known`] does not.
+/// May take as long as a download of the model. Fails with [`Error::Unavailable`] if the server is
+/// unavailable and its `dimensions` are not configured; [`open_known`] does not.
 pub async fn open(
     settings: &ProviderSettings,
     runtime: &RuntimeSettings,
@@ -20,8 +20,8 @@ pub async fn open(
     open_with(settings, None, runtime).await
 }
 
-/// Opens a model whose vectors had `dimensions` numbers when it was last used: its server may be
-/// away meanwhile. Files on this machine are read and measured as ever.
+/// Opens a model with the `dimensions` it had when it was last used, so its server may be
+/// unavailable. Local models are loaded and measured as in [`open`].
 pub async fn open_known(
     settings: &ProviderSettings,
     dimensions: usize,

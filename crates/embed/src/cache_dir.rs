@@ -1,18 +1,18 @@
-//! Where `make setup` puts what is too large for the repository.
+//! Directory in which `make setup` stores downloads.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The folder of downloads: the ONNX runtime, models.
+/// Directory of downloads: the ONNX runtime and models.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CacheDir(PathBuf);
 
-/// The model that `make setup` makes, and the default.
+/// Default model, which `make setup` downloads.
 const DEFAULT_MODEL: &str = "all-minilm-l6-v2-int8";
 
 impl CacheDir {
-    /// `$MEMORY_COPILOT_CACHE`, else `memory-copilot` in `$XDG_CACHE_HOME` or `$HOME/.cache`; nothing
-    /// when none of the three is set. An empty variable counts as unset.
+    /// `$MEMORY_COPILOT_CACHE`, else `memory-copilot` in `$XDG_CACHE_HOME` or `$HOME/.cache`;
+    /// nothing when none of the three is set. An empty variable counts as unset.
     pub fn locate(variable: impl Fn(&str) -> Option<OsString>) -> Option<Self> {
         let folder =
             |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -24,33 +24,33 @@ impl CacheDir {
         folder("MEMORY_COPILOT_CACHE").or_else(in_user_cache).map(Self)
     }
 
-    /// A known folder.
+    /// Uses the given directory.
     pub fn at(folder: impl Into<PathBuf>) -> Self {
         Self(folder.into())
     }
 
-    /// The folder itself.
+    /// Returns the path of the directory.
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// The ONNX runtime's shared library.
+    /// Returns the path of the ONNX runtime's shared library.
     pub fn onnx_library(&self) -> PathBuf {
         self.0.join("onnxruntime").join(onnx_library_name())
     }
 
-    /// The folder of the default model.
+    /// Returns the directory of the default model.
     pub fn default_model(&self) -> PathBuf {
         self.0.join("models").join(DEFAULT_MODEL)
     }
 
-    /// Where models of the hub are downloaded to.
+    /// Returns the directory of models from the Hugging Face hub.
     pub fn hub(&self) -> PathBuf {
         self.0.join("hub")
     }
 }
 
-/// `libonnxruntime.so` here, `onnxruntime.dll` or `libonnxruntime.dylib` elsewhere.
+/// Returns the platform's name of the library, `libonnxruntime.so` on Linux.
 pub(crate) fn onnx_library_name() -> String {
     use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
     format!("{DLL_PREFIX}onnxruntime{DLL_SUFFIX}")

@@ -1,4 +1,4 @@
-//! What the rest of the house sees of a model.
+//! The trait that other crates use.
 
 use futures::future::BoxFuture;
 use mc_domain::ProjectId;
@@ -6,17 +6,17 @@ use mc_sanitizer::Sanitized;
 
 use crate::Error;
 
-/// Turns texts into vectors.
+/// Converts texts to vectors.
 ///
-/// Dropping the future gives up the work that has not started yet: a recall whose time is over
-/// does not keep the model busy.
+/// Dropping the future cancels work that has not started: a recall that timed out does not keep the
+/// model busy.
 pub trait Embedder: Send + Sync {
-    /// The model whose vectors these are.
+    /// Returns the id of the model.
     fn model(&self) -> &ModelId;
 
-    /// One L2-normalised vector of [`ModelId::dimensions`] numbers for each text, in their order.
+    /// Returns one L2-normalized vector of [`ModelId::dimensions`] numbers for each text, in their order.
     ///
-    /// Texts may be empty or larger than the model reads; what is beyond its limit has no effect.
+    /// Texts may be empty or longer than the model reads; the excess has no effect.
     fn embed(
         &self,
         texts: Vec<Sanitized>,
@@ -24,23 +24,23 @@ pub trait Embedder: Send + Sync {
     ) -> BoxFuture<'_, Result<Vec<Vec<f32>>, Error>>;
 }
 
-/// Names the weights and their quantisation: vectors of different ids can't be compared.
+/// Identity of the weights and their quantization: vectors of different ids are not comparable.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ModelId {
     /// For example `all-minilm-l6-v2-int8`.
     pub name: String,
-    /// Numbers in a vector.
+    /// Number of dimensions of a vector.
     pub dimensions: usize,
 }
 
-/// What a text is embedded for. Some models want it said, and people wait for queries.
+/// Purpose of an embedding. Some models need it in the text, and it sets the priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Purpose {
-    /// To search with in this project. Goes ahead of passages, and is remembered, for this project alone: by the
-    /// time that an answer takes nobody can tell what was asked elsewhere.
+    /// Search in this project. Has priority over passages and is cached per project: the response
+    /// time must not reveal the queries of other projects.
     Query(ProjectId),
-    /// To be found, and somebody waits until it is saved. Goes ahead of passages.
+    /// Store a text in a request that waits for it. Has priority over passages.
     Save,
-    /// To be found.
+    /// Store a text in the background.
     Passage,
 }

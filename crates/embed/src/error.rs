@@ -1,112 +1,121 @@
-//! What can go wrong with embeddings, each with the way out in its message.
+//! Errors of embedding; each message names a remedy.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use mc_domain::{Classified, ErrorKind};
 
-/// Why there are no vectors.
+/// Reason why texts cannot be embedded.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
     /// The ONNX runtime can't be loaded.
     #[error(
-        "can't load the ONNX runtime {}: {reason}; run `make setup`, or set `embedding.onnxruntime_library` to its shared library",
+        "can't load the ONNX runtime {}: {reason}; run `make setup`, or set \
+        `embedding.onnxruntime_library` to its shared library",
         path.display()
     )]
     Library {
-        /// The library that was tried.
+        /// Path of the library.
         path: PathBuf,
-        /// The loader's words.
+        /// Message of the loader.
         reason: String,
     },
-    /// A folder does not hold a model.
-    #[error("can't read the embedding model's {}: {reason}; run `make setup`, or point the provider's `dir` at a folder with an ONNX model", path.display())]
-    ModelFile {
-        /// The file at fault.
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// A model of the hub can't be had.
+    /// The directory contains no model.
     #[error(
-        "can't get the model {model} from the hub: {reason}; check the network, set HF_ENDPOINT to a mirror, or use a local folder (`provider: folder`)"
+        "can't read the embedding model's {}: {reason}; run `make setup`, or point the provider's \
+        `dir` at a directory with an ONNX model",
+        path.display()
+    )]
+    ModelFile {
+        /// File that could not be read.
+        path: PathBuf,
+        /// Cause.
+        reason: String,
+    },
+    /// A model cannot be downloaded from the Hugging Face hub.
+    #[error(
+        "can't get the model {model} from the hub: {reason}; check the network, set HF_ENDPOINT \
+        to a mirror, or use a local directory (`provider: local`)"
     )]
     Hub {
         /// The model's name.
         model: String,
-        /// The client's words.
+        /// Message of the client.
         reason: String,
     },
-    /// The name is none of the hub's models that can be run here.
+    /// The name is not a hub model that fastembed supports.
     #[error(
-        "unknown model {model}; use the repository of a model that fastembed knows (for example intfloat/multilingual-e5-small), or a local folder (`provider: folder`)"
+        "unknown model {model}; use the repository of a model that fastembed knows (for example \
+        intfloat/multilingual-e5-small), or a local directory (`provider: local`)"
     )]
     UnknownModel {
         /// The name.
         model: String,
     },
-    /// The local model failed on a text, or its thread is gone.
+    /// The local model failed on a text, or its thread ended.
     #[error("the embedding model {model} failed: {reason}")]
     Model {
         /// The model's name.
         model: String,
-        /// The runtime's words.
+        /// Message of the ONNX runtime.
         reason: String,
     },
-    /// A setting can't be used.
+    /// A setting is invalid.
     #[error("embedding settings: {reason}")]
     Settings {
-        /// What is wrong and what would be right.
+        /// Cause and remedy.
         reason: String,
     },
-    /// The server wants another key.
+    /// The server rejected the API key.
     #[error("the embedding server {server} refused the key (status {status}): {remedy}")]
     Credentials {
         /// Host and port.
         server: String,
         /// HTTP status.
         status: u16,
-        /// Where the key is configured.
+        /// Setting that configures the key.
         remedy: String,
     },
-    /// The server wants fewer requests.
+    /// The server limits the rate of requests.
     #[error("the embedding server {server} is limiting requests; try again later")]
     RateLimited {
         /// Host and port.
         server: String,
-        /// The wait it asked for.
+        /// Wait that the server requested.
         retry_after: Option<Duration>,
     },
-    /// The server is away, slow, or failing.
+    /// The server is unreachable, slow or failing.
     #[error(
-        "the embedding server {server} is unavailable: {reason}; check that it runs and that `base_url` is right"
+        "the embedding server {server} is unavailable: {reason}; check that it runs and that \
+        `base_url` is right"
     )]
     Unavailable {
         /// Host and port.
         server: String,
-        /// Status, or the client's words.
+        /// HTTP status or message of the client.
         reason: String,
-        /// The wait it asked for.
+        /// Wait that the server requested.
         retry_after: Option<Duration>,
     },
-    /// The server understood and said no.
+    /// The server rejected the request as invalid.
     #[error(
-        "the embedding server {server} refused the request (status {status}): {reason}; check `model` and `dimensions`"
+        "the embedding server {server} refused the request (status {status}): {reason}; check \
+        `model` and `dimensions`"
     )]
     Refused {
         /// Host and port.
         server: String,
         /// HTTP status.
         status: u16,
-        /// The server's words, shortened and masked.
+        /// Message of the server, shortened and masked.
         reason: String,
     },
-    /// What came back are not the vectors that were asked for.
-    #[error("the embedding model {model} answered {reason}")]
+    /// The response does not contain the requested vectors.
+    #[error("the embedding model {model} returned {reason}")]
     BadAnswer {
         /// The model's name.
         model: String,
-        /// What is wrong with the answer.
+        /// Defect of the response.
         reason: String,
     },
 }
@@ -129,13 +138,14 @@ impl Classified for Error {
 }
 
 impl Error {
-    /// Whether the same request may succeed in a moment. Narrower than the kind: a missing library
-    /// or a wrong key stays so until a person acts.
+    /// Returns whether a retry may succeed.
+    ///
+    /// Narrower than the kind: a missing library or a wrong key needs an administrator.
     pub(crate) fn may_pass(&self) -> bool {
         matches!(self, Self::RateLimited { .. } | Self::Unavailable { .. })
     }
 
-    /// The wait that the server asked for.
+    /// Returns the wait that the server requested.
     pub(crate) fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::RateLimited { retry_after, .. } | Self::Unavailable { retry_after, .. } => {

@@ -1,7 +1,7 @@
 //! Models that run in this process.
 //!
 //! Texts go through the model one at a time. Measured on two cores, a batch of 256-token texts is
-//! no faster than as many single ones, and an int8 model quantises its activations over the whole
+//! no faster than as many single ones, and an int8 model quantizes its activations over the whole
 //! batch: in company of another text a vector would come out otherwise (cosine 0.99). Alone, the
 //! same text has the same vector, nothing is padded, and a query waits for one text at most.
 

@@ -1,4 +1,4 @@
-//! The way of a text: cut, prompted, looked up, embedded, checked.
+//! Path of a text: truncate, add the instruction prefix, look up, embed, validate.
 
 use std::sync::Arc;
 
@@ -12,9 +12,9 @@ use crate::{
     Embedder, Error, ModelId, Purpose, QueryCache, RuntimeSettings, instruction_prefix, vector,
 };
 
-/// A model as it is, behind the pipeline: prepared texts in, raw vectors out.
+/// Model behind the pipeline: takes prepared texts and returns raw vectors.
 ///
-/// It bounds its own work and lets queries go first; how, depends on where the model runs.
+/// Each backend bounds its own work and gives queries priority.
 pub(crate) trait EmbeddingBackend: Send + Sync {
     fn vectors(
         &self,
@@ -23,19 +23,20 @@ pub(crate) trait EmbeddingBackend: Send + Sync {
     ) -> BoxFuture<'_, Result<Vec<Vec<f32>>, Error>>;
 }
 
-/// Bytes of a text that any model gets to see. More than the models here read (8,192 tokens at
-/// most), and little enough that a text of megabytes is not tokenized for nothing.
+/// Maximum size of a text that reaches a model. More than any supported model reads (8,192 tokens),
+/// and small enough that a text of megabytes is not tokenized in vain.
 const MAX_TEXT_BYTES: usize = 16 * 1024;
 
-/// What is embedded for a text without a word: servers refuse the empty string, and a vector of
-/// zeros has no direction.
+/// Text that is embedded for an empty one: servers reject the empty string, and a vector of zeros
+/// has no direction.
 const NOTHING: &str = "(empty)";
 
-/// An [`Embedder`] over a [`Provider`].
+/// An [`Embedder`] over an [`EmbeddingBackend`].
 pub(crate) struct Pipeline<P> {
     model: ModelId,
     provider: P,
-    /// Vectors of recent queries by the hash of model, project and text, so that the text is not kept.
+    /// Vectors of recent queries by the hash of model, project and text, so that the text is not
+    /// kept.
     queries: Cache<[u8; 32], Vec<f32>>,
     /// The same of all nodes, by the same hash.
     shared: Option<Arc<dyn QueryCache>>,

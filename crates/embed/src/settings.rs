@@ -1,4 +1,4 @@
-//! What is configured about embeddings.
+//! Settings of embedding providers.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,48 +8,48 @@ use serde::{Deserialize, Serialize};
 
 use crate::QueryCache;
 
-/// Where vectors come from. Kept with the model in the database, so it holds no secret: a key is
-/// named by the environment variable or the file it is read from.
+/// Embedding provider. Stored with the model in the database, so it contains no secret: an API key
+/// is referenced by its environment variable or file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "provider", rename_all = "snake_case", deny_unknown_fields)]
 pub enum ProviderSettings {
-    /// A folder with `model.onnx`, `tokenizer.json` and the tokenizer's three small JSON files.
+    /// A directory with `model.onnx`, `tokenizer.json` and the tokenizer's three small JSON files.
     Folder {
-        /// The folder.
+        /// Path of the directory.
         dir: PathBuf,
-        /// The model's name; the folder's by default.
+        /// Name of the model; the directory's by default.
         #[serde(default)]
         name: Option<String>,
     },
     /// A model of the Hugging Face hub (or of the mirror that `HF_ENDPOINT` names).
     Hub {
-        /// Repository (`intfloat/multilingual-e5-small`) or fastembed's name (`MultilingualE5Small`).
+        /// Repository (`intfloat/multilingual-e5-small`) or fastembed's name
+        /// (`MultilingualE5Small`).
         model: String,
-        /// Where downloads are kept.
+        /// Directory of downloads.
         cache_dir: PathBuf,
     },
     /// A server that speaks `OpenAI`'s `/v1/embeddings`: `OpenAI`, Ollama, LM Studio, TEI, vLLM.
     #[serde(rename = "openai")]
     OpenAi {
-        /// The address up to and with `/v1`.
+        /// Base URL, up to and including `/v1`.
         base_url: url::Url,
-        /// The model as the server names it.
+        /// Name of the model at the server.
         model: String,
-        /// The environment variable that holds the key, where one is needed.
+        /// Environment variable of the API key, if the server requires one.
         #[serde(default)]
         api_key_env: Option<String>,
-        /// The file that holds the key, where one is needed; read when the variable is not named.
+        /// File of the API key, read if `api_key_env` is absent.
         #[serde(default)]
         api_key_file: Option<PathBuf>,
-        /// Asks the server for vectors of this size. Without it, the size is the model's own and is
-        /// learnt by embedding one word.
+        /// Requested dimensions. By default the model's own, measured by embedding one word.
         #[serde(default)]
         dimensions: Option<usize>,
     },
 }
 
 impl ProviderSettings {
-    /// Whether texts leave this machine for its vectors.
+    /// Returns whether texts leave this machine.
     pub fn is_remote(&self) -> bool {
         let Self::OpenAi { base_url, .. } = self else { return false };
         match base_url.host() {
@@ -61,24 +61,24 @@ impl ProviderSettings {
     }
 }
 
-/// How the work is done; the same for every provider.
+/// Settings that all providers share.
 #[derive(Debug, Clone)]
 pub struct RuntimeSettings {
-    /// The ONNX runtime's shared library; looked for where the system keeps libraries by default.
+    /// Shared library of the ONNX runtime; by default searched in the system's library path.
     pub onnx_library: Option<PathBuf>,
-    /// Threads for local models; as many as there are processors by default.
+    /// Threads for local models; by default the number of processors.
     pub threads: Option<usize>,
-    /// Most texts in one request to a server.
+    /// Maximum number of texts in one request.
     pub max_batch: usize,
-    /// Queries whose vectors are remembered; 0 for none.
+    /// Capacity of the query cache; 0 disables it.
     pub query_cache: u64,
-    /// Where those are looked for that this process does not remember.
+    /// Cache shared with other nodes, consulted after the local one.
     pub shared_queries: Option<Arc<dyn QueryCache>>,
-    /// How long one request to a server may take.
+    /// Time limit of one request.
     pub request_timeout: Duration,
-    /// How often a failed request is sent again.
+    /// Maximum number of retries of a request.
     pub max_retries: usize,
-    /// The wait before the first retry; each further one is twice as long, up to 30 s, with jitter.
+    /// Delay before the first retry. It doubles with each retry, up to 30 s, with jitter.
     pub retry_delay: Duration,
 }
 

@@ -1,9 +1,10 @@
-//! What comes out of a model, checked before anyone trusts it.
+//! Validation, normalization and encoding of vectors.
 
 use crate::{Error, ModelId};
 
-/// `vectors` of unit length, if they are one for each of `texts` texts, of the model's size, and
-/// made of numbers.
+/// Normalizes `vectors` to unit length.
+///
+/// Fails unless there is one for each of `texts` texts, of the model's dimensions and finite.
 pub(crate) fn checked(
     model: &ModelId,
     texts: usize,
@@ -12,13 +13,14 @@ pub(crate) fn checked(
     if vectors.len() != texts {
         return Err(bad(model, format!("{} vectors for {texts} texts", vectors.len())));
     }
-    vectors.into_iter().map(|vector| normalised(model, vector)).collect()
+    vectors.into_iter().map(|vector| normalized(model, vector)).collect()
 }
 
-fn normalised(model: &ModelId, mut vector: Vec<f32>) -> Result<Vec<f32>, Error> {
+fn normalized(model: &ModelId, mut vector: Vec<f32>) -> Result<Vec<f32>, Error> {
     if vector.len() != model.dimensions {
         let reason = format!(
-            "a vector of {} dimensions where {} are expected; its weights changed, or `dimensions` is wrong: register it under another name",
+            "a vector of {} dimensions where {} are expected; its weights changed, or \
+            `dimensions` is wrong: register it under another name",
             vector.len(),
             model.dimensions
         );
@@ -41,12 +43,12 @@ fn normalised(model: &ModelId, mut vector: Vec<f32>) -> Result<Vec<f32>, Error> 
     Ok(vector)
 }
 
-/// A vector as bytes.
+/// Encodes a vector as little-endian bytes.
 pub(crate) fn written(vector: &[f32]) -> Vec<u8> {
     vector.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
-/// The vector that was [`written`], if it is one of the model's.
+/// Decodes the bytes of [`written`], if they have the model's dimensions.
 pub(crate) fn read(model: &ModelId, bytes: &[u8]) -> Option<Vec<f32>> {
     let (numbers, []) = bytes.as_chunks::<4>() else { return None };
     let vector: Vec<f32> = numbers.iter().map(|number| f32::from_le_bytes(*number)).collect();

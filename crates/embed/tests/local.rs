@@ -95,7 +95,7 @@ async fn odd_texts_have_vectors_too() {
 }
 
 #[tokio::test]
-async fn what_is_beyond_the_models_limit_has_no_effect() {
+async fn text_beyond_the_model_limit_has_no_effect() {
     let model = model().await;
     let start = "one two three four five six seven eight ".repeat(50);
     let vectors =
@@ -115,7 +115,7 @@ async fn many_parallel_callers_all_get_their_own_vectors() {
 }
 
 #[tokio::test]
-async fn what_somebody_waits_for_passes_the_passages_that_wait() {
+async fn queries_and_saves_overtake_waiting_passages() {
     let model = model().await;
     let long = "the indexer writes passages in batches and counts them ".repeat(30);
     for purpose in [asking(), Purpose::Save] {

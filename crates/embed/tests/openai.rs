@@ -72,7 +72,7 @@ async fn vectors_are_unit_long_and_in_the_order_of_the_texts() {
 }
 
 #[tokio::test]
-async fn dimensions_are_learnt_when_they_are_not_configured_and_sent_when_they_are() {
+async fn dimensions_are_measured_unless_they_are_configured() {
     let server = Server::start(|_, body| vectors(body)).await;
     let learnt = open(&settings(&server, None), &runtime()).await.expect("learns");
     assert_eq!(learnt.model().dimensions, 3);
@@ -83,7 +83,7 @@ async fn dimensions_are_learnt_when_they_are_not_configured_and_sent_when_they_a
 }
 
 #[tokio::test]
-async fn a_repeated_query_is_answered_from_memory_and_a_passage_is_not() {
+async fn a_repeated_query_is_cached_and_a_passage_is_not() {
     let server = Server::start(|_, body| vectors(body)).await;
     let embedder = opened(&server).await;
     let first = embedder.embed(texts(&["abc"]), asking()).await.expect("a vector");
@@ -133,7 +133,7 @@ async fn a_storm_of_failures_ends_in_unavailable() {
 }
 
 #[tokio::test]
-async fn what_somebody_waits_for_does_not_wait_for_passages_that_are_tried_again() {
+async fn queries_and_saves_do_not_wait_for_retried_passages() {
     let server = Server::start(|_, body| {
         let is_of_backlog = body.to_string().contains("backlog");
         if is_of_backlog { failure(StatusCode::BAD_GATEWAY) } else { vectors(body) }

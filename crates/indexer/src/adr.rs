@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_known_by_its_name_its_folder_or_its_number_and_status() {
+    fn an_adr_is_recognized_by_name_directory_or_number_and_status() {
         for (title, doc_id, text, expected) in [
             ("ADR-12: Units", "1", "Delays have units.", "adr"),
             ("ADR Timing Rules", "1", "Status: Accepted\n\nDelays have units.", "adr accepted"),

@@ -1,10 +1,13 @@
-//! Cuts a file into chunks along its functions, classes and methods.
+//! Splits a file into chunks along its functions, classes and methods.
 //!
-//! **Nothing is lost and nothing doubled.** The chunks of a file, in order, each without its first
-//! `overlap_lines` lines and joined by LF, are the whole text (line ends normalised, without the
+//! The outline finds the definitions, [`boundaries`] gives each line break a cost, and [`pack`]
+//! chooses the cheapest breaks within the [`Limits`].
+//!
+//! **No line is lost or repeated.** The chunks of a file, in order, each without its first
+//! `overlap_lines` lines and joined by LF, are the whole text (line ends normalized, without the
 //! last LF). One exception: a line longer than a chunk may be is split into several chunks. They
-//! bear the same line number and overlap nothing; a chunk that opens on the line on which the one
-//! before ended continues it, and is joined without LF. [`join`] is this rule as code.
+//! have the same line number and no overlap. A chunk that starts on the line where the previous one
+//! ended continues it and is joined without LF. [`join`] implements this rule.
 
 mod boundaries;
 mod outline;
@@ -21,11 +24,11 @@ pub(crate) use boundaries::UNCLEAN;
 pub use pack::Limits;
 pub(crate) use pack::pack;
 
-/// Raised whenever the same file would be cut, masked or trusted differently, or more is kept of it; files
-/// of an older version are cut again.
+/// Raised whenever the same file would be cut, masked or trusted differently, or more is kept of
+/// it; files of an older version are cut again.
 pub const VERSION: i32 = 6;
 
-/// A piece of a file, as seed 002 describes it.
+/// Unit of search of a source file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk {
     /// Position in the file, from 0.
@@ -42,16 +45,16 @@ pub struct Chunk {
     pub chunk_hash: Hash,
     /// SHA-256 of path, lines and `chunk_hash`.
     pub span_hash: Hash,
-    /// What it is about, in at most 160 characters.
+    /// Summary of at most 160 characters.
     pub summary: String,
-    /// Qualified name of the innermost definition that holds all of the chunk and opens before it
-    /// or with it.
+    /// Qualified name of the innermost definition that contains the whole chunk and starts before
+    /// it or with it.
     pub parent_symbol: Option<String>,
-    /// Qualified names of the definitions that open in it (not in its overlap).
+    /// Qualified names of the definitions that start in the chunk, overlap excluded.
     pub symbols: Vec<String>,
 }
 
-/// A definition.
+/// Definition in a source file: a function, class, module or the like.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Symbol {
     /// Qualified name, as the language's users write it (`Cart::Setting#delay`).
@@ -66,18 +69,19 @@ pub struct Symbol {
     pub span_hash: Hash,
 }
 
-/// A file, cut.
+/// Chunks and symbols of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChunkedFile {
-    /// In order.
+    /// Chunks in the order of the file.
     pub chunks: Vec<Chunk>,
-    /// By position; an enclosing definition comes before those inside it.
+    /// Symbols by position; an enclosing definition comes before those inside it.
     pub symbols: Vec<Symbol>,
-    /// Lines of the file.
+    /// Number of lines.
     pub line_count: usize,
 }
 
-/// Cuts a normalised text ([`crate::text::normalise`]); `path` and `language` are those of its file.
+/// Cuts a normalized text ([`crate::text::normalize`]); `path` and `language` are those of its
+/// file.
 pub fn cut(path: &str, language: &str, text: &str, limits: Limits) -> ChunkedFile {
     let lines = Lines::of(text);
     let outline = grammar::of(language).and_then(|grammar| outline::outline(grammar, text, &lines));
@@ -94,7 +98,7 @@ pub fn cut(path: &str, language: &str, text: &str, limits: Limits) -> ChunkedFil
     ChunkedFile { chunks, symbols, line_count: lines.count() }
 }
 
-/// Puts a text back together from its chunks.
+/// Restores the text of a file from its chunks.
 pub fn join(chunks: &[Chunk]) -> String {
     let mut text = String::new();
     let mut last_line = 0;
@@ -154,14 +158,14 @@ fn chunk(path: &str, lines: &Lines<'_>, defined: &[Defined], index: usize, span:
     }
 }
 
-/// The definitions that open on rows `start` up to, not including, `end`.
+/// Returns the definitions that start on a row of `start..end`.
 fn opening_in(defined: &[Defined], start: usize, end: usize) -> Vec<&Defined> {
-    // Sorted by start, since an outline is made from the top.
+    // An outline is built from the top, so it is sorted by start.
     let first = defined.partition_point(|defined| defined.start < start);
     defined[first..].iter().take_while(|defined| defined.start < end).collect()
 }
 
-/// The innermost definition that holds rows `start` to `end`.
+/// Returns the innermost definition that contains the rows `start..=end`.
 fn innermost(defined: &[Defined], start: usize, end: usize) -> Option<&Defined> {
     let before = defined.partition_point(|defined| defined.start <= start);
     defined[..before].iter().rev().find(|defined| defined.end >= end)

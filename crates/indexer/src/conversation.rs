@@ -26,7 +26,8 @@ pub struct Message {
     pub text: Sanitized,
 }
 
-/// Cuts a conversation; `page.content` is made of the messages. `sanitizing` is what they were masked by.
+/// Cuts a conversation; `page.content` is made of the messages. `sanitizing` is what they were
+/// masked by.
 pub fn cut(
     mut page: Page,
     messages: &[Message],
@@ -60,7 +61,8 @@ pub fn turns(messages: &[Message]) -> Vec<MessageSpan> {
     messages.iter().map(turn).collect()
 }
 
-/// The messages that a conversation's text was made of; `None` where that is not a text of these turns.
+/// The messages that a conversation's text was made of; `None` where that is not a text of these
+/// turns.
 pub fn messages(content: &str, turns: &[MessageSpan]) -> Option<Vec<Message>> {
     let mut lines = content.split('\n');
     let mut messages = Vec::with_capacity(turns.len());
@@ -88,7 +90,7 @@ fn heard(said: &str, turn: &MessageSpan) -> Option<Message> {
 }
 
 fn said(message: &Message) -> String {
-    let text = crate::text::normalise(message.text.as_str());
+    let text = crate::text::normalize(message.text.as_str());
     if message.author.is_empty() { text } else { format!("{}: {text}", message.author) }
 }
 
@@ -186,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_message_is_cut_short_where_it_is_only_what_was_said_before() {
+    fn a_long_message_is_shortened_when_it_is_only_context() {
         let long = "слово ".repeat(MAX_BEFORE);
         let (_, passages) = cut_of(&[message("", None, &long), message("", None, "Yes.")]);
         let last = passages.last().unwrap();

@@ -1,8 +1,8 @@
-//! From the text of a document to the rows that search sees: the same for a file of a repository and
-//! for a page that a client sends.
+//! From the text of a document to the rows that search sees: the same for a file of a repository
+//! and for a page that a client sends.
 
 use mc_domain::Trust;
-use mc_sanitizer::{Policy, Sanitized, mask_with};
+use mc_sanitizer::{Policy, Sanitized, identifier, mask_with};
 use mc_store::docs::NewDoc;
 use mc_store::passages::NewPassage;
 
@@ -54,15 +54,15 @@ impl Page {
     }
 }
 
-/// Cuts a document by its headings; what is to be stored of it, and what search is to see. `sanitizing` is
-/// what its text was masked by, and its pieces are once more.
+/// Cuts a document by its headings; what is to be stored of it, and what search is to see.
+/// `sanitizing` is what its text was masked by, and its pieces are once more.
 pub fn cut(mut page: Page, limits: Limits, sanitizing: &Policy) -> (NewDoc, Vec<NewPassage>) {
     let document = markdown::parse(page.content.as_str(), limits);
     if page.title.trim().is_empty() {
         page.title.clone_from(&document.title);
     }
-    let recognised = adr::tags(&page.title, &page.doc_id, &document);
-    page.tags.extend(document.tags.into_iter().chain(recognised));
+    let recognized = adr::tags(&page.title, &page.doc_id, &document);
+    page.tags.extend(document.tags.into_iter().chain(recognized));
     page.scope.extend(document.scope);
     let pieces = document.sections.into_iter().map(Piece::from);
     assemble(page, pieces.collect(), sanitizing)
@@ -93,17 +93,19 @@ pub(crate) fn assemble(
     let title = Some(page.title.trim()).filter(|title| !title.is_empty());
     let title = shorten(title.unwrap_or_else(|| file_name(&page.doc_id)).to_owned(), MAX_TITLE);
     let (tags, scope) = (words(&page.tags), words(&page.scope));
+    let masked = |text: &str| mask_with(text, sanitizing).text;
+    let location = mask_identifier(page.place(), sanitizing);
     let passage = |Piece { section, author, context }: Piece| NewPassage {
         record_kind: None,
-        title: section_title(&title, &section.heading_path),
-        location: page.place().to_owned(),
+        title: masked(&section_title(&title, &section.heading_path)),
+        location: location.clone(),
         symbols: Vec::new(),
         scope: scope.clone(),
         tags: tags.clone(),
         language: "markdown".to_owned(),
-        author,
+        author: masked(&author),
         context,
-        text: mask_with(&section.text, sanitizing).text,
+        text: masked(&section.text),
         lines: Some((line(section.line_start), line(section.line_end))),
     };
     let passages = pieces.into_iter().map(passage).collect();
@@ -112,15 +114,21 @@ pub(crate) fn assemble(
         file: None,
         saved_by: None,
         trust: Trust::Imported,
-        title: mask_with(&title, sanitizing).text,
+        title: masked(&title),
         source: page.source,
         doc_id: page.doc_id,
-        url: page.url,
+        url: mask_identifier(&page.url, sanitizing),
         content: page.content,
         scope,
         tags,
     };
     (doc, passages)
+}
+
+/// Returns a path, URL or qualified name unchanged, or masked if it contains a secret or an email
+/// address.
+pub(crate) fn mask_identifier(text: &str, sanitizing: &Policy) -> Sanitized {
+    identifier(text).unwrap_or_else(|| mask_with(text, sanitizing).text)
 }
 
 fn line(number: usize) -> i32 {
@@ -152,5 +160,30 @@ fn shorten(text: String, max: usize) -> String {
     match text.char_indices().nth(max) {
         Some((end, _)) => text[..end].to_owned(),
         None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn title_url_and_location_of_a_page_are_masked() {
+        let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+        let page = Page {
+            source: "wiki".to_owned(),
+            doc_id: "1".to_owned(),
+            title: format!("Deploy with {token}"),
+            url: format!("https://wiki/deploy/{token}"),
+            content: mask_with("# Deploy\n\nAsk the operator.", &Policy::default()).text,
+            scope: Vec::new(),
+            tags: Vec::new(),
+        };
+        let (doc, passages) = cut(page, Limits::default(), &Policy::default());
+        let texts = [&doc.title, &doc.url, &passages[0].title, &passages[0].location];
+        for text in texts {
+            assert!(text.as_str().contains("[secret:github-token]"), "{text}");
+            assert!(!text.as_str().contains(&token), "{text}");
+        }
     }
 }

@@ -1,4 +1,8 @@
-//! Works off the passages that have no vector yet.
+//! Embeds the passages that have no vector yet.
+//!
+//! When the configured model changes, `vectors::enqueue_missing` queues every passage for the new
+//! model at startup. Vectors of the previous model stay searchable until the queue is empty
+//! (`mc_search::ActiveModels`).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,39 +18,39 @@ use tokio_util::sync::CancellationToken;
 /// Passages to a call: seconds of work for a local model, so that a claim never runs out.
 /// Two are under way; what is asked or saved meanwhile goes ahead of both.
 const BATCH: i64 = 16;
-/// How often the queue is looked at when nothing wakes us.
+/// Interval between polls of the queue when no notification arrives.
 const POLL: Duration = Duration::from_secs(2);
 /// The wait after the provider was found away, or refused all that it was given; it doubles up to
 /// [`MAX_DELAY`].
 const FIRST_DELAY: Duration = Duration::from_secs(1);
-/// The longest wait for a provider.
+/// Longest delay before the next attempt at a provider.
 const MAX_DELAY: Duration = Duration::from_mins(1);
 
-/// What the work needs.
+/// Dependencies of the queue's workers.
 #[derive(Clone)]
 pub struct Context {
     /// The database.
     pub store: Store,
-    /// Makes the vectors.
+    /// Embedder that computes the vectors.
     pub embedder: Arc<dyn Embedder>,
-    /// Under what they are stored.
+    /// Model under which the vectors are stored.
     pub model: Model,
-    /// Whether texts leave this machine for them; those of projects that forbid it wait.
+    /// Whether the provider is remote; passages of projects that forbid it stay in the queue.
     pub is_remote: bool,
 }
 
-/// What became of a batch.
+/// Outcome of a batch.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Batch {
-    /// So many vectors were stored.
+    /// Number of vectors stored.
     Stored(usize),
-    /// There was nothing to do.
+    /// The queue was empty.
     Empty,
     /// The provider refused each of several passages: rather its settings are at fault than they.
     /// They are back in the queue with the reason.
     Refused,
-    /// The provider or the database is away; the batch is back in the queue.
-    Away,
+    /// The provider or the database is unavailable; the batch is back in the queue.
+    Unavailable,
 }
 
 /// Embeds what is in the queue, and what comes into it, until `shutdown`: two batches at a time, so
@@ -71,13 +75,13 @@ async fn work(ctx: &Context, more: &Notify) {
                 () = woken => {}
             }
         } else {
-            // While the provider is away, new passages change nothing.
+            // New passages cannot help while the provider is unavailable.
             rest.await;
         }
     }
 }
 
-/// Tells of passages that come. While it can't, the queue is looked at now and then all the same.
+/// Wakes the workers when passages arrive. They also poll, in case notifications are lost.
 async fn listen(ctx: &Context, more: &Notify) {
     loop {
         if let Ok(mut changes) = vectors::listen(&ctx.store).await {
@@ -90,17 +94,17 @@ async fn listen(ctx: &Context, more: &Notify) {
     }
 }
 
-/// How long to wait after a batch, if at all.
+/// Returns the delay before the next batch, if any.
 fn pause(batch: &Batch, delay: &mut Duration) -> Option<Duration> {
     match batch {
-        // A single passage that was refused says nothing of the provider.
+        // One refused passage says nothing about the provider.
         Batch::Stored(0) => None,
         Batch::Stored(_) => {
             *delay = FIRST_DELAY;
             None
         }
         Batch::Empty => Some(POLL),
-        Batch::Refused | Batch::Away => {
+        Batch::Refused | Batch::Unavailable => {
             let wait = *delay;
             *delay = (*delay * 2).min(MAX_DELAY);
             Some(wait)
@@ -115,7 +119,7 @@ pub async fn process_batch(ctx: &Context) -> Batch {
         Ok(backlog) => backlog,
         Err(error) => {
             tracing::warn!(%error, "the queue of passages can't be read");
-            return Batch::Away;
+            return Batch::Unavailable;
         }
     };
     let mut claimed = Claimed::new(&ctx.store, &backlog);
@@ -133,7 +137,7 @@ pub async fn process_batch(ctx: &Context) -> Batch {
         Err(reason) => {
             tracing::warn!(reason, "passages could not be embedded; they stay in the queue");
             claimed.give_back().await;
-            Batch::Away
+            Batch::Unavailable
         }
     }
 }
@@ -164,7 +168,8 @@ async fn store_vectors(
             }
             Err(error) if error.kind().is_transient() => return Err(error.to_string()),
             Err(error) if batch.len() == 1 => {
-                tracing::warn!(passage.id = %batch[0].passage, %error, "a passage can't be embedded");
+                tracing::warn!(passage.id = %batch[0].passage, %error, "a passage can't be \
+                    embedded");
                 let (passage, reason) = ([batch[0].passage], error.to_string());
                 let failed = vectors::backlog_failed(&ctx.store, &passage, &reason);
                 failed.await.map_err(|error| error.to_string())?;
@@ -227,11 +232,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refusals_are_waited_out_like_an_absence_until_something_is_stored() {
+    fn refusals_delay_batches_until_a_vector_is_stored() {
         let mut delay = FIRST_DELAY;
         assert_eq!(pause(&Batch::Refused, &mut delay), Some(FIRST_DELAY));
         assert_eq!(pause(&Batch::Stored(0), &mut delay), None);
-        assert_eq!(pause(&Batch::Away, &mut delay), Some(FIRST_DELAY * 2));
+        assert_eq!(pause(&Batch::Unavailable, &mut delay), Some(FIRST_DELAY * 2));
         for _ in 0..10 {
             pause(&Batch::Refused, &mut delay);
         }

@@ -11,18 +11,21 @@ pub enum Error {
     Unreachable(String),
     /// The repository is not there, or not for us; asked again, the answer would be the same.
     #[error(
-        "{0}; check the location; a private repository needs its ssh URL and a key that the service may use"
+        "{0}; check the location; a private repository needs its ssh URL and a key that the \
+        service may use"
     )]
     NoRepository(String),
     /// The host has no address outside of the service's network, and nobody opened it.
     #[error(
-        "\"{0}\" leads to no address outside of the service's network; an administrator of the service may have it \
+        "\"{0}\" leads to no address outside of the service's network; an administrator of the \
+        service may have it \
          indexed from there, or list the host in the configuration (`ingest.allowed_private_hosts`)"
     )]
     Inside(String),
     /// The host sends git on to another address, where it may not go.
     #[error(
-        "the host sends git on to another address, which is not followed; give that one, which often differs by \
+        "the host sends git on to another address, which is not followed; give that one, which \
+        often differs by \
          \".git\" at its end"
     )]
     SentOn,

@@ -31,7 +31,8 @@ pub(crate) enum Role {
     Definition,
     /// Holds definitions without lending them a name (an include guard).
     Transparent,
-    /// Names what follows it, up to the end of the file, unless it has a body of its own (a PHP namespace).
+    /// Names what follows it, up to the end of the file, unless it has a body of its own (a PHP
+    /// namespace).
     Package,
 }
 

@@ -10,7 +10,8 @@ pub fn of(bytes: &[u8]) -> Hash {
     Sha256::digest(bytes).into()
 }
 
-/// The digest of several fields; their lengths are part of it, so `("ab", "c")` is not `("a", "bc")`.
+/// The digest of several fields; their lengths are part of it, so `("ab", "c")` is not `("a",
+/// "bc")`.
 pub fn of_fields<'a>(fields: impl IntoIterator<Item = &'a [u8]>) -> Hash {
     let mut digest = Sha256::new();
     for field in fields {

@@ -1,8 +1,10 @@
-//! Keeps the stored history of a repository in step with the commit that is indexed: its ancestors, and nothing else.
+//! Keeps the stored history of a repository in step with the commit that is indexed: its ancestors,
+//! and nothing else.
 //!
-//! After a push only what is new is read. Where the stored history is not of ancestors any more (it was rewritten, or
-//! an older commit is indexed), was masked by other rules, or files are indexed now that older commits touched, all of
-//! it is read again; what is stored and still holds keeps its vectors.
+//! After a push only what is new is read. Where the stored history is not of ancestors any more (it
+//! was rewritten, or an older commit is indexed), was masked by other rules, or files are indexed
+//! now that older commits touched, all of it is read again; what is stored and still holds keeps
+//! its vectors.
 
 pub(crate) mod log;
 mod mark;
@@ -63,8 +65,9 @@ impl Stored {
         Ok(Self { position: history::position(store, repository.id).await?, is_open: false })
     }
 
-    /// To be called before a file of code is written. Commits that touched the file before have to be found by this
-    /// run: if it breaks off, the next one does not see that the file is new, and so has to read all of the history.
+    /// To be called before a file of code is written. Commits that touched the file before have to
+    /// be found by this run: if it breaks off, the next one does not see that the file is new, and
+    /// so has to read all of the history.
     pub async fn open(&mut self, store: &Store, repository: &Repository) -> Result<(), Error> {
         if !self.is_open && !self.position.sha.is_empty() {
             set_position(store, repository, &self.nothing()).await?;
@@ -73,8 +76,8 @@ impl Stored {
         Ok(())
     }
 
-    /// Whether the names of deleted files may be needed: another file may be what became of one, and what is known of
-    /// it goes with its old name.
+    /// Whether the names of deleted files may be needed: another file may be what became of one,
+    /// and what is known of it goes with its old name.
     pub fn may_follow_renames(&self) -> bool {
         self.is_open
     }
@@ -116,8 +119,8 @@ struct Commit {
 }
 
 impl Update {
-    /// Moves what is known of renamed files to their new rows. To be called when the new files are stored and the old
-    /// ones, by their paths in `known`, are not deleted yet.
+    /// Moves what is known of renamed files to their new rows. To be called when the new files are
+    /// stored and the old ones, by their paths in `known`, are not deleted yet.
     pub async fn follow_renames(
         &self,
         store: &Store,
@@ -168,7 +171,7 @@ async fn append(store: &Store, repository: &Repository, changes: Changes) -> Res
     let commits = with_files(store, repository, changes.commits).await?;
     let mut tx = store.begin().await?;
     history::insert(&mut tx, repository, &commits).await?;
-    history::touch(&mut tx, repository, &commits).await?;
+    history::insert_files(&mut tx, repository, &commits).await?;
     history::prune(&mut tx, repository.id, i64::try_from(changes.most).unwrap_or(i64::MAX)).await?;
     history::set_position(&mut tx, repository.id, &changes.position).await?;
     tx.commit().await?;
@@ -193,9 +196,9 @@ async fn replace(store: &Store, repository: &Repository, changes: Changes) -> Re
         tx.commit().await?;
     }
     let mut tx = store.begin().await?;
-    history::untouch_all(&mut tx, repository.id).await?;
+    history::delete_files(&mut tx, repository.id).await?;
     for batch in commits.chunks(BATCH) {
-        history::touch(&mut tx, repository, batch).await?;
+        history::insert_files(&mut tx, repository, batch).await?;
     }
     history::set_position(&mut tx, repository.id, &changes.position).await?;
     tx.commit().await?;

@@ -1,8 +1,8 @@
-//! Brings what is stored of a repository up to date with its tree.
+//! Updates the stored files of a repository to its tree.
 //!
-//! Files are read and cut on blocking threads and written here, in batches, through a bounded
-//! channel. A run that breaks off is simply started again: files that are in are known by their
-//! hash.
+//! [`walk`] lists the files, [`prepare`] reads, masks and chunks each one on blocking threads, and
+//! [`write`] stores them in batches, through a bounded channel. An interrupted run is started
+//! again: files that are stored already are recognized by their hash.
 
 mod prepare;
 mod progress;
@@ -29,31 +29,32 @@ use prepare::{ScanOutcome, ScannedFile};
 use progress::Tracker;
 use write::Writer;
 
-/// What a run needs.
+/// Dependencies and limits of a run.
 #[derive(Clone)]
 pub struct Context {
     /// The database.
     pub store: Store,
-    /// Folder for copies of repositories.
+    /// Directory for copies of repositories.
     pub cache: PathBuf,
     /// Hosts inside the service's network from which every repository may be fetched.
     pub inside: Vec<AllowedPrivateHost>,
-    /// Name of the node, for people who look at its runs.
+    /// Name of the node, shown with its runs.
     pub worker: String,
-    /// How large files and repositories may be.
+    /// Size limits of files and repositories.
     pub walk: walk::Limits,
-    /// How large chunks may be.
+    /// Size limits of chunks.
     pub cut: chunker::Limits,
-    /// How much of the history of repositories is read.
+    /// Limits of the history that is read.
     pub history: history::Limits,
-    /// Who hears of changed files.
+    /// Observer of changed files.
     pub observer: Arc<dyn FilesObserver>,
 }
 
-/// Hears of files whose indexed text changed, so that what cites them can be checked again.
+/// Observer of files whose indexed text changed, which checks the citations of them again.
 pub trait FilesObserver: Send + Sync {
-    /// The files at `paths` were added, changed or removed; they are stored as they are now. May be
-    /// called again for files that did not change, after a run that broke off.
+    /// Handles files that were added, changed or removed, after they are stored.
+    ///
+    /// After an interrupted run it may be called again for files that did not change.
     fn files_changed<'a>(
         &'a self,
         project: ProjectId,
@@ -61,13 +62,13 @@ pub trait FilesObserver: Send + Sync {
     ) -> BoxFuture<'a, Result<(), Box<dyn std::error::Error + Send + Sync>>>;
 }
 
-/// How many files may wait, cut, for the writer.
+/// Prepared files that may wait for the writer.
 const PREPARED: usize = 64;
-/// Most threads that read and cut.
+/// Maximum number of threads that read and chunk files.
 const MAX_READERS: usize = 8;
 
-/// Works off one run that was begun in the name of `worker`, keeping its counts up to date. The caller notes how it
-/// ended ([`crate::worker`]).
+/// Executes one run that `worker` has claimed, and keeps its counts up to date. The caller stores
+/// its outcome ([`crate::run`]).
 pub async fn index_repository(
     ctx: &Context,
     ingest: &IngestRun,
@@ -75,7 +76,7 @@ pub async fn index_repository(
     cancel: &CancellationToken,
 ) -> Result<Counts, Error> {
     let tracker = Arc::new(Tracker::default());
-    // Stops the reading threads, whatever way this ends.
+    // Stops the reading threads when this function ends, for whatever reason.
     let stop = cancel.child_token();
     let _stops_readers = stop.clone().drop_guard();
     tokio::select! {
@@ -111,7 +112,7 @@ async fn index(
         next: AtomicUsize::new(0),
         ctx: ctx.clone(),
         namespace: repository.namespace.clone(),
-        // Who can write into the repository is trusted with comments that allow what stands there.
+        // Anyone who can write to the repository may use comments that allow a finding.
         rules: history::Rules {
             sanitizing: Arc::new(policies::sanitizing(&policy).with_comments(true)),
             masking_fingerprint: policies::fingerprint(&policy),
@@ -129,7 +130,7 @@ async fn index(
             ScanOutcome::Unchanged => tracker.unchanged(),
             ScanOutcome::Skipped(skip) => {
                 tracker.skipped(skip);
-                // What can't be read now is not gone: what is stored of it stays.
+                // An unreadable file is not deleted: its stored text stays.
                 if skip != walk::SkipReason::Unreadable {
                     continue;
                 }
@@ -150,7 +151,8 @@ async fn index(
     let added: Vec<String> = changed.iter().filter(|path| job.is_new_code(path)).cloned().collect();
     let gone =
         job.known.iter().filter(|(path, _)| !kept.contains(*path) && !job.tree.is_unreadable(path));
-    // A file of code may have been renamed; then it waits for the history that says so, which may take its time.
+    // A file of code may have been renamed; then it waits for the history that says so, which may
+    // take its time.
     let waits = |path: &str| stored.may_follow_renames() && language::is_code(path);
     let (waiting, gone): (Vec<Gone<'_>>, Vec<_>) = gone.partition(|(path, _)| waits(path));
     delete(&ctx.store, tracker, &gone).await?;
@@ -183,7 +185,7 @@ async fn index(
         ingest_runs::enqueue_reindex(&mut tx, &repository).await?;
     }
     tx.commit().await?;
-    Ok(repositories::indexed(&ctx.store, repository.id, &checkout.source_ref).await?)
+    Ok(repositories::mark_indexed(&ctx.store, repository.id, &checkout.source_ref).await?)
 }
 
 /// What the reading threads share.
@@ -200,7 +202,8 @@ struct IndexTask {
 }
 
 impl IndexTask {
-    /// Whether history has to say which commits touched a file that was written, since nobody asked before.
+    /// Whether history has to say which commits touched a file that was written, since nobody asked
+    /// before.
     fn is_new_code(&self, path: &str) -> bool {
         language::is_code(path) && !self.known.contains_key(path)
     }

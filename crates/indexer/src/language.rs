@@ -230,7 +230,8 @@ fn advice(near: &[&str]) -> String {
     }
 }
 
-/// The language that goes by this name, alias or extension (`ts`, `.rs`, `*.kt`, `golang`, `c++`), in any case.
+/// The language that goes by this name, alias or extension (`ts`, `.rs`, `*.kt`, `golang`, `c++`),
+/// in any case.
 pub fn named(word: &str) -> Result<&'static str, UnknownLanguage> {
     let lower = word.trim().to_lowercase();
     let word = lower.trim_start_matches('*').trim_start_matches('.');
@@ -249,7 +250,8 @@ fn all() -> impl Iterator<Item = &'static str> {
     BY_EXTENSION.iter().chain(BY_NAME).chain(BY_INTERPRETER).map(|(_, language)| *language)
 }
 
-/// Languages of which a name is at most a third of its letters away, or that begin alike, nearest first.
+/// Languages of which a name is at most a third of its letters away, or that begin alike, nearest
+/// first.
 fn near(word: &str) -> Vec<&'static str> {
     let names = all().map(|name| (name, name)).chain(ALIASES.iter().copied());
     let mut found: Vec<(usize, &'static str)> = names

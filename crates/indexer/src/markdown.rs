@@ -41,8 +41,8 @@ struct FrontMatter {
     status: Option<String>,
 }
 
-/// Cuts a normalised text. Front matter that is no YAML mapping is text; a field of it that can't be
-/// understood is left out.
+/// Cuts a normalized text. Front matter that is no YAML mapping is text; a field of it that can't
+/// be understood is left out.
 pub fn parse(text: &str, limits: Limits) -> Document {
     let lines = Lines::of(text);
     let (front, first) = front_matter(&lines).unwrap_or_default();

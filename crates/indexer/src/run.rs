@@ -11,7 +11,8 @@ use crate::index::{self, Context};
 /// What became of a run that was to be worked off.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunOutcome {
-    /// There is nothing more to do for now: it has ended, well or not, or waits for its turn, or another has it.
+    /// There is nothing more to do for now: it has ended, well or not, or waits for its turn, or
+    /// another has it.
     Done,
     /// `stop` came first: it goes on where it was when somebody takes it up again.
     Stopped,
@@ -19,7 +20,8 @@ pub enum RunOutcome {
     Again(String),
 }
 
-/// Works off a run until it has ended, or until `stop`. Fails only where the database can't be told.
+/// Works off a run until it has ended, or until `stop`. Fails only where the database can't be
+/// told.
 pub async fn work(
     ctx: &Context,
     run: IngestRunId,
@@ -28,8 +30,8 @@ pub async fn work(
     // One that was taken for dead, and is not, must not be able to report.
     let worker = format!("{} {}", ctx.worker, Uuid::now_v7());
     let ingest = match ingest_runs::begin(&ctx.store, run, &worker).await? {
-        StartOutcome::Begun(ingest) => ingest,
-        StartOutcome::Later | StartOutcome::Over => return Ok(RunOutcome::Done),
+        StartOutcome::Started(ingest) => ingest,
+        StartOutcome::Waiting | StartOutcome::Ended => return Ok(RunOutcome::Done),
     };
     match index::index_repository(ctx, &ingest, &worker, stop).await {
         Ok(counts) => {

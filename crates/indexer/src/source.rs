@@ -1,4 +1,5 @@
-//! Where a tree comes from: a folder as it lies there, or a repository that git fetches into a cache.
+//! Where a tree comes from: a folder as it lies there, or a repository that git fetches into a
+//! cache.
 
 mod cache;
 mod fingerprint;
@@ -62,8 +63,8 @@ impl Location {
 pub struct Checkout {
     /// The folder.
     pub root: PathBuf,
-    /// The commit of the tree; empty for a folder outside of git, and for a repository without a commit. A work tree
-    /// may hold changes on top of it.
+    /// The commit of the tree; empty for a folder outside of git, and for a repository without a
+    /// commit. A work tree may hold changes on top of it.
     pub source_ref: String,
     /// Where the history of that commit can be had; `None` where there is no commit.
     pub(crate) history: Option<HistoryOrigin>,
@@ -100,8 +101,8 @@ pub fn parse(location: &str) -> Result<Origin, Error> {
 }
 
 /// Makes the tree available: a folder without a ref as it lies there, all else (a bare repository
-/// too) as git's copy in `cache`. The user's own work tree and repository are never changed. Over the network
-/// git goes no further than `reach`.
+/// too) as git's copy in `cache`. The user's own work tree and repository are never changed. Over
+/// the network git goes no further than `reach`.
 pub async fn checkout(
     origin: &Origin,
     requested_ref: &str,
@@ -249,13 +250,15 @@ fn from_url(url: &Url) -> Result<Origin, Error> {
     let is_ssh = url.scheme() == "ssh";
     if url.password().is_some() || (!url.username().is_empty() && !is_ssh) {
         return Err(bad(
-            "the URL holds a user name or a password, which would be stored and shown; leave it out and use ssh \
+            "the URL holds a user name or a password, which would be stored and shown; leave it \
+            out and use ssh \
              with a key for a private repository",
         ));
     }
     if url.query().is_some() || url.fragment().is_some() {
         return Err(bad(
-            "the URL of a repository has no query and no fragment; name a branch, tag or commit as ref",
+            "the URL of a repository has no query and no fragment; name a branch, tag or commit \
+            as ref",
         ));
     }
     let host = url.host_str().unwrap_or_default();

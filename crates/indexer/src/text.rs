@@ -23,7 +23,7 @@ const MAX_CONTROL_SHARE: f64 = 0.02;
 /// stays as it is, ASCII identifiers stay findable, and nothing becomes a replacement character.
 pub fn decode(bytes: &[u8]) -> Option<(String, Encoding)> {
     if let Some(text) = decode_utf16(bytes) {
-        return Some((normalise(&text?), Encoding::Utf16));
+        return Some((normalize(&text?), Encoding::Utf16));
     }
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     // PostgreSQL stores no NUL, and text has none.
@@ -35,7 +35,7 @@ pub fn decode(bytes: &[u8]) -> Option<(String, Encoding)> {
         return None;
     }
     if let Ok(text) = std::str::from_utf8(bytes) {
-        return Some((normalise(text), Encoding::Utf8));
+        return Some((normalize(text), Encoding::Utf8));
     }
     let mut text = String::with_capacity(bytes.len() + bytes.len() / 4);
     let mut invalid = 0;
@@ -47,7 +47,7 @@ pub fn decode(bytes: &[u8]) -> Option<(String, Encoding)> {
     if exceeds(invalid, bytes.len(), MAX_INVALID_SHARE) {
         return None;
     }
-    Some((normalise(&text), Encoding::Legacy))
+    Some((normalize(&text), Encoding::Legacy))
 }
 
 /// How two bytes make a unit of UTF-16.
@@ -76,7 +76,7 @@ fn exceeds(count: usize, total: usize, share: f64) -> bool {
 }
 
 /// Every line end (CRLF, CR) as LF.
-pub fn normalise(text: &str) -> String {
+pub fn normalize(text: &str) -> String {
     if text.contains('\r') {
         text.replace("\r\n", "\n").replace('\r', "\n")
     } else {
@@ -84,7 +84,7 @@ pub fn normalise(text: &str) -> String {
     }
 }
 
-/// The lines of a normalised text. The LF that ends the last line opens no further one, so line
+/// The lines of a normalized text. The LF that ends the last line opens no further one, so line
 /// numbers are those of an editor; an empty text has no line.
 #[derive(Debug)]
 pub struct Lines<'a> {

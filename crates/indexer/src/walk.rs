@@ -1,7 +1,7 @@
-//! From a folder to the files in it that are worth reading, in a stable order.
+//! Lists the files of a directory tree that are worth reading, in a stable order.
 //!
-//! No link is followed, inside or outside the tree, and nothing that is wrong with one file stops
-//! the walk: it is counted under its reason ([`Skip`]).
+//! No symbolic link is followed, inside or outside the tree. A problem with one file does not stop
+//! the walk: the file is skipped and counted by [`SkipReason`].
 
 mod attributes;
 mod directories;
@@ -17,19 +17,19 @@ use crate::{Error, language};
 use attributes::Attributes;
 pub use open::Root;
 
-/// Folders that are never entered (seed 002).
+/// Directories that are never entered.
 pub const IGNORED_FOLDERS: &[&str] = &[".git", ".github", "node_modules", "dist", "build"];
-/// The file in which a repository says what shall not be indexed, in the syntax of `.gitignore`.
+/// File that excludes paths from the index, in the syntax of `.gitignore`.
 pub const IGNORE_FILE: &str = ".mcpignore";
 /// Longest path in bytes; longer ones don't fit a database index.
 const MAX_PATH_BYTES: usize = 1000;
 
-/// What is too large (seed 002).
+/// Size limits of a walk.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Bytes of one file.
+    /// Maximum size of one file, in bytes.
     pub file_bytes: u64,
-    /// Bytes of all files that are read.
+    /// Maximum size of all files that are read, in bytes.
     pub repository_bytes: u64,
 }
 
@@ -39,35 +39,35 @@ impl Default for Limits {
     }
 }
 
-/// Why a file is not indexed.
+/// Reason why a file is not indexed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SkipReason {
-    /// Not text.
+    /// The file is not text.
     Binary,
-    /// Nothing in it.
+    /// The file is empty.
     Empty,
-    /// Made by a program: marked so, minified, or a lock file.
+    /// A program generated it: the file is marked so, minified, or a lock file.
     Generated,
-    /// The path is no UTF-8, has control characters or is too long.
+    /// The path is not UTF-8, has control characters or is too long.
     BadName,
-    /// The path holds what looks like a secret or somebody's e-mail address.
+    /// The path contains a likely secret or an e-mail address.
     RevealingName,
     /// A device, a socket or a pipe.
     NotAFile,
-    /// The files before it already fill the limit of the repository.
+    /// Earlier files already reach the size limit of the repository.
     RepositoryTooLarge,
     /// A symbolic link.
     Symlink,
-    /// Larger than a file may be.
+    /// The file exceeds the size limit.
     TooLarge,
-    /// Reading it ended in a fault of ours, or the database refused it; the log says more.
+    /// Chunking it panicked, or the database rejected it; the log has the details.
     Failed,
-    /// The system refuses to open or to read it.
+    /// The operating system refuses to open or read it.
     Unreadable,
 }
 
 impl SkipReason {
-    /// The reason's name in counts.
+    /// Returns the reason's name in counts.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Binary => "binary",
@@ -85,7 +85,7 @@ impl SkipReason {
     }
 }
 
-/// How many files were skipped for which reason.
+/// Number of skipped files by reason.
 pub type Skipped = BTreeMap<SkipReason, u64>;
 
 /// A file that may be worth reading.
@@ -93,35 +93,35 @@ pub type Skipped = BTreeMap<SkipReason, u64>;
 pub struct Candidate {
     /// Path from the root, with `/`.
     pub path: String,
-    /// Bytes, when the walk came by.
+    /// Size in bytes at the time of the walk.
     pub size: u64,
 }
 
-/// What a walk found.
+/// Result of a walk.
 #[derive(Debug, Default)]
 pub struct Tree {
-    /// By path, in byte order.
+    /// Candidates by path, in byte order.
     pub candidates: Vec<Candidate>,
-    /// What was left out.
+    /// Files that were skipped.
     pub skipped: Skipped,
-    /// Files and folders that the system refuses to look at or to list.
+    /// Files and directories that the operating system refuses to inspect or list.
     unread: BTreeSet<String>,
     attributes: Attributes,
 }
 
-/// A file's text, ready to be cut.
+/// Text of a file, ready to be chunked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
-    /// The text, with LF.
+    /// Text with LF line ends.
     pub text: String,
-    /// How it was encoded.
+    /// Encoding of the bytes.
     pub encoding: Encoding,
-    /// As [`language::detect`] names it.
+    /// Language, as [`language::detect`] names it.
     pub language: &'static str,
 }
 
-/// Lists the files below `root`, honouring `.gitignore` (with or without a repository around it)
-/// and `.mcpignore`. Ignore files above `root` don't count: the tree is the same wherever it lies.
+/// Lists the files below `root`, honoring `.gitignore` (with or without a repository around it)
+/// and `.mcpignore`. Ignore files above `root` have no effect: the tree is the same wherever it is.
 pub fn walk(root: &Path, limits: Limits, is_cancelled: &dyn Fn() -> bool) -> Result<Tree, Error> {
     let root = Root::open(root)?;
     let mut tree = directories::list(&root, limits, is_cancelled)?;
@@ -132,8 +132,9 @@ pub fn walk(root: &Path, limits: Limits, is_cancelled: &dyn Fn() -> bool) -> Res
 }
 
 impl Tree {
-    /// Whether nothing can be said of the file: it, or a folder around it, could not be looked at.
-    /// What is stored of such a file is neither known to be right nor to be gone.
+    /// Returns whether the file or a directory around it could not be inspected.
+    ///
+    /// The stored text of such a file may or may not be current.
     pub fn is_unreadable(&self, path: &str) -> bool {
         let folders = path.match_indices('/').map(|(end, _)| &path[..end]);
         ["", path].into_iter().chain(folders).any(|place| self.unread.contains(place))

@@ -68,7 +68,7 @@ async fn add(ctx: &Context, project: ProjectId, texts: &[String]) {
         source: "tests".into(),
         doc_id: texts[0].clone(),
         title: mask("t").text,
-        url: String::new(),
+        url: Sanitized::default(),
         content: mask("c").text,
         scope: Vec::new(),
         tags: Vec::new(),
@@ -89,7 +89,7 @@ async fn drain(ctx: &Context) -> usize {
         match embedding_queue::process_batch(ctx).await {
             Batch::Stored(count) => stored += count,
             Batch::Empty => return stored,
-            Batch::Refused | Batch::Away => {
+            Batch::Refused | Batch::Unavailable => {
                 panic!("the script says that the provider is there and takes most texts")
             }
         }
@@ -130,18 +130,18 @@ async fn a_poisonous_passage_holds_up_no_other() {
 }
 
 #[tokio::test]
-async fn while_the_provider_is_away_nothing_is_lost_or_blamed() {
+async fn an_unavailable_provider_loses_and_fails_no_passage() {
     let database = TestDatabase::create().await;
     let (ctx, embedder, project) = context(&database).await;
     add(&ctx, project, &texts("fine", 5)).await;
     embedder.away.store(true, Ordering::SeqCst);
-    assert_eq!(embedding_queue::process_batch(&ctx).await, Batch::Away);
+    assert_eq!(embedding_queue::process_batch(&ctx).await, Batch::Unavailable);
     embedder.away.store(false, Ordering::SeqCst);
     assert_eq!(drain(&ctx).await, 5);
 }
 
 #[tokio::test]
-async fn a_provider_that_refuses_everything_is_told_from_a_poisonous_passage() {
+async fn a_refusing_provider_differs_from_a_failing_passage() {
     let database = TestDatabase::create().await;
     let (ctx, _, project) = context(&database).await;
     add(&ctx, project, &texts("poison", 40)).await;

@@ -121,7 +121,7 @@ impl Bench {
         };
         let ensured = repositories::ensure(&mut tx, self.project, "local", name, location).await;
         let repository = ensured.expect("a repository");
-        repositories::set_reach(&mut tx, repository.id, true).await.expect("a database");
+        repositories::set_network_access(&mut tx, repository.id, true).await.expect("a database");
         tx.commit().await.expect("a database");
         repository
     }
@@ -299,7 +299,10 @@ async fn a_secret_in_a_message_is_masked_before_it_is_stored() {
     bench.change(
         "cart.rb",
         CART,
-        &format!("Use {token} to deploy\n\nThe key {token} is old.\n\nSigned-off-by: Ann <ann@example.org>"),
+        &format!(
+            "Use {token} to deploy\n\nThe key {token} is old.\n\nSigned-off-by: Ann \
+                 <ann@example.org>"
+        ),
     );
     bench.index().await;
     let changes = bench.changes().await;
@@ -327,7 +330,7 @@ async fn other_rules_mask_the_whole_history_again() {
 }
 
 #[tokio::test]
-async fn nobody_vouches_for_a_message_that_addresses_a_model() {
+async fn a_commit_message_with_a_prompt_injection_is_untrusted() {
     let bench = Bench::new().await;
     bench.change(
         "cart.rb",
@@ -388,7 +391,7 @@ async fn limits_hold_when_a_history_is_read_and_when_it_grows() {
 }
 
 #[tokio::test]
-async fn what_is_too_large_or_takes_too_long_stops_no_indexing() {
+async fn a_history_beyond_the_limits_does_not_stop_indexing() {
     let mut bench = Bench::new().await;
     bench.change("cart.rb", CART, "Add the cart");
     bench.limits.bytes = 1;
@@ -434,7 +437,7 @@ fn noise(mut seed: u64) -> String {
 }
 
 #[tokio::test]
-async fn of_a_history_beyond_the_limits_the_newest_part_is_read() {
+async fn the_newest_part_of_a_history_beyond_the_limits_is_read() {
     let mut bench = Bench::new().await;
     bench.limits = read::Limits { commits: 30, bytes: 100_000, ..bench.limits };
     let mut change =
@@ -463,7 +466,7 @@ async fn of_a_history_beyond_the_limits_the_newest_part_is_read() {
 }
 
 #[tokio::test]
-async fn what_is_gone_is_told_before_history_is_read() {
+async fn deleted_files_are_reported_before_history_is_read() {
     let mut bench = Bench::new().await;
     bench.change("wages.rb", WAGES, "Add wages");
     bench.change("cart.rb", CART, "Add the cart");
@@ -505,7 +508,7 @@ async fn a_file_that_comes_back_has_its_history_again() {
 }
 
 #[tokio::test]
-async fn a_file_that_comes_back_under_another_name_has_its_history_again() {
+async fn a_renamed_file_that_returns_regains_its_history() {
     let bench = Bench::new().await;
     bench.change("cart.rb", CART, "Add the cart");
     bench.change("wages.rb", WAGES, "Add wages");
@@ -574,7 +577,7 @@ async fn a_run_that_broke_off_leaves_no_file_without_its_history() {
 }
 
 #[tokio::test]
-async fn a_shallow_clone_and_a_folder_without_git_have_no_history_and_are_indexed() {
+async fn a_tree_without_history_is_indexed() {
     let bench = Bench::new().await;
     bench.change("cart.rb", CART, "Add the cart");
     bench.change("cart.rb", WAGES, "Round the total");
@@ -592,9 +595,10 @@ async fn a_shallow_clone_and_a_folder_without_git_have_no_history_and_are_indexe
     assert!(bench.subjects().await.is_empty());
 }
 
-/// Similar files are told from each other by their contents, which are only fetched where a server sends them anyway.
+/// Similar files are told from each other by their contents, which are only fetched where a server
+/// sends them anyway.
 #[tokio::test]
-async fn history_is_fetched_without_files_where_the_server_can_and_with_them_where_it_can_not() {
+async fn history_is_fetched_without_files_if_the_server_can() {
     for allows_filter in [true, false] {
         let bench = Bench::new().await;
         bench.git(&[
@@ -622,7 +626,7 @@ async fn history_is_fetched_without_files_where_the_server_can_and_with_them_whe
 }
 
 #[tokio::test]
-async fn of_a_part_of_a_repository_only_its_own_changes_are_read() {
+async fn a_subdirectory_has_only_its_own_changes() {
     let bench = Bench::new().await;
     bench.change("app/cart.rb", CART, "Add the cart");
     bench.change("wages.rb", WAGES, "Add wages");

@@ -1,5 +1,5 @@
-//! What keeps the memory in order, by the clock and when a maintainer asks: project by project, in small
-//! transactions, each with a report of what it did, or would do.
+//! What keeps the memory in order, by the clock and when a maintainer asks: project by project, in
+//! small transactions, each with a report of what it did, or would do.
 
 mod citations;
 mod consistency;
@@ -14,19 +14,23 @@ mod retention;
 use std::time::Duration;
 
 use chrono::Utc;
-use mc_domain::{HygieneRunId, HygieneTask};
+use mc_domain::{AuditAction, ExpiryDecision, HygieneRunId, HygieneTask, ProjectId};
 use mc_memory::Error;
 use mc_store::Store;
+use mc_store::audit::{self, NewEvent};
 use mc_store::hygiene::{self, HygieneTarget, Outcome};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
+use crate::context::JobContext;
 use crate::job::{BackgroundJob, JobError};
 use crate::schedule::Schedule;
+use crate::settings::JobSettings;
 
 pub use embedding::Embedding;
 
-/// When each task is done in every project; UTC, at night for most who would notice.
-const TIMES: [(HygieneTask, &str); 9] = [
+/// Default schedule of each task in every project; UTC, at night for most who would notice.
+pub const SCHEDULES: [(HygieneTask, &str); 9] = [
     // First: what goes anyway need not be looked at.
     (HygieneTask::Retention, "0 40 0 * * *"),
     (HygieneTask::Reindex, "0 5 1 * * *"),
@@ -41,8 +45,8 @@ const TIMES: [(HygieneTask, &str); 9] = [
     (HygieneTask::Export, "0 30 5 * * Sun"),
 ];
 
-/// How long a task may take in one project.
-const TASK_TIME: Duration = Duration::from_mins(29);
+/// Part of the timeout that is left to store that a task timed out.
+const REPORT_TIME: Duration = Duration::from_mins(1);
 
 /// A task in one project: what its report says that it is.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -51,13 +55,23 @@ pub struct RunHygieneTask {
 }
 
 impl BackgroundJob for RunHygieneTask {
-    const KIND: &'static str = hygiene::JOB;
-    // One after the other, so that a night of many projects leaves the service its processors and connections.
-    const AT_ONCE: usize = 1;
-    const STARTS: u16 = hygiene::JOB_STARTS;
-    // Longer than a task may take: when this is over, nobody writes down that it was not done.
-    const TIME: Duration = TASK_TIME.saturating_add(Duration::from_mins(1));
-    const PAUSE: Duration = Duration::from_mins(1);
+    const NAME: &'static str = hygiene::JOB;
+    // One after the other, so that a night of many projects leaves the service its processors and
+    // connections.
+    const CONCURRENCY: usize = 1;
+    const MAX_ATTEMPTS: u16 = hygiene::JOB_ATTEMPTS;
+    const TIMEOUT: Duration = Duration::from_mins(30);
+    const BACKOFF_BASE: Duration = Duration::from_mins(1);
+
+    type Context = JobContext;
+
+    /// Runs the task and stores its outcome in the hygiene run. A later attempt continues an
+    /// earlier one.
+    async fn run(self, context: &JobContext) -> Result<(), JobError> {
+        // Ends before the job's own timeout does, which would store nothing.
+        let time = context.settings.kind::<Self>().timeout.saturating_sub(REPORT_TIME);
+        run_within(time, &context.store, &context.embedding, self.report).await
+    }
 }
 
 /// A task in every project.
@@ -74,25 +88,31 @@ impl ScheduleHygiene {
 }
 
 impl BackgroundJob for ScheduleHygiene {
-    const KIND: &'static str = "schedule_hygiene";
-    const AT_ONCE: usize = 1;
-    const TIME: Duration = Duration::from_mins(5);
+    const NAME: &'static str = "schedule_hygiene";
+    const CONCURRENCY: usize = 1;
+    const TIMEOUT: Duration = Duration::from_mins(5);
+
+    type Context = JobContext;
+
+    async fn run(self, context: &JobContext) -> Result<(), JobError> {
+        enqueue_all_projects(&context.store, self.task).await
+    }
 }
 
-/// When the rounds begin.
-pub fn schedules() -> impl Iterator<Item = Schedule> {
-    TIMES.into_iter().map(|(task, cron)| Schedule::new(cron, ScheduleHygiene::of(task)))
+/// Returns the schedule of each hygiene task.
+pub fn schedules(settings: &JobSettings) -> impl Iterator<Item = Schedule> {
+    settings
+        .hygiene_schedules()
+        .iter()
+        .map(|(task, cron)| Schedule::new(cron, ScheduleHygiene::of(*task)))
 }
 
-/// Asks for a task in every project, once a day.
-pub async fn enqueue_all_projects(
-    store: Store,
-    ScheduleHygiene { task }: ScheduleHygiene,
-) -> Result<(), JobError> {
+/// Enqueues a task for every project, at most once a day.
+async fn enqueue_all_projects(store: &Store, task: HygieneTask) -> Result<(), JobError> {
     let key = format!("{task} {}", Utc::now().date_naive());
     let asked = async {
         let mut tx = store.begin().await?;
-        let projects = hygiene::ask_everywhere(&mut tx, task, &key).await?;
+        let projects = hygiene::request_everywhere(&mut tx, task, &key).await?;
         tx.commit().await?;
         Ok::<_, mc_store::Error>(projects)
     };
@@ -101,14 +121,23 @@ pub async fn enqueue_all_projects(
     Ok(())
 }
 
-/// Does what a report was made for, and writes down in it what came of that. What was done half-way stays, and
-/// the next start goes on.
-pub async fn run(
-    store: Store,
-    embedding: Embedding,
-    RunHygieneTask { report }: RunHygieneTask,
-) -> Result<(), JobError> {
-    run_within(TASK_TIME, &store, &embedding, report).await
+/// Requests a hygiene run for a project, with its job and its audit event. `expiry_decision` decides
+/// about expired records that wait for a person, for the task `expiry`.
+pub async fn request_run(
+    store: &Store,
+    project: ProjectId,
+    task: HygieneTask,
+    is_dry_run: bool,
+    expiry_decision: Option<ExpiryDecision>,
+) -> Result<HygieneRunId, mc_store::Error> {
+    let mut tx = store.begin().await?;
+    let id =
+        hygiene::request_with_decision(&mut tx, project, task, is_dry_run, expiry_decision).await?;
+    let details =
+        json!({ "task": task, "dry_run": is_dry_run, "expiry_decision": expiry_decision });
+    audit::record(&mut tx, NewEvent::new(AuditAction::HygieneRunRequested, id).with(details));
+    tx.commit().await?;
+    Ok(id)
 }
 
 async fn run_within(
@@ -125,7 +154,7 @@ async fn run_within(
             return noted.map_err(|error| JobError::classify(&error));
         }
         Ok(Err(error)) => JobError::classify(&error),
-        Err(_) => JobError::ForNow(format!("it was not done after {} s", time.as_secs())),
+        Err(_) => JobError::Retryable(format!("the task timed out after {} s", time.as_secs())),
     };
     let noted = hygiene::failed(store, report, &failure.to_string()).await;
     Err(noted.err().map_or(failure, |away| JobError::classify(&away)))
@@ -178,14 +207,14 @@ mod tests {
         let db = TestDatabase::create().await;
         let project = db.project("shop").await.id;
         let mut tx = db.service().for_project(UserId::LOCAL, project).begin().await.unwrap();
-        let id = hygiene::ask(&mut tx, project, HygieneTask::Duplicates, false).await.unwrap();
+        let id = hygiene::request(&mut tx, project, HygieneTask::Duplicates, false).await.unwrap();
         tx.commit().await.unwrap();
         let model = vectors::register_model(db.store(), "test-3", 3, &json!({})).await.unwrap();
         let embedding = Embedding { model, is_remote: false };
         // It does not get so far as to begin.
         let _held = hold(db.url(), "lock table projects in access exclusive mode").await.unwrap();
         let failure = run_within(Duration::ZERO, db.store(), &embedding, id).await.unwrap_err();
-        assert_eq!(failure, JobError::ForNow("it was not done after 0 s".to_owned()));
+        assert_eq!(failure, JobError::Retryable("the task timed out after 0 s".to_owned()));
         let report = hygiene::find(db.store(), project, id).await.unwrap().unwrap();
         assert!(report.completed_at.is_some());
         assert_eq!(report.last_error, Some(failure.to_string()));

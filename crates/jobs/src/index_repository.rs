@@ -13,6 +13,7 @@ use mc_store::{Store, ingest_runs};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
+use crate::context::JobContext;
 use crate::job::{BackgroundJob, JobError};
 
 /// A run that is to be worked off.
@@ -22,11 +23,37 @@ pub struct IndexRepository {
 }
 
 impl BackgroundJob for IndexRepository {
-    const KIND: &'static str = ingest_runs::JOB;
+    const NAME: &'static str = ingest_runs::JOB;
     // Those of one project take turns.
-    const AT_ONCE: usize = 2;
-    const STARTS: u16 = ingest_runs::JOB_STARTS;
-    const TIME: Duration = Duration::from_hours(6);
+    const CONCURRENCY: usize = 2;
+    const MAX_ATTEMPTS: u16 = ingest_runs::JOB_ATTEMPTS;
+    const TIMEOUT: Duration = Duration::from_hours(6);
+
+    type Context = IndexContext;
+
+    /// Runs the index run; a run of a project whose other run is active completes, and the other
+    /// run enqueues it again when it ends.
+    async fn run(self, IndexContext { index, stop }: &IndexContext) -> Result<(), JobError> {
+        match run::work(index, self.run, stop).await {
+            Ok(RunOutcome::Done) => Ok(()),
+            Ok(RunOutcome::Stopped) => Err(JobError::ShuttingDown),
+            Ok(RunOutcome::Again(reason)) => Err(JobError::Retryable(reason)),
+            Err(error) => Err(JobError::classify(&error)),
+        }
+    }
+}
+
+/// What [`IndexRepository`] needs besides its arguments.
+#[derive(Clone)]
+pub struct IndexContext {
+    index: Arc<index::Context>,
+    stop: CancellationToken,
+}
+
+impl IndexContext {
+    pub(crate) fn new(how: Indexing, store: Store, stop: CancellationToken) -> Self {
+        Self { index: Arc::new(how.context(store)), stop }
+    }
 }
 
 /// How a node indexes.
@@ -43,7 +70,7 @@ pub struct Indexing {
 }
 
 impl Indexing {
-    pub(crate) fn context(self, store: Store) -> index::Context {
+    fn context(self, store: Store) -> index::Context {
         index::Context {
             observer: Arc::new(Citations(store.clone())),
             store,
@@ -57,38 +84,25 @@ impl Indexing {
     }
 }
 
-/// Works it off, or lets go of it where another of its project is at work, which has it begun when it ends.
-pub async fn run(
-    context: index::Context,
-    work: IndexRepository,
-    stop: CancellationToken,
-) -> Result<(), JobError> {
-    match run::work(&context, work.run, &stop).await {
-        Ok(RunOutcome::Done) => Ok(()),
-        Ok(RunOutcome::Stopped) => Err(JobError::Stopped),
-        Ok(RunOutcome::Again(reason)) => Err(JobError::ForNow(reason)),
-        Err(error) => Err(JobError::classify(&error)),
-    }
-}
-
-/// A look after runs whose job is no more.
+/// Rescues index runs without a job.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RescueIndexRuns {}
 
 impl BackgroundJob for RescueIndexRuns {
-    const KIND: &'static str = "rescue_index_runs";
-    const AT_ONCE: usize = 1;
-    const TIME: Duration = Duration::from_mins(1);
-}
+    const NAME: &'static str = "rescue_index_runs";
+    const CONCURRENCY: usize = 1;
+    const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Does it.
-pub async fn rescue_runs(store: Store) -> Result<(), JobError> {
-    let adopted =
-        ingest_runs::rescue_orphans(&store).await.map_err(|error| JobError::classify(&error))?;
-    if adopted > 0 {
-        tracing::info!(adopted, "looked after index runs that nobody would have gone on with");
+    type Context = JobContext;
+
+    async fn run(self, JobContext { store, .. }: &JobContext) -> Result<(), JobError> {
+        let rescued = ingest_runs::rescue_orphans(store).await;
+        let rescued = rescued.map_err(|error| JobError::classify(&error))?;
+        if rescued > 0 {
+            tracing::info!(rescued, "enqueued jobs of index runs that had none");
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Tells the memory of changed files.

@@ -1,4 +1,4 @@
-//! What is to be done, and how it can fail.
+//! Kinds of jobs, their failures, and how jobs are enqueued.
 
 use std::time::Duration;
 
@@ -8,52 +8,57 @@ use mc_store::{Error, Tx};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// A kind of background work. The value is what a job is told: it is kept in the queue as JSON, for people
-/// to look at, too, so it holds ids and no secrets.
+/// A kind of background job. The value is the job's arguments, stored in the queue as JSON.
+/// Administrators can read them, so they hold ids and no secrets.
 pub trait BackgroundJob: Serialize + DeserializeOwned + Send + Sync + 'static {
-    /// Its name, the same for ever: jobs that wait are found by it.
-    const KIND: &'static str;
-    /// How many are at work at once, on each node.
-    const AT_ONCE: usize;
-    /// How often one is begun before it is given up.
-    const STARTS: u16 = 6;
-    /// How many a worker takes off the queue at a time. More than one is for jobs that are over in a moment: who
-    /// waits in a worker's hands waits for what that does, and gives no sign of life meanwhile.
-    const BATCH: usize = 1;
-    /// How long one may take; then it has failed.
-    const TIME: Duration;
-    /// How long the second start waits for after the first has failed; each later one twice as long.
-    const PAUSE: Duration = Duration::from_secs(5);
+    /// Name of the kind. Stored jobs are found by it, so it never changes.
+    const NAME: &'static str;
+    /// Default for how many run at once on each node.
+    const CONCURRENCY: usize;
+    /// Attempts before a job is discarded.
+    const MAX_ATTEMPTS: u16 = 6;
+    /// Jobs that a worker fetches at a time. More than one suits short jobs only: a fetched job
+    /// waits for those before it, and no other node can run it meanwhile.
+    const FETCH_BATCH: usize = 1;
+    /// Default for how long an attempt may take before it fails.
+    const TIMEOUT: Duration;
+    /// Delay before the second attempt; each later delay is twice as long.
+    const BACKOFF_BASE: Duration = Duration::from_secs(5);
+
+    /// What the job needs besides its arguments.
+    type Context: Clone + Send + Sync + 'static;
+
+    /// Runs one attempt.
+    fn run(self, context: &Self::Context) -> impl Future<Output = Result<(), JobError>> + Send;
 }
 
-/// Why a job did not do its work. The reason is kept, masked, for whoever looks at the queue.
+/// Why an attempt failed. The queue stores the reason, masked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JobError {
-    /// It may be done later.
+    /// A later attempt may succeed.
     #[error("{0}")]
-    ForNow(String),
-    /// It will never be done as it is: nobody need try again.
+    Retryable(String),
+    /// No attempt can succeed: the job is discarded.
     #[error("{0}")]
-    ForGood(String),
-    /// The node stops: another takes it up, and this start does not count.
-    #[error("the node stops")]
-    Stopped,
+    Permanent(String),
+    /// The node shuts down: the job returns to the queue, and this attempt does not count.
+    #[error("the node shuts down")]
+    ShuttingDown,
 }
 
 impl JobError {
-    /// What is away now may come back, and a fault of the service may be mended; what was asked for wrongly,
-    /// or is not there, stays so.
+    /// Returns a retryable error for transient and internal errors, else a permanent one.
     pub fn classify(error: &impl Classified) -> Self {
         let (kind, reason) = (error.kind(), error.to_string());
         if kind.is_transient() || kind == mc_domain::ErrorKind::Internal {
-            Self::ForNow(reason)
+            Self::Retryable(reason)
         } else {
-            Self::ForGood(reason)
+            Self::Permanent(reason)
         }
     }
 }
 
-/// Work that is asked for.
+/// A job to enqueue.
 #[derive(Debug)]
 pub struct Enqueue<'a, W> {
     work: &'a W,
@@ -62,30 +67,29 @@ pub struct Enqueue<'a, W> {
 }
 
 impl<'a, W: BackgroundJob> Enqueue<'a, W> {
-    /// To be done as soon as a worker is free.
+    /// Enqueues a job that may start at once.
     pub fn new(work: &'a W) -> Self {
         Self { work, key: None, delay: Duration::ZERO }
     }
 
-    /// The same, unless work of its kind was asked for under this key before.
+    /// Skips the job if one of its kind was enqueued with this key before.
     pub fn unique(self, key: &'a str) -> Self {
         Self { key: Some(key), ..self }
     }
 
-    /// The same, not before so much time has passed.
+    /// Delays the first attempt.
     pub fn after(self, delay: Duration) -> Self {
         Self { delay, ..self }
     }
 
-    /// Puts it into the queue with whatever else the transaction does; `false` where the same was asked for
-    /// before.
+    /// Enqueues the job in the transaction; returns `false` if its key was used before.
     pub async fn insert(self, tx: &mut Tx) -> Result<bool, Error> {
         let args = serde_json::to_value(self.work)
-            .map_err(|error| Error::Unreadable(format!("{}: {error}", W::KIND)))?;
-        let (key, delay, starts) = (self.key, self.delay, i32::from(W::STARTS));
+            .map_err(|error| Error::Unreadable(format!("{}: {error}", W::NAME)))?;
+        let (key, delay, starts) = (self.key, self.delay, i32::from(W::MAX_ATTEMPTS));
         let asked = jobs::enqueue(
             tx,
-            &NewJob { kind: W::KIND, unique_key: key, args, delay, max_attempts: starts },
+            &NewJob { kind: W::NAME, unique_key: key, args, delay, max_attempts: starts },
         )
         .await?;
         Ok(asked.is_some())

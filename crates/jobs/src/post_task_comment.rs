@@ -1,6 +1,6 @@
-//! Writes at a task's tracker which records and dialogs belong to it: the very text that a person agreed to, as one
-//! comment, which is changed and not written a second time. Whoever has written and did not live to note it is
-//! followed by one who finds the comment there.
+//! Writes at a task's tracker which records and dialogs belong to it: the very text that a person
+//! agreed to, as one comment, which is changed and not written a second time. Whoever has written
+//! and did not live to note it is followed by one who finds the comment there.
 
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ use mc_store::task_comments::{self, CommentDraft, PostStart, TaskOrigin};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::context::JobContext;
 use crate::job::{BackgroundJob, JobError};
 use crate::sync_integration::SyncContext;
 
@@ -29,13 +30,19 @@ pub struct PostTaskComment {
 }
 
 impl BackgroundJob for PostTaskComment {
-    const KIND: &'static str = task_comments::JOB;
-    const AT_ONCE: usize = 2;
-    const STARTS: u16 = task_comments::JOB_STARTS;
-    const TIME: Duration = task_comments::WRITE_TIME;
-    /// With each pause twice as long as the one before, up to an hour, three hours pass before it is given up: a limit
-    /// of requests or an outage has ended by then.
-    const PAUSE: Duration = Duration::from_mins(2);
+    const NAME: &'static str = task_comments::JOB;
+    const CONCURRENCY: usize = 2;
+    const MAX_ATTEMPTS: u16 = task_comments::JOB_ATTEMPTS;
+    const TIMEOUT: Duration = task_comments::POST_TIMEOUT;
+    /// With each pause twice as long as the one before, up to an hour, three hours pass before it
+    /// is given up: a limit of requests or an outage has ended by then.
+    const BACKOFF_BASE: Duration = Duration::from_mins(2);
+
+    type Context = JobContext;
+
+    async fn run(self, context: &JobContext) -> Result<(), JobError> {
+        run(&context.store, &context.sync, self).await
+    }
 }
 
 /// Why nothing was written.
@@ -62,27 +69,29 @@ impl PostError {
     }
 }
 
-/// Does it, unless something else was agreed to since. What the tracker refuses is for the task to show, and for a
-/// person to agree to again.
-pub async fn run(store: Store, with: SyncContext, work: PostTaskComment) -> Result<(), JobError> {
-    let begun = task_comments::begin(&store, work.task, &work.digest).await;
+/// Does it, unless something else was agreed to since. What the tracker refuses is for the task to
+/// show, and for a person to agree to again.
+async fn run(store: &Store, with: &SyncContext, work: PostTaskComment) -> Result<(), JobError> {
+    let begun = task_comments::begin(store, work.task, &work.digest).await;
     let writing = match begun.map_err(|error| JobError::classify(&error))? {
-        PostStart::Over => return Ok(()),
+        PostStart::NotPending => return Ok(()),
         PostStart::Busy => {
-            return Err(JobError::ForNow("the comment is being written by another worker".into()));
+            return Err(JobError::Retryable(
+                "the comment is being written by another worker".into(),
+            ));
         }
-        PostStart::Writing(writing) => writing,
+        PostStart::Started(writing) => writing,
     };
-    let written = match write(&store, &with, &work, &writing).await {
-        Ok((origin, comment)) => note(&store, &work, &writing, origin, &comment).await,
-        Err(stopped) => return fail(&store, &work, &stopped).await,
+    let written = match write(store, with, &work, &writing).await {
+        Ok((origin, comment)) => note(store, &work, &writing, origin, &comment).await,
+        Err(stopped) => return fail(store, &work, &stopped).await,
     };
     written.map_err(|error| JobError::classify(&error))
 }
 
-/// Writes it; answers where, and as which comment. What may not be written is not even looked for. Looking can take
-/// long, so what may be is judged once more behind it: by then somebody may have turned it off, or made private what it
-/// names.
+/// Writes it; answers where, and as which comment. What may not be written is not even looked for.
+/// Looking can take long, so what may be is judged once more behind it: by then somebody may have
+/// turned it off, or made private what it names.
 async fn write<'a>(
     store: &Store,
     with: &SyncContext,
@@ -111,7 +120,8 @@ fn allowed(writing: &CommentDraft) -> Result<&TaskOrigin, PostError> {
     writing.origin.as_ref().ok_or(PostError::Because(gone))
 }
 
-/// The text as it is now, where it is what was agreed to, and still for the tracker that was looked at.
+/// The text as it is now, where it is what was agreed to, and still for the tracker that was looked
+/// at.
 async fn agreed(
     store: &Store,
     work: &PostTaskComment,
@@ -152,8 +162,8 @@ async fn composed(
     Ok(compose_comment(store, &writing.policy, subject).await?)
 }
 
-/// Our comment: the one that is known, else one that begins so. Only what the credential's own user has written is
-/// looked at: nobody can have a comment of theirs taken for it.
+/// Our comment: the one that is known, else one that begins so. Only what the credential's own user
+/// has written is looked at: nobody can have a comment of theirs taken for it.
 async fn find(
     tracker: &dyn Tracker,
     writing: &CommentDraft,
@@ -165,8 +175,8 @@ async fn find(
     Ok(at.map(|at| own.swap_remove(at)))
 }
 
-/// Changes the comment that is there, and writes one where there is none. One that says just that is left as it is: not
-/// every tracker lets it be changed.
+/// Changes the comment that is there, and writes one where there is none. One that says just that
+/// is left as it is: not every tracker lets it be changed.
 async fn say(
     tracker: &dyn Tracker,
     task: &str,
@@ -175,8 +185,8 @@ async fn say(
 ) -> Result<String, client::Error> {
     match found {
         Some(found) if says(&found.text, text) => Ok(found.id.clone()),
-        Some(found) => tracker.comment(task, Some(&found.id), text).await,
-        None => tracker.comment(task, None, text).await,
+        Some(found) => tracker.upsert_comment(task, Some(&found.id), text).await,
+        None => tracker.upsert_comment(task, None, text).await,
     }
 }
 
@@ -188,7 +198,8 @@ async fn note(
     comment: &str,
 ) -> Result<(), mc_store::Error> {
     let mut tx = store.begin().await?;
-    task_comments::written(&mut tx, work.task, &work.digest, origin.connection, comment).await?;
+    task_comments::mark_posted(&mut tx, work.task, &work.digest, origin.connection, comment)
+        .await?;
     let TaskOrigin { connector: system, resource: what, .. } = origin;
     let detail =
         json!({ "system": system, "what": what, "comment": comment, "digest": work.digest });
@@ -197,7 +208,8 @@ async fn note(
     tx.commit().await
 }
 
-/// Notes why nothing was written: for now, where that may pass, and else until somebody agrees to it again.
+/// Notes why nothing was written: for now, where that may pass, and else until somebody agrees to
+/// it again.
 async fn fail(store: &Store, work: &PostTaskComment, stopped: &PostError) -> Result<(), JobError> {
     let reason = mc_sanitizer::mask(&stopped.to_string()).text;
     let reason: String = reason.as_str().chars().take(REASON).collect();
@@ -205,5 +217,5 @@ async fn fail(store: &Store, work: &PostTaskComment, stopped: &PostError) -> Res
     let noted = task_comments::mark_failed(store, work.task, &work.digest, &reason, is_over).await;
     noted.map_err(|error| JobError::classify(&error))?;
     tracing::warn!(task.id = %work.task, reason, "the links of a task were not written at its tracker");
-    if is_over { Ok(()) } else { Err(JobError::ForNow(reason)) }
+    if is_over { Ok(()) } else { Err(JobError::Retryable(reason)) }
 }

@@ -17,10 +17,11 @@ use serde_json::json;
 use crate::apply::doc_parts::DocPartBatch;
 use crate::apply::task::task_from_issue;
 use crate::apply::{doc_parts, pull_request};
+use crate::context::JobContext;
 use crate::job::{BackgroundJob, JobError};
 
 /// So many are gone through in one transaction at most.
-const TOGETHER: i64 = 64;
+const BATCH_SIZE: i64 = 64;
 
 /// Something that was delivered and is to be gone through.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -29,12 +30,19 @@ pub struct ProcessDelivery {
 }
 
 impl BackgroundJob for ProcessDelivery {
-    const KIND: &'static str = webhooks::JOB;
-    // Those of one hook wait for each other, each on a connection; more would leave none for the queue.
-    const AT_ONCE: usize = 2;
-    const STARTS: u16 = webhooks::JOB_STARTS;
-    const BATCH: usize = 16;
-    const TIME: Duration = Duration::from_mins(1);
+    const NAME: &'static str = webhooks::JOB;
+    // Those of one hook wait for each other, each on a connection; more would leave none for the
+    // queue.
+    const CONCURRENCY: usize = 2;
+    const MAX_ATTEMPTS: u16 = webhooks::JOB_ATTEMPTS;
+    const FETCH_BATCH: usize = 16;
+    const TIMEOUT: Duration = Duration::from_mins(1);
+
+    type Context = JobContext;
+
+    async fn run(self, context: &JobContext) -> Result<(), JobError> {
+        run(&context.store, self).await
+    }
 }
 
 /// How many tasks, changes and documents were changed in which way, for the audit.
@@ -68,12 +76,13 @@ impl From<mc_store::Error> for BatchError {
     }
 }
 
-/// Goes through it, and through what came before it by the same hook and still waits: in the order in which it
-/// came. Whoever else has the same to do waits, and then finds nothing. One that always fails is passed over.
-pub async fn run(store: Store, work: ProcessDelivery) -> Result<(), JobError> {
-    let mut most = TOGETHER;
-    while webhooks::is_waiting(&store, work.id).await.map_err(|error| JobError::classify(&error))? {
-        let Err(BatchError { at, error }) = process_batch(&store, work.id, most).await else {
+/// Goes through it, and through what came before it by the same hook and still waits: in the order
+/// in which it came. Whoever else has the same to do waits, and then finds nothing. One that always
+/// fails is passed over.
+async fn run(store: &Store, work: ProcessDelivery) -> Result<(), JobError> {
+    let mut most = BATCH_SIZE;
+    while webhooks::is_pending(store, work.id).await.map_err(|error| JobError::classify(&error))? {
+        let Err(BatchError { at, error }) = process_batch(store, work.id, most).await else {
             continue;
         };
         if most > 1 {
@@ -83,8 +92,8 @@ pub async fn run(store: Store, work: ProcessDelivery) -> Result<(), JobError> {
         let Some(at) = at.filter(|_| !error.kind().is_transient()) else {
             return Err(JobError::classify(&error));
         };
-        mark_failed(&store, at, &error).await.map_err(|error| JobError::classify(&error))?;
-        most = TOGETHER;
+        mark_failed(store, at, &error).await.map_err(|error| JobError::classify(&error))?;
+        most = BATCH_SIZE;
     }
     Ok(())
 }
@@ -96,19 +105,17 @@ async fn process_batch(store: &Store, id: DeliveryId, most: i64) -> Result<(), B
     let (mut outcomes, mut synced) = (Vec::new(), AuditCounts::default());
     for waiting in &all.deliveries {
         let id = waiting.id;
-        let event = Event::deserialize(&waiting.event);
-        // Who asks for a run holds its repository first and then the audit, and a sync its connection and then what
-        // it writes: what asks for either is for itself.
+        let event = Event::decode(&waiting.event);
+        // Who asks for a run holds its repository first and then the audit, and a sync its
+        // connection and then what it writes: what asks for either is for itself.
         let is_alone =
-            matches!(event, Ok(Event::Push(_) | Event::Wiki(_) | Event::PageChanged { .. }));
+            matches!(event, Ok(Event::Push(_) | Event::WikiPush(_) | Event::PageChanged { .. }));
         if is_alone && !outcomes.is_empty() {
             break;
         }
         let told = match event {
             Ok(event) => apply_event(&mut tx, &all, waiting, event, &mut synced).await,
-            Err(error) => {
-                Ok((DeliveryState::Failed, format!("what was kept of it can't be read: {error}")))
-            }
+            Err(error) => Ok((DeliveryState::Failed, error.to_string())),
         };
         let (state, text) = told.map_err(|error| BatchError { at: Some(id), error })?;
         outcomes.push(webhooks::Outcome { id, state, text });
@@ -151,11 +158,11 @@ async fn apply_event(
     let (project, policy, heard_at) = (all.project, &all.policy, waiting.received_at);
     let (act, did, outcome) = match event {
         Event::Push(push) => return enqueue_reindex(tx, project, &push).await,
-        Event::Wiki(wiki) => return enqueue_wiki_reindex(tx, project, &wiki).await,
+        Event::WikiPush(wiki) => return enqueue_wiki_reindex(tx, project, &wiki).await,
         Event::Ignored { reason } => return Ok((DeliveryState::Ignored, reason)),
         Event::PageChanged { .. } => return enqueue_wiki_syncs(tx, project).await,
         Event::Issue(issue) => return apply_issue(tx, all, heard_at, issue, synced).await,
-        Event::IssueGone { external_id } => {
+        Event::IssueDeleted { external_id } => {
             if !tasks::mark_deleted(tx, project, &external_id, heard_at).await? {
                 return Ok(ignored("the task was heard of since"));
             }
@@ -164,7 +171,7 @@ async fn apply_event(
             }
             (AuditAction::TasksSynced, "withdrawn", "what was known of the task was forgotten")
         }
-        Event::Change(change) => {
+        Event::PullRequest(change) => {
             let is_news = pull_request::change(tx, project, policy, &change, heard_at).await?;
             let thread = change.thread();
             let is_said = apply_comment(tx, all, heard_at, &thread, change.comment, synced).await?;
@@ -176,13 +183,13 @@ async fn apply_event(
             }
             (AuditAction::PullRequestsSynced, "changes", "the change was brought up to date")
         }
-        Event::Ci(run) => {
+        Event::CiRun(run) => {
             if !pull_request::ci_run(tx, project, policy, run, heard_at).await? {
                 return Ok(ignored("that is known already, or something newer"));
             }
             (AuditAction::PullRequestsSynced, "ci_results", "the result was noted")
         }
-        Event::Said { thread, comment } => {
+        Event::Comment { thread, comment } => {
             let is_said = apply_comment(tx, all, heard_at, &thread, Some(comment), synced).await?;
             return Ok(comment_outcome(
                 is_said,
@@ -195,7 +202,7 @@ async fn apply_event(
             }
             (AuditAction::DocumentsIngested, "releases", "the release was brought up to date")
         }
-        Event::PageGone { id } => {
+        Event::PageDeleted { id } => {
             let source = Provider::Confluence.as_str();
             if !docs::remove_page(tx, project, source, &id).await? {
                 return Ok(ignored("the project has no document of that page"));
@@ -265,12 +272,14 @@ async fn enqueue_reindex(
         }
         None => 0,
     };
-    let known = find_repositories(tx, project, &push.path, |location| push.is_of(location)).await?;
+    let known =
+        find_repositories(tx, project, &push.path, |location| push.is_same_repository(location))
+            .await?;
     if known.is_empty() {
         return Ok(push_outcome(named, "the project has not indexed that repository"));
     }
-    // All of them are held before the first run is noted: who asks for a run holds its repository first, and then
-    // the audit.
+    // All of them are held before the first run is noted: who asks for a run holds its repository
+    // first, and then the audit.
     let mut moved = held(tx, &known).await?;
     moved.retain(|(_, asked_for)| push.updates_ref(asked_for));
     if push.after.is_none() {
@@ -288,7 +297,9 @@ async fn enqueue_wiki_reindex(
     project: ProjectId,
     wiki: &WikiPush,
 ) -> Result<Outcome, mc_store::Error> {
-    let known = find_repositories(tx, project, &wiki.path, |location| wiki.is_of(location)).await?;
+    let known =
+        find_repositories(tx, project, &wiki.path, |location| wiki.is_same_repository(location))
+            .await?;
     if known.is_empty() {
         let place = wiki.urls.first().unwrap_or(&wiki.path);
         let reason = format!(
@@ -301,8 +312,8 @@ async fn enqueue_wiki_reindex(
     enqueue_runs(tx, held).await
 }
 
-/// Has the wikis asked that the project is connected to: what is told of a page is that it is another one now, and
-/// not of which wiki it is.
+/// Has the wikis asked that the project is connected to: what is told of a page is that it is
+/// another one now, and not of which wiki it is.
 async fn enqueue_wiki_syncs(tx: &mut Tx, project: ProjectId) -> Result<Outcome, mc_store::Error> {
     Ok(match integrations::request_wiki_syncs(tx, project).await? {
         0 => ignored("no connection fetches pages from there"),
@@ -325,8 +336,8 @@ async fn find_repositories(
     Ok(known)
 }
 
-/// Those that are still there, each with the ref that was asked for last. Nobody asks for another until the
-/// transaction ends.
+/// Those that are still there, each with the ref that was asked for last. Nobody asks for another
+/// until the transaction ends.
 async fn held<'a>(
     tx: &mut Tx,
     known: &'a [Repository],

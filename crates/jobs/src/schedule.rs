@@ -1,4 +1,4 @@
-//! Work by the clock: asked for once, however many nodes there are.
+//! Schedules: each tick is enqueued once, on any number of nodes.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::job::{BackgroundJob, Enqueue};
 
-/// The clock may jump, so nobody sleeps for longer than this before looking at it again.
-const LOOK: Duration = Duration::from_secs(20);
-/// How far back the last time that passed is looked for: as little as will do, since each is stepped through.
-const LOOK_BACK: [TimeDelta; 4] =
+/// Longest sleep before the clock is read again, since it may jump.
+const POLL_INTERVAL: Duration = Duration::from_secs(20);
+/// How far back the last tick is searched: the shortest first, since every tick is stepped through.
+const LOOKBACKS: [TimeDelta; 4] =
     [TimeDelta::minutes(2), TimeDelta::hours(2), TimeDelta::days(2), TimeDelta::days(32)];
-/// What could not be asked for is asked for again after this.
-const AGAIN: Duration = Duration::from_secs(1);
+/// Delay before a failed enqueue is repeated.
+const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// When work of a kind is asked for.
 pub struct Schedule {
@@ -38,8 +38,8 @@ impl std::fmt::Debug for Schedule {
 }
 
 impl Schedule {
-    /// Work at the times of a cron expression (second, minute, hour, day, month, weekday; UTC). The last time
-    /// that passed while no node was there is made up for; of several, the last alone.
+    /// Work at the times of a cron expression (second, minute, hour, day, month, weekday; UTC). The
+    /// last time that passed while no node was there is made up for; of several, the last alone.
     ///
     /// # Panics
     /// When the expression is none: schedules are part of the program.
@@ -53,7 +53,7 @@ impl Schedule {
                 tx.commit().await
             })
         });
-        Self { cron, kind: W::KIND, ask, clock: Box::new(Utc::now) }
+        Self { cron, kind: W::NAME, ask, clock: Box::new(Utc::now) }
     }
 
     /// The same by another clock than the system's.
@@ -74,11 +74,11 @@ impl Schedule {
                         continue;
                     }
                     Err(error) => {
-                        tracing::warn!(job.kind = self.kind, %error, "work that is due could not be asked for");
-                        AGAIN
+                        tracing::warn!(job.kind = self.kind, %error, "a scheduled job can't be enqueued; trying again");
+                        RETRY_DELAY
                     }
                 },
-                Some(tick) => (tick - now).to_std().unwrap_or_default().min(LOOK),
+                Some(tick) => (tick - now).to_std().unwrap_or_default().min(POLL_INTERVAL),
                 None => return,
             };
             if stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
@@ -87,16 +87,16 @@ impl Schedule {
         }
     }
 
-    /// What is due by a clock that may have jumped: not later than the next time, and of many that have passed the
-    /// last.
+    /// What is due by a clock that may have jumped: not later than the next time, and of many that
+    /// have passed the last.
     fn in_time(&self, due: Option<DateTime<Utc>>, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let due = due.min(self.cron.after(&now).next());
-        if due.is_some_and(|tick| now - tick > LOOK_BACK[0]) { self.last_before(now) } else { due }
+        if due.is_some_and(|tick| now - tick > LOOKBACKS[0]) { self.last_before(now) } else { due }
     }
 
     /// The last time of the schedule that has passed; the next one where none has for long.
     fn last_before(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
-        for back in LOOK_BACK {
+        for back in LOOKBACKS {
             let passed = self.cron.after(&(now - back)).take_while(|tick| *tick <= now);
             if let Some(last) = passed.last() {
                 return Some(last);
@@ -122,9 +122,15 @@ mod tests {
     struct Nothing {}
 
     impl BackgroundJob for Nothing {
-        const KIND: &'static str = "nothing";
-        const AT_ONCE: usize = 1;
-        const TIME: Duration = Duration::from_secs(1);
+        const NAME: &'static str = "nothing";
+        const CONCURRENCY: usize = 1;
+        const TIMEOUT: Duration = Duration::from_secs(1);
+
+        type Context = ();
+
+        async fn run(self, (): &()) -> Result<(), crate::JobError> {
+            Ok(())
+        }
     }
 
     fn at(day: u32, hour: u32, minute: u32) -> Option<DateTime<Utc>> {

@@ -1,29 +1,32 @@
-//! Looks for connections to other systems that are due, and asks for a sync of each.
+//! The job `schedule_syncs`: enqueues a sync of each integration that is due.
 
 use std::time::Duration;
 
-use mc_store::{Store, integrations};
+use mc_store::integrations;
 use serde::{Deserialize, Serialize};
 
+use crate::context::JobContext;
 use crate::job::{BackgroundJob, JobError};
 
-/// A look at all connections.
+/// Enqueues a sync of each integration that is due.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ScheduleSyncs {}
 
 impl BackgroundJob for ScheduleSyncs {
-    const KIND: &'static str = "schedule_syncs";
-    const AT_ONCE: usize = 1;
-    const TIME: Duration = Duration::from_secs(50);
-}
+    const NAME: &'static str = "schedule_syncs";
+    const CONCURRENCY: usize = 1;
+    const TIMEOUT: Duration = Duration::from_secs(50);
 
-/// Does it. A sync that is asked for already, by whichever node, is not asked for again.
-pub async fn run(store: Store) -> Result<(), JobError> {
-    let asked = integrations::enqueue_due_syncs(&store)
-        .await
-        .map_err(|error| JobError::classify(&error))?;
-    if asked > 0 {
-        tracing::debug!(connections = asked, "other systems are asked what is new");
+    type Context = JobContext;
+
+    /// Enqueues the syncs; one that is pending already is not enqueued again, whichever node
+    /// enqueued it.
+    async fn run(self, JobContext { store, .. }: &JobContext) -> Result<(), JobError> {
+        let enqueued = integrations::enqueue_due_syncs(store).await;
+        let integrations = enqueued.map_err(|error| JobError::classify(&error))?;
+        if integrations > 0 {
+            tracing::debug!(integrations, "enqueued syncs");
+        }
+        Ok(())
     }
-    Ok(())
 }

@@ -1,6 +1,6 @@
-//! Asks another system what is new, on behalf of one connection: page by page, each written in one transaction with
-//! where the next one begins. So a sync that is cut short goes on where it stood, and of two that run at once one
-//! finds that it was overtaken and stops.
+//! Asks another system what is new, on behalf of one connection: page by page, each written in one
+//! transaction with where the next one begins. So a sync that is cut short goes on where it stood,
+//! and of two that run at once one finds that it was overtaken and stops.
 
 mod issues;
 mod pages;
@@ -21,12 +21,13 @@ use mc_store::{Store, Tx};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::context::JobContext;
 use crate::job::{BackgroundJob, JobError};
 
 /// After so long a sync lets others have its place; the rest is asked for at once.
 const TURN: Duration = Duration::from_mins(5);
 /// However often it failed, a system is asked once a day.
-const LONGEST_PAUSE: Duration = Duration::from_hours(24);
+const BACKOFF_MAX: Duration = Duration::from_hours(24);
 /// Characters of what is kept of a reason.
 const REASON: usize = 1_000;
 
@@ -37,10 +38,16 @@ pub struct SyncIntegration {
 }
 
 impl BackgroundJob for SyncIntegration {
-    const KIND: &'static str = integrations::JOB;
-    const AT_ONCE: usize = 2;
-    const STARTS: u16 = integrations::JOB_STARTS;
-    const TIME: Duration = integrations::SYNC_TIME;
+    const NAME: &'static str = integrations::JOB;
+    const CONCURRENCY: usize = 2;
+    const MAX_ATTEMPTS: u16 = integrations::JOB_ATTEMPTS;
+    const TIMEOUT: Duration = integrations::SYNC_TIMEOUT;
+
+    type Context = JobContext;
+
+    async fn run(self, context: &JobContext) -> Result<(), JobError> {
+        run(&context.store, &context.sync, self).await
+    }
 }
 
 /// What a sync needs besides its connection; cheap to clone.
@@ -100,27 +107,30 @@ struct SyncState {
     sweep: Option<reconcile::Reconciliation>,
 }
 
-/// Does it. What is amiss with the system is for the connection to show, and for its next turn to try again.
-pub async fn run(store: Store, with: SyncContext, work: SyncIntegration) -> Result<(), JobError> {
+/// Does it. What is amiss with the system is for the connection to show, and for its next turn to
+/// try again.
+async fn run(store: &Store, with: &SyncContext, work: SyncIntegration) -> Result<(), JobError> {
     let failed = |error: mc_store::Error| JobError::classify(&error);
-    let Some(asking) = integrations::start_sync(&store, work.id).await.map_err(failed)? else {
+    let Some(asking) = integrations::start_sync(store, work.id).await.map_err(failed)? else {
         return Ok(());
     };
     let syncing =
-        SyncSession { store: &store, sealer: &with.sealer, asking: &asking, begun: Instant::now() };
-    let ended = syncing.ask(&with).await;
+        SyncSession { store, sealer: &with.sealer, asking: &asking, begun: Instant::now() };
+    let ended = syncing.ask(with).await;
     let noted = match ended {
-        Ok(Ended::Done) => integrations::finish_sync(&store, asking.id, asking.interval).await,
-        Ok(Ended::More) => enqueue_next(&store, &asking).await,
+        Ok(Ended::Done) => integrations::finish_sync(store, asking.id, asking.interval).await,
+        Ok(Ended::More) => enqueue_next(store, &asking).await,
         Ok(Ended::Overtaken) => Ok(()),
         Err(SyncError::Store(error)) if error.kind().is_transient() => return Err(failed(error)),
         // Another version of the service wrote where it stood.
-        Err(SyncError::System(client::Error::Cursor { .. })) => restart(&store, &asking).await,
-        Err(SyncError::System(client::Error::RateLimited { retry_at, .. })) => {
-            let pause = (retry_at - Utc::now()).to_std().unwrap_or_default().min(LONGEST_PAUSE);
-            integrations::reschedule(&store, asking.id, None, pause).await
+        Err(SyncError::System(client::Error::InvalidCursor { .. })) => {
+            restart(store, &asking).await
         }
-        Err(stopped) => fail(&store, &asking, &stopped).await,
+        Err(SyncError::System(client::Error::RateLimited { retry_at, .. })) => {
+            let pause = (retry_at - Utc::now()).to_std().unwrap_or_default().min(BACKOFF_MAX);
+            integrations::reschedule(store, asking.id, None, pause).await
+        }
+        Err(stopped) => fail(store, &asking, &stopped).await,
     };
     noted.map_err(failed)
 }
@@ -144,7 +154,8 @@ impl SyncSession<'_> {
         }
     }
 
-    /// Says in the transaction where the sync stands from now on; `false` where somebody else has gone on.
+    /// Says in the transaction where the sync stands from now on; `false` where somebody else has
+    /// gone on.
     async fn advance(&self, tx: &mut Tx, place: &mut Place, to: Value) -> Result<bool, SyncError> {
         if !integrations::advance(tx, self.asking.id, place.0.as_ref(), &to).await? {
             return Ok(false);
@@ -220,10 +231,10 @@ async fn fail(
     integrations::reschedule(store, asking.id, Some(&reason), pause).await
 }
 
-/// Twice as long after each failure, and up to a quarter more, so that what failed together does not come back
-/// together.
+/// Twice as long after each failure, and up to a quarter more, so that what failed together does
+/// not come back together.
 fn backoff(every: Duration, failures: u32) -> Duration {
-    let pause = every.saturating_mul(1 << failures.min(10)).min(LONGEST_PAUSE);
+    let pause = every.saturating_mul(1 << failures.min(10)).min(BACKOFF_MAX);
     pause.mul_f64(rand::random_range(1.0..1.25))
 }
 
@@ -248,11 +259,8 @@ mod tests {
         let every = Duration::from_mins(15);
         for failures in 0..40 {
             let pause = backoff(every, failures);
-            let least = (every * (1 << failures.min(6))).min(LONGEST_PAUSE);
-            assert!(
-                pause >= least && pause <= LONGEST_PAUSE.mul_f64(1.25),
-                "{failures}: {pause:?}"
-            );
+            let least = (every * (1 << failures.min(6))).min(BACKOFF_MAX);
+            assert!(pause >= least && pause <= BACKOFF_MAX.mul_f64(1.25), "{failures}: {pause:?}");
         }
     }
 

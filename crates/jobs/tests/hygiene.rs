@@ -8,9 +8,10 @@ use mc_connectors::{Comment, Thread};
 use mc_crypto::{EncryptionKey, Encryptor};
 use mc_domain::policy::RetentionDays;
 use mc_domain::{
-    AuditAction, HeldEnds, HygieneRunId, HygieneTask, Policy, ProjectId, Provider, RecordId, UserId,
+    AuditAction, ExpiryDecision, HygieneRunId, HygieneTask, Policy, ProjectId, Provider, RecordId,
+    UserId,
 };
-use mc_jobs::{Embedding, Enqueue, ScheduleHygiene, SyncContext};
+use mc_jobs::{Embedding, Enqueue, JobContext, JobSettings, ScheduleHygiene, SyncContext};
 use mc_memory::ReviewStatus;
 use mc_memory::documents::{self, Body, Document, NewDocument, prepare_all};
 use mc_memory::normalize::content_hash;
@@ -25,7 +26,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 /// Longer than any of this takes on a busy machine.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 const RETRY: &str =
     "The payments worker retries a failed charge 3 times with jitter before it gives up";
 const RETOLD: &str =
@@ -58,7 +59,9 @@ impl World {
         let connecting = SyncContext { systems: Arc::default(), sealer, inside: Arc::default() };
         let model = vectors::register_model(db.store(), "new", 3, &json!({})).await.unwrap();
         let embedding = Embedding { model: model.clone(), is_remote: true };
-        let workers = mc_jobs::workers(db.store().clone(), db.store(), connecting, embedding);
+        let (sync, settings) = (connecting, JobSettings::default());
+        let context = JobContext { store: db.store().clone(), sync, embedding, settings };
+        let workers = mc_jobs::workers(db.store().clone(), &context);
         tokio::spawn(workers.run(stop.clone()));
         Self { db, project, model, _work: stop.drop_guard() }
     }
@@ -91,7 +94,7 @@ impl World {
     async fn asked(&self, task: HygieneTask, is_dry_run: bool) -> HygieneRunId {
         let mut tx =
             self.db.service().for_project(UserId::LOCAL, self.project).begin().await.unwrap();
-        let id = hygiene::ask(&mut tx, self.project, task, is_dry_run).await.unwrap();
+        let id = hygiene::request(&mut tx, self.project, task, is_dry_run).await.unwrap();
         tx.commit().await.unwrap();
         id
     }
@@ -104,7 +107,7 @@ impl World {
             if report.completed_at.is_some() {
                 return report;
             }
-            assert!(begun.elapsed() < PATIENCE, "{report:?}");
+            assert!(begun.elapsed() < TIMEOUT, "{report:?}");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
@@ -123,7 +126,7 @@ impl World {
             if report.completed_at.is_some() {
                 return;
             }
-            assert!(begun.elapsed() < PATIENCE, "{report:?}");
+            assert!(begun.elapsed() < TIMEOUT, "{report:?}");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
@@ -204,7 +207,7 @@ async fn a_round_asks_each_project_once_a_day_but_those_that_switched_it_off() {
     let begun = Instant::now();
     let done = "select count(*)::text from apalis.jobs where job_type = 'schedule_hygiene' and status <> 'Done'";
     while mc_store::testing::text(world.db.store(), done).await.unwrap() != "0" {
-        assert!(begun.elapsed() < PATIENCE);
+        assert!(begun.elapsed() < TIMEOUT);
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_eq!(world.text(count).await, "1");
@@ -271,7 +274,7 @@ async fn a_task_whose_project_is_gone_is_done() {
     let begun = Instant::now();
     world.execute("update apalis.jobs set run_at = now()").await;
     while world.text(waiting).await != "0" {
-        assert!(begun.elapsed() < PATIENCE);
+        assert!(begun.elapsed() < TIMEOUT);
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
@@ -542,7 +545,7 @@ async fn while_a_dry_run_of_retention_looks_others_add_to_the_audit() {
     let mut tx = world.db.store().begin().await.unwrap();
     let event = [NewEvent::new(AuditAction::RecordSaved, id)];
     audit::add(&mut tx, Chain::Project(world.project), None, &event);
-    tokio::time::timeout(PATIENCE, tx.commit()).await.expect("the chain is nobody's").unwrap();
+    tokio::time::timeout(TIMEOUT, tx.commit()).await.expect("the chain is nobody's").unwrap();
     other.commit().await.unwrap();
     let report = world.ended(id).await;
     assert_eq!((report.last_error, &report.counts["quarantine_items"]), (None, &json!(1)));
@@ -639,11 +642,12 @@ const FOUND: &str = "select count(*)::text from memory_records
                      where state = 'active' and ttl > now() + interval '1 day'";
 
 impl World {
-    async fn decided(&self, decision: HeldEnds) -> Report {
+    async fn decided(&self, decision: ExpiryDecision) -> Report {
         let mut tx =
             self.db.service().for_project(UserId::LOCAL, self.project).begin().await.unwrap();
         let (project, task) = (self.project, HygieneTask::Expiry);
-        let asked = hygiene::ask_deciding(&mut tx, project, task, false, Some(decision)).await;
+        let asked =
+            hygiene::request_with_decision(&mut tx, project, task, false, Some(decision)).await;
         tx.commit().await.unwrap();
         self.ended(asked.unwrap()).await
     }
@@ -667,7 +671,7 @@ async fn a_mass_expiry_waits_for_a_person_who_lets_it_happen() {
             "update memory_records set last_recalled_at = expiry_suspended_at + interval '1 second' where id = '{used}'"
         ))
         .await;
-    let decided = world.decided(HeldEnds::Confirm).await;
+    let decided = world.decided(ExpiryDecision::Confirm).await;
     assert_eq!((&decided.counts["ended"], &decided.counts["held"]), (&json!(20), &json!(0)));
     assert_eq!(world.text(FOUND).await, "1", "what was recalled meanwhile lives on");
     assert_eq!(cleanup::sweep(world.db.store()).await.unwrap().held, 0, "it is decided");
@@ -678,7 +682,7 @@ async fn a_mass_expiry_that_nobody_wants_is_put_off() {
     let world = World::new().await;
     ending(&world, 30, 3).await;
     assert_eq!(world.done(HygieneTask::Expiry, false).await.counts["held"], 30);
-    let decided = world.decided(HeldEnds::Extend).await;
+    let decided = world.decided(ExpiryDecision::Extend).await;
     assert_eq!((&decided.counts["extended"], &decided.counts["held"]), (&json!(30), &json!(0)));
     let days =
         "select string_agg(distinct extract(day from ttl - now())::text, ' ') from memory_records";
@@ -1015,7 +1019,7 @@ async fn sent(world: &World, said: &[(&str, &str)]) {
     };
     let source = "tracker:chat".to_owned();
     let incoming = vec![NewDocument { saved_by: None, connection: None, source, document }];
-    let prepared = prepare_all(&Policy::default(), incoming, ReviewStatus::Nobody).await;
+    let prepared = prepare_all(&Policy::default(), incoming, ReviewStatus::Unreviewed).await;
     let mut tx = world.db.store().begin().await.unwrap();
     prepared[0].write(&mut tx, world.project).await.unwrap();
     tx.commit().await.unwrap();

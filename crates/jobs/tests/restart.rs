@@ -7,15 +7,18 @@ mod cache;
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
+use futures::future::BoxFuture;
 use mc_domain::JobState;
 use mc_jobs::{BackgroundJob, Enqueue, JobError, Schedule, Timing, WorkerPool};
-use mc_store::embedded::{Embedded, EmbeddedSettings, Health};
+use mc_postgres::db_roles;
+use mc_postgres::embedded::{Embedded, EmbeddedSettings, Health};
+use mc_store::Store;
 use mc_store::jobs::{self, JobFilter, JobRow};
 use mc_store::testing::chains;
-use mc_store::{Store, db_roles};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
@@ -24,11 +27,34 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 /// Longer than any of this takes on a busy machine.
-const PATIENCE: Duration = Duration::from_mins(2);
-const LOOK: Duration = Duration::from_millis(50);
+const TIMEOUT: Duration = Duration::from_mins(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const CONNECTIONS: u32 = 16;
 /// Deeds that are asked for before each restart: more than are at work at once.
 const DEEDS: u32 = 24;
+
+/// What a test job does.
+type Handler<J> = Arc<dyn Fn(J) -> BoxFuture<'static, Result<(), JobError>> + Send + Sync>;
+
+/// Registers a test job with a closure that runs it.
+trait Handle: Sized {
+    fn handle<J, F, Fut>(self, run: F) -> Self
+    where
+        J: BackgroundJob<Context = Handler<J>>,
+        F: Fn(J) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<(), JobError>> + Send + 'static;
+}
+
+impl Handle for WorkerPool {
+    fn handle<J, F, Fut>(self, run: F) -> Self
+    where
+        J: BackgroundJob<Context = Handler<J>>,
+        F: Fn(J) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<(), JobError>> + Send + 'static,
+    {
+        self.register::<J>(Arc::new(move |job| Box::pin(run(job))))
+    }
+}
 
 /// Leaves a trace, once.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -37,31 +63,50 @@ struct Deed {
 }
 
 impl BackgroundJob for Deed {
-    const KIND: &'static str = "deed";
-    const AT_ONCE: usize = 4;
-    const TIME: Duration = Duration::from_mins(1);
-    const PAUSE: Duration = Duration::from_millis(100);
+    const NAME: &'static str = "deed";
+    const CONCURRENCY: usize = 4;
+    const TIMEOUT: Duration = Duration::from_mins(1);
+    const BACKOFF_BASE: Duration = Duration::from_millis(100);
+
+    type Context = Handler<Self>;
+
+    async fn run(self, handler: &Handler<Self>) -> Result<(), JobError> {
+        handler(self).await
+    }
 }
 
-/// What a deed leaves: work that nobody does, asked for without a key, so that one done twice would show.
+/// What a deed leaves: work that nobody does, asked for without a key, so that one done twice would
+/// show.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Trace {
     n: u32,
 }
 
 impl BackgroundJob for Trace {
-    const KIND: &'static str = "trace";
-    const AT_ONCE: usize = 1;
-    const TIME: Duration = Duration::from_secs(1);
+    const NAME: &'static str = "trace";
+    const CONCURRENCY: usize = 1;
+    const TIMEOUT: Duration = Duration::from_secs(1);
+
+    type Context = Handler<Self>;
+
+    async fn run(self, handler: &Handler<Self>) -> Result<(), JobError> {
+        handler(self).await
+    }
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Tick {}
 
 impl BackgroundJob for Tick {
-    const KIND: &'static str = "tick";
-    const AT_ONCE: usize = 1;
-    const TIME: Duration = Duration::from_secs(30);
+    const NAME: &'static str = "tick";
+    const CONCURRENCY: usize = 1;
+    const TIMEOUT: Duration = Duration::from_secs(30);
+
+    type Context = Handler<Self>;
+
+    async fn run(self, handler: &Handler<Self>) -> Result<(), JobError> {
+        handler(self).await
+    }
 }
 
 /// A server of the test's own.
@@ -99,9 +144,9 @@ impl Site {
         let pid = text.lines().next().unwrap().trim().parse().unwrap();
         kill(Pid::from_raw(pid), signal).unwrap();
         let gone = health.wait_for(|state| matches!(state, Health::Restarting { .. }));
-        tokio::time::timeout(PATIENCE, gone).await.unwrap().unwrap();
+        tokio::time::timeout(TIMEOUT, gone).await.unwrap().unwrap();
         let back = health.wait_for(|state| *state == Health::Running);
-        tokio::time::timeout(PATIENCE, back).await.unwrap().unwrap();
+        tokio::time::timeout(TIMEOUT, back).await.unwrap().unwrap();
     }
 }
 
@@ -114,14 +159,14 @@ async fn leave_trace(
 ) -> Result<(), JobError> {
     let failed = |error: mc_store::Error| JobError::classify(&error);
     let mut tx = store.begin().await.map_err(failed)?;
-    if jobs::claim_idempotency_key(&mut tx, Deed::KIND, &deed.n.to_string())
+    if jobs::claim_idempotency_key(&mut tx, Deed::NAME, &deed.n.to_string())
         .await
         .map_err(failed)?
     {
         Enqueue::new(&Trace { n: deed.n }).insert(&mut tx).await.map_err(failed)?;
     }
-    begun.send(deed.n).map_err(|_| JobError::ForGood("nobody asks".into()))?;
-    gate.wait_for(|is_open| *is_open).await.map_err(|_| JobError::Stopped)?;
+    begun.send(deed.n).map_err(|_| JobError::Permanent("nobody asks".into()))?;
+    gate.wait_for(|is_open| *is_open).await.map_err(|_| JobError::ShuttingDown)?;
     tx.commit().await.map_err(failed)
 }
 
@@ -133,10 +178,10 @@ async fn jobs_at_work_and_jobs_that_wait_outlive_a_restart_of_the_database_and_s
     let store = site.connect().await;
     let of_deeds = store.clone();
     let workers = WorkerPool::new(store)
-        .register(move |deed: Deed| {
+        .handle(move |deed: Deed| {
             leave_trace(of_deeds.clone(), deed, begun.clone(), at_gate.clone())
         })
-        .register(|_: Tick| async { Ok(()) })
+        .handle(|_: Tick| async { Ok(()) })
         .schedule(Schedule::new("* * * * * *", Tick {}));
     let stop = CancellationToken::new();
     let running = tokio::spawn(workers.with_timing(quick()).run(stop.clone()));
@@ -148,8 +193,8 @@ async fn jobs_at_work_and_jobs_that_wait_outlive_a_restart_of_the_database_and_s
         for n in 0..DEEDS {
             ask(&asking, round * DEEDS + n).await;
         }
-        for _ in 0..Deed::AT_ONCE {
-            tokio::time::timeout(PATIENCE, seen.recv()).await.unwrap().unwrap();
+        for _ in 0..Deed::CONCURRENCY {
+            tokio::time::timeout(TIMEOUT, seen.recv()).await.unwrap().unwrap();
         }
         site.restart(signal).await;
         gate.send_replace(true);
@@ -172,17 +217,17 @@ async fn jobs_at_work_and_jobs_that_wait_outlive_a_restart_of_the_database_and_s
         assert!(traces.values().all(|count| *count == 1), "{signal}: {traces:?}");
     }
     stop.cancel();
-    tokio::time::timeout(PATIENCE, running).await.unwrap().unwrap();
+    tokio::time::timeout(TIMEOUT, running).await.unwrap().unwrap();
     site.server.stop().await;
 }
 
 fn quick() -> Timing {
     Timing {
-        look: Duration::from_millis(300),
+        poll_interval: Duration::from_millis(300),
         heartbeat: Duration::from_millis(200),
-        silence: Duration::from_secs(2),
-        sweep: Duration::from_millis(500),
-        apart: Duration::from_millis(300),
+        heartbeat_timeout: Duration::from_secs(2),
+        maintenance_interval: Duration::from_millis(500),
+        rescue_spread: Duration::from_millis(300),
         grace: Duration::from_millis(500),
     }
 }
@@ -205,8 +250,8 @@ async fn until(store: &Store, kind: &str, wanted: impl Fn(&[JobRow]) -> bool) {
         if wanted(&jobs) {
             return;
         }
-        assert!(began.elapsed() < PATIENCE, "{jobs:?}");
-        tokio::time::sleep(LOOK).await;
+        assert!(began.elapsed() < TIMEOUT, "{jobs:?}");
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 

@@ -20,4 +20,3 @@ pub use render::Excerpt;
 pub use server::MemoryServer;
 pub use settings::{ServerSettings, Toolset, UnknownToolset};
 pub use stdio::{StdioSettings, serve_on, stdio};
-pub use tools::Tool;

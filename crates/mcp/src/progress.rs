@@ -5,14 +5,12 @@ use std::time::Duration;
 use rmcp::model::ProgressNotificationParam;
 use rmcp::service::{RequestContext, RoleServer};
 
-use crate::tools::Tool;
-
 /// How long a call stays silent, and how often it says afterwards that it is still at work.
 const PERIOD: Duration = Duration::from_secs(1);
 
 /// Runs `call`, notifying a client that asked for progress. `None` if the client cancelled.
 pub async fn run<T>(
-    tool: Tool,
+    tool: &str,
     context: &RequestContext<RoleServer>,
     call: impl Future<Output = T>,
 ) -> Option<T> {
@@ -30,10 +28,10 @@ pub async fn run<T>(
     }
 }
 
-async fn notify(tool: Tool, context: &RequestContext<RoleServer>, seconds: f64) {
+async fn notify(tool: &str, context: &RequestContext<RoleServer>, seconds: f64) {
     let Some(token) = context.meta.get_progress_token() else { return };
     let progress = ProgressNotificationParam::new(token, seconds)
-        .with_message(format!("{}: the service is at work ({seconds:.0} s)", tool.as_str()));
+        .with_message(format!("{tool}: the service is at work ({seconds:.0} s)"));
     if let Err(error) = context.peer.notify_progress(progress).await {
         tracing::debug!(%error, "the client is not there to hear of progress");
     }

@@ -23,7 +23,7 @@ use rmcp::{ErrorData, ServerHandler};
 
 use crate::core::CoreClient;
 use crate::settings::ServerSettings;
-use crate::tools::{self, FieldError, Tool};
+use crate::tools::{self, FieldError, TOOLS, Tool};
 use crate::{progress, render, resources};
 use errors::{CallError, client_message, invalid, no_resource, protocol_error};
 use lookups::Asker;
@@ -51,14 +51,14 @@ impl MemoryServer {
         Self { core, settings }
     }
 
-    fn tools(&self) -> impl Iterator<Item = Tool> {
-        Tool::ALL.iter().copied().filter(|tool| tool.is_in(&self.settings.toolsets))
+    fn tools(&self) -> impl Iterator<Item = &'static Tool> {
+        TOOLS.iter().filter(|tool| tool.is_in(&self.settings.toolsets))
     }
 
-    fn tool(&self, name: &str) -> Result<Tool, ErrorData> {
-        let tool = Tool::from_name(name).filter(|tool| tool.is_in(&self.settings.toolsets));
+    fn tool(&self, name: &str) -> Result<&'static Tool, ErrorData> {
+        let tool = tools::from_name(name).filter(|tool| tool.is_in(&self.settings.toolsets));
         tool.ok_or_else(|| {
-            let names: Vec<&str> = self.tools().map(Tool::as_str).collect();
+            let names: Vec<&str> = self.tools().map(Tool::name).collect();
             let name: String = client_message(name).chars().take(64).collect();
             let message = format!("unknown tool \"{name}\"; the tools are: {}", names.join(", "));
             ErrorData::invalid_params(message, None)
@@ -67,18 +67,18 @@ impl MemoryServer {
 
     async fn run(
         &self,
-        tool: Tool,
+        tool: &'static Tool,
         arguments: JsonObject,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResult, CallError> {
-        let arguments = tool.check(arguments)?;
+        let arguments = tool.read(arguments)?;
         let project = self.project(context)?;
         let ask = Asker {
             core: &self.core,
             authorization: authorization(context),
             project: project.as_deref(),
         };
-        let outcome = progress::run(tool, context, answered(&ask, tool, arguments)).await;
+        let outcome = progress::run(tool.name(), context, answered(&ask, tool, arguments)).await;
         outcome.ok_or(CallError::Cancelled)?
     }
 
@@ -139,14 +139,14 @@ impl ServerHandler for MemoryServer {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = self.tools().map(Tool::definition).collect();
+        let tools = self.tools().map(|tool| tool.listed().clone()).collect();
         Ok(ListToolsResult::with_all_items(tools)
             .with_ttl_ms(milliseconds(TOOLS_TTL))
             .with_cache_scope(CacheScope::Public))
     }
 
     fn get_tool(&self, name: &str) -> Option<Listed> {
-        self.tool(name).ok().map(Tool::definition)
+        self.tool(name).ok().map(|tool| tool.listed().clone())
     }
 
     async fn call_tool(
@@ -157,8 +157,8 @@ impl ServerHandler for MemoryServer {
         let tool = self.tool(&request.name)?;
         let outcome = self.run(tool, request.arguments.unwrap_or_default(), &context).await;
         let result = outcome.unwrap_or_else(|error| {
-            tracing::debug!(tool = tool.as_str(), %error, "a tool call failed");
-            let text = client_message(format!("{} failed: {error}", tool.as_str()));
+            tracing::debug!(tool = tool.name(), %error, "a tool call failed");
+            let text = client_message(format!("{} failed: {error}", tool.name()));
             CallToolResult::error(vec![ContentBlock::text(text)])
         });
         Ok(result.into())
@@ -239,25 +239,23 @@ impl ServerHandler for MemoryServer {
     }
 }
 
-/// Makes the call that checked arguments stand for.
+/// Makes the call that `arguments` mean.
 async fn answered(
     ask: &Asker<'_>,
-    tool: Tool,
+    tool: &Tool,
     mut arguments: JsonObject,
 ) -> Result<CallToolResult, CallError> {
     let given = arguments.clone();
     let item = lookups::resolve(ask, tool, &mut arguments).await?;
-    if tool == Tool::OpenDoc {
-        return opening::open(ask, &arguments, item).await;
-    }
-    // A bundle, and a record, know their project.
-    if !matches!(tool, Tool::Feedback | Tool::Forget) {
+    if tool.spec.names_project {
         let project = ask.project(&arguments).await?;
         arguments.insert("project_key".into(), project.into());
     }
-    let call = tools::core_call(tool, arguments)?;
-    let answer = ask.send(call).await.map_err(|error| tools::explain_error(tool, error))?;
-    Ok(tools::answer(tool, &given, answer)?)
+    let Some(call) = tool.core_call(&arguments)? else {
+        return opening::open(ask, &arguments, item).await;
+    };
+    let response = ask.send(call).await.map_err(|error| tool.explain(error))?;
+    Ok(tool.result(&given, response)?)
 }
 
 /// The HTTP request behind an MCP request; stdio has none.

@@ -1,4 +1,4 @@
-//! The answer to a recall: what the team knows about a place, small enough for a prompt.
+//! The bundle: the response to a recall, small enough for a prompt.
 
 mod handles;
 mod pack;
@@ -7,8 +7,8 @@ mod trust;
 
 use chrono::{DateTime, Utc};
 use mc_domain::{
-    BundleId, CiVerdict, DialogId, DocId, PassageId, RecordId, RecordKind, RecordState, Trust,
-    Verdict,
+    BundleId, CiVerdict, CitationVerdict, DialogId, DocId, PassageId, RecordId, RecordKind,
+    RecordState, Trust,
 };
 
 pub use handles::{Handles, handles};
@@ -16,7 +16,7 @@ pub use pack::{Contents, Envelope, pack};
 pub use render::as_json;
 pub use trust::{admits, sort_by_trust, trust};
 
-/// Longest statement where the token limit is too small for all of it, and longest quote of a dialog, in
+/// Longest statement if the token limit is too small for all of it, and longest dialog excerpt, in
 /// characters (seed 001, section 6).
 pub const STATEMENT_MAX_CHARS: usize = 300;
 /// Most worked examples in a bundle (seed 001, section 6).
@@ -27,46 +27,46 @@ pub const FACTS_MAX: usize = 12;
 pub const GOTCHAS_MAX: usize = 6;
 /// Most links.
 pub const LINKS_MAX: usize = 5;
-/// Most conversations.
+/// Most dialogs.
 pub const DIALOGS_MAX: usize = 2;
 /// Most places in the code.
 pub const CODE_MAX: usize = 5;
-/// Longest name of what a record was taken from, in characters: most addresses of pages are shorter.
+/// Longest source of a record, in characters; most page URLs are shorter.
 pub const SOURCE_MAX_CHARS: usize = 120;
 
-/// What was recalled.
+/// A bundle of recalled knowledge.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bundle {
-    /// Names this answer when feedback comes.
+    /// Id of the bundle, which feedback refers to.
     pub id: BundleId,
-    /// Rules and warnings about the place; they come first.
+    /// Rules and warnings, which come first.
     pub gotchas: Vec<Statement>,
-    /// Short statements, the best first.
+    /// Statements, best first.
     pub facts: Vec<Statement>,
     /// Worked examples.
     pub few_shots: Vec<FewShot>,
     /// Decisions and documents.
     pub links: Vec<Link>,
-    /// What came out of conversations.
+    /// Excerpts of dialogs.
     pub dialogs: Vec<DialogExcerpt>,
     /// Places in the code.
     pub code: Vec<CodePlace>,
-    /// How sure it is that this helps, 0 to 1.
+    /// Confidence that the bundle helps, 0 to 1.
     pub confidence: f32,
     /// Size of the bundle as JSON, in tokens.
     pub token_count: usize,
-    /// How many more things are good enough, and had no room.
+    /// Number of good items that had no room.
     pub omitted: usize,
-    /// Parts of the search that were late or away.
+    /// Parts of the search that were late or unavailable.
     pub degraded: Vec<String>,
-    /// Why the bundle is empty.
+    /// Reason for an empty bundle.
     pub reason: Option<String>,
-    /// The task that was asked about, as far as it is known.
+    /// Task of the request, as far as it is known.
     pub task: Option<TaskSummary>,
 }
 
 impl Bundle {
-    /// Whether nothing was found that is good enough.
+    /// Whether the bundle has no items.
     pub fn is_empty(&self) -> bool {
         self.gotchas.is_empty()
             && self.facts.is_empty()
@@ -82,38 +82,37 @@ impl Bundle {
 pub struct Statement {
     /// The record.
     pub id: RecordId,
-    /// The passage it was found through.
+    /// Passage through which it was found.
     pub passage: PassageId,
-    /// The whole text, or the sentences of it that tell most.
+    /// The whole text, or its most telling sentences.
     pub text: String,
-    /// How many characters the whole text has, where this is not it.
+    /// Length of the whole text in characters, if `text` is shortened.
     pub full_chars: Option<usize>,
     /// Kind.
     pub kind: RecordKind,
-    /// Parts of the system it is about.
+    /// Parts of the system that it is about.
     pub scope: Vec<String>,
     /// Tags.
     pub tags: Vec<String>,
-    /// Who vouches for it.
+    /// Trust level.
     pub trust: Trust,
-    /// What it was taken from, in at most [`SOURCE_MAX_CHARS`] characters; `None` for what somebody just
-    /// said.
+    /// Source, in at most [`SOURCE_MAX_CHARS`] characters; `None` for a note without one.
     pub source: Option<String>,
-    /// What CI says of the patch that it is about.
+    /// CI result of its patch.
     pub ci_status: Option<CiVerdict>,
     /// Rank score, 0 to 1.
     pub score: f32,
     /// Active or stale.
     pub state: RecordState,
-    /// Places in the code that it was true of.
+    /// Cited places in the code.
     pub citations: Vec<CitedPlace>,
-    /// What to be careful about.
+    /// Warning about the record.
     pub warning: Option<String>,
     /// Last change.
     pub updated_at: DateTime<Utc>,
 }
 
-/// A place in the code with what became of it.
+/// A cited place in the code with its verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CitedPlace {
     /// Path within the repository.
@@ -122,10 +121,10 @@ pub struct CitedPlace {
     pub symbol: Option<String>,
     /// First and last line, from 1, inclusive.
     pub lines: Option<(i32, i32)>,
-    /// Commit at which it was true.
+    /// Commit of the citation.
     pub commit: Option<String>,
-    /// What the code looks like now, beside what it was.
-    pub verdict: Verdict,
+    /// State of the code, compared with the citation.
+    pub verdict: CitationVerdict,
 }
 
 /// A worked example.
@@ -133,58 +132,58 @@ pub struct CitedPlace {
 pub struct FewShot {
     /// The record.
     pub id: RecordId,
-    /// The passage it was found through.
+    /// Passage through which it was found.
     pub passage: PassageId,
     /// Title.
     pub title: String,
-    /// What was done, in order.
+    /// Steps, in order.
     pub steps: Vec<String>,
-    /// The patch that did it.
+    /// Patch of the example.
     pub patch_ref: Option<String>,
-    /// What it is about.
+    /// Description.
     pub text: Option<String>,
-    /// How many characters the whole text has, where this is not it.
+    /// Length of the whole text in characters, if `text` is shortened.
     pub full_chars: Option<usize>,
-    /// Parts of the system it is about.
+    /// Parts of the system that it is about.
     pub scope: Vec<String>,
-    /// Who vouches for it.
+    /// Trust level.
     pub trust: Trust,
-    /// What it was taken from, as in a [`Statement`].
+    /// Source, as in a [`Statement`].
     pub source: Option<String>,
-    /// What CI says of the patch that it is about.
+    /// CI result of its patch.
     pub ci_status: Option<CiVerdict>,
     /// Rank score, 0 to 1.
     pub score: f32,
-    /// What to be careful about.
+    /// Warning about the record.
     pub warning: Option<String>,
 }
 
-/// A decision or document: where to read on.
+/// A link to a decision or document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Link {
     /// Title.
     pub title: String,
-    /// Address; a file of a repository that has none is named by its path.
+    /// URL; for a repository file without one, its path.
     pub url: String,
-    /// What a decision says; a document is there to be opened.
+    /// Text of a decision; `None` for a document.
     pub text: Option<String>,
-    /// How many characters the whole text has, where this is not it.
+    /// Length of the whole text in characters, if `text` is shortened.
     pub full_chars: Option<usize>,
-    /// The section of a document that is nearest to the question.
+    /// Section of a document nearest to the query.
     pub section: Option<String>,
-    /// Its first and last line, from 1, inclusive.
+    /// First and last line of the section, from 1, inclusive.
     pub lines: Option<(i32, i32)>,
-    /// What it leads to.
+    /// Target of the link.
     pub target: LinkTarget,
-    /// The passage it was found through.
+    /// Passage through which it was found.
     pub passage: PassageId,
-    /// Who vouches for it.
+    /// Trust level.
     pub trust: Trust,
     /// Rank score, 0 to 1.
     pub score: f32,
 }
 
-/// What a link leads to.
+/// Target of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkTarget {
     /// A record of kind `adr_link`.
@@ -193,16 +192,16 @@ pub enum LinkTarget {
     Doc(DocId),
 }
 
-/// What came out of a conversation, that nobody made a record of.
+/// An excerpt of a dialog that has no record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DialogExcerpt {
     /// The dialog.
     pub id: DialogId,
-    /// The passage it was found through.
+    /// Passage through which it was found.
     pub passage: PassageId,
     /// At most [`STATEMENT_MAX_CHARS`] characters.
     pub text: String,
-    /// Who vouches for it.
+    /// Trust level.
     pub trust: Trust,
     /// Rank score, 0 to 1.
     pub score: f32,
@@ -221,9 +220,9 @@ pub struct CodePlace {
     pub line_end: i32,
     /// Enclosing definition.
     pub symbol: Option<String>,
-    /// The lines that matter: the signature with its doc comment.
+    /// Excerpt: signature and doc comment.
     pub summary: String,
-    /// Who vouches for the code, and so for its description.
+    /// Trust level of the code.
     pub trust: Trust,
     /// Rank score, 0 to 1.
     pub score: f32,
@@ -236,19 +235,19 @@ pub struct TaskSummary {
     pub external_id: String,
     /// Title; empty until the tracker is synced.
     pub title: String,
-    /// The tracker's word for the state.
+    /// Status as the tracker names it.
     pub status: String,
 }
 
-/// What to be careful about with a record whose cited code is not what it was.
+/// Returns a warning if cited code of a record changed or is gone.
 pub fn staleness_warning(citations: &[CitedPlace]) -> Option<String> {
     let bad: Vec<_> = citations
         .iter()
-        .filter(|c| matches!(c.verdict, Verdict::Drifted | Verdict::Orphaned))
+        .filter(|c| matches!(c.verdict, CitationVerdict::Drifted | CitationVerdict::Orphaned))
         .collect();
     let first = bad.first()?;
     let what = match first.verdict {
-        Verdict::Orphaned => "cited code is gone from",
+        CitationVerdict::Orphaned => "cited code is gone from",
         _ => "cited code changed in",
     };
     let more = match bad.len() {

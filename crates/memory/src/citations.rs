@@ -1,11 +1,11 @@
-//! Whether what a record cites is still there: at save, at recall and after a re-index.
+//! Checking citations against the indexed code: at save, at recall and after a re-index.
 
 mod check;
 mod unknown;
 
 use std::collections::{HashMap, HashSet};
 
-use mc_domain::{CitationId, ProjectId, RecordId, RecordState, Verdict};
+use mc_domain::{CitationId, CitationVerdict, ProjectId, RecordId, RecordState};
 use mc_store::Store;
 use mc_store::citations::{self, Citation};
 use mc_store::records;
@@ -17,7 +17,7 @@ pub use unknown::UnknownCitation;
 
 use crate::Error;
 
-/// A place in the code that a record is about, as its sender names it.
+/// A citation as its sender states it: a place in the code.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewCitation {
     /// Path within the repository.
@@ -32,10 +32,10 @@ pub struct NewCitation {
     pub content_hash: Option<Vec<u8>>,
 }
 
-/// What a check changed.
+/// Report of a check.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RecheckReport {
-    /// Records whose citations were looked at.
+    /// Records whose citations were checked.
     pub records: usize,
     /// Records that turned stale.
     pub turned_stale: usize,
@@ -43,16 +43,16 @@ pub struct RecheckReport {
     pub turned_active: usize,
 }
 
-/// New citations, held against the indexed code.
+/// New citations, checked against the indexed code.
 #[derive(Debug, Default)]
 pub(crate) struct CheckedNew {
-    /// Those that hold, and those that nothing is known of yet.
+    /// Citations that exist, and those that the index cannot decide yet.
     pub citations: Vec<Citation>,
-    /// Those of what is in no indexed repository.
+    /// Citations of places that no indexed repository has.
     pub unknown: Vec<UnknownCitation>,
 }
 
-/// Holds new citations against the indexed code; nothing is written.
+/// Checks new citations against the indexed code without writing anything.
 pub(crate) async fn check_new(
     store: &Store,
     project: ProjectId,
@@ -63,13 +63,13 @@ pub(crate) async fn check_new(
     let mut is_indexed: Option<bool> = None;
     for draft in new.iter().map(draft) {
         let found = code.check(store, project, &draft).await?;
-        if found.verdict != Verdict::Fresh {
+        if found.verdict != CitationVerdict::Fresh {
             let known = match is_indexed {
                 Some(known) => known,
                 None => *is_indexed.insert(citations::is_indexed(store, project).await?),
             };
             if known {
-                match second_look(&mut code, store, project, &draft, found).await? {
+                match resolve_unknown(&mut code, store, project, &draft, found).await? {
                     Ok(citation) => checked.citations.push(citation),
                     Err(unknown) => checked.unknown.push(unknown),
                 }
@@ -81,21 +81,21 @@ pub(crate) async fn check_new(
     Ok(checked)
 }
 
-/// A citation that the index does not bear out as it was written: as it was meant, where that is plain, else as it is
-/// kept, or left out.
-async fn second_look(
+/// Resolves a citation that the index lacks: as it was meant if that is clear, else as it stands,
+/// else as unknown.
+async fn resolve_unknown(
     code: &mut Code,
     store: &Store,
     project: ProjectId,
     draft: &Citation,
     found: Citation,
 ) -> Result<Result<Citation, UnknownCitation>, Error> {
-    let Some(unknown) = unknown::tell(store, project, draft, &found).await? else {
+    let Some(unknown) = unknown::describe(store, project, draft, &found).await? else {
         return Ok(Ok(found));
     };
-    if let Some(meant) = unknown::meant(store, project, draft).await? {
+    if let Some(meant) = unknown::resolve(store, project, draft).await? {
         let found = code.check(store, project, &meant).await?;
-        if found.verdict == Verdict::Fresh {
+        if found.verdict == CitationVerdict::Fresh {
             return Ok(Ok(found));
         }
     }
@@ -111,70 +111,69 @@ fn draft(new: &NewCitation) -> Citation {
         lines: new.lines,
         commit: new.commit.clone(),
         content_hash: new.content_hash.clone(),
-        verdict: Verdict::Unchecked,
+        verdict: CitationVerdict::Unchecked,
         checked_at: None,
         outdated: true,
     }
 }
 
-/// A path as the indexer writes it: `/` between parts, nothing before the first.
+/// Normalizes a path as the indexer does: `/` between parts, no leading separator.
 fn plain_path(path: &str) -> String {
     path.replace('\\', "/").trim_start_matches("./").trim_start_matches('/').to_owned()
 }
 
-/// Re-checks those of the citations whose code may have changed since their last check, notes what
-/// was found, and sets the records stale or active accordingly. Answers all citations of the
-/// records as they are now.
+/// Checks citations whose code may have changed since their last check, stores the verdicts and
+/// updates the records' states. Returns all citations of the records as they are now.
 pub async fn recheck_records(
     store: &Store,
     project: ProjectId,
     ids: &[RecordId],
 ) -> Result<(HashMap<RecordId, Vec<Citation>>, RecheckReport), Error> {
-    let (by_record, looked_at) = look(store, project, ids).await?;
-    let mut done = RecheckReport { records: by_record.len(), ..RecheckReport::default() };
-    write(store, &looked_at, &mut done).await?;
-    Ok((by_record, done))
+    let (by_record, checked) = check_outdated(store, project, ids).await?;
+    let mut report = RecheckReport { records: by_record.len(), ..RecheckReport::default() };
+    write(store, &checked, &mut report).await?;
+    Ok((by_record, report))
 }
 
-/// What [`recheck_records`] would change; nothing is written.
+/// Returns what [`recheck_records`] would change, without writing anything.
 pub async fn preview_recheck(
     store: &Store,
     project: ProjectId,
     ids: &[RecordId],
 ) -> Result<RecheckReport, Error> {
-    let (by_record, _) = look(store, project, ids).await?;
-    let mut would = RecheckReport { records: by_record.len(), ..RecheckReport::default() };
+    let (by_record, _) = check_outdated(store, project, ids).await?;
+    let mut report = RecheckReport { records: by_record.len(), ..RecheckReport::default() };
     for record in records::by_ids(store, ids).await? {
         let cited = by_record.get(&record.id).map_or(&[][..], Vec::as_slice);
         match (record.state, is_stale(cited)) {
-            (RecordState::Active, Some(true)) => would.turned_stale += 1,
-            (RecordState::Stale, Some(false)) => would.turned_active += 1,
+            (RecordState::Active, Some(true)) => report.turned_stale += 1,
+            (RecordState::Stale, Some(false)) => report.turned_active += 1,
             _ => {}
         }
     }
-    Ok(would)
+    Ok(report)
 }
 
-/// All citations of the records as they are now, and those that were checked for that.
-async fn look(
+/// Returns all citations of the records as they are now, and those that were checked for that.
+async fn check_outdated(
     store: &Store,
     project: ProjectId,
     ids: &[RecordId],
 ) -> Result<(HashMap<RecordId, Vec<Citation>>, Vec<Citation>), Error> {
     let mut code = Code::default();
-    let mut looked_at = Vec::new();
+    let mut checked = Vec::new();
     let mut by_record: HashMap<RecordId, Vec<Citation>> = HashMap::new();
     for mut citation in citations::of_records(store, ids).await? {
         if citation.outdated {
             citation = code.check(store, project, &citation).await?;
-            looked_at.push(citation.clone());
+            checked.push(citation.clone());
         }
         by_record.entry(citation.record).or_default().push(citation);
     }
-    Ok((by_record, looked_at))
+    Ok((by_record, checked))
 }
 
-/// What records cite, with the verdicts of the last check.
+/// Returns the citations of records with the verdicts of the last check.
 pub(crate) async fn last_known(
     store: &Store,
     ids: &[RecordId],
@@ -186,8 +185,7 @@ pub(crate) async fn last_known(
     Ok(by_record)
 }
 
-/// Re-checks every record that cites one of these files: to be called with the paths that a
-/// re-index changed, added or deleted.
+/// Checks all records that cite one of these files, which a re-index changed, added or deleted.
 pub async fn recheck_files(
     store: &Store,
     project: ProjectId,
@@ -197,9 +195,13 @@ pub async fn recheck_files(
     Ok(recheck_records(store, project, &ids).await?.1)
 }
 
-/// Notes the checks. The states follow from the citations as the transaction finds them: someone
-/// may have saved others since they were read.
-async fn write(store: &Store, checked: &[Citation], done: &mut RecheckReport) -> Result<(), Error> {
+/// Stores the verdicts. States are derived from the citations in the transaction, as a save may
+/// have replaced them since they were read.
+async fn write(
+    store: &Store,
+    checked: &[Citation],
+    report: &mut RecheckReport,
+) -> Result<(), Error> {
     if checked.is_empty() {
         return Ok(());
     }
@@ -211,23 +213,24 @@ async fn write(store: &Store, checked: &[Citation], done: &mut RecheckReport) ->
         citations::record_check(&mut tx, citation).await?;
     }
     for (_, stale) in citations::derive_states(&mut tx, &records).await? {
-        *(if stale { &mut done.turned_stale } else { &mut done.turned_active }) += 1;
+        *(if stale { &mut report.turned_stale } else { &mut report.turned_active }) += 1;
     }
     tx.commit().await?;
     Ok(())
 }
 
-/// Whether a record with these citations is stale; `None` when they don't decide it.
+/// Whether a record with these citations is stale; `None` if they do not decide it.
 pub(crate) fn is_stale(citations: &[Citation]) -> Option<bool> {
-    let is_bad = |c: &Citation| matches!(c.verdict, Verdict::Drifted | Verdict::Orphaned);
+    let is_bad =
+        |c: &Citation| matches!(c.verdict, CitationVerdict::Drifted | CitationVerdict::Orphaned);
     if citations.iter().any(is_bad) {
         return Some(true);
     }
-    let all_fresh = citations.iter().all(|c| c.verdict == Verdict::Fresh);
+    let all_fresh = citations.iter().all(|c| c.verdict == CitationVerdict::Fresh);
     (all_fresh && !citations.is_empty()).then_some(false)
 }
 
-/// Indexed code, each path read once.
+/// Cache of indexed code, so that each path is read once.
 #[derive(Default)]
 struct Code {
     files: HashMap<String, Vec<Vec<String>>>,

@@ -1,5 +1,5 @@
-//! How sure it is that a passage helps with a question, and a bundle as a whole: similarity,
-//! words, names and place taken together as a probability.
+//! Confidence that a passage, and a bundle as a whole, helps with a query: similarity, words, names
+//! and path combined as a probability.
 
 use mc_search::Hit;
 use mc_search::names::has_name;
@@ -7,59 +7,61 @@ use mc_store::passages::IndexedPassage;
 
 use crate::judge::ParsedNote;
 
-/// Cosine at which a passage is as likely about the question as not. Measured with the int8
-/// all-MiniLM-L6-v2 on 20 notes of a web shop's team: 40 questions and the note that answers each
-/// lie at 0.32 to 0.84 (median 0.53), the nearest notes to 30 questions about other things of the
-/// same shop at 0.07 to 0.39 (median 0.20).
+/// Cosine at which a passage is as likely about the query as not. Measured with the int8
+/// all-MiniLM-L6-v2 on 20 notes of a web shop's team: 40 questions and the notes that answer them
+/// have 0.32 to 0.84 (median 0.53), the nearest notes to 30 questions about other things of the
+/// same shop 0.07 to 0.39 (median 0.20).
 const COSINE_EVEN: f32 = 0.42;
-/// How fast certainty grows around that point.
+/// How fast certainty grows around that cosine.
 const COSINE_SLOPE: f32 = 0.06;
-/// Most that similarity alone can say.
+/// Most evidence from similarity alone.
 const COSINE_WEIGHT: f32 = 0.80;
-/// Most that it can say of text in scripts that the default model was not trained on: there, any
-/// two texts lie near each other (in Russian, answered questions at 0.45 to 0.75, others at 0.54
-/// to 0.69).
+/// Most evidence from similarity in scripts that the default model was not trained on. It places
+/// any two such texts near each other: in Russian, answered questions have 0.45 to 0.75, others
+/// 0.54 to 0.69.
 const COSINE_WEIGHT_FOREIGN: f32 = 0.15;
-/// Most that shared words alone can say.
+/// Most evidence from shared words alone.
 const WORDS_WEIGHT: f32 = 0.75;
-/// A few words of many are shared by chance: half of the words says a good deal less than half.
+/// Exponent on the share of words: a few are shared by chance, so half of the words is much less
+/// than half of the evidence.
 const WORDS_EXPONENT: f32 = 1.5;
-/// What a symbol of the question, found in the passage, says.
+/// Evidence of a symbol of the query in the passage.
 const SYMBOL_WEIGHT: f32 = 0.70;
-/// What a signal of the question (`nil-delay`), found in the passage, says.
+/// Evidence of a signal of the query (`nil-delay`) in the passage.
 const SIGNAL_WEIGHT: f32 = 0.45;
-/// Relevance at which a record is as likely wanted as not, and how fast certainty grows around that
-/// point: the reliability table of docs/retrieval.md.
+/// Relevance at which a record is as likely wanted as not, and how fast certainty grows around it,
+/// from the reliability table of docs/retrieval.md.
 const RELEVANCE_EVEN: f32 = 0.38;
 const RELEVANCE_SLOPE: f32 = 0.12;
-/// A mark (number, identifier) among the words weighs as much as this many words.
+/// Weight of a mark (number, identifier), in words.
 const MARK_WORDS: f32 = 2.5;
 
-/// A question, taken apart.
+/// The features of a query.
 #[derive(Debug, Clone, Default)]
 pub struct QueryFeatures {
-    /// Free text and task title, each on its own: a passage need only speak of one.
+    /// Free text and task title, parsed separately: a passage need only match one.
     pub texts: Vec<ParsedNote>,
-    /// Symbols, in lower case: qualified names and the part after the last separator.
+    /// Symbols in lower case: qualified names and own names.
     pub symbols: Vec<String>,
-    /// Symbols as they were given.
+    /// Symbols as the caller wrote them.
     pub named: Vec<String>,
-    /// Ids of issues, in lower case.
+    /// Issue ids, in lower case.
     pub issues: Vec<String>,
-    /// Signals, each taken apart.
+    /// Signals, each parsed.
     pub signals: Vec<ParsedNote>,
     /// Parts of the system, in lower case.
     pub scope: Vec<String>,
-    /// File or folder.
+    /// File or directory.
     pub path: Option<String>,
-    /// Whether the texts are mostly in Latin script, or are read in it.
+    /// Whether the texts are mostly in Latin script, or have an English gloss.
     pub is_latin: bool,
-    /// Whether it asks where something stands in code or documents, or how the code does it.
+    /// Whether the query asks where something is in code or documents, or how the code works.
     pub seeks_places: bool,
 }
 
 impl QueryFeatures {
-    /// How many content words it has where it has nothing else: no name, number, place or signal.
+    /// Returns the number of content words of a query that has nothing else: no name, number, path
+    /// or signal.
     pub fn bare_words(&self) -> Option<usize> {
         let has_names = !self.symbols.is_empty() || !self.signals.is_empty() || self.path.is_some();
         let is_bare = !has_names && self.texts.iter().all(|text| text.marks.is_empty());
@@ -67,8 +69,8 @@ impl QueryFeatures {
     }
 }
 
-/// How sure it is that a piece of code, a document or a dialog is about the question, 0 to 1.
-pub fn evidence(question: &QueryFeatures, hit: &Hit) -> f32 {
+/// Returns the evidence that code, a document or a dialog is about the query, 0 to 1.
+pub fn evidence(features: &QueryFeatures, hit: &Hit) -> f32 {
     let indexed = &hit.passage.indexed;
     let text = format!(
         "{} {} {} {}",
@@ -78,15 +80,15 @@ pub fn evidence(question: &QueryFeatures, hit: &Hit) -> f32 {
         indexed.tags.join(" ")
     );
     let note = ParsedNote::read(&text);
-    let words = question.texts.iter().map(|part| coverage(part, &note)).fold(0.0, f32::max);
-    let signals = question.signals.iter().map(|part| coverage(part, &note)).fold(0.0, f32::max);
-    let names_symbol = names_symbol(question, indexed);
-    let cosine_weight = if question.is_latin && is_latin(&indexed.text) {
+    let words = features.texts.iter().map(|part| coverage(part, &note)).fold(0.0, f32::max);
+    let signals = features.signals.iter().map(|part| coverage(part, &note)).fold(0.0, f32::max);
+    let names_symbol = names_symbol(features, indexed);
+    let cosine_weight = if features.is_latin && is_latin(&indexed.text) {
         COSINE_WEIGHT
     } else {
         COSINE_WEIGHT_FOREIGN
     };
-    any_of([
+    probability_of_any([
         cosine_weight * hit.similarity.map_or(0.0, likely),
         WORDS_WEIGHT * words.powf(WORDS_EXPONENT),
         SIGNAL_WEIGHT * signals,
@@ -94,37 +96,37 @@ pub fn evidence(question: &QueryFeatures, hit: &Hit) -> f32 {
     ])
 }
 
-/// Whether a passage speaks of a symbol of the question, or defines it.
-pub fn names_symbol(question: &QueryFeatures, indexed: &IndexedPassage) -> bool {
+/// Whether a passage mentions or defines a symbol of the query.
+pub fn names_symbol(features: &QueryFeatures, indexed: &IndexedPassage) -> bool {
     let lower = indexed.text.to_lowercase();
-    question.symbols.iter().any(|symbol| has_name(&lower, symbol))
-        || indexed.symbols.iter().any(|own| question.symbols.contains(&own.to_lowercase()))
+    features.symbols.iter().any(|symbol| has_name(&lower, symbol))
+        || indexed.symbols.iter().any(|own| features.symbols.contains(&own.to_lowercase()))
 }
 
-/// Whether a passage speaks of an issue of the question, or of what merely looks like the id of one.
-pub fn names_issue(question: &QueryFeatures, indexed: &IndexedPassage) -> bool {
-    if question.issues.is_empty() {
+/// Whether a passage mentions an issue id of the query, or a word that looks like one.
+pub fn names_issue(features: &QueryFeatures, indexed: &IndexedPassage) -> bool {
+    if features.issues.is_empty() {
         return false;
     }
     let text = format!("{}\n{}", indexed.title, indexed.text).to_lowercase();
-    question.issues.iter().any(|id| has_name(&text, id))
+    features.issues.iter().any(|id| has_name(&text, id))
 }
 
-/// Confidence of a bundle with this evidence behind its items: mostly the best, raised a little
-/// where others agree. 0 to 1.
+/// Returns the confidence of a bundle from the evidence of its items, 0 to 1: mostly the best,
+/// raised a little by others.
 pub fn confidence(mut evidence: Vec<f32>) -> f32 {
     const WEIGHTS: [f32; 3] = [0.95, 0.25, 0.15];
     evidence.sort_by(|a, b| b.total_cmp(a));
-    any_of(evidence.iter().zip(WEIGHTS).map(|(one, weight)| one * weight)).min(0.99)
+    probability_of_any(evidence.iter().zip(WEIGHTS).map(|(one, weight)| one * weight)).min(0.99)
 }
 
-/// How likely a record of this relevance is one that the asker wants to read.
+/// Returns the probability that a caller wants a record of this relevance.
 pub fn likely_relevant(relevance: f32) -> f32 {
     1.0 / (1.0 + (-(relevance - RELEVANCE_EVEN) / RELEVANCE_SLOPE).exp())
 }
 
-/// The probability that one of several independent signs is right.
-fn any_of(signs: impl IntoIterator<Item = f32>) -> f32 {
+/// Returns the probability that one of several independent signs is right.
+fn probability_of_any(signs: impl IntoIterator<Item = f32>) -> f32 {
     1.0 - signs.into_iter().map(|sign| 1.0 - sign.clamp(0.0, 1.0)).product::<f32>()
 }
 
@@ -132,18 +134,18 @@ fn likely(cosine: f32) -> f32 {
     1.0 / (1.0 + (-(cosine - COSINE_EVEN) / COSINE_SLOPE).exp())
 }
 
-/// The share of a question's words and marks that a passage has, 0 to 1. A single word proves
-/// little, so questions count as at least two words long.
-fn coverage(question: &ParsedNote, passage: &ParsedNote) -> f32 {
+/// Returns the share of a query's words and marks that a passage has, 0 to 1. One word proves
+/// little, so a query counts as at least two words.
+fn coverage(features: &ParsedNote, passage: &ParsedNote) -> f32 {
     let has_word = |stem: &str| passage.words.iter().any(|word| word.stem == stem);
-    let weigh = |words: usize, marks: usize| small(words) + MARK_WORDS * small(marks);
-    let words = question
+    let weigh = |words: usize, marks: usize| as_f32(words) + MARK_WORDS * as_f32(marks);
+    let words = features
         .words
         .iter()
         .filter(|w| has_word(&w.stem) || passage.spelled.contains(&w.written))
         .count();
-    let marks = question.marks.iter().filter(|mark| passage.spelled.contains(*mark)).count();
-    let all = weigh(question.words.len(), question.marks.len()).max(2.0);
+    let marks = features.marks.iter().filter(|mark| passage.spelled.contains(*mark)).count();
+    let all = weigh(features.words.len(), features.marks.len()).max(2.0);
     weigh(words, marks) / all
 }
 
@@ -156,7 +158,7 @@ pub fn is_latin(text: &str) -> bool {
     latin >= other
 }
 
-fn small(n: usize) -> f32 {
+fn as_f32(n: usize) -> f32 {
     f32::from(u16::try_from(n).unwrap_or(u16::MAX))
 }
 
@@ -165,20 +167,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn signs_add_up_and_stay_below_one() {
-        assert!((any_of([0.5, 0.5]) - 0.75).abs() < 1e-6);
+    fn signs_accumulate_below_one() {
+        assert!((probability_of_any([0.5, 0.5]) - 0.75).abs() < 1e-6);
         assert!(confidence(vec![]) == 0.0);
         assert!(confidence(vec![1.0, 1.0, 1.0, 1.0]) <= 0.99);
         assert!(confidence(vec![0.6, 0.6]) > confidence(vec![0.6]));
     }
 
     #[test]
-    fn similarity_speaks_only_above_chance() {
+    fn similarity_counts_only_above_chance() {
         assert!(likely(0.2) < 0.03 && likely(0.65) > 0.97);
     }
 
     #[test]
-    fn coverage_counts_marks_more_and_one_word_little() {
+    fn coverage_weighs_marks_more_than_words() {
         let passage = ParsedNote::read("decision E0123: the payments worker retries 3 times");
         assert!(coverage(&ParsedNote::read("why does E0123 retry"), &passage) > 0.9);
         assert!(coverage(&ParsedNote::read("E0124 retries"), &passage) < 0.4);

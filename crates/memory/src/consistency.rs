@@ -1,4 +1,4 @@
-//! Records and dialogs that are to be found, and what search has of them.
+//! Repairing search passages of records and dialogs.
 
 use mc_domain::{DialogId, ProjectId, RecordId};
 use mc_sanitizer::Sanitized;
@@ -9,8 +9,8 @@ use crate::Error;
 use crate::dialogs::passage;
 use crate::review::{body_of, index};
 
-/// Makes the passages of records that have none, or another than they should; answers of which, and whether each
-/// is for others than its owner.
+/// Rebuilds missing or wrong passages of records. Returns the records, and whether each has readers
+/// other than its owner.
 pub async fn repair_records(
     tx: &mut Tx,
     project: ProjectId,
@@ -18,32 +18,33 @@ pub async fn repair_records(
 ) -> Result<Vec<(RecordId, bool)>, Error> {
     let ids = consistency::list_unindexed_records(tx, project, limit).await?;
     records::lock(tx, &ids).await?;
-    let mut mended = Vec::with_capacity(ids.len());
+    let mut repaired = Vec::with_capacity(ids.len());
     for id in ids {
         let Some(record) = records::find_in(tx, id).await? else { continue };
         let private_to = record.access.private_to;
-        // One with other readers is not changed but made anew: its vector is theirs as well.
+        // A passage with other readers is replaced, not changed, as its vector belongs to them,
+        // too.
         passages::remove(tx, PassageSource::Record(id)).await?;
         index(tx, &record, &body_of(&record), private_to).await?;
-        mended.push((id, private_to.is_none()));
+        repaired.push((id, private_to.is_none()));
     }
-    Ok(mended)
+    Ok(repaired)
 }
 
-/// Makes the passages of dialogs that have none, or another than they should; answers of which.
+/// Rebuilds missing or wrong passages of dialogs; returns the dialogs.
 pub async fn repair_dialogs(
     tx: &mut Tx,
     project: ProjectId,
     limit: i64,
 ) -> Result<Vec<DialogId>, Error> {
-    let unfound = consistency::list_unindexed_dialogs(tx, project, limit).await?;
-    let mut mended = Vec::with_capacity(unfound.len());
-    for dialog in unfound {
+    let unindexed = consistency::list_unindexed_dialogs(tx, project, limit).await?;
+    let mut repaired = Vec::with_capacity(unindexed.len());
+    for dialog in unindexed {
         let source = PassageSource::Dialog(dialog.id);
         passages::remove(tx, source).await?;
         let passage = passage(Sanitized::stored(dialog.distilled), dialog.task);
         passages::put_only(tx, project, source, &passage).await?;
-        mended.push(dialog.id);
+        repaired.push(dialog.id);
     }
-    Ok(mended)
+    Ok(repaired)
 }

@@ -1,4 +1,4 @@
-//! What the use-cases work with.
+//! The context in which the use-cases run.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,43 +11,52 @@ use mc_store::policies::sanitizing;
 use tokio::sync::{Notify, Semaphore};
 use tokio_util::task::TaskTracker;
 
-use crate::groups::Groups;
 use crate::judge::NoteCache;
-use crate::recall::HandedOut;
+use crate::recall::IssuedBundle;
 use crate::save::Save;
+use crate::write_queue::WriteQueue;
 
-/// What the use-cases work with; cheap to clone.
+/// Context of the use-cases: store, search, policy and queues. Cheap to clone.
 #[derive(Clone)]
 pub struct MemoryContext {
-    /// The truth.
+    /// Store in the context of the caller.
     pub store: Store,
-    /// The search, with the embedding models that answer now.
+    /// Search, with the embedding models available now.
     pub search: SearchContext,
-    /// The policy of the project at hand.
+    /// Policy of the project.
     pub policy: Arc<Policy>,
-    /// Seals what is held in quarantine.
-    pub sealer: Arc<Encryptor>,
-    pub(crate) writes: Groups<Save>,
-    pub(crate) bundles: Groups<HandedOut>,
-    pub(crate) journal: BundleWriter,
+    /// Encrypts quarantine items.
+    pub encryptor: Arc<Encryptor>,
+    pub(crate) writes: WriteQueue<Save>,
+    pub(crate) bundles: WriteQueue<IssuedBundle>,
+    pub(crate) bundle_writer: BundleWriter,
     pub(crate) notes: NoteCache,
 }
 
 impl MemoryContext {
-    /// A context over a search and its store.
-    pub fn new(search: SearchContext, sealer: Arc<Encryptor>) -> Self {
+    /// Creates a context over a search and its store.
+    pub fn new(search: SearchContext, encryptor: Arc<Encryptor>) -> Self {
         let store = search.store.clone();
-        // A third of the connections for saves, a third for what recalls leave to be written; the rest
-        // stays with the readers.
-        let at_once = (store.max_connections() / 3).max(1);
-        let (writes, bundles) = (Groups::new(at_once), Groups::new(at_once));
-        let journal = BundleWriter::new(at_once);
+        // A third of the connections is for saves and a third for bundles; the rest stays with the
+        // readers.
+        let concurrency = (store.max_connections() / 3).max(1);
+        let (writes, bundles) = (WriteQueue::new(concurrency), WriteQueue::new(concurrency));
+        let bundle_writer = BundleWriter::new(concurrency);
         let notes = NoteCache::new();
-        Self { store, search, policy: Arc::default(), sealer, writes, bundles, journal, notes }
+        Self {
+            store,
+            search,
+            policy: Arc::default(),
+            encryptor,
+            writes,
+            bundles,
+            bundle_writer,
+            notes,
+        }
     }
 
-    /// The same over another view of the database, on somebody's behalf ([`Store::enter`]), and under
-    /// the policy of the project that was entered.
+    /// Returns the context with a store that acts for a caller in a project
+    /// ([`Store::for_project`]), and that project's policy.
     pub fn with_store(&self, store: Store, policy: Arc<Policy>) -> Self {
         let search = SearchContext {
             store: store.clone(),
@@ -58,47 +67,47 @@ impl MemoryContext {
         Self { store, search, policy, ..self.clone() }
     }
 
-    /// Returns when the bundle, which may have been handed out so recently that it is still being
-    /// written, can be found.
+    /// Waits until the bundle, which may have been handed out just now, is written.
     pub async fn wait_until_stored(&self, bundle: BundleId) {
-        self.bundles.hurry();
-        self.journal.written(bundle).await;
+        self.bundles.flush();
+        self.bundle_writer.wait_for(bundle).await;
     }
 
-    /// Returns when all bundles are written that this node handed out to the caller in the project; answers the
-    /// newest of them with anything in it that it remembers.
-    pub(crate) async fn bundles_are_written(&self, project: ProjectId) -> Option<BundleId> {
+    /// Waits until all bundles are written that this node handed out to the caller in the project.
+    /// Returns the newest non-empty one that it remembers.
+    pub(crate) async fn wait_for_callers_bundles(&self, project: ProjectId) -> Option<BundleId> {
         let caller = self.caller(project);
-        self.bundles.hurry();
-        self.journal.all_written(caller).await;
-        self.journal.newest(caller)
+        self.bundles.flush();
+        self.bundle_writer.wait_for_caller(caller).await;
+        self.bundle_writer.newest(caller)
     }
 
-    /// For whom bundles of the project are handed out.
+    /// Returns the caller for whom bundles of the project are handed out.
     pub(crate) fn caller(&self, project: ProjectId) -> Caller {
         (self.store.principal(), project)
     }
 
-    /// Waits until everything is written that recalls left to be written after their answer. To
-    /// be called when the service stops, before the store is closed.
+    /// Waits until everything is written that recalls left for after their response. Call it when
+    /// the service stops, before the store closes.
     pub async fn finish(&self) {
-        self.journal.tasks.close();
-        self.bundles.hurry();
-        self.journal.tasks.wait().await;
+        self.bundle_writer.tasks.close();
+        self.bundles.flush();
+        self.bundle_writer.tasks.wait().await;
     }
 }
 
-/// Who was answered, and of which project.
+/// User and project of a recall.
 pub(crate) type Caller = (Option<UserId>, ProjectId);
 
-/// Callers whose newest bundle is remembered; beyond that all are forgotten, which costs a little waiting.
+/// Callers whose newest bundle is remembered. Beyond that all are dropped, which costs a little
+/// waiting.
 const CALLERS_REMEMBERED: usize = 10_000;
 
-/// Bundles whose record is still being written.
+/// Bundles that are still being written, and tasks that follow them.
 #[derive(Clone)]
 pub(crate) struct BundleWriter {
     tasks: TaskTracker,
-    turns: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     state: Arc<Mutex<State>>,
     closed: Arc<Notify>,
 }
@@ -106,22 +115,22 @@ pub(crate) struct BundleWriter {
 #[derive(Default)]
 struct State {
     open: HashMap<BundleId, Caller>,
-    /// The last bundle with anything in it that each caller was answered with here: handles are of none but such.
+    /// The newest non-empty bundle of each caller; an empty one has no handles.
     newest: HashMap<Caller, BundleId>,
 }
 
 impl BundleWriter {
-    /// One that looks at most so many times at once.
-    fn new(at_once: usize) -> Self {
+    /// Creates a writer with at most `concurrency` follow-up look-ups at once.
+    fn new(concurrency: usize) -> Self {
         Self {
             tasks: TaskTracker::new(),
-            turns: Arc::new(Semaphore::new(at_once)),
+            permits: Arc::new(Semaphore::new(concurrency)),
             state: Arc::default(),
             closed: Arc::default(),
         }
     }
 
-    /// Runs `write` after the answer; [`Journal::written`] waits for it.
+    /// Runs `write` after the response; [`BundleWriter::wait_for`] waits for it.
     pub(crate) fn spawn(
         &self,
         bundle: BundleId,
@@ -130,49 +139,50 @@ impl BundleWriter {
         write: impl Future<Output = ()> + Send + 'static,
     ) {
         self.state().begin(bundle, caller, has_items);
-        // Dropped with the task, however that ends.
-        let entry = Entry { journal: self.clone(), bundle };
+        // Dropped with the task, even if that panics.
+        let guard = OpenGuard { bundle_writer: self.clone(), bundle };
         self.tasks.spawn(async move {
-            let _entry = entry;
+            let _guard = guard;
             write.await;
         });
     }
 
-    /// Runs `look` after the answer, once the bundles are written that are being written now.
-    pub(crate) fn spawn_after(&self, look: impl Future<Output = ()> + Send + 'static) {
-        let journal = self.clone();
+    /// Runs `task` after the response, once the bundles are written that are being written now.
+    pub(crate) fn spawn_after(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let bundle_writer = self.clone();
         let open: Vec<BundleId> = self.state().open.keys().copied().collect();
         self.tasks.spawn(async move {
             for bundle in open {
-                journal.written(bundle).await;
+                bundle_writer.wait_for(bundle).await;
             }
-            let _turn = journal.turns.acquire().await.expect("the semaphore is never closed");
-            look.await;
+            let _turn =
+                bundle_writer.permits.acquire().await.expect("the semaphore is never closed");
+            task.await;
         });
     }
 
-    /// Returns when the bundle is no longer being written.
-    pub(crate) async fn written(&self, bundle: BundleId) {
+    /// Waits until the bundle is no longer being written.
+    pub(crate) async fn wait_for(&self, bundle: BundleId) {
         self.until(|state| !state.open.contains_key(&bundle)).await;
     }
 
-    /// Returns when no bundle of the caller is being written any more.
-    async fn all_written(&self, caller: Caller) {
+    /// Waits until no bundle of the caller is being written.
+    async fn wait_for_caller(&self, caller: Caller) {
         self.until(|state| state.open.values().all(|of| *of != caller)).await;
     }
 
-    /// The last bundle with anything in it that the caller was answered with here, if that is still known.
+    /// Returns the newest non-empty bundle handed out to the caller here, if it is remembered.
     fn newest(&self, caller: Caller) -> Option<BundleId> {
         self.state().newest.get(&caller).copied()
     }
 
-    async fn until(&self, holds: impl Fn(&State) -> bool) {
+    async fn until(&self, is_met: impl Fn(&State) -> bool) {
         loop {
             let closed = self.closed.notified();
             tokio::pin!(closed);
-            // Registered before the look, so that no notice falls between the two.
+            // Registered before the check, so that no notification is lost between the two.
             closed.as_mut().enable();
-            if holds(&self.state()) {
+            if is_met(&self.state()) {
                 return;
             }
             closed.await;
@@ -197,16 +207,16 @@ impl State {
     }
 }
 
-/// A bundle in the list of those that are being written.
-struct Entry {
-    journal: BundleWriter,
+/// Removes a bundle from the open ones when it is dropped.
+struct OpenGuard {
+    bundle_writer: BundleWriter,
     bundle: BundleId,
 }
 
-impl Drop for Entry {
+impl Drop for OpenGuard {
     fn drop(&mut self) {
-        self.journal.state().open.remove(&self.bundle);
-        self.journal.closed.notify_waiters();
+        self.bundle_writer.state().open.remove(&self.bundle);
+        self.bundle_writer.closed.notify_waiters();
     }
 }
 
@@ -215,13 +225,13 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn an_empty_bundle_is_waited_for_and_is_not_the_newest_that_has_handles() {
-        let (journal, caller) = (BundleWriter::new(1), (None, ProjectId::generate()));
+    async fn empty_bundle_is_waited_for_and_is_not_the_newest() {
+        let (bundle_writer, caller) = (BundleWriter::new(1), (None, ProjectId::generate()));
         let [full, empty] = [BundleId::generate(), BundleId::generate()];
-        journal.spawn(full, caller, true, async {});
-        journal.spawn(empty, caller, false, std::future::pending());
-        journal.written(full).await;
-        assert_eq!(journal.newest(caller), Some(full));
-        assert!(journal.state().open.contains_key(&empty));
+        bundle_writer.spawn(full, caller, true, async {});
+        bundle_writer.spawn(empty, caller, false, std::future::pending());
+        bundle_writer.wait_for(full).await;
+        assert_eq!(bundle_writer.newest(caller), Some(full));
+        assert!(bundle_writer.state().open.contains_key(&empty));
     }
 }

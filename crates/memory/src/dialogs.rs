@@ -1,4 +1,4 @@
-//! Conversations: kept, condensed to what is worth finding, linked to tasks and records.
+//! Dialogs: stored masked, condensed for search, and linked to tasks and records.
 
 use mc_domain::{
     AuditAction, DialogId, Policy, ProjectId, QuarantineItemId, RecordId, TaskId, UserId,
@@ -18,26 +18,26 @@ use crate::quarantine::{self, QuarantineRequest};
 use crate::text::cut;
 use crate::{Error, MemoryContext};
 
-/// A dialog to keep.
+/// A dialog to save.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SaveDialog {
     /// Project.
     pub project: ProjectId,
-    /// The dialog, if it is known already: it is replaced.
+    /// Id of a known dialog, which is replaced.
     pub id: Option<DialogId>,
-    /// The task it belongs to, by the tracker's id.
+    /// Task of the dialog, by the tracker's id.
     pub task_external_id: Option<String>,
-    /// Who spoke with the assistant.
+    /// Developer who spoke with the assistant.
     pub developer: Option<String>,
-    /// Who saves it.
+    /// User who saves it.
     pub saved_by: Option<UserId>,
-    /// Whether its saver may decide what the team recalls; else it is kept, and not found.
+    /// Whether its saver may decide what the team recalls; else it is stored and not searchable.
     pub is_searchable: bool,
     /// Whether dialogs of others may be replaced.
     pub replaces_any: bool,
     /// Role and content of each message, oldest first.
     pub messages: Vec<(String, String)>,
-    /// What is worth finding of it, if the caller knows; else it is condensed here.
+    /// The caller's summary; if there is none, the dialog is condensed.
     pub distilled: Option<String>,
 }
 
@@ -46,72 +46,67 @@ pub struct SaveDialog {
 pub struct LinkIssue {
     /// Project.
     pub project: ProjectId,
-    /// The task, by the tracker's id; one that is not synced yet is noted by its id alone.
+    /// Task, by the tracker's id; one not synced yet is stored with its id alone.
     pub task_external_id: String,
-    /// The dialog; when none is named, the task's newest one that is still empty, else a new one.
+    /// Dialog; by default the task's newest empty one, else a new one.
     pub dialog: Option<DialogId>,
     /// Whether dialogs of others may be moved to the task.
     pub moves_any: bool,
-    /// Who speaks in the new dialog.
+    /// Developer of a new dialog.
     pub developer: Option<String>,
     /// Records that belong to the task.
     pub records: Vec<RecordId>,
 }
 
-/// What was linked.
+/// Linked task, dialog and records.
 #[derive(Debug, Clone)]
 pub struct Linked {
-    /// The task as it is known.
+    /// The task, as far as it is known.
     pub task: tasks::Task,
     /// The dialog.
     pub dialog: DialogId,
     /// The records that were linked.
     pub records: Vec<RecordId>,
-    /// The records asked for that are not there, or not live in this project.
+    /// Requested records that do not exist or are not live in this project.
     pub unknown: Vec<RecordId>,
 }
 
-/// What became of a dialog.
+/// Outcome of saving a dialog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SaveDialogOutcome {
-    /// It was kept.
+    /// The dialog was saved.
     Kept(DialogId),
-    /// It waits in quarantine.
+    /// The dialog is in quarantine.
     Quarantined(QuarantineItemId),
 }
 
-/// Keeps a dialog, masked, and makes it searchable by what it comes to.
+/// Saves a dialog, masked, and indexes its summary for search.
 pub async fn save_dialog(
     ctx: &MemoryContext,
     request: &SaveDialog,
-    looked: ReviewStatus,
+    review_status: ReviewStatus,
 ) -> Result<SaveDialogOutcome, Error> {
     let id = request.id.unwrap_or_else(DialogId::generate);
-    let Read { messages, distilled, developer, verdict } = {
+    let SanitizedDialog { messages, distilled, developer, decision } = {
         let (request, policy) = (request.clone(), ctx.policy.clone());
-        run_blocking(move || read(&request, &policy, looked)).await
+        run_blocking(move || sanitize(&request, &policy, review_status)).await
     };
-    match verdict {
-        FilterDecision::Refuse(reasons) => return Err(Error::Forbidden(reasons.join(", "))),
-        FilterDecision::Hold(reasons) => {
-            // What tools answered is not kept, here neither.
-            let request =
-                SaveDialog { messages: without_answers(&request.messages), ..request.clone() };
-            let (project, kind, beginning) = (request.project, "dialog", distilled.as_str());
-            let holding =
-                QuarantineRequest { project, kind, reasons, beginning, request: &request };
-            return Ok(SaveDialogOutcome::Quarantined(quarantine::hold(ctx, holding).await?));
+    match decision {
+        FilterDecision::Reject(reasons) => return Err(Error::Forbidden(reasons.join(", "))),
+        FilterDecision::Quarantine(reasons) => {
+            return quarantine_dialog(ctx, request, &distilled, reasons).await;
         }
-        FilterDecision::Take { .. } => {}
+        FilterDecision::Accept { .. } => {}
     }
-    let is_trusted = request.is_searchable && verdict == FilterDecision::Take { suspicious: false };
-    let is_found = is_trusted && reject(distilled.as_str()).is_none();
+    let is_trusted =
+        request.is_searchable && decision == FilterDecision::Accept { suspicious: false };
+    let is_indexed = is_trusted && reject(distilled.as_str()).is_none();
     let mut tx = ctx.store.begin().await?;
-    quarantine::claim(&mut tx, looked).await?;
-    if let ReviewStatus::Released(hold) = looked
+    quarantine::claim(&mut tx, review_status).await?;
+    if let ReviewStatus::Released(hold) = review_status
         && dialogs::is_newer(&mut tx, id, hold).await?
     {
-        return Err(Error::Overtaken(hold));
+        return Err(Error::QuarantineItemOutdated(hold));
     }
     let task = match &request.task_external_id {
         Some(external) => Some(tasks::ensure(&mut tx, request.project, external).await?),
@@ -120,10 +115,10 @@ pub async fn save_dialog(
     let dialog = NewDialog {
         id,
         task,
-        developer: developer.as_deref(),
+        developer: developer.as_ref(),
         messages: &messages,
         distilled: &distilled,
-        is_searchable: is_found,
+        is_searchable: is_indexed,
         saved_by: request.saved_by,
         replaces_any: request.replaces_any,
     };
@@ -131,22 +126,41 @@ pub async fn save_dialog(
         return Err(Error::UnknownDialog(id));
     }
     let source = PassageSource::Dialog(id);
-    if is_found {
+    if is_indexed {
         let passage = passage(distilled, request.task_external_id.clone());
         passages::put_only(&mut tx, request.project, source, &passage).await?;
     } else {
         passages::remove(&mut tx, source).await?;
     }
-    if let ReviewStatus::Released(hold) = looked {
+    if let ReviewStatus::Released(hold) = review_status {
         dialogs::copy_sent_at(&mut tx, id, hold).await?;
     }
-    quarantine::settle(&mut tx, looked).await?;
+    quarantine::settle(&mut tx, review_status).await?;
     audit::record(&mut tx, NewEvent::new(AuditAction::DialogSaved, id));
     tx.commit().await?;
     Ok(SaveDialogOutcome::Kept(id))
 }
 
-/// Links an issue with the dialog at hand and with records.
+/// Quarantines a dialog, without tool results, which no dialog stores.
+async fn quarantine_dialog(
+    ctx: &MemoryContext,
+    request: &SaveDialog,
+    distilled: &Sanitized,
+    reasons: Vec<String>,
+) -> Result<SaveDialogOutcome, Error> {
+    let messages = without_tool_results(&request.messages);
+    let request = SaveDialog { messages, ..request.clone() };
+    let item = QuarantineRequest {
+        project: request.project,
+        kind: "dialog",
+        reasons,
+        beginning: distilled.as_str(),
+        request: &request,
+    };
+    Ok(SaveDialogOutcome::Quarantined(quarantine::create(ctx, item).await?))
+}
+
+/// Links an issue with a dialog and records.
 pub async fn link_issue(ctx: &MemoryContext, request: &LinkIssue) -> Result<Linked, Error> {
     let mut tx = ctx.store.begin().await?;
     let task = tasks::ensure(&mut tx, request.project, &request.task_external_id).await?;
@@ -168,17 +182,16 @@ async fn link_dialog(tx: &mut Tx, request: &LinkIssue, task: TaskId) -> Result<D
         let linked = dialogs::link(tx, request.project, dialog, task, request.moves_any).await?;
         return if linked { Ok(dialog) } else { Err(Error::UnknownDialog(dialog)) };
     }
-    // The task's row is locked until the end, so two calls at once don't both open a dialog.
-    if let Some(dialog) = dialogs::empty_of(tx, request.project, task).await? {
+    // The task's row stays locked, so two concurrent calls do not both create a dialog.
+    if let Some(dialog) = dialogs::find_empty(tx, request.project, task).await? {
         return Ok(dialog);
     }
     let id = DialogId::generate();
-    let developer =
-        request.developer.as_ref().map(|name| mc_sanitizer::mask(name).text.into_string());
+    let developer = request.developer.as_ref().map(|name| mc_sanitizer::mask(name).text);
     let dialog = NewDialog {
         id,
         task: Some(task),
-        developer: developer.as_deref(),
+        developer: developer.as_ref(),
         messages: &[],
         distilled: &Sanitized::default(),
         is_searchable: false,
@@ -189,68 +202,73 @@ async fn link_dialog(tx: &mut Tx, request: &LinkIssue, task: TaskId) -> Result<D
     Ok(id)
 }
 
-/// A dialog without secrets, and what is to become of it.
-struct Read {
+/// A masked dialog with the policy's decision.
+struct SanitizedDialog {
     messages: Vec<Message>,
     distilled: Sanitized,
-    developer: Option<String>,
-    verdict: FilterDecision,
+    developer: Option<Sanitized>,
+    decision: FilterDecision,
 }
 
-fn read(request: &SaveDialog, policy: &Policy, looked: ReviewStatus) -> Read {
-    let mut gate = ContentFilter::new(policy, looked);
+fn sanitize(request: &SaveDialog, policy: &Policy, review_status: ReviewStatus) -> SanitizedDialog {
+    let mut filter = ContentFilter::new(policy, review_status);
     let messages: Vec<_> =
-        request.messages.iter().map(|(role, text)| message(role, text, &mut gate)).collect();
-    let distilled = distilled(request, &messages, &mut gate);
-    let developer = request.developer.as_ref().map(|name| gate.pass_text(name));
-    Read { messages, distilled, developer, verdict: gate.verdict() }
+        request.messages.iter().map(|(role, text)| message(role, text, &mut filter)).collect();
+    let distilled = distilled(request, &messages, &mut filter);
+    let developer = request.developer.as_ref().map(|name| filter.filter(name));
+    SanitizedDialog { messages, distilled, developer, decision: filter.decision() }
 }
 
-/// What a tool answered is not kept: only that it did, and how much.
-fn message(role: &str, text: &str, gate: &mut ContentFilter) -> Message {
-    let content = if role == "tool" { gate.filter_again(&answer(text)) } else { gate.filter(text) };
+/// Masks a message. A tool result is replaced by a note of its length.
+fn message(role: &str, text: &str, filter: &mut ContentFilter) -> Message {
+    let content = if role == "tool" {
+        filter.filter_again(&tool_result_note(text))
+    } else {
+        filter.filter(text)
+    };
     Message { role: role.to_owned(), content }
 }
 
-fn without_answers(messages: &[(String, String)]) -> Vec<(String, String)> {
+fn without_tool_results(messages: &[(String, String)]) -> Vec<(String, String)> {
     let kept = |(role, text): &(String, String)| {
-        let text = if role == "tool" { answer(text) } else { text.clone() };
+        let text = if role == "tool" { tool_result_note(text) } else { text.clone() };
         (role.clone(), text)
     };
     messages.iter().map(kept).collect()
 }
 
-/// What is kept of a tool's answer. The note that stands for one already, as in a dialog that was held, stays as
-/// it is; what merely looks like it is an answer like any other.
-fn answer(text: &str) -> String {
-    if is_note(text) { text.to_owned() } else { note(text.chars().count()) }
+/// Replaces a tool result by a note of its length. A note already there, as in a dialog from
+/// quarantine, stays; text that only resembles one is replaced.
+fn tool_result_note(text: &str) -> String {
+    if is_length_note(text) { text.to_owned() } else { length_note(text.chars().count()) }
 }
 
-fn note(characters: usize) -> String {
+fn length_note(characters: usize) -> String {
     format!("(a tool's answer of {characters} characters)")
 }
 
-fn is_note(text: &str) -> bool {
+fn is_length_note(text: &str) -> bool {
     let digits: String = text.chars().filter(char::is_ascii_digit).collect();
-    digits.parse::<usize>().is_ok_and(|characters| text == note(characters))
+    digits.parse::<usize>().is_ok_and(|characters| text == length_note(characters))
 }
 
-/// The caller's own summary, whole; or what users and the assistant said, condensed, whose messages are kept as they
-/// are. What tools and system prompts said is left out.
-fn distilled(request: &SaveDialog, messages: &[Message], gate: &mut ContentFilter) -> Sanitized {
+/// Returns the caller's summary, or the messages of users and the assistant condensed, without tool
+/// results and system prompts.
+fn distilled(request: &SaveDialog, messages: &[Message], filter: &mut ContentFilter) -> Sanitized {
     let (text, max) = if let Some(given) = &request.distilled {
-        (gate.pass_text(given), WHOLE_MAX_CHARS)
+        (filter.filter_text(given), WHOLE_MAX_CHARS)
     } else {
-        let said = messages.iter().filter(|m| matches!(m.role.as_str(), "user" | "assistant"));
-        (said.map(|m| m.content.as_str()).collect::<Vec<_>>().join("\n\n"), MAX_CHARS)
+        let spoken = messages.iter().filter(|m| matches!(m.role.as_str(), "user" | "assistant"));
+        (spoken.map(|m| m.content.as_str()).collect::<Vec<_>>().join("\n\n"), MAX_CHARS)
     };
-    gate.filter_again(&condense(&text, max))
+    filter.filter_again(&condense(&text, max))
 }
 
-/// What search sees of a dialog that comes to this, and belongs to that task.
+/// Builds the passage of a dialog from its summary and task.
 pub(crate) fn passage(distilled: Sanitized, task_external_id: Option<String>) -> NewPassage {
     NewPassage {
-        title: cut(distilled.as_str().lines().next().unwrap_or_default(), 80),
+        // A part of a sanitized text.
+        title: Sanitized::stored(cut(distilled.as_str().lines().next().unwrap_or_default(), 80)),
         tags: task_external_id.into_iter().collect(),
         text: distilled,
         ..NewPassage::default()

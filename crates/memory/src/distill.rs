@@ -1,43 +1,44 @@
-//! From what was said to what is worth keeping: all of it without greetings and markup, or where that is too much for
-//! one record, its statement; a title, and the scope and tags that the text gives away. No model.
+//! Distilling: from a text to what a record holds, without a model. All of it without greetings and
+//! markup, or its most telling sentences if it is too long; a title; and the scope and tags that
+//! the text implies.
 
 mod markdown;
 mod scope;
 mod select;
 mod tags;
 
-use markdown::Reading;
+use markdown::SplitText;
 use mc_domain::RecordKind;
 
 pub use scope::{of_path as scope_of_path, of_symbol as scope_of_symbol};
 
 use crate::text::{cut, sentences};
 
-/// Longest text that a record holds as it was said, in characters: half of a usual bundle.
+/// Longest text that a record holds whole, in characters: half of a usual bundle.
 pub const WHOLE_MAX_CHARS: usize = 4_000;
-/// Longest statement of a text that is longer than that, in characters (seed 001, section 6).
+/// Longest statement of a longer text, in characters (seed 001, section 6).
 pub const MAX_CHARS: usize = 2_000;
-/// Longest title, in characters: as long as one that is sent may be, and so never cut.
+/// Longest title, in characters; a request's title is never longer.
 pub const TITLE_MAX_CHARS: usize = 300;
-/// Longest title that is taken from the text, in characters.
+/// Longest title derived from the text, in characters.
 const DERIVED_TITLE_MAX_CHARS: usize = 80;
-/// Most scopes that are read out of a text; those that the caller gives are kept besides.
+/// Most scopes derived from a text, beside those of the caller.
 const DERIVED_SCOPES_MAX: usize = 6;
-/// Most tags that are read out of a text.
+/// Most tags derived from a text.
 const DERIVED_TAGS_MAX: usize = 4;
 
-/// What came in.
+/// A note before distilling.
 #[derive(Debug, Clone, Copy)]
 pub struct Raw<'a> {
-    /// What sort of knowledge it is.
+    /// Kind of knowledge.
     pub kind: RecordKind,
     /// The text, sanitized.
     pub content: &'a str,
-    /// Title, if the caller gave one.
+    /// Title, if the caller named one.
     pub title: Option<&'a str>,
-    /// Scopes that the caller gave.
+    /// Scopes of the caller.
     pub scope: &'a [String],
-    /// Tags that the caller gave.
+    /// Tags of the caller.
     pub tags: &'a [String],
     /// Files that the note cites.
     pub files: &'a [&'a str],
@@ -45,27 +46,28 @@ pub struct Raw<'a> {
     pub symbols: &'a [&'a str],
 }
 
-/// What is kept.
+/// A distilled note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Distilled {
     /// At most [`TITLE_MAX_CHARS`] characters, one line.
     pub title: String,
-    /// All that was said in at most [`WHOLE_MAX_CHARS`] characters, else what tells most of it in at most
-    /// [`MAX_CHARS`]; may be empty.
+    /// The whole text if it has at most [`WHOLE_MAX_CHARS`] characters, else its most telling
+    /// sentences in at most [`MAX_CHARS`]; may be empty.
     pub content: String,
-    /// Whether the content is all that was said.
+    /// Whether the content is the whole text.
     pub is_whole: bool,
-    /// Greetings, thanks, words that only lead up to a sentence, and comments that nobody is shown: in neither.
+    /// Text in neither title nor content: greetings, thanks, introductory phrases and hidden
+    /// comments.
     pub left_out: Vec<String>,
-    /// The caller's scopes first, then those found.
+    /// The caller's scopes, then derived ones.
     pub scope: Vec<String>,
-    /// The caller's tags first, then those found.
+    /// The caller's tags, then derived ones.
     pub tags: Vec<String>,
 }
 
-/// Distils a note.
-pub fn distil(raw: &Raw<'_>) -> Distilled {
-    let Reading { units, left_out } = markdown::read(raw.content);
+/// Distills a note.
+pub fn distill(raw: &Raw<'_>) -> Distilled {
+    let SplitText { units, left_out } = markdown::read(raw.content);
     let whole = select::join(&units);
     let is_whole = whole.chars().count() <= WHOLE_MAX_CHARS;
     let content = if is_whole { whole } else { select::within(&units, MAX_CHARS) };
@@ -83,8 +85,8 @@ pub fn distil(raw: &Raw<'_>) -> Distilled {
     }
 }
 
-/// `text` without chatter and markup noise, in at most `max` characters: when it is longer, the
-/// sentences that tell most, in their order.
+/// Condenses a text to at most `max` characters: without chatter and markup, and if it is longer,
+/// to its most telling sentences, in order.
 pub fn condense(text: &str, max: usize) -> String {
     select::within(&markdown::read(text).units, max)
 }
@@ -101,8 +103,8 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// `given` and at most `max` of `found`, trimmed, without doubles (case does not count).
-fn union(given: &[String], found: Vec<String>, max: usize) -> Vec<String> {
+/// Unites `given` and at most `max` of `derived`, trimmed, without duplicates (ignoring case).
+fn union(given: &[String], derived: Vec<String>, max: usize) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut push = |item: &str| {
         let item = item.trim();
@@ -117,7 +119,7 @@ fn union(given: &[String], found: Vec<String>, max: usize) -> Vec<String> {
         push(item);
     }
     let mut added = 0;
-    for item in found {
+    for item in derived {
         if added < max && push(&item) {
             added += 1;
         }

@@ -1,5 +1,6 @@
-//! Documents as they come in: masked under the project's policy, judged, and cut for the search. The same for what
-//! a client sends, what a person lets out of quarantine, and what a wiki is asked for.
+//! Preparing incoming documents: masking by the project's policy, and chunking for search. Shared
+//! by documents that clients send, that a person releases from quarantine, and that a wiki sync
+//! reads.
 
 use chrono::{DateTime, Utc};
 use mc_domain::{IntegrationId, Policy, ProjectId, Trust, UserId};
@@ -14,31 +15,31 @@ use serde::{Deserialize, Serialize};
 
 use crate::content_filter::{ContentFilter, FilterDecision, ReviewStatus, run_blocking};
 
-/// A document with its source, not masked: what is kept of it in quarantine.
+/// A document with its source, not masked, as quarantine stores it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct NewDocument {
-    /// Who handed it in; whoever releases it where that is not known.
+    /// User who submitted it; if unknown, the user who releases it.
     #[serde(default)]
     pub saved_by: Option<UserId>,
-    /// By which connection it came, if by one.
+    /// Integration that synced it, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection: Option<IntegrationId>,
-    /// Where it comes from (`confluence`, `wiki:our-wiki`).
+    /// Source (`confluence`, `wiki:our-wiki`).
     pub source: String,
     /// The document.
     pub document: Document,
 }
 
-/// A document as its source has it.
+/// A document, as its source has it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Document {
-    /// Its id at its source.
+    /// Id at the source.
     pub doc_id: String,
     /// Title.
     pub title: String,
-    /// What it says.
+    /// Content.
     pub body: Body,
-    /// Where people read it; may be empty.
+    /// URL for people; may be empty.
     pub url: String,
     /// Scopes.
     pub scope: Vec<String>,
@@ -46,99 +47,102 @@ pub struct Document {
     pub tags: Vec<String>,
 }
 
-/// What a document says.
+/// Content of a document.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Body {
     /// Markdown or plain text.
     Text(String),
-    /// What was said, oldest first.
+    /// Messages of a conversation, oldest first.
     Conversation(Vec<ConversationMessage>),
 }
 
 /// A message of a conversation.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ConversationMessage {
-    /// Who wrote it, as people call them.
+    /// Author's display name.
     pub author: Option<String>,
-    /// When.
+    /// Time of the message.
     pub sent_at: Option<DateTime<Utc>>,
     /// Markdown or plain text.
     pub text: String,
 }
 
-/// A document ready to be written, and what is to become of it.
+/// A document ready to be written, with the policy's decision.
 #[derive(Debug)]
 pub struct Prepared {
-    /// The row.
+    /// The document row.
     pub doc: NewDoc,
-    /// What search is to see of it.
+    /// Passages for search.
     pub passages: Vec<NewPassage>,
-    /// The messages that its text is, where it is a conversation.
+    /// Spans of the messages in the text of a conversation.
     pub message_spans: Vec<MessageSpan>,
-    /// What the policy says to it.
-    pub verdict: FilterDecision,
-    /// As it came.
+    /// The policy's decision.
+    pub decision: FilterDecision,
+    /// The document as it arrived.
     pub incoming: NewDocument,
 }
 
-/// Masks and cuts documents beside the others: may take seconds for the largest of batches.
+/// Masks and chunks documents on a blocking thread; the largest batches take seconds.
 pub async fn prepare_all(
     policy: &Policy,
     documents: Vec<NewDocument>,
-    looked: ReviewStatus,
+    review_status: ReviewStatus,
 ) -> Vec<Prepared> {
     let policy = policy.clone();
-    run_blocking(move || documents.into_iter().map(|one| one.prepare(&policy, looked)).collect())
-        .await
+    run_blocking(move || {
+        documents.into_iter().map(|one| one.prepare(&policy, review_status)).collect()
+    })
+    .await
 }
 
 impl NewDocument {
-    /// The document as the policy has it.
-    fn prepare(self, policy: &Policy, looked: ReviewStatus) -> Prepared {
+    /// Masks and chunks the document.
+    fn prepare(self, policy: &Policy, review_status: ReviewStatus) -> Prepared {
         let limits = chunker::Limits::default();
-        let mut gate = ContentFilter::new(policy, looked);
+        let mut filter = ContentFilter::new(policy, review_status);
         let document = &self.document;
         let page = Page {
-            source: gate.pass_text(&self.source),
-            doc_id: gate.pass_text(&document.doc_id),
-            title: gate.pass_text(&document.title),
-            url: gate.pass_text(&document.url),
+            source: filter.filter_text(&self.source),
+            doc_id: filter.filter_text(&document.doc_id),
+            title: filter.filter_text(&document.title),
+            url: filter.filter_text(&document.url),
             content: Sanitized::default(),
-            scope: document.scope.iter().map(|scope| gate.pass_text(scope)).collect(),
-            tags: document.tags.iter().map(|tag| gate.pass_text(tag)).collect(),
+            scope: document.scope.iter().map(|scope| filter.filter_text(scope)).collect(),
+            tags: document.tags.iter().map(|tag| filter.filter_text(tag)).collect(),
         };
-        let mut turns = Vec::new();
+        let mut message_spans = Vec::new();
         let (doc, passages) = match &document.body {
             Body::Text(text) => {
-                let page = Page { content: gate.filter(text), ..page };
-                document::cut(page, limits, gate.sanitizing())
+                let page = Page { content: filter.filter(text), ..page };
+                document::cut(page, limits, filter.sanitizing())
             }
             Body::Conversation(messages) => {
-                let messages: Vec<_> = messages.iter().map(|one| one.passed(&mut gate)).collect();
-                turns = conversation::turns(&messages);
-                conversation::cut(page, &messages, limits, gate.sanitizing())
+                let messages: Vec<_> =
+                    messages.iter().map(|one| one.sanitize(&mut filter)).collect();
+                message_spans = conversation::turns(&messages);
+                conversation::cut(page, &messages, limits, filter.sanitizing())
             }
         };
-        let verdict = gate.verdict();
-        let is_suspicious = verdict == FilterDecision::Take { suspicious: true };
+        let decision = filter.decision();
+        let is_suspicious = decision == FilterDecision::Accept { suspicious: true };
         let trust = if is_suspicious { Trust::Untrusted } else { Trust::Imported };
         let doc = NewDoc { saved_by: self.saved_by, trust, ..doc };
-        Prepared { doc, passages, message_spans: turns, verdict, incoming: self }
+        Prepared { doc, passages, message_spans, decision, incoming: self }
     }
 }
 
 impl ConversationMessage {
-    fn passed(&self, gate: &mut ContentFilter) -> Message {
+    fn sanitize(&self, filter: &mut ContentFilter) -> Message {
         Message {
-            author: gate.pass_text(self.author.as_deref().unwrap_or_default()),
+            author: filter.filter_text(self.author.as_deref().unwrap_or_default()),
             sent_at: self.sent_at,
-            text: gate.filter(&self.text),
+            text: filter.filter(&self.text),
         }
     }
 }
 
 impl Prepared {
-    /// Writes it, with the connection that it came by.
+    /// Writes the document and assigns it to its integration.
     pub async fn write(
         &self,
         tx: &mut Tx,

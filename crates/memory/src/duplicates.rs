@@ -1,6 +1,5 @@
-//! Records of the team that say the same though each save was judged: told from two sides at once, brought by an
-//! import, changed since. Found all at once, by the clock; one takes the place of the others when a person says
-//! so, or the policy.
+//! Finding duplicate team records that saves did not merge: saved concurrently, imported, or
+//! changed since. A hygiene task finds them all at once; a person or the policy merges them.
 
 mod cluster;
 mod merge;
@@ -22,24 +21,28 @@ use crate::judge::MERGE_COSINE_MIN;
 use crate::{Error, MemoryContext};
 use cluster::member;
 
-/// Records read at once.
-const PAGE: i64 = 1_000;
+/// Records per page.
+const PAGE_SIZE: i64 = 1_000;
 
-/// The records of a project that say the same and were not decided about; nothing is written.
+/// Finds clusters of duplicate records that are not decided about, without writing anything.
 pub async fn find(store: &Store, project: ProjectId) -> Result<Vec<NewCluster>, Error> {
     let notes: Arc<[DuplicateCandidate]> = notes(store, project).await?.into();
-    let decided = Decided::new(duplicates::decided(store, project).await?);
+    let decided = Decided::new(duplicates::list_decided(store, project).await?);
     let shared = Arc::clone(&notes);
     let found = run_blocking(move || clusters(&shared, &decided)).await;
-    let near = nearness(store, &notes, &found).await?;
-    Ok(found.iter().zip(near).filter_map(|(alike, near)| agreed(&notes, alike, &near)).collect())
+    let cosines = cosines(store, &notes, &found).await?;
+    Ok(found
+        .iter()
+        .zip(cosines)
+        .filter_map(|(cluster, cosines)| confirmed_by_vectors(&notes, cluster, &cosines))
+        .collect())
 }
 
 async fn notes(store: &Store, project: ProjectId) -> Result<Vec<DuplicateCandidate>, Error> {
     let mut notes: Vec<DuplicateCandidate> = Vec::new();
     loop {
         let after = notes.last().map(|note| note.id);
-        let page = duplicates::notes(store, project, after, PAGE).await?;
+        let page = duplicates::list_candidates(store, project, after, PAGE_SIZE).await?;
         if page.is_empty() {
             return Ok(notes);
         }
@@ -47,55 +50,55 @@ async fn notes(store: &Store, project: ProjectId) -> Result<Vec<DuplicateCandida
     }
 }
 
-/// The cosine of each member and its keeper, cluster by cluster; `None` without vectors.
-async fn nearness(
+/// Returns the cosine of each member and its keeper, cluster by cluster; `None` without vectors.
+async fn cosines(
     store: &Store,
     notes: &[DuplicateCandidate],
     found: &[ClusterMatch],
 ) -> Result<Vec<Vec<Option<f32>>>, Error> {
-    let mut near = Vec::with_capacity(found.len());
-    for alike in found {
-        let pair = |(other, _): &(usize, f32)| (notes[alike.keeper].id, notes[*other].id);
-        let pairs: Vec<_> = alike.others.iter().map(pair).collect();
-        near.push(duplicates::cosines(store, &pairs).await?);
+    let mut cosines = Vec::with_capacity(found.len());
+    for cluster in found {
+        let pair = |(other, _): &(usize, f32)| (notes[cluster.keeper].id, notes[*other].id);
+        let pairs: Vec<_> = cluster.others.iter().map(pair).collect();
+        cosines.push(duplicates::cosines(store, &pairs).await?);
     }
-    Ok(near)
+    Ok(cosines)
 }
 
-/// The cluster without those whose vectors lie too far from the keeper's: a second opinion, as at a save.
-fn agreed(
+/// Removes members whose vectors are too far from the keeper's: a second opinion, as for a save.
+fn confirmed_by_vectors(
     notes: &[DuplicateCandidate],
-    alike: &ClusterMatch,
-    near: &[Option<f32>],
+    cluster: &ClusterMatch,
+    cosines: &[Option<f32>],
 ) -> Option<NewCluster> {
     let is_near = |cosine: &Option<f32>| cosine.is_none_or(|cosine| cosine >= MERGE_COSINE_MIN);
-    let others = alike.others.iter().zip(near).filter(|(_, cosine)| is_near(cosine));
+    let others = cluster.others.iter().zip(cosines).filter(|(_, cosine)| is_near(cosine));
     let others: Vec<_> = others.map(|(other, _)| *other).collect();
     let similarity = others.iter().map(|(_, jaccard)| *jaccard).reduce(f32::min)?;
-    let members = std::iter::once(alike.keeper).chain(others.iter().map(|(other, _)| *other));
+    let members = std::iter::once(cluster.keeper).chain(others.iter().map(|(other, _)| *other));
     Some(NewCluster { record_ids: members.map(|at| member(&notes[at])).collect(), similarity })
 }
 
-/// Has the first of the records take the place of the others, as the policy has it; `false` where one of them
-/// changed meanwhile. For the background.
+/// Merges a cluster into its first record, by policy, as a background job. Returns `false` if a
+/// member has changed.
 pub async fn merge_by_policy(
     store: &Store,
     project: ProjectId,
     cluster: &NewCluster,
 ) -> Result<bool, Error> {
     let mut tx = store.begin_with_memory_lock(project).await?;
-    let Some(records) = merge::held(&mut tx, project, &cluster.record_ids).await? else {
+    let Some(records) = merge::lock_members(&mut tx, project, &cluster.record_ids).await? else {
         return Ok(false);
     };
     merge::merge_into(&mut tx, &records, None).await?;
-    let id = duplicates::merged(&mut tx, project, cluster).await?;
-    note_merged(&mut tx, store, project, id, &records)?;
+    let id = duplicates::insert_merged(&mut tx, project, cluster).await?;
+    audit_merge(&mut tx, store, project, id, &records)?;
     tx.commit().await?;
     Ok(true)
 }
 
-/// Has one of the records of a cluster take the place of the others: the one that was found to be the best, or
-/// the one that a person would keep. Answers it.
+/// Merges a cluster into its best record, or into the one that a reviewer wants to keep; returns
+/// it.
 pub async fn accept(
     ctx: &MemoryContext,
     project: ProjectId,
@@ -104,30 +107,30 @@ pub async fn accept(
     reviewer: &str,
 ) -> Result<Record, Error> {
     let mut tx = ctx.store.begin_with_memory_lock(project).await?;
-    let mut cluster = waiting(&mut tx, project, id).await?;
+    let mut cluster = lock_open_cluster(&mut tx, project, id).await?;
     if let Some(keep) = keep {
         let at = cluster.record_ids.iter().position(|member| member.id == keep);
         cluster.record_ids.swap(0, at.ok_or(Error::NotInCluster(keep))?);
     }
-    let records = merge::held(&mut tx, project, &cluster.record_ids).await?;
+    let records = merge::lock_members(&mut tx, project, &cluster.record_ids).await?;
     let records = records.ok_or(Error::ClusterChanged(id))?;
     merge::merge_into(&mut tx, &records, Some(reviewer)).await?;
     duplicates::decide(&mut tx, id, ClusterState::Merged).await?;
-    note_merged(&mut tx, &ctx.store, project, id, &records)?;
+    audit_merge(&mut tx, &ctx.store, project, id, &records)?;
     tx.commit().await?;
     let kept = cluster.record_ids[0].id;
     records::find(&ctx.store, kept).await?.ok_or(Error::NoRecord(kept))
 }
 
-/// Notes that the records of a cluster are not the same. They are not put together again unless one of them
-/// says something else.
+/// Dismisses a cluster: its records are not the same. They are not clustered again unless one of
+/// them changes.
 pub async fn dismiss(
     ctx: &MemoryContext,
     project: ProjectId,
     id: DuplicateClusterId,
 ) -> Result<(), Error> {
     let mut tx = ctx.store.begin().await?;
-    let cluster = waiting(&mut tx, project, id).await?;
+    let cluster = lock_open_cluster(&mut tx, project, id).await?;
     duplicates::decide(&mut tx, id, ClusterState::Dismissed).await?;
     let members: Vec<_> = cluster.record_ids.iter().map(|member| member.id).collect();
     let event = NewEvent::new(AuditAction::DuplicateClusterDismissed, id)
@@ -136,17 +139,17 @@ pub async fn dismiss(
     Ok(tx.commit().await?)
 }
 
-async fn waiting(
+async fn lock_open_cluster(
     tx: &mut Tx,
     project: ProjectId,
     id: DuplicateClusterId,
 ) -> Result<Cluster, Error> {
-    let cluster = duplicates::hold(tx, project, id).await?;
+    let cluster = duplicates::lock(tx, project, id).await?;
     let cluster = cluster.filter(|cluster| cluster.state == ClusterState::Open);
     cluster.ok_or(Error::NoCluster(id))
 }
 
-fn note_merged(
+fn audit_merge(
     tx: &mut Tx,
     store: &Store,
     project: ProjectId,

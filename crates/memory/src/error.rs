@@ -1,4 +1,4 @@
-//! What can go wrong between a request and the memory.
+//! Errors of the use-cases.
 
 use mc_domain::{
     BundleId, Classified, DialogId, DuplicateClusterId, ErrorKind, QuarantineItemId, RecordId,
@@ -7,124 +7,130 @@ use mc_domain::{
 /// A failed use-case.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A recall that asks for nothing.
+    /// A recall without a query.
     #[error(
         "nothing to recall by; give a query, a task_external_id, a repo_path, symbols or signals"
     )]
-    NothingAsked,
-    /// A time to live that is over.
-    #[error(
-        "ttl lies in the past; give a later date, or leave it out for what the project's policy has"
-    )]
+    EmptyQuery,
+    /// A TTL in the past.
+    #[error("the ttl is in the past; send a later time, or omit it for the project's default")]
     TtlInThePast,
-    /// A private note that its record can't hold.
+    /// A private note too long for its record.
     #[error(
-        "the note has {length} characters with its steps, and a private one may have {max}; shorten it, save it in parts, or \
-         save it for the team, for whom a longer text is kept as a document"
+        "the note has {length} characters with its steps, and a private one may have {max}; \
+            shorten it, save it in parts, or save it for the team, for whom a longer text is kept \
+            as a document"
     )]
-    TooLongForOne {
-        /// Characters that it has.
+    PrivateNoteTooLong {
+        /// Length in characters.
         length: usize,
-        /// Characters that it may have.
+        /// Greatest length in characters.
         max: usize,
     },
-    /// A text that a reviewer would have a record say, and that it can't hold.
+    /// A reviewer's text that is too long for a record.
     #[error(
         "the text has {length} characters once it is masked, and a record at most {max}; shorten it"
     )]
     TooLong {
-        /// Characters that it has.
+        /// Length in characters.
         length: usize,
-        /// Characters that it may have.
+        /// Greatest length in characters.
         max: usize,
     },
-    /// A record to be superseded that does not live in the project.
+    /// A record to supersede that is not live in the project.
     #[error(
         "there is no live record {0} in this project; recall again and use an id from the bundle"
     )]
     UnknownRecord(RecordId),
-    /// A dialog that the project does not have, or that is somebody else's to change.
+    /// A dialog that the project does not have, or that the caller may not change.
     #[error(
-        "there is no dialog {0} in this project, or it is somebody else's; save one first, or leave \
-         dialog_id out"
+        "there is no dialog {0} in this project, or another user owns it; save one first, or omit \
+         `dialog_id`"
     )]
     UnknownDialog(DialogId),
-    /// A bundle that was never handed out, or so long ago that it is no longer kept.
+    /// A bundle that was never handed out, or is no longer stored.
     #[error("there is no bundle {0}; use the bundle_id of an earlier recall")]
     UnknownBundle(BundleId),
-    /// A handle of somebody to whom nothing was handed out in the project yet.
+    /// A handle of a caller who recalled nothing in the project yet.
     #[error("nothing was recalled for you in this project yet; call recall first, or give an id")]
     NoBundle,
-    /// A record that is not there, or not for whoever asks.
+    /// A record that does not exist or that the caller may not see.
     #[error("there is no live record {0}; GET /records lists those of a project")]
     NoRecord(RecordId),
-    /// A record that is no proposal, or not any more.
-    #[error("record {0} is no proposal that waits; GET /proposals lists those that do")]
+    /// A record that is not an open proposal.
+    #[error("record {0} is not an open proposal; GET /proposals lists those")]
     NotProposed(RecordId),
-    /// A review of a proposal that would change a record, without a word of which.
-    #[error(
-        "the proposal would change record {0}; send that record's `version` as `amends_version`"
-    )]
+    /// A review without the version of the record that the proposal amends.
+    #[error("the proposal amends record {0}; send that record's `version` as `amends_version`")]
     AmendmentUnseen(RecordId),
-    /// A review of a proposal for a change, of one that would change nothing (any more).
-    #[error(
-        "the proposal changes no record that lives; look at it again, and leave `amends_version` out"
-    )]
+    /// A review with an `amends_version` of a proposal that amends no live record.
+    #[error("the proposal amends no live record; read it again, and omit `amends_version`")]
     AmendsNothing,
-    /// What was looked at is not what is there now.
+    /// The record changed after it was read.
     #[error(
-        "record {id} has changed since it was looked at; look at it again, and send its version as it is \
-         then"
+        "record {id} has changed since it was read; read it again, and send its current version"
     )]
     Changed {
-        /// Which one.
+        /// The record.
         id: RecordId,
-        /// Where its version is told.
+        /// The request field with its version.
         field: &'static str,
     },
-    /// A record that is seen by the team already.
-    #[error("record {0} counts for the team already")]
+    /// A record that the team sees already.
+    #[error("record {0} is not private: the team sees it already")]
     NotPrivate(RecordId),
-    /// Notes that were found to say the same, and are decided about or not there any more.
-    #[error(
-        "there is no cluster {0} that waits; GET /projects/{{key}}/duplicates lists those that do"
-    )]
+    /// A duplicate cluster that is decided or gone.
+    #[error("there is no open cluster {0}; GET /projects/{{key}}/duplicates lists those")]
     NoCluster(DuplicateClusterId),
-    /// One of the notes that were found to say the same says something else by now.
+    /// A record of a duplicate cluster changed.
     #[error(
-        "a record of cluster {0} has changed since they were found to say the same; have them looked for anew: \
+        "a record of cluster {0} has changed; find duplicates again: \
          POST /projects/{{key}}/hygiene-runs {{\"task\": \"duplicates\"}}"
     )]
     ClusterChanged(DuplicateClusterId),
-    /// A record that is to stay, and is none of those that say the same.
-    #[error("record {0} is not in the cluster; name one of its records, or leave `keep` out")]
+    /// A record to keep that is not in the cluster.
+    #[error("record {0} is not in the cluster; name one of its records, or omit `keep`")]
     NotInCluster(RecordId),
-    /// A version that a record never had.
+    /// A version that the record never had.
     #[error("the record has no earlier version {0}; GET /records/{{id}} lists those it has")]
     UnknownVersion(i32),
     /// Nothing to roll back to.
-    #[error("record {0} lives and says what it said first; name another `version`")]
+    #[error("record {0} is live and has no earlier version; name another `version`")]
     NothingToRollBack(RecordId),
-    /// The policy forbids what is in a text.
+    /// The policy forbids the text.
     #[error("the project's policy forbids {0}; take it out of the text and send it again")]
     Forbidden(String),
-    /// Something held that was decided about meanwhile.
-    #[error("{0} is not held any more: it was decided, or its time is over")]
-    NotHeld(QuarantineItemId),
-    /// Something held that is older than what is there by now.
+    /// A quarantine item that is decided.
+    #[error("quarantine item {0} is not pending: it was decided or has expired")]
+    QuarantineItemNotPending(QuarantineItemId),
+    /// A quarantine item older than what it would replace.
     #[error(
-        "what is there now is newer than what {0} holds; destroy that (DELETE /quarantine/{{id}})"
+        "quarantine item {0} is older than the saved dialog or document; delete it \
+         (DELETE /quarantine/{{id}})"
     )]
-    Overtaken(QuarantineItemId),
-    /// What is held can't be sealed or opened.
-    #[error("what is held can't be opened with the service's encryption keys; its log says more")]
-    Sealed,
-    /// An export can't be written or read.
-    #[error("the export can't be written or read: {0}")]
-    Export(String),
-    /// A fault of the service itself, in what it wrote.
+    QuarantineItemOutdated(QuarantineItemId),
+    /// A released item was not stored, and is still pending.
+    #[error("it was not stored, and is still in quarantine: {0}")]
+    NotReleased(String),
+    /// A record of another user, or of the team, that the user may not delete.
+    #[error("record {0} is not yours to delete")]
+    NotOwner(RecordId),
+    /// A proposal of another user that waits for a decision.
     #[error(
-        "writing it failed by a fault of the service, whose log says more; nothing was written, so try again"
+        "record {0} is a proposal that waits for a decision; reject it with a reason: POST \
+         /proposals/{0}/reject"
+    )]
+    StillProposed(RecordId),
+    /// A quarantine item cannot be encrypted or decrypted.
+    #[error("encrypting or decrypting a quarantine item failed; the service's log has the cause")]
+    Encryption,
+    /// An export cannot be written or read.
+    #[error("writing or reading the export failed: {0}")]
+    Export(String),
+    /// A panic while writing.
+    #[error(
+        "writing failed by a fault of the service and changed nothing; try again, and see the \
+         service's log for the cause"
     )]
     Panicked,
     /// The database failed.
@@ -138,23 +144,26 @@ pub enum Error {
 impl Classified for Error {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::NothingAsked
+            Self::EmptyQuery
             | Self::TtlInThePast
-            | Self::TooLongForOne { .. }
+            | Self::PrivateNoteTooLong { .. }
             | Self::TooLong { .. }
             | Self::Forbidden(_) => ErrorKind::Invalid,
+            Self::NotOwner(_) => ErrorKind::Forbidden,
             Self::NotProposed(_)
+            | Self::NotReleased(_)
+            | Self::StillProposed(_)
             | Self::Changed { .. }
             | Self::AmendmentUnseen(_)
             | Self::AmendsNothing
             | Self::NotPrivate(_)
-            | Self::NotHeld(_)
-            | Self::Overtaken(_)
+            | Self::QuarantineItemNotPending(_)
+            | Self::QuarantineItemOutdated(_)
             | Self::ClusterChanged(_)
             | Self::UnknownVersion(_)
             | Self::NotInCluster(_)
             | Self::NothingToRollBack(_) => ErrorKind::Conflict,
-            Self::Sealed | Self::Export(_) | Self::Panicked => ErrorKind::Internal,
+            Self::Encryption | Self::Export(_) | Self::Panicked => ErrorKind::Internal,
             Self::NoRecord(_)
             | Self::NoCluster(_)
             | Self::UnknownRecord(_)
@@ -168,7 +177,7 @@ impl Classified for Error {
 
     fn field(&self) -> Option<String> {
         match self {
-            Self::NothingAsked => Some("query".into()),
+            Self::EmptyQuery => Some("query".into()),
             Self::TtlInThePast => Some("ttl".into()),
             Self::UnknownVersion(_) => Some("version".into()),
             Self::Changed { field, .. } => Some((*field).into()),
@@ -178,14 +187,17 @@ impl Classified for Error {
             | Self::NoCluster(_)
             | Self::ClusterChanged(_)
             | Self::NotProposed(_)
+            | Self::NotReleased(_)
+            | Self::NotOwner(_)
+            | Self::StillProposed(_)
             | Self::NotPrivate(_)
-            | Self::NotHeld(_)
-            | Self::Overtaken(_)
+            | Self::QuarantineItemNotPending(_)
+            | Self::QuarantineItemOutdated(_)
             | Self::NothingToRollBack(_) => Some("id".into()),
-            Self::Forbidden(_) | Self::TooLongForOne { .. } | Self::TooLong { .. } => {
+            Self::Forbidden(_) | Self::PrivateNoteTooLong { .. } | Self::TooLong { .. } => {
                 Some("content".into())
             }
-            Self::Sealed | Self::Export(_) | Self::Panicked => None,
+            Self::Encryption | Self::Export(_) | Self::Panicked => None,
             Self::UnknownRecord(_) => Some("supersedes".into()),
             Self::UnknownDialog(_) => Some("dialog_id".into()),
             Self::UnknownBundle(_) | Self::NoBundle => Some("bundle_id".into()),

@@ -1,24 +1,24 @@
-//! What the team knows as a YAML document: what `memory-copilot export` writes, and `import` reads.
+//! Exporting the team's records as YAML, as `memory-copilot export` writes and `import` reads it.
 
-use std::collections::HashMap;
 use std::io::{Read as _, Write as _};
 
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use mc_domain::{ProjectId, RecordId, Visibility};
-use mc_store::citations::{self, Citation};
+use mc_store::citations::Citation;
 use mc_store::records::{self, Record, RecordFilter};
 use mc_store::{Store, docs, exports};
 use serde_json::{Value, json};
 
 use crate::Error;
+use crate::citations::last_known;
 
-/// Records read at once.
-const PAGE: i64 = 500;
-/// A document larger than this is none of ours: 100,000 records are about a tenth of it.
+/// Records per page.
+const PAGE_SIZE: i64 = 500;
+/// Largest document that is decompressed, in bytes: 100,000 records are about a tenth of it.
 const BYTES_MAX: u64 = 1 << 30;
-/// What is exported of a record, in this order; anything else is the service's own business.
+/// Exported fields of a record, in order; other fields are internal.
 const FIELDS: &[&str] = &[
     "kind",
     "title",
@@ -36,13 +36,13 @@ const FIELDS: &[&str] = &[
     "task_external_id",
     "citations",
 ];
-/// What `save` takes beside `meta`, and the service keeps in it.
-const KEPT_IN_META: &[&str] = &["steps", "patch_ref", "url"];
+/// Fields of a save request that a record has in `meta`.
+const META_FIELDS: &[&str] = &["steps", "patch_ref", "url"];
 
-/// What `save` needs to make a record anew, of the record as the API shows it. An end that nobody named is not
-/// part of it: the new record's life begins with its import.
+/// Reduces a record, as the API renders it, to what a save needs to create it again. A TTL that
+/// nobody named is left out, as the new record's life begins with its import.
 pub fn exported(mut record: Value) -> Value {
-    for field in KEPT_IN_META {
+    for field in META_FIELDS {
         if let Some(value) = record["meta"].as_object_mut().and_then(|meta| meta.remove(*field)) {
             record[*field] = value;
         }
@@ -51,7 +51,7 @@ pub fn exported(mut record: Value) -> Value {
         record["ttl"] = Value::Null;
     }
     for citation in record["citations"].as_array_mut().into_iter().flatten() {
-        // The next check makes a verdict of its own.
+        // The next check sets the verdict.
         citation.as_object_mut().and_then(|citation| citation.remove("verdict"));
     }
     let kept = FIELDS.iter().filter_map(|field| {
@@ -71,37 +71,34 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// The live records of the team, in the order in which they were made; nobody's private ones, and no proposals.
-pub async fn of_team(store: &Store, project: ProjectId) -> Result<Vec<Value>, Error> {
+/// Returns the live team records in the order of creation, without private ones and proposals.
+pub async fn team_records(store: &Store, project: ProjectId) -> Result<Vec<Value>, Error> {
     let team = RecordFilter { visibility: Some(Visibility::Team), ..RecordFilter::default() };
     let mut all = Vec::new();
     let mut after: Option<RecordId> = None;
     loop {
-        let page = records::list(store, project, &team, after, PAGE).await?;
+        let page = records::list(store, project, &team, after, PAGE_SIZE).await?;
         let Some(last) = page.last() else { return Ok(all) };
         after = Some(last.id);
         let ids: Vec<_> = page.iter().map(|record| record.id).collect();
-        let mut cited: HashMap<_, Vec<Citation>> = HashMap::new();
-        for citation in citations::of_records(store, &ids).await? {
-            cited.entry(citation.record).or_default().push(citation);
-        }
-        let documents = docs::behind(store, &ids).await?;
+        let mut cited = last_known(store, &ids).await?;
+        let documents = docs::newest_of_records(store, &ids).await?;
         for record in page {
             let cited = cited.remove(&record.id).unwrap_or_default();
-            let mut shown = shown(&record, &cited);
+            let mut rendered = rendered(&record, &cited);
             if let Some(document) = documents.get(&record.id)
                 && let Some(whole) = docs::by_id(store, project, *document).await?
             {
-                // From which a save makes the statement and the document anew.
-                shown["content"] = whole.content.into();
+                // A save derives statement and document from the whole text again.
+                rendered["content"] = whole.content.into();
             }
-            all.push(exported(shown));
+            all.push(exported(rendered));
         }
     }
 }
 
-/// The record as the API shows it, as far as it is exported.
-fn shown(record: &Record, cited: &[Citation]) -> Value {
+/// Renders the exported fields of a record as the API does.
+fn rendered(record: &Record, cited: &[Citation]) -> Value {
     let cited = cited.iter().map(|one| {
         let all = json!({
             "file": one.file_path,
@@ -130,9 +127,9 @@ fn shown(record: &Record, cited: &[Citation]) -> Value {
     })
 }
 
-/// Keeps an export of what the team knows now; answers of how many records.
+/// Stores an export of the team's records; returns their number.
 pub async fn keep(store: &Store, project: ProjectId) -> Result<usize, Error> {
-    let records = of_team(store, project).await?;
+    let records = team_records(store, project).await?;
     let document = yaml(&records)?;
     let mut tx = store.begin().await?;
     exports::add(&mut tx, project, records.len(), document.len(), &compress(&document)?).await?;
@@ -140,19 +137,19 @@ pub async fn keep(store: &Store, project: ProjectId) -> Result<usize, Error> {
     Ok(records.len())
 }
 
-/// The records as a document.
+/// Renders records as YAML.
 pub fn yaml(records: &[Value]) -> Result<String, Error> {
     serde_norway::to_string(records).map_err(|error| Error::Export(error.to_string()))
 }
 
-/// A document as it is kept.
+/// Compresses a document for storage.
 pub fn compress(document: &str) -> Result<Vec<u8>, Error> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     let written = encoder.write_all(document.as_bytes()).and_then(|()| encoder.finish());
     written.map_err(|error| Error::Export(error.to_string()))
 }
 
-/// The document that is kept so.
+/// Decompresses a stored document.
 pub fn decompress(kept: &[u8]) -> Result<String, Error> {
     let mut document = String::new();
     let read = GzDecoder::new(kept).take(BYTES_MAX).read_to_string(&mut document);
@@ -165,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_is_what_was_packed() {
+    fn compressed_document_decompresses_to_itself() {
         let records = [json!({"kind": "fact", "content": "Всё — «готово»\nand more"})];
         let document = yaml(&records).expect("a document");
         let kept = compress(&document).expect("packed");
@@ -174,9 +171,10 @@ mod tests {
     }
 
     #[test]
-    fn what_save_takes_beside_meta_is_beside_it_and_what_nobody_said_is_left_out() {
+    fn export_moves_save_fields_out_of_meta_and_omits_empty_ones() {
         let record = json!({
-            "id": "1", "kind": "fewshot", "title": "", "content": "c", "scope": [], "ttl": "2030-01-01",
+            "id": "1", "kind": "fewshot", "title": "", "content": "c", "scope": [],
+            "ttl": "2030-01-01",
             "is_ttl_explicit": false, "meta": {"steps": ["a"]}, "hits": 3,
             "citations": [{"file": "a.rb", "verdict": "fresh"}],
         });

@@ -1,4 +1,4 @@
-//! What of a bundle was used.
+//! Feedback on bundles.
 
 use mc_domain::BundleId;
 use mc_store::bundles;
@@ -6,17 +6,17 @@ use uuid::Uuid;
 
 use crate::{Error, MemoryContext};
 
-/// What feedback did.
+/// Report of feedback.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeedbackReport {
-    /// How many of the ids the bundle holds.
+    /// Number of ids that the bundle contains.
     pub recorded: usize,
-    /// Ids that the bundle does not hold.
+    /// Ids that the bundle does not contain.
     pub unknown: Vec<Uuid>,
 }
 
-/// Marks items of a bundle as used, by the id of their record, document or passage. Saying the
-/// same twice counts once.
+/// Marks items of a bundle as used, by the id of their record, document or passage. Repeated
+/// feedback counts once.
 pub async fn feedback(
     ctx: &MemoryContext,
     bundle: BundleId,

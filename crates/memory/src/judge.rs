@@ -1,5 +1,13 @@
-//! What to do with a note: keep it, merge it into what is known, let it replace that, or turn it
-//! away; by simhash, cosine and the words themselves, without a model.
+//! The judge: decides by simhash, cosine and words, without a model, whether a note becomes a new
+//! record, merges into a known one, or replaces some. The flow of [`judge()`]:
+//!
+//! 1. Before it, [`reject`] drops notes that say too little.
+//! 2. `pair` compares the note with each known record ([`compare()`]): equal hash, or words,
+//!    numbers, denials and their order.
+//! 3. A record with the same hash, or without a difference and with a cosine of at least
+//!    [`MERGE_COSINE_MIN`], makes the note a duplicate: `Action::Merge`.
+//! 4. `replaced` finds the records that the note names, or contradicts in its sender's words.
+//! 5. `contradicted` finds a record that cannot hold together with the note and is not replaced.
 
 pub mod compare;
 pub mod note;
@@ -15,90 +23,89 @@ pub use note::ParsedNote;
 pub(crate) use note_cache::NoteCache;
 pub use usefulness::{Evidence, Reject, reject, usefulness};
 
-/// Near duplicates by their words whose vectors lie further apart than this stay two records.
-/// Measured with the int8 all-MiniLM-L6-v2: a note and its copy with typos or a changed order
-/// stay above it, and it is only a second opinion, since notes that differ in one number lie
-/// above 0.95 as well.
+/// Least cosine at which near duplicates by words merge. Measured with the int8 all-MiniLM-L6-v2: a
+/// note and its copy with typos or another order stay above it. It is only a second opinion, as
+/// notes that differ in one number have more than 0.95, too.
 pub(crate) const MERGE_COSINE_MIN: f32 = 0.60;
 
-/// A contradiction replaces the nearest record only when that is at least this similar
-/// ([`similarity`]): below it, "the nearest" is about something else.
+/// Least similarity ([`similarity`]) at which a contradiction replaces the nearest record. Below
+/// it, the nearest is about something else.
 const CONTRADICTION_SIMILARITY_MIN: f32 = 0.35;
 
-/// And only when it shares at least this much of the words: a cosine alone says that two notes are
-/// about the same part of the system.
+/// Least share of words for that: a cosine alone shows only that two notes are about the same part
+/// of the system.
 const CONTRADICTION_WORDS_MIN: f32 = 0.1;
 
-/// Notes that share this much of their words are about the same.
+/// Share of words from which two notes are about the same subject.
 const NEAR_WORDS_MIN: f32 = 0.5;
 
-/// How many bits of simhash may lie between a note and a candidate worth comparing (two
-/// unrelated texts differ in 32 on average; four standard deviations are 16).
+/// Most bits of simhash between a note and a record worth comparing. Two unrelated texts differ in
+/// 32 on average; four standard deviations are 16.
 pub const CANDIDATE_DISTANCE_MAX: u32 = 20;
 
-/// A note to be judged.
+/// A note to judge.
 #[derive(Debug, Clone)]
 pub struct Candidate {
-    /// What sort of knowledge it is.
+    /// Kind of knowledge.
     pub kind: RecordKind,
-    /// Its distilled content, taken apart.
+    /// Its distilled content, parsed.
     pub note: Arc<ParsedNote>,
-    /// [`crate::normalise::content_hash`] of the content.
+    /// [`crate::normalize::content_hash`] of the content.
     pub content_hash: [u8; 32],
-    /// Whether it contradicts what is known, in its sender's words.
+    /// Whether its sender says that it contradicts a known record.
     pub contradicts: bool,
-    /// The record that it replaces, in its sender's words.
+    /// The record that its sender says it replaces.
     pub supersedes: Option<RecordId>,
-    /// 0 to 1, by [`usefulness`].
+    /// Score by [`usefulness`], 0 to 1.
     pub usefulness: f32,
 }
 
-/// A live record that may say the same.
+/// A live record that the note may duplicate.
 #[derive(Debug, Clone)]
 pub struct Known {
     /// Identifier.
     pub id: RecordId,
-    /// What sort of knowledge it is.
+    /// Kind of knowledge.
     pub kind: RecordKind,
-    /// Its content, taken apart.
+    /// Its content, parsed.
     pub note: Arc<ParsedNote>,
-    /// Hash of its normalised content.
+    /// Hash of its normalized content.
     pub content_hash: Vec<u8>,
-    /// Cosine similarity of its vector and the note's, where both have one.
+    /// Cosine similarity of its vector to the note's, if both have one.
     pub cosine: Option<f32>,
 }
 
-/// What to do.
+/// The action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
-    /// Add a record.
+    /// Create a record.
     Create,
-    /// Bring an existing record up to date.
+    /// Update an existing record.
     Merge {
         /// The record.
         into: RecordId,
-        /// Whether it says exactly the same.
+        /// Whether the content hashes are equal.
         exact: bool,
     },
 }
 
-/// The judge's decision with its grounds.
+/// The judge's decision with its reasons.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judgment {
-    /// What to do.
+    /// The action.
     pub action: Action,
     /// Records that the note replaces.
     pub supersede: Vec<RecordId>,
     /// The nearest record that it may contradict without replacing it.
     pub contradicts: Option<Contradiction>,
-    /// Why, in a sentence for people.
+    /// The reason, in a sentence for people.
     pub reason: String,
-    /// The scores that led there.
+    /// The scores behind the decision.
     pub scores: Scores,
 }
 
 impl Judgment {
-    /// The known records that are to change.
+    /// Returns the known records that the judgment changes.
     pub fn touches(&self) -> Vec<RecordId> {
         let merged = match self.action {
             Action::Merge { into, .. } => Some(into),
@@ -113,24 +120,24 @@ impl Judgment {
 pub struct Contradiction {
     /// The record.
     pub id: RecordId,
-    /// What it says.
+    /// Its content.
     pub content: String,
-    /// What sets the two apart.
+    /// How the two differ.
     pub difference: Difference,
 }
 
 /// Scores of a note, each 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Scores {
-    /// How little of it was known before.
+    /// How new the note is.
     pub novelty: f32,
-    /// How sure it is that a record says the same already.
+    /// Certainty that a record says the same already.
     pub dup: f32,
-    /// How much it may help.
+    /// How much the note may help.
     pub usefulness: f32,
 }
 
-/// A known record beside the note.
+/// A known record compared with the note.
 struct Pair<'a> {
     known: &'a Known,
     comparison: Comparison,
@@ -142,13 +149,13 @@ impl Pair<'_> {
         similarity(self.comparison.jaccard, self.known.cosine)
     }
 
-    fn says_the_same(&self) -> bool {
+    fn is_same_statement(&self) -> bool {
         let agrees = self.known.cosine.is_none_or(|cosine| cosine >= MERGE_COSINE_MIN);
         self.exact || (self.comparison.difference.is_none() && agrees)
     }
 }
 
-/// Judges a note against the records that may say the same.
+/// Judges a note against the known records that it may duplicate.
 pub fn judge(incoming: &Candidate, known: &[Known]) -> Judgment {
     let mut pairs: Vec<_> = known.iter().map(|known| pair(incoming, known)).collect();
     pairs.sort_by(|a, b| {
@@ -157,26 +164,27 @@ pub fn judge(incoming: &Candidate, known: &[Known]) -> Judgment {
             .then(b.similarity().total_cmp(&a.similarity()))
             .then(a.known.id.cmp(&b.known.id))
     });
-    let twin = pairs
+    let duplicate = pairs
         .iter()
         .find(|pair| {
-            pair.exact || (pair.says_the_same() && mergeable(incoming.kind, pair.known.kind))
+            pair.exact || (pair.is_same_statement() && mergeable(incoming.kind, pair.known.kind))
         })
-        // Replacing a record by name means that it does not say the same, whatever it looks like.
+        // A record that the note replaces by name, or a near one that it contradicts, does not say
+        // the same.
         .filter(|pair| pair.exact || incoming.supersedes != Some(pair.known.id))
         .filter(|pair| pair.exact || !incoming.contradicts);
-    let replaced = replaced(incoming, &pairs, twin.map(|pair| pair.known.id));
-    let contradicts = contradicted(incoming, &pairs, twin, &replaced);
-    let scores = scores(&pairs, twin, incoming.usefulness);
-    let reason = reason(incoming, &pairs, twin, &replaced);
-    let action = match twin {
+    let replaced = replaced(incoming, &pairs, duplicate.map(|pair| pair.known.id));
+    let contradicts = contradicted(incoming, &pairs, duplicate, &replaced);
+    let scores = scores(&pairs, duplicate, incoming.usefulness);
+    let reason = reason(incoming, &pairs, duplicate, &replaced);
+    let action = match duplicate {
         Some(pair) => Action::Merge { into: pair.known.id, exact: pair.exact },
         None => Action::Create,
     };
     Judgment { action, supersede: replaced, contradicts, reason, scores }
 }
 
-/// How near two notes are, 0 to 1: the mean of shared words and cosine, where there is one.
+/// Returns how similar two notes are, 0 to 1: the mean of shared words and cosine, if there is one.
 pub fn similarity(jaccard: f32, cosine: Option<f32>) -> f32 {
     match cosine {
         Some(cosine) => f32::midpoint(jaccard, cosine.clamp(0.0, 1.0)),
@@ -184,7 +192,7 @@ pub fn similarity(jaccard: f32, cosine: Option<f32>) -> f32 {
     }
 }
 
-/// Whether notes of two kinds can be one record: statements can, worked examples and links only
+/// Whether notes of two kinds can be one record. Statements can; worked examples and links only
 /// with their own kind.
 pub(crate) fn mergeable(a: RecordKind, b: RecordKind) -> bool {
     let is_statement = |kind| !matches!(kind, RecordKind::Fewshot | RecordKind::AdrLink);
@@ -199,50 +207,56 @@ fn pair<'a>(incoming: &Candidate, known: &'a Known) -> Pair<'a> {
     }
 }
 
-/// The records that the note replaces: the one that it names, and the nearest related one of its
-/// sort when it says that it contradicts. A note that is known already replaces none by itself: it
-/// may be the same save once more, whose contradiction is settled.
-fn replaced(incoming: &Candidate, pairs: &[Pair<'_>], twin: Option<RecordId>) -> Vec<RecordId> {
+/// Returns the records that the note replaces: the named one, and with `contradicts` the nearest
+/// related one of a mergeable kind. A duplicate replaces none by itself, as it may be a retry of a
+/// save whose contradiction is settled.
+fn replaced(
+    incoming: &Candidate,
+    pairs: &[Pair<'_>],
+    duplicate: Option<RecordId>,
+) -> Vec<RecordId> {
     let named = incoming.supersedes;
     let nearest = pairs
         .iter()
-        .filter(|pair| incoming.contradicts && named.is_none() && twin.is_none() && !pair.exact)
+        .filter(|pair| {
+            incoming.contradicts && named.is_none() && duplicate.is_none() && !pair.exact
+        })
         .filter(|pair| mergeable(incoming.kind, pair.known.kind))
         .filter(|pair| pair.comparison.jaccard >= CONTRADICTION_WORDS_MIN)
         .filter(|pair| pair.similarity() >= CONTRADICTION_SIMILARITY_MIN)
         .map(|pair| pair.known.id)
         .next();
-    named.into_iter().chain(nearest).filter(|id| Some(*id) != twin).collect()
+    named.into_iter().chain(nearest).filter(|id| Some(*id) != duplicate).collect()
 }
 
-/// The nearest record of the note's sort that says the same of the same but for a number, an identifier, a denial, an
-/// operator or who does what to whom, and that is neither merged into nor replaced.
+/// Returns the nearest mergeable record that contradicts the note and is neither merged into nor
+/// replaced: one that differs in a number, an identifier, a denial, an operator or who does what to
+/// whom.
 fn contradicted(
     incoming: &Candidate,
     pairs: &[Pair<'_>],
-    twin: Option<&Pair<'_>>,
+    duplicate: Option<&Pair<'_>>,
     replaced: &[RecordId],
 ) -> Option<Contradiction> {
     let mut others = pairs.iter().filter(|pair| {
         let id = pair.known.id;
         mergeable(incoming.kind, pair.known.kind)
-            && twin.is_none_or(|twin| twin.known.id != id)
+            && duplicate.is_none_or(|duplicate| duplicate.known.id != id)
             && !replaced.contains(&id)
     });
     others.find_map(|pair| {
-        let difference =
-            irreconcilable(&incoming.note, &pair.known.note, &pair.comparison)?.clone();
+        let difference = contradiction(&incoming.note, &pair.known.note, &pair.comparison)?.clone();
         let (id, content) = (pair.known.id, pair.known.note.text().to_owned());
         Some(Contradiction { id, content, difference })
     })
 }
 
-/// What sets two notes apart that speak of the same and can't both hold; `None` for others.
+/// Returns how two notes about the same subject contradict each other, if they do.
 pub fn disagreement(a: &ParsedNote, b: &ParsedNote) -> Option<Difference> {
-    irreconcilable(a, b, &compare(a, b)).cloned()
+    contradiction(a, b, &compare(a, b)).cloned()
 }
 
-fn irreconcilable<'a>(
+fn contradiction<'a>(
     a: &ParsedNote,
     b: &ParsedNote,
     comparison: &'a Comparison,
@@ -252,8 +266,8 @@ fn irreconcilable<'a>(
     (speak_of_the_same && is_contradiction(difference, a, b)).then_some(difference)
 }
 
-/// Whether two notes that are near each other can't both hold. A number that only one of them has is a detail; one in
-/// the place of another is not.
+/// Whether two similar notes contradict each other. A number that only one has is a detail; a
+/// number in place of another is not.
 fn is_contradiction(difference: &Difference, note: &ParsedNote, known: &ParsedNote) -> bool {
     match difference {
         Difference::Frame(_) | Difference::Symbol(_) | Difference::Swapped(..) => true,
@@ -267,26 +281,26 @@ fn is_contradiction(difference: &Difference, note: &ParsedNote, known: &ParsedNo
     }
 }
 
-fn scores(pairs: &[Pair<'_>], twin: Option<&Pair<'_>>, usefulness: f32) -> Scores {
-    /// What is left of a similarity between notes that are known to differ.
-    const APART: f32 = 0.4;
-    let dup = match twin {
+fn scores(pairs: &[Pair<'_>], duplicate: Option<&Pair<'_>>, usefulness: f32) -> Scores {
+    /// Factor on the similarity of notes that are known to differ.
+    const DIFFERENT_FACTOR: f32 = 0.4;
+    let dup = match duplicate {
         Some(pair) if pair.exact => 1.0,
         Some(pair) => pair.similarity().max(0.9),
-        None => APART * pairs.first().map_or(0.0, Pair::similarity),
+        None => DIFFERENT_FACTOR * pairs.first().map_or(0.0, Pair::similarity),
     };
-    let familiar = pairs.iter().map(Pair::similarity).fold(0.0, f32::max);
-    let novelty = if twin.is_some() { 1.0 - dup } else { 1.0 - 0.7 * familiar };
+    let max_similarity = pairs.iter().map(Pair::similarity).fold(0.0, f32::max);
+    let novelty = if duplicate.is_some() { 1.0 - dup } else { 1.0 - 0.7 * max_similarity };
     Scores { novelty: novelty.clamp(0.0, 1.0), dup: dup.clamp(0.0, 1.0), usefulness }
 }
 
 fn reason(
     incoming: &Candidate,
     pairs: &[Pair<'_>],
-    twin: Option<&Pair<'_>>,
+    duplicate: Option<&Pair<'_>>,
     replaced: &[RecordId],
 ) -> String {
-    if let Some(pair) = twin {
+    if let Some(pair) = duplicate {
         return if pair.exact {
             let hint = if incoming.contradicts && replaced.is_empty() {
                 "; to replace another record, name it in supersedes"

@@ -6,6 +6,7 @@ pub mod confidence;
 pub mod consistency;
 pub mod content_filter;
 mod context;
+mod deletion;
 mod dialogs;
 pub mod distill;
 pub mod documents;
@@ -13,7 +14,6 @@ pub mod duplicates;
 mod error;
 pub mod export;
 mod feedback;
-mod groups;
 mod handles;
 pub mod judge;
 pub mod normalize;
@@ -26,10 +26,11 @@ mod search;
 pub mod simhash;
 pub mod task_comment;
 mod task_ids;
+mod task_links;
 pub mod text;
-mod tied;
 pub mod tokens;
 pub mod uses;
+mod write_queue;
 
 pub use bundle::Bundle;
 pub use citations::{
@@ -37,6 +38,7 @@ pub use citations::{
 };
 pub use content_filter::{MaskedCount, ReviewStatus};
 pub use context::MemoryContext;
+pub use deletion::delete_record;
 pub use dialogs::{LinkIssue, Linked, SaveDialog, SaveDialogOutcome, link_issue, save_dialog};
 pub use error::Error;
 pub use feedback::{FeedbackReport, feedback};

@@ -1,13 +1,13 @@
-//! The form in which two contents are the same content.
+//! Normalizing texts, so that contents that mean the same are equal.
 
 use sha2::{Digest, Sha256};
 
 use crate::text::fold::{fold, lower};
 use crate::text::token::{operator, sign, trim};
 
-/// `text` without what carries no meaning: case, spacing, and the punctuation of prose. What
-/// stands inside a token (`1.5`, `a-b`, `x::y`), signs (`-5`, `!ready`) and operators stay.
-pub fn normalise(text: &str) -> String {
+/// Removes case, spacing and the punctuation of prose from `text`. Characters inside a token
+/// (`1.5`, `a-b`, `x::y`), signs (`-5`, `!ready`) and operators stay.
+pub fn normalize(text: &str) -> String {
     let folded = fold(text);
     let words = folded.split_whitespace().filter_map(|raw| {
         let core = trim(raw);
@@ -19,9 +19,9 @@ pub fn normalise(text: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// sha256 of the normalised text: equal for exact duplicates and for nothing else.
+/// Returns the sha256 of the normalized text, equal only for exact duplicates.
 pub fn content_hash(text: &str) -> [u8; 32] {
-    Sha256::digest(normalise(text)).into()
+    Sha256::digest(normalize(text)).into()
 }
 
 #[cfg(test)]
@@ -30,7 +30,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn case_spacing_and_punctuation_do_not_count() {
+    fn hash_ignores_case_spacing_and_punctuation() {
         let same = [
             "Retry 3 times, then stop.",
             "  retry   3 TIMES then\n stop",
@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn what_carries_meaning_counts() {
+    fn hash_differs_for_different_meanings() {
         let pairs = [
             ("1.5 s", "15 s"),
             ("a-b", "ab"),
@@ -64,9 +64,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn normalising_twice_changes_nothing(text in "\\PC{0,60}") {
-            let once = normalise(&text);
-            prop_assert_eq!(normalise(&once), once);
+        fn normalizing_is_idempotent(text in "\\PC{0,60}") {
+            let once = normalize(&text);
+            prop_assert_eq!(normalize(&once), once);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Whether a record helps anybody. How well it stands is what the ranking itself makes of its age, its use and
-//! its state at every recall; there is no other score that could differ from that, or be out of date.
+//! Quality of records: whether they are used. Its score is the rank factor that recalls apply for
+//! age, use and state, so that no second score can differ or be outdated.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -12,28 +12,29 @@ use mc_store::{Store, passages};
 
 use crate::Error;
 
-/// So often others of a bundle were used and a record was not, before that speaks against it.
+/// Recalls in which other records were used and this one was not, before that counts as a reason.
 const PASSED_OVER_MIN: i64 = 10;
 
-/// A record, how well it stands, and why it helps nobody, where it doesn't.
+/// A record's usage, its rank factors, and why it is unused, if it is.
 #[derive(Debug, Clone)]
 pub struct RecordQuality {
-    /// What is known of its use.
+    /// Usage of the record.
     pub usage: RecordUsage,
-    /// What the ranking multiplies it by whatever is asked, step by step; `None` for what is not found at all.
+    /// Rank factors that do not depend on the query, step by step; `None` for a record that is not
+    /// searchable.
     pub factors: Option<Vec<(Step, f32)>>,
-    /// What speaks against it; nothing does against most.
+    /// Reasons why it is unused; none for most records.
     pub noise: Vec<UnusedReason>,
 }
 
 impl RecordQuality {
-    /// All factors together.
+    /// Returns the product of all factors.
     pub fn rank_factor(&self) -> Option<f32> {
         let factors = self.factors.as_ref()?;
         Some(factors.iter().map(|(_, factor)| factor).product())
     }
 
-    /// What speaks against it, for people to read.
+    /// Returns the reasons for a reviewer.
     pub fn against(&self) -> DemotionReason {
         let named = |(step, factor): &(Step, f32)| (step.to_string(), rounded(*factor));
         let factors: BTreeMap<_, _> = self.factors.iter().flatten().map(named).collect();
@@ -45,19 +46,19 @@ impl RecordQuality {
     }
 }
 
-/// To two digits.
+/// Rounds to two decimals.
 fn rounded(factor: f32) -> f64 {
     (f64::from(factor) * 100.0).round() / 100.0
 }
 
-/// Why a record helps nobody.
+/// Why a record counts as unused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnusedReason {
-    /// Neither recalled nor changed for so many days.
+    /// Neither recalled nor changed for this many days.
     Unused(i64),
-    /// So often recalled where others were used, and never used.
+    /// Never used in this many recalls in which other records were.
     PassedOver(i64),
-    /// What it cites has not been what it cited for so many days.
+    /// Its cited code changed this many days ago.
     Broken(i64),
 }
 
@@ -73,8 +74,8 @@ impl fmt::Display for UnusedReason {
     }
 }
 
-/// The records of the team after an id, oldest first, each judged; `unused_after_days` without a recall or a change
-/// speak against one.
+/// Judges a page of team records after an id, oldest first. A record without recall or change for
+/// `unused_after_days` is unused.
 pub async fn judge(
     store: &Store,
     project: ProjectId,
@@ -96,13 +97,13 @@ pub async fn judge(
     Ok(page.into_iter().map(judged).collect())
 }
 
-/// What speaks against a record. Nothing does against what a person vouched for, agreed on as a rule, or named an
-/// end for.
+/// Returns the reasons against a record; none against one that is confirmed, a rule, or has a named
+/// end.
 fn noise(usage: &RecordUsage, unused_after_days: u16, now: DateTime<Utc>) -> Vec<UnusedReason> {
     if usage.trust == Trust::Confirmed || usage.kind == RecordKind::Rule || usage.is_ttl_explicit {
         return Vec::new();
     }
-    let least = i64::from(unused_after_days);
+    let limit_days = i64::from(unused_after_days);
     let days = |since: DateTime<Utc>| (now - since).max(TimeDelta::zero()).num_days();
     let changed = days(usage.updated_at);
     let unused = usage.last_recalled_at.map_or(changed, |hit| days(hit).min(changed));
@@ -110,9 +111,9 @@ fn noise(usage: &RecordUsage, unused_after_days: u16, now: DateTime<Utc>) -> Vec
     let is_passed_over =
         usage.use_count == 0 && usage.seen == 0 && usage.skip_count >= PASSED_OVER_MIN;
     let all = [
-        (unused >= least).then_some(UnusedReason::Unused(unused)),
+        (unused >= limit_days).then_some(UnusedReason::Unused(unused)),
         is_passed_over.then_some(UnusedReason::PassedOver(usage.skip_count)),
-        (broken >= least).then_some(UnusedReason::Broken(broken)),
+        (broken >= limit_days).then_some(UnusedReason::Broken(broken)),
     ];
     all.into_iter().flatten().collect()
 }
@@ -127,7 +128,7 @@ mod tests {
         NOW - TimeDelta::days(days)
     }
 
-    /// A fact of the team that changed so long ago.
+    /// A team fact that changed this many days ago.
     fn fact(days: i64) -> RecordUsage {
         RecordUsage {
             id: RecordId::generate(),
@@ -150,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_speaks_against_a_record_is_its_standing_with_its_parts_and_the_reasons() {
+    fn demotion_reason_has_rank_factors_and_reasons() {
         let noise = vec![UnusedReason::Unused(90)];
         let factors = Some(vec![(Step::Recency, 0.5), (Step::Stale, 0.504)]);
         let judged = RecordQuality { usage: fact(90), factors, noise: noise.clone() };
@@ -164,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recall_or_a_change_keeps_a_record() {
+    fn recall_or_change_keeps_a_record() {
         assert_eq!(of(&fact(90)), [UnusedReason::Unused(90)]);
         assert_eq!(of(&fact(89)), []);
         let recalled = RecordUsage { recall_count: 1, last_recalled_at: Some(ago(3)), ..fact(400) };
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_passed_over_ten_times_and_never_used_helps_nobody() {
+    fn record_passed_over_ten_times_is_unused() {
         let passed = RecordUsage { skip_count: 10, ..fact(1) };
         assert_eq!(of(&passed), [UnusedReason::PassedOver(10)]);
         assert_eq!(of(&RecordUsage { use_count: 1, ..passed.clone() }), []);
@@ -184,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_broken_for_long_and_was_not_brought_back_since_helps_nobody() {
+    fn record_with_long_broken_citations_is_unused() {
         let broken = RecordUsage {
             broken_since: Some(ago(100)),
             last_recalled_at: Some(ago(1)),
@@ -196,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_vouched_for_stays() {
+    fn confirmed_records_and_rules_are_never_unused() {
         let old = RecordUsage { skip_count: 99, ..fact(900) };
         assert_eq!(of(&RecordUsage { trust: Trust::Confirmed, ..old.clone() }), []);
         assert_eq!(of(&RecordUsage { kind: RecordKind::Rule, ..old.clone() }), []);

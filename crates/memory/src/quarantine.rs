@@ -1,4 +1,6 @@
-//! Putting into quarantine what a policy forbids to be taken in, and opening it again.
+//! Quarantine: encrypting and storing requests that the policy holds back, and opening them again.
+
+mod release;
 
 use chrono::{TimeDelta, Utc};
 use mc_crypto::{AssociatedData, Encryptor};
@@ -15,138 +17,151 @@ use crate::content_filter::{ContentFilter, ReviewStatus, run_blocking};
 use crate::text::cut;
 use crate::{Error, MemoryContext};
 
-/// What an envelope of the quarantine belongs to, beside its row.
-const PURPOSE: &str = "quarantine_items.ciphertext";
-/// Characters of what is shown of a text.
-const SUMMARY_MAX: usize = 200;
+pub use release::{DOCUMENT, Release, Stored, release};
 
-/// Something to hold.
+/// Purpose in the associated data of a ciphertext, beside its row id.
+const PURPOSE: &str = "quarantine_items.ciphertext";
+/// Longest excerpt, in characters.
+const EXCERPT_MAX_CHARS: usize = 200;
+
+/// A request to quarantine.
 #[derive(Debug)]
 pub struct QuarantineRequest<'a, T> {
     /// Project.
     pub project: ProjectId,
-    /// What was sent: `save`, `dialog` or `document`.
+    /// Kind of the request: `save`, `dialog` or `document`.
     pub kind: &'static str,
-    /// Why.
+    /// Categories that the policy holds back.
     pub reasons: Vec<String>,
-    /// Of what is shown of it; masked here once more, by the strictest rules.
+    /// Text for the excerpt, which is masked once more by the strictest rules.
     pub beginning: &'a str,
-    /// The request as it came.
+    /// The request, as it arrived.
     pub request: &'a T,
 }
 
-/// Seals a request and keeps it until somebody decides about it.
-pub async fn hold<T: Serialize>(
+/// Encrypts a request and stores it until a maintainer decides.
+pub async fn create<T: Serialize>(
     ctx: &MemoryContext,
-    holding: QuarantineRequest<'_, T>,
+    request: QuarantineRequest<'_, T>,
 ) -> Result<QuarantineItemId, Error> {
     let mut tx = ctx.store.begin().await?;
-    let id = hold_in(&mut tx, ctx, holding).await?;
+    let id = create_in(&mut tx, ctx, request).await?;
     tx.commit().await?;
     Ok(id)
 }
 
-/// The same within a transaction.
-pub async fn hold_in<T: Serialize>(
+/// Quarantines a request within a transaction.
+pub async fn create_in<T: Serialize>(
     tx: &mut Tx,
     ctx: &MemoryContext,
-    holding: QuarantineRequest<'_, T>,
+    request: QuarantineRequest<'_, T>,
 ) -> Result<QuarantineItemId, Error> {
-    hold_under(tx, &ctx.policy, &ctx.sealer, holding).await
+    create_with_policy(tx, &ctx.policy, &ctx.encryptor, request).await
 }
 
-/// The same under a policy, for work in the background that has entered no project.
-pub async fn hold_under<T: Serialize>(
+/// Quarantines a request under a policy, for background jobs without a project context.
+pub async fn create_with_policy<T: Serialize>(
     tx: &mut Tx,
     policy: &Policy,
-    sealer: &Encryptor,
-    holding: QuarantineRequest<'_, T>,
+    encryptor: &Encryptor,
+    request: QuarantineRequest<'_, T>,
 ) -> Result<QuarantineItemId, Error> {
     let id = QuarantineItemId::generate();
-    let text = serde_json::to_vec(holding.request).map_err(|_| Error::Sealed)?;
+    let text = serde_json::to_vec(request.request).map_err(|_| Error::Encryption)?;
     let days = i64::from(policy.retention_days.quarantine);
-    let hold = NewQuarantineItem {
+    let quarantine_item = NewQuarantineItem {
         id,
-        kind: holding.kind,
-        reasons: holding.reasons,
-        excerpt: summary(holding.beginning),
-        ciphertext: sealer.encrypt(place(&id), &text),
+        kind: request.kind,
+        reasons: request.reasons,
+        excerpt: excerpt(request.beginning),
+        ciphertext: encryptor.encrypt(associated_data(&id), &text),
         expires_at: Utc::now() + TimeDelta::days(days),
         notify: policy.notifications.webhook_url.is_some(),
     };
-    quarantine::put(tx, holding.project, &hold).await?;
-    let detail = json!({ "kind": hold.kind, "reasons": hold.reasons });
+    quarantine::put(tx, request.project, &quarantine_item).await?;
+    let detail = json!({ "kind": quarantine_item.kind, "reasons": quarantine_item.reasons });
     let event = NewEvent::new(AuditAction::QuarantineItemCreated, id).with(detail);
-    let (chain, actor) = (Chain::Project(holding.project), tx.principal());
+    let (chain, actor) = (Chain::Project(request.project), tx.principal());
     audit::add(tx, chain, actor, &[event]);
     Ok(id)
 }
 
-/// The request that is held, for whoever is to decide about it: masked by the strictest rules, all of it.
-/// `None` where nothing is held.
+/// Returns a quarantined request for its reviewer, all of it masked by the strictest rules; `None`
+/// if there is none.
 pub async fn show(ctx: &MemoryContext, id: QuarantineItemId) -> Result<Option<Sanitized>, Error> {
-    let Some(envelope) = quarantine::sealed(&ctx.store, id).await? else { return Ok(None) };
+    let Some(envelope) = quarantine::ciphertext(&ctx.store, id).await? else { return Ok(None) };
     let ctx = ctx.clone();
-    Ok(Some(run_blocking(move || shown(&ctx, id, &envelope)).await?))
+    Ok(Some(run_blocking(move || masked_request(&ctx, id, &envelope)).await?))
 }
 
-/// Has nobody else decide about what a person lets out, until the transaction ends that takes it in. First of
-/// all, as whoever forgets somebody takes what they sent before what they made.
-pub async fn claim(tx: &mut Tx, looked: ReviewStatus) -> Result<(), Error> {
-    let ReviewStatus::Released(id) = looked else { return Ok(()) };
-    if quarantine::lock(tx, id).await? { Ok(()) } else { Err(Error::NotHeld(id)) }
+/// Locks the quarantine item that is being released until the transaction ends. It comes first:
+/// erasure of a user locks quarantine items before records.
+pub async fn claim(tx: &mut Tx, review_status: ReviewStatus) -> Result<(), Error> {
+    let ReviewStatus::Released(id) = review_status else { return Ok(()) };
+    if quarantine::lock(tx, id).await? { Ok(()) } else { Err(Error::QuarantineItemNotPending(id)) }
 }
 
-/// Notes in the transaction that takes something in that it was held until now and is no more, where a
-/// person let it out: both are so, or neither.
-pub async fn settle(tx: &mut Tx, looked: ReviewStatus) -> Result<(), Error> {
-    let ReviewStatus::Released(id) = looked else { return Ok(()) };
+/// Marks the item as released, in the transaction that stores its content, so that both happen or
+/// neither.
+pub async fn settle(tx: &mut Tx, review_status: ReviewStatus) -> Result<(), Error> {
+    let ReviewStatus::Released(id) = review_status else { return Ok(()) };
     decide(tx, id, QuarantineState::Released, AuditAction::QuarantineItemReleased).await
 }
 
-/// Ends that something is held.
+/// Deletes an item for good; only the decision is kept.
+pub async fn delete(ctx: &MemoryContext, id: QuarantineItemId) -> Result<(), Error> {
+    let mut tx = ctx.store.begin().await?;
+    decide(&mut tx, id, QuarantineState::Deleted, AuditAction::QuarantineItemDeleted).await?;
+    Ok(tx.commit().await?)
+}
+
+/// Decides about a quarantine item.
 pub async fn decide(
     tx: &mut Tx,
     id: QuarantineItemId,
     state: QuarantineState,
-    act: AuditAction,
+    action: AuditAction,
 ) -> Result<(), Error> {
     if !quarantine::decide(tx, id, state).await? {
-        return Err(Error::NotHeld(id));
+        return Err(Error::QuarantineItemNotPending(id));
     }
-    audit::record(tx, NewEvent::new(act, id));
+    audit::record(tx, NewEvent::new(action, id));
     Ok(())
 }
 
-/// The request in an envelope, as it came.
+/// Decrypts a quarantined request.
 pub fn open<T: DeserializeOwned>(
     ctx: &MemoryContext,
     id: QuarantineItemId,
     envelope: &[u8],
 ) -> Result<T, Error> {
-    let text = ctx.sealer.decrypt(place(&id), envelope).map_err(|error| {
-        tracing::error!(hold.id = %id, %error, "an envelope of the quarantine does not open");
-        Error::Sealed
+    let text = ctx.encryptor.decrypt(associated_data(&id), envelope).map_err(|error| {
+        tracing::error!(quarantine_item.id = %id, %error, "decrypting a quarantine item failed");
+        Error::Encryption
     })?;
-    serde_json::from_slice(&text).map_err(|_| Error::Sealed)
+    serde_json::from_slice(&text).map_err(|_| Error::Encryption)
 }
 
-fn shown(ctx: &MemoryContext, id: QuarantineItemId, envelope: &[u8]) -> Result<Sanitized, Error> {
+fn masked_request(
+    ctx: &MemoryContext,
+    id: QuarantineItemId,
+    envelope: &[u8],
+) -> Result<Sanitized, Error> {
     let request: Map<String, Value> = open(ctx, id, envelope)?;
-    // Text by text first: as JSON a line's end is two letters, behind which a secret in two parts is whole
-    // no more.
-    let request = ContentFilter::strict().pass_map(&request);
-    let text = serde_json::to_string_pretty(&request).map_err(|_| Error::Sealed)?;
+    // Texts are masked one by one first: JSON escapes line breaks, which would hide a secret that
+    // spans lines.
+    let request = ContentFilter::strict().filter_object(&request);
+    let text = serde_json::to_string_pretty(&request).map_err(|_| Error::Encryption)?;
     Ok(mask_with(&text, &Sanitizing::strict()).text)
 }
 
-fn place(id: &QuarantineItemId) -> AssociatedData<'_> {
+fn associated_data(id: &QuarantineItemId) -> AssociatedData<'_> {
     AssociatedData { purpose: PURPOSE, row: id.0.as_bytes() }
 }
 
-fn summary(beginning: &str) -> Sanitized {
+fn excerpt(beginning: &str) -> Sanitized {
     mask_with(
-        &cut(mask_with(beginning, &Sanitizing::strict()).text.as_str(), SUMMARY_MAX),
+        &cut(mask_with(beginning, &Sanitizing::strict()).text.as_str(), EXCERPT_MAX_CHARS),
         &Sanitizing::strict(),
     )
     .text

@@ -1,11 +1,23 @@
-//! Before an answer is generated: what does the team know about this place?
+//! Recalls what the team knows about the place of a request. The flow of [`recall`]:
+//!
+//! 1. `query::read` turns the request into a query; `find` runs all searches and look-ups at once.
+//! 2. `relevance::rank` orders the records found: similarity plus ties to task, symbol and path,
+//!    times age, use and state. `check_citations` checks the best, and they are ranked again.
+//! 3. `select_records` keeps the good ones (`select::Selection`), and
+//!    `disagreement::put_newer_first` orders contradicting ones.
+//! 4. `assemble::select_places` adds documents, dialogs and code, the fewer the surer the records.
+//! 5. `assemble::contents` sorts all into sections, and [`pack`] fills the token budget. The bundle
+//!    is written after the response by `bundle_log::enqueue`.
+//!
+//! Which facts come first is decided in `relevance::rank` (by `RankedRecord::rank`), and only then
+//! do trust and staleness move records back.
 
-mod aside;
 mod assemble;
+mod bundle_log;
 mod changes;
 mod disagreement;
 mod excerpt;
-mod journal;
+mod peripheral;
 mod query;
 mod relevance;
 mod select;
@@ -20,59 +32,59 @@ use mc_store::{tasks, vectors};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::bundle::{Bundle, Envelope, TaskSummary, pack};
-use crate::tied::{Linked, tied};
+use crate::task_links::{TaskLinks, find_task_links};
 use crate::tokens::TokenBudget;
 use crate::{Error, MemoryContext, citations};
 
+pub(crate) use bundle_log::IssuedBundle;
 pub use changes::{MAX_CHANGES, PastChange, PastChanges, past_changes};
-pub(crate) use journal::HandedOut;
 use query::RecallQuery;
-use relevance::Note;
-use select::Choice;
+use relevance::RankedRecord;
+use select::Selection;
 
-/// How long a recall may take, unless it says otherwise.
+/// Default time budget of a recall.
 pub const DEFAULT_TIME_BUDGET: Duration = Duration::from_millis(300);
 
-/// The part of the time that the search may take; the rest is for citations and packing.
+/// Share of the time budget for the search; the rest is for citations and packing.
 const SEARCH_SHARE: f64 = 0.8;
-/// Records looked at.
+/// Most records that the search returns.
 const MEMORY_LIMIT: usize = 24;
-/// Of these, records that are held against what they cite.
-const JUDGED_LIMIT: usize = 24;
-/// Records of the asked part of the system looked at besides.
+/// Most records whose citations are checked.
+const CITATION_CHECK_LIMIT: usize = 24;
+/// Most additional records within the query's scope.
 const SCOPED_LIMIT: usize = 20;
-/// Documents looked at.
+/// Most passages of documents.
 const DOC_LIMIT: usize = 8;
-/// Dialogs looked at.
+/// Most dialogs.
 const DIALOG_LIMIT: usize = 6;
-/// Places in the code looked at.
+/// Most places in the code.
 const CODE_LIMIT: usize = 8;
 
-/// A request for what is known.
+/// A request to recall knowledge.
 #[derive(Debug, Clone)]
 pub struct RecallRequest {
     /// Project.
     pub project: ProjectId,
-    /// Who asks; kept with the bundle.
+    /// Name of the caller, stored with the bundle.
     pub principal: String,
-    /// What it is about, in words.
+    /// Free text of the query.
     pub query: Option<String>,
-    /// The task at hand, by the tracker's id.
+    /// Current task, by the tracker's id.
     pub task_external_id: Option<String>,
-    /// Where in the repository.
+    /// Path in the repository.
     pub repo_path: Option<String>,
-    /// Symbols at hand.
+    /// Symbols that the caller works on.
     pub symbols: Vec<String>,
-    /// What was noticed: `nil-delay`, an error's name.
+    /// Signals that the caller noticed: `nil-delay`, an error's name.
     pub signals: Vec<String>,
-    /// Most tokens that the bundle may cost.
+    /// Most tokens of the bundle.
     pub limit: TokenBudget,
-    /// Most time that it may take.
+    /// Most time for the recall.
     pub time_budget: Duration,
 }
 
 impl RecallRequest {
-    /// A request with the default limits that asks for nothing yet.
+    /// Creates an empty request with the default limits.
     pub fn new(project: ProjectId, principal: impl Into<String>) -> Self {
         Self {
             project,
@@ -88,44 +100,44 @@ impl RecallRequest {
     }
 }
 
-/// Answers with what the team knows, best first, within the token limit and the time budget. A
-/// part of the search that is late is left out and named in [`Bundle::degraded`]; a bundle with
-/// nothing good enough is empty and says why.
+/// Recalls the team's knowledge, best first, within the token and time budgets. A part of the
+/// search that is late is left out and named in [`Bundle::degraded`]. A bundle without good results
+/// is empty and has a reason.
 pub async fn recall(ctx: &MemoryContext, request: &RecallRequest) -> Result<Bundle, Error> {
     let deadline = Instant::now() + request.time_budget;
     let (task, mut degraded) = find_task(ctx, request, deadline).await?;
-    let asked = query::read(request, task.as_ref(), &ctx.search.sanitizing);
-    let asked = asked.ok_or(Error::NothingAsked)?;
-    let found = find(ctx, request, &asked, deadline).await?;
+    let query =
+        query::read(request, task.as_ref(), &ctx.search.sanitizing).ok_or(Error::EmptyQuery)?;
+    let found = find(ctx, request, &query, deadline).await?;
     degraded.extend(found.degraded);
     let candidates = found.hits.len();
-    let (mut notes, others) = assemble::part(found.hits, &found.linked);
-    relevance::judge(&asked.question, &mut notes);
-    notes.truncate(JUDGED_LIMIT);
-    check_citations(ctx, request.project, &mut notes, deadline, &mut degraded).await?;
-    // Once more, with what the best ones cite.
-    relevance::judge(&asked.question, &mut notes);
-    let mut notes = choose(ctx, &asked, notes, deadline, &mut degraded).await?;
-    disagreement::settle(&mut notes, &ctx.notes);
-    let others = assemble::others(&asked.question, others, &notes, &found.linked);
+    let (mut records, others) = assemble::split_records(found.hits, &found.linked);
+    relevance::rank(&query.features, &mut records);
+    records.truncate(CITATION_CHECK_LIMIT);
+    check_citations(ctx, request.project, &mut records, deadline, &mut degraded).await?;
+    // Ranks again, as fresh citations tie records to symbols and files and stale ones lower them.
+    relevance::rank(&query.features, &mut records);
+    let mut records = select_records(ctx, &query, records, deadline, &mut degraded).await?;
+    disagreement::put_newer_first(&mut records, &ctx.notes);
+    let places = assemble::select_places(&query.features, others, &records, &found.linked);
 
-    let confidence = assemble::confidence(&notes, &others);
+    let confidence = assemble::confidence(&records, &places);
     let reason =
-        (notes.is_empty() && others.is_empty()).then(|| why_empty(candidates, &asked, &degraded));
+        (records.is_empty() && places.is_empty()).then(|| why_empty(candidates, &query, &degraded));
     let envelope = Envelope {
         id: BundleId::generate(),
         confidence,
         degraded,
         reason,
-        task: request.task_external_id.as_ref().map(|id| head(id, task.as_ref())),
+        task: request.task_external_id.as_ref().map(|id| task_summary(id, task.as_ref())),
     };
-    let contents = assemble::contents(&asked.question, notes, &others);
+    let contents = assemble::contents(&query.features, records, &places);
     let bundle = pack(envelope, contents, request.limit);
-    journal::keep(ctx, request, &asked, &bundle);
+    bundle_log::enqueue(ctx, request, &query, &bundle);
     Ok(bundle)
 }
 
-/// The task at hand as the project knows it, and what is to be said if that takes too long.
+/// Finds the current task. Also returns a note for `degraded` if that is late.
 async fn find_task(
     ctx: &MemoryContext,
     request: &RecallRequest,
@@ -138,7 +150,7 @@ async fn find_task(
     }
 }
 
-fn head(external_id: &str, task: Option<&tasks::Task>) -> TaskSummary {
+fn task_summary(external_id: &str, task: Option<&tasks::Task>) -> TaskSummary {
     TaskSummary {
         external_id: external_id.to_owned(),
         title: task.map(|task| task.title.clone()).unwrap_or_default(),
@@ -146,59 +158,60 @@ fn head(external_id: &str, task: Option<&tasks::Task>) -> TaskSummary {
     }
 }
 
-fn why_empty(candidates: usize, asked: &RecallQuery, degraded: &[String]) -> String {
+fn why_empty(candidates: usize, query: &RecallQuery, degraded: &[String]) -> String {
     let late =
         if degraded.is_empty() { "" } else { "; parts of the search were left out, so try again" };
-    match (candidates, asked.has_words()) {
+    match (candidates, query.has_words()) {
         (0, true) => format!("the project's memory holds nothing about this{late}"),
         (0, false) => {
-            let ids = asked.task_ids.join(", ");
+            let ids = query.task_ids.join(", ");
             format!("nothing is linked to {ids} or names it; ask in words, too{late}")
         }
         (n, _) => format!("{n} candidates were found, none of them close enough to rely on{late}"),
     }
 }
 
-/// What the searches and look-ups brought.
+/// Results of the searches and look-ups.
 struct Found {
     hits: Vec<Hit>,
-    linked: Linked,
+    linked: TaskLinks,
     degraded: Vec<String>,
 }
 
-/// Searches records, records of the asked part of the system, documents, dialogs and code, and looks
-/// up what is tied to the tasks and the place, all at once.
+/// Searches records, records in scope, documents, dialogs and code, and looks up passages tied to
+/// the tasks and the path, all at once.
 async fn find(
     ctx: &MemoryContext,
     request: &RecallRequest,
-    asked: &RecallQuery,
+    query: &RecallQuery,
     deadline: Instant,
 ) -> Result<Found, Error> {
     let budget = deadline.saturating_duration_since(Instant::now()).mul_f64(SEARCH_SHARE);
-    let searches = searches(request.project, asked, budget);
-    let paths = asked.paths();
-    let tied = timeout(budget, tied(&ctx.store, request.project, &asked.task_ids, &paths));
-    // The searches share a connection; what is tied is read beside them.
+    let searches = searches(request.project, query, budget);
+    let paths = query.paths();
+    let ties =
+        timeout(budget, find_task_links(&ctx.store, request.project, &query.task_ids, &paths));
+    // The searches share a connection; ties are read beside them.
     let search = ctx.search.visiting();
-    let (outcomes, tied) = tokio::join!(search_all(&search, &searches), tied);
+    let (outcomes, ties) = tokio::join!(search_all(&search, &searches), ties);
     drop(search);
     let (mut hits, mut degraded) = gather(outcomes?);
-    let Ok(tied) = tied else {
+    let Ok(ties) = ties else {
         degraded.push("links to tasks and places: late".to_owned());
-        return Ok(Found { hits, linked: Linked::default(), degraded });
+        return Ok(Found { hits, linked: TaskLinks::default(), degraded });
     };
-    let (tied, linked) = tied?;
+    let (ties, linked) = ties?;
     let is_new =
         |hit: &Hit| !hits.iter().any(|have| have.passage.indexed.id == hit.passage.indexed.id);
-    let new: Vec<_> = tied.into_iter().filter(is_new).collect();
+    let new: Vec<_> = ties.into_iter().filter(is_new).collect();
     hits.extend(new);
     Ok(Found { hits, linked, degraded })
 }
 
-/// What is looked for, each with its limits.
+/// Builds the searches with their limits.
 fn searches(
     project: ProjectId,
-    asked: &RecallQuery,
+    query: &RecallQuery,
     time_budget: Duration,
 ) -> Vec<(Query, Options)> {
     let within = |source| {
@@ -207,21 +220,21 @@ fn searches(
         filter
     };
     let mut searches = vec![
-        (asked.of_records(within(SourceKind::Memory)), MEMORY_LIMIT),
-        (asked.of_places(within(SourceKind::Doc)), DOC_LIMIT),
-        (asked.of_places(within(SourceKind::Dialog)), DIALOG_LIMIT),
-        (asked.of_places(within(SourceKind::Code)), CODE_LIMIT),
+        (query.of_records(within(SourceKind::Memory)), MEMORY_LIMIT),
+        (query.of_places(within(SourceKind::Doc)), DOC_LIMIT),
+        (query.of_places(within(SourceKind::Dialog)), DIALOG_LIMIT),
+        (query.of_places(within(SourceKind::Code)), CODE_LIMIT),
     ];
-    if !asked.question.scope.is_empty() {
+    if !query.features.scope.is_empty() {
         let mut filter = within(SourceKind::Memory);
-        filter.scope.clone_from(&asked.question.scope);
-        searches.push((asked.of_records(filter), SCOPED_LIMIT));
+        filter.scope.clone_from(&query.features.scope);
+        searches.push((query.of_records(filter), SCOPED_LIMIT));
     }
     let limited = |(query, limit)| (query, Options { limit, time_budget, ..Options::default() });
     searches.into_iter().map(limited).collect()
 }
 
-/// Hits of several searches, each passage once, and what any of them left out.
+/// Merges the hits of several searches, each passage once, and their `degraded` records.
 fn gather(outcomes: Vec<SearchResponse>) -> (Vec<Hit>, Vec<String>) {
     let mut hits: Vec<Hit> = Vec::new();
     let mut degraded: Vec<String> = Vec::new();
@@ -229,7 +242,7 @@ fn gather(outcomes: Vec<SearchResponse>) -> (Vec<Hit>, Vec<String>) {
         for hit in outcome.hits {
             let id = hit.passage.indexed.id;
             match hits.iter_mut().find(|have| have.passage.indexed.id == id) {
-                // The scoped search may have looked deeper into one of the legs.
+                // The scoped search may have gone deeper in one of the retrievers.
                 Some(have) => {
                     have.similarity = have.similarity.or(hit.similarity);
                     have.similarity_below = have.similarity_below.or(hit.similarity_below);
@@ -240,43 +253,43 @@ fn gather(outcomes: Vec<SearchResponse>) -> (Vec<Hit>, Vec<String>) {
                 None => hits.push(hit),
             }
         }
-        for note in outcome.degraded {
-            if !degraded.contains(&note) {
-                degraded.push(note);
+        for record in outcome.degraded {
+            if !degraded.contains(&record) {
+                degraded.push(record);
             }
         }
     }
     (hits, degraded)
 }
 
-/// The notes of the bundle: those that are good enough, and those that belong to the best of them.
-async fn choose(
+/// Selects the records of the bundle: good ones, and those that belong to the best one.
+async fn select_records(
     ctx: &MemoryContext,
-    asked: &RecallQuery,
-    notes: Vec<Note>,
+    query: &RecallQuery,
+    records: Vec<RankedRecord>,
     deadline: Instant,
     degraded: &mut Vec<String>,
-) -> Result<Vec<Note>, Error> {
-    let choice = Choice::of(&asked.question, notes);
-    let Some((best, others)) = choice.in_doubt() else { return Ok(choice.with(&[])) };
-    let near = Box::pin(vectors::near_to(&ctx.store, best, &others, select::NEAR));
+) -> Result<Vec<RankedRecord>, Error> {
+    let selection = Selection::of(&query.features, records);
+    let Some((best, places)) = selection.undecided() else { return Ok(selection.with(&[])) };
+    let near = Box::pin(vectors::near_to(&ctx.store, best, &places, select::NEAR_COSINE));
     if let Ok(near) = timeout_at(deadline, near).await {
-        Ok(choice.with(&near?))
+        Ok(selection.with(&near?))
     } else {
         degraded.push("records that belong to the best one: late".to_owned());
-        Ok(choice.with(&[]))
+        Ok(selection.with(&[]))
     }
 }
 
-/// Puts the verdicts of what records cite beside them: checked now if there is time.
+/// Attaches citations with verdicts to the records; checks them now if there is time.
 async fn check_citations(
     ctx: &MemoryContext,
     project: ProjectId,
-    notes: &mut [Note],
+    records: &mut [RankedRecord],
     deadline: Instant,
     degraded: &mut Vec<String>,
 ) -> Result<(), Error> {
-    let ids: Vec<RecordId> = notes.iter().filter_map(Note::citing).collect();
+    let ids: Vec<RecordId> = records.iter().filter_map(RankedRecord::citing).collect();
     if ids.is_empty() {
         return Ok(());
     }
@@ -287,9 +300,9 @@ async fn check_citations(
         degraded.push("citations: late, verdicts are those of the last check".to_owned());
         citations::last_known(&ctx.store, &ids).await?
     };
-    for note in notes {
-        if let Some(found) = note.citing().and_then(|id| by_record.get(&id)) {
-            note.cite(found);
+    for record in records {
+        if let Some(found) = record.citing().and_then(|id| by_record.get(&id)) {
+            record.set_citations(found);
         }
     }
     Ok(())

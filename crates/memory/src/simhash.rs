@@ -1,5 +1,5 @@
-//! Charikar's simhash over a note's words: notes that share most words differ in few bits, in
-//! whatever order the words stand.
+//! Charikar's simhash over a note's words: notes that share most words differ in few bits, whatever
+//! their order.
 
 use std::collections::BTreeSet;
 
@@ -7,12 +7,13 @@ use sha2::{Digest, Sha256};
 
 use crate::text::{Token, tokenize};
 
-/// A whole word tells more than the letters it is made of.
+/// Weight of a whole word, which tells more than its letters.
 const WORD_WEIGHT: i32 = 4;
-/// Letter trigrams keep a typo from looking like another word.
+/// Weight of letter trigrams, which keep a typo from looking like another word.
 const TRIGRAM_WEIGHT: i32 = 1;
 
-/// A 64-bit fingerprint; compare with [`distance`]. The same in every build: it is stored.
+/// Computes a 64-bit fingerprint; compare with [`distance`]. It is stored, so it must be the same
+/// in every build.
 pub fn simhash(text: &str) -> u64 {
     let mut votes = [0_i32; 64];
     for (feature, weight) in features(text) {
@@ -25,7 +26,7 @@ pub fn simhash(text: &str) -> u64 {
     votes.iter().enumerate().fold(0, |hash, (bit, vote)| hash | u64::from(*vote > 0) << bit)
 }
 
-/// In how many of the 64 bits two fingerprints differ.
+/// Returns the number of bits in which two fingerprints differ.
 pub fn distance(a: u64, b: u64) -> u32 {
     (a ^ b).count_ones()
 }
@@ -51,20 +52,20 @@ fn features(text: &str) -> BTreeSet<(String, i32)> {
 mod tests {
     use super::*;
 
-    const NOTE: &str = "The payments worker retries a failed charge 3 times with jitter before it gives up, \
-                        because the gateway drops connections under load";
+    const NOTE: &str = "The payments worker retries a failed charge 3 times with jitter before it \
+        gives up, because the gateway drops connections under load";
 
     #[test]
-    fn the_fingerprint_is_stable_across_builds() {
+    fn fingerprint_is_stable_across_builds() {
         assert_eq!(simhash(NOTE), simhash(NOTE));
         assert_eq!(simhash(""), 0);
         assert_eq!(simhash("retry the worker"), 10_799_259_587_142_255_504);
     }
 
     #[test]
-    fn order_case_and_a_typo_move_few_bits_and_another_subject_many() {
-        let reordered = "Because the gateway drops connections under load, the payments worker retries a \
-                         failed charge 3 times with jitter BEFORE it gives up";
+    fn distance_is_small_for_typos_and_large_for_other_subjects() {
+        let reordered = "Because the gateway drops connections under load, the payments worker \
+            retries a failed charge 3 times with jitter BEFORE it gives up";
         let typo = NOTE.replace("connections", "conections");
         let other =
             "Cart sessions expire after the delay that the shop owner sets in the admin panel";

@@ -1,6 +1,6 @@
-//! The comment that tells a task's tracker which records and dialogs belong to it: ids and titles of what everybody in
-//! the project may see, and nothing else. It is made anew whenever it is shown or written, so that what a person has
-//! agreed to, known by a sum of it and of where it goes, is what is written, and written there, or nothing is.
+//! The comment in a tracker that lists a task's records and dialogs: ids and titles that every
+//! member may see. It is composed anew each time it is shown or posted, and posted only if its
+//! digest equals that of the approved text and place.
 
 use std::fmt::Write as _;
 
@@ -12,49 +12,48 @@ use sha2::{Digest as _, Sha256};
 use crate::Error;
 use crate::content_filter::{ContentFilter, ReviewStatus, filter_field_text, run_blocking};
 
-/// So many records, and so many dialogs, are named.
-const NAMED: i64 = 10;
-/// Characters of a title.
-const TITLE: usize = 120;
-/// How each of our comments begins, whatever the tracker makes of a heading.
-const OURS: &str = "Memory Copilot: what the project ";
+/// Most records and most dialogs that are listed.
+const LISTED_MAX: i64 = 10;
+/// Longest title, in characters.
+const TITLE_MAX_CHARS: usize = 120;
+/// Beginning of each task comment, whatever heading the tracker adds.
+const PREFIX: &str = "Memory Copilot: what the project ";
 
-/// Which task, and where it is.
+/// A task and its tracker.
 #[derive(Debug, Clone, Copy)]
 pub struct Subject<'a> {
-    /// The key of its project.
+    /// Key of the project.
     pub project: &'a ProjectKey,
     /// The task.
     pub task: TaskId,
-    /// The tracker's own id of it.
+    /// Id of the task in the tracker.
     pub external_id: &'a str,
-    /// Which tracker that is.
+    /// Provider of the tracker.
     pub tracker: Provider,
-    /// The operator's name for it.
+    /// Name of the connector.
     pub connector: &'a str,
-    /// What of it the project is connected to.
+    /// Resource that the project is integrated with.
     pub resource: &'a str,
 }
 
-/// A comment as it would be written.
+/// A comment as it would be posted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskCommentText {
-    /// What it says, masked.
+    /// The text, masked.
     pub text: String,
-    /// The sum of that and of where it goes, in hexadecimal: who agrees to a text for one tracker did not agree to the
-    /// same for another.
+    /// Digest of text and place, in hexadecimal: an approval for one tracker is none for another.
     pub digest: String,
-    /// Whether it names nothing.
+    /// Whether it lists nothing.
     pub is_empty: bool,
 }
 
-/// The comment as it would be written now, the same whoever asks.
+/// Composes the comment as of now, the same for every caller.
 pub async fn compose_comment(
     store: &Store,
     policy: &Policy,
     subject: Subject<'_>,
 ) -> Result<TaskCommentText, Error> {
-    let linked = task_comments::linked(store, subject.task, NAMED).await?;
+    let linked = task_comments::linked(store, subject.task, LISTED_MAX).await?;
     let is_empty = linked.records.is_empty() && linked.dialogs.is_empty();
     let heading = heading(subject.project, subject.external_id);
     let (format, policy) = (Format::of(subject.tracker), policy.clone());
@@ -68,36 +67,37 @@ fn digest(subject: Subject<'_>, text: &str) -> String {
     hex::encode(Sha256::digest(format!("{system}\0{what}\0{text}")))
 }
 
-/// Whether a comment is one of ours, of whichever project: it is never taken in as what people say.
+/// Whether a comment is a task comment of any project, which is never ingested.
 pub fn is_ours(comment: &str) -> bool {
-    first_line(comment).starts_with(OURS)
+    first_line(comment).starts_with(PREFIX)
 }
 
-/// Whether a comment is that of this task.
+/// Whether a comment is the task comment of this task.
 pub fn is_of(comment: &str, project: &ProjectKey, external_id: &str) -> bool {
     first_line(comment) == heading(project, external_id)
 }
 
-/// Whether a comment says a text, as trackers give it back: with other ends of lines, say, and without blanks there.
+/// Whether a comment has this text, apart from white space, which trackers change.
 pub fn says(comment: &str, text: &str) -> bool {
     comment.split_whitespace().eq(text.split_whitespace())
 }
 
 fn first_line(comment: &str) -> &str {
-    // A heading begins with them where a tracker has headings.
+    // Trackers with headings put these characters first.
     let comment = comment.trim_start_matches(|c: char| c == '#' || c.is_whitespace());
     comment.lines().next().unwrap_or_default().trim_end()
 }
 
 fn heading(project: &ProjectKey, external_id: &str) -> String {
-    format!("{OURS}{project} knows of {external_id}")
+    format!("{PREFIX}{project} knows of {external_id}")
 }
 
-/// How a tracker is written to.
+/// Markup of a tracker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
     Markdown,
-    /// What reads the same by whichever rules it is shown: those of Jira and Redmine differ by version and setting.
+    /// Text that every markup renders alike: the rules of Jira and Redmine differ by version and
+    /// setting.
     Plain,
 }
 
@@ -116,7 +116,7 @@ impl Format {
         }
     }
 
-    /// A title in which nothing is markup, and nobody is called by name.
+    /// Formats a title so that it has no markup and mentions nobody.
     fn title(self, title: &str) -> String {
         match self {
             Self::Markdown => format!("`{}`", title.replace('`', "'")),
@@ -132,33 +132,33 @@ fn text(policy: &Policy, format: Format, heading: &str, linked: &Linked) -> Stri
     let mut text = format!("{}\n", format.heading(heading));
     let record = |record| record_line(policy, format, record);
     let records: Vec<_> = linked.records.iter().map(record).collect();
-    append(&mut text, "Records", &records, linked.records_in_all);
+    append(&mut text, "Records", &records, linked.record_count);
     let dialogs: Vec<_> = linked.dialogs.iter().map(dialog_line).collect();
-    append(&mut text, "Dialogs", &dialogs, linked.dialogs_in_all);
+    append(&mut text, "Dialogs", &dialogs, linked.dialog_count);
     if linked.records.is_empty() && linked.dialogs.is_empty() {
         text.push_str("\nNothing belongs to it any more.\n");
     }
-    // What two parts came to when they were put together is masked as well: this leaves the house.
-    ContentFilter::new(policy, ReviewStatus::Person).filter_again(&text).into_string()
+    // Masks the joined text once more, as it leaves the service.
+    ContentFilter::new(policy, ReviewStatus::Reviewed).filter_again(&text).into_string()
 }
 
-/// A list under its name, with how many are left out of it.
-fn append(text: &mut String, name: &str, lines: &[String], in_all: i64) {
+/// Appends a list under its heading, with the number of items left out.
+fn append(text: &mut String, name: &str, lines: &[String], total: i64) {
     if lines.is_empty() {
         return;
     }
     let named = i64::try_from(lines.len()).unwrap_or(i64::MAX);
-    // Writing into a text can't fail.
+    // Writing into a `String` cannot fail.
     let _ = write!(text, "\n{name}:\n\n{}\n", lines.join("\n"));
-    if in_all > named {
-        let _ = writeln!(text, "- and {} more", in_all - named);
+    if total > named {
+        let _ = writeln!(text, "- and {} more", total - named);
     }
 }
 
 fn record_line(policy: &Policy, format: Format, record: &LinkedRecord) -> String {
     let LinkedRecord { id, kind, title } = record;
     let title = one_line(&filter_field_text(policy, title));
-    let title: String = title.chars().take(TITLE).collect();
+    let title: String = title.chars().take(TITLE_MAX_CHARS).collect();
     if title.is_empty() {
         return format!("- {kind} {id}");
     }
@@ -188,9 +188,9 @@ mod tests {
         let sent_at = "2026-11-01T10:00:00Z".parse().expect("a time");
         Linked {
             records: vec![record],
-            records_in_all: 12,
+            record_count: 12,
             dialogs: vec![LinkedDialog { id: DialogId::generate(), sent_at }],
-            dialogs_in_all: 1,
+            dialog_count: 1,
         }
     }
 
@@ -200,29 +200,30 @@ mod tests {
     }
 
     #[test]
-    fn it_names_what_belongs_to_a_task_and_how_much_more_there_is() {
+    fn comment_lists_links_and_counts_the_rest() {
         let linked = linked("The delay is nil");
         let text = written(Provider::Github, &linked);
         let (record, dialog) = (linked.records[0].id, linked.dialogs[0].id);
         let expected = format!(
             "### Memory Copilot: what the project shop knows of CS-214\n\nRecords:\n\n\
-             - `The delay is nil` (fact {record})\n- and 11 more\n\nDialogs:\n\n- of 2026-11-01 ({dialog})\n"
+             - `The delay is nil` (fact {record})\n- and 11 more\n\n\
+             Dialogs:\n\n- of 2026-11-01 ({dialog})\n"
         );
         assert_eq!(text, expected);
     }
 
     #[test]
-    fn a_title_calls_nobody_and_marks_nothing_up() {
+    fn title_has_no_mentions_and_no_markup() {
         let linked = linked("`@vera`, see #12\nand [x](https://git.example.org/x)");
         let text = written(Provider::Gitlab, &linked);
         assert!(text.contains("- `'@vera', see #12 and [x](https"), "{text}");
         let text = written(Provider::Jira, &linked);
         assert!(text.contains("- vera , see 12 and [x] (https"), "{text}");
-        assert!(text.starts_with(OURS), "{text}");
+        assert!(text.starts_with(PREFIX), "{text}");
     }
 
     #[test]
-    fn what_is_secret_in_a_title_is_masked() {
+    fn secret_in_a_title_is_masked() {
         let linked = linked("Rotate ghp_16C7e42F292c6912E7710c838347Ae178B4a");
         for tracker in [Provider::Youtrack, Provider::Redmine] {
             let text = written(tracker, &linked);
@@ -231,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_text_for_another_place_has_another_sum() {
+    fn digest_differs_for_another_tracker() {
         let project = ProjectKey::parse("shop").expect("a key");
         let subject = Subject {
             project: &project,
@@ -249,14 +250,14 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_the_same_however_a_tracker_ends_its_lines() {
+    fn text_matches_despite_changed_white_space() {
         let text = written(Provider::Redmine, &linked("T"));
         assert!(says(&text.replace('\n', " \r\n"), &text) && says(text.trim(), &text));
         assert!(!says(&text.replace("Records", "Things"), &text));
     }
 
     #[test]
-    fn it_is_known_again_and_what_quotes_it_is_not_it() {
+    fn task_comment_is_recognized_and_a_quote_of_it_is_not() {
         let project = ProjectKey::parse("shop").expect("a key");
         for tracker in [Provider::Github, Provider::Jira] {
             let text = written(tracker, &linked("T"));

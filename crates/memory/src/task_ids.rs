@@ -1,4 +1,4 @@
-//! Ids of tracker issues: recognised, and never searched for as several words.
+//! Ids of tracker issues, recognized as a whole so that search does not split them into words.
 
 use std::sync::LazyLock;
 
@@ -9,14 +9,14 @@ static ID: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a checked expression")
 });
 
-/// Words of that shape that are no issues: encodings, hashes, standards.
-const NO_PROJECTS: &[&str] = &[
+/// Prefixes of words that look like issue ids: encodings, hashes, standards.
+const NON_ISSUE_PREFIXES: &[&str] = &[
     "AES", "ASCII", "CP", "CVE", "CWE", "HTTP", "ISO", "MD", "RFC", "RSA", "SHA", "TLS", "UTF",
     "WINDOWS",
 ];
 
-/// The ids that are asked about, each once: that of the task at hand, then those in the texts.
-pub fn asked<'a>(task: Option<String>, texts: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+/// Collects the issue ids of a query, each once: that of the current task, then those in the texts.
+pub fn collect<'a>(task: Option<String>, texts: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let mut ids = Vec::from_iter(task);
     for id in texts.into_iter().flat_map(find) {
         if !ids.iter().any(|known| known == id) {
@@ -26,12 +26,12 @@ pub fn asked<'a>(task: Option<String>, texts: impl IntoIterator<Item = &'a str>)
     ids
 }
 
-/// The ids in a text, in its order: `#12`, `owner/name#12`, `SHOP-12`.
+/// Finds the ids in a text, in order: `#12`, `owner/name#12`, `SHOP-12`.
 fn find(text: &str) -> impl Iterator<Item = &str> {
     ID.find_iter(text).map(|id| id.as_str()).filter(|id| is_id(id))
 }
 
-/// The text without them.
+/// Removes the ids from a text.
 pub fn strip(text: &str) -> String {
     let kept = ID.replace_all(
         text,
@@ -44,7 +44,7 @@ pub fn strip(text: &str) -> String {
 
 fn is_id(id: &str) -> bool {
     let project = id.rsplit_once('-').filter(|_| !id.contains('#')).map(|(project, _)| project);
-    !project.is_some_and(|project| NO_PROJECTS.contains(&project))
+    !project.is_some_and(|project| NON_ISSUE_PREFIXES.contains(&project))
 }
 
 #[cfg(test)]
@@ -52,15 +52,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_are_told_from_words_of_their_shape() {
+    fn issue_ids_differ_from_words_of_their_shape() {
         let text = "write a test for RG-201 as in acme/shop#12 and #7, with UTF-8 and CVE-2021";
-        assert_eq!(asked(None, [text, "RG-201"]), ["RG-201", "acme/shop#12", "#7"]);
-        assert_eq!(asked(Some("RG-7".into()), ["RG-8, RG-7"]), ["RG-7", "RG-8"]);
+        assert_eq!(collect(None, [text, "RG-201"]), ["RG-201", "acme/shop#12", "#7"]);
+        assert_eq!(collect(Some("RG-7".into()), ["RG-8, RG-7"]), ["RG-7", "RG-8"]);
         assert_eq!(strip(text), "write a test for as in and , with UTF-8 and CVE-2021");
     }
 
     #[test]
-    fn a_text_of_an_id_alone_leaves_nothing() {
+    fn text_of_an_id_alone_becomes_empty() {
         assert_eq!(strip(" SHOP-12 "), "");
     }
 }

@@ -1,4 +1,4 @@
-//! Prose as the judge and the distiller see it: folded characters, tokens, stems, sentences.
+//! Text processing for the judge and the distiller: folded characters, tokens, stems, sentences.
 
 pub mod fold;
 pub mod sentences;

@@ -1,27 +1,31 @@
-//! Tokens as language models count them, by tiktoken's `o200k_base`.
+//! Counting tokens as language models do, by tiktoken's `o200k_base`.
 
 use std::fmt;
 
 use tiktoken_rs::o200k_base_singleton;
 
-/// How many tokens a bundle may cost.
+/// A limit of tokens for a bundle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TokenBudget(usize);
 
 /// A limit outside [`TokenBudget::MIN`] to [`TokenBudget::MAX`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a token limit is {min} to {max}; {given} is not", min = TokenBudget::MIN, max = TokenBudget::MAX)]
+#[error(
+    "a token limit is {min} to {max}; {given} is not",
+    min = TokenBudget::MIN,
+    max = TokenBudget::MAX
+)]
 pub struct InvalidBudget {
     given: usize,
 }
 
 impl TokenBudget {
-    /// Fewest tokens in which a bundle can still say that it is empty.
+    /// Fewest tokens, enough for an empty bundle.
     pub const MIN: usize = 96;
     /// Most tokens.
     pub const MAX: usize = 32_000;
 
-    /// Checks `tokens`.
+    /// Creates a budget within the bounds.
     pub fn new(tokens: usize) -> Result<Self, InvalidBudget> {
         if (Self::MIN..=Self::MAX).contains(&tokens) {
             Ok(Self(tokens))
@@ -30,14 +34,14 @@ impl TokenBudget {
         }
     }
 
-    /// The number of tokens.
+    /// Returns the number of tokens.
     pub fn get(self) -> usize {
         self.0
     }
 }
 
 impl Default for TokenBudget {
-    /// Seed 001's example.
+    /// The default of seed 001's example.
     fn default() -> Self {
         Self(2_000)
     }
@@ -49,18 +53,18 @@ impl fmt::Display for TokenBudget {
     }
 }
 
-/// How many tokens `text` is. The vocabulary is loaded at the first call (about 0.2 s).
+/// Counts the tokens of `text`. The first call loads the vocabulary (about 0.2 s).
 pub fn count(text: &str) -> usize {
     o200k_base_singleton().count_ordinary(text)
 }
 
-/// Loads the vocabulary, so that no request has to wait for it.
+/// Loads the vocabulary, so that no request waits for it.
 pub fn warm_up() {
     count("");
 }
 
-/// Whether the vocabulary holds `word` whole (after a space): common words of the big languages
-/// do, misspelt ones don't.
+/// Whether `word` (after a space) is one token: common words of the big languages are, misspelled
+/// ones are not.
 pub fn is_one_token(word: &str) -> bool {
     count(&format!(" {word}")) == 1
 }
@@ -77,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_has_bounds() {
+    fn budget_has_bounds() {
         assert!(TokenBudget::new(95).is_err() && TokenBudget::new(32_001).is_err());
         assert_eq!(TokenBudget::new(96).map(TokenBudget::get), Ok(96));
     }

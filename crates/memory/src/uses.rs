@@ -1,5 +1,5 @@
-//! Use that nobody told of: what was opened after a recall, and what a later save cites. It is noted after the answer,
-//! and what can't be noted is only logged.
+//! Implicit use of records: items opened after a recall, and items that a later save cites. It is
+//! recorded after the response; a failure is only logged.
 
 use std::sync::LazyLock;
 
@@ -21,51 +21,52 @@ static ID: LazyLock<Regex> = LazyLock::new(|| {
 static ADDRESS: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r#"https?://[^\s<>"'`)\]]+"#).expect("a checked expression"));
 
-/// Ids and addresses of one text that are looked for.
-const NAMED_MAX: usize = 64;
+/// Most ids and most addresses of one text that are looked up.
+const REFERENCES_MAX: usize = 64;
 
-/// Notes that whom the context's store was entered for opened what a bundle of theirs had handed out, if one did. Whose
-/// a bundle is says its user: as who asks, a caller may name somebody else.
+/// Records that the caller opened an item, if one of the caller's bundles contained it. Bundles
+/// belong to the user of the store, as a caller may state any name.
 pub fn note_opened(ctx: &MemoryContext, project: ProjectId, item: Opened) {
     let store = ctx.store.clone();
-    ctx.journal.spawn_after(async move {
-        if let Err(error) = uses::opened(&store, project, item).await {
-            tracing::warn!(error = &error as &dyn std::error::Error, "a use was not noted");
+    ctx.bundle_writer.spawn_after(async move {
+        if let Err(error) = uses::record_opened(&store, project, item).await {
+            tracing::warn!(error = &error as &dyn std::error::Error, "recording a use failed");
         }
     });
 }
 
-/// Notes what of the caller's newest bundles a save refers to, but for the records `besides` that it made or replaced.
+/// Records the items of the caller's newest bundles that a save cites, except `own_records`, which
+/// it wrote or replaced.
 pub(crate) fn note_cited(
     ctx: &MemoryContext,
     project: ProjectId,
-    besides: Vec<RecordId>,
+    own_records: Vec<RecordId>,
     cites: Cites,
 ) {
     if cites.is_empty() {
         return;
     }
     let store = ctx.store.clone();
-    ctx.journal.spawn_after(async move {
-        if let Err(error) = uses::cited(&store, project, &besides, &cites).await {
-            tracing::warn!(error = &error as &dyn std::error::Error, "a use was not noted");
+    ctx.bundle_writer.spawn_after(async move {
+        if let Err(error) = uses::record_cited(&store, project, &own_records, &cites).await {
+            tracing::warn!(error = &error as &dyn std::error::Error, "recording a use failed");
         }
     });
 }
 
-/// What a note refers to: by its text, by what stands beside that, and by the places that it cites.
+/// Collects what a note refers to in its text, `meta` and citations.
 pub(crate) fn cites(text: &str, meta: &Map<String, Value>, citations: &[Citation]) -> Cites {
     let mut texts = vec![text.to_owned()];
     if !meta.is_empty() {
         texts.push(Value::Object(meta.clone()).to_string());
     }
     let ids = texts.iter().flat_map(|text| ID.find_iter(text));
-    let ids = ids.filter_map(|id| id.as_str().parse::<Uuid>().ok()).take(NAMED_MAX).collect();
+    let ids = ids.filter_map(|id| id.as_str().parse::<Uuid>().ok()).take(REFERENCES_MAX).collect();
     let urls = texts.iter().flat_map(|text| ADDRESS.find_iter(text));
     let urls = urls.map(|url| url.as_str().trim_end_matches(['.', ',', ';', ':', '!', '?']));
     Cites {
         ids,
-        urls: urls.take(NAMED_MAX).map(str::to_owned).collect(),
+        urls: urls.take(REFERENCES_MAX).map(str::to_owned).collect(),
         places: citations
             .iter()
             .map(|one| (one.file_path.clone(), one.symbol.clone(), one.lines))
@@ -80,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_note_names_is_read_from_its_text_and_from_what_stands_beside_it() {
+    fn references_are_read_from_text_and_meta() {
         let (one, other) = (Uuid::now_v7(), Uuid::now_v7());
         let meta = json!({"based_on": [other], "n": 1});
         let text = format!("As {one} has it; see https://wiki.example.org/rules/7.");

@@ -1,7 +1,7 @@
-//! How many passages of honest text are flagged and quarantined: `measure FOLDER...`.
+//! Counts the flagged and quarantined passages of ordinary text: `measure DIRECTORY...`.
 //!
-//! Takes `corpus.jsonl` files by their rows and other text files by windows of 60 lines, as the indexer
-//! cuts them. `VERBOSE=1` shows what is stopped.
+//! Splits `corpus.jsonl` files into rows and other text files into windows of 60 lines, as the
+//! indexer does. `VERBOSE=1` prints the quarantined passages.
 
 #![expect(clippy::print_stdout, reason = "a measuring tool")]
 
@@ -24,10 +24,10 @@ struct Count {
 
 fn main() {
     let verbose = std::env::var_os("VERBOSE").is_some();
-    for folder in std::env::args().skip(1) {
+    for directory in std::env::args().skip(1) {
         let mut count = Count::default();
         let mut files = Vec::new();
-        walk(Path::new(&folder), &mut files);
+        walk(Path::new(&directory), &mut files);
         files.sort();
         for file in files {
             let Ok(text) = std::fs::read_to_string(&file) else { continue };
@@ -35,7 +35,7 @@ fn main() {
                 measure(&file, &passage, verbose, &mut count);
             }
         }
-        report(&folder, &count);
+        report(&directory, &count);
     }
 }
 
@@ -81,16 +81,22 @@ fn measure(file: &Path, passage: &str, verbose: bool, count: &mut Count) {
             if verbose {
                 let part: String = passage[one.span.clone()].chars().take(160).collect();
                 let family = one.family.as_str();
-                println!("{} {family} {:.2} {}: {part:?}", file.display(), one.confidence, one.why);
+                println!(
+                    "{} {family} {:.2} {}: {part:?}",
+                    file.display(),
+                    one.confidence,
+                    one.reason
+                );
             }
         }
     }
 }
 
-fn report(folder: &str, count: &Count) {
+fn report(directory: &str, count: &Count) {
     let share = |part: usize| part as f64 * 1000.0 / count.passages.max(1) as f64;
     println!(
-        "{folder}: {} passages, {:.1} MB, {:.1} MB/s, flagged {} ({:.2} per 1000), quarantined {} ({:.2} per 1000)",
+        "{directory}: {} passages, {:.1} MB, {:.1} MB/s, flagged {} ({:.2} per 1000), \
+         quarantined {} ({:.2} per 1000)",
         count.passages,
         count.bytes as f64 / 1e6,
         count.bytes as f64 / 1e6 / count.time.as_secs_f64().max(1e-9),

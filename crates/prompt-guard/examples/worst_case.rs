@@ -1,4 +1,4 @@
-//! How long ten megabytes of one line take: repetitions that make naive patterns slow.
+//! Measures the inspection of ten megabytes of one line, with repetitions that slow naive regexes.
 
 #![expect(clippy::print_stdout, reason = "a measuring tool")]
 
@@ -45,6 +45,6 @@ fn main() {
         let text = part.repeat(BYTES / part.len());
         let begun = Instant::now();
         let found = inspect(&text).len();
-        println!("{:6.2} s {found:7} finds: {part:?}", begun.elapsed().as_secs_f64());
+        println!("{:6.2} s {found:7} detections: {part:?}", begun.elapsed().as_secs_f64());
     }
 }

@@ -1,51 +1,53 @@
-//! What is found, and how sure it is.
+//! Detections and their confidence.
 
 use std::ops::Range;
 
-/// From here on a find is worth telling a person. Below are signs that honest text shows every day
-/// (a lone `Human:` at the start of a line, one zero-width character), which count only together.
-pub const FLAG: f32 = 0.4;
+/// Minimum confidence of a reported detection. Weaker signals occur in ordinary text (a `Human:` at
+/// the start of a line, one zero-width character) and count only together.
+pub const FLAG_THRESHOLD: f32 = 0.4;
 
-/// From here on a text is kept from recall until a person has looked. Set where passages of ordinary
-/// prose and code are stopped less than once in a thousand; `docs/security.md` has the figures.
-pub const QUARANTINE: f32 = 0.8;
+/// Minimum confidence of a detection that quarantines its text. Below one in a thousand passages of
+/// ordinary prose and code reach it; `docs/security.md` has the figures.
+pub const QUARANTINE_THRESHOLD: f32 = 0.8;
 
-/// How a find counts that stands between quotation marks or back-ticks: text *about* such text quotes
-/// it. Takes the surest find below [`QUARANTINE`] and leaves it above [`FLAG`].
+/// Factor on the confidence of a signal between quotation marks or backticks, since text *about*
+/// prompt injection quotes it. The strongest signal gets below [`QUARANTINE_THRESHOLD`] and stays
+/// above [`FLAG_THRESHOLD`].
 pub(crate) const QUOTED: f32 = 0.65;
 
-/// What two finds of different families that stand close to each other add to each.
-const COMPANY: f32 = 0.15;
+/// Added to the confidence of two adjacent detections of different families.
+const ADJACENT_BONUS: f32 = 0.15;
 
-/// How close that is, in bytes.
-const NEAR: usize = 300;
+/// Maximum distance of adjacent detections, in bytes.
+const ADJACENT_BYTES: usize = 300;
 
-/// The surest sign that quoting can weaken.
-const SUREST: f32 = 0.9;
-const _: () = assert!(SUREST * QUOTED + COMPANY < QUARANTINE && SUREST * QUOTED > FLAG);
+/// The strongest signal that quoting can weaken.
+const MAX_QUOTED: f32 = 0.9;
+const _: () = assert!(MAX_QUOTED * QUOTED + ADJACENT_BONUS < QUARANTINE_THRESHOLD);
+const _: () = assert!(MAX_QUOTED * QUOTED > FLAG_THRESHOLD);
 
-/// A way in which text addresses a model.
+/// A family of prompt injection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Family {
-    /// Tells the reader to drop what it was told.
+    /// Orders the model to ignore its instructions.
     Override,
-    /// Tells the reader that it, or the writer, is somebody else now.
+    /// Gives the model, or the writer, another role.
     Role,
-    /// Pretends that a turn, a prompt or the data itself ends or begins.
+    /// Imitates the beginning or end of a turn, a prompt or the data itself.
     Marker,
-    /// Looks like a call of a tool, or asks for one.
+    /// Looks like a tool call, or orders one.
     ToolCall,
-    /// Holds characters that nobody sees.
+    /// Contains invisible characters.
     Hidden,
     /// Writes a suspicious word with letters of another script.
     Homoglyph,
-    /// Carries data out: links with room for it, commands that send files or variables.
+    /// Sends data: links with placeholders for it, commands that send files or variables.
     Exfiltration,
-    /// Asks to keep something from the user.
+    /// Orders the model to keep something from the user.
     Concealment,
-    /// Is any of the others under an encoding.
+    /// Any other family under an encoding.
     Encoded,
-    /// Wants to be remembered, or obeyed in every answer from now on.
+    /// Orders the model to remember something, or to obey it in every response.
     Persistence,
 }
 
@@ -64,7 +66,7 @@ impl Family {
         Self::Persistence,
     ];
 
-    /// The word for people and for the database.
+    /// Returns the name on the wire and in the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Override => "override",
@@ -81,17 +83,17 @@ impl Family {
     }
 }
 
-/// A place in a text that addresses the model.
+/// A part of a text that looks like prompt injection.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Detection {
-    /// In which way.
+    /// The family.
     pub family: Family,
-    /// Bytes of the text that was inspected; both ends are at characters.
+    /// The bytes of the inspected text; both ends are character boundaries.
     pub span: Range<usize>,
-    /// How sure it is, [`FLAG`] to 1.
+    /// The confidence, from [`FLAG_THRESHOLD`] to 1.
     pub confidence: f32,
-    /// What it is, for the person who looks.
-    pub why: &'static str,
+    /// The reason, for a reviewer.
+    pub reason: &'static str,
 }
 
 impl Detection {
@@ -99,53 +101,53 @@ impl Detection {
         family: Family,
         span: Range<usize>,
         confidence: f32,
-        why: &'static str,
+        reason: &'static str,
     ) -> Self {
-        Self { family, span, confidence, why }
+        Self { family, span, confidence, reason }
     }
 
-    /// Whether the text should wait for a person.
+    /// Whether the text should be quarantined.
     pub fn quarantines(&self) -> bool {
-        self.confidence >= QUARANTINE
+        self.confidence >= QUARANTINE_THRESHOLD
     }
 }
 
-/// In the order of the text, each family once a place, weak signs raised by their company and then
-/// dropped where they stayed weak.
-pub(crate) fn settle(mut found: Vec<Detection>) -> Vec<Detection> {
+/// Sorts detections by position, merges overlapping ones of a family, raises adjacent ones of
+/// different families, and drops those below [`FLAG_THRESHOLD`].
+pub(crate) fn consolidate(mut found: Vec<Detection>) -> Vec<Detection> {
     found.sort_by(|a, b| {
         (a.span.start, a.family).cmp(&(b.span.start, b.family)).then(a.span.end.cmp(&b.span.end))
     });
     let mut kept: Vec<Detection> = Vec::new();
     for one in found {
-        // Only the last few can overlap: a family's finds are in order.
+        // Only the last few can overlap, since those of one family are in order.
         let same = kept.iter_mut().rev().take(Family::ALL.len());
         let same = same.into_iter().find(|k| k.family == one.family && one.span.start < k.span.end);
         match same {
             Some(have) => {
                 have.span.end = have.span.end.max(one.span.end);
                 if one.confidence > have.confidence {
-                    (have.confidence, have.why) = (one.confidence, one.why);
+                    (have.confidence, have.reason) = (one.confidence, one.reason);
                 }
             }
             None => kept.push(one),
         }
     }
-    let company: Vec<bool> = (0..kept.len()).map(|at| has_company(&kept, at)).collect();
-    for (one, _) in kept.iter_mut().zip(company).filter(|(_, company)| *company) {
-        one.confidence = (one.confidence + COMPANY).min(1.0);
+    let adjacent: Vec<bool> = (0..kept.len()).map(|index| has_adjacent(&kept, index)).collect();
+    for (one, _) in kept.iter_mut().zip(adjacent).filter(|(_, adjacent)| *adjacent) {
+        one.confidence = (one.confidence + ADJACENT_BONUS).min(1.0);
     }
-    kept.retain(|one| one.confidence >= FLAG);
+    kept.retain(|one| one.confidence >= FLAG_THRESHOLD);
     kept
 }
 
-/// Whether a neighbour of another family stands near.
-fn has_company(found: &[Detection], at: usize) -> bool {
+/// Whether a detection of another family is within [`ADJACENT_BYTES`].
+fn has_adjacent(found: &[Detection], at: usize) -> bool {
     let one = &found[at];
     let near = |other: &Detection| {
         other.family != one.family
-            && other.span.start < one.span.end + NEAR
-            && one.span.start < other.span.end + NEAR
+            && other.span.start < one.span.end + ADJACENT_BYTES
+            && one.span.start < other.span.end + ADJACENT_BYTES
     };
     let before = found[..at].iter().rev().take(3);
     before.chain(found[at + 1..].iter().take(3)).any(near)
@@ -160,19 +162,19 @@ mod tests {
     }
 
     #[test]
-    fn a_weak_sign_counts_in_company_and_not_alone() {
-        let alone = settle(vec![found(Family::Marker, 0, 0.3)]);
+    fn weak_signals_count_only_when_adjacent() {
+        let alone = consolidate(vec![found(Family::Marker, 0, 0.3)]);
         assert!(alone.is_empty());
-        let far = settle(vec![found(Family::Marker, 0, 0.3), found(Family::Role, 900, 0.3)]);
+        let far = consolidate(vec![found(Family::Marker, 0, 0.3), found(Family::Role, 900, 0.3)]);
         assert!(far.is_empty());
-        let near = settle(vec![found(Family::Marker, 0, 0.3), found(Family::Role, 90, 0.3)]);
+        let near = consolidate(vec![found(Family::Marker, 0, 0.3), found(Family::Role, 90, 0.3)]);
         assert_eq!(near.len(), 2);
     }
 
     #[test]
-    fn a_place_is_told_once_by_family_with_the_surest_reason() {
-        let told = settle(vec![found(Family::Role, 4, 0.5), found(Family::Role, 8, 0.9)]);
-        assert_eq!(told.len(), 1);
-        assert_eq!((told[0].span.clone(), told[0].confidence), (4..18, 0.9));
+    fn overlapping_detections_keep_the_strongest_reason() {
+        let reported = consolidate(vec![found(Family::Role, 4, 0.5), found(Family::Role, 8, 0.9)]);
+        assert_eq!(reported.len(), 1);
+        assert_eq!((reported[0].span.clone(), reported[0].confidence), (4..18, 0.9));
     }
 }

@@ -1,9 +1,9 @@
-//! Two readings of a text that see through its disguises, each with the way back to its bytes.
+//! Two normalized readings of a text, each with a mapping back to its bytes.
 //!
-//! *Plain* is the text without unseen characters, in compatibility form, accents off Latin letters and
-//! look-alikes of mixed words made Latin: what patterns of code and markup read. *Folded* goes on to
-//! small letters without digits for letters, single spaces, and no signs within words: what the lexicon
-//! reads.
+//! *Plain* has no invisible characters, compatibility forms, no accents on Latin letters, and Latin
+//! letters in place of look-alikes in mixed words. Regexes for code and markup read it. *Folded*
+//! has in addition lower case, letters in place of similar digits, single spaces, and no
+//! punctuation inside words. The lexicon reads it.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -11,17 +11,17 @@ use std::sync::LazyLock;
 use unicode_normalization::UnicodeNormalization;
 use unicode_security::skeleton;
 
-use crate::invisible::{self, InvisibleKind, unseen};
+use crate::invisible::{self, InvisibleKind, invisible_kind};
 
-/// From places in a reading to places in the text.
+/// A mapping from offsets in a reading to offsets in the text.
 #[derive(Debug, Clone, Default)]
 struct Offsets {
-    /// Where the distance between the two changes: place in the reading, place in the text.
+    /// Pairs of offsets in the reading and in the text, where their difference changes.
     marks: Vec<(usize, usize)>,
 }
 
 impl Offsets {
-    fn note(&mut self, read: usize, text: usize) {
+    fn add(&mut self, read: usize, text: usize) {
         let follows = self.marks.last().is_some_and(|(r, t)| read - r == text.wrapping_sub(*t));
         if !follows {
             self.marks.push((read, text));
@@ -33,8 +33,8 @@ impl Offsets {
         self.marks.get(next.wrapping_sub(1)).map_or(0, |(r, t)| t + (read - r))
     }
 
-    /// From the first to the last character of `span`. What was left out behind the last one is no part
-    /// of it.
+    /// Maps a span from its first to its last character. Characters that were removed after the
+    /// last one are not included.
     fn span(&self, span: &Range<usize>, reading: &str, text: &str) -> Range<usize> {
         let last = reading[..span.end].char_indices().next_back().map_or(0, |(at, _)| at);
         let end = self.origin(last.max(span.start));
@@ -42,12 +42,12 @@ impl Offsets {
     }
 }
 
-/// A text as its reader means it.
+/// The plain reading of a text.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Plain {
     pub text: String,
     offsets: Offsets,
-    /// Words of the reading that had letters of other scripts made Latin.
+    /// Words of the reading in which letters of other scripts were replaced by Latin ones.
     pub mixed: Vec<Range<usize>>,
 }
 
@@ -57,19 +57,19 @@ impl Plain {
         plain.text.reserve(text.len());
         if text.is_ascii() {
             plain.text.push_str(text);
-            plain.offsets.note(0, 0);
+            plain.offsets.add(0, 0);
             return plain;
         }
         let mut word = Word::default();
         for (at, c) in text.char_indices() {
-            match unseen(c) {
-                Some(InvisibleKind::Tag) => plain.take(&mut word, at, invisible::untagged(c)),
+            match invisible_kind(c) {
+                Some(InvisibleKind::Tag) => plain.take(&mut word, at, invisible::ascii_of_tag(c)),
                 Some(_) => {}
                 None if c.is_ascii() => plain.take(&mut word, at, Some(c)),
                 None => match latin_base(c) {
                     Some(base) => plain.take(&mut word, at, Some(base)),
                     None if is_accent(c) => {}
-                    // Before its compatibility form, which may look like nothing Latin any more.
+                    // Before its compatibility form, which may not look like a Latin letter.
                     None if latin_twin(c).is_some() => plain.take(&mut word, at, Some(c)),
                     None => plain.take(&mut word, at, std::iter::once(c).nfkc()),
                 },
@@ -91,13 +91,13 @@ impl Plain {
     }
 
     fn push(&mut self, at: usize, c: char) {
-        self.offsets.note(self.text.len(), at);
+        self.offsets.add(self.text.len(), at);
         self.text.push(c);
     }
 
     fn flush(&mut self, word: &mut Word) {
         let start = self.text.len();
-        let folds = word.is_disguised();
+        let folds = word.has_look_alikes();
         for (at, c) in word.letters.drain(..) {
             let shown = if folds { latin_twin(c).unwrap_or(c) } else { c };
             self.push(at, shown);
@@ -108,13 +108,13 @@ impl Plain {
         *word = Word { letters: std::mem::take(&mut word.letters), ..Word::default() };
     }
 
-    /// The part of `text` that `span` of this reading was made of.
+    /// Maps `span` of this reading to `text`.
     pub fn origin(&self, span: &Range<usize>, text: &str) -> Range<usize> {
         self.offsets.span(span, &self.text, text)
     }
 }
 
-/// Letters in a row.
+/// A run of letters.
 #[derive(Debug, Default)]
 struct Word {
     letters: Vec<(usize, char)>,
@@ -123,7 +123,7 @@ struct Word {
     scripts: Scripts,
 }
 
-/// Which alphabets with twins of Latin letters a word has.
+/// The alphabets of a word that have look-alikes of Latin letters.
 #[derive(Debug, Default, Clone, Copy)]
 struct Scripts {
     cyrillic: bool,
@@ -146,8 +146,8 @@ impl Word {
         }
     }
 
-    /// Whether letters of several alphabets make one word, or of an alphabet nobody writes here.
-    fn is_disguised(&self) -> bool {
+    /// Whether the word mixes alphabets, or uses one that is neither Latin, Cyrillic nor Greek.
+    fn has_look_alikes(&self) -> bool {
         if self.foreign == 0 || self.letters.len() < 3 || self.letters.len() > 40 {
             return false;
         }
@@ -159,9 +159,9 @@ impl Word {
     }
 }
 
-/// The letter under the accents of a Latin letter.
+/// Returns a Latin letter without its accents.
 fn latin_base(c: char) -> Option<char> {
-    // Alphabets and ideographs that hold no Latin letter in any form; most text that gets here is theirs.
+    // Alphabets and ideographs without any form of a Latin letter, for speed.
     if matches!(c, '\u{370}'..='\u{1cff}' | '\u{3040}'..='\u{d7ff}') {
         return None;
     }
@@ -171,20 +171,21 @@ fn latin_base(c: char) -> Option<char> {
 }
 
 fn is_accent(c: char) -> bool {
-    matches!(c, '\u{300}'..='\u{36f}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}' | '\u{fe20}'..='\u{fe2f}')
+    matches!(c, '\u{300}'..='\u{36f}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}')
+        || matches!(c, '\u{20d0}'..='\u{20ff}' | '\u{fe20}'..='\u{fe2f}')
 }
 
-/// The Latin letter that looks like `c`.
+/// Returns the Latin letter that looks like `c`.
 fn latin_twin(c: char) -> Option<char> {
     match c {
         ..'\u{600}' => TWINS[c as usize],
-        // Ideographs look like no letter.
+        // Ideographs do not look like letters.
         '\u{3040}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7ff}' => None,
         _ => twin(c),
     }
 }
 
-/// The twins of the alphabets that text mostly is in.
+/// The look-alikes in the most frequent alphabets.
 static TWINS: LazyLock<Vec<Option<char>>> =
     LazyLock::new(|| (0..0x600).map(|code| char::from_u32(code).and_then(twin)).collect());
 
@@ -195,13 +196,14 @@ fn twin(c: char) -> Option<char> {
     first.filter(|_| twin.next().is_none())
 }
 
-/// A reading for the lexicon.
+/// The folded reading of a text.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Folded {
     pub text: String,
     offsets: Offsets,
-    /// Places where a sign or a space within a word was dropped: a word may begin or end there.
-    seams: Vec<usize>,
+    /// Offsets where punctuation or a space inside a word was removed: a word may begin or end
+    /// there.
+    joins: Vec<usize>,
 }
 
 impl Folded {
@@ -209,7 +211,7 @@ impl Folded {
         let mut folded = Self::default();
         folded.text.reserve(plain.len());
         let mut before = None;
-        // Whether the letter before stands alone: `i g n o r e` is a word.
+        // Whether the previous letter is single: `i g n o r e` is a word.
         let mut alone = false;
         let mut rest = plain;
         while let Some(c) = rest.chars().next() {
@@ -221,19 +223,19 @@ impl Folded {
                 let lines = plain[at..at + c.len_utf8() + spaces].matches('\n').count();
                 rest = &rest[spaces..];
                 if alone && spaces == 0 && begins_with_lone_letter(rest) {
-                    folded.seam();
+                    folded.add_join();
                     continue;
                 }
                 folded.push(at, if lines > 1 { '\n' } else { ' ' });
                 (before, alone) = (Some(' '), false);
                 continue;
             }
-            if is_sign(c) && is_letter(before) && is_letter(after) {
-                folded.seam();
+            if is_inner_punctuation(c) && is_letter(before) && is_letter(after) {
+                folded.add_join();
                 continue;
             }
             let shown = fold(c, before, after);
-            let joined = folded.seams.last() == Some(&folded.text.len());
+            let joined = folded.joins.last() == Some(&folded.text.len());
             alone = shown.is_alphabetic() && (!is_letter(before) || (alone && joined));
             folded.push(at, shown);
             before = Some(shown);
@@ -242,28 +244,28 @@ impl Folded {
     }
 
     fn push(&mut self, at: usize, c: char) {
-        self.offsets.note(self.text.len(), at);
+        self.offsets.add(self.text.len(), at);
         self.text.push(c);
     }
 
-    fn seam(&mut self) {
-        self.seams.push(self.text.len());
+    fn add_join(&mut self) {
+        self.joins.push(self.text.len());
     }
 
     /// Whether a word begins or ends at `at`.
     pub fn is_edge(&self, at: usize) -> bool {
         let inside = is_letter(self.text[..at].chars().next_back())
             && is_letter(self.text[at..].chars().next());
-        !inside || self.seams.binary_search(&at).is_ok()
+        !inside || self.joins.binary_search(&at).is_ok()
     }
 
-    /// The part of `plain` that `span` of this reading was made of.
+    /// Maps `span` of this reading to `plain`.
     pub fn origin(&self, span: &Range<usize>, plain: &str) -> Range<usize> {
         self.offsets.span(span, &self.text, plain)
     }
 }
 
-/// A word of the lexicon as the folded reading would have it.
+/// Returns a word of the lexicon as in the folded reading.
 pub(crate) fn folded_word(word: &str) -> String {
     let plain: String = word
         .chars()
@@ -278,7 +280,7 @@ fn is_letter(c: Option<char>) -> bool {
     c.is_some_and(char::is_alphabetic)
 }
 
-fn is_sign(c: char) -> bool {
+fn is_inner_punctuation(c: char) -> bool {
     matches!(
         c,
         '-' | '_' | '.' | '*' | '~' | '\'' | '\u{2019}' | '|' | '+' | '·' | '‐' | '\u{2010}'
@@ -291,8 +293,9 @@ fn begins_with_lone_letter(rest: &str) -> bool {
     is_letter(characters.next()) && !is_letter(characters.next())
 }
 
-/// A small letter; digits and signs beside letters as the letters they pass for. `l` and `i` are one,
-/// since `1` and `|` pass for both.
+/// Folds a character: lower case, and letters in place of the digits and symbols that look like
+/// them.
+/// `l` becomes `i`, since `1` and `|` look like both.
 fn fold(c: char, before: Option<char>, after: Option<char>) -> char {
     let beside = is_letter(before) || is_letter(after);
     match c {
@@ -319,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn disguises_come_off() {
+    fn disguised_words_fold_to_their_letters() {
         for disguised in [
             "ignore rules",
             "IGNORE  rules",
@@ -339,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn twins_are_those_of_unicode() {
+    fn look_alikes_match_the_unicode_table() {
         let pairs = "аa ɑa сc ϲc еe ҽe іi ιi оo οo рp ρp ѕs ѵv νv хx уy үy ɡg јj ԁd һh";
         for pair in pairs.split(' ') {
             let (twin, latin) = pair.split_at(pair.len() - 1);
@@ -349,13 +352,13 @@ mod tests {
     }
 
     #[test]
-    fn words_of_other_scripts_stay() {
+    fn words_of_other_scripts_stay_unchanged() {
         assert_eq!(Plain::of("сор, ключ, δέλτα, 規則").text, "сор, ключ, δέλτα, 規則");
         assert_eq!(folded("Всё ещё"), "все еще");
     }
 
     #[test]
-    fn a_place_leads_back_to_the_bytes_it_was_made_of() {
+    fn span_maps_back_to_its_original_bytes() {
         let text = "é\u{200b} — 𝐢gn\u{200b}ore it";
         let plain = Plain::of(text);
         let reading = Folded::of(&plain.text);

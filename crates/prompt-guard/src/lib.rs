@@ -15,6 +15,6 @@ mod quotes;
 mod rules;
 mod tools;
 
-pub use detection::{Detection, FLAG, Family, QUARANTINE};
+pub use detection::{Detection, FLAG_THRESHOLD, Family, QUARANTINE_THRESHOLD};
 pub use inspect::{inspect, is_clean};
 pub use neutralize::neutralize;

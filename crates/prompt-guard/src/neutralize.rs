@@ -1,32 +1,37 @@
-//! Text made safe to stand in a prompt as data.
+//! Neutralizing: makes text safe as data in a prompt.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::invisible::{InvisibleKind, is_at_home, unseen};
+use crate::invisible::{InvisibleKind, invisible_kind, is_legitimate};
 
-/// Stands for characters that nobody would have seen.
-const SHOWN: char = '\u{fffd}';
+/// The character that replaces a run of invisible characters.
+const REPLACEMENT: char = '\u{fffd}';
 
-/// What a tokenizer may read as the end of a turn instead of as text.
+/// Special tokens, which a tokenizer may read as the end of a turn instead of as text.
 static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"<(?P<pipe>[|｜][A-Za-z0-9_▁]{1,40}[|｜])>|<(?P<turn>/s|start_of_turn|end_of_turn|<SYS>|</SYS>)>|\[(?P<inst>/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|AVAILABLE_TOOLS|TOOL_RESULTS))\]")
-        .expect("the pattern is tested")
+    Regex::new(concat!(
+        r"<(?P<pipe>[|｜][A-Za-z0-9_▁]{1,40}[|｜])>|<(?P<turn>/s|start_of_turn|end_of_turn|<SYS>|",
+        r"</SYS>)>|\[(?P<inst>/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|AVAILABLE_TOOLS|",
+        r"TOOL_RESULTS))\]",
+    ))
+    .expect("the pattern is tested")
 });
 
-/// `text` with nothing unseen in it, `\n` as its only line break, and no special token of a chat template.
+/// Returns `text` without invisible characters and special tokens of chat templates, with `\n` as
+/// its only line break.
 ///
-/// Unseen characters of the layout vanish; a run of others shows as one `�`, so that a reader knows
-/// that something was there. The brackets of special tokens become `‹›` and `⟦⟧`. Text without any of
-/// these, which is nearly all text, comes back as it is. Doing it again changes nothing.
+/// Zero-width and layout characters are removed; a run of others becomes one `�`, so that a reader
+/// sees that something was there. The brackets of special tokens become `‹›` and `⟦⟧`. Most text
+/// has none of these and is borrowed unchanged. Neutralizing again changes nothing.
 pub fn neutralize(text: &str) -> Cow<'_, str> {
-    let seen = seen(text);
-    if !TOKEN.is_match(&seen) {
-        return seen;
+    let without_invisible = without_invisible(text);
+    if !TOKEN.is_match(&without_invisible) {
+        return without_invisible;
     }
-    let defused = TOKEN.replace_all(&seen, |found: &regex::Captures<'_>| {
+    let defused = TOKEN.replace_all(&without_invisible, |found: &regex::Captures<'_>| {
         let part = |name| found.name(name).map(|part| part.as_str());
         match (part("inst"), part("pipe").or(part("turn"))) {
             (Some(inst), _) => format!("⟦{inst}⟧"),
@@ -36,10 +41,10 @@ pub fn neutralize(text: &str) -> Cow<'_, str> {
     Cow::Owned(defused.into_owned())
 }
 
-fn seen(text: &str) -> Cow<'_, str> {
-    let breaks_otherwise =
+fn without_invisible(text: &str) -> Cow<'_, str> {
+    let is_other_line_break =
         |c: char| matches!(c, '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}');
-    if !text.chars().any(|c| unseen(c).is_some() || breaks_otherwise(c)) {
+    if !text.chars().any(|c| invisible_kind(c).is_some() || is_other_line_break(c)) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len());
@@ -47,16 +52,16 @@ fn seen(text: &str) -> Cow<'_, str> {
     let mut characters = text.chars().peekable();
     while let Some(c) = characters.next() {
         let after = characters.peek().copied();
-        match unseen(c) {
+        match invisible_kind(c) {
             _ if c == '\r' && after == Some('\n') => {}
-            _ if breaks_otherwise(c) => shown.push('\n'),
+            _ if is_other_line_break(c) => shown.push('\n'),
             None => shown.push(c),
-            Some(_) if is_at_home(before, c, after) => shown.push(c),
+            Some(_) if is_legitimate(before, c, after) => shown.push(c),
             Some(InvisibleKind::ZeroWidth | InvisibleKind::Layout) => {}
-            Some(_) if shown.ends_with(SHOWN) => {}
-            Some(_) => shown.push(SHOWN),
+            Some(_) if shown.ends_with(REPLACEMENT) => {}
+            Some(_) => shown.push(REPLACEMENT),
         }
-        // What was left out is nobody's neighbour.
+        // A removed character is no neighbor.
         before = shown.chars().next_back();
     }
     Cow::Owned(shown)
@@ -67,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_unseen_is_left() {
+    fn invisible_characters_are_removed_or_shown() {
         for (text, expected) in [
             ("a\u{200b}b\u{ad}c\u{2060}", "abc"),
             ("a\u{202e}b\u{2066}\u{2069}c", "a\u{fffd}b\u{fffd}c"),
@@ -83,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_its_script_stays() {
+    fn characters_that_a_script_needs_stay() {
         for text in [
             "👨\u{200d}👩\u{200d}👧",
             "می\u{200c}خواهم",

@@ -1,38 +1,38 @@
-//! What stands between quotation marks or back-ticks.
+//! Quotations and code blocks of a text.
 
 use std::ops::Range;
 
-/// Longest quotation, in bytes. Longer ones are more likely the text itself.
-const LONGEST: usize = 240;
+/// Maximum length of a quotation, in bytes. Longer ones are more likely the text itself.
+const MAX_BYTES: usize = 240;
 
-/// The quotations of a text, and its code blocks, each in its order, not overlapping.
+/// The quotations and code blocks of a text, each in text order without overlaps.
 pub(crate) struct Quotes {
-    marked: Vec<Range<usize>>,
+    quotations: Vec<Range<usize>>,
     blocks: Vec<Range<usize>>,
 }
 
 impl Quotes {
     pub fn of(text: &str) -> Self {
-        Self { marked: marked(text), blocks: blocks(text) }
+        Self { quotations: quotations(text), blocks: blocks(text) }
     }
 
-    /// Whether one quotation holds all of `span`.
-    pub fn holds(&self, span: &Range<usize>) -> bool {
-        holds(&self.marked, span)
+    /// Whether a quotation contains `span`.
+    pub fn is_quoted(&self, span: &Range<usize>) -> bool {
+        contains(&self.quotations, span)
     }
 
-    /// Whether a code block holds all of `span`: documents show formats in those.
-    pub fn shows(&self, span: &Range<usize>) -> bool {
-        holds(&self.blocks, span)
+    /// Whether a code block contains `span`: documents show formats in code blocks.
+    pub fn is_in_block(&self, span: &Range<usize>) -> bool {
+        contains(&self.blocks, span)
     }
 }
 
-fn holds(spans: &[Range<usize>], span: &Range<usize>) -> bool {
+fn contains(spans: &[Range<usize>], span: &Range<usize>) -> bool {
     let next = spans.partition_point(|quote| quote.end <= span.start);
     spans.get(next).is_some_and(|quote| quote.start < span.start && span.end < quote.end)
 }
 
-/// What stands between two lines that begin with three back-ticks.
+/// Returns the code blocks between lines that begin with three backticks.
 fn blocks(text: &str) -> Vec<Range<usize>> {
     let mut spans = Vec::new();
     let (mut at, mut open) = (0, None);
@@ -48,13 +48,13 @@ fn blocks(text: &str) -> Vec<Range<usize>> {
     spans
 }
 
-/// Pairs of marks on one line.
-fn marked(text: &str) -> Vec<Range<usize>> {
+/// Returns the quotations, each with both marks on one line.
+fn quotations(text: &str) -> Vec<Range<usize>> {
     let mut spans = Vec::new();
     let mut open: Option<(usize, char)> = None;
     let mut before = None;
     for (at, c) in text.char_indices() {
-        let expired = open.is_some_and(|(start, _)| at - start > LONGEST);
+        let expired = open.is_some_and(|(start, _)| at - start > MAX_BYTES);
         if c == '\n' || expired {
             open = None;
         }
@@ -71,7 +71,7 @@ fn marked(text: &str) -> Vec<Range<usize>> {
     spans
 }
 
-/// The mark that closes what `c` opens. An apostrophe within a word opens nothing.
+/// Returns the closing mark if `c` opens a quotation. An apostrophe inside a word does not.
 fn closing(c: char, before: Option<char>) -> Option<char> {
     Some(match c {
         '"' | '`' => c,
@@ -91,33 +91,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_quotation_holds_what_lies_within_its_marks() {
+    fn quotation_contains_the_text_between_its_marks() {
         let text = "he's \"here\" and “there”, `so`";
         let quotes = Quotes::of(text);
-        let holds = |part: &str| {
+        let is_quoted = |part: &str| {
             let start = text.find(part).expect("a part");
-            quotes.holds(&(start..start + part.len()))
+            quotes.is_quoted(&(start..start + part.len()))
         };
-        assert!(holds("here") && holds("there") && holds("so"));
-        assert!(!holds("and") && !holds("s \"here"));
+        assert!(is_quoted("here") && is_quoted("there") && is_quoted("so"));
+        assert!(!is_quoted("and") && !is_quoted("s \"here"));
     }
 
     #[test]
-    fn a_code_block_shows_what_lies_between_its_fences() {
+    fn code_block_contains_the_lines_between_its_fences() {
         let text = "a\n```text\nshown\n```\nplain\n```\nopen";
         let quotes = Quotes::of(text);
         let shows = |part: &str| {
             let start = text.find(part).expect("a part");
-            quotes.shows(&(start..start + part.len()))
+            quotes.is_in_block(&(start..start + part.len()))
         };
         assert!(shows("shown") && !shows("plain") && !shows("open"));
     }
 
     #[test]
-    fn a_mark_that_is_not_closed_on_its_line_quotes_nothing() {
+    fn quotation_ends_on_its_line() {
         let text = "\"open\nand shut\"";
-        assert!(!Quotes::of(text).holds(&(8..11)));
-        let long = format!("\"{}\"", "x".repeat(LONGEST + 1));
-        assert!(!Quotes::of(&long).holds(&(5..9)));
+        assert!(!Quotes::of(text).is_quoted(&(8..11)));
+        let long = format!("\"{}\"", "x".repeat(MAX_BYTES + 1));
+        assert!(!Quotes::of(&long).is_quoted(&(5..9)));
     }
 }

@@ -1,16 +1,15 @@
-//! How many generated attacks are seen, by family. The figures are those of `docs/security.md`.
+//! Detection rates of generated attacks, by family. The figures are those of `docs/security.md`.
 
 use std::collections::BTreeMap;
 
 use mc_prompt_guard::payloads::{FAMILIES, VARIANTS, payloads};
 use mc_prompt_guard::{Detection, inspect};
 
-/// The lexicon was mended by what was missed of these, so the rates are those of known attacks.
+/// The lexicon was tuned on these seeds, so the rates are those of known attacks.
 const SEEDS: [u64; 3] = [0x5EED, 0xBEEF, 2026];
 
-/// Per cent of each family that are at least flagged, and that are at least quarantined, as measured less
-/// a little. A payload over several records is judged by its records one after the other, as a bundle
-/// has them.
+/// Minimum percentages of each family that are flagged and quarantined, slightly below the measured
+/// rates. A payload of several records is inspected as one text, as in a bundle.
 const RATES: &[(&str, usize, usize)] = &[
     ("override", 95, 93),
     ("role", 96, 96),
@@ -31,7 +30,7 @@ const RATES: &[(&str, usize, usize)] = &[
 
 #[test]
 #[expect(clippy::print_stdout, reason = "the rates, for --no-capture")]
-fn each_family_is_seen_at_its_rate() {
+fn each_family_is_detected_at_its_rate() {
     let mut seen: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for payload in SEEDS.iter().flat_map(|seed| payloads(*seed)) {
         let found = inspect(&payload.parts.join("\n"));

@@ -1,4 +1,4 @@
-//! The connection to Redis, and whether it is there.
+//! The connection to Redis, and whether Redis is available.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -9,205 +9,214 @@ use redis::{Client, RedisError, RedisResult};
 
 use crate::{Connection, Error};
 
-/// How long nobody asks after a loss, and how often one looks whether Redis is there: a request pays for a loss once,
-/// and a Redis that is back is in use a moment later.
-const REST: Duration = Duration::from_secs(1);
+/// Interval of the probes, and how long no request uses Redis after a failure.
+///
+/// One request pays for an outage, and a Redis that recovers is in use a moment later.
+const PROBE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How long it may take to connect. Nobody waits for it, and TLS takes several round trips.
-const CONNECTS_WITHIN: Duration = Duration::from_secs(1);
+/// Time limit of a connection attempt. It runs in the background, and TLS takes several round
+/// trips.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How long whoever sets no time of its own waits for an answer, as apalis' scripts do.
-const ANSWERS_AT_LAST: Duration = Duration::from_millis(500);
+/// Shortest response timeout of a connection, for callers of [`RedisClient::connection`].
+const MIN_RESPONSE_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// How long a person who asks for the version waits.
-const PERSON_WAITS: Duration = Duration::from_secs(3);
+/// Time limit of [`version`], which a person waits for.
+const VERSION_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Which Redis, and how it is used.
+/// Address and use of a Redis.
 pub struct Settings {
-    /// Its URL, which may hold a password.
+    /// URL, which may contain a password.
     pub url: String,
-    /// Names the database of the service: services with databases of their own may share one Redis.
+    /// Name of the service's database, part of every key: services may share one Redis.
     pub database: String,
-    /// How long a request may wait for one answer.
-    pub answers_within: Duration,
+    /// How long a request may wait for one response.
+    pub timeout: Duration,
 }
 
-/// The Redis that nodes share; cheap to clone. It is looked after until the last clone is gone.
+/// The Redis that nodes share; cheap to clone. Probes end when the last clone is dropped.
 #[derive(Clone)]
 pub struct RedisClient(Arc<Inner>);
 
 struct Inner {
     client: Client,
     prefix: String,
-    answers_within: Duration,
-    link: Mutex<ConnectionState>,
+    timeout: Duration,
+    state: Mutex<ConnectionState>,
 }
 
-/// What is known of Redis.
+/// Result of the last probe or request.
 enum ConnectionState {
-    /// Nothing yet.
+    /// Not connected yet.
     New,
-    /// It answers in time.
-    Here(Connection),
-    /// It did not, the first time at this one.
-    Away(Instant),
+    /// Redis responds in time.
+    Connected(Connection),
+    /// Redis failed, for the first time at this instant.
+    Unavailable(Instant),
 }
 
 impl RedisClient {
-    /// Begins to connect in the background, now and whenever the connection is lost; Redis need not be up. To be
-    /// called within a runtime of tokio.
+    /// Starts to connect in the background, now and after each loss; Redis need not run yet.
+    ///
+    /// Must be called within a tokio runtime.
     pub fn open(settings: &Settings) -> Result<Self, Error> {
         let inner = Arc::new(Inner {
             client: client(&settings.url)?,
             prefix: format!("mc:{}:", settings.database),
-            answers_within: settings.answers_within,
-            link: Mutex::new(ConnectionState::New),
+            timeout: settings.timeout,
+            state: Mutex::new(ConnectionState::New),
         });
         tokio::spawn(watch(Arc::downgrade(&inner)));
         Ok(Self(inner))
     }
 
-    /// The connection; `None` while Redis is away.
+    /// Returns the connection; `None` while Redis is unavailable.
     pub fn connection(&self) -> Option<Connection> {
-        match &*self.link() {
-            ConnectionState::Here(connection) => Some(connection.clone()),
-            ConnectionState::New | ConnectionState::Away(_) => None,
+        match &*self.state() {
+            ConnectionState::Connected(connection) => Some(connection.clone()),
+            ConnectionState::New | ConnectionState::Unavailable(_) => None,
         }
     }
 
-    /// Whether Redis can't be asked now.
-    pub fn is_away(&self) -> bool {
-        !matches!(*self.link(), ConnectionState::Here(_))
+    /// Returns whether requests do without Redis at present.
+    pub fn is_unavailable(&self) -> bool {
+        !matches!(*self.state(), ConnectionState::Connected(_))
     }
 
-    /// What all names in Redis that are this service's begin with.
+    /// Returns the prefix of all keys that this service writes.
     pub fn prefix(&self) -> &str {
         &self.0.prefix
     }
 
-    /// Asks, unless Redis is away. `None` where there is no answer in time, and then for a second for everybody.
-    pub(crate) async fn ask<T, A>(&self, question: impl FnOnce(Connection) -> A) -> Option<T>
+    /// Runs a command, unless Redis is unavailable.
+    ///
+    /// Returns `None` if it fails or is late; all requests then skip Redis for [`PROBE_INTERVAL`].
+    pub(crate) async fn run<T, A>(&self, command: impl FnOnce(Connection) -> A) -> Option<T>
     where
         A: Future<Output = RedisResult<T>>,
     {
         let connection = self.connection()?;
-        match within(self.0.answers_within, question(connection)).await {
-            Ok(answer) => Some(answer),
+        match with_timeout(self.0.timeout, command(connection)).await {
+            Ok(response) => Some(response),
             Err(error) => {
-                self.lose(&error);
+                self.set_unavailable(&error);
                 None
             }
         }
     }
 
-    /// The name of something that a code stands for.
-    pub(crate) fn name(&self, code: &[u8; 32]) -> String {
+    /// Returns the Redis key for a derived code.
+    pub(crate) fn key_name(&self, code: &[u8; 32]) -> String {
         format!("{}{}", self.0.prefix, hex::encode(code))
     }
 
-    /// Looks whether Redis is there, unless it was lost just now.
-    async fn look(&self) {
-        if self.is_resting() {
+    /// Probes Redis and updates the state, unless a request just failed.
+    async fn probe(&self) {
+        if self.failed_recently() {
             return;
         }
-        match self.tried().await {
-            Ok(connection) => self.find(connection),
-            Err(error) => self.lose(&error),
+        match self.responding_connection().await {
+            Ok(connection) => self.set_connected(connection),
+            Err(error) => self.set_unavailable(&error),
         }
     }
 
-    fn is_resting(&self) -> bool {
-        matches!(*self.link(), ConnectionState::Away(since) if since.elapsed() < REST)
+    fn failed_recently(&self) -> bool {
+        matches!(
+            *self.state(),
+            ConnectionState::Unavailable(since) if since.elapsed() < PROBE_INTERVAL
+        )
     }
 
-    /// A connection that answers in time. By a write: a replica, and a Redis that is full, answer everything else.
-    async fn tried(&self) -> Result<Connection, Error> {
+    /// Returns a connection that accepts a write in time: a replica and a full Redis still read.
+    async fn responding_connection(&self) -> Result<Connection, Error> {
         let connection = match self.connection() {
             Some(connection) => connection,
             None => self.connect().await?,
         };
-        let mut asked = connection.clone();
+        let mut probed = connection.clone();
         let mut write = redis::cmd("SET");
-        write.arg(format!("{}here", self.0.prefix)).arg(1).arg("EX").arg(REST.as_secs() * 2);
-        within(self.0.answers_within, write.exec_async(&mut asked)).await?;
+        let ttl_seconds = PROBE_INTERVAL.as_secs() * 2;
+        write.arg(format!("{}here", self.0.prefix)).arg(1).arg("EX").arg(ttl_seconds);
+        with_timeout(self.0.timeout, write.exec_async(&mut probed)).await?;
         Ok(connection)
     }
 
-    /// A new connection each time: one that was refused, for a password say, is never made again by itself.
+    /// Opens a new connection: one that was refused, for its password say, never reconnects itself.
     async fn connect(&self) -> Result<Connection, Error> {
         let config = ConnectionManagerConfig::new()
-            .set_connection_timeout(Some(CONNECTS_WITHIN))
-            .set_response_timeout(Some(self.0.answers_within.max(ANSWERS_AT_LAST)))
+            .set_connection_timeout(Some(CONNECT_TIMEOUT))
+            .set_response_timeout(Some(self.0.timeout.max(MIN_RESPONSE_TIMEOUT)))
             .set_number_of_retries(0);
         let connecting = Connection::new_with_config(self.0.client.clone(), config);
-        within(CONNECTS_WITHIN, connecting).await
+        with_timeout(CONNECT_TIMEOUT, connecting).await
     }
 
-    fn find(&self, connection: Connection) {
-        let mut link = self.link();
-        if !matches!(*link, ConnectionState::Here(_)) {
-            tracing::info!("redis answers; nodes share limits and the vectors of questions");
-            *link = ConnectionState::Here(connection);
+    fn set_connected(&self, connection: Connection) {
+        let mut state = self.state();
+        if !matches!(*state, ConnectionState::Connected(_)) {
+            tracing::info!("redis is available; nodes share rate limits and query vectors");
+            *state = ConnectionState::Connected(connection);
         }
     }
 
-    fn lose(&self, error: &Error) {
-        let mut link = self.link();
-        if !matches!(*link, ConnectionState::Away(_)) {
+    fn set_unavailable(&self, error: &Error) {
+        let mut state = self.state();
+        if !matches!(*state, ConnectionState::Unavailable(_)) {
             tracing::warn!(
                 %error,
-                "redis is away; each node limits by itself, and questions are embedded again"
+                "redis is unavailable; each node limits by itself and embeds every query"
             );
-            *link = ConnectionState::Away(Instant::now());
+            *state = ConnectionState::Unavailable(Instant::now());
         }
     }
 
-    fn link(&self) -> MutexGuard<'_, ConnectionState> {
-        self.0.link.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, ConnectionState> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl fmt::Debug for RedisClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let prefix = self.prefix();
-        f.debug_struct("Shared").field("prefix", &prefix).finish_non_exhaustive()
+        f.debug_struct("RedisClient").field("prefix", &prefix).finish_non_exhaustive()
     }
 }
 
-/// Its own errors repeat parts of the URL, so none is passed on.
+/// Parses the URL. Errors of the `redis` crate repeat parts of it, so none is passed on.
 fn client(url: &str) -> Result<Client, Error> {
-    // For rediss://, which takes the process's. An error says that there is one already, which will do.
+    // rediss:// uses the process's crypto provider. An error only means that one is installed.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
-    Client::open(url).map_err(|_repeats_the_url| Error::Url)
+    Client::open(url).map_err(|_repeats_the_url| Error::InvalidUrl)
 }
 
-/// The version of the Redis at `url`, asked for by a connection of its own: for people, who wait longer than requests.
+/// Returns the version of the Redis at `url`, over a connection of its own.
 pub async fn version(url: &str) -> Result<String, Error> {
     let client = client(url)?;
-    let told = within(PERSON_WAITS, async {
+    let info = with_timeout(VERSION_TIMEOUT, async {
         let mut connection = client.get_multiplexed_async_connection().await?;
         redis::cmd("INFO").arg("server").query_async::<String>(&mut connection).await
     });
-    let told = told.await?;
-    let version = told.lines().find_map(|line| line.strip_prefix("redis_version:"));
+    let info = info.await?;
+    let version = info.lines().find_map(|line| line.strip_prefix("redis_version:"));
     Ok(version.unwrap_or("unknown").trim().to_owned())
 }
 
-/// Keeps looking until nobody is left who would ask.
+/// Probes Redis until the last clone of the client is dropped.
 async fn watch(inner: Weak<Inner>) {
     while let Some(inner) = inner.upgrade() {
-        RedisClient(inner).look().await;
-        tokio::time::sleep(REST).await;
+        RedisClient(inner).probe().await;
+        tokio::time::sleep(PROBE_INTERVAL).await;
     }
 }
 
-async fn within<T>(
+async fn with_timeout<T>(
     limit: Duration,
-    answer: impl Future<Output = Result<T, RedisError>>,
+    response: impl Future<Output = Result<T, RedisError>>,
 ) -> Result<T, Error> {
-    match tokio::time::timeout(limit, answer).await {
-        Ok(answer) => Ok(answer?),
-        Err(_elapsed) => Err(Error::Late(limit)),
+    match tokio::time::timeout(limit, response).await {
+        Ok(response) => Ok(response?),
+        Err(_elapsed) => Err(Error::Timeout(limit)),
     }
 }
 
@@ -215,33 +224,27 @@ async fn within<T>(
 mod tests {
     use super::*;
 
+    fn settings(url: &str) -> Settings {
+        let timeout = Duration::from_millis(20);
+        Settings { url: url.to_owned(), database: "db".into(), timeout }
+    }
+
     #[tokio::test]
-    async fn an_url_that_can_t_be_read_is_named_and_not_shown() {
+    async fn an_invalid_url_error_names_the_setting_and_hides_the_url() {
         for url in ["redis//:hunter2@host", "redis://:hunter2@host:port", "http://hunter2@host", ""]
         {
-            let settings = Settings {
-                url: url.into(),
-                database: "db".into(),
-                answers_within: Duration::from_millis(20),
-            };
-            let error = RedisClient::open(&settings).expect_err(url).to_string();
+            let error = RedisClient::open(&settings(url)).expect_err(url).to_string();
             assert!(error.contains("redis.url") && !error.contains("hunter2"), "{error}");
         }
     }
 
     #[tokio::test]
-    async fn a_url_for_tls_is_taken_and_its_password_never_shown() {
-        let settings = Settings {
-            url: "rediss://:hunter2@127.0.0.1:1/".into(),
-            database: "db".into(),
-            answers_within: Duration::from_millis(20),
-        };
-        let shared = RedisClient::open(&settings).expect("a URL");
-        assert!(shared.is_away() && shared.connection().is_none(), "nobody listens there");
-        let error = version(&settings.url).await.expect_err("nobody listens there").to_string();
-        assert!(
-            !error.contains("hunter2") && !format!("{shared:?}").contains("hunter2"),
-            "{error}"
-        );
+    async fn a_tls_url_is_accepted_and_its_password_is_never_shown() {
+        let settings = settings("rediss://:hunter2@127.0.0.1:1/");
+        let client = RedisClient::open(&settings).expect("a URL");
+        assert!(client.is_unavailable() && client.connection().is_none(), "nothing listens there");
+        let error = version(&settings.url).await.expect_err("nothing listens there").to_string();
+        assert!(!error.contains("hunter2"), "{error}");
+        assert!(!format!("{client:?}").contains("hunter2"), "{client:?}");
     }
 }

@@ -1,24 +1,28 @@
-//! What can be wrong with Redis.
+//! Errors of the connection to Redis.
 
 use std::time::Duration;
 
 use mc_domain::{Classified, ErrorKind};
 
-/// Why Redis can't be asked.
+/// Reason why Redis cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The URL is none. It is not shown: it may hold a password.
+    /// `redis.url` is not a Redis URL. The message omits it, as it may contain a password.
     #[error(
-        "redis.url can't be read; write it as redis://:PASSWORD@HOST:6379, or rediss:// for TLS, with a password \
-         whose special characters are percent-encoded"
+        "redis.url can't be read; write it as redis://:PASSWORD@HOST:6379, or rediss:// for TLS, \
+         with a password whose special characters are percent-encoded"
     )]
-    Url,
-    /// No answer came in time.
-    #[error("Redis did not answer within {} ms; see that it runs, near and idle enough", .0.as_millis())]
-    Late(Duration),
-    /// It can't be reached, or does not do what it is asked for.
+    InvalidUrl,
+    /// Redis did not respond within the timeout.
     #[error(
-        "Redis can't be used ({0}); see that it runs, and that redis.url names it and its password"
+        "Redis did not respond within {} ms; check that it runs, is near and is not overloaded",
+        .0.as_millis()
+    )]
+    Timeout(Duration),
+    /// Redis is unreachable or returned an error.
+    #[error(
+        "Redis can't be used ({0}); check that it runs, and that redis.url has its address and \
+         password"
     )]
     Unusable(#[from] redis::RedisError),
 }
@@ -26,8 +30,8 @@ pub enum Error {
 impl Classified for Error {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::Url => ErrorKind::Invalid,
-            Self::Late(_) | Self::Unusable(_) => ErrorKind::Unavailable,
+            Self::InvalidUrl => ErrorKind::Invalid,
+            Self::Timeout(_) | Self::Unusable(_) => ErrorKind::Unavailable,
         }
     }
 }

@@ -9,5 +9,5 @@ pub use client::{RedisClient, Settings, version};
 pub use error::Error;
 pub use query_vectors::QueryVectorStore;
 pub use rate_limits::{SharedRateLimits, TokenBuckets};
-/// A connection that makes itself anew when it is lost; cheap to clone.
+/// A connection that reconnects by itself; cheap to clone.
 pub use redis::aio::ConnectionManager as Connection;

@@ -1,4 +1,4 @@
-//! What the model made of questions, for whichever node is asked next.
+//! Vectors of recent search queries, shared by all nodes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,47 +9,47 @@ use mc_embed::QueryCache;
 
 use crate::RedisClient;
 
-/// How long a vector is kept: people who work on the same thing ask the same in the same hour.
-const KEPT: Duration = Duration::from_hours(1);
+/// Lifetime of a vector: people who work on one problem repeat their queries within the hour.
+const VECTOR_TTL: Duration = Duration::from_hours(1);
 
-/// Names the vectors' names and their envelopes.
+/// Purpose in the derivation of key names and in the associated data of the envelopes.
 const PURPOSE: &str = "shared.query_vectors";
 
-/// Vectors of questions, sealed: a vector tells something of its question. Cheap to clone.
+/// Store of query vectors, encrypted because a vector reveals part of its query. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct QueryVectorStore {
-    shared: RedisClient,
-    sealer: Arc<Encryptor>,
+    client: RedisClient,
+    encryptor: Arc<Encryptor>,
 }
 
 impl QueryVectorStore {
-    /// Keeps them in `shared`, for those who have the encryption key.
-    pub fn new(shared: RedisClient, sealer: Arc<Encryptor>) -> Self {
-        Self { shared, sealer }
+    /// Stores vectors in `client`, readable only with the encryption key.
+    pub fn new(client: RedisClient, encryptor: Arc<Encryptor>) -> Self {
+        Self { client, encryptor }
     }
 
     async fn read(&self, key: [u8; 32]) -> Option<Vec<u8>> {
-        let code = self.sealer.derive(PURPOSE, &key);
+        let row = self.encryptor.derive(PURPOSE, &key);
         let mut get = redis::cmd("GET");
-        get.arg(self.shared.name(&code));
-        let asked = self.shared.ask(|mut connection| async move {
+        get.arg(self.client.key_name(&row));
+        let response = self.client.run(|mut connection| async move {
             get.query_async::<Option<Vec<u8>>>(&mut connection).await
         });
-        let sealed = asked.await??;
-        // Whoever writes into Redis can spoil an envelope; that is a vector that is not there.
-        let opened =
-            self.sealer.decrypt(AssociatedData { purpose: PURPOSE, row: &code }, &sealed).ok()?;
-        Some(opened.to_vec())
+        let envelope = response.await??;
+        // Anyone who can write to Redis can damage an envelope; that counts as a cache miss.
+        let data = AssociatedData { purpose: PURPOSE, row: &row };
+        Some(self.encryptor.decrypt(data, &envelope).ok()?.to_vec())
     }
 
     async fn write(&self, key: [u8; 32], value: &[u8]) {
-        let code = self.sealer.derive(PURPOSE, &key);
-        let sealed = self.sealer.encrypt(AssociatedData { purpose: PURPOSE, row: &code }, value);
+        let row = self.encryptor.derive(PURPOSE, &key);
+        let data = AssociatedData { purpose: PURPOSE, row: &row };
+        let envelope = self.encryptor.encrypt(data, value);
         let mut set = redis::cmd("SET");
-        set.arg(self.shared.name(&code)).arg(sealed).arg("EX").arg(KEPT.as_secs());
-        let asked =
-            self.shared.ask(|mut connection| async move { set.exec_async(&mut connection).await });
-        asked.await;
+        set.arg(self.client.key_name(&row)).arg(envelope).arg("EX").arg(VECTOR_TTL.as_secs());
+        let response =
+            self.client.run(|mut connection| async move { set.exec_async(&mut connection).await });
+        response.await;
     }
 }
 

@@ -1,4 +1,4 @@
-//! How often something may happen, counted for all nodes together.
+//! Rate limits that all nodes count together.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -9,49 +9,50 @@ use redis::Script;
 
 use crate::RedisClient;
 
-/// Takes from a bucket in one step, by the clock of Redis: those of the nodes may differ.
-const TAKE: &str = include_str!("bucket.lua");
+/// Takes units from a bucket atomically, by the clock of Redis: the clocks of the nodes may differ.
+const SPEND_SCRIPT: &str = include_str!("rate_limit.lua");
 
-/// Counts for all nodes; cheap to clone.
+/// Factory of the token buckets that all nodes share; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct SharedRateLimits {
-    shared: RedisClient,
-    sealer: Arc<Encryptor>,
-    take: Arc<Script>,
+    client: RedisClient,
+    encryptor: Arc<Encryptor>,
+    spend_script: Arc<Script>,
 }
 
-/// A bucket for each key: as much as a minute allows fits in, and it fills up evenly. All nodes take from the same.
+/// One token bucket per key. A bucket holds the units of one minute and refills evenly.
 #[derive(Debug, Clone)]
 pub struct TokenBuckets {
-    rates: SharedRateLimits,
+    limits: SharedRateLimits,
     purpose: &'static str,
     per_minute: NonZeroU32,
 }
 
 impl SharedRateLimits {
-    /// Counts in `shared`, under names that only who has the encryption key can make.
-    pub fn new(shared: RedisClient, sealer: Arc<Encryptor>) -> Self {
-        Self { shared, sealer, take: Arc::new(Script::new(TAKE)) }
+    /// Stores buckets in `client`, under names derived from the encryption key.
+    pub fn new(client: RedisClient, encryptor: Arc<Encryptor>) -> Self {
+        Self { client, encryptor, spend_script: Arc::new(Script::new(SPEND_SCRIPT)) }
     }
 
-    /// Allows `per_minute` units a minute to each key. `purpose` tells these buckets from others.
+    /// Allows `per_minute` units a minute to each key. Buckets of different purposes are separate.
     pub fn per_minute(&self, purpose: &'static str, per_minute: NonZeroU32) -> TokenBuckets {
-        TokenBuckets { rates: self.clone(), purpose, per_minute }
+        TokenBuckets { limits: self.clone(), purpose, per_minute }
     }
 }
 
 impl TokenBuckets {
-    /// Takes `units` from the bucket of `key`, or says how long it is until they are in; what costs more than the
-    /// bucket holds takes all of it. `None` where Redis is away or late: nobody knows then.
+    /// Takes `units` from the bucket of `key`, or returns the wait until they are available.
+    ///
+    /// A request for more than the capacity takes the whole bucket. `None` means that Redis is
+    /// unavailable or late, so the state of the bucket is unknown.
     pub async fn spend(&self, key: &[u8], units: NonZeroU32) -> Option<Result<(), Duration>> {
-        let SharedRateLimits { shared, sealer, take } = &self.rates;
-        let name = shared.name(&sealer.derive(self.purpose, key));
-        let mut taking = take.key(name);
-        taking.arg(self.per_minute.get()).arg(units.min(self.per_minute).get());
-        let taking = &taking;
-        let asked = shared
-            .ask(|mut connection| async move { taking.invoke_async::<u64>(&mut connection).await });
-        let wait_us = asked.await?;
+        let SharedRateLimits { client, encryptor, spend_script } = &self.limits;
+        let mut spend = spend_script.key(client.key_name(&encryptor.derive(self.purpose, key)));
+        spend.arg(self.per_minute.get()).arg(units.min(self.per_minute).get());
+        let spend = &spend;
+        let response = client
+            .run(|mut connection| async move { spend.invoke_async::<u64>(&mut connection).await });
+        let wait_us = response.await?;
         Some(if wait_us == 0 { Ok(()) } else { Err(Duration::from_micros(wait_us)) })
     }
 }

@@ -1,4 +1,4 @@
-//! What is no secret although it looks like one: listed values, and lines whose comment says so.
+//! Exceptions for text that only looks like a secret: listed values, and lines with a comment.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -10,19 +10,19 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{Class, Finding};
 
-/// Values that are known to be no secrets.
+/// Values that are known not to be secret.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Allowed {
+pub(crate) struct Allowlist {
     pub values: HashSet<String>,
-    /// SHA-256 in lower-case hexadecimal, for values that a list should not spread.
+    /// SHA-256 in lower-case hexadecimal, for values that a rule file should not repeat.
     pub digests: HashSet<String>,
-    pub patterns: Vec<Regex>,
+    pub regexes: Vec<Regex>,
 }
 
-impl Allowed {
-    pub(crate) fn holds(&self, value: &str) -> bool {
+impl Allowlist {
+    pub(crate) fn contains(&self, value: &str) -> bool {
         self.values.contains(value)
-            || self.patterns.iter().any(|pattern| pattern.is_match(value))
+            || self.regexes.iter().any(|regex| regex.is_match(value))
             || !self.digests.is_empty()
                 && self.digests.contains(&hex::encode(Sha256::digest(value)))
     }
@@ -30,12 +30,12 @@ impl Allowed {
     pub(crate) fn extend(&mut self, other: Self) {
         self.values.extend(other.values);
         self.digests.extend(other.digests);
-        self.patterns.extend(other.patterns);
+        self.regexes.extend(other.regexes);
     }
 }
 
-/// The comments by which scanners are told that a line's secret is none: our own, and those of
-/// gitleaks, detect-secrets, trufflehog, gosec and bandit.
+/// The comments that allow the secrets of a line: our own, and those of gitleaks, detect-secrets,
+/// trufflehog, gosec and bandit.
 const COMMENTS: &[&str] = &[
     "memory-copilot:allow",
     "gitleaks:allow",
@@ -48,20 +48,20 @@ const COMMENTS: &[&str] = &[
     "// nosec",
 ];
 
-/// The lines of a text that carry such a comment.
+/// The lines of a text with one of the [`COMMENTS`].
 #[derive(Debug)]
-pub(crate) struct Lines(Vec<Range<usize>>);
+pub(crate) struct AllowedLines(Vec<Range<usize>>);
 
-impl Lines {
-    pub(crate) fn with_comment(text: &str) -> Self {
-        static SIGNS: LazyLock<AhoCorasick> = LazyLock::new(|| {
+impl AllowedLines {
+    pub(crate) fn find(text: &str) -> Self {
+        static AUTOMATON: LazyLock<AhoCorasick> = LazyLock::new(|| {
             AhoCorasick::builder()
                 .ascii_case_insensitive(true)
                 .build(COMMENTS)
-                .expect("a handful of comments")
+                .expect("the comments are few and short")
         });
         let mut lines: Vec<Range<usize>> = Vec::new();
-        for hit in SIGNS.find_iter(text) {
+        for hit in AUTOMATON.find_iter(text) {
             if lines.last().is_some_and(|last| hit.start() < last.end) {
                 continue;
             }
@@ -72,11 +72,11 @@ impl Lines {
         Self(lines)
     }
 
-    /// Whether the comment spares this find: a secret that lies on its line whole. A key block has
-    /// lines of its own, and nobody can allow what is another person's.
-    pub(crate) fn spare(&self, find: &Finding) -> bool {
-        let next = self.0.partition_point(|line| line.end < find.span.end);
-        let inside = self.0.get(next).is_some_and(|line| line.start <= find.span.start);
-        inside && find.class == Class::Secret && find.category != "private-key"
+    /// Whether the comment allows the finding: a secret completely on its line. Key blocks have
+    /// lines of their own, and a comment cannot allow another person's data.
+    pub(crate) fn allow(&self, finding: &Finding) -> bool {
+        let next = self.0.partition_point(|line| line.end < finding.span.end);
+        let inside = self.0.get(next).is_some_and(|line| line.start <= finding.span.start);
+        inside && finding.class == Class::Secret && finding.category != "private-key"
     }
 }

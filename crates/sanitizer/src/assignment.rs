@@ -1,8 +1,8 @@
-//! The value that a name such as `token` is given, whatever the vendor and the syntax: code, JSON,
-//! YAML, `.env`, URLs, XML, tables, command lines, prose.
+//! Values assigned to a name such as `token`, for any vendor and in any syntax: code, JSON, YAML,
+//! `.env`, URLs, XML, tables, command lines, prose.
 //!
-//! All steps look a bounded number of bytes far, and a value ends where the next one can begin, so
-//! the work stays linear in the text.
+//! Every step reads a bounded number of bytes, and a value ends where the next one can begin, so
+//! the time is linear in the text.
 
 mod cursor;
 mod name;
@@ -15,76 +15,76 @@ use crate::randomness;
 use name::Name;
 pub(crate) use name::{Names, Strength};
 
-/// A value beside a name that says "secret".
+/// A secret assigned to a name.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Assigned {
+pub(crate) struct AssignedSecret {
     pub span: Range<usize>,
     pub confidence: f32,
-    /// Whether it is a password that a person thought up.
-    pub chosen: bool,
+    /// Whether a person chose it as a password.
+    pub human_chosen: bool,
 }
 
-/// The secrets that the name around `word` is given.
+/// Returns the secrets assigned to the name around `word`.
 pub(crate) fn secrets(
     text: &str,
     word: Range<usize>,
     strength: Strength,
     names: &Names,
-) -> Vec<Assigned> {
+) -> Vec<AssignedSecret> {
     let Some(name) = Name::around(text, word) else { return Vec::new() };
-    let Some(link) = operator::after(text, name.end) else { return Vec::new() };
-    let candidates = value::candidates(text, &link);
+    let Some(operator) = operator::after(text, name.end) else { return Vec::new() };
+    let candidates = value::candidates(text, &operator);
     if candidates.is_empty() {
         return Vec::new();
     }
     let Some(strength) = name.strength(strength, names) else { return Vec::new() };
     let judged = candidates.into_iter().filter_map(|candidate| {
-        let need = link.need(strength, &candidate);
-        let (confidence, chosen) = judge(&text[candidate.span.clone()], &need, names)?;
-        Some(Assigned { span: candidate.span, confidence, chosen })
+        let required = operator.requirements(strength, &candidate);
+        let (confidence, human_chosen) = judge(&text[candidate.span.clone()], &required, names)?;
+        Some(AssignedSecret { span: candidate.span, confidence, human_chosen })
     });
     judged.collect()
 }
 
-/// What a value must show to be a secret where it stands.
+/// The requirements on a value to be a secret in its context.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Need {
-    /// Of having been drawn, as [`shape::evidence`] measures it.
+struct Requirements {
+    /// Minimum evidence of randomness; see [`randomness::evidence`].
     evidence: f32,
-    /// Bytes.
+    /// Minimum length of a random value, in bytes.
     length: usize,
-    /// Whether a password that a person thought up will do.
-    chosen: Option<usize>,
+    /// Minimum length of a password chosen by a person, in bytes, if such a value is accepted.
+    human_chosen_length: Option<usize>,
 }
 
-/// Entropy below which a longer value repeats itself.
-const LEAST_ENTROPY: f32 = 2.8;
+/// Minimum entropy of longer values, in bits per byte: below, a value repeats itself.
+const MIN_ENTROPY: f32 = 2.8;
 
-/// The confidence in a value, and whether a person thought it up; nothing where it is no secret.
-fn judge(value: &str, need: &Need, names: &Names) -> Option<(f32, bool)> {
+/// Returns the confidence in a value, and whether a person chose it; `None` if it is not a secret.
+fn judge(value: &str, required: &Requirements, names: &Names) -> Option<(f32, bool)> {
     if randomness::is_template(value) || randomness::is_filler(value) {
         return None;
     }
     let evidence = randomness::evidence(value);
-    let drawn = evidence >= need.evidence
-        && value.len() >= need.length
-        && (value.len() < 16 || randomness::entropy(value) >= LEAST_ENTROPY)
+    let is_random = evidence >= required.evidence
+        && value.len() >= required.length
+        && (value.len() < 16 || randomness::entropy(value) >= MIN_ENTROPY)
         && !value.contains("://")
         && !names.claims(value)
-        && !(evidence < SURE && names.is_stand_in(value));
-    if drawn {
-        // From 0.6 where it is just enough to 0.95 where it is beyond doubt.
-        let beyond = (evidence - need.evidence) / 20.0;
-        return Some((0.6 + 0.35 * beyond.clamp(0.0, 1.0), false));
+        && !(evidence < CERTAIN && names.is_stand_in(value));
+    if is_random {
+        // From 0.6 at the required evidence to 0.95 far beyond it.
+        let excess = (evidence - required.evidence) / 20.0;
+        return Some((0.6 + 0.35 * excess.clamp(0.0, 1.0), false));
     }
-    let chosen = need.chosen.is_some_and(|length| value.len() >= length)
-        && randomness::is_chosen(value)
+    let is_human_chosen = required.human_chosen_length.is_some_and(|min| value.len() >= min)
+        && randomness::is_human_chosen(value)
         && !names.is_stand_in(value);
-    chosen.then_some((0.5, true))
+    is_human_chosen.then_some((0.5, true))
 }
 
-/// Evidence beyond which a word such as `fake` in a value is chance.
-const SURE: f32 = 12.0;
+/// Evidence above which a word such as `fake` in a value is a coincidence.
+const CERTAIN: f32 = 12.0;
 
 #[cfg(test)]
 mod tests {
@@ -93,7 +93,7 @@ mod tests {
 
     fn found(text: &str) -> Vec<&str> {
         let rules = Rules::standard();
-        let mut all: Vec<Range<usize>> = (rules.read_text(text).words.into_iter())
+        let mut all: Vec<Range<usize>> = (rules.scan_keywords(text).words.into_iter())
             .flat_map(|(word, strength)| secrets(text, word, strength, &rules.names))
             .map(|assigned| assigned.span)
             .collect();
@@ -102,11 +102,11 @@ mod tests {
         all.into_iter().map(|span| &text[span]).collect()
     }
 
-    /// Drawn for this test.
+    /// Generated for this test.
     const VALUE: &str = "q8Zr2Lm0Tx5vB7nKc3";
 
     #[test]
-    fn a_value_is_found_in_every_syntax() {
+    fn assigned_value_is_found_in_every_syntax() {
         for syntax in [
             "token = '@'",
             "token=@",
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn code_that_only_speaks_of_secrets_has_none() {
+    fn code_that_mentions_secrets_has_no_findings() {
         for text in [
             "token = request.headers.get('X-Token2')",
             "let token = self.next_token()?;",
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn thought_up_passwords_are_found_where_a_password_stands() {
+    fn human_chosen_values_are_found_for_passwords_only() {
         for text in ["password = \"hunter2!\"", "db_password: 'hunter2!'", "DB_PASS=hunter2!\n"] {
             assert_eq!(found(text), ["hunter2!"], "{text}");
         }

@@ -1,106 +1,106 @@
-//! Secrets and personal data in disguise: encoded, or cut into pieces. A view is a text as it is without the disguise;
-//! what the rules find in it stands at the place it came from.
+//! Secrets and personal data that are encoded or split. A view is the decoded or joined text; its
+//! findings are mapped back to the original text.
 
 mod base64;
 mod concatenated;
 mod percent;
 mod wrapped;
 
-pub(crate) use concatenated::JOINTS;
 use std::ops::Range;
+
+pub(crate) use concatenated::JOIN_SIGNS;
 
 use crate::keyword_scan::KeywordScan;
 use crate::rules::Rules;
 use crate::scan::{self, Personal, Ranked};
 
-/// How often an encoding is taken off: `base64(base64(secret))`.
-const DEPTH: usize = 2;
+/// Maximum depth of nested encodings: `base64(base64(secret))`.
+const MAX_DEPTH: usize = 2;
 
-/// Factor on the confidence in what was found in a view.
-const DISGUISED: f32 = 0.9;
+/// Factor on the confidence in a finding in a view.
+const VIEW_CONFIDENCE: f32 = 0.9;
 
-/// A part of a text without its disguise.
+/// A decoded or joined part of a text.
 #[derive(Debug)]
 struct View {
     text: String,
     origin: Origin,
-    kind: Kind,
+    kind: ViewKind,
 }
 
-/// Where the text of a view comes from.
+/// The origin of a view in the original text.
 #[derive(Debug)]
 enum Origin {
-    /// From all of this: no part of it makes sense alone.
-    Whole(Range<usize>),
-    /// Each byte from its own place.
+    /// One range, which cannot be divided.
+    Range(Range<usize>),
+    /// A range for each byte of the view.
     Bytes(Vec<Range<usize>>),
 }
 
-/// What a find in a view must be to count.
+/// The kind of a view, which decides about its findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// Anything: the text had not been readable.
+enum ViewKind {
+    /// Decoded text: every finding counts.
     Decoded,
-    /// Across a joint: all else has been found where it stands.
-    Joined,
+    /// Concatenated text: only findings across a join count; others are found in the original text.
+    Concatenated,
 }
 
 impl View {
-    /// Whether a find in the view counts.
-    fn shows(&self, ranked: &Ranked) -> bool {
-        let span = &ranked.find.span;
-        let is_across = || self.origin(span).len() != span.len();
+    /// Whether a finding in the view counts.
+    fn accepts(&self, ranked: &Ranked) -> bool {
+        let span = &ranked.finding.span;
         match self.kind {
-            Kind::Decoded => true,
-            Kind::Joined => is_across(),
+            ViewKind::Decoded => true,
+            ViewKind::Concatenated => self.origin(span).len() != span.len(),
         }
     }
 
-    /// A find in the view, at the place that it has in the disguised text.
-    fn undone(&self, mut ranked: Ranked) -> Ranked {
-        ranked.find.span = self.origin(&ranked.find.span);
-        ranked.find.confidence *= DISGUISED;
+    /// Maps a finding in the view to the original text.
+    fn map_back(&self, mut ranked: Ranked) -> Ranked {
+        ranked.finding.span = self.origin(&ranked.finding.span);
+        ranked.finding.confidence *= VIEW_CONFIDENCE;
         ranked
     }
 
-    /// The place in the disguised text.
+    /// Returns the range in the original text.
     fn origin(&self, span: &Range<usize>) -> Range<usize> {
         match &self.origin {
-            Origin::Whole(whole) => whole.clone(),
-            Origin::Bytes(places) => places[span.start].start..places[span.end - 1].end,
+            Origin::Range(whole) => whole.clone(),
+            Origin::Bytes(ranges) => ranges[span.start].start..ranges[span.end - 1].end,
         }
     }
 }
 
-/// What only shows when a disguise is taken off: secrets, and personal data where `personal` wants it.
-pub(crate) fn disguised(
+/// Returns the secrets in views of the text, and the personal data that `personal` selects.
+pub(crate) fn find_in_views(
     rules: &Rules,
-    reading: &KeywordScan<'_>,
+    scan: &KeywordScan<'_>,
     personal: Option<Personal>,
 ) -> Vec<Ranked> {
-    below(rules, reading, personal, DEPTH)
+    scan_views(rules, scan, personal, MAX_DEPTH)
 }
 
-fn below(
+fn scan_views(
     rules: &Rules,
-    reading: &KeywordScan<'_>,
+    scan: &KeywordScan<'_>,
     personal: Option<Personal>,
     depth: usize,
 ) -> Vec<Ranked> {
     if depth == 0 {
         return Vec::new();
     }
-    let mut found: Vec<Ranked> = wrapped::secrets(rules, reading).collect();
-    let encoded = base64::views(reading).chain(percent::views(reading.text));
-    for view in encoded.chain(concatenated::views(reading)) {
-        let inside = rules.read_text(&view.text);
-        let mut inner = scan::secrets(rules, &inside);
-        inner.extend(below(rules, &inside, personal, depth - 1));
-        // Nobody puts a number together of literals.
-        let personal = personal.filter(|_| view.kind == Kind::Decoded);
+    let mut found: Vec<Ranked> = wrapped::secrets(rules, scan).collect();
+    let encoded = base64::views(scan).chain(percent::views(scan.text));
+    for view in encoded.chain(concatenated::views(scan)) {
+        let inner_scan = rules.scan_keywords(&view.text);
+        let mut inner = scan::secrets(rules, &inner_scan);
+        inner.extend(scan_views(rules, &inner_scan, personal, depth - 1));
+        // Code does not concatenate the literals of a personal number.
+        let personal = personal.filter(|_| view.kind == ViewKind::Decoded);
         inner.extend(personal.into_iter().flat_map(|wanted| wanted.find(rules, &view.text)));
-        let all = inner.into_iter().filter(|ranked| view.shows(ranked));
-        found.extend(all.map(|ranked| view.undone(ranked)));
+        let accepted = inner.into_iter().filter(|ranked| view.accepts(ranked));
+        found.extend(accepted.map(|ranked| view.map_back(ranked)));
     }
     found
 }

@@ -1,20 +1,20 @@
-//! What was found.
+//! Findings: secrets and personal data in a text.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-/// What sort of thing a find is.
+/// The class of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
-    /// It gives access.
+    /// A credential that grants access.
     Secret,
-    /// It reaches or identifies a person.
+    /// Data that reaches or identifies a person.
     Personal,
 }
 
 impl Class {
-    /// The word in the placeholder.
+    /// Returns the word in the placeholder.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Secret => "secret",
@@ -23,30 +23,30 @@ impl Class {
     }
 }
 
-/// A find in a text.
+/// A secret or a piece of personal data in a text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
-    /// What sort of thing it is.
+    /// Secret or personal data.
     pub class: Class,
-    /// What it is, as the placeholder names it: `github-token`.
+    /// The category in the placeholder, such as `github-token`.
     pub category: &'static str,
-    /// Bytes of the text that was searched, both ends between characters.
+    /// The bytes of the searched text; both ends are character boundaries.
     pub span: Range<usize>,
-    /// How likely it is real, from 0 to 1: near 1 where check digits hold or the format has a mark of
-    /// its own, about 0.7 for a value that looks drawn and is named a secret, 0.5 for a password that
-    /// a person thought up. An order to sort and cut by, not a measured share.
+    /// The confidence that the finding is real, from 0 to 1: near 1 if check digits are valid or
+    /// the format has a prefix, about 0.7 for a random-looking value with the name of a secret, 0.5
+    /// for a password chosen by a person. It ranks findings; it is not a measured probability.
     pub confidence: f32,
 }
 
-/// The name of a category for as long as the program runs. Rule files name few, and each name is kept
-/// once, however often the files are read.
+/// Interns the name of a category. Rule files have few, and each is leaked once, however often the
+/// files are read.
 pub(crate) fn category(name: &str) -> &'static str {
     static NAMES: LazyLock<Mutex<BTreeSet<&'static str>>> = LazyLock::new(Mutex::default);
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = names.get(name) {
         return known;
     }
-    let kept: &'static str = Box::leak(Box::from(name));
-    names.insert(kept);
-    kept
+    let interned: &'static str = Box::leak(Box::from(name));
+    names.insert(interned);
+    interned
 }

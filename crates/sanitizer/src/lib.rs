@@ -22,4 +22,4 @@ pub use mask::Masked;
 pub use policy::{Action, Policy};
 pub use rules::RuleError;
 pub use sanitized::Sanitized;
-pub use sanitizer::{Sanitizer, find, mask, mask_with};
+pub use sanitizer::{Sanitizer, find, identifier, mask, mask_with};

@@ -1,5 +1,5 @@
-//! Personal data: what reaches or identifies a person. A number counts where its check digits hold and
-//! its shape, or a word before it, says what it is.
+//! Personal data: text that reaches or identifies a person. A number counts if its check digits are
+//! valid and its shape, or a word before it, says what it is.
 
 mod checksums;
 mod digits;
@@ -13,10 +13,11 @@ use regex::Regex;
 
 use crate::{Class, Finding};
 
-/// Bytes before a number, on its line, in which a word may say what it is.
+/// Bytes before a number, on its line, in which a word may name its kind.
 const CONTEXT_BYTES: usize = 64;
 
 const PASSPORT_WORDS: &[&str] = &["passport", "travel document"];
+const SNILS_WORDS: &[&str] = &["снилс", "snils"];
 const PHONE_WORDS: &[&str] = &[
     "phone",
     "telephone",
@@ -34,23 +35,25 @@ const PHONE_WORDS: &[&str] = &[
     "факс",
 ];
 
-static ADDRESSES: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f.]{1,15}|[0-9]{1,3}(?:\.[0-9]{1,3}){3}")
+static IP_ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
+    compile(r"(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f.]{1,15}|[0-9]{1,3}(?:\.[0-9]{1,3}){3}")
 });
-/// Codes with letters.
+/// Codes with letters: an Italian fiscal code, an IBAN, a passport number.
 static CODE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"[A-Z]{6}[0-9]{2}[A-Z][0-9]{2}[A-Z][0-9]{3}[A-Z]|[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?|[A-Z][0-9]{8}",
-    )
+    compile(concat!(
+        r"[A-Z]{6}[0-9]{2}[A-Z][0-9]{2}[A-Z][0-9]{3}[A-Z]",
+        r"|[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?",
+        r"|[A-Z][0-9]{8}"
+    ))
 });
 static NUMBER: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"[+(]{0,2}[0-9](?:[ .:()-]{0,2}[0-9]){7,18}"));
+    LazyLock::new(|| compile(r"[+(]{0,2}[0-9](?:[ .:()-]{0,2}[0-9]){7,18}"));
 
-fn pattern(text: &str) -> Regex {
-    Regex::new(text).expect("a pattern of this file")
+fn compile(text: &str) -> Regex {
+    Regex::new(text).expect("a valid regex")
 }
 
-/// Every category of this file.
+/// The categories of personal data.
 pub(crate) const CATEGORIES: [&str; 14] = [
     "email",
     "phone",
@@ -68,64 +71,61 @@ pub(crate) const CATEGORIES: [&str; 14] = [
     "us-ssn",
 ];
 
-/// The category of IP addresses, which a policy may want or not.
+/// The category of IP addresses, which are searched only if the policy does not allow them.
 pub(crate) const ADDRESS: &str = "ip-address";
 
-/// The personal data of `text`; spans may overlap.
-pub(crate) fn find(text: &str, addresses: bool) -> Vec<Finding> {
+/// Returns the personal data in `text`; spans may overlap.
+pub(crate) fn find(text: &str, ip_addresses: bool) -> Vec<Finding> {
     let mut found: Vec<Finding> = emails(text).collect();
-    let mut look = |pattern: &Regex, window: Range<usize>, judge: Judge| {
-        for candidate in pattern.find_iter(&text[window.clone()]) {
+    let mut search = |regex: &Regex, window: Range<usize>, judge: Judge| {
+        for candidate in regex.find_iter(&text[window.clone()]) {
             let (start, end) = (window.start + candidate.start(), window.start + candidate.end());
-            found.extend(
-                parts(text, start..end).find_map(|span| {
-                    stands_alone(text, &span).then(|| judge(text, &span)).flatten()
-                }),
-            );
+            let mut whole = parts(text, start..end).filter(|span| is_delimited(text, span));
+            found.extend(whole.find_map(|span| judge(text, &span)));
         }
     };
-    for window in digits::dense(text) {
-        look(&CODE, window.clone(), code);
-        look(&NUMBER, window, number);
+    for window in digits::dense_windows(text) {
+        search(&CODE, window.clone(), code);
+        search(&NUMBER, window, number);
     }
-    if addresses {
-        look(&ADDRESSES, 0..text.len(), address);
+    if ip_addresses {
+        search(&IP_ADDRESS, 0..text.len(), ip_address);
     }
     found
 }
 
-/// What a candidate is, if it is anything.
+/// Returns the finding at a candidate's span, if it is one.
 type Judge = fn(&str, &Range<usize>) -> Option<Finding>;
 
-/// Confidence where check digits hold, or the form is nobody else's.
+/// Confidence if check digits are valid or the format is unique.
 const CHECKED: f32 = 0.95;
-/// Confidence where the shape, or a word before it, says what it is.
+/// Confidence if the shape, or a word before it, names its kind.
 const NAMED: f32 = 0.75;
 
 fn personal(category: &'static str, span: &Range<usize>, confidence: f32) -> Finding {
     Finding { class: Class::Personal, category, span: span.clone(), confidence }
 }
 
-/// The span itself, then what stands between its spaces, if it has any: `078-05-1123 078-05-1124` may
-/// be one number or two.
+/// Returns the span, then its parts between spaces: `078-05-1123 078-05-1124` may be one number or
+/// two.
 fn parts(text: &str, span: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let length = span.len();
-    let pieces = text[span.clone()].split(' ').filter(move |piece| piece.len() < length);
-    let pieces = pieces.map(move |piece| {
-        let start = piece.as_ptr() as usize - text.as_ptr() as usize;
-        start..start + piece.len()
+    let parts = text[span.clone()].split(' ').filter(move |part| part.len() < length);
+    let parts = parts.map(move |part| {
+        let start = part.as_ptr() as usize - text.as_ptr() as usize;
+        start..start + part.len()
     });
-    std::iter::once(span).chain(pieces)
+    std::iter::once(span).chain(parts)
 }
 
-/// Whether no letter, digit or sign of a longer name touches the span.
-fn stands_alone(text: &str, span: &Range<usize>) -> bool {
+/// Whether no letter, digit or punctuation of a longer name touches the span.
+fn is_delimited(text: &str, span: &Range<usize>) -> bool {
     let before = text[..span.start].chars().next_back();
     !before.is_some_and(|c| joins(c) || matches!(c, '-' | '.' | '/' | '#' | '$' | '\\'))
         && ends(text, span.end)
 }
 
-/// Whether nothing that begins at `end` belongs to what stands before it.
+/// Whether the word ends at `end`.
 fn ends(text: &str, end: usize) -> bool {
     let mut after = text[end..].chars();
     let (next, second) = (after.next(), after.next());
@@ -138,8 +138,8 @@ fn joins(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// What files are called after an `@`, as in `icons/cart@2x.png`.
-const FILES: [&str; 15] = [
+/// File extensions that may follow an `@`, as in `icons/cart@2x.png`.
+const FILE_EXTENSIONS: [&str; 15] = [
     ".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".avif", ".ico", ".tgz", ".zip", ".js",
     ".ts", ".css", ".map", ".json",
 ];
@@ -153,11 +153,11 @@ fn emails(text: &str) -> impl Iterator<Item = Finding> + '_ {
         let domain = bytes[at + 1..].iter().take(254).take_while(is_domain).count();
         let domain = text[at + 1..at + 1 + domain].trim_end_matches(['.', '-']).len();
         let span = at - user..at + 1 + domain;
-        // In a path it may follow a slash; behind two it is a user of a machine.
+        // In a path, an address may follow a slash. After two slashes, it is a user of a host.
         let before = &text[..span.start];
         let in_path = before.ends_with('/') && !before.ends_with("//") && ends(text, span.end);
-        let in_path = in_path && !FILES.iter().any(|end| text[..span.end].ends_with(end));
-        let is_whole = in_path || stands_alone(text, &span);
+        let in_path = in_path && !FILE_EXTENSIONS.iter().any(|end| text[..span.end].ends_with(end));
+        let is_whole = in_path || is_delimited(text, &span);
         ((1..=64).contains(&user) && is_whole && is_email(text, &span))
             .then(|| personal("email", &span, CHECKED))
     })
@@ -174,25 +174,25 @@ fn is_email(text: &str, span: &Range<usize>) -> bool {
     let is_name = top.len() >= 2
         && top.bytes().all(|b| b.is_ascii_alphabetic())
         && rest.split('.').all(|label| !label.is_empty());
-    // `git@host:path` and `user@host.com/path` in a URL reach a machine.
-    let reaches_machine = user == "git" || text[span.end..].starts_with([':', '/']);
-    is_name && !reserved && !reaches_machine && !user.starts_with('.')
+    // `git@host:path` and `user@host.com/path` in a URL name a host.
+    let names_host = user == "git" || text[span.end..].starts_with([':', '/']);
+    is_name && !reserved && !names_host && !user.starts_with('.')
 }
 
-fn address(text: &str, span: &Range<usize>) -> Option<Finding> {
+fn ip_address(text: &str, span: &Range<usize>) -> Option<Finding> {
     let value = &text[span.clone()];
-    // A network is nobody's.
+    // A network does not identify a person.
     let is_network = text[span.end..].starts_with('/')
         && text[span.end + 1..].starts_with(|c: char| c.is_ascii_digit());
     let is_host = match (value.parse::<Ipv4Addr>(), value.parse::<Ipv6Addr>()) {
         (Ok(v4), _) => {
             let [a, b, c, d] = v4.octets();
-            // 1.1.1.1 and its like serve everybody; versions such as 1.2.0.0 look the same.
+            // 1.1.1.1 and similar ones are public services; versions such as 1.2.0.0 look the same.
             let is_common = a == b && b == c && c == d;
             !v4.is_loopback() && !v4.is_documentation() && !is_common && a != 0 && (c, d) != (0, 0)
         }
         (_, Ok(v6)) => {
-            // `dead::beef` is a path of names in many languages.
+            // `dead::beef` is a path in many languages.
             let has_digit = value.bytes().any(|b| b.is_ascii_digit());
             !v6.is_loopback() && !v6.is_unspecified() && has_digit
         }
@@ -229,7 +229,7 @@ fn number(text: &str, span: &Range<usize>) -> Option<Finding> {
         .map(|category| personal(category, span, NAMED))
 }
 
-/// Numbers that a state gives a person or an organisation.
+/// Returns the category of a number that a state issues to a person or an organization.
 fn identifier(digits: &[u8], shape: &str, context: &Context) -> Option<&'static str> {
     let named = |words: &[&str]| context.names(words);
     let is_bare = shape.bytes().all(|b| b == b'9');
@@ -245,8 +245,7 @@ fn identifier(digits: &[u8], shape: &str, context: &Context) -> Option<&'static 
         Some("ru-inn")
     } else if checksums::ogrn(digits) && named(&["огрн", "огрнип", "ogrn"]) {
         Some("ru-ogrn")
-    } else if checksums::snils(digits) && (shape == "999-999-999 99" || named(&["снилс", "snils"]))
-    {
+    } else if checksums::snils(digits) && (shape == "999-999-999 99" || named(SNILS_WORDS)) {
         Some("ru-snils")
     } else if digits.len() == 10 && named(&["паспорт"]) {
         Some("ru-passport")
@@ -268,7 +267,7 @@ fn identifier(digits: &[u8], shape: &str, context: &Context) -> Option<&'static 
     }
 }
 
-/// A card's number as it is printed or typed: by the networks' first digits and lengths.
+/// Whether a number is that of a payment card, by the networks' first digits and lengths.
 fn is_card(digits: &[u8], shape: &str) -> bool {
     let number = |length: usize| {
         digits.get(..length).unwrap_or_default().iter().fold(0, |n, d| n * 10 + u32::from(d - b'0'))
@@ -292,7 +291,7 @@ fn is_card(digits: &[u8], shape: &str) -> bool {
     network && printed && checksums::luhn(digits) && digits.iter().any(|d| *d != digits[0])
 }
 
-/// Countries whose numbers are tried where none is named, those of most people first.
+/// Countries whose formats are tried for numbers without a country code, by population.
 const COUNTRIES: &[country::Id] = &[
     country::US,
     country::IN,
@@ -327,18 +326,19 @@ fn is_phone(value: &str, shape: &str, context: &Context) -> bool {
         || context.names(PHONE_WORDS) && COUNTRIES.iter().any(|country| valid(Some(*country)))
 }
 
-/// What stands around a number.
+/// The text around a number.
 struct Context {
-    /// Before it on its line, in lower case.
+    /// The text before the number on its line, in lower case.
     before: String,
-    /// Nothing but it stands on the line.
+    /// Whether the number is the only text on its line.
     is_whole_line: bool,
-    /// Nothing stands before it on the line.
+    /// Whether the number is the first text on its line.
     is_first: bool,
 }
 
 impl Context {
-    /// Looks no further than it must: a line may be megabytes long, and hold as many numbers.
+    /// Reads the text around the span. The bytes read are bounded, since a line may have megabytes
+    /// of numbers.
     fn of(text: &str, span: &Range<usize>) -> Self {
         let is_space = |c: char| c.is_whitespace() && c != '\n';
         let (before, after) = (&text[..span.start], &text[span.end..]);
@@ -355,7 +355,7 @@ impl Context {
         }
     }
 
-    /// Whether one of the words, in lower case, stands before it, with no letter on either side.
+    /// Whether one of the words, in lower case, precedes the number, with no letter on either side.
     fn names(&self, words: &[&str]) -> bool {
         let letter = |c: Option<char>| c.is_some_and(char::is_alphabetic);
         words.iter().any(|word| {

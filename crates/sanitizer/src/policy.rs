@@ -1,58 +1,57 @@
-//! What is done with a find.
+//! Policies: the action on each category of findings.
 
 use std::collections::BTreeMap;
 
 use regex::Regex;
 
-use crate::allowlist::Allowed;
+use crate::allowlist::Allowlist;
 use crate::{Class, Finding};
 
-/// What is done with a find, from the mildest to the strictest.
+/// The action on a finding, from the mildest to the strictest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Action {
-    /// It stays as it is, and is not reported.
+    /// The text stays unchanged, and nothing is reported.
     Allow,
-    /// It is replaced by its placeholder.
+    /// A placeholder replaces the finding.
     Mask,
-    /// It is masked, and the text waits until a person has looked at it.
+    /// The finding is masked, and the caller quarantines the text.
     Quarantine,
-    /// It is masked, and the text is not taken.
+    /// The finding is masked, and the caller rejects the text.
     Reject,
 }
 
-/// What is looked for, and what is done with it.
+/// The actions on findings, and the exceptions from them.
 #[derive(Debug, Clone)]
 pub struct Policy {
     secrets: Action,
     personal: Action,
-    /// By category, before the class.
+    /// Actions by category, which override those by class.
     categories: BTreeMap<String, Action>,
     comments: bool,
-    pub(crate) allowed: Allowed,
+    pub(crate) allowed: Allowlist,
 }
 
 impl Default for Policy {
-    /// Masks secrets and personal data, whatever comments say, but not IP addresses: in notes about systems
-    /// they are mostly those of machines.
+    /// Masks secrets and personal data and ignores comments. IP addresses are allowed: in notes
+    /// about systems they are mostly those of machines.
     fn default() -> Self {
         Self::strict().with("ip-address", Action::Allow)
     }
 }
 
 impl Policy {
-    /// Masks everything there are rules for, whatever comments say.
+    /// Masks all categories and ignores comments.
     pub fn strict() -> Self {
         Self {
             secrets: Action::Mask,
             personal: Action::Mask,
             categories: BTreeMap::new(),
             comments: false,
-            allowed: Allowed::default(),
+            allowed: Allowlist::default(),
         }
     }
 
-    /// The same, with another action for all finds of a class, but for those of categories that have
-    /// one of their own.
+    /// Sets the action for a class. Categories with an action of their own keep it.
     pub fn with_class(mut self, class: Class, action: Action) -> Self {
         match class {
             Class::Secret => self.secrets = action,
@@ -61,53 +60,53 @@ impl Policy {
         self
     }
 
-    /// The same, with another action for a category, such as `jwt` or `ip-address`.
+    /// Sets the action for a category, such as `jwt` or `ip-address`.
     pub fn with(mut self, category: &str, action: Action) -> Self {
         self.categories.insert(category.to_owned(), action);
         self
     }
 
-    /// The same, with comments such as `memory-copilot:allow` honoured or not.
+    /// Sets whether comments such as `memory-copilot:allow` are honored.
     ///
-    /// Whoever can write into a line can write the comment too, so only what is reviewed before it is there,
-    /// such as the files of a repository, is to be trusted with it. A comment spares
-    /// the secrets on its own line; never a private key, and never personal data.
+    /// An author who can add a line can add the comment too, so honor it only in reviewed text,
+    /// such as the files of a repository. A comment allows the secrets on its own line, but never a
+    /// private key or personal data.
     pub fn with_comments(self, comments: bool) -> Self {
         Self { comments, ..self }
     }
 
-    /// The same, with a value that is no secret, for all that it looks like one.
+    /// Adds a value that is not secret although it looks like it.
     pub fn with_allowed_value(mut self, value: &str) -> Self {
         self.allowed.values.insert(value.to_owned());
         self
     }
 
-    /// The same, with values that are no secrets wherever the pattern matches in them.
-    pub fn with_allowed_pattern(mut self, pattern: Regex) -> Self {
-        self.allowed.patterns.push(pattern);
+    /// Adds a regex of values that are not secret.
+    pub fn with_allowed_regex(mut self, regex: Regex) -> Self {
+        self.allowed.regexes.push(regex);
         self
     }
 
-    /// What is done with a find.
-    pub fn action(&self, find: &Finding) -> Action {
-        self.of(find.category, find.class)
+    /// Returns the action on a finding.
+    pub fn action(&self, finding: &Finding) -> Action {
+        self.of(finding.category, finding.class)
     }
 
-    /// The strictest of what is done with the finds of a text: what is to become of the text.
-    pub fn strictest(&self, finds: &[Finding]) -> Action {
-        finds.iter().map(|find| self.action(find)).max().unwrap_or(Action::Allow)
+    /// Returns the strictest action on the findings of a text, which is the action on the text.
+    pub fn strictest(&self, findings: &[Finding]) -> Action {
+        findings.iter().map(|finding| self.action(finding)).max().unwrap_or(Action::Allow)
     }
 
-    pub(crate) fn honours_comments(&self) -> bool {
+    pub(crate) fn honors_comments(&self) -> bool {
         self.comments
     }
 
-    /// Whether any find of personal data would be more than allowed.
+    /// Whether the action on some category of personal data is stricter than `Allow`.
     pub(crate) fn wants_personal(&self) -> bool {
         self.personal > Action::Allow || self.categories.values().any(|a| *a > Action::Allow)
     }
 
-    /// Whether a find of the category would be more than allowed.
+    /// Whether the action on the category is stricter than `Allow`.
     pub(crate) fn wants(&self, category: &str, class: Class) -> bool {
         self.of(category, class) > Action::Allow
     }

@@ -1,23 +1,27 @@
-//! Whether a value was drawn at random or written by a person.
+//! Randomness of a value: whether a machine generated it or a person wrote it.
 
 use std::sync::LazyLock;
 
-/// How much likelier `value` was drawn than written, as a natural logarithm: above zero, it looks
-/// drawn. Each pair of neighbours counts, so the same mixture says more in a longer value.
+/// Returns the evidence that `value` is random: the natural logarithm of the likelihood ratio of
+/// random to written, so above zero it looks random. Each pair of adjacent characters counts, so a
+/// longer value gives more evidence.
 ///
-/// Issuers put words before what they draw (`acme_live_...`), so the last part may speak for the whole.
+/// Issuers put a prefix before the random part (`acme_live_...`), so the last part may count alone.
 pub(crate) fn evidence(value: &str) -> f32 {
-    /// Characters below which a part is too little to tell by.
+    /// Minimum length of a part that is measured alone, in characters.
     const PART: usize = 12;
-    let whole = of_part(value);
+    let whole = evidence_of_pairs(value);
     match value.rsplit(['_', '-', '.']).next() {
-        Some(last) if last.len() >= PART && last.len() < value.len() => whole.max(of_part(last)),
+        Some(last) if last.len() >= PART && last.len() < value.len() => {
+            whole.max(evidence_of_pairs(last))
+        }
         _ => whole,
     }
 }
 
-fn of_part(value: &str) -> f32 {
-    // Of the pairs in drawn values of letters and digits about 60 % surprise, in names 8 %.
+fn evidence_of_pairs(value: &str) -> f32 {
+    // About 60 % of the pairs in random letters and digits are surprising, and 8 % of those in
+    // names.
     const SURPRISING: f32 = 2.0;
     const USUAL: f32 = -0.83;
     let bytes = value.as_bytes();
@@ -26,10 +30,10 @@ fn of_part(value: &str) -> f32 {
     for pair in bytes.windows(2) {
         let (a, b) = (Kind::of(pair[0]), Kind::of(pair[1]));
         sum += match (a, b) {
-            // A counter, a date, an address: neither drawn nor words.
+            // A counter, a date or an address is neither random nor a word.
             (Kind::Digit, Kind::Digit) | (Kind::Other, _) | (_, Kind::Other) => 0.0,
             (Kind::Digit, _) | (_, Kind::Digit) => SURPRISING,
-            // `getId` begins a word where a drawn value changes case after a letter or two.
+            // `getId` changes case at a word, a random value after a letter or two.
             (Kind::Lower, Kind::Upper) if run < 3 => SURPRISING,
             (Kind::Lower, Kind::Upper) => USUAL,
             _ if is_usual(pair) => USUAL,
@@ -46,9 +50,9 @@ fn of_part(value: &str) -> f32 {
     }
 }
 
-/// What a run of hexadecimal digits weighs: its letters make pairs that words have, too.
+/// Minimum evidence of hexadecimal digits, whose letters form pairs that words have, too.
 const HEX: f32 = 12.0;
-/// What a UUID weighs, which names things more often than it opens them.
+/// Minimum evidence of a UUID, which is more often an identifier than a credential.
 const UUID: f32 = 9.0;
 
 #[derive(PartialEq, Eq, Clone, Copy)]
@@ -70,14 +74,14 @@ impl Kind {
     }
 }
 
-/// A digest's worth of hexadecimal digits, letters among them.
+/// Whether the value has the length of a digest, in hexadecimal digits with letters among them.
 fn is_hex(bytes: &[u8]) -> bool {
     let letters = bytes.iter().filter(|b| b.is_ascii_alphabetic()).count();
     let hex = bytes.iter().all(u8::is_ascii_hexdigit);
     hex && bytes.len() >= 24 && letters >= 4 && bytes.len() - letters >= 4
 }
 
-/// `8-4-4-4-12` hexadecimal digits.
+/// Whether the value is `8-4-4-4-12` hexadecimal digits.
 fn is_uuid(bytes: &[u8]) -> bool {
     let is_dash = |at: usize| matches!(at, 8 | 13 | 18 | 23);
     let fits = |(at, byte): (usize, &u8)| {
@@ -86,7 +90,7 @@ fn is_uuid(bytes: &[u8]) -> bool {
     bytes.len() == 36 && bytes.iter().enumerate().all(fits)
 }
 
-/// The letters that follow each letter of the alphabet in 97 of 100 pairs, counted over the words of
+/// The letters that follow each letter of the alphabet in 97 % of pairs, counted over the words of
 /// English documentation and of identifiers in source code.
 const FOLLOWERS: [&str; 26] = [
     "abcdefgiklmnprstuvwxy",    // a
@@ -117,45 +121,45 @@ const FOLLOWERS: [&str; 26] = [
     "aei",                      // z
 ];
 
-/// [`FOLLOWERS`] as one bit a letter.
+/// [`FOLLOWERS`] as bit sets.
 static USUAL_PAIRS: LazyLock<[u32; 26]> = LazyLock::new(|| {
     FOLLOWERS.map(|letters| letters.bytes().fold(0, |bits, b| bits | 1 << (b - b'a')))
 });
 
 fn is_usual(pair: &[u8]) -> bool {
-    let place = |byte: u8| byte.to_ascii_lowercase().wrapping_sub(b'a');
-    USUAL_PAIRS[usize::from(place(pair[0]))] >> place(pair[1]) & 1 == 1
+    let index = |byte: u8| byte.to_ascii_lowercase().wrapping_sub(b'a');
+    USUAL_PAIRS[usize::from(index(pair[0]))] >> index(pair[1]) & 1 == 1
 }
 
-/// Shannon entropy of the bytes, in bits a byte.
+/// Returns the Shannon entropy, in bits per byte.
 pub(crate) fn entropy(value: &str) -> f32 {
     let mut counts = [0_u16; 256];
     for byte in value.bytes().take(MEASURED) {
         counts[usize::from(byte)] += 1;
     }
     let total = value.len().min(MEASURED) as f32;
-    let share = |&n: &u16| f32::from(n) / total;
-    counts.iter().filter(|&&n| n > 0).map(share).map(|p| -p * p.log2()).sum()
+    let frequency = |&n: &u16| f32::from(n) / total;
+    counts.iter().filter(|&&n| n > 0).map(frequency).map(|p| -p * p.log2()).sum()
 }
 
-/// Bytes of a value that its entropy is measured on.
+/// Maximum bytes of a value over which its entropy is measured.
 const MEASURED: usize = 4096;
 
-/// `xxxxxxxx`, `********`, `abcdefghijkl`: what people fill blanks with.
+/// Whether the value is filler: `xxxxxxxx`, `********`, `abcdefghijkl`.
 pub(crate) fn is_filler(value: &str) -> bool {
     let is_filling = |b: &u8| matches!(b, b'x' | b'X' | b'*' | b'.' | b'_' | b'-');
     let filling = value.bytes().filter(is_filling).count();
     filling * 2 > value.len() || is_alphabet(value.as_bytes())
 }
 
-/// Whether a good part of it counts up, as the alphabet does.
+/// Whether twelve characters in a row count up, as in the alphabet.
 fn is_alphabet(bytes: &[u8]) -> bool {
     const STEPS: usize = 12;
     let steps = |pair: &[u8]| pair[0].checked_add(1) == Some(pair[1]);
     bytes.windows(STEPS).any(|run| run.windows(2).all(steps))
 }
 
-/// `${NAME}`, `{{ name }}`, `<name>`, `%{name}`, `$(command)`: filled in elsewhere.
+/// Whether the value is a template: `${NAME}`, `{{ name }}`, `<name>`, `%{name}`, `$(command)`.
 pub(crate) fn is_template(value: &str) -> bool {
     const PAIRS: [(&str, &str); 8] = [
         ("${", "}"),
@@ -177,8 +181,8 @@ pub(crate) fn is_template(value: &str) -> bool {
         })
 }
 
-/// A password that a person thought up: a word with digits or signs in it.
-pub(crate) fn is_chosen(value: &str) -> bool {
+/// Whether the value looks like a password chosen by a person: a word with digits or signs.
+pub(crate) fn is_human_chosen(value: &str) -> bool {
     let has_letter = value.chars().any(char::is_alphabetic);
     let has_other = value.bytes().any(|b| b.is_ascii_digit() || b"!@#$%^&*?+=".contains(&b));
     let mut characters: Vec<char> = value.chars().collect();
@@ -187,7 +191,7 @@ pub(crate) fn is_chosen(value: &str) -> bool {
     has_letter && has_other && characters.len() >= 5 && !is_prose(value)
 }
 
-/// Names, paths, addresses and calls: made of words, not thought up as a password.
+/// Whether the value is a name, path, address or call, which consist of words.
 fn is_prose(value: &str) -> bool {
     let is_address = value.contains("://") || value.starts_with(['/', '.', '~', '@', '%']);
     let is_mailbox = value.split_once('@').is_some_and(|(_, domain)| {
@@ -201,7 +205,7 @@ fn is_prose(value: &str) -> bool {
     is_address || is_mailbox || is_expression || is_name || is_camel_case(value)
 }
 
-/// `AtomicU32Provider`: letters of both cases, and nothing that looks drawn.
+/// Whether the value is a name such as `AtomicU32Provider`: letters of both cases, not random.
 fn is_camel_case(value: &str) -> bool {
     let alphanumeric = value.bytes().all(|b| b.is_ascii_alphanumeric());
     let both = value.bytes().any(|b| b.is_ascii_lowercase())
@@ -209,7 +213,8 @@ fn is_camel_case(value: &str) -> bool {
     alphanumeric && both && evidence(value) < -3.0
 }
 
-/// `users`, `Sha256`, `v2`, `2024`: letters in one case, perhaps with a number behind.
+/// Whether the part is a word such as `users`, `Sha256`, `v2` or `2024`: letters of one case,
+/// perhaps followed by a number.
 fn is_word(part: &str) -> bool {
     let letters = part.trim_end_matches(|c: char| c.is_ascii_digit());
     let rest = letters.get(1..).unwrap_or_default();
@@ -223,15 +228,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn drawn_values_are_told_from_names() {
-        for drawn in [
+    fn random_values_have_more_evidence_than_names() {
+        for random in [
             "9f86d081884c7d659a2feaa0c55ad015",
             "q8Zr2Lm0Tx5vB7nK",
             "hV9-kq2_Zt7Lw4Xs",
             "wjXKCFzOWEPRqhTmmbWtVQ",
             "7d1ab9c7-6bea-2cfb-80a2-9fef8f1e0b12",
         ] {
-            assert!(evidence(drawn) > 5.0, "{drawn}: {}", evidence(drawn));
+            assert!(evidence(random) > 5.0, "{random}: {}", evidence(random));
         }
         for written in [
             "AtomicU32Provider42",
@@ -248,14 +253,14 @@ mod tests {
     }
 
     #[test]
-    fn entropy_counts_bits_a_byte() {
+    fn entropy_is_in_bits_per_byte() {
         assert!((entropy("abab") - 1.0).abs() < 1e-6);
         assert!((entropy("abcdefgh") - 3.0).abs() < 1e-6);
         assert!(entropy("").abs() < 1e-6);
     }
 
     #[test]
-    fn what_is_filled_in_elsewhere_is_a_template() {
+    fn templates_are_recognized() {
         for template in ["${DB_PASS1}", "a{{ secret1 }}b", "<password1>", "$DB_PASS1", "%(pw1)s"] {
             assert!(is_template(template), "{template}");
         }
@@ -263,12 +268,10 @@ mod tests {
     }
 
     #[test]
-    fn fillers_are_one_character_or_the_alphabet() {
-        assert!(
-            is_filler("xxxxxxxx")
-                && is_filler("********")
-                && is_filler("AbCabcdefghijklmnopqrstuvwxyz")
-        );
+    fn filler_is_repeated_characters_or_the_alphabet() {
+        for filler in ["xxxxxxxx", "********", "AbCabcdefghijklmnopqrstuvwxyz"] {
+            assert!(is_filler(filler), "{filler}");
+        }
         assert!(!is_filler("q8Zr2Lm0Tx5vB7nK"));
     }
 }

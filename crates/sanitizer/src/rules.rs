@@ -1,4 +1,4 @@
-//! The rules, read from rule files and compiled.
+//! The rules, parsed from rule files and compiled.
 
 mod file;
 
@@ -7,67 +7,67 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex::Regex;
 
-use crate::allowlist::Allowed;
+use crate::allowlist::Allowlist;
 use crate::assignment::{Names, Strength};
-use crate::decode::JOINTS;
+use crate::decode::JOIN_SIGNS;
 use crate::keyword_scan::KeywordScan;
-use crate::validators::Check;
+use crate::validators::Validator;
 pub use file::RuleError;
 
-/// The rules that are part of the program.
+/// The text of the built-in rule file.
 const STANDARD: &str = include_str!("../../../config/sanitizer.yaml");
 
-/// A format of secret.
+/// The rule for one format of secret.
 #[derive(Debug)]
 pub(crate) struct Rule {
     pub category: &'static str,
-    /// Its group `s` is the secret.
-    pub pattern: Regex,
-    pub check: Check,
-    /// Least bits a character.
-    pub entropy: f32,
-    /// Bytes before a keyword in which a match may begin.
-    pub before: usize,
-    /// Bytes behind it in which a match must show.
-    pub reach: usize,
+    /// The format; its group `s` is the secret.
+    pub regex: Regex,
+    pub validator: Validator,
+    /// Minimum Shannon entropy of the secret, in bits per character.
+    pub min_entropy: f32,
+    /// Maximum distance of the match's start before a keyword.
+    pub max_bytes_before: usize,
+    /// Distance after a keyword within which the match must be complete.
+    pub max_bytes_after: usize,
     pub confidence: f32,
 }
 
-/// All that is looked for in one pass, and what to do where it stands.
+/// All rules, with one automaton for all their keywords.
 #[derive(Debug)]
 pub(crate) struct Rules {
-    /// In the order of trust.
+    /// The formats, in the order of trust. A rank is an index in this list.
     pub formats: Vec<Rule>,
     pub names: Names,
-    pub allowed: Allowed,
+    pub allowed: Allowlist,
     keywords: AhoCorasick,
-    /// What each keyword stands for.
+    /// The meaning of each keyword, by its index in the automaton.
     meanings: Vec<Meaning>,
 }
 
-/// What a keyword in a text calls for.
+/// The meaning of a keyword.
 #[derive(Debug, Clone, Copy)]
 enum Meaning {
-    /// Trying the format of this rank near it.
+    /// Belongs to the format of this rank.
     Format(usize),
-    /// Reading the name that it is part of.
+    /// Is part of the name of a secret.
     Name(Strength),
-    /// Looking whether two pieces of one text are put together here.
-    Joint,
+    /// May concatenate two parts of a text.
+    Join,
 }
 
 impl Rules {
-    /// The rules that are part of the program.
+    /// Returns the built-in rules.
     pub(crate) fn standard() -> &'static Self {
         static RULES: LazyLock<Rules> = LazyLock::new(|| {
-            Rules::read(&[]).unwrap_or_else(|fault| panic!("config/sanitizer.yaml: {fault}"))
+            Rules::parse(&[]).unwrap_or_else(|error| panic!("config/sanitizer.yaml: {error}"))
         });
         &RULES
     }
 
-    /// The standard rules, behind those of `files` (the text of each): a team knows its own formats
-    /// best, so they name what both find.
-    pub(crate) fn read(files: &[&str]) -> Result<Self, RuleError> {
+    /// Compiles the rules of `files` (the text of each), followed by the built-in ones. A team
+    /// knows its own formats best, so its rules have the lower ranks.
+    pub(crate) fn parse(files: &[&str]) -> Result<Self, RuleError> {
         let texts = files.iter().copied().chain([STANDARD]);
         let merged = texts.map(file::parse).try_fold(file::Parsed::default(), |all, next| {
             Ok::<_, RuleError>(all.followed_by(next?))
@@ -78,7 +78,7 @@ impl Rules {
         });
         let of_names =
             merged.words.iter().map(|(word, strength)| (word.as_str(), Meaning::Name(*strength)));
-        let of_joints = JOINTS.iter().map(|sign| (*sign, Meaning::Joint));
+        let of_joints = JOIN_SIGNS.iter().map(|sign| (*sign, Meaning::Join));
         let all: Vec<(&str, Meaning)> = of_formats.chain(of_names).chain(of_joints).collect();
         let keywords = AhoCorasick::builder()
             .ascii_case_insensitive(true)
@@ -96,49 +96,38 @@ impl Rules {
         })
     }
 
-    /// Reads the text once, for all keywords of all rules.
-    pub(crate) fn read_text<'t>(&self, text: &'t str) -> KeywordScan<'t> {
-        let mut reading = KeywordScan::of(text);
+    /// Finds the keywords of all rules in one pass over the text.
+    pub(crate) fn scan_keywords<'t>(&self, text: &'t str) -> KeywordScan<'t> {
+        let mut scan = KeywordScan::new(text);
         for hit in self.keywords.find_overlapping_iter(text) {
             match self.meanings[hit.pattern().as_usize()] {
-                Meaning::Joint => reading.joints.push(hit.start()),
-                Meaning::Name(strength) => reading.words.push((hit.range(), strength)),
+                Meaning::Join => scan.joins.push(hit.start()),
+                Meaning::Name(strength) => scan.words.push((hit.range(), strength)),
                 Meaning::Format(rank) => {
                     let rule = &self.formats[rank];
-                    let to = (hit.end() + rule.reach).min(text.len());
-                    reading.open_window(rank, hit.start().saturating_sub(rule.before)..to);
-                    // A block has lines of its own.
-                    let is_token = rule.check != Check::Pem;
-                    if is_token && let Some(end) = wrapped(text, hit.end()) {
-                        reading.wraps.push((rank, hit.start()..end));
+                    let start = hit.start().saturating_sub(rule.max_bytes_before);
+                    let end = (hit.end() + rule.max_bytes_after).min(text.len());
+                    scan.add_window(rank, start..end);
+                    // Key blocks have several lines anyway.
+                    let is_token = rule.validator != Validator::Pem;
+                    if is_token && let Some(end) = end_of_wrapped_line(text, hit.end()) {
+                        scan.wraps.push((rank, hit.start()..end));
                     }
                 }
             }
         }
-        reading
+        scan
     }
 }
 
-/// The end of the line, if what begins with the keyword lasts until there: the rest may stand on the
-/// next line.
-fn wrapped(text: &str, behind: usize) -> Option<usize> {
-    let rest = &text.as_bytes()[behind..];
+/// Returns the end of the line if token characters follow `start` until there: the token may
+/// continue on the next line.
+fn end_of_wrapped_line(text: &str, start: usize) -> Option<usize> {
+    let rest = &text.as_bytes()[start..];
     let is_token = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-.=+/".contains(*byte);
-    let length = rest.iter().take(LONGEST_LINE).take_while(is_token).count();
-    matches!(rest.get(length), Some(b'\n' | b'\r')).then_some(behind + length)
+    let length = rest.iter().take(MAX_LINE_BYTES).take_while(is_token).count();
+    matches!(rest.get(length), Some(b'\n' | b'\r')).then_some(start + length)
 }
 
-/// Bytes of the longest line that a token is wrapped at.
-const LONGEST_LINE: usize = 128;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_rule_matches_nothing_or_never_runs() {
-        for rule in &Rules::standard().formats {
-            assert!(!rule.pattern.is_match(""), "{} matches the empty text", rule.category);
-        }
-    }
-}
+/// Maximum length of a line at which a token is wrapped.
+const MAX_LINE_BYTES: usize = 128;

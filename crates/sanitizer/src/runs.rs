@@ -1,22 +1,22 @@
-//! Long runs of letters and digits: what encoded text and drawn values are made of.
+//! Long runs of letters and digits, which encoded text and random values consist of.
 
 use std::ops::Range;
 
-/// Characters of the shortest run.
-const SHORTEST: usize = 20;
+/// Minimum length of a run, in characters.
+const MIN_LENGTH: usize = 20;
 
-/// The runs of [`SHORTEST`] characters and more of base64, in the standard alphabet or that of URLs,
-/// without padding. A run that long covers one of every so many bytes, so most of the text need not
-/// be looked at.
+/// Returns the runs of at least [`MIN_LENGTH`] base64 characters, in the standard or the URL
+/// alphabet, without padding. A run covers one byte of every [`MIN_LENGTH`], so most bytes of a
+/// text are skipped.
 pub(crate) fn runs(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     let bytes = text.as_bytes();
     let mut at = 0;
     std::iter::from_fn(move || {
-        while at + SHORTEST <= bytes.len() {
-            let window = &bytes[at..at + SHORTEST];
-            let Some(outside) = window.iter().rposition(|byte| !is_inside(*byte)) else {
+        while at + MIN_LENGTH <= bytes.len() {
+            let window = &bytes[at..at + MIN_LENGTH];
+            let Some(outside) = window.iter().rposition(|byte| !is_base64(*byte)) else {
                 let start = at;
-                at += bytes[at..].iter().take_while(|byte| is_inside(**byte)).count();
+                at += bytes[at..].iter().take_while(|byte| is_base64(**byte)).count();
                 return Some(start..at);
             };
             at += outside + 1;
@@ -25,7 +25,7 @@ pub(crate) fn runs(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     })
 }
 
-fn is_inside(byte: u8) -> bool {
+fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
 }
 
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_are_whole_wherever_they_stand() {
+    fn runs_are_complete_at_every_offset() {
         let run = "abcdefghijklmnopqrstuvwxyz0123";
         for before in 0..60 {
             let text = format!("{}{run}== rest", ". ".repeat(before));

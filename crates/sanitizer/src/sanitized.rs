@@ -1,38 +1,43 @@
-//! The type of text that may rest somewhere.
+//! The type of text that may be stored.
 
 use std::fmt;
 
-/// Text that has been through [`mask`](crate::mask()).
+/// Text that [`mask`](crate::mask()) returned.
 ///
-/// Storing, indexing, logging and prompting take this and not `String`, so that a path around the
+/// Storage, index, log and prompts accept this and not `String`, so code that bypasses the
 /// sanitizer does not compile.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Sanitized(String);
 
 impl Sanitized {
-    /// Only the sanitizer calls this, on text it has just masked.
+    /// Wraps text that the sanitizer has just masked.
     pub(crate) fn masked(text: String) -> Self {
         Self(text)
     }
 
-    /// Text read back from our own database, where only sanitized text is ever written.
+    /// Only the sanitizer calls this, on an identifier in which it has found nothing to hide.
+    pub(crate) fn unchanged(text: String) -> Self {
+        Self(text)
+    }
+
+    /// Wraps text read from the service's own database, which contains sanitized text only.
     ///
-    /// For the store. Everything else goes through [`mask`](crate::mask()).
+    /// For the store. All other code calls [`mask`](crate::mask()).
     pub fn stored(text: String) -> Self {
         Self(text)
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The text, owned.
+    /// Returns the text, owned.
     pub fn into_string(self) -> String {
         self.0
     }
 
-    /// Whether there is no text at all.
+    /// Whether the text is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,14 +1,16 @@
-//! A set of rules, ready to be used.
+//! The sanitizer: compiled rules and the operations on them.
 
 use std::sync::{Arc, LazyLock};
 
+use crate::finding::{Class, Finding};
 use crate::mask::{self, Masked};
 use crate::rules::{RuleError, Rules};
-use crate::{Finding, Policy, personal_data, scan};
+use crate::sanitized::Sanitized;
+use crate::{Policy, personal_data, scan};
 
-/// Finds and masks by the rules that are part of the program, and perhaps those of a team.
+/// A sanitizer with the built-in rules, and perhaps those of a team.
 ///
-/// Compiling takes a moment, cloning doesn't: make one and share it.
+/// Rules take a moment to compile. A clone shares them, so create one sanitizer and clone it.
 #[derive(Debug, Clone)]
 pub struct Sanitizer {
     rules: Source,
@@ -21,37 +23,38 @@ enum Source {
 }
 
 impl Default for Sanitizer {
-    /// By the rules that are part of the program.
+    /// Creates a sanitizer with the built-in rules.
     fn default() -> Self {
         Self { rules: Source::Standard }
     }
 }
 
 impl Sanitizer {
-    /// By the rules that are part of the program and those of further rule files, given as text in
-    /// the form of `config/sanitizer.yaml`. Where two formats match, those of the first file name it.
+    /// Creates a sanitizer with the built-in rules and those of `files`, each the text of a file of
+    /// the form of `config/sanitizer.yaml`. If two formats match, that of the earlier file names
+    /// the finding; the built-in rules are last.
     pub fn with_rules(files: &[&str]) -> Result<Self, RuleError> {
-        Rules::read(files).map(|rules| Self { rules: Source::Extended(Arc::new(rules)) })
+        Rules::parse(files).map(|rules| Self { rules: Source::Extended(Arc::new(rules)) })
     }
 
-    /// What is in `text` that the policy doesn't allow: in its order, not overlapping.
+    /// Returns the findings that the policy does not allow, in text order, without overlaps.
     pub fn find(&self, text: &str, policy: &Policy) -> Vec<Finding> {
         scan::scan(self.rules(), text, policy)
     }
 
-    /// Replaces each find by its placeholder, `[secret:<category>]` or `[personal:<category>]`.
+    /// Replaces each finding by its placeholder, `[secret:<category>]` or `[personal:<category>]`.
     ///
-    /// The answer has as many lines as `text`; masking it again changes nothing.
+    /// The result has as many lines as `text`; masking it again changes nothing.
     pub fn mask(&self, text: &str, policy: &Policy) -> Masked {
         mask::until_stable(text, |text| self.find(text, policy))
     }
 
-    /// The categories of the formats there are rules for, in the order of trust.
+    /// Returns the categories of the formats, in the order of trust.
     pub fn formats(&self) -> impl Iterator<Item = &'static str> {
         self.rules().formats.iter().map(|rule| rule.category)
     }
 
-    /// Every category that a find may have, and that a policy may have an action for.
+    /// Returns all categories, which are those that a policy may have an action for.
     pub fn categories(&self) -> impl Iterator<Item = &'static str> {
         let named = [scan::PASSWORD, scan::VALUE].into_iter().chain(personal_data::CATEGORIES);
         self.formats().chain(named)
@@ -65,17 +68,29 @@ impl Sanitizer {
     }
 }
 
-/// [`Sanitizer::find`] by the rules that are part of the program.
+/// Calls [`Sanitizer::find`] with the built-in rules.
 pub fn find(text: &str, policy: &Policy) -> Vec<Finding> {
     Sanitizer::default().find(text, policy)
 }
 
-/// [`Sanitizer::mask`] by the rules that are part of the program.
+/// Calls [`Sanitizer::mask`] with the built-in rules.
 pub fn mask_with(text: &str, policy: &Policy) -> Masked {
     Sanitizer::default().mask(text, policy)
 }
 
-/// [`mask_with`] the default policy.
+/// Returns an identifier, such as a path or a qualified name, unchanged if it contains no secret
+/// and no email address: masked, it would be another one.
+pub fn identifier(text: &str) -> Option<Sanitized> {
+    let is_revealing =
+        |finding: &Finding| finding.class == Class::Secret || finding.category == "email";
+    if mask(text).findings.iter().any(is_revealing) {
+        None
+    } else {
+        Some(Sanitized::unchanged(text.to_owned()))
+    }
+}
+
+/// Calls [`mask_with`] with the default policy.
 pub fn mask(text: &str) -> Masked {
     static POLICY: LazyLock<Policy> = LazyLock::new(Policy::default);
     mask_with(text, &POLICY)

@@ -1,7 +1,7 @@
-//! Drawn values that stand beside a word without a name that says "secret": `acme 'q8Zr2...'`.
+//! Random values after a word that does not name a secret: `acme 'q8Zr2...'`.
 //!
-//! Such values are mostly keys where upper-case letters, lower-case letters and digits are mixed;
-//! digests, identifiers and data have one case, come in blocks, or lie in addresses.
+//! Random values that mix upper-case letters, lower-case letters and digits are mostly keys.
+//! Digests, identifiers and data have one case, come in blocks, or are parts of URLs.
 
 use std::ops::Range;
 
@@ -9,54 +9,54 @@ use crate::assignment::Names;
 use crate::keyword_scan::KeywordScan;
 use crate::randomness;
 
-/// Characters of the longest value.
-const LONGEST: usize = 100;
+/// Maximum length of a value, in characters.
+const MAX_LENGTH: usize = 100;
 
-/// Evidence that a value must show, as [`shape::evidence`] measures it, and for each character.
+/// Minimum evidence of a value, in total and per character; see [`randomness::evidence`].
 const EVIDENCE: f32 = 16.0;
-const EVIDENCE_EACH: f32 = 0.55;
+const EVIDENCE_PER_CHARACTER: f32 = 0.55;
 
-/// Bytes before the value in which the word must stand.
-const NEAR: usize = 64;
+/// Maximum distance of the word before the value, in bytes.
+const CONTEXT_BYTES: usize = 64;
 
-/// How likely such a value is a secret.
+/// The confidence in such a value.
 pub(crate) const CONFIDENCE: f32 = 0.5;
 
-/// The drawn values that stand beside a word.
+/// Returns the random values that follow a word.
 pub(crate) fn values<'r>(
-    reading: &'r KeywordScan<'_>,
+    scan: &'r KeywordScan<'_>,
     names: &'r Names,
 ) -> impl Iterator<Item = Range<usize>> + 'r {
-    let text = reading.text;
+    let text = scan.text;
     let is_secret = move |run: &&Range<usize>| {
-        run.len() <= LONGEST
-            && is_drawn(&text[(*run).clone()])
-            && ends(text, run.end)
+        run.len() <= MAX_LENGTH
+            && looks_random(&text[(*run).clone()])
+            && is_terminated(text, run.end)
             && follows_word(text, run.start, names)
     };
-    reading.runs.iter().filter(is_secret).cloned()
+    scan.runs.iter().filter(is_secret).cloned()
 }
 
-fn is_drawn(value: &str) -> bool {
+fn looks_random(value: &str) -> bool {
     let has = |is: fn(&u8) -> bool| value.bytes().any(|byte| is(&byte));
     let is_mixed =
         has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_digit);
-    let need = EVIDENCE.max(EVIDENCE_EACH * value.len() as f32);
+    let need = EVIDENCE.max(EVIDENCE_PER_CHARACTER * value.len() as f32);
     is_mixed
         && !value.contains(['+', '/'])
         && randomness::evidence(value) >= need
         && !randomness::is_filler(value)
 }
 
-fn ends(text: &str, end: usize) -> bool {
+fn is_terminated(text: &str, end: usize) -> bool {
     let next = text[end..].chars().next();
     next.is_none_or(|next| next.is_whitespace() || "\"'`})]<>|,;".contains(next))
 }
 
-/// Whether a word stands before the value, with at most a sign, a quote and spaces between, outside
-/// of an address.
+/// Whether a word precedes the value, with at most an operator, a quote and spaces between, outside
+/// of a URL.
 fn follows_word(text: &str, start: usize, names: &Names) -> bool {
-    let near = &text[text.floor_char_boundary(start.saturating_sub(NEAR))..start];
+    let near = &text[text.floor_char_boundary(start.saturating_sub(CONTEXT_BYTES))..start];
     let line = near.rsplit('\n').next().unwrap_or_default();
     let is_open = line.ends_with([' ', '\t', '"', '\'', '`', '{', '=']);
     let last = line.rsplit([' ', '\t']).next().unwrap_or_default();
@@ -72,24 +72,24 @@ fn follows_word(text: &str, start: usize, names: &Names) -> bool {
 mod tests {
     use super::*;
 
-    /// Drawn for this test.
+    /// Generated for this test.
     const VALUE: &str = "q8Zr2Lm0Tx5vB7nKc3Wd9Yh4";
 
     #[test]
-    fn a_drawn_value_beside_a_word_is_found() {
+    fn random_value_after_a_word_is_found() {
         let names = Names::default();
         for syntax in
             ["acme '@'", "acme @\n", "template := \"@\"", "<id>{acme @}</id>", "\"id\": \"@\""]
         {
             let text = syntax.replace('@', VALUE);
-            let reading = KeywordScan::of(&text);
-            let found: Vec<&str> = values(&reading, &names).map(|span| &text[span]).collect();
+            let scan = KeywordScan::new(&text);
+            let found: Vec<&str> = values(&scan, &names).map(|span| &text[span]).collect();
             assert_eq!(found, [VALUE], "{text}");
         }
     }
 
     #[test]
-    fn identifiers_data_and_addresses_are_not() {
+    fn identifiers_data_and_urls_are_not_found() {
         for text in [
             "* MBsGA1UECgwUQnV5cGFzcyBBUy05ODMxNjMzMjcxIDAeBgNVBAMMF0J1eXBhc3Mg",
             "see https://drive.example/open?id=q8Zr2Lm0Tx5vB7nKc3Wd9Yh4",
@@ -97,8 +97,8 @@ mod tests {
             "struct Vec2WithSimd4Of16BytesEach",
             "sha512-9c0BMnG5tHsDWJ2qJl3xVkOWSo9BsLJBzqJ1n5kYyZ0Uo1D7r0N2bqJvWm8cRk1Hw==",
         ] {
-            let reading = KeywordScan::of(text);
-            assert_eq!(values(&reading, &Names::default()).count(), 0, "{text}");
+            let scan = KeywordScan::new(text);
+            assert_eq!(values(&scan, &Names::default()).count(), 0, "{text}");
         }
     }
 }

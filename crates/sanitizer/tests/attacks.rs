@@ -1,10 +1,10 @@
-//! What somebody would try, or stumble into, to get a secret past the sanitizer, or to make it slow.
+//! Attempts to get a secret past the sanitizer, or to make it slow.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use mc_sanitizer::{Policy, mask, mask_with};
 
-/// Made here, so that none stands in the sources for other scanners to find.
+/// Assembled here, so that other scanners find no token in the sources.
 fn token() -> String {
     ["ghp", "_q8Zr2Lm0Tx5vB7nKc3Wd", "9Yh4Jf6Gs1Pa0QeRu"].concat()
 }
@@ -13,16 +13,16 @@ fn token() -> String {
 const VALUE: &str = "q8Zr2Lm0Tx5vB7nKc3Wd9Yh4";
 
 #[track_caller]
-fn gone(text: &str, secret: &str) {
+fn assert_masked(text: &str, secret: &str) {
     let masked = mask(text);
     assert!(!masked.text.as_str().contains(secret), "{text}\n{}", masked.text);
-    assert!(!masked.finds.is_empty(), "{text}");
+    assert!(!masked.findings.is_empty(), "{text}");
     assert_eq!(mask(masked.text.as_str()).text, masked.text, "masking again");
     assert_eq!(masked.text.as_str().matches('\n').count(), text.matches('\n').count());
 }
 
 #[test]
-fn split_over_lines() {
+fn secrets_split_over_lines_are_masked() {
     let token = token();
     let (head, tail) = token.split_at(20);
     for text in [
@@ -35,20 +35,20 @@ fn split_over_lines() {
         format!("the key is {head}\n{tail} I think"),
         format!("the key is {head}\r\n    {tail}\r\n"),
     ] {
-        gone(&text, tail);
-        gone(&text, head);
+        assert_masked(&text, tail);
+        assert_masked(&text, head);
     }
-    gone("token = \"q8Zr2Lm0Tx5v\" +\n \"B7nKc3Wd9Yh4\"", "B7nKc3Wd9Yh4");
+    assert_masked("token = \"q8Zr2Lm0Tx5v\" +\n \"B7nKc3Wd9Yh4\"", "B7nKc3Wd9Yh4");
 }
 
 #[test]
-fn a_whole_token_takes_nothing_of_the_next_line() {
+fn complete_token_does_not_extend_to_the_next_line() {
     let text = format!("TOKEN={}\nPORT=80\n", token());
     assert_eq!(mask(&text).text.as_str(), "TOKEN=[secret:github-token]\nPORT=80\n");
 }
 
 #[test]
-fn inside_json_yaml_env_ruby_and_urls() {
+fn secrets_in_json_yaml_env_ruby_and_urls_are_masked() {
     for text in [
         "{\"auth\": {\"client_secret\": \"@\"}}",
         "{\\\"clientSecret\\\": \\\"@\\\"}",
@@ -66,13 +66,13 @@ fn inside_json_yaml_env_ruby_and_urls() {
         "<setting name=\"ApiKey\" value=\"@\" />",
         "| API key | @ |",
     ] {
-        gone(&text.replace('@', VALUE), VALUE);
+        assert_masked(&text.replace('@', VALUE), VALUE);
     }
-    gone(&format!("https://user:{VALUE}@git.acme.io/repo.git"), VALUE);
+    assert_masked(&format!("https://user:{VALUE}@git.acme.io/repo.git"), VALUE);
 }
 
 #[test]
-fn inside_base64_and_percent_encoding() {
+fn secrets_in_base64_and_percent_encoding_are_masked() {
     let token = token();
     let plain = format!("export API_KEY={VALUE} # {token}");
     for encode in
@@ -83,31 +83,31 @@ fn inside_base64_and_percent_encoding() {
         assert!(masked.text.as_str().starts_with("data: [secret:"), "{}", masked.text);
         assert!(masked.text.as_str().ends_with("], see there"), "{}", masked.text);
         let twice = STANDARD.encode(&encode);
-        gone(&format!("blob {twice}"), &twice);
+        assert_masked(&format!("blob {twice}"), &twice);
     }
     let percent: String = token.bytes().map(|byte| format!("%{byte:02X}")).collect();
-    gone(&format!("https://acme.io/?x={percent}&y=1"), &percent);
-    gone("https://acme.io/login?next=%2Fa%3Ftoken%3Dq8Zr2Lm0Tx5vB7nKc3Wd9Yh4%26b", VALUE);
+    assert_masked(&format!("https://acme.io/?x={percent}&y=1"), &percent);
+    assert_masked("https://acme.io/login?next=%2Fa%3Ftoken%3Dq8Zr2Lm0Tx5vB7nKc3Wd9Yh4%26b", VALUE);
     let harmless = STANDARD.encode("There is nothing to hide in this sentence, is there?");
     assert_eq!(mask(&harmless).text.as_str(), harmless);
 }
 
 #[test]
-fn in_tags_titles_and_file_names() {
+fn secrets_in_tags_titles_and_file_names_are_masked() {
     let token = token();
     for frame in
         ["@", "#@", "[@]", "v1-@", "backup_@.tar.gz", "dir/@/file.txt", "Rotate @ soon", "«@»"]
     {
-        gone(&frame.replace('@', &token), &token);
+        assert_masked(&frame.replace('@', &token), &token);
     }
     let key = ["AKIA", "Q8ZR2LM5TX7VB3NK"].concat();
     for frame in ["@", "old_@_key.csv", "keys/@.pem", "Ключ @"] {
-        gone(&frame.replace('@', &key), &key);
+        assert_masked(&frame.replace('@', &key), &key);
     }
 }
 
 #[test]
-fn a_line_of_ten_megabytes() {
+fn line_of_ten_megabytes_is_masked_to_its_end() {
     let noise =
         ["let token = next(&mut self); ", "key: value, ", "https://a.b/c?d=e ", "0123456789 ab "];
     let text = format!("{}api_key = '{VALUE}'", noise.map(|unit| unit.repeat(150_000)).concat());
@@ -116,9 +116,9 @@ fn a_line_of_ten_megabytes() {
     assert!(masked.text.as_str().ends_with("api_key = '[secret:secret-value]'"));
 }
 
-/// Not by a clock: a step that looks back over the text for each of its hits would take hours here.
+/// Needs no clock: a step that rescans the text for each match would take hours.
 #[test]
-fn bait_for_backtracking_is_read_in_one_go() {
+fn bait_for_backtracking_is_scanned_in_linear_time() {
     let baits = [
         "key=",
         "token: ",

@@ -1,4 +1,4 @@
-//! Personal data: what is found by its shape, by the words before it, and what is left alone.
+//! Personal data that is found by its shape or by a word before it, and text that is left alone.
 
 use mc_sanitizer::{Action, Class, Policy, mask, mask_with};
 
@@ -7,7 +7,7 @@ fn masked(text: &str) -> String {
 }
 
 #[test]
-fn what_reaches_or_identifies_a_person_goes() {
+fn personal_data_is_masked() {
     let cases = [
         ("mail to anna.berg+x@shop-team.io, please", "mail to [personal:email], please"),
         ("see people/anna.berg@shop-team.io", "see people/[personal:email]"),
@@ -41,7 +41,7 @@ fn what_reaches_or_identifies_a_person_goes() {
 }
 
 #[test]
-fn an_encoding_hides_nobody() {
+fn encoded_personal_data_is_masked() {
     let cases = [
         (
             "https://a.example/?mail=anna.berg%40shop-team.io&x=1",
@@ -61,7 +61,7 @@ fn an_encoding_hides_nobody() {
 }
 
 #[test]
-fn what_only_looks_like_it_stays() {
+fn similar_text_without_personal_data_stays() {
     let cases = [
         "git@github.com:team/shop.git",
         "ssh://deploy@host.example.com/path",
@@ -87,16 +87,16 @@ fn what_only_looks_like_it_stays() {
 }
 
 #[test]
-fn addresses_go_only_where_the_policy_says_so() {
+fn ip_addresses_are_masked_only_by_policy() {
     let text = "host 93.184.216.34, mail a.b@team.io";
     assert_eq!(mask(text).text.as_str(), "host 93.184.216.34, mail [personal:email]");
     let secrets = Policy::default().with_class(Class::Personal, Action::Allow);
     assert_eq!(mask_with(text, &secrets).text.as_str(), text);
 }
 
-/// Not by a clock: looking at the whole line for each of its numbers would take minutes here.
+/// Needs no clock: reading the whole line for each of its numbers would take minutes.
 #[test]
-fn a_line_of_megabytes_is_read_to_its_end() {
+fn line_of_megabytes_is_scanned_to_its_end() {
     let noise = ["1234567890, ", "12 34 56 78 90 12 34 56 78 90 12 34 56; ", "A12345678 "];
     let text = format!("{}SSN 536-90-4399", noise.map(|unit| unit.repeat(30_000)).concat());
     let once = masked(&text);
@@ -104,7 +104,7 @@ fn a_line_of_megabytes_is_read_to_its_end() {
 }
 
 #[test]
-fn a_number_that_a_word_gave_away_goes_everywhere() {
+fn number_named_once_is_masked_everywhere() {
     let text = "Phone: +49 30 901820\nlater: +49 30 901820 again";
     let once = masked(text);
     assert_eq!(once.matches("[personal:phone]").count(), 2, "{once}");

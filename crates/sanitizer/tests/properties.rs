@@ -1,10 +1,10 @@
-//! What holds for any text.
+//! Properties of masking for any text.
 
 use mc_sanitizer::{Policy, find, mask};
 use proptest::prelude::*;
 
-/// Pieces that the patterns care for, glued together in any order: tokens that touch, keys cut off,
-/// names without values, placeholders of our own.
+/// Fragments that the rules react to, concatenated in any order: tokens that touch, truncated keys,
+/// names without values, our own placeholders.
 fn fragment() -> impl Strategy<Value = String> {
     prop_oneof![
         Just("ghp_16C7e42F292c6912E7710c838347Ae178B4a".to_owned()),
@@ -61,55 +61,59 @@ proptest! {
         let once = mask(&text);
         let twice = mask(once.text.as_str());
         prop_assert_eq!(&twice.text, &once.text);
-        prop_assert!(twice.finds.is_empty());
+        prop_assert!(twice.findings.is_empty());
     }
 
     #[test]
-    fn the_number_of_lines_stays(text in text()) {
+    fn masking_keeps_the_number_of_lines(text in text()) {
         prop_assert_eq!(lines(mask(&text).text.as_str()), lines(&text));
     }
 
     #[test]
-    fn finds_are_in_order_and_cut_the_text_at_characters(text in text()) {
+    fn findings_are_ordered_and_end_at_characters(text in text()) {
         let mut end = 0;
-        for find in mask(&text).finds {
-            prop_assert!(find.span.start >= end && find.span.start < find.span.end);
-            prop_assert!(text.get(find.span.clone()).is_some());
-            end = find.span.end;
+        for finding in mask(&text).findings {
+            prop_assert!(finding.span.start >= end && finding.span.start < finding.span.end);
+            prop_assert!(text.get(finding.span.clone()).is_some());
+            end = finding.span.end;
         }
     }
 
     #[test]
-    fn every_find_is_gone_and_leaves_a_placeholder_at_most(text in text()) {
+    fn each_finding_is_replaced_by_a_placeholder_at_most(text in text()) {
         let masked = mask(&text);
         // The class, the category, and two brackets with a colon.
-        let placeholders: usize = masked.finds.iter().map(|find| find.category.len() + 11).sum();
+        let placeholders: usize =
+            masked.findings.iter().map(|finding| finding.category.len() + 11).sum();
         prop_assert!(masked.text.as_str().len() <= text.len() + placeholders);
         prop_assert!(find(masked.text.as_str(), &Policy::default()).is_empty());
-        for find in &masked.finds {
-            prop_assert!((0.0..=1.0).contains(&find.confidence));
+        for finding in &masked.findings {
+            prop_assert!((0.0..=1.0).contains(&finding.confidence));
         }
     }
 
     #[test]
-    fn characters_of_any_length_follow_a_name(after in "[ьж日鍵🔑 :=\"']{0,60}") {
+    fn name_may_be_followed_by_any_characters(after in "[ьж日鍵🔑 :=\"']{0,60}") {
         mask(&format!("парол{after}q8Zr2Lm0Tx5vB7nKc3 token{after}{after}"));
     }
 
     #[test]
-    fn any_text_at_all_is_masked_without_a_panic(text in any::<String>()) {
+    fn masking_never_panics(text in any::<String>()) {
         mask(&text);
     }
 
     #[test]
-    fn a_planted_value_vanishes_with_all_its_repetitions(between in text()) {
+    fn planted_value_is_masked_with_its_repetitions(between in text()) {
         let value = "q8Zr2Lm0Tx5vB7nKc3Wd9Yh4";
         let masked = mask(&format!("\ntoken: '{value}'\n{between}\n{value}\n"));
         prop_assert!(!masked.text.as_str().contains(&format!("\n{value}\n")), "{}", masked.text);
     }
 
     #[test]
-    fn a_planted_token_vanishes_from_any_words(before in "[a-z \\n]{0,40}", after in "[a-z \\n]{0,40}") {
+    fn planted_token_is_masked_between_any_words(
+        before in "[a-z \\n]{0,40}",
+        after in "[a-z \\n]{0,40}",
+    ) {
         let token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
         let masked = mask(&format!("{before} {token} {after}"));
         prop_assert_eq!(masked.text.as_str(), format!("{before} [secret:github-token] {after}"));

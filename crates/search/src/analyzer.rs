@@ -37,7 +37,7 @@ pub enum TermKind {
     Bigram,
 }
 
-/// A term of an analysed text.
+/// A term of an analyzed text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lexeme {
     /// The term: lower case, at most [`MAX_TERM_BYTES`].
@@ -46,13 +46,13 @@ pub struct Lexeme {
     pub kind: TermKind,
     /// Which word of the text it belongs to, from 0; several terms share one.
     pub position: usize,
-    /// Byte offsets in the normalised text.
+    /// Byte offsets in the normalized text.
     pub span: (usize, usize),
 }
 
 /// The terms of `text` in order.
 pub fn analyse(text: &str) -> Vec<Lexeme> {
-    let text = normalise(text);
+    let text = normalize(text);
     let mut lexemes = Vec::with_capacity(text.len() / 4);
     let mut position = 0;
     for compound in scan::compounds(&text) {
@@ -63,7 +63,7 @@ pub fn analyse(text: &str) -> Vec<Lexeme> {
 
 /// Composes letters and marks (macOS file names come decomposed), folds widths and ligatures, and
 /// takes `ё` for `е` as people do when they type.
-fn normalise(text: &str) -> Cow<'_, str> {
+fn normalize(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);
     }

@@ -1,8 +1,8 @@
 //! Path globs, as a regular expression that the keyword index and PostgreSQL read alike.
 //!
 //! `*` and `?` stay within one folder, `**` crosses folders, `[a-z]` and `[!a-z]` are classes,
-//! `{a,b}` alternatives, `\` takes the next character as it is. A glob without a slash matches in any
-//! folder, one that ends in a slash everything below it.
+//! `{a,b}` alternatives, `\` takes the next character as it is. A glob without a slash matches in
+//! any folder, one that ends in a slash everything below it.
 
 mod translate;
 

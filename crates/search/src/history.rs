@@ -1,7 +1,9 @@
-//! Commit history as a retriever of files: what similar past changes touched is likely to be touched again.
+//! Commit history as a retriever of files: what similar past changes touched is likely to be
+//! touched again.
 //!
-//! The commits nearest to the query are found like passages, by words and by meaning, and each file gets the sum of
-//! their squared nearness. The constants are those of the measurement in docs/retrieval.md.
+//! The commits nearest to the query are found like passages, by words and by meaning, and each file
+//! gets the sum of their squared nearness. The constants are those of the measurement in
+//! docs/retrieval.md.
 
 use std::collections::HashMap;
 
@@ -29,9 +31,10 @@ pub fn applies(filter: &PassageFilter) -> bool {
     filter.sources == [SourceKind::Code] && !asks_for_notes
 }
 
-/// Adds what history gives to the fused list of a search over code. The best passage of each file gets its file's
-/// score, at most the retriever's weight times the best score so far; a file that nothing else found gets in by its
-/// first passage that defines something. At most `limit` files are looked at, best first.
+/// Adds what history gives to the fused list of a search over code. The best passage of each file
+/// gets its file's score, at most the retriever's weight times the best score so far; a file that
+/// nothing else found gets in by its first passage that defines something. At most `limit` files
+/// are looked at, best first.
 pub async fn add_to(
     fused: Vec<Fused>,
     store: &Store,
@@ -63,8 +66,8 @@ fn nearest(commits: &[(Retriever, RankedList)]) -> RankedList {
     fused.into_iter().take(NEAREST).map(|fused| (fused.id, fused.score / best)).collect()
 }
 
-/// What the commits say of each file that they touched, best first, the best of them 1. Squared, so that many distant
-/// commits do not outweigh a near one.
+/// What the commits say of each file that they touched, best first, the best of them 1. Squared, so
+/// that many distant commits do not outweigh a near one.
 fn file_scores(near: &RankedList, touched: &[(PassageId, FileId)]) -> Vec<(FileId, f32)> {
     let nearness: HashMap<PassageId, f32> = near.iter().copied().collect();
     let mut scores: HashMap<FileId, f32> = HashMap::new();
@@ -139,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn words_count_twice_as_much_as_meaning_and_the_best_commit_is_one() {
+    fn commit_words_count_twice_as_much_as_vectors() {
         let words = vec![(passage(1), 10.0), (passage(2), 5.0)];
         let meaning = vec![(passage(2), 0.9), (passage(3), 0.5), (passage(1), 0.1)];
         let found = nearest(&[(Retriever::Keyword, words), (Retriever::Vector, meaning)]);
@@ -184,7 +187,10 @@ mod tests {
         assert!(near(scores[&passage(9)], 0.2), "found by history alone: {scores:?}");
         assert_eq!(found[0].id, passage(2), "the list is in order again");
         for fused in &found {
-            assert!(near(fused.retrievers.iter().map(|leg| leg.contribution).sum(), fused.score));
+            assert!(near(
+                fused.retrievers.iter().map(|retriever| retriever.contribution).sum(),
+                fused.score
+            ));
         }
     }
 

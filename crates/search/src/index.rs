@@ -113,7 +113,8 @@ impl KeywordIndex {
     }
 }
 
-/// The index for searches that belong together: brought up to date once for all of them, when one asks.
+/// The index for searches that belong together: brought up to date once for all of them, when one
+/// asks.
 pub struct UpToDate<'a> {
     index: &'a KeywordIndex,
     budget: Duration,

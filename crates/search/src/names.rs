@@ -1,8 +1,8 @@
 //! Spellings of symbols and paths by which they are looked up exactly.
 //!
-//! `CartSessions::Setting#delay` is found by its whole name, by `Setting#delay`, `setting.delay` and
-//! `delay`; `app/models/cart.rb` by itself, `models/cart.rb` and `cart.rb`. Each such tail is a term
-//! of its own, so that a look-up is one term and no scan.
+//! `CartSessions::Setting#delay` is found by its whole name, by `Setting#delay`, `setting.delay`
+//! and `delay`; `app/models/cart.rb` by itself, `models/cart.rb` and `cart.rb`. Each such tail is a
+//! term of its own, so that a look-up is one term and no scan.
 
 use crate::analyzer::MAX_TERM_BYTES;
 

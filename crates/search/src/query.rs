@@ -26,7 +26,8 @@ pub struct Query {
     pub symbols: Vec<String>,
     /// Files the caller is at; their passages come first.
     pub paths: Vec<String>,
-    /// Ids of one thing each (`SHOP-12`): what names one as a whole is found, and its parts are no words.
+    /// Ids of one thing each (`SHOP-12`): what names one as a whole is found, and its parts are no
+    /// words.
     pub ids: Vec<String>,
     /// Where to look.
     pub filter: PassageFilter,
@@ -39,7 +40,8 @@ impl Query {
         Self { text: text.into(), symbols, paths, ids, filter }
     }
 
-    /// The text that stands for the query in front of an embedding model; empty where ids alone are sought.
+    /// The text that stands for the query in front of an embedding model; empty where ids alone are
+    /// sought.
     pub(crate) fn embedding_text(&self) -> String {
         if !self.text.trim().is_empty() {
             return self.text.clone();
@@ -59,7 +61,7 @@ impl Query {
 pub struct Options {
     /// Most hits.
     pub limit: usize,
-    /// What the legs may take together. One that takes longer is left out.
+    /// What the retrievers may take together. One that takes longer is left out.
     pub time_budget: Duration,
     /// Whether hits say why they rank where they do.
     pub explain: bool,

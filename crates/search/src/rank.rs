@@ -1,4 +1,4 @@
-//! From the legs' lists to one ranking, in small steps that each can be explained.
+//! From the retrievers' lists to one ranking, in small steps that each can be explained.
 
 pub mod dedup;
 #[cfg(test)]
@@ -12,15 +12,15 @@ use mc_store::passages::Passage;
 use crate::retrievers::Retriever;
 use step::Step;
 
-/// Where a leg put a hit.
+/// Where a retriever put a hit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LegRank {
-    /// The leg.
+    /// The retriever.
     pub retriever: Retriever,
     /// Position in its list, from 1.
     pub rank: usize,
-    /// Its own score: cosine similarity, BM25, the weight of the names that matched, or the share of the file that
-    /// similar changes touched most.
+    /// Its own score: cosine similarity, BM25, the weight of the names that matched, or the share
+    /// of the file that similar changes touched most.
     pub score: f32,
     /// What it gave to the fused score.
     pub contribution: f32,
@@ -51,14 +51,14 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// What the legs gave to it for its text, and not for the history of its file.
+    /// What the retrievers gave to it for its text, and not for the history of its file.
     pub fn text_score(&self) -> f32 {
         let history = self.retrievers.iter().filter(|found| found.retriever == Retriever::History);
         self.fused_score - history.map(|found| found.contribution).sum::<f32>()
     }
 
-    /// A leg's own score for it.
-    pub fn leg_score(&self, leg: Retriever) -> Option<f32> {
-        self.retrievers.iter().find(|found| found.retriever == leg).map(|found| found.score)
+    /// A retriever's own score for it.
+    pub fn leg_score(&self, retriever: Retriever) -> Option<f32> {
+        self.retrievers.iter().find(|found| found.retriever == retriever).map(|found| found.score)
     }
 }

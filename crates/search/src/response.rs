@@ -25,14 +25,16 @@ pub struct Hit {
     /// Between 0 and 1, for ordering within one answer only. What compares across answers is
     /// `similarity` and `keyword`.
     pub score: f32,
-    /// Cosine similarity to the query, where the vector leg found it.
+    /// Cosine similarity to the query, where the vector retriever found it.
     pub similarity: Option<f32>,
-    /// What its similarity is at most, where the vector leg found nearer ones only, as many as it hands out.
+    /// What its similarity is at most, where the vector retriever found nearer ones only, as many
+    /// as it hands out.
     pub similarity_below: Option<f32>,
-    /// BM25 score, where the keyword leg found it. Grows with the number of query terms.
+    /// BM25 score, where the keyword retriever found it. Grows with the number of query terms.
     pub keyword: Option<f32>,
-    /// The share of the query's words that a record has, 0 to 1, each word as heavy as it is rare among the project's
-    /// records; less where the query says little. Where nothing but records was sought, and the keyword leg found it.
+    /// The share of the query's words that a record has, 0 to 1, each word as heavy as it is rare
+    /// among the project's records; less where the query says little. Where nothing but records was
+    /// sought, and the keyword retriever found it.
     pub coverage: Option<f32>,
     /// Why it ranks where it does, where that was asked for.
     pub explain: Option<Explain>,
@@ -57,9 +59,9 @@ impl Hit {
 /// `product / (1 + product)`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explain {
-    /// Where each leg put it.
+    /// Where each retriever put it.
     pub retrievers: Vec<LegRank>,
-    /// Sum of what the legs gave.
+    /// Sum of what the retrievers gave.
     pub fused_score: f32,
     /// Steps of the rerank that spoke.
     pub adjustments: Vec<Adjustment>,

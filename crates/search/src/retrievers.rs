@@ -37,5 +37,6 @@ impl Retriever {
     }
 }
 
-/// What a leg found, best first. Scores compare within a leg only: BM25, or cosine similarity.
+/// What a retriever found, best first. Scores compare within a retriever only: BM25, or cosine
+/// similarity.
 pub type RankedList = Vec<(PassageId, f32)>;

@@ -1,4 +1,5 @@
-//! One search: both legs at once, fused, reranked, thinned out.
+//! One search: runs the retrievers concurrently, then fuses, reranks and deduplicates their
+//! results.
 
 use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -30,43 +31,46 @@ use crate::retrievers::vector::{Sought, VectorRetriever};
 use crate::retrievers::{RankedList, Retriever};
 use crate::{Error, history};
 
-/// Hits asked of each leg, at least.
+/// Minimum number of hits requested from each retriever.
 pub const MIN_DEPTH: usize = 200;
-/// Passages that are read in full for ranking: four for every three hits that are wanted, but not fewer than 32.
+/// Passages read in full for ranking: four for every three requested hits, and at least
+/// [`MIN_HYDRATED`].
 const HYDRATED_PER_THREE: usize = 4;
 const MIN_HYDRATED: usize = 32;
-/// The part of the budget that the legs may take; the rest is for reading what they found.
-const LEGS_SHARE: f64 = 0.75;
-/// Bytes of a text whose words are looked up on the spot.
+/// Share of the time budget for the retrievers; the rest is for reading the passages they found.
+const RETRIEVERS_SHARE: f64 = 0.75;
+/// Size in bytes up to which a text's words are looked up on the async thread.
 const SHORT_TEXT: usize = 256;
-/// Texts of a project that are searched on the spot: some 0.3 ms.
+/// Passages of a project up to which it is searched on the async thread: about 0.3 ms.
 const FEW_TEXTS: u64 = 2_000;
-/// The part of the budget that catching up with the feed may take.
+/// Share of the time budget for catching up with the change feed.
 const REFRESH_SHARE: f64 = 0.5;
 
-/// What a search works with; cheap to clone.
+/// Dependencies of a search; cheap to clone.
 #[derive(Clone)]
 pub struct SearchContext {
-    /// The truth.
+    /// Database.
     pub store: Store,
     /// This node's keyword index.
     pub keyword: KeywordIndex,
-    /// Models for the vector leg.
+    /// Models for the vector retriever.
     pub models: ActiveModels,
-    /// What texts of the project at hand are masked by, and so what they are compared with.
+    /// Masking policy of the project, applied to queries as to the stored texts.
     pub sanitizing: Arc<Policy>,
 }
 
 impl SearchContext {
-    /// The same for searches that belong together ([`Store::visit`]).
+    /// Returns a context for searches that share one connection ([`Store::visit`]).
     #[must_use]
     pub fn visiting(&self) -> Self {
-        Self { store: self.store.visit(), ..self.clone() }
+        Self { store: self.store.share_reads(), ..self.clone() }
     }
 }
 
-/// Finds passages. A leg that is late or fails is left out and named in the outcome, and so is a
-/// database that does not hand over in time what the legs found; a failing one is an error.
+/// Finds passages.
+///
+/// A retriever that is late or fails is skipped and named in the response's `degraded`, and so is a
+/// database that is late with the passages. A database that fails is an error.
 pub async fn search(
     context: &SearchContext,
     query: &Query,
@@ -77,8 +81,9 @@ pub async fn search(
     Ok(found.expect("an outcome for each search"))
 }
 
-/// Several searches of one project at the same time, each like [`search`]; they look up together
-/// what they need alike, and read what they found at once.
+/// Runs several searches of one project concurrently, each like [`search`].
+///
+/// They share common lookups, and one statement reads all the passages found.
 pub async fn search_all(
     context: &SearchContext,
     searches: &[(Query, Options)],
@@ -99,18 +104,18 @@ pub async fn search_all(
     Ok(outcomes.map(|(found, (query, options))| found.ranked(query, options, &passages)).collect())
 }
 
-/// What the legs of a search found, fused, before it is read.
+/// Fused results of a search's retrievers, before the passages are read.
 struct Shortlist {
     fused_score: Vec<Fused>,
-    /// See [`keyword::Found`].
+    /// See [`keyword::KeywordHits`].
     covered: HashMap<PassageId, f32>,
-    /// The similarity of the last of the nearest, where there are further ones.
+    /// Similarity of the last vector hit, if there are more beyond the limit.
     nearest_end: Option<f32>,
     names: ParsedQuery,
     degraded: Vec<String>,
-    /// Whether a statement failed or was given up on the connection that the searches may share: the next read must
-    /// not wait for it, or fail with it.
-    is_shaken: bool,
+    /// Whether a statement failed or was abandoned on the connection that the searches share: the
+    /// next read must not wait for it, or fail with it.
+    has_failed_statement: bool,
     began: Instant,
     deadline: Instant,
 }
@@ -126,20 +131,20 @@ async fn shortlist(
         return Err(Error::EmptyQuery);
     }
     let began = Instant::now();
-    let (deadline, legs_end) =
-        (began + options.time_budget, began + options.time_budget.mul_f64(LEGS_SHARE));
+    let (deadline, retrievers_end) =
+        (began + options.time_budget, began + options.time_budget.mul_f64(RETRIEVERS_SHARE));
     let names = parse(query);
     let mut degraded = Vec::new();
     if is_empty(index, query).await {
         let (fused, covered) = (Vec::new(), HashMap::new());
-        let (nearest_end, is_shaken) = (None, false);
+        let (nearest_end, has_failed_statement) = (None, false);
         return Ok(Shortlist {
             fused_score: fused,
             covered,
             nearest_end,
             names,
             degraded,
-            is_shaken,
+            has_failed_statement,
             began,
             deadline,
         });
@@ -149,11 +154,11 @@ async fn shortlist(
         options.disabled_steps.takes(Step::Gloss).then(|| gloss::english(&query.text)).flatten();
     let sought = sought(context, query, options, gloss.as_ref()).await;
     let (keyword, vector, changes) = tokio::join!(
-        timeout_at(legs_end, keyword_leg(context, index, query, gloss, &names, options)),
-        timeout_at(legs_end, vectors.search(&sought, &query.filter, depth(options), index)),
-        timeout_at(legs_end, nearest_changes(vectors, &sought, query, options, index)),
+        timeout_at(retrievers_end, search_keywords(context, index, query, gloss, &names, options)),
+        timeout_at(retrievers_end, vectors.search(&sought, &query.filter, depth(options), index)),
+        timeout_at(retrievers_end, nearest_changes(vectors, &sought, query, options, index)),
     );
-    let mut is_shaken = !matches!((&vector, &changes), (Ok(Ok(_)), Ok(Ok(_))));
+    let mut has_failed_statement = !matches!((&vector, &changes), (Ok(Ok(_)), Ok(Ok(_))));
     let mut covered = HashMap::new();
     let mut lists: Vec<(Retriever, RankedList)> = Vec::new();
     let mut commits: Vec<(Retriever, RankedList)> = Vec::new();
@@ -164,7 +169,7 @@ async fn shortlist(
         lists.push((Retriever::Keyword, found.words));
         commits.push((Retriever::Keyword, found.changes));
     }
-    // Why there are no vectors of commits, the vector leg says; their words are enough.
+    // Why there are no vectors of commits, the vector retriever says; their words are enough.
     if let Ok(Ok(list)) = changes {
         commits.push((Retriever::Vector, list));
     }
@@ -174,39 +179,39 @@ async fn shortlist(
         nearest_end = list.last().map(|(_, similarity)| *similarity).filter(|_| is_cut);
         lists.push((Retriever::Vector, list));
     }
-    lists.retain(|(leg, _)| options.disabled_steps.takes(leg.step()));
+    lists.retain(|(retriever, _)| options.disabled_steps.takes(retriever.step()));
 
     let fused = fuse(&lists);
-    let store = unshaken(&context.store, is_shaken);
+    let store = usable_store(&context.store, has_failed_statement);
     let before = degraded.len();
     let fused = with_history(&store, query, options, fused, &commits, deadline, &mut degraded);
     let fused = shortened(fused.await, options.limit);
-    is_shaken |= degraded.len() > before;
+    has_failed_statement |= degraded.len() > before;
     Ok(Shortlist {
         fused_score: fused,
         covered,
         nearest_end,
         names,
         degraded,
-        is_shaken,
+        has_failed_statement,
         began,
         deadline,
     })
 }
 
 impl Shortlist {
-    /// The search's outcome, of what was read.
+    /// Reranks and deduplicates the passages that were read.
     fn ranked(
         self,
         query: &Query,
         options: &Options,
         passages: &HashMap<PassageId, Passage>,
     ) -> SearchResponse {
-        let candidate = |Fused { id, retrievers: legs, score, .. }| {
+        let candidate = |Fused { id, retrievers, score, .. }| {
             let passage = passages.get(&id)?.clone();
             Some(Candidate {
                 passage,
-                retrievers: legs,
+                retrievers,
                 fused_score: score,
                 adjustments: Vec::new(),
                 score,
@@ -231,8 +236,8 @@ impl Shortlist {
     }
 }
 
-/// The texts whose meaning is sought: the query, and where nothing but records is sought, the query without what many
-/// of the project's records say; that alone where it says all.
+/// The texts whose meaning is sought: the query, and where nothing but records is sought, the query
+/// without what many of the project's records say; that alone where it says all.
 async fn sought(
     context: &SearchContext,
     query: &Query,
@@ -252,8 +257,8 @@ async fn sought(
     Sought { texts, gloss: gloss.map(|gloss| masked(&gloss.text)) }
 }
 
-/// The query without what many of the project's records say, where nothing but records is sought. Makes do without where
-/// the index can't tell: the keyword leg reports that.
+/// The query without what many of the project's records say, where nothing but records is sought.
+/// Makes do without where the index can't tell: the keyword retriever reports that.
 async fn telling(context: &SearchContext, query: &Query, options: &Options) -> Option<Telling> {
     let is_of_records = keyword::corpus(&query.filter, &options.disabled_steps) == Corpus::Records;
     if !is_of_records || !options.disabled_steps.takes(Step::Telling) {
@@ -265,8 +270,8 @@ async fn telling(context: &SearchContext, query: &Query, options: &Options) -> O
     look(is_short, move || keyword::telling(&view, project, &text)).await.ok()?
 }
 
-/// Looks into the index: on the spot where that is short, in less time than it takes to wake another thread. tantivy
-/// asserts its way through files: on a broken one it may panic.
+/// Looks into the index: on the spot where that is short, in less time than it takes to wake
+/// another thread. tantivy asserts its way through files: on a broken one it may panic.
 async fn look<T: Send + 'static>(
     is_short: bool,
     look: impl FnOnce() -> Result<T, TantivyError> + Send + 'static,
@@ -278,7 +283,7 @@ async fn look<T: Send + 'static>(
     Ok(catch_unwind(AssertUnwindSafe(look)).unwrap_or_else(panicked)?)
 }
 
-/// Hits asked of each leg.
+/// Hits asked of each retriever.
 fn depth(options: &Options) -> usize {
     MIN_DEPTH.max(options.limit.saturating_mul(2))
 }
@@ -322,9 +327,9 @@ async fn with_history(
         .unwrap_or(fused)
 }
 
-/// What a leg brought in time; otherwise its name and the reason are noted.
+/// What a retriever brought in time; otherwise its name and the reason are noted.
 fn on_time_or_degraded<T>(
-    leg: Retriever,
+    retriever: Retriever,
     outcome: Result<Result<T, Error>, tokio::time::error::Elapsed>,
     degraded: &mut Vec<String>,
 ) -> Option<T> {
@@ -332,9 +337,9 @@ fn on_time_or_degraded<T>(
         Ok(Ok(found)) => return Some(found),
         Ok(Err(error)) => {
             tracing::warn!(
-                search.leg = leg.as_str(),
+                search.retriever = retriever.as_str(),
                 error = &error as &dyn std::error::Error,
-                "search leg failed"
+                "search retriever failed"
             );
             match error {
                 Error::Embedding(_) => "embedding provider unavailable",
@@ -345,12 +350,12 @@ fn on_time_or_degraded<T>(
         }
         Err(_) => "late",
     };
-    degraded.push(format!("{}: {reason}", leg.as_str()));
+    degraded.push(format!("{}: {reason}", retriever.as_str()));
     None
 }
 
-/// Whether the project is known to have nothing from where the query seeks. Records alone are not asked for: nearly
-/// every project has some, and a search of them need not wait for the answer.
+/// Whether the project is known to have nothing from where the query seeks. Records alone are not
+/// asked for: nearly every project has some, and a search of them need not wait for the answer.
 async fn is_empty(index: &UpToDate<'_>, query: &Query) -> bool {
     let PassageFilter { project, sources, .. } = &query.filter;
     if sources.is_empty() || sources.contains(&SourceKind::Memory) {
@@ -373,12 +378,12 @@ struct Keyword {
     words: RankedList,
     /// Commits by their words.
     changes: RankedList,
-    /// See [`keyword::Found`].
+    /// See [`keyword::KeywordHits`].
     covered: RankedList,
 }
 
 /// Brings the index up to date, then searches it; answers what is left to be said about it, too.
-async fn keyword_leg(
+async fn search_keywords(
     context: &SearchContext,
     index: &UpToDate<'_>,
     query: &Query,
@@ -456,13 +461,14 @@ fn hydrated(limit: usize) -> usize {
     MIN_HYDRATED.max(limit.saturating_mul(HYDRATED_PER_THREE) / 3)
 }
 
-/// The store for the next read: with a connection of its own, where the one that is shared may not answer at once.
-fn unshaken(store: &Store, is_shaken: bool) -> Store {
-    if is_shaken { store.visit() } else { store.clone() }
+/// The store for the next read: with a connection of its own, where the one that is shared may not
+/// answer at once.
+fn usable_store(store: &Store, has_failed_statement: bool) -> Store {
+    if has_failed_statement { store.share_reads() } else { store.clone() }
 }
 
-/// Reads what all the searches found; what is gone, expired or superseded drops out here. Those that it can't be read
-/// for in time say so.
+/// Reads what all the searches found; what is gone, expired or superseded drops out here. Those
+/// that it can't be read for in time say so.
 async fn hydrate(
     context: &SearchContext,
     project: ProjectId,
@@ -475,7 +481,7 @@ async fn hydrate(
         return Ok(HashMap::new());
     };
     let ids: Vec<_> = ids.into_iter().collect();
-    let store = unshaken(&context.store, found.iter().any(|found| found.is_shaken));
+    let store = usable_store(&context.store, found.iter().any(|found| found.has_failed_statement));
     let Ok(read) = timeout_at(deadline, passages::load(&store, project, &ids)).await else {
         for found in found.iter_mut().filter(|found| !found.fused_score.is_empty()) {
             found.degraded.push("database: late".to_owned());

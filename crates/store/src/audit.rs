@@ -1,12 +1,11 @@
-//! Who did what: events in chains that nobody who serves can rewrite.
+//! The audit log: chains of events that the service's database roles can't rewrite.
 //!
-//! Each event carries a mac over all of it and over the mac before, under a key that the database does
-//! not have (`migrations/0007_policy_audit_quarantine.sql`). [`verify`] finds the first event that was changed, removed
-//! or moved. That the end of a chain was cut off is known from its [`Chains`]: what this service last
-//! added.
+//! Each event has a MAC over its fields and the MAC of the event before, under a key outside the
+//! database (`migrations/0007_policy_audit_quarantine.sql`). [`verify`] finds the first event that
+//! was changed, deleted or moved. [`Chains`] has the last event that this service added to each
+//! chain, so that a truncated chain is detected too.
 
 mod events;
-mod heads;
 mod key_ownership;
 mod prune;
 mod verify;
@@ -16,9 +15,8 @@ use std::fmt::Display;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono::{DateTime, SubsecRound as _, Utc};
-use mc_crypto::{AuditMacKeys, MAC_LEN, Mac};
+use mc_crypto::{AuditMacKeys, Head, MAC_LEN, Mac};
 use mc_domain::{AuditAction, ProjectId, UserId};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -26,66 +24,55 @@ use crate::rls::{Place, RlsContext};
 use crate::{Error, Store, Tx};
 
 pub use events::{Event, EventFilter, after, is_known, newest};
-pub(crate) use heads::ends;
 pub use key_ownership::{Claim, claim_key};
 pub(crate) use prune::{chains_of_no_project, prune};
-pub(crate) use verify::newest_key;
 pub use verify::{Fault, Report, is_signed_with_known_keys, verify};
 
 /// A chain of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Chain {
-    /// A project's.
+    /// The chain of a project.
     Project(ProjectId),
-    /// That of what belongs to no project: logins, users, teams, projects that come and go.
+    /// The chain of events outside projects: sessions, users, teams, creation and deletion of
+    /// projects.
     Service,
 }
 
 /// An event to add.
 #[derive(Debug, Clone)]
 pub struct NewEvent {
-    /// What was done.
+    /// Action.
     pub act: AuditAction,
-    /// To what: an id or a key; nothing that was not sanitized.
+    /// The target's id or key; never text that was not sanitized.
     pub target: String,
-    /// What else is to be known: ids, counts, words of closed vocabularies.
+    /// Additional data: ids, counts, values of enumerations.
     pub details: Value,
 }
 
-/// The keys of all chains, and where each ended when this service last added to it; cheap to clone.
+/// The keys of all chains, and the last event that this service added to each; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Chains {
     keys: Arc<AuditMacKeys>,
     heads: Arc<Mutex<HashMap<Uuid, Head>>>,
 }
 
-/// The end of a chain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Head {
-    /// The last event.
-    pub seq: i64,
-    /// Its mac, hexadecimal where it is written down.
-    #[serde(with = "heads::as_hex")]
-    pub mac: Mac,
-}
-
 impl Chains {
-    /// With keys, and the ends that an earlier run of the service knew.
+    /// Returns chains with keys and with the heads that an earlier run of the service stored.
     pub fn new(keys: AuditMacKeys, heads: HashMap<Uuid, Head>) -> Self {
         Self { keys: Arc::new(keys), heads: Arc::new(Mutex::new(heads)) }
     }
 
-    /// The ends that are known, by [`Chain::id`]: to be kept outside the database.
+    /// Returns the known heads, by [`Chain::id`], to be stored outside the database.
     pub fn heads(&self) -> HashMap<Uuid, Head> {
         self.heads.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Where the chain ended when this service last added to it.
+    /// Returns the last event that this service added to a chain.
     fn known(&self, chain: Chain) -> Option<Head> {
         self.heads.lock().unwrap_or_else(PoisonError::into_inner).get(&chain.id()).copied()
     }
 
-    /// To be called once the events are committed.
+    /// Sets the head of a chain after its events were committed.
     pub(crate) fn advance(&self, chain: Uuid, head: Head) {
         let mut heads = self.heads.lock().unwrap_or_else(PoisonError::into_inner);
         let known = heads.entry(chain).or_insert(head);
@@ -96,7 +83,7 @@ impl Chains {
 }
 
 impl Chain {
-    /// The project's id, nil for the service's own chain.
+    /// Returns the project's id; nil for the service's chain.
     pub fn id(self) -> Uuid {
         match self {
             Self::Project(project) => project.0,
@@ -112,32 +99,32 @@ impl From<Uuid> for Chain {
 }
 
 impl NewEvent {
-    /// An event without detail.
+    /// Returns an event without additional data.
     pub fn new(act: AuditAction, subject: impl Display) -> Self {
         Self { act, target: subject.to_string(), details: Value::Object(serde_json::Map::new()) }
     }
 
-    /// The same with what else is to be known.
+    /// Returns the event with additional data.
     pub fn with(self, detail: Value) -> Self {
         Self { details: detail, ..self }
     }
 }
 
-/// Notes an event for the chain of the project that the transaction has entered, in the name of who entered
-/// it; for that of the service where nobody has entered one. It is written with the commit.
+/// Records an event of the transaction's principal in the chain of its project; without a project,
+/// in the service's chain. It is written at commit.
 pub fn record(tx: &mut Tx, event: NewEvent) {
-    let (chain, actor) = match tx.1.entry {
+    let (chain, actor) = match tx.1.context {
         None => (Chain::Service, None),
         Some(RlsContext { principal, place: Place::Project(project) }) => {
             (Chain::Project(project), Some(principal))
         }
         Some(RlsContext { principal, place: Place::Audit(_) }) => (Chain::Service, Some(principal)),
     };
-    tx.1.noted.push(PendingEvent { chain, actor, event });
+    tx.1.events.push(PendingEvent { chain, actor, event });
 }
 
-/// Notes events for a chain in the name of `actor`, in a transaction of their own; `None` is the service
-/// itself, or a stranger.
+/// Records events of `actor` in a transaction of their own; `None` means the service itself or an
+/// unauthenticated caller.
 pub async fn record_in_own_tx(
     store: &Store,
     chain: Chain,
@@ -149,16 +136,16 @@ pub async fn record_in_own_tx(
     tx.commit().await
 }
 
-/// Notes events for a chain, to be written with the commit.
+/// Records events of `actor` in a chain, to be written at commit.
 pub fn add(tx: &mut Tx, chain: Chain, actor: Option<UserId>, events: &[NewEvent]) {
-    tx.1.noted.extend(events.iter().map(|event| PendingEvent {
+    tx.1.events.extend(events.iter().map(|event| PendingEvent {
         chain,
         actor,
         event: event.clone(),
     }));
 }
 
-/// An event that waits for the end of its transaction.
+/// An event that is written at the end of its transaction.
 #[derive(Debug)]
 pub(crate) struct PendingEvent {
     chain: Chain,
@@ -166,23 +153,22 @@ pub(crate) struct PendingEvent {
     event: NewEvent,
 }
 
-/// Writes what a transaction noted to the ends of its chains. The last thing before the commit: nobody else can
-/// add to a chain from here on until the transaction ends. Chains are taken in one order everywhere, so that
-/// two transactions don't wait for each other.
+/// Writes the transaction's events to their chains, right before the commit: each chain is locked
+/// from here on. Chains are locked in one order everywhere, so that transactions can't deadlock.
 pub(crate) async fn write(tx: &mut Tx) -> Result<(), Error> {
-    let mut noted = std::mem::take(&mut tx.1.noted);
-    // Stable: within a chain in the order in which they were noted.
-    noted.sort_by_key(|noted| noted.chain.id());
-    for of_chain in noted.chunk_by(|a, b| a.chain == b.chain) {
+    let mut events = std::mem::take(&mut tx.1.events);
+    // A stable sort keeps the order within each chain.
+    events.sort_by_key(|event| event.chain.id());
+    for of_chain in events.chunk_by(|a, b| a.chain == b.chain) {
         append(tx, of_chain[0].chain, of_chain).await?;
     }
     Ok(())
 }
 
-/// Adds events at the end of a chain: where this process knows it, if that is the end; else where it is.
-async fn append(tx: &mut Tx, chain: Chain, noted: &[PendingEvent]) -> Result<(), Error> {
+/// Appends events to a chain, to the known head if it is the last event, or else to the actual one.
+async fn append(tx: &mut Tx, chain: Chain, events: &[PendingEvent]) -> Result<(), Error> {
     if let Some(known) = tx.1.chains.known(chain) {
-        let rows = Rows::following(known, chain, noted, &tx.1.chains.keys);
+        let rows = Rows::following(known, chain, events, &tx.1.chains.keys);
         if extend(tx, chain, Some(known), &rows).await? {
             tx.1.appended.push((chain.id(), rows.head));
             return Ok(());
@@ -190,22 +176,24 @@ async fn append(tx: &mut Tx, chain: Chain, noted: &[PendingEvent]) -> Result<(),
     }
     let ending = lock_head(tx, chain).await?;
     let head = ending.head.unwrap_or(Head { seq: 0, mac: [0; MAC_LEN] });
-    let rows = Rows::following(head, chain, noted, &tx.1.chains.keys);
+    let rows = Rows::following(head, chain, events, &tx.1.chains.keys);
     extend(tx, chain, None, &rows).await?;
     if ending.is_known {
         tx.1.appended.push((chain.id(), rows.head));
     } else {
-        // What is added is kept. The end that was known stays the one to compare with: `verify` goes on
-        // saying that it was cut off.
-        tracing::error!(audit.chain = %chain.id(), "the end of the audit is not as it was written");
+        // The events are appended, and the known head stays, so that `verify` keeps reporting the
+        // truncation.
+        tracing::error!(audit.chain = %chain.id(), "end of the audit chain was changed");
     }
     Ok(())
 }
 
-/// Adds events, where an end is named only if the chain ends there; answers whether it did.
+/// Appends events. With an `end`, only if that is the last event of the chain; returns whether it
+/// was.
 async fn extend(tx: &mut Tx, chain: Chain, end: Option<Head>, rows: &Rows) -> Result<bool, Error> {
     Ok(sqlx::query_scalar!(
-        r#"select mc.append_audit_events($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) as "is_extended!""#,
+        r#"select mc.append_audit_events($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
+               $11) as "is_extended!""#,
         chain.id(),
         end.map(|end| end.seq),
         end.map(|end| end.mac.to_vec()),
@@ -232,13 +220,13 @@ struct Rows {
     details: Vec<String>,
     key_ids: Vec<Vec<u8>>,
     macs: Vec<Vec<u8>>,
-    /// Where the chain ends with them.
+    /// Head of the chain after these events.
     head: Head,
 }
 
 impl Rows {
-    /// Events that follow the end of a chain.
-    fn following(end: Head, chain: Chain, noted: &[PendingEvent], keys: &AuditMacKeys) -> Self {
+    /// Returns the events that follow the head of a chain.
+    fn following(end: Head, chain: Chain, events: &[PendingEvent], keys: &AuditMacKeys) -> Self {
         let mut rows = Self {
             seqs: Vec::new(),
             times: Vec::new(),
@@ -250,12 +238,12 @@ impl Rows {
             macs: Vec::new(),
             head: end,
         };
-        for PendingEvent { actor, event, .. } in noted {
+        for PendingEvent { actor, event, .. } in events {
             let detail = event.details.to_string();
             let link = Link {
                 chain: chain.id(),
                 seq: rows.head.seq + 1,
-                // As exact as the database keeps it.
+                // The database's precision.
                 occurred_at: Utc::now().trunc_subsecs(6),
                 actor: actor.map(|user| user.0),
                 action: event.act.as_str(),
@@ -277,14 +265,14 @@ impl Rows {
     }
 }
 
-/// The end of a chain as the database has it.
+/// The head of a chain in the database.
 struct Ending {
     head: Option<Head>,
-    /// Whether the chain still holds what this service last added to it.
+    /// Whether the chain still has the last event that this service added.
     is_known: bool,
 }
 
-/// The end of a chain, which is this transaction's to lengthen from here on.
+/// Locks the head of a chain until the transaction ends, and returns it.
 async fn lock_head(tx: &mut Tx, chain: Chain) -> Result<Ending, Error> {
     let known = tx.1.chains.known(chain);
     let row = sqlx::query!(
@@ -303,10 +291,10 @@ async fn lock_head(tx: &mut Tx, chain: Chain) -> Result<Ending, Error> {
 }
 
 fn mac(bytes: &[u8]) -> Result<Mac, Error> {
-    bytes.try_into().map_err(|_| Error::Unreadable("a mac of another length".into()))
+    bytes.try_into().map_err(|_| Error::Unreadable("audit_events.mac".into()))
 }
 
-/// An event in its place, as it is signed.
+/// An event at its position, as it is signed.
 struct Link<'a> {
     chain: Uuid,
     seq: i64,

@@ -1,55 +1,54 @@
-//! What can go wrong between the service and its database.
+//! Errors of the store.
 
 use mc_domain::{Classified, ErrorKind};
 
 use crate::pool;
 
-/// A failed call of the store.
+/// An error of the store.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The database can't be reached, or gave no connection in time.
     #[error(
-        "the database can't be reached; see that it runs (`memory-copilot doctor`), then try again"
+        "the database can't be reached; check that it runs (`memory-copilot doctor`) and try again"
     )]
     Unavailable(#[source] sqlx::Error),
-    /// A uniqueness rule was broken, by a name of the schema.
+    /// A unique constraint was violated.
     #[error("{what} exists already")]
     Exists {
-        /// What the violated constraint guards, in words.
+        /// The object that the constraint protects.
         what: &'static str,
     },
-    /// The name of a repository stands for another location.
-    #[error("{namespace} is indexed from {location}, and one name stands for one location")]
+    /// The name of a repository belongs to another location.
+    #[error("{namespace} is indexed from {location}, and a name can have one location only")]
     OtherLocation {
         /// `repo:owner/name`.
         namespace: String,
-        /// Where it is indexed from.
+        /// The location that it is indexed from.
         location: String,
     },
-    /// A row that the statement refers to is gone.
-    #[error("what this refers to was deleted meanwhile; read it again, then decide")]
+    /// A row that the statement refers to was deleted.
+    #[error("the referenced item was deleted meanwhile; reload it and try again")]
     Gone,
-    /// Nobody would administer a project any more.
-    #[error("nobody else administers this project; give somebody else the role `admin` first")]
+    /// The project would lose its last admin.
+    #[error(
+        "this user is the last admin of the project; grant another user the role `admin` first"
+    )]
     LastAdministrator,
-    /// The connection URL can't be parsed; it is not repeated, since it may hold a password.
-    #[error("the database URL is not of the form postgres://user:password@host:port/database")]
-    BadUrl,
-    /// The server is too old or lacks an extension.
+    /// The server or its schema is not usable.
+    #[error(transparent)]
+    Server(mc_postgres::Error),
+    /// The stored data is not usable as the caller wants it.
     #[error("{0}")]
     Unsuitable(String),
-    /// The schema can't be brought up to date.
-    #[error("the database schema can't be migrated: {0}")]
-    Migration(#[from] sqlx::migrate::MigrateError),
     /// A stored value is not one that this version knows.
     #[error("the database holds a value this version does not know: {0}")]
     Unreadable(String),
-    /// Anything else.
+    /// Any other database error.
     #[error("a statement failed")]
     Statement(#[source] sqlx::Error),
 }
 
-/// Constraint name -> what it guards.
+/// Unique constraints and the objects that they protect.
 const UNIQUE: &[(&str, &str)] = &[
     ("projects_key_key", "a project with this key"),
     ("users_login_key", "a user with this login"),
@@ -59,12 +58,12 @@ const UNIQUE: &[(&str, &str)] = &[
     ("repositories_name_key", "a repository with this name"),
     ("files_path_key", "a file with this path"),
     ("docs_doc_id_key", "a document with this id"),
-    ("integrations_resource_key", "a connection to this"),
+    ("integrations_resource_key", "an integration with this resource"),
     ("embedding_models_name_key", "a model with this name"),
 ];
 
 impl Error {
-    /// Whether the transaction waited for one that waited for it. It was rolled back, and may be begun again.
+    /// Returns whether the transaction was rolled back because of a deadlock; it may be retried.
     pub fn is_deadlock(&self) -> bool {
         let Self::Unavailable(sqlx::Error::Database(error)) = self else { return false };
         error.code().as_deref() == Some("40P01")
@@ -74,12 +73,9 @@ impl Error {
 impl From<sqlx::Error> for Error {
     fn from(error: sqlx::Error) -> Self {
         use sqlx::Error as E;
-        // Every failure of a statement comes by here, whoever ran it.
+        // All statement errors are converted here.
         pool::take_note(&error);
         match &error {
-            E::PoolTimedOut | E::PoolClosed | E::Io(_) | E::Tls(_) | E::WorkerCrashed => {
-                Self::Unavailable(error)
-            }
             E::Database(db) if db.is_foreign_key_violation() => Self::Gone,
             E::Database(db) if db.is_unique_violation() => {
                 match UNIQUE.iter().find(|(name, _)| db.constraint() == Some(*name)) {
@@ -87,16 +83,18 @@ impl From<sqlx::Error> for Error {
                     None => Self::Statement(error),
                 }
             }
-            // Two transactions that waited for each other: this one was rolled back, and may be sent
-            // again.
-            E::Database(db) if matches!(db.code().as_deref(), Some("40P01" | "40001")) => {
-                Self::Unavailable(error)
-            }
-            // Class 57: the server is stopping, starting or was killed under us.
-            E::Database(db) if db.code().is_some_and(|code| code.starts_with("57P")) => {
-                Self::Unavailable(error)
-            }
+            _ if mc_postgres::is_unavailable(&error) => Self::Unavailable(error),
             _ => Self::Statement(error),
+        }
+    }
+}
+
+impl From<mc_postgres::Error> for Error {
+    fn from(error: mc_postgres::Error) -> Self {
+        use mc_postgres::Error as E;
+        match error {
+            E::Unavailable(error) | E::Statement(error) => error.into(),
+            error => Self::Server(error),
         }
     }
 }
@@ -109,11 +107,8 @@ impl Classified for Error {
             | Self::OtherLocation { .. }
             | Self::Gone
             | Self::LastAdministrator => ErrorKind::Conflict,
-            Self::BadUrl
-            | Self::Unsuitable(_)
-            | Self::Migration(_)
-            | Self::Unreadable(_)
-            | Self::Statement(_) => ErrorKind::Internal,
+            Self::Server(error) => error.kind(),
+            Self::Unsuitable(_) | Self::Unreadable(_) | Self::Statement(_) => ErrorKind::Internal,
         }
     }
 
@@ -126,7 +121,7 @@ impl Classified for Error {
     }
 }
 
-/// Reads a stored word of a closed vocabulary.
+/// Parses a stored value of an enumeration.
 pub(crate) fn word<T: std::str::FromStr<Err = mc_domain::UnknownValue>>(
     text: &str,
 ) -> Result<T, Error> {

@@ -1,5 +1,5 @@
-//! Background work as rows: asked for, begun, ended, looked at. The rows are those of apalis's queue,
-//! reached by the functions of `migrations/0008_jobs.sql`; what takes them off it is `mc-jobs`.
+//! Background jobs as rows of the apalis queue, through the functions of
+//! `migrations/0008_jobs.sql`. `mc-jobs` has the workers.
 
 use std::time::Duration;
 
@@ -13,116 +13,115 @@ use sqlx::raw_sql;
 use crate::error::word;
 use crate::{Error, Listener, Store, Tx, ingest_runs};
 
-/// The channel on which the queue tells of what was put into it.
-const INSERTED: &str = "apalis::job::insert";
+/// The channel on which the queue announces new jobs.
+const INSERT_CHANNEL: &str = "apalis::job::insert";
 
-/// Work to be done.
+/// A job to enqueue.
 #[derive(Debug, Clone)]
 pub struct NewJob<'a> {
-    /// Which.
+    /// Kind.
     pub kind: &'a str,
-    /// What makes it the same as another of its kind, which is then not asked for again as long as that
-    /// one is kept.
+    /// Key that is unique among the kept jobs of the kind: a second job with the same key is not
+    /// enqueued.
     pub unique_key: Option<&'a str>,
-    /// What it needs to know. For people who look at the queue, too: no secrets.
+    /// Arguments; visible to administrators, so without secrets.
     pub args: Value,
-    /// When it may begin, from now.
+    /// Delay until it may start.
     pub delay: Duration,
-    /// How often it is begun before it is given up.
+    /// Attempts after which it is discarded.
     pub max_attempts: i32,
 }
 
-/// A job as it is kept.
+/// A job of the queue.
 #[derive(Debug, Clone)]
 pub struct JobRow {
-    /// Identifier, in the order of asking.
+    /// Identifier, in the order of enqueueing.
     pub id: String,
-    /// What it does.
+    /// Kind.
     pub kind: String,
-    /// What it is known by among its kind.
+    /// Unique key among the jobs of its kind.
     pub unique_key: Option<String>,
-    /// What it was told.
+    /// Arguments.
     pub args: Value,
-    /// Where it is in its life.
+    /// State.
     pub state: JobState,
-    /// How often it was begun.
+    /// Number of attempts so far.
     pub attempts: i32,
-    /// How often it is begun at most.
+    /// Attempts after which it is discarded.
     pub max_attempts: i32,
-    /// When it may begin, or might have.
+    /// Time from which it may start.
     pub scheduled_at: DateTime<Utc>,
-    /// Who has it, or had it last.
+    /// The worker that has it, or had it last.
     pub worker: Option<String>,
-    /// When that one took or began it.
+    /// When that worker claimed or started it.
     pub attempted_at: Option<DateTime<Utc>>,
-    /// When it ended.
+    /// End of the job.
     pub completed_at: Option<DateTime<Utc>>,
-    /// Why its last start failed.
+    /// Error of the last attempt.
     pub last_error: Option<String>,
 }
 
-/// Which jobs to list.
+/// A filter of jobs.
 #[derive(Debug, Clone, Default)]
 pub struct JobFilter {
-    /// In this state.
+    /// State.
     pub state: Option<JobState>,
-    /// Of this kind.
+    /// Kind.
     pub kind: Option<String>,
-    /// Asked for before this one.
+    /// Only jobs enqueued before this one.
     pub cursor: Option<String>,
 }
 
-/// What a [`sweep`] did.
+/// The result of [`maintain`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MaintenanceReport {
-    /// Jobs that a worker held which is no more.
+    /// Jobs rescued from dead workers.
     pub rescued: i64,
-    /// Jobs that were given up: the process had died each time they were begun.
+    /// Jobs discarded because the process died in each attempt.
     pub discarded: i64,
-    /// Jobs forgotten that had ended long ago.
+    /// Completed jobs deleted.
     pub pruned: i64,
 }
 
-/// The start of a job.
+/// An attempt of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JobAttempt {
-    /// The how-manyth.
+    /// Number of the attempt, from 1.
     pub number: i32,
-    /// Of how many.
+    /// Attempts after which the job is discarded.
     pub max_attempts: i32,
 }
 
-/// How a start ended.
+/// The outcome of an attempt.
 #[derive(Debug, Clone, Copy)]
 pub enum JobOutcome<'a> {
-    /// The work is done.
+    /// The job is completed.
     Done,
-    /// It is not, and is begun again after a while, or given up.
+    /// The attempt failed; the job is retried or discarded.
     Failed {
-        /// Why, without secrets.
+        /// Error message, without secrets.
         reason: &'a str,
-        /// After how long; never when absent.
+        /// Delay until the next attempt; `None` discards the job.
         again_in: Option<Duration>,
     },
 }
 
-/// Connections of the library that takes jobs off the queue.
+/// Connections for apalis.
 pub type ApalisPool = PgPool;
 
-/// So many of them.
-const LIBRARY: u32 = 2;
+/// Number of these connections.
+const APALIS_CONNECTIONS: u32 = 2;
 
-/// Connections to the store's database for the library that takes jobs off the queue, which are nobody else's. Where
-/// one of its workers is dropped, sqlx gives its connection back in the transaction that it had begun: whoever had it
-/// next would write into that, and hold its locks, for ever.
+/// Returns a pool for apalis alone. When one of its workers is dropped, sqlx returns the connection
+/// with an open transaction: the next user would write into it and hold its locks forever.
 pub fn queue(store: &Store) -> ApalisPool {
     let options = PgConnectOptions::clone(&store.pool.inner().connect_options());
     PgPoolOptions::new()
-        .max_connections(LIBRARY)
+        .max_connections(APALIS_CONNECTIONS)
         .after_release(|connection, _| {
             Box::pin(async move {
-                // Ends what may be open, and complains of nothing where nothing is; fails, and so closes the
-                // connection, where what is open has failed.
+                // Ends a transaction that may be open; `begin` first avoids a warning if none is.
+                // If the open one has failed, this fails and closes the connection.
                 raw_sql("begin; rollback").execute(connection).await?;
                 Ok(true)
             })
@@ -130,8 +129,8 @@ pub fn queue(store: &Store) -> ApalisPool {
         .connect_lazy_with(options)
 }
 
-/// Asks for work within a transaction, with which it is done or not; answers the job's id, or `None` where the same
-/// was asked for already.
+/// Enqueues a job with the transaction; returns its id, or `None` if a job with the same unique key
+/// is kept.
 pub async fn enqueue(tx: &mut Tx, job: &NewJob<'_>) -> Result<Option<String>, Error> {
     Ok(sqlx::query_scalar!(
         "select mc.enqueue_job($1, $2, $3, now() + make_interval(secs => $4), $5)",
@@ -145,7 +144,7 @@ pub async fn enqueue(tx: &mut Tx, job: &NewJob<'_>) -> Result<Option<String>, Er
     .await?)
 }
 
-/// Whether a job could be begun by now and is not; one that is not there is not.
+/// Returns whether a job is due and not started; `false` for a deleted one.
 pub(crate) async fn is_due(tx: &mut Tx, id: Option<&str>) -> Result<bool, Error> {
     let Some(id) = id else { return Ok(false) };
     Ok(sqlx::query_scalar!(r#"select mc.is_job_due($1) as "is_due!""#, id)
@@ -153,11 +152,12 @@ pub(crate) async fn is_due(tx: &mut Tx, id: Option<&str>) -> Result<bool, Error>
         .await?)
 }
 
-/// Begins a job that `worker` took; `None` where another has it by now.
+/// Starts an attempt of a job that `worker` has claimed; `None` if another worker has it.
 pub async fn start(store: &Store, id: &str, worker: &str) -> Result<Option<JobAttempt>, Error> {
     Ok(sqlx::query_as!(
         JobAttempt,
-        r#"select attempt as "number!", max_attempts as "max_attempts!" from mc.start_job_attempt($1, $2)"#,
+        r#"select attempt as "number!", max_attempts as "max_attempts!"
+               from mc.start_job_attempt($1, $2)"#,
         id,
         worker
     )
@@ -165,7 +165,7 @@ pub async fn start(store: &Store, id: &str, worker: &str) -> Result<Option<JobAt
     .await?)
 }
 
-/// Writes down how the start of a job ended; `false` where it is not under way any more.
+/// Ends an attempt of a job; returns `false` if the worker no longer has it.
 pub async fn end(
     store: &Store,
     id: &str,
@@ -173,10 +173,10 @@ pub async fn end(
     start: JobAttempt,
     end: &JobOutcome<'_>,
 ) -> Result<bool, Error> {
-    let (reason, pause) = match end {
+    let (reason, delay) = match end {
         JobOutcome::Done => (None, None),
         JobOutcome::Failed { reason, again_in } => {
-            (Some(*reason), again_in.map(|pause| pause.as_secs_f64()))
+            (Some(*reason), again_in.map(|delay| delay.as_secs_f64()))
         }
     };
     Ok(sqlx::query_scalar!(
@@ -185,13 +185,13 @@ pub async fn end(
         worker,
         start.number,
         reason,
-        pause
+        delay
     )
     .fetch_one(&mut *store.plain().await?)
     .await?)
 }
 
-/// Gives back all that a worker holds that works no more; what it had begun is as if it had not been.
+/// Returns all jobs of a stopped worker to the queue; started attempts don't count.
 pub async fn release(store: &Store, worker: &str) -> Result<(), Error> {
     sqlx::query!("select mc.release_jobs($1)::text", worker)
         .fetch_one(&mut *store.plain().await?)
@@ -199,8 +199,8 @@ pub async fn release(store: &Store, worker: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Has what the workers held whose names begin with `node` be taken for left at the next [`sweep`]: their processes are
-/// known to have ended.
+/// Marks workers whose names start with `node` as dead, because their processes have ended: the
+/// next [`maintain`] rescues their jobs.
 pub async fn expire_workers(store: &Store, node: &str) -> Result<(), Error> {
     sqlx::query!("select mc.expire_workers($1)::text", node)
         .fetch_one(&mut *store.plain().await?)
@@ -208,25 +208,25 @@ pub async fn expire_workers(store: &Store, node: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Takes the one effect of some work: `false` where it was taken before. To be called in the transaction of
-/// the effect.
+/// Claims the idempotency key of an effect, in the transaction of the effect; returns `false` if it
+/// was claimed before.
 pub async fn claim_idempotency_key(tx: &mut Tx, kind: &str, key: &str) -> Result<bool, Error> {
-    let taken = sqlx::query!(
+    let claimed = sqlx::query!(
         "insert into idempotency_keys (kind, key) values ($1, $2) on conflict do nothing",
         kind,
         key
     )
     .execute(&mut *tx.0)
     .await?;
-    Ok(taken.rows_affected() == 1)
+    Ok(claimed.rows_affected() == 1)
 }
 
-/// Jobs, the newest first.
+/// Returns jobs, newest first.
 pub async fn list(store: &Store, filter: &JobFilter, limit: i64) -> Result<Vec<JobRow>, Error> {
     select(store, None, filter, limit).await
 }
 
-/// One job.
+/// Returns one job.
 pub async fn find(store: &Store, id: &str) -> Result<Option<JobRow>, Error> {
     let found = select(store, Some(id), &JobFilter::default(), 1).await?;
     Ok(found.into_iter().next())
@@ -272,7 +272,7 @@ async fn select(
         .collect()
 }
 
-/// Has a job that is dead begin anew, with what it was to do; `false` where it is not dead.
+/// Retries a discarded job with all its attempts; returns `false` if it is not discarded.
 pub async fn retry(tx: &mut Tx, id: &str) -> Result<bool, Error> {
     let done = sqlx::query_scalar!(r#"select mc.retry_job($1) as "done!""#, id)
         .fetch_one(&mut *tx.0)
@@ -283,7 +283,7 @@ pub async fn retry(tx: &mut Tx, id: &str) -> Result<bool, Error> {
     Ok(done)
 }
 
-/// Throws a job away that is dead or has not begun; `false` where there is none.
+/// Deletes a job that is discarded or not started; returns `false` if there is none.
 pub async fn delete(tx: &mut Tx, id: &str) -> Result<bool, Error> {
     let done = sqlx::query_scalar!(r#"select mc.delete_job($1) as "done!""#, id)
         .fetch_one(&mut *tx.0)
@@ -294,13 +294,13 @@ pub async fn delete(tx: &mut Tx, id: &str) -> Result<bool, Error> {
     Ok(done)
 }
 
-/// Frees what workers held that were silent for so long, those that were at work a little `apart` from each
-/// other; gives up what ends the process of whoever begins it; and forgets what ended so many days ago.
+/// Rescues jobs of workers without a heartbeat for `silence`, with `apart` between running ones;
+/// discards jobs that kill their process; deletes jobs that ended `kept_days` ago.
 pub async fn maintain(
     store: &Store,
     silence: Duration,
     apart: Duration,
-    kept_days: i32,
+    retention_days: i32,
 ) -> Result<MaintenanceReport, Error> {
     Ok(sqlx::query_as!(
         MaintenanceReport,
@@ -308,33 +308,34 @@ pub async fn maintain(
            from mc.maintain_jobs($1, $2, $3)"#,
         silence.as_secs_f64(),
         apart.as_secs_f64(),
-        kept_days
+        retention_days
     )
     .fetch_one(&mut *store.plain().await?)
     .await?)
 }
 
-/// Tells of jobs as they are asked for, on any node.
+/// Listens for new jobs of any node.
 #[derive(Debug)]
 pub struct JobListener(Listener);
 
-/// What the queue says of a new job.
+/// The queue's announcement of a new job.
 #[derive(Debug, Deserialize)]
-struct Told {
+struct Announcement {
     job_type: String,
 }
 
-/// Begins to listen, on a connection of its own.
+/// Starts to listen on a connection of its own.
 pub async fn listen(store: &Store) -> Result<JobListener, Error> {
-    Ok(JobListener(Listener::to(store, INSERTED).await?))
+    Ok(JobListener(Listener::to(store, INSERT_CHANNEL).await?))
 }
 
 impl JobListener {
-    /// The kind of the next new job; `None` where some may have come unseen, since the connection was lost
-    /// and made again.
+    /// Returns the kind of the next new job; `None` if the connection was lost and announcements
+    /// may be missing.
     pub async fn next(&mut self) -> Result<Option<String>, Error> {
-        let told = self.0.heard().await?;
-        let told = told.and_then(|told| serde_json::from_str::<Told>(&told).ok());
-        Ok(told.map(|told| told.job_type))
+        let announcement = self.0.next().await?;
+        let announcement = announcement
+            .and_then(|announcement| serde_json::from_str::<Announcement>(&announcement).ok());
+        Ok(announcement.map(|announcement| announcement.job_type))
     }
 }

@@ -1,30 +1,30 @@
-//! Being woken by the database.
+//! Notifications of the database.
 
 use sqlx::postgres::PgListener;
 
 use crate::{Error, Store};
 
-/// Wakes when something was committed, on any node.
+/// A listener for notifications of committed changes on any node.
 #[derive(Debug)]
 pub struct Listener(PgListener);
 
 impl Listener {
-    /// Begins to listen to a channel, on a connection of its own.
+    /// Starts to listen to a channel on a connection of its own.
     pub(crate) async fn to(store: &Store, channel: &str) -> Result<Self, Error> {
         let mut listener = PgListener::connect_with(&store.listening).await?;
         listener.listen(channel).await?;
         Ok(Self(listener))
     }
 
-    /// Returns at the next change (or after the connection was lost and made again, since changes
-    /// may have been missed meanwhile).
+    /// Waits for the next notification. Also returns after the connection was lost and restored,
+    /// because notifications may be missing.
     pub async fn wait(&mut self) -> Result<(), Error> {
-        self.heard().await?;
+        self.next().await?;
         Ok(())
     }
 
-    /// The same, with what was told; `None` where changes may have been missed.
-    pub(crate) async fn heard(&mut self) -> Result<Option<String>, Error> {
-        Ok(self.0.try_recv().await?.map(|told| told.payload().to_owned()))
+    /// Waits for the next notification and returns its payload; `None` if some may be missing.
+    pub(crate) async fn next(&mut self) -> Result<Option<String>, Error> {
+        Ok(self.0.try_recv().await?.map(|notification| notification.payload().to_owned()))
     }
 }

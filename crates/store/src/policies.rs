@@ -1,4 +1,4 @@
-//! Policies of projects, with every version of them.
+//! Policies of projects, with their versions.
 
 use chrono::{DateTime, Utc};
 use mc_domain::{FindingAction, Policy, ProjectId};
@@ -7,28 +7,28 @@ use sha2::{Digest, Sha256};
 
 use crate::{Error, Store, Tx};
 
-/// A policy that was in force from some time on.
+/// A version of a policy.
 #[derive(Debug, Clone)]
 pub struct Version {
-    /// From 1.
+    /// Number, from 1.
     pub version: i32,
-    /// What it said.
+    /// The policy.
     pub policy: Policy,
-    /// Who set it, by login; `None` where that user is gone.
+    /// Login of the user who set it; `None` if that user was deleted.
     pub changed_by: Option<String>,
-    /// When.
+    /// Time of the change.
     pub changed_at: DateTime<Utc>,
 }
 
-/// Puts a policy in force in the project that was entered, unless another has come since the caller read
-/// version `expected` (`None` replaces any); answers the new version, `None` where one has.
+/// Sets the policy of the project, if its version is `expected` (`None` replaces any version);
+/// returns the new version, or `None` if another was set meanwhile.
 pub async fn set(
     tx: &mut Tx,
     project: ProjectId,
     expected: Option<i32>,
     policy: &Policy,
 ) -> Result<Option<i32>, Error> {
-    let principal = tx.1.entry.map(|entry| entry.principal.0);
+    let principal = tx.principal().map(|user| user.0);
     Ok(sqlx::query_scalar!(
         "select mc.set_policy($1, $2, $3, $4)",
         principal,
@@ -40,7 +40,7 @@ pub async fn set(
     .await?)
 }
 
-/// Earlier versions and the one in force, newest first: those before a version, or all.
+/// Returns versions with the present one, newest first: those before a version, or all.
 pub async fn versions(
     store: &Store,
     project: ProjectId,
@@ -69,7 +69,7 @@ pub async fn versions(
         .collect()
 }
 
-/// The policy of a project, for the background.
+/// Returns the policy of a project, for the background.
 pub async fn of(store: &Store, project: ProjectId) -> Result<Policy, Error> {
     let document = sqlx::query_scalar!("select policy from projects where id = $1", project.0)
         .fetch_optional(&mut *store.read().await?)
@@ -77,28 +77,28 @@ pub async fn of(store: &Store, project: ProjectId) -> Result<Policy, Error> {
     document.map_or_else(|| Ok(Policy::default()), read)
 }
 
-/// A stored policy. One that this version can't read is an error and not the default: it may be
-/// stricter.
+/// Parses a stored policy. One that this version can't read is an error, never the default: it may
+/// be stricter.
 pub(crate) fn read(document: serde_json::Value) -> Result<Policy, Error> {
     serde_json::from_value(document)
-        .map_err(|error| Error::Unreadable(format!("a policy: {error}")))
+        .map_err(|error| Error::Unreadable(format!("projects.policy: {error}")))
 }
 
-/// The sanitizer's policy, as a project's policy has it.
+/// Returns the sanitizer's policy for a project's policy.
 pub fn sanitizing(policy: &Policy) -> mc_sanitizer::Policy {
     let rules = &policy.sanitizer;
     let classes = mc_sanitizer::Policy::default()
         .with_class(Class::Secret, find_action(rules.secrets))
         .with_class(Class::Personal, find_action(rules.personal_data));
-    // What the default lets pass, the document says by itself.
+    // The sanitizer's default allows IP addresses; the project's policy decides.
     let strict = classes.with("ip-address", find_action(rules.personal_data));
     let each = rules.categories.iter();
-    each.fold(strict, |policy, (category, find)| policy.with(category, find_action(*find)))
+    each.fold(strict, |policy, (category, action)| policy.with(category, find_action(*action)))
 }
 
-/// What the sanitizer calls it.
-pub fn find_action(find: FindingAction) -> Action {
-    match find {
+/// Converts the policy's action to the sanitizer's.
+pub fn find_action(action: FindingAction) -> Action {
+    match action {
         FindingAction::Allow => Action::Allow,
         FindingAction::Mask => Action::Mask,
         FindingAction::Quarantine => Action::Quarantine,
@@ -106,16 +106,17 @@ pub fn find_action(find: FindingAction) -> Action {
     }
 }
 
-/// What is masked under a policy, what stays and what nobody vouches for, as a number: another one for other
-/// rules. Whether a text is also held or refused is nothing to that.
+/// Returns a number that changes with the rules for what is masked, allowed and trusted. Rules that
+/// only quarantine or reject don't count.
 pub fn fingerprint(policy: &Policy) -> i64 {
-    let stays = |find: &FindingAction| *find == FindingAction::Allow;
+    let is_allowed = |action: &FindingAction| *action == FindingAction::Allow;
     let rules = &policy.sanitizer;
-    let personal = stays(&rules.personal_data);
-    let categories = rules.categories.iter().map(|(name, find)| (name.as_str(), stays(find)));
-    // Secrets never stay as a class: what is masked as its class is goes without saying.
-    let categories: Vec<_> = categories.filter(|(_, stays)| *stays || personal).collect();
-    let rules = format!("{:?}", (personal, categories, stays(&rules.prompt_injection)));
+    let personal = is_allowed(&rules.personal_data);
+    let categories =
+        rules.categories.iter().map(|(name, action)| (name.as_str(), is_allowed(action)));
+    // Secrets are never allowed as a class: a category masked like its class needs no entry.
+    let categories: Vec<_> = categories.filter(|(_, is_allowed)| *is_allowed || personal).collect();
+    let rules = format!("{:?}", (personal, categories, is_allowed(&rules.prompt_injection)));
     let digest: [u8; 32] = Sha256::digest(rules).into();
     i64::from_be_bytes(digest[..8].try_into().expect("8 of 32 bytes"))
 }

@@ -1,9 +1,9 @@
-//! Connections that are handed out again at once, the one that was used last first.
+//! A pool that hands out the last used connection first, without a test.
 //!
-//! sqlx's own pool asks the server for a sign of life whenever a connection comes back, and hands them out in turn. A
-//! request runs several short statements, so that is a round trip for each of them, and each meets a process whose caches
-//! are cold. Here a connection that is known to be at rest is put aside as it is; one whose statement may have been given
-//! up half-way goes back to sqlx, which sees to it.
+//! sqlx's own pool pings the server whenever a connection is returned, and hands out connections in
+//! turn. A request runs several short statements: that is one round trip for each of them, on
+//! server processes with cold caches. Here a connection that is known to be idle is kept as it is;
+//! one whose statement may have been cancelled is returned to sqlx, which checks it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,131 +17,137 @@ use tokio::time::timeout;
 
 use crate::Error;
 
-/// A connection that was in use this recently is handed out untested. The round trip would be as long
-/// as many a statement; the server's restart, which cuts connections off, takes about as long as this.
-const TRUSTED_IDLE: Duration = Duration::from_secs(1);
+/// A connection used within this time is handed out untested: the round trip would take as long as
+/// a statement. A restart of the server, which ends connections, takes about this long.
+const UNTESTED_IDLE: Duration = Duration::from_secs(1);
 
-/// When a connection was last cut off. Those of all pools are to one server, and what is said of a failure is said where
-/// nobody knows the pool.
+/// When a connection was last cut off. It is common to all pools: they have one server, and errors
+/// are noted where the pool is unknown.
 static CUT_OFF: Mutex<Option<Instant>> = Mutex::new(None);
 
-/// After this a connection goes back to sqlx, which replaces what is old.
-const KEPT_AT_MOST: Duration = Duration::from_mins(10);
+/// Age after which a connection is returned to sqlx, which replaces old ones.
+const MAX_AGE: Duration = Duration::from_mins(10);
 
 /// Connections to one database; cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct Pool {
-    /// Opens and closes them. All are taken through this type, or it would hand out what lies here.
+    /// Opens and closes connections. They are taken through `Pool` alone, or sqlx would hand out
+    /// those that are kept here.
     inner: PgPool,
-    /// One for each connection there may be.
-    places: Arc<Semaphore>,
-    resting: Arc<Mutex<Resting>>,
+    /// One permit for each connection.
+    permits: Arc<Semaphore>,
+    idle: Arc<Mutex<Idle>>,
     wait: Duration,
 }
 
 #[derive(Debug, Default)]
-struct Resting {
-    connections: Vec<AtRest>,
+struct Idle {
+    connections: Vec<IdleConnection>,
     is_closed: bool,
 }
 
 #[derive(Debug)]
-struct AtRest {
+struct IdleConnection {
     connection: PoolConnection<Postgres>,
-    taken: Instant,
+    acquired_at: Instant,
     since: Instant,
 }
 
-impl Drop for Resting {
+impl Drop for Idle {
     fn drop(&mut self) {
         if Handle::try_current().is_ok() {
             return;
         }
-        // sqlx would want a task to take them back in; they are closed with the process that is ending.
-        for at_rest in self.connections.drain(..) {
-            drop(at_rest.connection.detach());
+        // sqlx would need a runtime to take them back; they are closed with the ending process.
+        for idle in self.connections.drain(..) {
+            drop(idle.connection.detach());
         }
     }
 }
 
-/// A connection that is in use. Dropped, it goes back to sqlx.
+/// A connection in use. On drop it returns to sqlx.
 #[derive(Debug)]
-pub(crate) struct Leased {
+pub(crate) struct PooledConnection {
     pub connection: PoolConnection<Postgres>,
-    /// When it came from sqlx.
-    taken: Instant,
-    resting: Arc<Mutex<Resting>>,
-    _place: OwnedSemaphorePermit,
+    /// When it was taken from sqlx.
+    acquired_at: Instant,
+    idle: Arc<Mutex<Idle>>,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl Pool {
-    /// Over as many connections as `inner` has; `wait` for one of them.
+    /// Returns a pool over the connections of `inner`; `wait` is the timeout of [`Pool::take`].
     pub(crate) fn over(inner: PgPool, wait: Duration) -> Self {
-        let places = usize::try_from(inner.options().get_max_connections()).unwrap_or(usize::MAX);
-        let places = Arc::new(Semaphore::new(places.min(Semaphore::MAX_PERMITS)));
-        Self { inner, places, resting: Arc::default(), wait }
+        let permits = usize::try_from(inner.options().get_max_connections()).unwrap_or(usize::MAX);
+        let permits = Arc::new(Semaphore::new(permits.min(Semaphore::MAX_PERMITS)));
+        Self { inner, permits, idle: Arc::default(), wait }
     }
 
-    /// What opens the connections.
+    /// Returns the pool that opens the connections.
     pub(crate) fn inner(&self) -> &PgPool {
         &self.inner
     }
 
-    /// A connection, once there is one.
-    pub(crate) async fn take(&self) -> Result<Leased, Error> {
-        let place = timeout(self.wait, Arc::clone(&self.places).acquire_owned()).await;
-        let place = place.map_err(|_| sqlx::Error::PoolTimedOut)?;
-        let place = place.map_err(|_| sqlx::Error::PoolClosed)?;
-        let resting = Arc::clone(&self.resting);
-        while let Some(AtRest { mut connection, taken, since }) = self.last() {
+    /// Returns a connection as soon as one is free.
+    pub(crate) async fn take(&self) -> Result<PooledConnection, Error> {
+        let permit = timeout(self.wait, Arc::clone(&self.permits).acquire_owned()).await;
+        let permit = permit.map_err(|_| sqlx::Error::PoolTimedOut)?;
+        let permit = permit.map_err(|_| sqlx::Error::PoolClosed)?;
+        let idle = Arc::clone(&self.idle);
+        while let Some(IdleConnection { mut connection, acquired_at, since }) = self.last() {
             if is_trusted(since)
                 || matches!(timeout(self.wait, connection.ping()).await, Ok(Ok(())))
             {
-                return Ok(Leased { connection, taken, resting, _place: place });
+                return Ok(PooledConnection { connection, acquired_at, idle, _permit: permit });
             }
-            // It is broken, or nobody is at its other end: sqlx would ask once more.
+            // Broken, or the server is gone: sqlx would test it once more.
             drop(connection.detach());
         }
         let connection = self.inner.acquire().await?;
-        Ok(Leased { connection, taken: Instant::now(), resting, _place: place })
+        Ok(PooledConnection { connection, acquired_at: Instant::now(), idle, _permit: permit })
     }
 
-    fn last(&self) -> Option<AtRest> {
-        lock(&self.resting).connections.pop()
+    fn last(&self) -> Option<IdleConnection> {
+        lock(&self.idle).connections.pop()
     }
 
-    /// Hands out no more, and closes each connection once it is not in use.
+    /// Closes all connections, each once it is not in use.
     pub(crate) async fn close(&self) {
-        self.places.close();
+        self.permits.close();
         let connections = {
-            let mut resting = lock(&self.resting);
-            resting.is_closed = true;
-            std::mem::take(&mut resting.connections)
+            let mut idle = lock(&self.idle);
+            idle.is_closed = true;
+            std::mem::take(&mut idle.connections)
         };
         drop(connections);
         self.inner.close().await;
     }
 }
 
-impl Leased {
-    /// Gives it back, known to have answered all that it was asked and to be in no transaction.
-    pub(crate) fn give_back(self) {
-        let Self { connection, taken, resting, _place } = self;
-        let mut resting = lock(&resting);
-        if !resting.is_closed && taken.elapsed() < KEPT_AT_MOST {
-            resting.connections.push(AtRest { connection, taken, since: Instant::now() });
+impl PooledConnection {
+    /// Returns the connection to the pool. All its statements are completed, and it is in no
+    /// transaction.
+    pub(crate) fn release(self) {
+        let Self { connection, acquired_at, idle, _permit } = self;
+        let mut idle = lock(&idle);
+        if !idle.is_closed && acquired_at.elapsed() < MAX_AGE {
+            idle.connections.push(IdleConnection {
+                connection,
+                acquired_at,
+                since: Instant::now(),
+            });
         }
-        // The one that rests longest: fewer are needed than there were.
-        if resting.connections.first().is_some_and(|first| first.since.elapsed() > KEPT_AT_MOST) {
-            drop(resting.connections.remove(0));
+        // Drops the longest idle one if it is old: fewer connections are needed than before.
+        if idle.connections.first().is_some_and(|first| first.since.elapsed() > MAX_AGE) {
+            drop(idle.connections.remove(0));
         }
     }
 }
 
-/// Takes note of a failed statement. Where it shows that the connection was cut off, those that rest may be as well, and
-/// are tested before anybody has them: one request meets it, and not one for each connection.
+/// Notes a failed statement. If the connection was cut off, idle ones may be too and are tested
+/// before use, so that one request fails and not one for each connection.
 pub(crate) fn take_note(error: &sqlx::Error) {
-    // Class 57P: the server is stopping, or was told to end the session.
+    // Class 57P: the server is stopping, or ended the session.
     let is_cut_off = match error {
         sqlx::Error::Io(_) => true,
         sqlx::Error::Database(error) => error.code().is_some_and(|code| code.starts_with("57P")),
@@ -152,10 +158,10 @@ pub(crate) fn take_note(error: &sqlx::Error) {
     }
 }
 
-/// Whether a connection that rests since then is handed out untested.
+/// Returns whether a connection that is idle since `since` is handed out untested.
 fn is_trusted(since: Instant) -> bool {
     let cut_off = *lock(&CUT_OFF);
-    since.elapsed() <= TRUSTED_IDLE && cut_off.is_none_or(|at| at < since)
+    since.elapsed() <= UNTESTED_IDLE && cut_off.is_none_or(|at| at < since)
 }
 
 fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -12,31 +12,31 @@ use crate::error::word;
 use crate::retry::retry_on_deadlock;
 use crate::{Error, Store, Tx, policies};
 
-/// A project as someone sees it.
+/// A project, with the principal's role on it.
 #[derive(Debug, Clone)]
 pub struct Project {
     /// Identifier.
     pub id: ProjectId,
-    /// Short name.
+    /// Short name, unique.
     pub key: String,
-    /// Name for people.
+    /// Display name.
     pub name: String,
-    /// When it was created.
+    /// Time of creation.
     pub created_at: DateTime<Utc>,
-    /// What the one who asked is in it.
+    /// The principal's role.
     pub role: Role,
-    /// What it keeps, masks and lets happen.
+    /// The policy in force.
     pub policy: Policy,
-    /// Which version of the policy that is; 0 until somebody sets one.
+    /// Version of the policy; 0 until one is set.
     pub policy_version: i32,
 }
 
-/// How much a project holds.
+/// Numbers of a project's items.
 #[derive(Debug, Clone, Default)]
 pub struct Overview {
     /// Records that can be recalled.
     pub records: i64,
-    /// Records whose cited code changed.
+    /// Records whose cited code has changed.
     pub stale_records: i64,
     /// Documents.
     pub docs: i64,
@@ -48,12 +48,12 @@ pub struct Overview {
     pub repositories: i64,
     /// Indexed files.
     pub files: i64,
-    /// Searchable passages.
+    /// Passages.
     pub passages: i64,
 }
 
-/// Whether somebody may create projects. Programs may not: whoever creates one administers it, and no program
-/// does, so nobody would.
+/// Returns whether a principal may create projects. Agents may not: the creator becomes admin,
+/// which an agent can't be, so the project would have none.
 pub async fn may_create(store: &Store, principal: UserId) -> Result<bool, Error> {
     Ok(sqlx::query_scalar!(
         r#"select exists (select from users where id = $1 and not is_agent) as "may!""#,
@@ -63,9 +63,9 @@ pub async fn may_create(store: &Store, principal: UserId) -> Result<bool, Error>
     .await?)
 }
 
-/// Creates the project, administered by who asks, and notes that in the service's audit, or finds it as
-/// it is; the flag says which. One that exists and that the principal may not see is [`Error::Exists`], and
-/// so is any other for who may not create one ([`may_create`]).
+/// Creates a project with the principal as admin and records it in the service's chain, or finds
+/// the existing one; the flag says which. [`Error::Exists`] if the principal has no role on the
+/// existing project, or may not create one ([`may_create`]).
 pub async fn create(
     store: &Store,
     principal: UserId,
@@ -97,7 +97,7 @@ pub async fn create(
     }
 }
 
-/// The project with this key, if the principal has a role on it.
+/// Returns the project with this key, if the principal has a role on it.
 pub async fn find(
     store: &Store,
     principal: UserId,
@@ -127,8 +127,8 @@ async fn find_by_key(
     row.map(Row::into_project).transpose()
 }
 
-/// The policy of a project once nobody is about to set another, `None` where it is gone. Until the transaction
-/// ends nobody sets one: who does then sees all that was written before.
+/// Returns the policy of a project and locks it until the transaction ends; `None` if the project
+/// is deleted. A later change of the policy sees everything this transaction has written.
 pub async fn lock_policy(tx: &mut Tx, project: ProjectId) -> Result<Option<Policy>, Error> {
     let document =
         sqlx::query_scalar!("select policy from projects where id = $1 for share", project.0)
@@ -137,30 +137,30 @@ pub async fn lock_policy(tx: &mut Tx, project: ProjectId) -> Result<Option<Polic
     document.map(policies::read).transpose()
 }
 
-/// Something that belongs to a project, named by its id alone.
+/// An item of a project, identified by its id alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProjectResource {
     /// A record.
     Record(RecordId),
     /// A bundle.
     Bundle(BundleId),
-    /// A run of the indexer.
-    Ingest(IngestRunId),
-    /// Something in quarantine; found only by those who may decide about it.
-    Hold(QuarantineItemId),
+    /// An index run.
+    IngestRun(IngestRunId),
+    /// A quarantine item; found only by principals who may decide about it.
+    QuarantineItem(QuarantineItemId),
 }
 
-/// The project that something belongs to, if the principal has a role on it.
+/// Returns the project of an item, if the principal has a role on it.
 pub async fn find_by_resource(
     store: &Store,
     principal: UserId,
-    what: ProjectResource,
+    resource: ProjectResource,
 ) -> Result<Option<Project>, Error> {
-    let (record, bundle, ingest, hold) = match what {
+    let (record, bundle, ingest, item) = match resource {
         ProjectResource::Record(id) => (Some(id.0), None, None, None),
         ProjectResource::Bundle(id) => (None, Some(id.0), None, None),
-        ProjectResource::Ingest(id) => (None, None, Some(id.0), None),
-        ProjectResource::Hold(id) => (None, None, None, Some(id.0)),
+        ProjectResource::IngestRun(id) => (None, None, Some(id.0), None),
+        ProjectResource::QuarantineItem(id) => (None, None, None, Some(id.0)),
     };
     let row = sqlx::query_as!(
         Row,
@@ -174,14 +174,14 @@ pub async fn find_by_resource(
         record,
         bundle,
         ingest,
-        hold
+        item
     )
     .fetch_optional(&mut *store.plain().await?)
     .await?;
     row.map(Row::into_project).transpose()
 }
 
-/// Every project on which the principal has a role, by key.
+/// Returns the projects on which the principal has a role, by key.
 pub async fn list(store: &Store, principal: UserId) -> Result<Vec<Project>, Error> {
     let rows = sqlx::query_as!(
         Row,
@@ -195,7 +195,7 @@ pub async fn list(store: &Store, principal: UserId) -> Result<Vec<Project>, Erro
     rows.into_iter().map(Row::into_project).collect()
 }
 
-/// The columns of a project as they are read.
+/// The columns of a project.
 struct Row {
     id: uuid::Uuid,
     key: String,
@@ -220,9 +220,9 @@ impl Row {
     }
 }
 
-/// Removes the project that was entered, and all that belongs to it but its audit, and notes that in the
-/// service's; [`Error::Gone`] where it is removed already, or not the caller's to remove any more. Where it meets what
-/// the background writes for the project, one of both has to give way.
+/// Deletes the project with all its data except its audit chain, and records it in the service's
+/// chain. [`Error::Gone`] if it is deleted already, or the principal is no longer its admin.
+/// Retried on a deadlock with background writes.
 pub async fn delete(store: &Store, project: &Project) -> Result<(), Error> {
     retry_on_deadlock(|| remove(store, project)).await
 }
@@ -241,7 +241,7 @@ async fn remove(store: &Store, project: &Project) -> Result<(), Error> {
     tx.commit().await
 }
 
-/// Counts what the project holds.
+/// Counts the items of a project.
 pub async fn overview(store: &Store, project: ProjectId) -> Result<Overview, Error> {
     Ok(sqlx::query_as!(
         Overview,

@@ -1,4 +1,4 @@
-//! What a policy forbids to be taken in, sealed, until somebody decides about it.
+//! Quarantine: texts that the policy keeps back, encrypted, until a person decides.
 
 use chrono::{DateTime, Utc};
 use mc_domain::{ProjectId, QuarantineItemId, QuarantineState, RecordId, UserId};
@@ -7,81 +7,82 @@ use mc_sanitizer::Sanitized;
 use crate::error::word;
 use crate::{Error, Store, Tx};
 
-/// Notices of one hold that are tried before it is given up.
+/// Attempts after which a notification is dropped.
 const ATTEMPTS_MAX: i32 = 10;
 
-/// Something to put into quarantine.
+/// An item to put into quarantine.
 #[derive(Debug, Clone)]
 pub struct NewQuarantineItem {
-    /// Identifier, which the envelope is bound to.
+    /// Identifier, which the ciphertext is bound to.
     pub id: QuarantineItemId,
-    /// What was sent: `save`, `dialog` or `document`.
+    /// Kind of the request: `save`, `dialog` or `document`.
     pub kind: &'static str,
-    /// Why: categories of the sanitizer, families of the guard.
+    /// Categories of the sanitizer and families of the prompt guard.
     pub reasons: Vec<String>,
-    /// Its beginning, masked.
+    /// Beginning of the text, masked.
     pub excerpt: Sanitized,
-    /// The request, sealed.
+    /// The encrypted request.
     pub ciphertext: Vec<u8>,
-    /// When it is thrown away if nobody decides.
+    /// When it expires without a decision.
     pub expires_at: DateTime<Utc>,
-    /// Whether somebody is to be told.
+    /// Whether to send a notification.
     pub notify: bool,
 }
 
-/// Something in quarantine, without its text.
+/// A quarantine item, without its content.
 #[derive(Debug, Clone)]
 pub struct QuarantineItem {
     /// Identifier.
     pub id: QuarantineItemId,
     /// Project.
     pub project: ProjectId,
-    /// What was sent.
+    /// Kind of the request.
     pub kind: String,
-    /// Why it is here.
+    /// Categories of the sanitizer and families of the prompt guard.
     pub reasons: Vec<String>,
-    /// Its beginning, masked.
+    /// Beginning of the text, masked.
     pub excerpt: String,
-    /// Who sent it.
+    /// The user who sent it.
     pub submitted_by: Option<UserId>,
-    /// Who sent it, by login.
+    /// Login of that user.
     pub sender: Option<String>,
-    /// What became of it.
+    /// State.
     pub state: QuarantineState,
-    /// When it came.
+    /// Time of receipt.
     pub created_at: DateTime<Utc>,
-    /// When it is thrown away if nobody decides.
+    /// When it expires without a decision.
     pub expires_at: DateTime<Utc>,
-    /// Who decided, by login.
+    /// Login of the user who decided.
     pub decided_by: Option<String>,
-    /// When.
+    /// Time of the decision.
     pub decided_at: Option<DateTime<Utc>>,
 }
 
-/// Puts something into the quarantine of the project that was entered.
-pub async fn put(tx: &mut Tx, project: ProjectId, hold: &NewQuarantineItem) -> Result<(), Error> {
-    let submitted_by = tx.1.entry.map(|entry| entry.principal.0);
+/// Adds an item to the quarantine of the project.
+pub async fn put(tx: &mut Tx, project: ProjectId, item: &NewQuarantineItem) -> Result<(), Error> {
+    let submitted_by = tx.principal().map(|user| user.0);
     sqlx::query!(
-        "insert into quarantine_items (id, project_id, kind, reasons, excerpt, ciphertext, submitted_by, expires_at,
+        "insert into quarantine_items (id, project_id, kind, reasons, excerpt, ciphertext,
+             submitted_by, expires_at,
              notify_at)
          values ($1, $2, $3, $4, $5, $6, $7, $8, case when $9 then now() end)",
-        hold.id.0,
+        item.id.0,
         project.0,
-        hold.kind,
-        &hold.reasons,
-        hold.excerpt.as_str(),
-        hold.ciphertext,
+        item.kind,
+        &item.reasons,
+        item.excerpt.as_str(),
+        item.ciphertext,
         submitted_by,
-        hold.expires_at,
-        hold.notify
+        item.expires_at,
+        item.notify
     )
     .execute(&mut *tx.0)
     .await?;
     Ok(())
 }
 
-/// What is in the project's quarantine, or was; newest first, before an id. What a text says is shown until its time is
-/// over, though it may be destroyed hours later.
+/// Returns the items of the project before an id, newest first. The excerpt is empty once the item
+/// has expired, even if retention deletes it hours later.
 pub async fn list(
     store: &Store,
     project: ProjectId,
@@ -92,8 +93,10 @@ pub async fn list(
     let rows = sqlx::query_as!(
         Row,
         r#"select q.id, q.project_id, q.kind, q.reasons,
-                  case when q.state = 'pending' and q.expires_at <= now() then '' else q.excerpt end as "excerpt!",
-                  q.submitted_by, s.login as "sender?", q.state, q.created_at, q.expires_at, d.login as "decided_by?",
+                  case when q.state = 'pending' and q.expires_at <= now() then '' else q.excerpt
+                      end as "excerpt!",
+                  q.submitted_by, s.login as "sender?", q.state, q.created_at, q.expires_at,
+                      d.login as "decided_by?",
                   q.decided_at
            from quarantine_items q left join users s on s.id = q.submitted_by
            left join users d on d.id = q.decided_by
@@ -106,16 +109,18 @@ pub async fn list(
     )
     .fetch_all(&mut *store.read().await?)
     .await?;
-    rows.into_iter().map(Row::into_hold).collect()
+    rows.into_iter().map(Row::into_item).collect()
 }
 
-/// One of the project that was entered, as [`list`] shows it.
+/// Returns one item of the project, as [`list`] does.
 pub async fn find(store: &Store, id: QuarantineItemId) -> Result<Option<QuarantineItem>, Error> {
     let row = sqlx::query_as!(
         Row,
         r#"select q.id, q.project_id, q.kind, q.reasons,
-                  case when q.state = 'pending' and q.expires_at <= now() then '' else q.excerpt end as "excerpt!",
-                  q.submitted_by, s.login as "sender?", q.state, q.created_at, q.expires_at, d.login as "decided_by?",
+                  case when q.state = 'pending' and q.expires_at <= now() then '' else q.excerpt
+                      end as "excerpt!",
+                  q.submitted_by, s.login as "sender?", q.state, q.created_at, q.expires_at,
+                      d.login as "decided_by?",
                   q.decided_at
            from quarantine_items q left join users s on s.id = q.submitted_by
            left join users d on d.id = q.decided_by
@@ -124,44 +129,46 @@ pub async fn find(store: &Store, id: QuarantineItemId) -> Result<Option<Quaranti
     )
     .fetch_optional(&mut *store.read().await?)
     .await?;
-    row.map(Row::into_hold).transpose()
+    row.map(Row::into_item).transpose()
 }
 
-/// The envelope of something that is still held; `None` where nothing is.
-pub async fn sealed(store: &Store, id: QuarantineItemId) -> Result<Option<Vec<u8>>, Error> {
+/// Returns the ciphertext of a pending item; `None` if it is not pending.
+pub async fn ciphertext(store: &Store, id: QuarantineItemId) -> Result<Option<Vec<u8>>, Error> {
     Ok(sqlx::query_scalar!(
-        "select ciphertext from quarantine_items where id = $1 and state = 'pending' and expires_at > now()",
+        "select ciphertext from quarantine_items where id = $1 and state = 'pending'
+             and expires_at > now()",
         id.0
     )
     .fetch_optional(&mut *store.read().await?)
     .await?)
 }
 
-/// Forgets what of a project was decided about so many days ago. For the background.
+/// Deletes items of a project that were decided more than `days` ago. Runs as worker.
 pub(crate) async fn delete_decided(
     tx: &mut Tx,
     project: ProjectId,
     days: u16,
 ) -> Result<u64, Error> {
-    let gone = sqlx::query!(
+    let deleted = sqlx::query!(
         "delete from quarantine_items
-         where project_id = $1 and state <> 'pending' and decided_at < now() - make_interval(days => $2)",
+         where project_id = $1 and state <> 'pending'
+             and decided_at < now() - make_interval(days => $2)",
         project.0,
         i32::from(days)
     )
     .execute(&mut *tx.0)
     .await?;
-    Ok(gone.rows_affected())
+    Ok(deleted.rows_affected())
 }
 
-/// Settles what becomes of something that is still held, and forgets its text; `false` where it is not
-/// held any more.
+/// Stores the decision about a pending item and deletes its content; returns `false` if it is not
+/// pending.
 pub async fn decide(
     tx: &mut Tx,
     id: QuarantineItemId,
     state: QuarantineState,
 ) -> Result<bool, Error> {
-    let by = tx.1.entry.map(|entry| entry.principal.0);
+    let by = tx.principal().map(|user| user.0);
     let done = sqlx::query!(
         "update quarantine_items set state = $2, ciphertext = '', excerpt = '', decided_by = $3,
              decided_at = now(), notify_at = null
@@ -175,18 +182,19 @@ pub async fn decide(
     Ok(done.rows_affected() == 1)
 }
 
-/// Has nobody else decide about something until the transaction ends; `false` where it is not held any more.
+/// Locks a pending item until the transaction ends; returns `false` if it is not pending.
 pub async fn lock(tx: &mut Tx, id: QuarantineItemId) -> Result<bool, Error> {
-    let held = sqlx::query!(
-        "select id from quarantine_items where id = $1 and state = 'pending' and expires_at > now() for update",
+    let locked = sqlx::query!(
+        "select id from quarantine_items where id = $1 and state = 'pending' and expires_at > now()
+             for update",
         id.0
     )
     .fetch_optional(&mut *tx.0)
     .await?;
-    Ok(held.is_some())
+    Ok(locked.is_some())
 }
 
-/// Whether any of these records was changed after something was put into quarantine.
+/// Returns whether any of these records was changed after the item was created.
 pub async fn is_outdated(
     tx: &mut Tx,
     id: QuarantineItemId,
@@ -203,38 +211,44 @@ pub async fn is_outdated(
     .await?)
 }
 
-/// Throws away what of a project nobody decided about in time; answers what. For the background.
+/// Expires pending items of a project that nobody decided in time and deletes their content;
+/// returns them. Runs as worker.
 pub(crate) async fn expire(
     tx: &mut Tx,
     project: ProjectId,
 ) -> Result<Vec<QuarantineItemId>, Error> {
-    let gone = sqlx::query_scalar!(
-        "update quarantine_items set state = 'expired', ciphertext = '', excerpt = '', decided_at = now(),
+    let deleted = sqlx::query_scalar!(
+        "update quarantine_items set state = 'expired', ciphertext = '', excerpt = '',
+             decided_at = now(),
              notify_at = null
          where project_id = $1 and state = 'pending' and expires_at < now() returning id",
         project.0
     )
     .fetch_all(&mut *tx.0)
     .await?;
-    Ok(gone.into_iter().map(QuarantineItemId::from).collect())
+    Ok(deleted.into_iter().map(QuarantineItemId::from).collect())
 }
 
-/// A notice that is due.
+/// A due notification.
 #[derive(Debug, Clone)]
 pub struct QuarantineNotification {
-    /// About this.
-    pub hold: QuarantineItem,
+    /// The item.
+    pub item: QuarantineItem,
     /// The project's key.
     pub project_key: String,
-    /// Where it goes.
+    /// URL that it is sent to.
     pub url: Option<String>,
-    /// How often it was tried.
+    /// Number of attempts.
     pub attempts: i32,
 }
 
-/// Takes the notices that are due, of what can still be decided about, each for one try: the next is due later and
-/// later, until it is said that one arrived ([`notified`]) or it was tried often enough. For the background.
-pub async fn due_notices(store: &Store, limit: i64) -> Result<Vec<QuarantineNotification>, Error> {
+/// Claims due notifications of pending items, each for one attempt. The next attempt is scheduled
+/// with exponential backoff, until [`mark_notified`] is called or the limit is reached. Runs as
+/// worker.
+pub async fn claim_notifications(
+    store: &Store,
+    limit: i64,
+) -> Result<Vec<QuarantineNotification>, Error> {
     let rows = sqlx::query!(
         r#"with due as (
                select id from quarantine_items where notify_at <= now() and expires_at > now()
@@ -244,11 +258,15 @@ pub async fn due_notices(store: &Store, limit: i64) -> Result<Vec<QuarantineNoti
                    notify_at = case when attempts + 1 < $2
                        then now() + make_interval(secs => 30 * 2 ^ attempts) end
                from due where q.id = due.id returning q.*)
-           select t.id as "id!", t.project_id as "project_id!", t.kind as "kind!", t.reasons as "reasons!",
-                  t.excerpt as "excerpt!", t.submitted_by, s.login as "sender?", t.state as "state!",
+           select t.id as "id!", t.project_id as "project_id!", t.kind as "kind!",
+               t.reasons as "reasons!",
+                  t.excerpt as "excerpt!", t.submitted_by, s.login as "sender?",
+                      t.state as "state!",
                   t.created_at as "created_at!", t.expires_at as "expires_at!", t.decided_at,
-                  t.attempts as "attempts!", p.key as "key!", p.policy #>> '{notifications,webhook_url}' as url
-           from taken t join projects p on p.id = t.project_id left join users s on s.id = t.submitted_by"#,
+                  t.attempts as "attempts!", p.key as "key!",
+                      p.policy #>> '{notifications,webhook_url}' as url
+           from taken t join projects p on p.id = t.project_id
+               left join users s on s.id = t.submitted_by"#,
         limit,
         ATTEMPTS_MAX
     )
@@ -256,7 +274,7 @@ pub async fn due_notices(store: &Store, limit: i64) -> Result<Vec<QuarantineNoti
     .await?;
     rows.into_iter()
         .map(|row| {
-            let hold = QuarantineItem {
+            let item = QuarantineItem {
                 id: row.id.into(),
                 project: row.project_id.into(),
                 kind: row.kind,
@@ -271,7 +289,7 @@ pub async fn due_notices(store: &Store, limit: i64) -> Result<Vec<QuarantineNoti
                 decided_at: row.decided_at,
             };
             Ok(QuarantineNotification {
-                hold,
+                item,
                 project_key: row.key,
                 url: row.url,
                 attempts: row.attempts,
@@ -280,24 +298,25 @@ pub async fn due_notices(store: &Store, limit: i64) -> Result<Vec<QuarantineNoti
         .collect()
 }
 
-/// The notice arrived, or never will.
-pub async fn notified(store: &Store, id: QuarantineItemId) -> Result<(), Error> {
+/// Marks a notification as done: it was received, or never will be.
+pub async fn mark_notified(store: &Store, id: QuarantineItemId) -> Result<(), Error> {
     sqlx::query!("update quarantine_items set notify_at = null where id = $1", id.0)
         .execute(&mut *store.plain().await?)
         .await?;
     Ok(())
 }
 
-/// Destroys what somebody sent to the project and nobody has decided about, as [`decide`] does; answers how
-/// much that was.
+/// Deletes the content of a user's pending items in the project, as [`decide`] does; returns their
+/// number.
 pub async fn delete_submitted_by(
     tx: &mut Tx,
     project: ProjectId,
     sender: UserId,
 ) -> Result<u64, Error> {
-    let by = tx.1.entry.map(|entry| entry.principal.0);
-    let gone = sqlx::query!(
-        "update quarantine_items set state = 'deleted', ciphertext = '', excerpt = '', decided_by = $3,
+    let by = tx.principal().map(|user| user.0);
+    let deleted = sqlx::query!(
+        "update quarantine_items set state = 'deleted', ciphertext = '', excerpt = '',
+             decided_by = $3,
              decided_at = now(), notify_at = null
          where project_id = $1 and submitted_by = $2 and state = 'pending'",
         project.0,
@@ -306,7 +325,7 @@ pub async fn delete_submitted_by(
     )
     .execute(&mut *tx.0)
     .await?;
-    Ok(gone.rows_affected())
+    Ok(deleted.rows_affected())
 }
 
 struct Row {
@@ -325,7 +344,7 @@ struct Row {
 }
 
 impl Row {
-    fn into_hold(self) -> Result<QuarantineItem, Error> {
+    fn into_item(self) -> Result<QuarantineItem, Error> {
         Ok(QuarantineItem {
             id: self.id.into(),
             project: self.project_id.into(),

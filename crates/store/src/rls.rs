@@ -1,4 +1,4 @@
-//! On whose behalf statements run, and in transactions that end whatever becomes of who asked.
+//! Row-level security context and planning of transactions.
 
 use std::ops::{Deref, DerefMut};
 
@@ -9,28 +9,28 @@ use tokio::sync::OwnedMutexGuard;
 
 use crate::Error;
 use crate::audit::Chain;
-use crate::pool::{Leased, Pool, take_note};
+use crate::pool::{Pool, PooledConnection, take_note};
 
-/// Someone somewhere.
+/// The principal, and the project or audit chain, that row-level security applies to a transaction.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RlsContext {
     pub principal: UserId,
     pub place: Place,
 }
 
-/// Where somebody has entered.
+/// The rows that a principal acts on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Place {
     /// A project.
     Project(ProjectId),
-    /// An audit that is no live project's.
+    /// An audit chain without a live project.
     Audit(Chain),
 }
 
-/// What a transaction starts with so that the policies know. Nothing can be bound there; ids are
-/// hexadecimal digits and hyphens.
-pub(crate) fn enter(entry: Option<RlsContext>) -> String {
-    match entry {
+/// Returns the statement that sets the context at the start of a transaction. It can't bind
+/// parameters; ids are hexadecimal digits and hyphens.
+pub(crate) fn set_context(context: Option<RlsContext>) -> String {
+    match context {
         Some(RlsContext { principal, place: Place::Project(project) }) => {
             format!("select mc.set_project_context('{principal}', '{project}');")
         }
@@ -41,14 +41,14 @@ pub(crate) fn enter(entry: Option<RlsContext>) -> String {
     }
 }
 
-/// A connection, in a transaction or not.
+/// A connection, with or without a transaction.
 ///
-/// Not sqlx's own transaction: one whose begin was given up half-way, or failed, goes back to the pool as
-/// it is, still entered, and whoever is next to have the connection would see what it may see. Here it is
-/// rolled back before anybody has it again, and closed where that fails.
+/// sqlx's own transaction returns its connection unchanged if its `begin` was cancelled or failed:
+/// the next user would still have its context and see its rows. This type rolls back first, and
+/// closes the connection if that fails.
 #[derive(Debug)]
 pub(crate) struct PooledTransaction {
-    leased: Option<Leased>,
+    connection: Option<PooledConnection>,
     state: State,
 }
 
@@ -56,62 +56,63 @@ pub(crate) struct PooledTransaction {
 enum State {
     /// In a transaction.
     Open,
-    /// In none, and perhaps within a statement that was given up.
+    /// Without a transaction; a cancelled statement may still run.
     Plain,
-    /// In none, and all that it was asked is answered.
-    AtRest,
+    /// Without a transaction, and all statements are completed.
+    Idle,
 }
 
 impl PooledTransaction {
-    /// A connection without a transaction.
+    /// Returns a connection without a transaction.
     pub async fn plain(pool: &Pool) -> Result<Self, Error> {
-        Ok(Self { leased: Some(pool.take().await?), state: State::Plain })
+        Ok(Self { connection: Some(pool.take().await?), state: State::Plain })
     }
 
-    /// A connection in a transaction that `begin` opens, in one round trip.
+    /// Returns a connection in a transaction that `begin` starts, in one round trip.
     pub async fn begun(pool: &Pool, begin: String) -> Result<Self, Error> {
         let mut session = Self::plain(pool).await?;
-        // Before it is sent: from here on nobody knows how far it came.
+        // Before it is sent: if this is cancelled, the transaction may have started.
         session.state = State::Open;
         raw_sql(AssertSqlSafe(begin)).execute(&mut *session).await?;
         Ok(session)
     }
 
-    /// Commits.
+    /// Commits the transaction.
     pub async fn commit(mut self) -> Result<(), Error> {
         raw_sql("commit").execute(&mut *self).await?;
-        self.state = State::AtRest;
+        self.state = State::Idle;
         Ok(())
     }
 
-    /// Says that what was asked outside of a transaction is answered, so that the connection need not be looked at.
+    /// Marks a statement outside a transaction as completed, so that the connection need not be
+    /// tested.
     pub fn done(mut self) {
         if self.state == State::Plain {
-            self.state = State::AtRest;
+            self.state = State::Idle;
         }
     }
 }
 
 impl Drop for PooledTransaction {
     fn drop(&mut self) {
-        let Some(mut leased) = self.leased.take() else { return };
+        let Some(mut connection) = self.connection.take() else { return };
         match self.state {
             State::Plain => return,
-            State::AtRest => return leased.give_back(),
+            State::Idle => return connection.release(),
             State::Open => {}
         }
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
-            // Closed with the process that is ending.
-            drop(leased.connection.detach());
+            // Closed with the ending process.
+            drop(connection.connection.detach());
             return;
         };
         runtime.spawn(async move {
-            match raw_sql("rollback").execute(&mut *leased.connection).await {
-                Ok(_) => leased.give_back(),
+            match raw_sql("rollback").execute(&mut *connection.connection).await {
+                Ok(_) => connection.release(),
                 Err(error) => {
                     take_note(&error);
-                    // Nothing more can be done about it.
-                    let _ = leased.connection.close().await;
+                    // The connection is broken; there is nothing left to do.
+                    let _ = connection.connection.close().await;
                 }
             }
         });
@@ -122,73 +123,79 @@ impl Deref for PooledTransaction {
     type Target = PgConnection;
 
     fn deref(&self) -> &PgConnection {
-        &self.leased.as_ref().expect("a connection until it is dropped").connection
+        &self.connection.as_ref().expect("a connection until it is dropped").connection
     }
 }
 
 impl DerefMut for PooledTransaction {
     fn deref_mut(&mut self) -> &mut PgConnection {
-        &mut self.leased.as_mut().expect("a connection until it is dropped").connection
+        &mut self.connection.as_mut().expect("a connection until it is dropped").connection
     }
 }
 
-/// How a statement that reads is planned.
+/// How a read is planned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Planning {
-    /// Once for all values: what is read is named by ids, or is little.
+    /// With one plan for all values: the rows are identified by ids, or are few.
     Once,
-    /// For the values at hand: they decide how it is best looked for.
-    Anew,
-    /// With an HNSW index. The planner would sort what it takes for few, not knowing what has just moved. Iterative scans
-    /// go on until enough has passed, or their share of the memory is full; in relaxed order, since the strict one drops
-    /// what it finds late, and the statement sorts. Who asked may have given up: it must not hold its connection much
-    /// longer.
-    Graph,
+    /// For the given values, which decide the best plan.
+    EachTime,
+    /// With an HNSW index. The planner underestimates rows that were just moved and would sort them
+    /// instead. Iterative scans continue until enough rows pass or `work_mem` is used up. Relaxed
+    /// order, because strict order drops rows that are found late; the statement sorts. A timeout
+    /// frees the connection if the caller has given up.
+    Hnsw,
 }
 
 impl Planning {
-    /// What a transaction begins with that runs one such statement.
+    /// Returns the settings of a transaction with one such statement.
     pub(crate) fn alone(self) -> &'static str {
         match self {
-            // PostgreSQL finds out, over the first executions, which is better.
-            Self::Once | Self::Anew => "",
-            Self::Graph => GRAPH,
+            // PostgreSQL compares both plans in the first executions.
+            Self::Once | Self::EachTime => "",
+            Self::Hnsw => HNSW_SETTINGS,
         }
     }
 
-    /// What a transaction goes on with after any of them.
+    /// Returns the settings that follow those of any other kind in a shared transaction.
     pub(crate) fn within(self) -> &'static str {
         match self {
-            Self::Once => "set local plan_cache_mode = force_generic_plan; set local statement_timeout to default;
-                 set local enable_sort to default; set local work_mem to default;",
-            Self::Anew => "set local plan_cache_mode = auto; set local statement_timeout to default;
-                 set local enable_sort to default; set local work_mem to default;",
-            Self::Graph => GRAPH,
+            Self::Once => {
+                "set local plan_cache_mode = force_generic_plan;
+                 set local statement_timeout to default; set local enable_sort to default;
+                 set local work_mem to default;"
+            }
+            Self::EachTime => {
+                "set local plan_cache_mode = auto;
+                 set local statement_timeout to default; set local enable_sort to default;
+                 set local work_mem to default;"
+            }
+            Self::Hnsw => HNSW_SETTINGS,
         }
     }
 }
 
-const GRAPH: &str =
+const HNSW_SETTINGS: &str =
     "set local plan_cache_mode = force_custom_plan; set local statement_timeout = '5s';
     set local enable_sort = off; set local work_mem = '64MB';
     set local hnsw.iterative_scan = relaxed_order; set local hnsw.ef_search = 400;
     set local hnsw.max_scan_tuples = 40000;";
 
-/// A transaction that several reads share, once one of them has begun it.
+/// A transaction that several reads share, once one of them has started it.
 #[derive(Debug, Default)]
-pub(crate) struct Visit {
+pub(crate) struct SharedReads {
     pub session: Option<PooledTransaction>,
-    /// What it is set to, where that is known.
+    /// The planning that is set, if known.
     pub planning: Option<Planning>,
 }
 
-/// A connection to read with.
+/// A connection for a read.
 #[derive(Debug)]
 pub(crate) enum Reading {
     /// For one read.
     Own(PooledTransaction),
-    /// For those of a visit, which has begun.
-    Shared(OwnedMutexGuard<Visit>),
+    /// For the reads of a shared transaction that has started.
+    Shared(OwnedMutexGuard<SharedReads>),
 }
 
 impl Deref for Reading {
@@ -197,7 +204,7 @@ impl Deref for Reading {
     fn deref(&self) -> &PgConnection {
         match self {
             Self::Own(session) => session,
-            Self::Shared(visit) => visit.session.as_ref().expect("a visit that has begun"),
+            Self::Shared(shared) => shared.session.as_ref().expect("a started transaction"),
         }
     }
 }
@@ -206,7 +213,7 @@ impl DerefMut for Reading {
     fn deref_mut(&mut self) -> &mut PgConnection {
         match self {
             Self::Own(session) => session,
-            Self::Shared(visit) => visit.session.as_mut().expect("a visit that has begun"),
+            Self::Shared(shared) => shared.session.as_mut().expect("a started transaction"),
         }
     }
 }

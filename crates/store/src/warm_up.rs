@@ -1,4 +1,4 @@
-//! Connections that are ready before the first question comes.
+//! Warm-up of connections before the first request.
 
 use std::time::Duration;
 
@@ -13,16 +13,16 @@ use crate::passages::{self, PassageFilter};
 use crate::vectors::{self, Model, VectorPlacement};
 use crate::{Error, Store, citations, projects};
 
-/// PostgreSQL plans the first executions of a statement each anew.
+/// PostgreSQL plans the first executions of a statement each time; so many make it use the cached
+/// plan.
 const EXECUTIONS: u32 = 6;
-/// It takes some hundred milliseconds; whoever asks meanwhile has only one connection at a time.
-const AT_MOST: Duration = Duration::from_secs(2);
+/// Timeout: it takes some hundred milliseconds, in which requests have one connection.
+const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Opens connections and lets each of them plan what a recall asks and leaves behind, about a project
-/// that does not exist. A new connection takes ten times as long for its first statements as for
-/// later ones.
+/// Opens all connections and runs the statements of a recall on each, for a project that does not
+/// exist. The first statements on a new connection take ten times as long as later ones.
 pub async fn warm_up(store: &Store, model: &Model) -> Result<(), Error> {
-    timeout(AT_MOST, each_connection(store, model)).await.unwrap_or_else(|_| {
+    timeout(TIMEOUT, each_connection(store, model)).await.unwrap_or_else(|_| {
         tracing::debug!("connections were busy and are not all warmed up");
         Ok(())
     })
@@ -32,7 +32,8 @@ async fn each_connection(store: &Store, model: &Model) -> Result<(), Error> {
     let cold = try_join_all((0..store.max_connections()).map(|_| store.plain())).await?;
     let mut warm = Vec::new();
     for connection in cold {
-        // All others are held, and no more may be opened: everything goes through this one.
+        // All other connections are held and no more may be opened, so that all statements use this
+        // one.
         drop(connection);
         for _ in 0..EXECUTIONS {
             recall(store, model).await?;
@@ -42,28 +43,28 @@ async fn each_connection(store: &Store, model: &Model) -> Result<(), Error> {
     Ok(())
 }
 
-/// The statements of a recall.
+/// Runs the statements of a recall.
 async fn recall(store: &Store, model: &Model) -> Result<(), Error> {
-    let nobody = ProjectId(Uuid::nil());
-    let mut records = PassageFilter::project(nobody);
+    let no_project = ProjectId(Uuid::nil());
+    let mut records = PassageFilter::project(no_project);
     records.sources = vec![SourceKind::Memory];
     let direction = vec![1.0; usize::try_from(model.dimensions).unwrap_or(0)];
     let key = ProjectKey::parse("warm-up").expect("a key");
     projects::find(store, UserId::LOCAL, &key).await?;
-    let store = &store.for_project(UserId::LOCAL, nobody);
-    let visit = store.visit();
-    vectors::nearest_in(&visit, model, &direction, &records, 1, VectorPlacement::Heap).await?;
-    passages::load(&visit, nobody, &[PassageId(Uuid::nil())]).await?;
-    // Its connection is the only one there is.
-    drop(visit);
+    let store = &store.for_project(UserId::LOCAL, no_project);
+    let shared = store.share_reads();
+    vectors::nearest_in(&shared, model, &direction, &records, 1, VectorPlacement::Flat).await?;
+    passages::load(&shared, no_project, &[PassageId(Uuid::nil())]).await?;
+    // The only free connection.
+    drop(shared);
     citations::of_records(store, &[RecordId(Uuid::nil())]).await?;
     let mut tx = store.begin_frequent().await?;
-    bundles::insert(&mut tx, nobody, &[&unheard(nobody)]).await?;
+    bundles::insert(&mut tx, no_project, &[&unstored_bundle(no_project)]).await?;
     tx.commit().await
 }
 
-/// A bundle that is not kept, since its project does not exist.
-fn unheard(project: ProjectId) -> NewBundle {
+/// Returns a bundle that is not stored, because its project does not exist.
+fn unstored_bundle(project: ProjectId) -> NewBundle {
     NewBundle {
         id: BundleId::generate(),
         project,

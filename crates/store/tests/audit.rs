@@ -1,4 +1,4 @@
-//! Chains that several processes add to.
+//! Audit chains with several writers.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test that can't go on should stop")]
 
 use std::collections::HashMap;
@@ -10,13 +10,13 @@ use mc_store::audit::{Chain, Chains, NewEvent, record_in_own_tx, verify};
 use mc_testkit::TestDatabase;
 
 #[tokio::test]
-async fn two_processes_that_take_turns_make_one_chain_that_both_find_whole() {
+async fn two_processes_extend_one_valid_audit_chain() {
     let db = TestDatabase::create().await;
     let chain = Chain::Project(db.project("shop").await.id);
     let sealer = Encryptor::new(EncryptionKey::generate(), Vec::new());
-    // Each knows the end that it wrote itself, and not the other's.
+    // Each knows the head that it wrote itself, and not the other's.
     let process = async || {
-        let chains = Chains::new(AuditMacKeys::of(&sealer), HashMap::new());
+        let chains = Chains::new(AuditMacKeys::derive(&sealer), HashMap::new());
         Store::connect(&db.logins().worker, 1, chains).await.unwrap()
     };
     let processes = [process().await, process().await];

@@ -1,8 +1,8 @@
-//! What was handed out, and is written down after the answer.
+//! Bundles, which are stored after the response.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use mc_domain::{BundleId, BundleSection, DocId, PassageId, ProjectId, RecordId, Trust, UserId};
-use mc_sanitizer::mask;
+use mc_sanitizer::{Sanitized, mask};
 use mc_store::Store;
 use mc_store::bundles::{self, BundleItem, NewBundle};
 use mc_store::docs::{self, NewDoc};
@@ -22,7 +22,7 @@ async fn document(store: &Store, project: ProjectId, doc_id: &str) -> DocId {
         source: "wiki".into(),
         doc_id: doc_id.into(),
         title: mask(doc_id).text,
-        url: String::new(),
+        url: Sanitized::default(),
         content: mask(doc_id).text,
         scope: vec![],
         tags: vec![],
@@ -34,7 +34,7 @@ async fn document(store: &Store, project: ProjectId, doc_id: &str) -> DocId {
 }
 
 #[tokio::test]
-async fn a_bundle_is_kept_though_a_part_of_it_was_deleted_since_the_answer() {
+async fn bundle_is_stored_if_one_of_its_items_was_deleted() {
     let db = TestDatabase::create().await;
     let project = db.project("shop").await.id;
     let shop = db.service().for_project(UserId::LOCAL, project);

@@ -1,5 +1,5 @@
-//! What PostgreSQL itself lets through: statements that forget their filter, or go further than the
-//! caller's role, as the roles that the service logs in as.
+//! Row-level security: statements of the service's database roles without a filter, or beyond the
+//! principal's role.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use mc_domain::{ProjectId, Role, SourceKind, UserId};
@@ -10,7 +10,7 @@ use mc_store::testing::{execute, text, waiting_for_a_lock, write};
 use mc_store::{Error, Store, projects, vectors};
 use mc_testkit::TestDatabase;
 
-/// Two projects with a row of each table in each, and a user who is in the first.
+/// Two projects with a row in each table, and a user with a role on the first.
 struct World {
     db: TestDatabase,
     ours: ProjectId,
@@ -41,12 +41,12 @@ impl World {
         tx.commit().await.unwrap();
     }
 
-    /// The database as a user sees it in a project.
-    fn seen_by(&self, user: UserId, project: ProjectId) -> Store {
+    /// Returns the store acting for a user in a project.
+    fn store_for(&self, user: UserId, project: ProjectId) -> Store {
         self.db.service().for_project(user, project)
     }
 
-    /// Every table with rows of projects, and the column that says of which.
+    /// Returns all tables with rows of projects, and their column with the project's id.
     async fn tables(&self) -> Vec<(String, &'static str)> {
         let tables = text(
             self.db.store(),
@@ -67,10 +67,10 @@ impl World {
 
 async fn user(store: &Store, login: &str) -> UserId {
     let new = NewUser { login, name: "", email: None, is_agent: false, is_admin: false };
-    added(store, &new).await.unwrap().id
+    create_user(store, &new).await.unwrap().id
 }
 
-async fn added(store: &Store, new: &NewUser<'_>) -> Result<User, Error> {
+async fn create_user(store: &Store, new: &NewUser<'_>) -> Result<User, Error> {
     let mut tx = store.begin().await?;
     let user = accounts::create(&mut tx, new).await?;
     tx.commit().await?;
@@ -82,9 +82,9 @@ async fn number(store: &Store, sql: &str) -> i64 {
 }
 
 #[tokio::test]
-async fn a_query_without_a_filter_shows_the_project_that_was_entered_and_no_other() {
+async fn unfiltered_query_returns_rows_of_the_project_alone() {
     let world = World::with(Role::Viewer).await;
-    let ann = world.seen_by(world.ann, world.ours);
+    let ann = world.store_for(world.ann, world.ours);
     for (table, column) in world.tables().await {
         let ours = format!("select count(*)::text from {table} where {column} = '{}'", world.ours);
         let all = format!("select count(*)::text from {table}");
@@ -94,7 +94,7 @@ async fn a_query_without_a_filter_shows_the_project_that_was_entered_and_no_othe
             0 < expected && expected < existing,
             "{table} has no rows of both: the test is blind"
         );
-        // What is held, what systems deliver and what hygiene reports is for maintainers to see.
+        // Quarantine, webhooks, integrations and hygiene runs are visible to maintainers only.
         let curated = [
             "quarantine_items",
             "webhooks",
@@ -110,12 +110,12 @@ async fn a_query_without_a_filter_shows_the_project_that_was_entered_and_no_othe
 }
 
 #[tokio::test]
-async fn without_a_principal_and_for_a_stranger_there_is_nothing() {
+async fn no_rows_are_visible_without_principal_or_role() {
     let world = World::with(Role::Admin).await;
     let stranger = user(world.db.service(), "stranger").await;
     let nobody = world.db.service().clone();
-    let theirs = world.seen_by(world.ann, world.theirs);
-    let ours = world.seen_by(stranger, world.ours);
+    let theirs = world.store_for(world.ann, world.theirs);
+    let ours = world.store_for(stranger, world.ours);
     for (table, _) in world.tables().await {
         for store in [&nobody, &theirs, &ours] {
             let all = format!("select count(*)::text from {table}");
@@ -125,14 +125,14 @@ async fn without_a_principal_and_for_a_stranger_there_is_nothing() {
 }
 
 #[tokio::test]
-async fn a_transaction_that_is_given_up_on_its_way_leaves_nobody_entered() {
+async fn cancelled_begin_leaves_no_context_behind() {
     const WAYS: usize = 80;
     let world = World::with(Role::Member).await;
     let service =
         Store::connect(&world.db.logins().service, 1, mc_store::testing::chains()).await.unwrap();
     let ann = service.for_project(world.ann, world.ours);
     let mut arrived = 0;
-    // Given up after ever more of the way; from some on it is there before it is given up.
+    // Cancelled ever later, until it completes before it is cancelled.
     for length in 0..WAYS {
         let mut begin = Box::pin(ann.begin());
         for _ in 0..length * length {
@@ -154,15 +154,15 @@ async fn a_transaction_that_is_given_up_on_its_way_leaves_nobody_entered() {
 }
 
 #[tokio::test]
-async fn a_write_without_a_filter_stays_within_the_project() {
+async fn unfiltered_write_changes_rows_of_the_project_alone() {
     let world = World::with(Role::Admin).await;
-    let ann = world.seen_by(world.ann, world.ours);
+    let ann = world.store_for(world.ann, world.ours);
     let before = number(world.db.store(), "select count(*)::text from tasks").await;
     assert_eq!(write(&ann, "update tasks set title = 'taken over'").await.unwrap(), 1);
     assert_eq!(write(&ann, "delete from tasks").await.unwrap(), 1);
     let left = "select count(*)::text from tasks where title <> 'taken over'";
     assert_eq!(number(world.db.store(), left).await, before - 1);
-    // Neither new rows nor changed ones get into the other project.
+    // Neither new nor changed rows get into the other project.
     let into = format!(
         "insert into tasks (id, project_id, external_id) values (gen_random_uuid(), '{}', 'x')",
         world.theirs
@@ -173,32 +173,32 @@ async fn a_write_without_a_filter_stays_within_the_project() {
 }
 
 #[tokio::test]
-async fn a_viewer_changes_nothing_and_a_member_decides_about_no_members() {
+async fn viewer_changes_nothing_and_member_manages_no_members() {
     let world = World::with(Role::Viewer).await;
-    let viewer = world.seen_by(world.ann, world.ours);
+    let viewer = world.store_for(world.ann, world.ours);
     for (table, _) in world.tables().await {
         let deleted = write(&viewer, &format!("delete from {table}")).await;
-        // The history of policies nobody may change at all.
+        // Nobody may change the versions of policies.
         assert!(matches!(deleted, Ok(0)) || is_refused(deleted), "{table}");
     }
     world.grant(Grantee::User(world.ann), Role::Member).await;
-    let member = world.seen_by(world.ann, world.ours);
+    let member = world.store_for(world.ann, world.ours);
     assert_eq!(write(&member, "update tasks set title = 'mine'").await.unwrap(), 1);
     let raised = write(&member, "update project_members set role = 'admin'").await;
     assert_eq!(raised.unwrap(), 0);
-    let added = format!(
+    let create_user = format!(
         "insert into project_members (project_id, user_id, role)
          values ('{}', gen_random_uuid(), 'admin')",
         world.ours
     );
-    assert!(is_refused(write(&member, &added).await));
+    assert!(is_refused(write(&member, &create_user).await));
     assert_eq!(write(&member, "delete from projects").await.unwrap(), 0);
 }
 
 #[tokio::test]
-async fn a_role_ends_when_it_is_taken_away_or_its_owner_disabled() {
+async fn revoked_role_or_disabled_user_sees_no_rows() {
     let world = World::with(Role::Member).await;
-    let ann = world.seen_by(world.ann, world.ours);
+    let ann = world.store_for(world.ann, world.ours);
     let tasks = "select count(*)::text from tasks";
     assert_eq!(number(&ann, tasks).await, 1);
     let change = async |login: &str, disabled| {
@@ -211,7 +211,7 @@ async fn a_role_ends_when_it_is_taken_away_or_its_owner_disabled() {
     assert_eq!(number(&ann, tasks).await, 0);
     change("ann", false).await;
     assert_eq!(number(&ann, tasks).await, 1);
-    let admin = world.seen_by(UserId::LOCAL, world.ours);
+    let admin = world.store_for(UserId::LOCAL, world.ours);
     let mut tx = admin.begin().await.unwrap();
     let ann_there = Grantee::User(world.ann);
     assert!(
@@ -222,7 +222,7 @@ async fn a_role_ends_when_it_is_taken_away_or_its_owner_disabled() {
 }
 
 #[tokio::test]
-async fn a_team_brings_its_members_at_most_the_role_it_was_given() {
+async fn team_role_is_capped_by_the_project_and_the_member() {
     let world = World::with(Role::Admin).await;
     let service = world.db.service();
     let bob = user(service, "bob").await;
@@ -248,10 +248,10 @@ async fn a_team_brings_its_members_at_most_the_role_it_was_given() {
 }
 
 #[tokio::test]
-async fn an_agent_stays_one_whatever_role_it_is_given_and_is_nothing_elsewhere() {
+async fn agent_has_at_most_its_role_and_creates_no_project() {
     let world = World::with(Role::Admin).await;
     let new = NewUser { login: "bot", name: "", email: None, is_agent: true, is_admin: false };
-    let bot = added(world.db.service(), &new).await.unwrap().id;
+    let bot = create_user(world.db.service(), &new).await.unwrap().id;
     world.grant(Grantee::User(bot), Role::Admin).await;
     let project = projects::find(world.db.service(), bot, &"ours".parse().unwrap()).await.unwrap();
     assert_eq!(project.unwrap().role, Role::Agent);
@@ -263,16 +263,16 @@ async fn an_agent_stays_one_whatever_role_it_is_given_and_is_nothing_elsewhere()
     let made = projects::create(world.db.service(), bot, &"own".parse().unwrap(), "Own").await;
     assert!(made.is_err(), "it could not administer one of its own: {made:?}");
     let all_powerful = NewUser { login: "god", is_admin: true, ..new };
-    assert!(added(world.db.service(), &all_powerful).await.is_err());
+    assert!(create_user(world.db.service(), &all_powerful).await.is_err());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_two_administrators_who_take_the_role_from_each_other_one_keeps_it() {
+async fn one_of_two_admins_who_demote_each_other_stays_admin() {
     let world = World::with(Role::Admin).await;
     let project = MembershipScope::Project(world.ours);
-    // Both come in as administrators; the second waits for what the first does.
-    let mut local = world.seen_by(UserId::LOCAL, world.ours).begin().await.unwrap();
-    let mut ann = world.seen_by(world.ann, world.ours).begin().await.unwrap();
+    // Both act as admins; the second waits for the first.
+    let mut local = world.store_for(UserId::LOCAL, world.ours).begin().await.unwrap();
+    let mut ann = world.store_for(world.ann, world.ours).begin().await.unwrap();
     members::set(&mut local, project, Grantee::User(world.ann), Role::Viewer).await.unwrap();
     let second = tokio::spawn(async move {
         members::set(&mut ann, project, Grantee::User(UserId::LOCAL), Role::Viewer).await
@@ -287,7 +287,7 @@ async fn of_two_administrators_who_take_the_role_from_each_other_one_keeps_it() 
 }
 
 #[tokio::test]
-async fn a_taken_key_is_told_from_one_of_ones_own_and_nothing_else_of_the_project_is() {
+async fn taken_key_reveals_nothing_of_another_project() {
     let world = World::with(Role::Viewer).await;
     let service = world.db.service();
     let taken = projects::create(service, world.ann, &"theirs".parse().unwrap(), "Mine").await;
@@ -300,7 +300,7 @@ async fn a_taken_key_is_told_from_one_of_ones_own_and_nothing_else_of_the_projec
 }
 
 #[tokio::test]
-async fn own_vectors_are_found_among_many_nearer_ones_of_others() {
+async fn own_vectors_are_found_among_nearer_ones_of_others() {
     let world = World::with(Role::Viewer).await;
     let worker = world.db.store();
     let model =
@@ -310,19 +310,19 @@ async fn own_vectors_are_found_among_many_nearer_ones_of_others() {
         .replace(":theirs", &format!("'{}'", world.theirs))
         .replace(":model", &model.id.to_string());
     execute(world.db.url(), &sql).await.unwrap();
-    let ann = world.seen_by(world.ann, world.ours);
+    let ann = world.store_for(world.ann, world.ours);
     let filter =
         PassageFilter { sources: vec![SourceKind::Dialog], ..PassageFilter::project(world.ours) };
     let query = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
     let found = vectors::nearest(&ann, &model, &query, &filter, 10).await.unwrap();
     assert_eq!(found.len(), 10, "beside 3,000 nearer ones of another project");
-    // What the filter forgets, the policies don't.
+    // Row-level security hides what the filter forgets.
     let theirs = PassageFilter { project: world.theirs, ..filter };
     assert_eq!(vectors::nearest(&ann, &model, &query, &theirs, 10).await.unwrap(), []);
 }
 
 #[tokio::test]
-async fn every_table_of_a_project_is_under_forced_policies_and_the_roles_cant_change_them() {
+async fn every_project_table_has_forced_policies() {
     let world = World::with(Role::Viewer).await;
     for (table, _) in world.tables().await {
         let forced = format!(
@@ -357,7 +357,7 @@ async fn every_table_of_a_project_is_under_forced_policies_and_the_roles_cant_ch
     }
 }
 
-/// 42501: insufficient privilege, which a row against a policy is, too.
+/// 42501: insufficient privilege; also raised for a row that violates a policy.
 fn is_refused<T>(done: Result<T, Error>) -> bool {
     match done {
         Err(Error::Statement(error)) => {
@@ -368,27 +368,27 @@ fn is_refused<T>(done: Result<T, Error>) -> bool {
 }
 
 #[tokio::test]
-async fn a_visit_sees_what_a_single_read_sees() {
+async fn shared_reads_see_what_single_reads_see() {
     let world = World::with(Role::Viewer).await;
     let records = "select count(*)::text from memory_records";
     for project in [world.ours, world.theirs] {
-        let alone = world.seen_by(world.ann, project);
-        let visit = alone.visit();
+        let alone = world.store_for(world.ann, project);
+        let shared = alone.share_reads();
         let expected = if project == world.ours { "1" } else { "0" };
-        for store in [&alone, &visit, &visit] {
+        for store in [&alone, &shared, &shared] {
             assert_eq!(text(store, records).await.unwrap(), expected);
         }
-        // Who goes on to another project leaves the visit behind.
-        let elsewhere = visit.for_project(world.ann, world.theirs);
+        // Another project does not use the shared transaction.
+        let elsewhere = shared.for_project(world.ann, world.theirs);
         assert_eq!(text(&elsewhere, records).await.unwrap(), "0");
     }
 }
 
 #[tokio::test]
-async fn the_reads_of_a_visit_take_turns_on_one_connection() {
+async fn shared_reads_take_turns_on_one_connection() {
     let world = World::with(Role::Viewer).await;
-    let visit = world.seen_by(world.ann, world.ours).visit();
-    let backend = || text(&visit, "select pg_backend_pid()::text");
+    let shared = world.store_for(world.ann, world.ours).share_reads();
+    let backend = || text(&shared, "select pg_backend_pid()::text");
     let (first, second) = tokio::join!(backend(), backend());
     assert_eq!(first.unwrap(), second.unwrap());
 }

@@ -1,5 +1,5 @@
-//! The main statements read what they need and no more, by the plans that PostgreSQL makes for the
-//! very calls that the service makes. A missing index shows here as thousands of rows read.
+//! The main statements read few more rows than they need, by the plans that PostgreSQL makes for
+//! the calls of the service. A missing index shows here as thousands of rows read.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 #[path = "plans/watched.rs"]
@@ -26,25 +26,24 @@ use watched::{CALLS, Watched};
 
 /// Project 1 of the seed, with half of all rows.
 const LARGE: ProjectId = ProjectId(id(1, 1));
-/// One of the nineteen others.
+/// One of the other nineteen.
 const SMALL: ProjectId = ProjectId(id(1, 2));
-/// More than any one kind of row of a small project: of 30,000, half are shared by nineteen.
+/// More than any kind of row of a small project: half of 30,000 rows are shared by nineteen.
 const SMALL_PROJECT: f64 = 1_000.0;
-/// As many passages as the large project has, of all sources, and each twice: which pass a filter has
-/// no index.
+/// All passages of the large project, twice: the filter's columns have no index.
 const LARGE_PROJECT: f64 = 70_000.0;
-/// As many vectors as a small project has, of all sources.
+/// All vectors of a small project.
 const SMALL_VECTORS: f64 = 2_000.0;
-/// What a look-up by key may read besides: dead versions of rows that the calls before it wrote.
+/// Extra rows of a look-up by key: dead versions of rows that earlier calls wrote.
 const A_FEW: f64 = 40.0;
 
-/// The id of row `n` of a kind, as the seed makes it.
+/// Returns the id of row `n` of a kind, as the seed makes it.
 const fn id(kind: u128, n: u128) -> Uuid {
     Uuid::from_u128(0x7000_8000_0000_0000_0000 | kind << 48 | n)
 }
 
 #[tokio::test]
-async fn no_main_statement_reads_much_more_than_it_answers() {
+async fn main_statements_read_few_more_rows_than_they_return() {
     let mut db = Watched::seeded(include_str!("plans/seed.sql")).await;
     search(&mut db).await;
     recall(&mut db).await;
@@ -55,14 +54,14 @@ async fn no_main_statement_reads_much_more_than_it_answers() {
     db.assert_no_excess();
 }
 
-/// How often the HNSW index was read, and not just planned for.
-fn reads_of_the_graph(plans: &str) -> usize {
-    let graph = format!(r#""embeddings_hnsw_1_{}_idx","Index Searches":"#, LARGE.0.simple());
-    let searches = plans.split(&graph).skip(1);
+/// Counts the scans of the HNSW index, without those only planned.
+fn hnsw_scans(plans: &str) -> usize {
+    let hnsw = format!(r#""embeddings_hnsw_1_{}_idx","Index Searches":"#, LARGE.0.simple());
+    let searches = plans.split(&hnsw).skip(1);
     searches.filter(|number| !number.starts_with('0')).count()
 }
 
-/// The legs of a search and what follows them.
+/// The retrievers of a search and the look-ups after them.
 async fn search(db: &mut Watched) {
     let model = vectors::models(&db.store).await.unwrap().remove(0);
     let query = vec![0.3; 32];
@@ -74,18 +73,18 @@ async fn search(db: &mut Watched) {
         assert_eq!(found.unwrap().len(), 10);
     };
     db.enter(SMALL);
-    let heap = async |store: &Store| nearest(store, SMALL, None).await;
-    db.reads_at_most("vectors::nearest, heap", SMALL_VECTORS, heap).await;
+    let flat = async |store: &Store| nearest(store, SMALL, None).await;
+    db.reads_at_most("vectors::nearest, flat", SMALL_VECTORS, flat).await;
     let filtered = async |store: &Store| nearest(store, SMALL, Some("tag-3")).await;
-    db.reads_at_most("vectors::nearest, heap, by tag", SMALL_VECTORS, filtered).await;
+    db.reads_at_most("vectors::nearest, flat, by tag", SMALL_VECTORS, filtered).await;
     db.enter(LARGE);
-    let graph = async |store: &Store| nearest(store, LARGE, None).await;
-    let plans = db.reads_at_most("vectors::nearest, graph", SMALL_VECTORS, graph).await;
-    assert_eq!(reads_of_the_graph(&plans), CALLS, "{plans}");
+    let hnsw = async |store: &Store| nearest(store, LARGE, None).await;
+    let plans = db.reads_at_most("vectors::nearest, HNSW", SMALL_VECTORS, hnsw).await;
+    assert_eq!(hnsw_scans(&plans), CALLS, "{plans}");
     assert!(!plans.contains("Merge Append"), "what comes out of the graph is not sorted: {plans}");
     let few = async |store: &Store| nearest(store, LARGE, Some("tag-4")).await;
     let plans = db.reads_at_most("vectors::nearest, few of many", LARGE_PROJECT, few).await;
-    assert_eq!(reads_of_the_graph(&plans), 0, "{plans}");
+    assert_eq!(hnsw_scans(&plans), 0, "{plans}");
     let all_of = |sources: &[SourceKind]| PassageFilter {
         sources: sources.to_vec(),
         path_regex: Some(".*".to_owned()),
@@ -96,16 +95,16 @@ async fn search(db: &mut Watched) {
     };
     let many = async |store: &Store| found_in(store, &[]).await;
     let plans = db.reads_at_most("vectors::nearest, many of many", LARGE_PROJECT, many).await;
-    assert_eq!(reads_of_the_graph(&plans), CALLS, "{plans}");
+    assert_eq!(hnsw_scans(&plans), CALLS, "{plans}");
     let known = async |store: &Store| {
-        let many = VectorPlacement::GraphOfMany;
+        let many = VectorPlacement::HnswOfMany;
         vectors::nearest_in(store, &model, &query, &all_of(&[]), 10, many).await.unwrap()
     };
     let plans = db.reads_at_most("vectors::nearest_in, known many", LARGE_PROJECT, known).await;
-    assert_eq!(reads_of_the_graph(&plans), CALLS, "{plans}");
+    assert_eq!(hnsw_scans(&plans), CALLS, "{plans}");
     let found = many(&db.store).await;
     assert!(found.is_sorted_by(|a, b| a.1 >= b.1 && a.0 != b.0), "{found:?}");
-    // Either part is compared one by one.
+    // Both parts are compared exactly.
     let [memory, others] =
         [&[SourceKind::Memory][..], &[SourceKind::Dialog, SourceKind::Doc, SourceKind::Code]];
     let mut exact = found_in(&db.store, memory).await;
@@ -118,14 +117,14 @@ async fn search(db: &mut Watched) {
         assert_eq!(vectors::nearest_of(store, &model, &query, &ids, 100).await.unwrap(), exact);
     };
     db.reads_at_most("vectors::nearest_of", A_FEW, named).await;
-    // Not by a plan that was made for a large project.
+    // The plan of a large project must not be used.
     db.enter(SMALL);
-    db.reads_at_most("vectors::nearest, heap, by tag again", SMALL_VECTORS, filtered).await;
+    db.reads_at_most("vectors::nearest, flat, by tag again", SMALL_VECTORS, filtered).await;
     db.leave();
-    let heap = FlatVectors { project: SMALL, source: SourceKind::Code, vectors: 0 };
+    let flat = FlatVectors { project: SMALL, source: SourceKind::Code, vectors: 0 };
     let step =
-        async |store: &Store| vectors::move_into_hnsw(store, &model, &heap, 5).await.unwrap();
-    db.reads_at_most("vectors::move_into_graph", A_FEW, step).await;
+        async |store: &Store| vectors::move_into_hnsw(store, &model, &flat, 5).await.unwrap();
+    db.reads_at_most("vectors::move_into_hnsw", A_FEW, step).await;
 
     let hits: Vec<_> = (1..=40).map(|n| PassageId(id(8, 1 + 38 * n))).collect();
     db.enter(SMALL);
@@ -145,10 +144,10 @@ async fn search(db: &mut Watched) {
     let last = cursor.entries.last().unwrap();
     let cursor = FeedCursor { txid: last.txid, seq: last.seq };
     let since = async |store: &Store| change_feed::read_after(store, cursor, 100).await.unwrap();
-    db.reads_at_most("feed::since", 100.0, since).await;
+    db.reads_at_most("change_feed::read_after", 100.0, since).await;
 }
 
-/// What a recall looks up beside its searches, and what it keeps.
+/// The look-ups of a recall, and the bundle that it stores.
 async fn recall(db: &mut Watched) {
     db.enter(SMALL);
     let found: Vec<_> = (1..=20).map(|n| RecordId(id(4, 1 + 38 * n))).collect();
@@ -216,12 +215,12 @@ async fn save(db: &mut Watched) {
         let model = Some((&model, extent));
         records::candidates(&mut tx, project, None, model, &[text; 3], nearness).await.unwrap()
     };
-    let few = async |store: &Store| candidates(store, SMALL, VectorPlacement::Heap).await;
+    let few = async |store: &Store| candidates(store, SMALL, VectorPlacement::Flat).await;
     db.reads_at_most("records::candidates of three", 3.0 * SMALL_PROJECT, few).await;
     db.enter(LARGE);
-    let many = async |store: &Store| candidates(store, LARGE, VectorPlacement::Graph).await;
+    let many = async |store: &Store| candidates(store, LARGE, VectorPlacement::Hnsw).await;
     let plans = db.reads_at_most("records::candidates of many", 3.0 * LARGE_PROJECT, many).await;
-    assert_eq!(reads_of_the_graph(&plans), CALLS, "{plans}");
+    assert_eq!(hnsw_scans(&plans), CALLS, "{plans}");
     db.enter(SMALL);
     let found = async |store: &Store| records::find(store, RecordId(id(4, 39))).await.unwrap();
     db.reads_at_most("records::find", A_FEW, found).await;
@@ -250,7 +249,7 @@ async fn save(db: &mut Watched) {
         let batch: Vec<_> = backlog.into_iter().map(|item| (item, vector.to_vec())).collect();
         vectors::store_batch(store, &model, &batch).await.unwrap();
     };
-    // Those that the calls before took off the queue are dead, and still in its index.
+    // Passages that earlier calls removed from the queue are dead, and still in its index.
     db.reads_at_most("a batch of vectors", 32.0 + A_FEW, batch).await;
 }
 
@@ -289,7 +288,7 @@ async fn write_record(tx: &mut Tx, model: &Model) {
     records::lock(tx, &[record]).await.unwrap();
 }
 
-/// Of a record, with a text that no other has.
+/// Returns a passage of a record with a unique text.
 fn passage() -> NewPassage {
     NewPassage {
         record_kind: Some(RecordKind::Fact),
@@ -298,7 +297,7 @@ fn passage() -> NewPassage {
     }
 }
 
-/// Pages of lists, and what opens a thing by its name.
+/// Pages of lists, and look-ups by name.
 async fn lists(db: &mut Watched) {
     db.enter(SMALL);
     let after = RecordId(id(4, 9_000));
@@ -330,31 +329,31 @@ async fn lists(db: &mut Watched) {
     db.reads_at_most("projects::overview", 20_000.0, overview).await;
 }
 
-/// The queue of index runs, and what a run asks and tells.
+/// The queue of index runs, and the statements of a run.
 async fn index_runs(db: &mut Watched) {
     db.leave();
     let run = IngestRunId(id(11, 39));
     let begin = async |store: &Store| ingest_runs::begin(store, run, "w").await.unwrap();
-    db.reads_at_most("ingests::begin", A_FEW, begin).await;
+    db.reads_at_most("ingest_runs::begin", A_FEW, begin).await;
     let succeed = async |store: &Store| ingest_runs::succeed(store, run, "w").await.unwrap();
-    db.reads_at_most("ingests::succeed", A_FEW, succeed).await;
+    db.reads_at_most("ingest_runs::succeed", A_FEW, succeed).await;
     let adopt = async |store: &Store| ingest_runs::rescue_orphans(store).await.unwrap();
-    db.reads_at_most("ingests::adopt", A_FEW, adopt).await;
+    db.reads_at_most("ingest_runs::rescue_orphans", A_FEW, adopt).await;
     db.enter(SMALL);
     let find =
         async |store: &Store| ingest_runs::find(store, IngestRunId(id(11, 39))).await.unwrap();
-    db.reads_at_most("ingests::find", A_FEW, find).await;
+    db.reads_at_most("ingest_runs::find", A_FEW, find).await;
     let repository = repositories::list(&db.store, SMALL).await.unwrap().remove(0);
     assert_eq!(repository.id, RepositoryId(id(5, 2)));
     let newest =
         async |store: &Store| ingest_runs::of_repository(store, repository.id, 5).await.unwrap();
-    db.reads_at_most("ingests::of_repository", A_FEW, newest).await;
+    db.reads_at_most("ingest_runs::of_repository", A_FEW, newest).await;
     let enqueue = async |store: &Store| {
         let mut tx = store.begin().await.unwrap();
         ingest_runs::enqueue(&mut tx, &repository, "").await.unwrap();
         tx.commit().await.unwrap();
     };
-    db.reads_at_most("ingests::enqueue", A_FEW, enqueue).await;
+    db.reads_at_most("ingest_runs::enqueue", A_FEW, enqueue).await;
 
     db.leave();
     let known = async |store: &Store| files::known(store, repository.id).await.unwrap();
@@ -368,7 +367,7 @@ async fn index_runs(db: &mut Watched) {
     let citing = async |store: &Store| {
         citations::records_citing(store, SMALL, &paths).await.unwrap();
     };
-    // All that the project cites: the places and the symbols are asked for in one condition.
+    // All citations of the project: locations and symbols are in one condition.
     db.reads_at_most("citations::records_citing", SMALL_PROJECT, citing).await;
     let delete = async |store: &Store| {
         let mut tx = store.begin().await.unwrap();
@@ -377,11 +376,11 @@ async fn index_runs(db: &mut Watched) {
     db.reads_at_most("files::delete", A_FEW, delete).await;
 }
 
-/// What runs every hour, and every night in each project, on tables that grow for a year.
+/// Hourly cleanup and nightly retention, on tables that grew for a year.
 async fn sweeps(db: &mut Watched) {
     let sweep = async |store: &Store| cleanup::sweep(store).await.unwrap();
-    db.reads_at_most("upkeep::sweep, all", 200_000.0, sweep).await;
-    db.reads_at_most("upkeep::sweep, nothing left", A_FEW, sweep).await;
+    db.reads_at_most("cleanup::sweep, all", 200_000.0, sweep).await;
+    db.reads_at_most("cleanup::sweep, nothing left", A_FEW, sweep).await;
     let purge = async |store: &Store, project| {
         let mut tx = store.begin().await.unwrap();
         for what in RetentionCategory::ALL {

@@ -1,4 +1,4 @@
-//! Connections that are cut off while they rest.
+//! Idle connections that are cut off.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use mc_domain::UserId;
@@ -8,7 +8,7 @@ use mc_testkit::TestDatabase;
 const AT_REST: usize = 4;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_all_connections_that_were_cut_off_one_fails_a_request() {
+async fn one_request_fails_when_idle_connections_are_cut_off() {
     let db = TestDatabase::create().await;
     let shop = db.service().for_project(UserId::LOCAL, db.project("shop").await.id);
     let mut open = Vec::new();
@@ -25,6 +25,6 @@ async fn of_all_connections_that_were_cut_off_one_fails_a_request() {
     for _ in 0..2 * AT_REST {
         failed += usize::from(text(&shop, "select 'here'").await.is_err());
     }
-    // None, where this took so long that they were tested anyway.
+    // None, if this took so long that they were tested before use.
     assert!(failed <= 1, "{failed} requests failed");
 }

@@ -1,4 +1,4 @@
-//! What a save writes, and what a save looks at before.
+//! The writes of a save, and the candidates that it compares.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use chrono::{TimeDelta, Utc};
@@ -16,7 +16,7 @@ use serde_json::json;
 const FAR: u64 = u64::MAX;
 
 #[tokio::test]
-async fn a_record_that_brings_its_vector_is_found_and_never_queued() {
+async fn record_with_vector_is_found_and_never_queued() {
     let db = TestDatabase::create().await;
     let store = db.store();
     let project = db.project("saving").await.id;
@@ -36,7 +36,7 @@ const TEXT: Fingerprint<'static> = Fingerprint { content_hash: b"same", simhash:
 const NEARNESS: Nearness = Nearness { max_distance: 4, limit: 1 };
 
 #[tokio::test]
-async fn candidates_are_near_by_hash_fingerprint_or_vector_and_live() {
+async fn candidates_are_near_by_hash_simhash_or_vector() {
     let db = TestDatabase::create().await;
     let store = db.store();
     let project = db.project("candidates").await.id;
@@ -45,10 +45,10 @@ async fn candidates_are_near_by_hash_fingerprint_or_vector_and_live() {
     let alike = create(store, project, "alike", 0b11, Some((&model, &[0.0, 1.0]))).await;
     let near = create(store, project, "near", FAR, Some((&model, &[1.0, 0.1]))).await;
     create(store, db.project("other").await.id, "same", 0, Some((&model, &[1.0, 0.0]))).await;
-    let asked_in = async |extent: VectorPlacement, vector: Option<(&Model, &[f32])>| {
+    let candidates_in = async |placement: VectorPlacement, vector: Option<(&Model, &[f32])>| {
         let mut tx = store.begin_with_memory_lock(project).await.unwrap();
         let (model, vector) = vector.unzip();
-        let model = model.map(|model| (model, extent));
+        let model = model.map(|model| (model, placement));
         let texts = [
             Fingerprint { vector, ..TEXT },
             Fingerprint { content_hash: b"none", simhash: FAR, vector },
@@ -59,28 +59,28 @@ async fn candidates_are_near_by_hash_fingerprint_or_vector_and_live() {
         of_text
     };
 
-    let asked = async |vector| asked_in(VectorPlacement::Heap, vector).await;
-    let by_words = asked(None).await;
+    let candidates = async |vector| candidates_in(VectorPlacement::Flat, vector).await;
+    let by_words = candidates(None).await;
     assert_eq!(ids(&by_words), sorted([same, alike]));
-    let all = asked(Some((&model, [1.0, 0.0].as_slice()))).await;
+    let all = candidates(Some((&model, [1.0, 0.0].as_slice()))).await;
     assert_eq!(ids(&all), sorted([same, alike, near]));
     let similarity = |id| all.iter().find(|candidate| candidate.id == id).unwrap().similarity;
     assert_eq!((similarity(same), similarity(alike)), (None, Some(0.0)));
     assert!(similarity(near).unwrap() > 0.9);
 
-    for heap in vectors::list_flat_vectors(store, &model, 1).await.unwrap() {
-        vectors::create_hnsw_index(store, &model, &heap).await.unwrap();
-        // One on either side, then both in the graph: the same is found.
+    for flat in vectors::list_flat_vectors(store, &model, 1).await.unwrap() {
+        vectors::create_hnsw_index(store, &model, &flat).await.unwrap();
+        // One flat and one in the HNSW index, then both in it: the result is the same.
         for _ in 0..2 {
-            vectors::move_into_hnsw(store, &model, &heap, 1).await.unwrap();
+            vectors::move_into_hnsw(store, &model, &flat, 1).await.unwrap();
             let found =
-                asked_in(VectorPlacement::Graph, Some((&model, [1.0, 0.0].as_slice()))).await;
+                candidates_in(VectorPlacement::Hnsw, Some((&model, [1.0, 0.0].as_slice()))).await;
             assert_eq!(ids(&found), ids(&all));
         }
     }
 
     testing::execute(db.url(), "update memory_records set ttl = now()").await.unwrap();
-    let expired = asked(Some((&model, [1.0, 0.0].as_slice()))).await;
+    let expired = candidates(Some((&model, [1.0, 0.0].as_slice()))).await;
     assert_eq!(ids(&expired), [same], "an equal text holds its place while the row is there");
 }
 
@@ -94,7 +94,7 @@ fn sorted(ids: impl IntoIterator<Item = RecordId>) -> Vec<RecordId> {
     ids
 }
 
-/// A record whose text is its hash.
+/// Creates a record whose hash is its text.
 async fn create(
     store: &Store,
     project: ProjectId,

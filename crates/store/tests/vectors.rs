@@ -1,8 +1,8 @@
-//! Vectors: queue, replacement, filters, and a second model beside the first.
+//! Vectors: queue, replacement, filters, and several models.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use mc_domain::{ProjectId, SourceKind};
-use mc_sanitizer::mask;
+use mc_sanitizer::{Sanitized, mask};
 use mc_store::docs::{self, NewDoc};
 use mc_store::passages::{NewPassage, PassageFilter};
 use mc_store::testing::{execute, text, waiting_for_a_lock};
@@ -19,7 +19,7 @@ fn document(place: &str, text: &str) -> NewDoc {
         source: "test".into(),
         doc_id: place.into(),
         title: mask(place).text,
-        url: String::new(),
+        url: Sanitized::default(),
         content: mask(text).text,
         scope: vec![],
         tags: vec![],
@@ -28,7 +28,7 @@ fn document(place: &str, text: &str) -> NewDoc {
 
 async fn write(store: &Store, project: ProjectId, place: &str, tag: &str, text: &str) {
     let passage = NewPassage {
-        location: place.into(),
+        location: mask(place).text,
         tags: vec![tag.into()],
         language: "markdown".into(),
         text: mask(text).text,
@@ -39,7 +39,7 @@ async fn write(store: &Store, project: ProjectId, place: &str, tag: &str, text: 
     tx.commit().await.unwrap();
 }
 
-/// Works the whole queue off; the vector of a text points along the axis of its first byte.
+/// Embeds all queued passages; the vector of a text points along the axis of its first byte.
 async fn embed_all(store: &Store, model: &Model) -> usize {
     let mut done = 0;
     loop {
@@ -67,7 +67,7 @@ fn axis(model: &Model, byte: u8) -> Vec<f32> {
 }
 
 #[tokio::test]
-async fn the_queue_empties_and_the_nearest_passage_comes_first_under_filters() {
+async fn queue_empties_and_nearest_passage_comes_first() {
     let db = TestDatabase::create().await;
     let store = db.store();
     let project = db.project("near").await.id;
@@ -104,21 +104,21 @@ async fn the_queue_empties_and_the_nearest_passage_comes_first_under_filters() {
         found
     };
     let compared = nearest().await;
-    // All on the heap, one on either side, all in the graph: the same is found.
-    let heaps = vectors::list_flat_vectors(store, &model, 1).await.unwrap();
-    let [heap] = heaps[..] else { panic!("{heaps:?}") };
-    assert_eq!((heap.project, heap.source, heap.vectors), (project, SourceKind::Doc, 2));
-    vectors::create_hnsw_index(store, &model, &heap).await.unwrap();
+    // All flat, one in the HNSW index, all in it: the result is the same.
+    let groups = vectors::list_flat_vectors(store, &model, 1).await.unwrap();
+    let [flat] = groups[..] else { panic!("{groups:?}") };
+    assert_eq!((flat.project, flat.source, flat.vectors), (project, SourceKind::Doc, 2));
+    vectors::create_hnsw_index(store, &model, &flat).await.unwrap();
     for _ in 0..2 {
-        assert_eq!(vectors::move_into_hnsw(store, &model, &heap, 1).await.unwrap(), 1);
+        assert_eq!(vectors::move_into_hnsw(store, &model, &flat, 1).await.unwrap(), 1);
         assert_eq!(nearest().await, compared);
     }
-    assert_eq!(vectors::move_into_hnsw(store, &model, &heap, 1).await.unwrap(), 0);
+    assert_eq!(vectors::move_into_hnsw(store, &model, &flat, 1).await.unwrap(), 0);
     assert_eq!(vectors::list_flat_vectors(store, &model, 1).await.unwrap(), []);
 }
 
 #[tokio::test]
-async fn a_changed_text_is_queued_again_and_an_overtaken_vector_is_not_stored() {
+async fn changed_text_is_queued_and_outdated_vector_dropped() {
     let db = TestDatabase::create().await;
     let store = db.store();
     let project = db.project("changed").await.id;
@@ -133,7 +133,7 @@ async fn a_changed_text_is_queued_again_and_an_overtaken_vector_is_not_stored() 
 }
 
 #[tokio::test]
-async fn a_second_model_fills_in_while_the_first_one_answers() {
+async fn second_model_fills_while_the_first_is_used() {
     let db = TestDatabase::create().await;
     let store = db.store();
     let project = db.project("models").await.id;
@@ -152,9 +152,9 @@ async fn a_second_model_fills_in_while_the_first_one_answers() {
     assert_eq!(vectors::models(store).await.unwrap().len(), 2);
 }
 
-/// A node may start while a project is being removed.
+/// A node may start while a project is being deleted.
 #[tokio::test]
-async fn what_is_being_deleted_is_waited_for_and_queued_only_where_it_stays() {
+async fn enqueueing_waits_for_deletions_of_passages() {
     let db = TestDatabase::create().await;
     let store = db.store();
     let project = db.project("going").await.id;
@@ -182,10 +182,11 @@ async fn what_is_being_deleted_is_waited_for_and_queued_only_where_it_stays() {
     }
 }
 
-/// Somebody changes the second of two documents and, once a start waits for that, deletes the first, which the start
-/// holds by then. He has the longer patience, so it is the start that PostgreSQL ends.
+/// A transaction changes the second of two documents. Once a starting node waits for it, it deletes
+/// the first, which the node has locked. Its deadlock timeout is longer, so PostgreSQL aborts the
+/// node's statement.
 #[tokio::test]
-async fn a_start_that_waits_in_a_circle_with_somebody_who_writes_gives_way_and_goes_on() {
+async fn enqueueing_retries_after_a_deadlock_with_a_writer() {
     let db = TestDatabase::create().await;
     let store = db.store();
     let project = db.project("shop").await.id;
@@ -210,8 +211,10 @@ async fn a_start_that_waits_in_a_circle_with_somebody_who_writes_gives_way_and_g
          end $writing$",
     );
     let starting = async {
-        let changed = "select count(*)::text from pg_locks where locktype = 'advisory' and objid = 7
-                       and database = (select oid from pg_database where datname = current_database())";
+        let changed =
+            "select count(*)::text from pg_locks where locktype = 'advisory' and objid = 7
+                       and database = (select oid from pg_database
+                           where datname = current_database())";
         while text(store, changed).await.unwrap() == "0" {
             tokio::task::yield_now().await;
         }
@@ -223,9 +226,9 @@ async fn a_start_that_waits_in_a_circle_with_somebody_who_writes_gives_way_and_g
     assert_eq!(embed_all(store, &new).await, 1);
 }
 
-/// PostgreSQL ends one of two transactions that wait for each other. That nobody has to ask twice is the removal's part.
+/// PostgreSQL aborts one of two transactions in a deadlock; the deletion of the project retries.
 #[tokio::test]
-async fn a_project_is_removed_while_others_write_for_it() {
+async fn project_is_deleted_despite_concurrent_writers() {
     let db = TestDatabase::create().await;
     let store = db.store();
     let going = db.project("going").await;
@@ -236,7 +239,7 @@ async fn a_project_is_removed_while_others_write_for_it() {
         while waiting_for_a_lock(store).await.unwrap() == 0 {
             tokio::task::yield_now().await;
         }
-        // Waits for the project, and whoever removes that for the document.
+        // Waits for the project, and the deletion waits for the document.
         if docs::upsert(&mut tx, going.id, &document("b.md", "b"), &[]).await.is_ok() {
             tx.commit().await.unwrap();
         }
@@ -245,15 +248,17 @@ async fn a_project_is_removed_while_others_write_for_it() {
     removed.unwrap();
 }
 
-/// What a project keeps from the model holds up nobody else's, and is due as soon as its policy allows.
+/// Passages that a policy hides from the model don't delay those of other projects, and are due
+/// when the policy allows the model.
 #[tokio::test]
-async fn passages_that_no_model_may_see_are_put_off_until_the_policy_changes() {
+async fn hidden_passages_wait_until_the_policy_changes() {
     let db = TestDatabase::create().await;
     let store = db.store();
     let [closed, open] = [db.project("closed").await.id, db.project("open").await.id];
     let set = async |embedding: &str| {
         let set = format!(
-            "select mc.set_policy('{}', '{}', null, '{{\"models\":{{\"embedding\":\"{embedding}\"}}}}')",
+            "select mc.set_policy('{}', '{}', null,
+                 '{{\"models\":{{\"embedding\":\"{embedding}\"}}}}')",
             mc_domain::UserId::LOCAL.0,
             closed.0
         );
@@ -282,7 +287,7 @@ async fn passages_that_no_model_may_see_are_put_off_until_the_policy_changes() {
 }
 
 #[tokio::test]
-async fn one_name_is_one_set_of_dimensions() {
+async fn model_name_has_one_number_of_dimensions() {
     let db = TestDatabase::create().await;
     vectors::register_model(db.store(), "same", 8, &json!({})).await.unwrap();
     let other = json!({"kind": "other"});
@@ -293,13 +298,13 @@ async fn one_name_is_one_set_of_dimensions() {
 }
 
 #[tokio::test]
-async fn vectors_too_long_for_an_index_are_refused_with_the_way_out() {
+async fn vectors_with_too_many_dimensions_are_rejected() {
     let db = TestDatabase::create().await;
     let refused = vectors::register_model(db.store(), "huge", 4_001, &json!({})).await.unwrap_err();
     assert!(refused.to_string().contains("embedding.dimensions"), "{refused}");
     assert_eq!(vectors::models(db.store()).await.unwrap(), []);
     let longest = vectors::register_model(db.store(), "large", 4_000, &json!({})).await.unwrap();
     let project = db.project("shop").await.id;
-    let heap = FlatVectors { project, source: SourceKind::Doc, vectors: 0 };
-    vectors::create_hnsw_index(db.store(), &longest, &heap).await.unwrap();
+    let flat = FlatVectors { project, source: SourceKind::Doc, vectors: 0 };
+    vectors::create_hnsw_index(db.store(), &longest, &flat).await.unwrap();
 }

@@ -3,16 +3,16 @@
 mod redis;
 
 use mc_domain::{ProjectKey, UserId};
+use mc_postgres::db_roles::DbRoles;
 use mc_store::Store;
-use mc_store::db_roles::DbRoles;
 use mc_store::projects::{self, Project};
 
 pub use redis::Redis;
 
-/// A migrated, empty database of its own for one test; dropped with the value.
+/// A migrated, empty database for one test. Dropping the value drops the database.
 ///
-/// A test with tasks at work in the background needs a multi-threaded runtime: dropping the database
-/// waits for sessions that are being opened, and on a single thread nobody would go on with them.
+/// A test with background tasks needs a multi-threaded runtime: dropping the database waits for
+/// sessions that are being opened, and would block the single thread that opens them.
 #[derive(Debug)]
 pub struct TestDatabase {
     server: String,
@@ -24,10 +24,10 @@ pub struct TestDatabase {
 }
 
 impl TestDatabase {
-    /// Makes the database on the server that `MC_TEST_DATABASE_URL` names.
+    /// Creates the database on the server that `MC_TEST_DATABASE_URL` names.
     ///
     /// # Panics
-    /// When the variable is not set or the server can't be used: a test can't go on without.
+    /// If the variable is not set or the server can't be used.
     pub async fn create() -> Self {
         let server = std::env::var("MC_TEST_DATABASE_URL").expect(
             "MC_TEST_DATABASE_URL is not set; run the tests with `make test`, or \
@@ -36,7 +36,7 @@ impl TestDatabase {
         let name = format!("test_{}", uuid::Uuid::now_v7().simple());
         let (url, logins) = mc_store::testing::create_database(&server, &name)
             .await
-            .expect("the test server makes a database");
+            .expect("a database on the test server");
         let chains = mc_store::testing::chains();
         let connect = |url: String| {
             let chains = chains.clone();
@@ -44,34 +44,34 @@ impl TestDatabase {
         };
         let stores =
             tokio::try_join!(connect(logins.worker.clone()), connect(logins.service.clone()));
-        let (store, service) = stores.expect("the new database takes connections");
+        let (store, service) = stores.expect("connections to the new database");
         Self { server, name, url, logins, store, service }
     }
 
-    /// The store over this database that sees every row, as work in the background does.
+    /// Returns the store that sees every row, as background work does.
     pub fn store(&self) -> &Store {
         &self.store
     }
 
-    /// The store over this database that sees what its principal may see.
+    /// Returns the store that sees the rows which the policies allow.
     pub fn service(&self) -> &Store {
         &self.service
     }
 
-    /// Its URL for a superuser, for a process of its own.
+    /// Returns the URL for a superuser.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// The URLs behind both stores.
+    /// Returns the URLs of both stores.
     pub fn logins(&self) -> &DbRoles {
         &self.logins
     }
 
-    /// A project with this key, of the local administrator.
+    /// Creates a project with this key for the local administrator.
     ///
     /// # Panics
-    /// When the key is not valid or the database is away.
+    /// If the key is not valid or the database is unavailable.
     pub async fn project(&self, key: &str) -> Project {
         let key = ProjectKey::parse(key).expect("a valid project key");
         let created = projects::create(&self.store, UserId::LOCAL, &key, key.as_str()).await;
@@ -82,13 +82,13 @@ impl TestDatabase {
 impl Drop for TestDatabase {
     fn drop(&mut self) {
         let (server, name) = (std::mem::take(&mut self.server), std::mem::take(&mut self.name));
-        // A thread with its own runtime: the test's runtime may be ending.
+        // The thread has its own runtime, since the test's runtime may be ending.
         let dropped = std::thread::spawn(move || {
             let runtime =
                 tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
             runtime.block_on(mc_store::testing::drop_database(&server, &name)).ok()
         });
-        // The whole server goes with the test run; a database left behind harms nobody.
+        // A remaining database is deleted with the server at the end of the test run.
         let _ = dropped.join();
     }
 }

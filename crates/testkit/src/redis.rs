@@ -9,50 +9,50 @@ use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-/// How long a server may take until it answers; a condition is awaited, this is where hope ends.
-const READY_WITHIN: Duration = Duration::from_secs(30);
-const ANSWERS_WITHIN: Duration = Duration::from_secs(1);
-const LOOK: Duration = Duration::from_millis(10);
-/// A port that was free a moment ago may be somebody else's by now.
-const PORTS_TRIED: usize = 5;
+/// Longest wait for a server to start.
+const START_TIMEOUT: Duration = Duration::from_secs(30);
+const AUTH_TIMEOUT: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+/// Number of ports to try: another process may take a free port before the server does.
+const PORT_ATTEMPTS: usize = 5;
 
-/// A server of its own on a port of the loopback, with a password and without a disk: what it holds is gone when it
-/// ends. Dropped with the value.
+/// A Redis server on a loopback port, with a password and without persistence. Dropping the value
+/// ends it.
 #[derive(Debug)]
 pub struct Redis {
-    folder: TempDir,
+    directory: TempDir,
     password: String,
     port: u16,
     process: Option<Child>,
 }
 
 impl Redis {
-    /// Starts the `redis-server` that `MC_TEST_REDIS_SERVER` names, or that of the system.
+    /// Starts the `redis-server` that `MC_TEST_REDIS_SERVER` names, or the system's.
     ///
     /// # Panics
-    /// When there is none, or it does not start: a test can't go on without.
+    /// If there is none or it does not start.
     pub async fn start() -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        let directory = tempfile::tempdir().expect("a temporary directory");
         let password = uuid::Uuid::now_v7().simple().to_string();
-        let mut redis = Self { folder, password, port: 0, process: None };
-        for _ in 0..PORTS_TRIED {
+        let mut redis = Self { directory, password, port: 0, process: None };
+        for _ in 0..PORT_ATTEMPTS {
             redis.port = free_port();
-            if redis.launch().await {
+            if redis.try_start().await {
                 return redis;
             }
         }
         panic!("redis-server did not start:\n{}", redis.log());
     }
 
-    /// Its URL, with the password.
+    /// Returns the URL with the password.
     pub fn url(&self) -> String {
         format!("redis://:{}@127.0.0.1:{}", self.password, self.port)
     }
 
-    /// Ends it without warning, as `kill -9` does.
+    /// Kills the server as `kill -9` does.
     ///
     /// # Panics
-    /// When it can't be ended.
+    /// If the process can't be killed.
     pub fn kill(&mut self) {
         if let Some(mut process) = self.process.take() {
             process.kill().expect("redis-server dies");
@@ -60,21 +60,21 @@ impl Redis {
         }
     }
 
-    /// Starts it anew at the same port, empty.
+    /// Restarts the server on the same port, without data.
     ///
     /// # Panics
-    /// When it does not start.
+    /// If the server does not start.
     pub async fn restart(&mut self) {
         self.kill();
-        assert!(self.launch().await, "redis-server did not start again:\n{}", self.log());
+        assert!(self.try_start().await, "redis-server did not start again:\n{}", self.log());
     }
 
-    /// Has it hang: connections stay open, and nothing is answered until [`thaw`](Self::thaw).
+    /// Suspends the server: connections stay open without responses until [`thaw`](Self::thaw).
     pub fn freeze(&self) {
         self.signal("-STOP");
     }
 
-    /// Lets it go on.
+    /// Resumes a suspended server.
     pub fn thaw(&self) {
         self.signal("-CONT");
     }
@@ -85,13 +85,14 @@ impl Redis {
         assert!(sent.expect("kill runs").success());
     }
 
-    /// Whether it runs and answers to its password; another's at that port does not.
-    async fn launch(&mut self) -> bool {
-        self.configure().expect("the folder takes files");
+    /// Starts the process, and returns whether it accepts its password, which a foreign server on
+    /// the port does not.
+    async fn try_start(&mut self) -> bool {
+        self.configure().expect("the directory takes files");
         let program = std::env::var_os("MC_TEST_REDIS_SERVER").filter(|path| !path.is_empty());
         let program = program.map_or_else(|| PathBuf::from("redis-server"), PathBuf::from);
         let started = Command::new(&program)
-            .arg(self.folder.path().join("redis.conf"))
+            .arg(self.directory.path().join("redis.conf"))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -99,49 +100,49 @@ impl Redis {
         let mut process = started.unwrap_or_else(|error| {
             panic!("{} does not run ({error}); run `scripts/setup redis`", program.display())
         });
-        let began = Instant::now();
-        let mut answers = false;
-        while !answers && began.elapsed() < READY_WITHIN && is_running(&mut process) {
-            tokio::time::sleep(LOOK).await;
-            // Somebody else's server may keep silent.
-            let answer = tokio::time::timeout(ANSWERS_WITHIN, self.answers()).await;
-            answers = matches!(answer, Ok(Ok(true)));
+        let started_at = Instant::now();
+        let mut is_ready = false;
+        while !is_ready && started_at.elapsed() < START_TIMEOUT && is_running(&mut process) {
+            tokio::time::sleep(POLL_INTERVAL).await;
+            // A foreign server may not respond.
+            let authenticated = tokio::time::timeout(AUTH_TIMEOUT, self.authenticate()).await;
+            is_ready = matches!(authenticated, Ok(Ok(true)));
         }
         self.process = Some(process);
-        if !answers {
+        if !is_ready {
             self.kill();
         }
-        answers
+        is_ready
     }
 
-    /// In a file: arguments are open to every user of the machine.
+    /// Writes the configuration file: every user of the machine can read arguments.
     fn configure(&self) -> io::Result<()> {
-        let folder = self.folder.path().display();
+        let directory = self.directory.path().display();
         let Self { port, password, .. } = self;
         let settings = format!(
             "bind 127.0.0.1\nport {port}\nrequirepass {password}\nsave \"\"\nappendonly no\n\
-             daemonize no\ndir {folder}\nlogfile {folder}/redis.log\n"
+             daemonize no\ndir {directory}\nlogfile {directory}/redis.log\n"
         );
-        std::fs::write(self.folder.path().join("redis.conf"), settings)
+        std::fs::write(self.directory.path().join("redis.conf"), settings)
     }
 
-    async fn answers(&self) -> io::Result<bool> {
+    async fn authenticate(&self) -> io::Result<bool> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).await?;
         stream.write_all(format!("AUTH {}\r\n", self.password).as_bytes()).await?;
-        let mut answer = [0; 5];
-        stream.read_exact(&mut answer).await?;
-        Ok(answer == *b"+OK\r\n")
+        let mut response = [0; 5];
+        stream.read_exact(&mut response).await?;
+        Ok(response == *b"+OK\r\n")
     }
 
     fn log(&self) -> String {
-        std::fs::read_to_string(self.folder.path().join("redis.log")).unwrap_or_default()
+        std::fs::read_to_string(self.directory.path().join("redis.log")).unwrap_or_default()
     }
 }
 
 impl Drop for Redis {
     fn drop(&mut self) {
         if let Some(process) = &mut self.process {
-            // The test is over either way.
+            // The test has ended, so errors are ignored.
             let _ = process.kill();
             let _ = process.wait();
         }

@@ -1,10 +1,10 @@
-//! What is sent and may be found nowhere afterwards: secrets and personal data, each drawn anew, so that a
-//! find tells from which place it came.
+//! Canaries: secrets and personal data that are sent and must be found nowhere afterwards. Each is
+//! unique, so that a match shows where it was sent.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 
-/// What a needle is.
+/// The kind of a canary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     GithubToken,
@@ -20,7 +20,7 @@ pub enum Kind {
     Iban,
 }
 
-/// How it is written down.
+/// The form in which a canary is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     Plain,
@@ -48,10 +48,10 @@ impl Kind {
         Self::Card,
         Self::Iban,
     ];
-    /// Those that are one word of at most 120 characters and need no word before them.
+    /// Kinds that are one word of at most 120 characters and need no word before them.
     pub const WORDS: [Self; 4] = [Self::GithubToken, Self::Connection, Self::SlackHook, Self::Mail];
 
-    /// One of each sort, for what takes its time.
+    /// One of each sort, for slow operations.
     pub const SOME: [Self; 4] = [Self::GithubToken, Self::Jwt, Self::Password, Self::Mail];
 
     pub fn is_personal(self) -> bool {
@@ -73,55 +73,55 @@ impl Form {
     ];
 }
 
-/// A text with a needle in it.
+/// A text with a canary.
 #[derive(Debug, Clone)]
-pub struct Needle {
-    /// Where it was sent, as what, and how.
+pub struct Canary {
+    /// The place, kind and form in which it was sent.
     pub what: String,
-    /// What was sent.
+    /// The text that was sent.
     pub text: String,
-    /// Parts of it of which none may be found.
+    /// Parts of the text that must not be found.
     pub marks: Vec<String>,
 }
 
-/// Draws needles, none twice.
+/// A generator of unique canaries.
 #[derive(Default)]
-pub struct Sower {
+pub struct CanaryGenerator {
     state: u64,
-    pub sown: Vec<Needle>,
+    pub generated: Vec<Canary>,
 }
 
-/// A needle without its surroundings.
-struct Drawn {
-    /// What stands before it.
+/// A canary without context.
+struct GeneratedValue {
+    /// The text before it.
     lead: String,
-    /// The value; lines where it has several.
+    /// The value, which may have several lines.
     value: String,
-    /// The name that gives it away, where it has no mark of its own.
+    /// The name that identifies it, if it has no format of its own.
     name: &'static str,
     marks: Vec<String>,
 }
 
-impl Sower {
-    /// A word for fields that hold one.
+impl CanaryGenerator {
+    /// Generates one word.
     pub fn word(&mut self, place: &str, kind: Kind) -> String {
-        let drawn = self.draw(kind);
-        self.keep(place, kind, Form::Plain, drawn.value, drawn.marks)
+        let generated = self.draw(kind);
+        self.keep(place, kind, Form::Plain, generated.value, generated.marks)
     }
 
-    /// A text of some lines at most, in the given form.
+    /// Generates a text of some lines in the given form.
     pub fn text(&mut self, place: &str, kind: Kind, form: Form) -> String {
-        let drawn = self.draw(kind);
-        let (text, disguised) = written(&drawn, form);
-        let marks = [drawn.marks, disguised].concat();
+        let generated = self.draw(kind);
+        let (text, disguised) = written(&generated, form);
+        let marks = [generated.marks, disguised].concat();
         self.keep(place, kind, form, text, marks)
     }
 
-    /// Every kind in every form, one after the other.
+    /// Generates every kind in every form.
     pub fn everything(&mut self, place: &str) -> String {
         let mut text = String::new();
         for kind in Kind::ALL {
-            // Nobody puts a person's number together of literals.
+            // Code does not concatenate the literals of a personal number.
             let forms = Form::ALL.into_iter();
             for form in forms.filter(|form| *form != Form::Split || !kind.is_personal()) {
                 text.push_str(&self.text(place, kind, form));
@@ -141,84 +141,87 @@ impl Sower {
     ) -> String {
         let what = format!("{place}, {kind:?} as {form:?}");
         assert!(marks.iter().all(|mark| mark.len() >= 10), "{what}: {marks:?}");
-        self.sown.push(Needle { what, text: text.clone(), marks });
+        self.generated.push(Canary { what, text: text.clone(), marks });
         text
     }
 
-    fn draw(&mut self, kind: Kind) -> Drawn {
+    fn draw(&mut self, kind: Kind) -> GeneratedValue {
         match kind {
             Kind::GithubToken => {
-                let random = self.drawn(LETTERS, 30);
+                let random = self.generate(LETTERS, 30);
                 let token = format!("ghp_{random}{}", checksum(&random));
-                Drawn::marked(token.clone(), &[&token[4..18], &token[20..]])
+                GeneratedValue::marked(token.clone(), &[&token[4..18], &token[20..]])
             }
             Kind::AwsPair => {
-                let id = format!("AKIA{}", self.drawn("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 16));
-                let secret = self.drawn(LETTERS, 40);
+                let id = format!("AKIA{}", self.generate("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 16));
+                let secret = self.generate(LETTERS, 40);
                 let name = "aws_secret_access_key";
                 let lead = format!("aws_access_key_id = {id}\n");
                 let marks = [&id[4..], &secret[..16], &secret[20..]];
-                Drawn { lead, name, ..Drawn::marked(secret.clone(), &marks) }
+                GeneratedValue { lead, name, ..GeneratedValue::marked(secret.clone(), &marks) }
             }
             Kind::Jwt => {
                 let part = |text: String| URL_SAFE_NO_PAD.encode(text);
-                let subject = self.drawn(LETTERS, 20);
+                let subject = self.generate(LETTERS, 20);
                 let head = part(r#"{"alg":"HS256","typ":"JWT"}"#.to_owned());
                 let claims = part(format!(r#"{{"sub":"{subject}","iat":1700000000}}"#));
-                let signature = self.drawn(LETTERS, 43);
+                let signature = self.generate(LETTERS, 43);
                 let value = format!("{head}.{claims}.{signature}");
-                Drawn::marked(value, &[&claims[12..30], &signature[..20], &signature[22..]])
+                GeneratedValue::marked(
+                    value,
+                    &[&claims[12..30], &signature[..20], &signature[22..]],
+                )
             }
             Kind::PrivateKey => {
-                let lines: Vec<_> = (0..4).map(|_| self.drawn(LETTERS, 64)).collect();
+                let lines: Vec<_> = (0..4).map(|_| self.generate(LETTERS, 64)).collect();
                 let marks: Vec<_> = lines.iter().map(|line| &line[..40]).collect();
                 let label = ["RSA PRIVATE", "KEY"].join(" ");
                 let value =
                     format!("-----BEGIN {label}-----\n{}\n-----END {label}-----", lines.join("\n"));
-                Drawn::marked(value, &marks)
+                GeneratedValue::marked(value, &marks)
             }
             Kind::Connection => {
-                let password = self.drawn(LETTERS, 18);
+                let password = self.generate(LETTERS, 18);
                 let value = format!("postgres://shop:{password}@db.internal:5432/shop");
-                Drawn::marked(value, &[&password])
+                GeneratedValue::marked(value, &[&password])
             }
             Kind::SlackHook => {
                 let upper = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-                let (team, hook) = (self.drawn(upper, 10), self.drawn(upper, 10));
-                let secret = self.drawn(LETTERS, 24);
+                let (team, webhook) = (self.generate(upper, 10), self.generate(upper, 10));
+                let secret = self.generate(LETTERS, 24);
                 let host = ["hooks", "slack", "com"].join(".");
-                let value = format!("https://{host}/services/T{team}/B{hook}/{secret}");
-                Drawn::marked(value, &[&secret])
+                let value = format!("https://{host}/services/T{team}/B{webhook}/{secret}");
+                GeneratedValue::marked(value, &[&secret])
             }
             Kind::Password => {
-                let value = self.drawn(LETTERS, 20);
-                Drawn::named("password", value.clone(), value)
+                let value = self.generate(LETTERS, 20);
+                GeneratedValue::named("password", value.clone(), value)
             }
             Kind::Mail => {
-                let word = self.drawn("abcdefghijklmnopqrstuvwxyz", 8);
+                let word = self.generate("abcdefghijklmnopqrstuvwxyz", 8);
                 let value = format!("ada.{word}@{word}-mail.org");
-                Drawn::named("mail", value, format!("ada.{word}"))
+                GeneratedValue::named("mail", value, format!("ada.{word}"))
             }
             Kind::Phone => {
-                let number = self.drawn("0123456789", 6);
+                let number = self.generate("0123456789", 6);
                 let value = format!("+44 7911 1{}{}", &number[..2], &number[3..]);
-                Drawn::named("phone", value.clone(), value[4..].to_owned())
+                GeneratedValue::named("phone", value.clone(), value[4..].to_owned())
             }
             Kind::Card => {
-                let body = format!("4{}", self.drawn("0123456789", 14));
+                let body = format!("4{}", self.generate("0123456789", 14));
                 let value = format!("{body}{}", luhn(&body));
-                Drawn::named("card", value.clone(), value)
+                GeneratedValue::named("card", value.clone(), value)
             }
             Kind::Iban => {
-                let account = self.drawn("0123456789", 18);
+                let account = self.generate("0123456789", 18);
                 let value = format!("DE{:02}{account}", iban_check(&account));
-                Drawn::named("iban", value, account)
+                GeneratedValue::named("iban", value, account)
             }
         }
     }
 
-    /// With a digit now and then: of letters alone, one value in some hundreds could be a word.
-    fn drawn(&mut self, alphabet: &str, length: usize) -> String {
+    /// Generates a value with digits: one of letters only could be a word.
+    fn generate(&mut self, alphabet: &str, length: usize) -> String {
         let alphabet: Vec<char> = alphabet.chars().collect();
         let digits: Vec<char> = ('2'..='7').collect();
         let draw = |at: usize| {
@@ -228,7 +231,7 @@ impl Sower {
         (0..length).map(draw).collect()
     }
 
-    /// Splitmix64: the same needles in each run.
+    /// Returns the next number of splitmix64, so that all runs have the same canaries.
     fn next(&mut self) -> usize {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.state;
@@ -238,13 +241,13 @@ impl Sower {
     }
 }
 
-impl Drawn {
+impl GeneratedValue {
     fn marked(value: String, marks: &[&str]) -> Self {
         let marks = marks.iter().map(|mark| (*mark).to_owned()).collect();
         Self { lead: String::new(), value, name: "value", marks }
     }
 
-    /// What its name gives away.
+    /// Creates a value that is identified by its name.
     fn named(name: &'static str, value: String, mark: String) -> Self {
         Self { lead: String::new(), value, name, marks: vec![mark] }
     }
@@ -252,9 +255,9 @@ impl Drawn {
 
 const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
-/// A needle in a form, and what is left of it where the form disguises it.
-fn written(drawn: &Drawn, form: Form) -> (String, Vec<String>) {
-    let Drawn { lead, value, name, marks } = drawn;
+/// Writes a canary in a form, and returns the parts that remain visible in an encoded form.
+fn written(generated: &GeneratedValue, form: Form) -> (String, Vec<String>) {
+    let GeneratedValue { lead, value, name, marks } = generated;
     let escaped = value.replace('\n', "\\n");
     let named = format!("{lead}{name} = \"{value}\"");
     let text = match form {
@@ -285,7 +288,7 @@ fn written(drawn: &Drawn, form: Form) -> (String, Vec<String>) {
     (format!("{lead}{text}"), Vec::new())
 }
 
-/// Percent-encoded, all of it or what must be.
+/// Percent-encodes all characters, or only those that must be.
 fn percent(text: &str, all: bool) -> String {
     let encode = |byte: u8| match byte {
         b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' if !all => {
@@ -296,7 +299,7 @@ fn percent(text: &str, all: bool) -> String {
     text.bytes().map(encode).collect()
 }
 
-/// The last characters of a token of GitHub's: the CRC-32 of those before, in base 62.
+/// Returns the last characters of a GitHub token: the CRC-32 of those before, in base 62.
 fn checksum(random: &str) -> String {
     let digits = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     let mut number = crc32fast::hash(random.as_bytes());
@@ -320,7 +323,7 @@ fn luhn(body: &str) -> u32 {
     (10 - sum % 10) % 10
 }
 
-/// The check digits of a German IBAN.
+/// Returns the check digits of a German IBAN.
 fn iban_check(account: &str) -> u32 {
     let digits = format!("{account}131400");
     98 - digits
@@ -330,16 +333,22 @@ fn iban_check(account: &str) -> u32 {
 }
 
 #[test]
-fn every_needle_would_be_masked_by_itself() {
-    let mut sower = Sower::default();
-    sower.everything("alone");
+fn every_canary_is_masked_by_itself() {
+    let mut generator = CanaryGenerator::default();
+    generator.everything("alone");
     for kind in Kind::WORDS {
-        sower.word("a word", kind);
+        generator.word("a word", kind);
     }
-    let leaks = sower.sown.iter().filter(|needle| {
-        let masked = mc_sanitizer::mask(&needle.text).text.into_string().to_lowercase();
-        needle.marks.iter().any(|mark| masked.contains(&mark.to_lowercase()))
+    let leaks = generator.generated.iter().filter(|canary| {
+        let masked = mc_sanitizer::mask(&canary.text).text.into_string().to_lowercase();
+        canary.marks.iter().any(|mark| masked.contains(&mark.to_lowercase()))
     });
-    let leaks: Vec<_> = leaks.map(|needle| format!("{}:\n{}", needle.what, needle.text)).collect();
-    assert!(leaks.is_empty(), "{} of {}:\n{}", leaks.len(), sower.sown.len(), leaks.join("\n"));
+    let leaks: Vec<_> = leaks.map(|canary| format!("{}:\n{}", canary.what, canary.text)).collect();
+    assert!(
+        leaks.is_empty(),
+        "{} of {}:\n{}",
+        leaks.len(),
+        generator.generated.len(),
+        leaks.join("\n")
+    );
 }

@@ -1,4 +1,4 @@
-//! Needles by way of the command line, of MCP, and of repositories that are indexed.
+//! Canaries through the command line, MCP, and indexed repositories.
 
 use std::path::Path;
 
@@ -7,17 +7,17 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::canaries::{Form, Kind};
-use super::world::{PROJECT, World, talked};
+use super::world::{PROJECT, World, output_of};
 use crate::repository;
 
 const WORD: usize = 120;
 
-/// The commands, each with needles where it takes words.
+/// Runs the commands with canaries in all text arguments.
 pub fn commands(world: &mut World) {
-    let folder = TempDir::new().unwrap();
-    let path = folder.path();
+    let directory = TempDir::new().unwrap();
+    let path = directory.path();
     for kind in [Kind::GithubToken, Kind::Mail] {
-        let content = world.sower.text("content of save at the terminal", kind, Form::Plain);
+        let content = world.generator.text("content of save at the terminal", kind, Form::Plain);
         let title = world.line("title at the terminal", kind, WORD).unwrap_or("none".to_owned());
         let tag = world.word("tag at the terminal", kind, WORD).unwrap_or("none".to_owned());
         let cite =
@@ -28,32 +28,32 @@ pub fn commands(world: &mut World) {
             path,
             &content,
         );
-        let query = world.sower.text("query at the terminal", kind, Form::Plain);
+        let query = world.generator.text("query at the terminal", kind, Form::Plain);
         world.run(&["recall", &query, "-p", PROJECT, "--signal", &tag]);
-        let query = world.sower.text("search at the terminal", kind, Form::Plain);
+        let query = world.generator.text("search at the terminal", kind, Form::Plain);
         world.run(&["search", &query, "-p", PROJECT, "--explain"]);
     }
-    let needle = world.word("option at the terminal", Kind::GithubToken, WORD).unwrap();
+    let canary = world.word("option at the terminal", Kind::GithubToken, WORD).unwrap();
     for args in [
-        vec!["save", "x", "-p", PROJECT, "--kind", &needle],
-        vec!["search", "x", "-p", &needle],
-        vec!["recall", "x", "-p", PROJECT, "--limit-tokens", &needle],
-        vec!["ingest", &needle, "-p", PROJECT, "--detach"],
-        vec!["token", "revoke", &needle],
-        vec!["login", "--approve", &needle],
-        vec!["config", "show", "--config", &needle],
-        vec![needle.as_str()],
+        vec!["save", "x", "-p", PROJECT, "--kind", &canary],
+        vec!["search", "x", "-p", &canary],
+        vec!["recall", "x", "-p", PROJECT, "--limit-tokens", &canary],
+        vec!["ingest", &canary, "-p", PROJECT, "--detach"],
+        vec!["token", "revoke", &canary],
+        vec!["login", "--approve", &canary],
+        vec!["config", "show", "--config", &canary],
+        vec![canary.as_str()],
     ] {
         assert!(!world.run(&args), "{args:?}");
     }
-    let records = world.sower.everything("record of an import");
+    let records = world.generator.everything("record of an import");
     let record = json!({ "kind": "gotcha", "content": records, "title": "Imported" });
     std::fs::write(path.join("records.yaml"), record.to_string()).unwrap();
     assert!(world.run_with(&["import", "records.yaml", "-p", PROJECT], path, ""));
-    let broken = world.sower.everything("broken import");
+    let broken = world.generator.everything("broken import");
     std::fs::write(path.join("broken.yaml"), format!("- kind: fact\n  content: {broken}")).unwrap();
     world.run_with(&["import", "broken.yaml", "-p", PROJECT], path, "");
-    let looked_at = world.sower.everything("file to sanitize");
+    let looked_at = world.generator.everything("file to sanitize");
     std::fs::write(path.join("secrets.txt"), looked_at).unwrap();
     for args in [vec!["sanitize", "secrets.txt"], vec!["sanitize", "--masked", "secrets.txt"]] {
         assert!(world.run_with(&args, path, ""));
@@ -68,7 +68,7 @@ pub fn commands(world: &mut World) {
     assert!(world.witness.bytes_in("output of export") > 1_000);
 }
 
-/// Every tool, with needles in all its arguments and in ones that it does not have.
+/// Calls every tool with canaries in all its arguments and in unknown ones.
 pub async fn tools(world: &mut World) {
     let mut messages = Vec::new();
     let mut request = |method: &str, params: Value| {
@@ -77,8 +77,8 @@ pub async fn tools(world: &mut World) {
     };
     request(
         "initialize",
-        json!({ "protocolVersion": "2025-06-18", "capabilities": {},
-        "clientInfo": { "name": world.word("name of a client", Kind::GithubToken, WORD), "version": "1" } }),
+        json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {
+            "name": world.word("name of a client", Kind::GithubToken, WORD), "version": "1" } }),
     );
     for kind in Kind::SOME {
         for (tool, arguments) in arguments(world, kind) {
@@ -86,39 +86,41 @@ pub async fn tools(world: &mut World) {
         }
     }
     for kind in Kind::WORDS {
-        let mut needle = |place: &str| world.word(place, kind, WORD).expect("a short needle");
-        request("tools/call", json!({ "name": needle("unknown tool"), "arguments": {} }));
+        let mut canary = |place: &str| world.word(place, kind, WORD).expect("a short canary");
+        request("tools/call", json!({ "name": canary("unknown tool"), "arguments": {} }));
         request(
             "tools/call",
-            json!({ "name": "recall", "arguments": { needle("unknown argument"): 1 } }),
+            json!({ "name": "recall", "arguments": { canary("unknown argument"): 1 } }),
         );
         request(
             "tools/call",
-            json!({ "name": "save", "arguments": { "kind": needle("kind in MCP"), "content": "x" } }),
+            json!({ "name": "save",
+                "arguments": { "kind": canary("kind in MCP"), "content": "x" } }),
         );
         request(
             "tools/call",
-            json!({ "name": "feedback", "arguments": { "bundle_id": needle("id in MCP"), "used": [] } }),
+            json!({ "name": "feedback",
+                "arguments": { "bundle_id": canary("id in MCP"), "used": [] } }),
         );
         request(
             "resources/read",
-            json!({ "uri": format!("memory://records/{}", needle("resource")) }),
+            json!({ "uri": format!("memory://records/{}", canary("resource")) }),
         );
-        request("resources/list", json!({ "cursor": needle("cursor") }));
-        request(&needle("unknown method"), json!({}));
+        request("resources/list", json!({ "cursor": canary("cursor") }));
+        request(&canary("unknown method"), json!({}));
     }
     let input: String = messages.iter().map(|message| format!("{message}\n")).collect();
     let command = world.service.command(&["mcp", "--project", PROJECT]);
-    let (_, said) = talked(command, &input);
+    let (_, said) = output_of(command, &input);
     assert!(String::from_utf8_lossy(&said).matches("\"jsonrpc\"").count() > 30);
     world.witness.note("output of mcp", said);
     over_http(world).await;
 }
 
-/// The arguments of the tools that take words.
+/// Returns the arguments of tools that accept text.
 fn arguments(world: &mut World, kind: Kind) -> Vec<(&'static str, Value)> {
     let line = world.line("line in MCP", kind, WORD);
-    let mut text = |place: &str| world.sower.text(place, kind, Form::Json);
+    let mut text = |place: &str| world.generator.text(place, kind, Form::Json);
     let mut calls = vec![
         ("recall", json!({ "query": text("recall in MCP"), "symbols": [text("symbol in MCP")] })),
         ("search", json!({ "query": text("search in MCP"), "explain": true })),
@@ -127,13 +129,14 @@ fn arguments(world: &mut World, kind: Kind) -> Vec<(&'static str, Value)> {
         ("link_issue", json!({ "task_external_id": text("task in MCP") })),
         (
             "save",
-            json!({ "kind": "gotcha", "content": text("save in MCP"), "meta": { "env": text("meta in MCP") },
-            "steps": [text("step in MCP")], "title": "Saved by a tool" }),
+            json!({ "kind": "gotcha", "content": text("save in MCP"),
+                "meta": { "env": text("meta in MCP") },
+                "steps": [text("step in MCP")], "title": "Saved by a tool" }),
         ),
     ];
     if let Some(line) = line {
-        let all = json!({ "kind": "fact", "content": "The carts are emptied at night.", "tags": [line],
-            "title": line, "owner": line });
+        let all = json!({ "kind": "fact", "content": "The carts are emptied at night.",
+            "tags": [line], "title": line, "owner": line });
         calls.push(("save", all));
     }
     calls
@@ -142,9 +145,10 @@ fn arguments(world: &mut World, kind: Kind) -> Vec<(&'static str, Value)> {
 async fn over_http(world: &mut World) {
     let bearer = format!("Bearer {}", world.service.token());
     for kind in Kind::WORDS {
-        let needle = world.word("argument to /mcp", kind, WORD).unwrap();
+        let canary = world.word("argument to /mcp", kind, WORD).unwrap();
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
-            "params": { "name": "recall", "arguments": { needle.clone(): needle, "query": "x" } } });
+            "params": { "name": "recall",
+                "arguments": { canary.clone(): canary, "query": "x" } } });
         let headers = [
             ("authorization", bearer.as_str()),
             ("content-type", "application/json"),
@@ -156,10 +160,10 @@ async fn over_http(world: &mut World) {
     }
 }
 
-/// Repositories: files, their names, commits and branches.
+/// Indexes repositories with canaries in files, names, commits and branches.
 pub async fn repositories(world: &mut World) {
-    let folder = TempDir::new().unwrap();
-    let repository = repository::cart_sessions(folder.path());
+    let directory = TempDir::new().unwrap();
+    let repository = repository::cart_sessions(directory.path());
     for file in [
         "notes.md",
         "app.rb",
@@ -171,35 +175,35 @@ pub async fn repositories(world: &mut World) {
         "lib.rs",
         ".env",
     ] {
-        let text = world.sower.everything(&format!("file {file}"));
+        let text = world.generator.everything(&format!("file {file}"));
         repository::write(&repository, file, &text);
     }
     for kind in Kind::WORDS {
-        let needle = world.word("definition in a file", Kind::GithubToken, WORD).unwrap();
-        let code = format!("class Cart\n  def {needle}\n    1\n  end\nend\n");
+        let canary = world.word("definition in a file", Kind::GithubToken, WORD).unwrap();
+        let code = format!("class Cart\n  def {canary}\n    1\n  end\nend\n");
         repository::write(&repository, &format!("lib/{kind:?}.rb"), &code);
     }
     for kind in [Kind::GithubToken, Kind::Mail] {
-        let needle = world.word("name of a file", kind, WORD).unwrap();
+        let canary = world.word("name of a file", kind, WORD).unwrap();
         repository::write(
             &repository,
-            &format!("names/{needle}.md"),
+            &format!("names/{canary}.md"),
             "# A note\n\nIt says little.\n",
         );
     }
-    let needle = world.word("name of a folder", Kind::GithubToken, WORD).unwrap();
+    let canary = world.word("name of a folder", Kind::GithubToken, WORD).unwrap();
     repository::write(
         &repository,
-        &format!("{needle}/cart.rb"),
+        &format!("{canary}/cart.rb"),
         "class Cart\n  def x\n    1\n  end\nend\n",
     );
-    let message = world.sower.everything("message of a commit");
+    let message = world.generator.everything("message of a commit");
     repository::commit(&repository, &message);
     let indexed = index(world, &repository).await;
     assert_eq!(indexed["status"], "SUCCEEDED", "{indexed}");
     assert_eq!(indexed["files_skipped"]["revealing_name"], 3, "{indexed}");
-    // Once more, so that files that are there already are compared.
-    repository::write(&repository, "notes.md", &world.sower.everything("changed file"));
+    // A second run compares files that are already stored.
+    repository::write(&repository, "notes.md", &world.generator.everything("changed file"));
     assert_eq!(index(world, &repository).await["status"], "SUCCEEDED");
 }
 

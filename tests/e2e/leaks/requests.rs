@@ -1,4 +1,4 @@
-//! Needles in every text field of every request.
+//! Canaries in every text field of every request.
 
 use reqwest::Method;
 use serde_json::{Map, Value, json};
@@ -6,11 +6,11 @@ use serde_json::{Map, Value, json};
 use super::canaries::{Form, Kind};
 use super::world::{HOLDING, PROJECT, World};
 
-/// Characters that words, names, titles and texts of a request may have.
-const WORD: usize = 120;
+/// Maximum characters of words, names, titles and texts of a request.
+pub const WORD: usize = 120;
 const TITLE: usize = 300;
 
-/// Records with every kind of needle in every field.
+/// Saves records with every kind of canary in every field.
 pub async fn save(world: &mut World) {
     for kind in Kind::ALL {
         let mut record = json!({
@@ -24,8 +24,8 @@ pub async fn save(world: &mut World) {
         record["scope"] = list(world.word("scope of a save", kind, WORD));
         record["tags"] = list(world.word("tag of a save", kind, WORD));
         record["steps"] = json!([
-            world.sower.text("step of a save", kind, Form::Plain),
-            world.sower.text("step of a save", kind, Form::Ruby),
+            world.generator.text("step of a save", kind, Form::Plain),
+            world.generator.text("step of a save", kind, Form::Ruby),
         ]);
         record["meta"] = Value::Object(meta(world, kind));
         record["citations"] = json!([{
@@ -47,11 +47,11 @@ pub async fn save(world: &mut World) {
     assert_eq!(proposed["outcome"], "proposed", "{proposed}");
 }
 
-/// A needle in all its forms, with a sentence that makes each record another.
+/// Returns a canary in all its forms, with a sentence that makes each record unique.
 fn content(world: &mut World, place: &str, kind: Kind) -> String {
     let mut text = format!("What the shop knows of {kind:?}: orders stay open for a while.\n");
     for form in forms(kind) {
-        text.push_str(&world.sower.text(place, kind, form));
+        text.push_str(&world.generator.text(place, kind, form));
         text.push('\n');
     }
     text
@@ -62,26 +62,26 @@ fn forms(kind: Kind) -> impl Iterator<Item = Form> {
 }
 
 fn url(world: &mut World, place: &str, kind: Kind) -> String {
-    let text = world.sower.text(place, kind, Form::Url);
+    let text = world.generator.text(place, kind, Form::Url);
     text.lines().last().unwrap_or_default().to_owned()
 }
 
 fn file(world: &mut World, place: &str, kind: Kind) -> String {
-    // What ends in another word is another address, and a URL is no path.
+    // An address followed by another word is another address, and a URL is not a path.
     let fits = matches!(kind, Kind::GithubToken | Kind::Mail);
-    let needle = fits.then(|| world.word(place, kind, TITLE)).flatten();
-    format!("config/{}", needle.unwrap_or_else(|| "none".to_owned()))
+    let canary = fits.then(|| world.word(place, kind, TITLE)).flatten();
+    format!("config/{}", canary.unwrap_or_else(|| "none".to_owned()))
 }
 
 fn meta(world: &mut World, kind: Kind) -> Map<String, Value> {
     let mut meta = Map::new();
-    let json = world.sower.text("JSON in meta", kind, Form::Json);
-    let deep = world.sower.text("depth of meta", kind, Form::Plain);
+    let json = world.generator.text("JSON in meta", kind, Form::Json);
+    let deep = world.generator.text("depth of meta", kind, Form::Plain);
     meta.insert("note".to_owned(), json!([{ "deeper": { "still": deep } }, json]));
     if let Some(key) = world.word("key of meta", kind, WORD) {
         meta.insert(key, json!({ "x": 1 }));
     }
-    let value = world.sower.word("value in meta", Kind::Password);
+    let value = world.generator.word("value in meta", Kind::Password);
     meta.insert("password".to_owned(), json!(value));
     if let Some(number) = world.word("number in meta", Kind::Card, WORD) {
         meta.insert("card".to_owned(), json!(number.parse::<u64>().expect("digits")));
@@ -106,15 +106,18 @@ fn without_nulls(mut value: Value) -> Value {
     value
 }
 
-/// Conversations, documents and tasks.
+/// Sends dialogs, documents and tasks.
 pub async fn write(world: &mut World) {
-    let all = world.sower.everything("message of a dialog");
-    let dialog = json!({ "project_key": PROJECT, "developer": world.word("developer", Kind::Mail, WORD),
+    let all = world.generator.everything("message of a dialog");
+    let answer = world.generator.everything("answer in a dialog");
+    let dialog = json!({ "project_key": PROJECT,
+        "developer": world.word("developer", Kind::Mail, WORD),
         "messages": [{ "role": "user", "content": all },
-                     { "role": "assistant", "content": world.sower.everything("answer in a dialog") }] });
+                     { "role": "assistant", "content": answer }] });
     world.post("/dialogs", &without_nulls(dialog)).await;
-    let distilled = world.sower.everything("what a dialog comes to");
-    let dialog = json!({ "project_key": PROJECT, "messages": [{ "role": "user", "content": "Why?" }],
+    let distilled = world.generator.everything("what a dialog comes to");
+    let dialog = json!({ "project_key": PROJECT,
+        "messages": [{ "role": "user", "content": "Why?" }],
         "distilled": distilled.chars().take(4_000).collect::<String>() });
     world.send(Method::POST, "/dialogs", &dialog).await;
 
@@ -124,7 +127,7 @@ pub async fn write(world: &mut World) {
         let tasks = tasks(world, kind);
         world.post("/tasks/sync", &tasks).await;
     }
-    let all = world.sower.everything("content of a document");
+    let all = world.generator.everything("content of a document");
     let document = json!({ "doc_id": "all", "title": "All", "content": all });
     let documents = json!({ "project_key": PROJECT, "source": "wiki", "documents": [document] });
     world.post("/ingest/docs", &documents).await;
@@ -135,7 +138,7 @@ fn documents(world: &mut World, kind: Kind) -> Value {
     let messages = json!([
         { "author": world.line("author of a message", kind, WORD),
           "text": content(world, "message of a thread", kind) },
-        { "author": "vera", "text": world.sower.text("second message", kind, Form::Plain) },
+        { "author": "vera", "text": world.generator.text("second message", kind, Form::Plain) },
     ]);
     let front = world.word("tag in front matter", kind, WORD).unwrap_or_default();
     let text = format!(
@@ -167,16 +170,16 @@ fn tasks(world: &mut World, kind: Kind) -> Value {
     without_nulls(json!({ "project_key": PROJECT, "tasks": [task] }))
 }
 
-/// A save, a dialog and a document that the policy of their project holds back, sealed.
+/// Sends a save, a dialog and a document that the policy of their project quarantines.
 pub async fn hold(world: &mut World) {
     world.service.project(HOLDING).await;
     let policy = json!({ "sanitizer": { "secrets": "quarantine" } });
     world.set_policy(HOLDING, &policy).await;
     let record = json!({ "project_key": HOLDING, "kind": "fewshot",
-        "content": world.sower.everything("content of a held save"),
+        "content": world.generator.everything("content of a held save"),
         "title": world.line("title of a held save", Kind::GithubToken, TITLE),
         "tags": list(world.word("tag of a held save", Kind::Connection, WORD)),
-        "steps": [world.sower.text("step of a held save", Kind::Jwt, Form::Ruby)],
+        "steps": [world.generator.text("step of a held save", Kind::Jwt, Form::Ruby)],
         "meta": meta(world, Kind::GithubToken) });
     let saved = world.post("/save", &record).await;
     assert_eq!(saved["outcome"], "quarantined", "{saved}");
@@ -192,19 +195,19 @@ pub async fn hold(world: &mut World) {
     assert_eq!(kept["quarantined"], 1, "{kept}");
 }
 
-/// Names by which things are known: what can't be masked without becoming another name is refused.
+/// Sends names of entities: names that masking would change are rejected.
 async fn named(world: &mut World) {
     for kind in Kind::WORDS {
-        let mut needle = |place: &str| world.word(place, kind, WORD).expect("a short needle");
+        let mut canary = |place: &str| world.word(place, kind, WORD).expect("a short canary");
         let (task, linked, asked) =
-            (needle("id of a task"), needle("task to link"), needle("task of a dialog"));
-        let (source, doc) = (needle("source of a document"), needle("id of a document"));
-        let (project, name) = (needle("key of a project"), needle("name of a project"));
+            (canary("id of a task"), canary("task to link"), canary("task of a dialog"));
+        let (source, doc) = (canary("source of a document"), canary("id of a document"));
+        let (project, name) = (canary("key of a project"), canary("name of a project"));
         let (login, person, team) =
-            (needle("login"), needle("name of a user"), needle("name of a team"));
-        let (token, owner) = (needle("name of a token"), needle("owner of a repository"));
+            (canary("login"), canary("name of a user"), canary("name of a team"));
+        let (token, owner) = (canary("name of a token"), canary("owner of a repository"));
         let (repository, branch) =
-            (needle("name of a repository"), needle("branch of a repository"));
+            (canary("name of a repository"), canary("branch of a repository"));
         let requests = [
             (
                 "/tasks/sync",
@@ -244,11 +247,11 @@ async fn named(world: &mut World) {
             world.send(Method::POST, path, &body).await;
         }
     }
-    // Somebody's address may be in the path to a repository, which is of no use without it.
+    // An e-mail address may be part of a repository's path, which is useless without it.
     for kind in Kind::WORDS.into_iter().filter(|kind| !kind.is_personal()) {
-        let url = world.sower.text("URL of a repository", kind, Form::Url);
-        let needle = world.word("folder of a repository", kind, WORD).expect("a short needle");
-        for location in [url, format!("/nowhere/{needle}"), needle] {
+        let url = world.generator.text("URL of a repository", kind, Form::Url);
+        let canary = world.word("folder of a repository", kind, WORD).expect("a short canary");
+        for location in [url, format!("/nowhere/{canary}"), canary] {
             let body = json!({ "project_key": PROJECT, "location": location });
             let (status, answer) = world.send(Method::POST, "/ingest/git", &body).await;
             assert_eq!(status, 400, "{answer}");
@@ -256,11 +259,12 @@ async fn named(world: &mut World) {
     }
 }
 
-/// Questions, which are asked of the model as well.
+/// Sends queries, which reach the model as well.
 pub async fn ask(world: &mut World) {
     for kind in Kind::SOME {
         let question = content(world, "query of a recall", kind);
-        let recall = json!({ "project_key": PROJECT, "query": question.chars().take(3_900).collect::<String>(),
+        let query: String = question.chars().take(3_900).collect();
+        let recall = json!({ "project_key": PROJECT, "query": query,
             "repo_path": file(world, "path of a recall", kind),
             "symbols": list(world.word("symbol of a recall", kind, WORD)),
             "signals": list(world.line("signal of a recall", kind, WORD)),
@@ -274,7 +278,8 @@ pub async fn ask(world: &mut World) {
         let feedback = json!({ "bundle_id": bundle["bundle_id"], "used": [] });
         world.send(Method::POST, "/feedback", &feedback).await;
         let question = content(world, "query of a search", kind);
-        let search = json!({ "project_key": PROJECT, "query": question.chars().take(3_900).collect::<String>(),
+        let query: String = question.chars().take(3_900).collect();
+        let search = json!({ "project_key": PROJECT, "query": query,
             "path": world.word("path of a search", kind, WORD),
             "language": world.word("language of a search", kind, WORD),
             "scope": list(world.word("scope of a search", kind, WORD)),
@@ -287,111 +292,7 @@ pub async fn ask(world: &mut World) {
     assert!(found["results"].as_array().is_some_and(|results| results.len() > 20), "{found}");
 }
 
-/// Requests that are wrong, with the needle in what is wrong about them.
-pub async fn err(world: &mut World) {
-    for kind in [Kind::GithubToken, Kind::Mail] {
-        let mut needle = |place: &str| world.word(place, kind, WORD).expect("a short needle");
-        let bodies = [
-            json!({ "project_key": PROJECT, "kind": needle("unknown kind"), "content": "x" }),
-            json!({ "project_key": needle("unknown project"), "kind": "fact", "content": "x" }),
-            json!({ "project_key": PROJECT, "kind": "fact", "content": "x", "ttl": needle("bad end") }),
-            json!({ "project_key": PROJECT, "kind": "fact", "content": [needle("list for a text")] }),
-            json!({ "project_key": PROJECT, "kind": "fact", "content": "x", needle("unknown field"): 1 }),
-            json!({ "project_key": PROJECT, "kind": "fact", "content": "x", "dialog_id": needle("bad id") }),
-            json!({ "project_key": PROJECT, "kind": "fact", "content": "x", "contradicts": needle("no bool") }),
-            json!({ "project_key": PROJECT, "kind": "fact", "content": "x", "quality": { "dup": needle("no number") } }),
-            json!({ "project_key": PROJECT, "kind": "fact", "content": "x", "meta": { needle("bad key") + "\u{1}": 1 } }),
-            json!(needle("no object")),
-        ];
-        let paths = [
-            "records/{}",
-            "nowhere/{}",
-            "tasks/{}?project_key=shop",
-            "auth/oauth/{}/start",
-            "projects/{}",
-            "projects/shop/members/{}",
-            "repos/{}/{}/index?project_key=shop",
-            "search?query={}",
-            "records?project_key={}",
-            "documents/open?project_key=shop&title={}",
-            "auth/device?user_code={}",
-            "records?project_key=shop&kind={}",
-        ];
-        let paths: Vec<_> = paths
-            .iter()
-            .map(|path| {
-                let needle = needle(path);
-                let encoded: String =
-                    url::form_urlencoded::byte_serialize(needle.as_bytes()).collect();
-                format!("/{}", path.replace("{}", &encoded))
-            })
-            .collect();
-        let headers =
-            [needle("header"), needle("request id"), needle("bearer"), needle("media type")];
-        let forms = [
-            needle("grant"),
-            needle("client"),
-            needle("refresh token"),
-            needle("revoked"),
-            needle("scope"),
-        ];
-        let broken = [needle("broken JSON"), needle("not UTF-8")];
-        for body in bodies {
-            let (status, answer) = world.send(Method::POST, "/save", &body).await;
-            assert!((400..500).contains(&status), "{status} {answer}");
-        }
-        for path in paths {
-            let (status, answer) = world.send(Method::GET, &path, &Value::Null).await;
-            // The page for the code of a terminal says itself what is wrong.
-            let is_page = path.starts_with("/auth/device?");
-            assert!(is_page || (400..500).contains(&status), "{path} {status} {answer}");
-            world.send(Method::DELETE, &path, &Value::Null).await;
-        }
-        raw(world, &headers, &forms, &broken).await;
-    }
-}
-
-async fn raw(world: &mut World, headers: &[String; 4], forms: &[String; 5], broken: &[String; 2]) {
-    let bearer = format!("Bearer {}", world.service.token());
-    let authorized = ("authorization", bearer.as_str());
-    let json = ("content-type", "application/json");
-    let [header, id, token, media] = headers;
-    let wrong = format!("Bearer {token}");
-    for headers in [
-        vec![authorized, json, ("x-anything", header)],
-        vec![authorized, json, ("x-request-id", id), ("x-memory-copilot-project", header)],
-        vec![json, ("authorization", &wrong)],
-        vec![authorized, ("content-type", media)],
-        vec![authorized, json, ("origin", header)],
-        vec![authorized, json, ("user-agent", header), ("referer", header)],
-    ] {
-        world
-            .send_raw(Method::POST, "/recall", &headers, r#"{"project_key":"shop","query":"x"}"#)
-            .await;
-    }
-    let [grant, client, refresh, revoked, scope] = forms;
-    let form = [("content-type", "application/x-www-form-urlencoded")];
-    for (path, fields) in [
-        ("/auth/token", vec![("grant_type", grant.as_str())]),
-        ("/auth/token", vec![("grant_type", "refresh_token"), ("client_id", client)]),
-        ("/auth/token", vec![("grant_type", "refresh_token"), ("refresh_token", refresh)]),
-        ("/auth/revoke", vec![("token", revoked.as_str())]),
-        ("/auth/device", vec![("scope", scope.as_str())]),
-    ] {
-        let body =
-            url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
-        world.send_raw(Method::POST, path, &form, &body).await;
-    }
-    let [one, two] = broken;
-    for body in [
-        format!("{{\"project_key\": {one}"),
-        format!("{{\"project_key\": \"shop\", \"query\": \"{two}\" \"x\"}}"),
-    ] {
-        world.send_raw(Method::POST, "/recall", &[authorized, json], &body).await;
-    }
-}
-
-/// Everything that can be read back.
+/// Reads everything back.
 pub async fn read(world: &mut World) {
     for path in [
         "/projects",

@@ -1,4 +1,4 @@
-//! Needles in what other systems deliver: in what is of use of it and in what is not, signed and forged.
+//! Canaries in webhook deliveries, in used and unused fields, signed and forged.
 
 use hmac::{Hmac, Mac as _};
 use reqwest::Method;
@@ -11,49 +11,52 @@ use super::world::{PROJECT, World};
 const WORD: usize = 120;
 const TITLE: usize = 300;
 
-/// A hook, and how its sender signs.
-struct Hook {
+/// A webhook with its signature scheme.
+struct SentWebhook {
     source: &'static str,
     path: String,
     secret: String,
 }
 
-/// Deliveries of every system. Answers the secrets that they were signed with.
+/// Sends deliveries of every provider. Returns their secrets.
 pub async fn deliver(world: &mut World) -> Vec<String> {
-    let mut hooks = Vec::new();
+    let mut sent_webhooks = Vec::new();
     for source in ["github", "gitlab", "jira", "youtrack", "redmine", "confluence"] {
-        // Sent as people would, and not looked through: the one answer that has the secret.
-        let hook = world.unseen("/projects/shop/webhooks", &json!({ "provider": source })).await;
-        let text = |name: &str| hook[name].as_str().expect(name).to_owned();
-        hooks.push(Hook { source, path: text("url_path"), secret: text("secret") });
+        // Sent without recording the response, which contains the secret.
+        let webhook =
+            world.send_unrecorded("/projects/shop/webhooks", &json!({ "provider": source })).await;
+        let text = |name: &str| webhook[name].as_str().expect(name).to_owned();
+        sent_webhooks.push(SentWebhook { source, path: text("url_path"), secret: text("secret") });
     }
-    for hook in &hooks {
+    for webhook in &sent_webhooks {
         for kind in Kind::ALL {
             let number = kind as u32 + 1;
-            for (event, body) in bodies(world, hook.source, kind, number) {
+            for (event, body) in bodies(world, webhook.source, kind, number) {
                 let body = body.to_string();
                 let id = world.word("id of a delivery", kind, WORD);
                 let id = id.unwrap_or_else(|| format!("{event}-{number}"));
-                let (status, answer) = send(world, hook, event, &id, &body, &hook.secret).await;
-                assert_eq!(status, 202, "{} {event}: {answer}", hook.source);
+                let (status, answer) =
+                    send(world, webhook, event, &id, &body, &webhook.secret).await;
+                assert_eq!(status, 202, "{} {event}: {answer}", webhook.source);
             }
         }
-        let forged = world.sower.everything("forged delivery");
+        let forged = world.generator.everything("forged delivery");
         let forged = json!({ "action": "opened", "issue": { "title": forged } }).to_string();
         let wrong = world.word("secret of a forger", Kind::GithubToken, WORD).expect("a word");
-        assert_eq!(send(world, hook, "issues", "forged", &forged, &wrong).await.0, 403);
-        let broken = format!("{{\"a\": \"{}", world.sower.word("broken delivery", Kind::Mail));
-        let (status, answer) = send(world, hook, "issues", "broken", &broken, &hook.secret).await;
-        assert_eq!(status, 400, "{}: {answer}", hook.source);
+        assert_eq!(send(world, webhook, "issues", "forged", &forged, &wrong).await.0, 403);
+        let broken = format!("{{\"a\": \"{}", world.generator.word("broken delivery", Kind::Mail));
+        let (status, answer) =
+            send(world, webhook, "issues", "broken", &broken, &webhook.secret).await;
+        assert_eq!(status, 400, "{}: {answer}", webhook.source);
     }
     let waiting = "/projects/shop/webhook-deliveries?state=pending";
     world.service.until(waiting, |page| page["items"] == json!([])).await;
-    hooks.into_iter().map(|hook| hook.secret).collect()
+    sent_webhooks.into_iter().map(|webhook| webhook.secret).collect()
 }
 
 async fn send(
     world: &mut World,
-    hook: &Hook,
+    webhook: &SentWebhook,
     event: &str,
     id: &str,
     body: &str,
@@ -62,34 +65,35 @@ async fn send(
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).expect("a key");
     mac.update(body.as_bytes());
     let signature = format!("sha256={}", hex::encode(mac.finalize().into_bytes()));
-    let (signed, value) = match hook.source {
+    let (signed, value) = match webhook.source {
         "github" => ("x-hub-signature-256", signature.as_str()),
         "gitlab" => ("x-gitlab-token", secret),
         "redmine" => ("x-redmine-signature-256", signature.as_str()),
         "youtrack" => ("x-youtrack-token", secret),
         _ => ("x-hub-signature", signature.as_str()),
     };
-    let (event_name, id_name) = match hook.source {
+    let (event_name, id_name) = match webhook.source {
         "gitlab" => ("x-gitlab-event", "x-gitlab-event-uuid"),
         "github" => ("x-github-event", "x-github-delivery"),
         _ => ("x-event", "x-atlassian-webhook-identifier"),
     };
     let headers =
         [("content-type", "application/json"), (signed, value), (event_name, event), (id_name, id)];
-    world.send_raw(Method::POST, &hook.path, &headers, body).await
+    world.send_raw(Method::POST, &webhook.path, &headers, body).await
 }
 
-/// What a system tells of an issue, and of commits where it has some, with needles in every text.
+/// Returns events about an issue, and about commits if the provider has some, with canaries in
+/// every text.
 fn bodies(world: &mut World, source: &str, kind: Kind, number: u32) -> Vec<(&'static str, Value)> {
     let title = world.line("title of a delivered issue", kind, TITLE).unwrap_or("None".to_owned());
     let status = world.line("status of a delivered issue", kind, WORD);
     let label = world.word("label of a delivered issue", kind, WORD).unwrap_or("bug".to_owned());
     let person = world.line("assignee of a delivered issue", kind, WORD);
-    let url = world.sower.text("address of a delivered issue", kind, Form::Url);
+    let url = world.generator.text("address of a delivered issue", kind, Form::Url);
     let url = url.lines().last().unwrap_or_default().to_owned();
-    let text = world.sower.text("text of a delivered issue", kind, Form::Plain);
+    let text = world.generator.text("text of a delivered issue", kind, Form::Plain);
     let branch = world.word("branch of a delivered push", kind, WORD);
-    let commit = world.sower.text("message of a delivered commit", kind, Form::Env);
+    let commit = world.generator.text("message of a delivered commit", kind, Form::Env);
     let reference = format!("refs/heads/{}", branch.unwrap_or("main".to_owned()));
     let path = world.word("name of a delivered repository", kind, WORD);
     let path = format!("shop/{}", path.unwrap_or("core".to_owned()));
@@ -108,8 +112,9 @@ fn bodies(world: &mut World, source: &str, kind: Kind, number: u32) -> Vec<(&'st
                 ("issues", json!({ "action": "opened", "issue": issue, "repository": repository })),
                 (
                     "push",
-                    json!({ "ref": reference, "cursor": "1".repeat(40), "after": "2".repeat(40),
-                        "forced": false, "repository": pushed, "commits": [{ "message": commit }] }),
+                    json!({ "ref": reference, "before": "1".repeat(40), "after": "2".repeat(40),
+                        "forced": false, "repository": pushed,
+                        "commits": [{ "message": commit }] }),
                 ),
                 ("release", json!({ "action": "published", "release": { "body": text } })),
             ]
@@ -128,12 +133,14 @@ fn bodies(world: &mut World, source: &str, kind: Kind, number: u32) -> Vec<(&'st
                 (
                     "Issue Hook",
                     json!({ "object_kind": "issue", "project": project, "object_attributes": issue,
-                        "labels": [{ "title": label }], "assignees": [{ "name": person, "username": person }] }),
+                        "labels": [{ "title": label }], "assignees": [{ "name": person,
+                        "username": person }] }),
                 ),
                 (
                     "Push Hook",
-                    json!({ "object_kind": "push", "ref": reference, "cursor": "1".repeat(40),
-                        "after": "2".repeat(40), "project": pushed, "commits": [{ "message": commit }] }),
+                    json!({ "object_kind": "push", "ref": reference, "before": "1".repeat(40),
+                        "after": "2".repeat(40), "project": pushed,
+                        "commits": [{ "message": commit }] }),
                 ),
             ]
         }
@@ -172,7 +179,7 @@ fn bodies(world: &mut World, source: &str, kind: Kind, number: u32) -> Vec<(&'st
     }
 }
 
-/// Everything of them that can be read back.
+/// Reads back everything about them.
 pub async fn read(world: &mut World) {
     world.get(&format!("/projects/{PROJECT}/webhooks")).await;
     world.get("/jobs?limit=200").await;

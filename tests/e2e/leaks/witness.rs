@@ -1,27 +1,27 @@
-//! Everything that a service and its clients wrote, said or asked for, and the search through it.
+//! The collection of all bytes that a service and its clients wrote or sent, and the search in it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use aho_corasick::AhoCorasick;
 
-use super::canaries::Needle;
+use super::canaries::Canary;
 
-/// Bytes that were seen, and where.
+/// Recorded bytes with their places.
 #[derive(Default)]
 pub struct Witness {
     seen: Vec<(String, Vec<u8>)>,
 }
 
 impl Witness {
-    /// Takes note of what was seen at a place.
+    /// Records bytes of a place.
     pub fn note(&mut self, place: impl Into<String>, bytes: impl Into<Vec<u8>>) {
         self.seen.push((place.into(), bytes.into()));
     }
 
-    /// Takes note of every file below a folder, and of its name.
-    pub fn note_files(&mut self, folder: &Path) {
-        for entry in std::fs::read_dir(folder).expect("a folder") {
+    /// Records every file below a directory, with its name.
+    pub fn note_files(&mut self, directory: &Path) {
+        for entry in std::fs::read_dir(directory).expect("a folder") {
             let path = entry.expect("an entry").path();
             let place = path.display().to_string();
             self.note(format!("the name of {place}"), place.as_bytes());
@@ -34,27 +34,27 @@ impl Witness {
         }
     }
 
-    /// How many bytes were seen in places whose name begins so.
+    /// Counts the bytes of places with this prefix.
     pub fn bytes_in(&self, prefix: &str) -> usize {
         let places = self.seen.iter().filter(|(place, _)| place.starts_with(prefix));
         places.map(|(_, bytes)| bytes.len()).sum()
     }
 
-    /// Whether a text was seen in places whose name begins so.
+    /// Whether places with this prefix contain a text.
     pub fn holds(&self, prefix: &str, text: &str) -> bool {
         let finder = AhoCorasick::new([text]).expect("a pattern");
         let mut places = self.seen.iter().filter(|(place, _)| place.starts_with(prefix));
         places.any(|(_, bytes)| finder.is_match(bytes))
     }
 
-    /// Where which needle was seen, as it was sent or in hexadecimal digits, whatever the case.
-    pub fn finds(&self, needles: &[Needle]) -> BTreeSet<String> {
+    /// Returns the places of canaries, in plain text or hexadecimal, in any case.
+    pub fn find(&self, canaries: &[Canary]) -> BTreeSet<String> {
         let marks =
-            || needles.iter().flat_map(|needle| needle.marks.iter().map(move |m| (needle, m)));
+            || canaries.iter().flat_map(|canary| canary.marks.iter().map(move |m| (canary, m)));
         let patterns = marks().flat_map(|(_, mark)| [mark.clone(), hex::encode(mark)]);
         let finder = AhoCorasick::builder().ascii_case_insensitive(true).build(patterns);
         let finder = finder.expect("patterns");
-        let owners: Vec<&Needle> = marks().flat_map(|(needle, _)| [needle, needle]).collect();
+        let owners: Vec<&Canary> = marks().flat_map(|(canary, _)| [canary, canary]).collect();
         let in_place = |(place, bytes): &(String, Vec<u8>)| {
             let found = finder.find_overlapping_iter(bytes);
             found
@@ -70,17 +70,17 @@ impl Witness {
 }
 
 #[test]
-fn a_needle_is_seen_wherever_it_is() {
+fn witness_finds_a_canary_in_every_encoding() {
     let mark = "kT9xvQ2mLpZ7".to_owned();
-    let needle =
-        Needle { what: "a save".to_owned(), text: mark.clone(), marks: vec![mark.clone()] };
+    let canary =
+        Canary { what: "a save".to_owned(), text: mark.clone(), marks: vec![mark.clone()] };
     for bytes in [mark.clone(), mark.to_lowercase(), hex::encode(&mark), format!("\0\u{1}{mark}\0")]
     {
         let mut witness = Witness::default();
         witness.note("somewhere", bytes);
-        assert_eq!(witness.finds(std::slice::from_ref(&needle)).len(), 1);
+        assert_eq!(witness.find(std::slice::from_ref(&canary)).len(), 1);
     }
     let mut witness = Witness::default();
     witness.note("elsewhere", &mark.as_bytes()[1..]);
-    assert!(witness.finds(&[needle]).is_empty());
+    assert!(witness.find(&[canary]).is_empty());
 }

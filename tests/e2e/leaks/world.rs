@@ -1,4 +1,4 @@
-//! The service under test, and everything that is sent to it and comes back.
+//! The service under test, with all requests and responses.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -6,20 +6,20 @@ use std::process::{Command, Stdio};
 use reqwest::{Method, Response, header};
 use serde_json::Value;
 
-use super::canaries::{Form, Kind, Sower};
+use super::canaries::{CanaryGenerator, Form, Kind};
 use super::model;
 use super::witness::Witness;
 use crate::harness::{Service, direct_client};
 
 pub const PROJECT: &str = "shop";
-/// Holds back what has secrets in it.
+/// The project whose policy quarantines text with secrets.
 pub const HOLDING: &str = "bank";
 
-/// A service on a database of its own, with a model server that tells what it was asked.
+/// A service with a database of its own, and a model server that records its requests.
 pub struct World {
     pub service: Service,
     pub model: model::Server,
-    pub sower: Sower,
+    pub generator: CanaryGenerator,
     pub witness: Witness,
     client: reqwest::Client,
 }
@@ -38,12 +38,12 @@ impl World {
         }
         service.launch().await;
         service.project(PROJECT).await;
-        let (sower, witness) = (Sower::default(), Witness::default());
-        Self { service, model, sower, witness, client: direct_client() }
+        let (generator, witness) = (CanaryGenerator::default(), Witness::default());
+        Self { service, model, generator, witness, client: direct_client() }
     }
 
-    /// Sends a request with the token; its answer is taken note of, head and body. Null where that does not
-    /// say that it is JSON.
+    /// Sends a request with the token and records the response's head and body. Returns null if the
+    /// response is not JSON.
     pub async fn send(&mut self, method: Method, path: &str, body: &Value) -> (u16, Value) {
         let token = self.service.token();
         let request = self.client.request(method, format!("{}{path}", self.service.url));
@@ -52,7 +52,7 @@ impl World {
         self.answer(path, request).await
     }
 
-    /// Sends what is not JSON, or not with the token.
+    /// Sends a body that is not JSON, or without the token.
     pub async fn send_raw(
         &mut self,
         method: Method,
@@ -67,8 +67,8 @@ impl World {
         self.answer(path, request.body(body.to_owned())).await
     }
 
-    /// Sends what is answered with a secret that is there to be shown, and takes no note of that.
-    pub async fn unseen(&mut self, path: &str, body: &Value) -> Value {
+    /// Sends a request whose response contains a secret, and does not record it.
+    pub async fn send_unrecorded(&mut self, path: &str, body: &Value) -> Value {
         let request = self.client.post(format!("{}{path}", self.service.url)).json(body);
         let answer = request.bearer_auth(self.service.token()).send().await.expect("an answer");
         answer.json().await.expect("JSON")
@@ -94,14 +94,14 @@ impl World {
         (status, body)
     }
 
-    /// `GET`, expecting success and JSON.
+    /// Sends `GET` and expects success and JSON.
     pub async fn get(&mut self, path: &str) -> Value {
         let (status, answer) = self.send(Method::GET, path, &Value::Null).await;
         assert!(status == 200 && !answer.is_null(), "{path} answered {status}: {answer}");
         answer
     }
 
-    /// `POST`, expecting success and JSON.
+    /// Sends `POST` and expects success and JSON.
     pub async fn post(&mut self, path: &str, body: &Value) -> Value {
         let (status, answer) = self.send(Method::POST, path, body).await;
         let is_read = status < 300 && !answer.is_null();
@@ -109,7 +109,7 @@ impl World {
         answer
     }
 
-    /// Sets a project's policy, whatever there was.
+    /// Sets a project's policy, whatever its version.
     pub async fn set_policy(&mut self, project: &str, policy: &Value) {
         let path = format!("/projects/{project}/policy");
         let request = self.client.put(format!("{}{path}", self.service.url));
@@ -118,54 +118,58 @@ impl World {
         assert_eq!(status, 200, "{answer}");
     }
 
-    /// Runs a command; what it prints is taken note of.
+    /// Runs a command and records its output.
     pub fn run(&mut self, args: &[&str]) -> bool {
         self.run_with(args, Path::new("/"), "")
     }
 
-    /// The same in a folder and with an input.
-    pub fn run_with(&mut self, args: &[&str], folder: &Path, input: &str) -> bool {
+    /// Runs a command in a directory with an input, and records its output.
+    pub fn run_with(&mut self, args: &[&str], directory: &Path, input: &str) -> bool {
         let mut command = self.service.command(args);
-        command.current_dir(folder);
+        command.current_dir(directory);
         let place = format!("output of {}", args[..2.min(args.len())].join(" "));
-        let (succeeded, said) = talked(command, input);
+        let (succeeded, said) = output_of(command, input);
         self.witness.note(place, said);
         succeeded
     }
 
-    /// A needle as a word of at most so many characters, where there is such a word of the kind.
+    /// Returns a canary as a word of limited length, if the kind has one.
     pub fn word(&mut self, place: &str, kind: Kind, most: usize) -> Option<String> {
-        // Only their names tell what these are.
+        // These are recognized by their names only.
         if matches!(kind, Kind::Password | Kind::AwsPair) {
             return None;
         }
-        self.fitting(most, |sower| sower.word(place, kind))
+        self.fitting(most, |generator| generator.word(place, kind))
     }
 
-    /// A line of at most so many characters.
+    /// Returns a line of limited length.
     pub fn line(&mut self, place: &str, kind: Kind, most: usize) -> Option<String> {
-        self.fitting(most, |sower| sower.text(place, kind, Form::Env))
+        self.fitting(most, |generator| generator.text(place, kind, Form::Env))
     }
 
-    fn fitting(&mut self, most: usize, draw: impl Fn(&mut Sower) -> String) -> Option<String> {
-        let text = draw(&mut self.sower);
+    fn fitting(
+        &mut self,
+        most: usize,
+        draw: impl Fn(&mut CanaryGenerator) -> String,
+    ) -> Option<String> {
+        let text = draw(&mut self.generator);
         let fits = text.chars().count() <= most && !text.contains('\n');
         if !fits {
-            self.sower.sown.pop();
+            self.generator.generated.pop();
         }
         fits.then_some(text)
     }
 }
 
-/// What the body says that it is, without parameters.
+/// Returns the media type of the body, without parameters.
 fn media_type(answer: &Response) -> String {
     let declared = answer.headers().get(header::CONTENT_TYPE);
     let declared = declared.and_then(|value| value.to_str().ok()).unwrap_or_default();
     declared.split(';').next().unwrap_or_default().trim().to_owned()
 }
 
-/// What a process says on both outputs when it is given an input.
-pub fn talked(mut command: Command, input: &str) -> (bool, Vec<u8>) {
+/// Returns the output of a process on both streams for an input.
+pub fn output_of(mut command: Command, input: &str) -> (bool, Vec<u8>) {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut process = command.spawn().expect("it starts");
     let mut pipe = process.stdin.take().expect("its input");

@@ -1,5 +1,4 @@
-//! Nodes whose clocks differ: tokens that another node has issued a little ahead, or that have just
-//! expired.
+//! Nodes with different clocks: tokens from a node ahead, and tokens that have just expired.
 
 use chrono::{TimeDelta, Utc};
 use mc_auth::jwt::{self, Grant, LEEWAY, LIFETIME, TokenAudience};
@@ -13,7 +12,7 @@ use serde_json::{Value, json};
 use super::world::World;
 
 #[tokio::test]
-async fn clocks_may_differ_by_the_leeway_and_no_more() {
+async fn service_accepts_clock_skew_up_to_the_leeway() {
     let world = World::new().await;
     let key = signing_key(&world).await;
     let made = json!({ "name": "node", "scopes": ["memory:read"] });
@@ -31,7 +30,7 @@ async fn clocks_may_differ_by_the_leeway_and_no_more() {
         let issued = jwt::issue(&party, &key, &grant, Utc::now() + ahead).unwrap();
         issued.token.expose_secret().to_owned()
     };
-    // Ten seconds from the edge, for a machine that is busy.
+    // Ten seconds from the limit, for a busy machine.
     let within = LEEWAY - TimeDelta::seconds(10);
     let beyond = LEEWAY + TimeDelta::seconds(10);
     for (ahead, is_taken, what) in [
@@ -43,18 +42,18 @@ async fn clocks_may_differ_by_the_leeway_and_no_more() {
     ] {
         assert_eq!(world.whoami(&issued(ahead)).await.is_some(), is_taken, "{what}");
     }
-    // However young, a token ends with what it stems from.
+    // A token expires with its session, however new.
     let token = issued(TimeDelta::zero());
     let revoke = format!("/tokens/{}", made["id"].as_str().unwrap());
     world.call(Method::DELETE, &revoke, &world.service.token(), Value::Null).await;
     assert!(world.whoami(&token).await.is_none());
 }
 
-/// The key that signs tokens, as another node of the same service opens it.
+/// Decrypts the key that signs tokens, as another node does.
 async fn signing_key(world: &World) -> SigningKey {
     let file = world.service.data_dir.join("encryption.key");
     let bytes = hex::decode(std::fs::read_to_string(file).unwrap().trim()).unwrap();
     let sealer = Encryptor::new(EncryptionKey::from_bytes(&bytes).unwrap(), Vec::new());
     let keys = mc_store::sessions::keys(world.database.service()).await.unwrap();
-    SigningKey::open(&sealer, &keys[0].public, &keys[0].private).unwrap()
+    SigningKey::decrypt(&sealer, &keys[0].public, &keys[0].private).unwrap()
 }

@@ -1,4 +1,4 @@
-//! The way in.
+//! Successful logins.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::browser::Browser;
 use super::world::World;
 
 #[tokio::test]
-async fn an_invited_person_signs_in_and_works_as_who_they_are_as_long_as_they_may() {
+async fn invited_user_signs_in_and_works_until_disabled() {
     let world = World::new().await;
     world.service.project("shop").await;
     world.service.project("bank").await;
@@ -39,7 +39,7 @@ async fn an_invited_person_signs_in_and_works_as_who_they_are_as_long_as_they_ma
 }
 
 #[tokio::test]
-async fn strangers_and_those_who_are_shut_out_stay_outside() {
+async fn uninvited_and_disabled_users_cannot_sign_in() {
     let world = World::new().await;
     world.invite("ada", "1815").await;
     // The provider has not verified this address.

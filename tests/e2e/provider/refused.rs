@@ -1,4 +1,4 @@
-//! Ends of logins that are not those of the login that this browser began.
+//! Responses that do not belong to the login that this browser started.
 
 use url::Url;
 
@@ -6,7 +6,7 @@ use super::browser::Browser;
 use super::server::Server;
 use super::world::{Answer, World};
 
-/// An answer of the provider that no browser has brought to the service yet.
+/// A provider's response that no browser has returned to the service yet.
 struct Login {
     back: Url,
 }
@@ -21,12 +21,12 @@ impl Login {
         pairs.find(|(key, _)| key == name).expect(name).1.into_owned()
     }
 
-    /// The cookie of the browser that began it.
+    /// The cookie of the browser that started the login.
     fn cookie(&self) -> String {
         format!("mc_login={}", self.parameter("state"))
     }
 
-    /// The same address with another value of one parameter.
+    /// Returns the URL with another value of one parameter.
     fn with(&self, name: &str, value: Option<&str>) -> Url {
         let others = self.back.query_pairs().into_owned().filter(|(key, _)| key != name);
         let others: Vec<_> = others.collect();
@@ -45,7 +45,7 @@ fn assert_refused(answer: &Answer, status: u16, why: &str) {
 }
 
 #[tokio::test]
-async fn only_the_browser_that_began_a_login_ends_it_and_once() {
+async fn login_is_finished_once_by_its_own_browser() {
     let world = World::new().await;
     world.invite("ada", "1815").await;
     let (login, another) =
@@ -69,19 +69,18 @@ async fn only_the_browser_that_began_a_login_ends_it_and_once() {
 }
 
 #[tokio::test]
-async fn a_code_is_good_for_its_own_login_at_its_own_provider() {
+async fn code_is_bound_to_its_login_and_provider() {
     let world = World::with_another().await;
     for (login, subject) in [("ada", "1815"), ("mallory", "666")] {
         world.invite(login, subject).await;
     }
-    // Somebody else's code, brought in by a link: the verifier of the login that was begun here is
-    // another one.
+    // A link with another person's code: the login that was started here has another verifier.
     let (victims, attackers) =
         tokio::join!(Login::of(&world, "corp", "1815"), Login::of(&world, "corp", "666"),);
     let injected = victims.with("code", Some(&attackers.parameter("code")));
     assert_refused(&world.get(&injected, &victims.cookie()).await, 401, "a code of another login");
 
-    // One provider answers in the name of the other.
+    // A provider responds in the name of another.
     let login = Login::of(&world, "corp", "1815").await;
     let mixed = login.with("iss", world.other.as_ref().map(Server::issuer));
     assert_refused(&world.get(&mixed, &login.cookie()).await, 401, "the other's name");
@@ -95,7 +94,7 @@ async fn a_code_is_good_for_its_own_login_at_its_own_provider() {
 }
 
 #[tokio::test]
-async fn a_provider_that_refuses_or_lies_lets_nobody_in() {
+async fn denied_or_forged_logins_are_rejected() {
     let world = World::new().await;
     world.invite("ada", "1815").await;
     let browser = Browser::new();

@@ -1,4 +1,4 @@
-//! What becomes of tokens.
+//! Sessions and their tokens.
 
 use std::process::{Command, Stdio};
 
@@ -18,7 +18,7 @@ fn text<'a>(body: &'a Value, name: &str) -> &'a str {
 }
 
 #[tokio::test]
-async fn a_refresh_token_is_good_once_and_ends_the_session_when_it_comes_back() {
+async fn reused_refresh_token_revokes_the_session() {
     let world = World::new().await;
     world.invite("ada", "1815").await;
     let first = world.signed_in("1815", "memory:read memory:write").await;
@@ -40,10 +40,10 @@ async fn a_refresh_token_is_good_once_and_ends_the_session_when_it_comes_back() 
     for tokens in [&first, &second, &third] {
         assert!(world.whoami(text(tokens, "access_token")).await.is_none(), "at once");
     }
-    // Signing in again begins another session.
+    // Signing in again starts another session.
     let again = world.signed_in("1815", "memory:read").await;
     assert!(world.whoami(text(&again, "access_token")).await.is_some());
-    // That of who signs out ends alone.
+    // Signing out ends only its own session.
     let fields = [("token", text(&again, "refresh_token"))];
     assert_eq!(world.form("/auth/revoke", &fields).await.status, 200);
     assert!(world.whoami(text(&again, "access_token")).await.is_none());
@@ -52,7 +52,7 @@ async fn a_refresh_token_is_good_once_and_ends_the_session_when_it_comes_back() 
 }
 
 #[tokio::test]
-async fn a_personal_token_is_exchanged_for_one_that_others_can_verify() {
+async fn personal_token_is_exchanged_for_a_verifiable_jwt() {
     let world = World::new().await;
     world.invite("ada", "1815").await;
     let session = world.signed_in("1815", "memory:read memory:write").await;
@@ -97,7 +97,7 @@ async fn a_personal_token_is_exchanged_for_one_that_others_can_verify() {
     assert_eq!(exchange("memory:read").await.body["error"], "invalid_grant");
 }
 
-/// What `jose` makes of a token by the keys that the service publishes.
+/// Verifies a token with `jose` and the service's JWKS.
 async fn read_by_others(world: &World, token: &str) -> Result<Value, String> {
     let keys = world.call(Method::GET, "/.well-known/jwks.json", "", Value::Null).await.ok();
     let metadata = "/.well-known/oauth-authorization-server";
@@ -106,9 +106,9 @@ async fn read_by_others(world: &World, token: &str) -> Result<Value, String> {
     let now = chrono::Utc::now().timestamp();
     let question = json!({
         "token": token, "jwks": keys, "issuer": issuer, "audience": issuer, "now": now });
-    let (node, folder) = installation();
+    let (node, directory) = installation();
     let mut command = Command::new(node);
-    command.arg(script("verify.mjs")).arg(folder);
+    command.arg(script("verify.mjs")).arg(directory);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut process = command.spawn().expect("node runs");
     serde_json::to_writer(process.stdin.take().unwrap(), &question).unwrap();

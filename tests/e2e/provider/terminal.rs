@@ -1,4 +1,4 @@
-//! `memory-copilot login` at a terminal, and a browser that came by the provider.
+//! `memory-copilot login` at a terminal, and a browser with a provider's session.
 
 use std::io::{BufRead, BufReader, Lines};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
@@ -11,13 +11,13 @@ use super::browser::Browser;
 use super::world::World;
 use crate::harness::binary;
 
-/// A machine that knows the service's address and nothing else.
+/// A machine that knows the service's address only.
 struct Terminal<'a> {
     world: &'a World,
     home: TempDir,
 }
 
-/// A login that waits.
+/// A waiting login.
 struct Waiting {
     process: Child,
     page: Url,
@@ -53,7 +53,7 @@ impl<'a> Terminal<'a> {
 }
 
 impl Waiting {
-    /// Whether it came about, and all that was said.
+    /// Waits for the end, and returns whether it succeeded and its output.
     fn end(self) -> (bool, String) {
         let said: Vec<_> = self.lines.map_while(Result::ok).collect();
         let output = self.process.wait_with_output().unwrap();
@@ -63,7 +63,7 @@ impl Waiting {
 }
 
 #[tokio::test]
-async fn a_browser_that_came_by_the_provider_decides_about_terminals() {
+async fn browser_session_of_a_provider_decides_device_logins() {
     let world = World::new().await;
     world.service.project("shop").await;
     world.invite("ada", "1815").await;
@@ -74,7 +74,7 @@ async fn a_browser_that_came_by_the_provider_decides_about_terminals() {
     assert!(last.contains("You are signed in at the terminal"), "{last}");
     assert_eq!(forged_decision(&world, &in_vain.page).await, 403);
     let last = world.decide(&in_vain.page, "1815", "deny").await;
-    assert!(last.contains("The login was refused"), "{last}");
+    assert!(last.contains("The login was denied"), "{last}");
 
     let (came_in, said) = waiting.end();
     assert!(came_in && said.contains("Signed in as ada."), "{said}");
@@ -91,8 +91,8 @@ async fn a_browser_that_came_by_the_provider_decides_about_terminals() {
     assert!(!refused.run(&["whoami"]).status.success());
 }
 
-/// What the service answers to a page of another site: it has the visitor's cookie sent along, but not
-/// what stands in the service's own page.
+/// Submits a decision from another site: the browser sends its cookie, but the page lacks the
+/// service's CSRF token.
 async fn forged_decision(world: &World, page: &Url) -> u16 {
     let code = parameter(page, "user_code");
     let back = world.up_to_callback(&Browser::new(), "corp", "1815").await;

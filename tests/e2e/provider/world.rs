@@ -1,4 +1,4 @@
-//! A service, the providers that it lets people sign in at, and words to call it with.
+//! A service with its login providers, and helpers to call it.
 
 use mc_testkit::TestDatabase;
 use reqwest::{Client, Method, header};
@@ -9,10 +9,10 @@ use super::browser::{Browser, link};
 use super::server::{Server, secret};
 use crate::harness::Service;
 
-/// The variable in which the service looks for the client's secret.
+/// The environment variable of the client's secret.
 const SECRET_VARIABLE: &str = "PROVIDER_SECRET";
 
-/// A service and the provider `corp`; perhaps another one, `other`.
+/// A service, the provider `corp`, and perhaps another one, `other`.
 pub struct World {
     pub service: Service,
     pub corp: Server,
@@ -21,7 +21,7 @@ pub struct World {
     client: Client,
 }
 
-/// What the service answered.
+/// A response of the service.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
@@ -30,14 +30,14 @@ pub struct Answer {
 }
 
 impl World {
-    /// With one provider.
+    /// Starts it with one provider.
     pub async fn new() -> Self {
         let service = Service::prepared();
         let corp = provider(&service, "corp").await;
         Self::of(service, corp, None).await
     }
 
-    /// With both.
+    /// Starts it with both providers.
     pub async fn with_another() -> Self {
         let service = Service::prepared();
         let (corp, other) = tokio::join!(provider(&service, "corp"), provider(&service, "other"));
@@ -56,18 +56,18 @@ impl World {
         Self { service, corp, other, database, client: client.build().unwrap() }
     }
 
-    /// An address of the service.
+    /// Returns a URL of the service.
     pub fn address(&self, path: &str) -> Url {
         Url::parse(&self.service.url).unwrap().join(path).unwrap()
     }
 
-    /// A user whom the administrator expects at `<subject>@example.com`.
+    /// Invites a user with the address `<subject>@example.com`.
     pub async fn invite(&self, login: &str, subject: &str) {
         let user = json!({ "login": login, "email": format!("{subject}@example.com") });
         self.service.post("/users", &user).await;
     }
 
-    /// Gives a role on a project.
+    /// Grants a role on a project.
     pub async fn give(&self, login: &str, project: &str, role: &str) {
         let path = format!("/projects/{project}/members/{login}");
         let role = json!({ "role": role });
@@ -75,38 +75,38 @@ impl World {
         assert_eq!(given.status, 204, "{given:?}");
     }
 
-    /// A request with a bearer token.
+    /// Sends a request with a bearer token.
     pub async fn call(&self, method: Method, path: &str, token: &str, body: Value) -> Answer {
         let request = self.client.request(method, self.address(path)).bearer_auth(token);
         let request = if body.is_null() { request } else { request.json(&body) };
         Answer::of(request).await
     }
 
-    /// Who the service takes the bearer of `token` for; nobody where it is refused.
+    /// Returns the user of `token`, or `None` if it is rejected.
     pub async fn whoami(&self, token: &str) -> Option<Value> {
         let answer = self.call(Method::GET, "/whoami", token, Value::Null).await;
         assert!(matches!(answer.status, 200 | 401), "{answer:?}");
         (answer.status == 200).then_some(answer.body)
     }
 
-    /// A form without a token, as OAuth has it.
+    /// Sends a form without a token, as OAuth clients do.
     pub async fn form(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
         Answer::of(self.client.post(self.address(path)).form(fields)).await
     }
 
-    /// What comes back at `address` to a browser that has these cookies and no others.
+    /// Requests a URL with these cookies only.
     pub async fn get(&self, address: &Url, cookies: &str) -> Answer {
         Answer::of(self.client.get(address.clone()).header(header::COOKIE, cookies)).await
     }
 
-    /// Signs in at `provider` as `subject`, up to where the provider sends the browser back to.
+    /// Signs in at `provider` as `subject` and returns the redirect URL, without following it.
     pub async fn up_to_callback(&self, browser: &Browser, provider: &str, subject: &str) -> Url {
         let start = self.address(&format!("/auth/oauth/{provider}/start"));
         browser.sign_in(&start, subject).await
     }
 
-    /// Goes through the page of the device flow with a browser of `subject`: signs in at `corp` where it
-    /// has to, and presses the button. Answers the last page.
+    /// Goes through the page of the device flow with a browser of `subject`: signs in at `corp` if
+    /// necessary and presses the button. Returns the last page.
     pub async fn decide(&self, page: &Url, subject: &str, decision: &str) -> String {
         let browser = Browser::new();
         let mut place = browser.visit(page).await;
@@ -117,7 +117,7 @@ impl World {
         browser.press(&place, "decision", decision).await
     }
 
-    /// The tokens of a program that `subject` let in with these scopes.
+    /// Returns the tokens of a program to which `subject` granted these scopes.
     pub async fn signed_in(&self, subject: &str, scopes: &str) -> Value {
         let begun = self.form("/auth/device", &[("scope", scopes)]).await.ok();
         let page = begun["verification_uri_complete"].as_str().unwrap().parse().unwrap();
@@ -138,7 +138,7 @@ async fn provider(service: &Service, name: &str) -> Server {
     Server::oidc_for(&[format!("{}/auth/oauth/{name}/callback", service.url)]).await
 }
 
-/// A provider as the service's configuration has it.
+/// Returns the configuration of a provider.
 fn setting(name: &str, server: &Server) -> String {
     format!(
         "{{name={name},kind={{oidc={{issuer=\"{}\"}}}},client_id=web-EdDSA,\
@@ -158,13 +158,13 @@ impl Answer {
         Self { status, body, cookies }
     }
 
-    /// The body of a success.
+    /// Returns the body of a successful response.
     pub fn ok(self) -> Value {
         assert!(self.status < 300, "{self:?}");
         self.body
     }
 
-    /// Whether somebody is signed in with the browser by it.
+    /// Whether the response signs the browser in.
     pub fn signs_in(&self) -> bool {
         self.cookies.iter().any(|cookie| {
             cookie.strip_prefix("mc_visit=").is_some_and(|rest| !rest.starts_with(';'))

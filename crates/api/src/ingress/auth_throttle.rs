@@ -1,4 +1,4 @@
-//! Guessing credentials: who was wrong too often is not listened to for a while.
+//! Pause for networks that failed to authenticate too often, against guessing of credentials.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -10,50 +10,50 @@ use governor::clock::{Clock, MonotonicClock, Reference as _};
 use super::client_info::ClientNetwork;
 use crate::rate_limit::shared::SharedLimiter;
 
-/// Networks that are kept out at most; above it, those whose time is over are forgotten.
-const MOST_KEPT_OUT: usize = 1 << 16;
+/// Maximum number of blocked networks. Above it, those whose pause is over are removed.
+const MAX_BLOCKED: usize = 1 << 16;
 
-/// Failed authentications, by network. They are counted for all nodes; each learns by the next failure there that a
-/// network has to wait.
+/// Failed authentications by network. Nodes count them together, and a node blocks a network at the
+/// next failure that it sees itself.
 pub struct AuthThrottle<C: Clock = MonotonicClock> {
     allowed: SharedLimiter<ClientNetwork, C>,
-    kept_out: Mutex<HashMap<ClientNetwork, C::Instant>>,
+    blocked: Mutex<HashMap<ClientNetwork, C::Instant>>,
 }
 
 impl<C: Clock + Clone> AuthThrottle<C> {
     pub fn new(allowed: SharedLimiter<ClientNetwork, C>) -> Self {
-        Self { allowed, kept_out: Mutex::new(HashMap::new()) }
+        Self { allowed, blocked: Mutex::new(HashMap::new()) }
     }
 
-    /// How long `network` is still to wait, where it is. Asked before a credential is looked at:
-    /// otherwise the right one among many guesses would still be told from the wrong ones.
+    /// Returns how long `network` still has to wait. To be called before a credential is checked:
+    /// otherwise a valid one among many guesses would still be recognized.
     pub fn retry_after(&self, network: ClientNetwork) -> Option<Duration> {
         let now = self.allowed.clock().now();
-        let mut kept_out = self.kept_out.lock().unwrap_or_else(PoisonError::into_inner);
-        let until = *kept_out.get(&network)?;
+        let mut blocked = self.blocked.lock().unwrap_or_else(PoisonError::into_inner);
+        let until = *blocked.get(&network)?;
         if until > now {
             return Some(until.duration_since(now).into());
         }
-        kept_out.remove(&network);
+        blocked.remove(&network);
         None
     }
 
     /// Counts a failure.
-    pub async fn failed(&self, network: ClientNetwork) {
+    pub async fn record(&self, network: ClientNetwork) {
         let spent = self.allowed.spend(&network, NonZeroU32::MIN).await;
         let Err(wait) = spent else { return };
         let now = self.allowed.clock().now();
-        let mut kept_out = self.kept_out.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept_out.len() >= MOST_KEPT_OUT {
-            kept_out.retain(|_, until| *until > now);
+        let mut blocked = self.blocked.lock().unwrap_or_else(PoisonError::into_inner);
+        if blocked.len() >= MAX_BLOCKED {
+            blocked.retain(|_, until| *until > now);
         }
-        if kept_out.len() < MOST_KEPT_OUT {
-            kept_out.insert(network, now + wait.into());
+        if blocked.len() < MAX_BLOCKED {
+            blocked.insert(network, now + wait.into());
         }
         tracing::warn!(
             client.network = %network,
             wait_ms = wait.as_millis(),
-            "authentication failed too often; the client has to wait"
+            "authentication failed too often; network blocked"
         );
     }
 }
@@ -66,24 +66,25 @@ mod tests {
     use crate::rate_limit::Limiter;
 
     #[tokio::test]
-    async fn who_was_wrong_too_often_waits_and_is_then_heard_again() {
+    async fn auth_throttle_blocks_then_allows_the_network() {
         let clock = FakeRelativeClock::default();
         let two = NonZeroU32::new(2).expect("not zero");
-        let guesses = AuthThrottle::new(SharedLimiter::alone(Limiter::new(two, clock.clone(), 10)));
+        let throttle =
+            AuthThrottle::new(SharedLimiter::alone(Limiter::new(two, clock.clone(), 10)));
         let network = |address: &str| ClientNetwork::of(address.parse().expect("an address"));
         let (one, other) = (network("192.0.2.1"), network("192.0.2.2"));
         for _ in 0..2 {
-            guesses.failed(one).await;
-            assert_eq!(guesses.retry_after(one), None);
+            throttle.record(one).await;
+            assert_eq!(throttle.retry_after(one), None);
         }
-        guesses.failed(one).await;
-        assert_eq!(guesses.retry_after(one), Some(Duration::from_secs(30)));
-        assert_eq!(guesses.retry_after(other), None);
+        throttle.record(one).await;
+        assert_eq!(throttle.retry_after(one), Some(Duration::from_secs(30)));
+        assert_eq!(throttle.retry_after(other), None);
         clock.advance(Duration::from_secs(30));
-        assert_eq!(guesses.retry_after(one), None);
-        guesses.failed(one).await;
-        assert_eq!(guesses.retry_after(one), None, "half a minute allows one failure");
-        guesses.failed(one).await;
-        assert!(guesses.retry_after(one).is_some());
+        assert_eq!(throttle.retry_after(one), None);
+        throttle.record(one).await;
+        assert_eq!(throttle.retry_after(one), None, "half a minute allows one failure");
+        throttle.record(one).await;
+        assert!(throttle.retry_after(one).is_some());
     }
 }

@@ -1,4 +1,4 @@
-//! Names by which a client asks for the service: the `Host` header, or what stands in its place.
+//! The host that a request is for: the `Host` header, or the authority of its target.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
@@ -7,8 +7,8 @@ use http::{HeaderMap, Uri, header};
 
 use crate::problem::Problem;
 
-/// A host with or without a port, in one spelling: lower case, no dot at its end, an IPv4 address
-/// that is written as IPv6 as IPv4.
+/// A host with or without a port, normalized: lower case, no trailing dot, IPv4-mapped IPv6
+/// addresses as IPv4.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Authority {
     host: Host,
@@ -21,17 +21,17 @@ enum Host {
     Address(IpAddr),
 }
 
-/// A text that names no host.
+/// A text that is not a host.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "\"{0}\" is no host; write a name or an address, and a port if it matters: host:8443, [::1]"
+    "\"{0}\" is not a host; write a name or an address, with a port if it matters: host:8443, [::1]"
 )]
 pub struct InvalidAuthority(String);
 
 impl Authority {
-    /// The one authority that a request names: in the header `Host`, in an absolute URI, or in
-    /// HTTP/2's `:authority`. Where several of them are sent they must agree, or a proxy and this
-    /// service could take them for different ones.
+    /// Returns the authority of a request: of the header `Host`, of an absolute URI, or of HTTP/2's
+    /// `:authority`. If several are sent they must agree; else a proxy and this service could
+    /// choose different ones.
     pub fn requested(uri: &Uri, headers: &HeaderMap, is_https: bool) -> Result<Self, Problem> {
         let mut hosts = headers.get_all(header::HOST).iter();
         let host =
@@ -49,7 +49,7 @@ impl Authority {
         }
     }
 
-    /// Whether it means this machine wherever it is resolved.
+    /// Whether it is this machine on every resolver.
     pub fn is_loopback(&self) -> bool {
         match &self.host {
             Host::Name(name) => name == "localhost",
@@ -57,15 +57,15 @@ impl Authority {
         }
     }
 
-    /// Whether it is this address, whatever the port.
+    /// Whether it is this address, with any port.
     pub fn is_address(&self, address: IpAddr) -> bool {
         self.host == Host::Address(address.to_canonical())
     }
 
-    /// Whether `asked` is one that this stands for in a list: without a port, it is for any port.
-    pub fn allows(&self, asked: &Self, is_https: bool) -> bool {
-        self.host == asked.host
-            && self.port.is_none_or(|port| port == asked.port_or_default(is_https))
+    /// Whether this list entry allows the `requested` authority; without a port it allows any.
+    pub fn allows(&self, requested: &Self, is_https: bool) -> bool {
+        self.host == requested.host
+            && self.port.is_none_or(|port| port == requested.port_or_default(is_https))
     }
 
     fn is(&self, other: &Self, is_https: bool) -> bool {
@@ -112,14 +112,14 @@ fn parse(text: &str) -> Option<Authority> {
         (Host::Address(address), digits)
     } else {
         let (host, digits) = text.split_once(':').unwrap_or((text, ""));
-        (named(host)?, digits)
+        (parse_host(host)?, digits)
     };
-    // `localhost:` is written by nobody and allowed by RFC 3986.
-    let port = if digits.is_empty() { None } else { Some(number(digits)?) };
+    // RFC 3986 allows an empty port.
+    let port = if digits.is_empty() { None } else { Some(parse_port(digits)?) };
     Some(Authority { host, port })
 }
 
-fn named(host: &str) -> Option<Host> {
+fn parse_host(host: &str) -> Option<Host> {
     let name = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
     if let Ok(address) = name.parse::<Ipv4Addr>() {
         return Some(Host::Address(address.into()));
@@ -127,7 +127,7 @@ fn named(host: &str) -> Option<Host> {
     is_name(&name).then_some(Host::Name(name))
 }
 
-fn number(digits: &str) -> Option<u16> {
+fn parse_port(digits: &str) -> Option<u16> {
     let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
     if is_number { digits.parse().ok() } else { None }
 }
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_host_has_one_spelling() {
+    fn an_authority_is_normalized() {
         for (text, expected) in [
             ("localhost", "localhost"),
             ("LocalHost.:7391", "localhost:7391"),
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_host_is_refused() {
+    fn invalid_authorities_are_rejected() {
         for text in [
             "",
             ".",
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_loopback_everywhere_is_loopback() {
+    fn only_unambiguous_loopback_hosts_are_loopback() {
         for (text, expected) in [
             ("localhost", true),
             ("127.9.9.9", true),
@@ -210,10 +210,10 @@ mod tests {
     }
 
     #[test]
-    fn a_listed_host_without_a_port_is_for_any_port() {
-        let allows = |listed: &str, asked: &str, is_https| {
+    fn a_listed_host_without_a_port_allows_any_port() {
+        let allows = |listed: &str, requested: &str, is_https| {
             let listed: Authority = listed.parse().expect(listed);
-            listed.allows(&asked.parse().expect(asked), is_https)
+            listed.allows(&requested.parse().expect(requested), is_https)
         };
         assert!(allows("memory.example", "MEMORY.example.:8443", false));
         assert!(allows("memory.example:443", "memory.example", true));

@@ -1,4 +1,4 @@
-//! Who stands at the door: the client's network, and how it came.
+//! The client of a request: its network and its connection.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
@@ -10,24 +10,24 @@ use http::{HeaderMap, HeaderValue, header};
 use super::{Authority, Ingress, forwarded};
 use crate::problem::Problem;
 
-/// Bits of an IPv6 address that tell one network from another: a host chooses the rest itself.
+/// Bits of an IPv6 address that identify a network. A host chooses the rest itself.
 const NETWORK_BITS: u32 = 64;
 
-/// A year, for this name alone.
+/// HSTS of one year, without subdomains.
 const HSTS: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
-/// The connection that a request came on; the server puts it among the request's extensions.
+/// The connection of a request. The server adds it to the request's extensions.
 #[derive(Debug, Clone, Copy)]
 pub struct ConnectInfo {
-    /// The other end.
+    /// The address of the client or proxy.
     pub peer: SocketAddr,
-    /// This end.
+    /// The address of the service.
     pub local: SocketAddr,
-    /// Whether it is encrypted.
+    /// Whether the connection uses TLS.
     pub is_tls: bool,
 }
 
-/// What is known of a request's way, behind proxies that are trusted.
+/// The client of a request, as seen through trusted proxies.
 #[derive(Debug, Clone, Copy)]
 pub struct ClientInfo {
     pub network: ClientNetwork,
@@ -35,7 +35,7 @@ pub struct ClientInfo {
     pub is_https: bool,
 }
 
-/// Whom limits by address count as one: an IPv4 address, or a /64 of IPv6.
+/// The unit of limits by address: an IPv4 address, or a /64 of IPv6.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ClientNetwork(IpAddr);
 
@@ -60,36 +60,37 @@ impl std::fmt::Display for ClientNetwork {
     }
 }
 
-/// Works the [`Visit`] out for the layers inside. Encrypted answers tell browsers to stay with TLS.
+/// Adds the [`ClientInfo`] for the layers inside. Responses over TLS get the HSTS header.
 pub async fn resolve_client(
-    State(door): State<Ingress>,
+    State(ingress): State<Ingress>,
     mut request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
     let Some(connection) = request.extensions().get::<ConnectInfo>().copied() else {
-        tracing::error!("a request came without its connection; serve with `run`");
+        tracing::error!("request has no connection info; serve with `mc_api::run`");
         return Err(Problem::internal());
     };
-    let visit = resolve(&connection, request.headers(), &door);
-    let insists_on_tls = visit.is_https && !is_loopback(&request);
-    request.extensions_mut().insert(visit);
+    let client = resolve(&connection, request.headers(), &ingress);
+    let needs_hsts = client.is_https && !is_loopback(&request);
+    request.extensions_mut().insert(client);
     let mut response = next.run(request).await;
-    if insists_on_tls {
+    if needs_hsts {
         response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, HSTS);
     }
     Ok(response)
 }
 
-fn resolve(connection: &ConnectInfo, headers: &HeaderMap, door: &Ingress) -> ClientInfo {
-    let origin = forwarded::client(connection.peer.ip(), headers, &door.0.settings.trusted_proxies);
+fn resolve(connection: &ConnectInfo, headers: &HeaderMap, ingress: &Ingress) -> ClientInfo {
+    let trusted = &ingress.0.settings.trusted_proxies;
+    let client = forwarded::client(connection.peer.ip(), headers, trusted);
     ClientInfo {
-        network: ClientNetwork::of(origin.address),
+        network: ClientNetwork::of(client.address),
         local: connection.local.ip().to_canonical(),
-        is_https: connection.is_tls || origin.is_https,
+        is_https: connection.is_tls || client.is_https,
     }
 }
 
-/// A browser that was told to use TLS for `localhost` would do so for everything else on the machine.
+/// HSTS for `localhost` would apply to every other service on the machine.
 fn is_loopback(request: &Request) -> bool {
     Authority::requested(request.uri(), request.headers(), true)
         .is_ok_and(|authority| authority.is_loopback())
@@ -100,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_ipv6_network_is_one_caller_and_a_mapped_address_is_ipv4() {
+    fn ipv6_counts_by_network_and_a_mapped_address_as_ipv4() {
         let network = |address: &str| ClientNetwork::of(address.parse().expect("an address"));
         assert_eq!(network("2001:db8::1"), network("2001:db8::ffff:2"));
         assert_ne!(network("2001:db8::1"), network("2001:db8:0:1::1"));

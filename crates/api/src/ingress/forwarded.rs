@@ -1,5 +1,5 @@
-//! The client behind proxies. `Forwarded` (RFC 7239) and `X-Forwarded-For` are claims that anyone
-//! can send; they count only as far as trusted peers vouch for them.
+//! The client behind proxies. Anyone can send `Forwarded` (RFC 7239) and `X-Forwarded-For`, so they
+//! count only as far as trusted proxies wrote them.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -9,7 +9,7 @@ use ipnet::IpNet;
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
-/// Where a request began, as far as is known for sure.
+/// The client of a request, as far as trusted proxies report it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Client {
     pub address: IpAddr,
@@ -17,7 +17,7 @@ pub struct Client {
     pub is_https: bool,
 }
 
-/// The client of a request that came from `peer`.
+/// Returns the client of a request from `peer`.
 pub fn client(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> Client {
     let peer = peer.to_canonical();
     let unproxied = Client { address: peer, is_https: false };
@@ -26,13 +26,13 @@ pub fn client(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> Client {
     }
     let standard = hops(headers, &header::FORWARDED).map(read_element).collect::<Vec<_>>();
     let common: Vec<_> = hops(headers, &X_FORWARDED_FOR).map(read_address).collect();
-    let by_standard = nearest_stranger(peer, standard.iter().map(|hop| hop.address), trusted);
-    let by_custom = nearest_stranger(peer, common.iter().copied(), trusted);
+    let by_standard = nearest_untrusted(peer, standard.iter().map(|hop| hop.address), trusted);
+    let by_custom = nearest_untrusted(peer, common.iter().copied(), trusted);
     let address = match (standard.is_empty(), common.is_empty()) {
         (false, true) => by_standard,
         (true, false) => by_custom,
         (false, false) if by_standard == by_custom => by_standard,
-        // Nothing is said; or a proxy wrote one of them and passed the other on, as the client sent it.
+        // Neither is sent; or a proxy wrote one of them and passed on the other from the client.
         _ => peer,
     };
     let is_https = match standard.last() {
@@ -48,9 +48,10 @@ fn is_trusted(address: IpAddr, trusted: &[IpNet]) -> bool {
     trusted.iter().any(|network| network.contains(&address))
 }
 
-/// Each proxy adds the address it was called from at the end: read from there, the first that is no
-/// trusted proxy is the client. What can't be read ends the search at the proxy that wrote it.
-fn nearest_stranger(
+/// Returns the client of a list of hops. Each proxy appends the address that called it, so the last
+/// address that is not a trusted proxy is the client. An entry that can't be read ends the search
+/// at the proxy that wrote it.
+fn nearest_untrusted(
     peer: IpAddr,
     hops: impl DoubleEndedIterator<Item = Option<IpAddr>>,
     trusted: &[IpNet],
@@ -66,7 +67,7 @@ fn nearest_stranger(
     nearest
 }
 
-/// The elements of a header that is a list, over all its lines.
+/// Returns the elements of a list header, over all its lines.
 fn hops<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> {
     let lines = headers.get_all(name).into_iter();
     lines.flat_map(|line| line.to_str().unwrap_or("unreadable").split(',')).map(str::trim)
@@ -77,7 +78,7 @@ struct Hop {
     is_https: bool,
 }
 
-/// One element of `Forwarded`: `for="[2001:db8::1]:4711";proto=https`.
+/// Parses an element of `Forwarded`: `for="[2001:db8::1]:4711";proto=https`.
 fn read_element(element: &str) -> Hop {
     let mut hop = Hop { address: None, is_https: false };
     for pair in element.split(';') {
@@ -92,7 +93,7 @@ fn read_element(element: &str) -> Hop {
     hop
 }
 
-/// An address with or without a port, in any of the ways that proxies write it.
+/// Parses an address with or without a port, in each of the forms that proxies write.
 fn read_address(text: &str) -> Option<IpAddr> {
     let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
     let with_port = || text.parse::<SocketAddr>().ok().map(|address| address.ip());
@@ -121,11 +122,11 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_believed_but_a_trusted_proxy() {
+    fn only_a_trusted_proxy_is_believed() {
         let claim = [("x-forwarded-for", "192.0.2.1"), ("x-forwarded-proto", "https")];
-        let stranger = seen("198.51.100.7", &claim);
-        assert_eq!(stranger.address.to_string(), "198.51.100.7");
-        assert!(!stranger.is_https);
+        let direct = seen("198.51.100.7", &claim);
+        assert_eq!(direct.address.to_string(), "198.51.100.7");
+        assert!(!direct.is_https);
         let proxied = seen(PROXY, &claim);
         assert_eq!(proxied.address.to_string(), "192.0.2.1");
         assert!(proxied.is_https);
@@ -133,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_writes_before_its_proxy_does_not_count() {
+    fn hops_before_the_first_trusted_proxy_do_not_count() {
         let spoofed = [("x-forwarded-for", "203.0.113.9, 192.0.2.1, 10.0.0.2")];
         assert_eq!(address(PROXY, &spoofed), "192.0.2.1");
         let lines = [("x-forwarded-for", "203.0.113.9"), ("x-forwarded-for", "192.0.2.1")];
@@ -143,14 +144,14 @@ mod tests {
     }
 
     #[test]
-    fn of_two_headers_that_disagree_neither_counts() {
+    fn headers_that_disagree_do_not_count() {
         let both = |standard, common| [("forwarded", standard), ("x-forwarded-for", common)];
         assert_eq!(address(PROXY, &both("for=203.0.113.9", "192.0.2.1")), PROXY);
         assert_eq!(address(PROXY, &both("for=192.0.2.1", "192.0.2.1")), "192.0.2.1");
     }
 
     #[test]
-    fn addresses_are_read_in_every_way_they_are_written() {
+    fn addresses_are_parsed_in_every_form() {
         for (header, expected) in [
             (("x-forwarded-for", "192.0.2.1:4711"), "192.0.2.1"),
             (("x-forwarded-for", "2001:db8::1"), "2001:db8::1"),

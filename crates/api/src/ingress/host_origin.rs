@@ -1,7 +1,7 @@
-//! DNS rebinding: a page of any site may make its own name point to this machine, and its scripts
-//! then call the service as their own origin. Their requests carry that site's name as `Host`, and
-//! those of other pages an `Origin`; neither can be forged by a page. Both are judged here and
-//! nowhere else, for REST, `/mcp`, the pages and the probes alike.
+//! Protection against DNS rebinding. A site can make its own name resolve to this machine, so that
+//! its scripts call the service as their own origin. Their requests have that name as `Host`, those
+//! of other pages an `Origin`; pages can forge neither. Both are checked here alone, for REST,
+//! `/mcp`, pages and probes.
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;
@@ -13,65 +13,65 @@ use super::{Authority, Ingress, Origin};
 use crate::middleware::drain_unauthenticated;
 use crate::problem::Problem;
 
-/// Refuses names that are not the service's, and pages that may not call it.
+/// Rejects requests for other hosts, and those of pages that may not call the service.
 pub async fn check_host_and_origin(
-    State(door): State<Ingress>,
+    State(ingress): State<Ingress>,
     request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
-    if let Err(refusal) = door.judge(&request) {
+    if let Err(problem) = ingress.check_request_host(&request) {
         drain_unauthenticated(request.into_body()).await;
-        return Err(refusal);
+        return Err(problem);
     }
     Ok(next.run(request).await)
 }
 
 impl Ingress {
-    fn judge(&self, request: &Request) -> Result<(), Problem> {
-        let visit = request.extensions().get::<ClientInfo>().ok_or_else(Problem::internal)?;
-        let host = self.judge_host(request.uri(), request.headers(), visit)?;
-        self.judge_origin(request.headers(), &host, visit)
+    fn check_request_host(&self, request: &Request) -> Result<(), Problem> {
+        let client = request.extensions().get::<ClientInfo>().ok_or_else(Problem::internal)?;
+        let host = self.check_host(request.uri(), request.headers(), client)?;
+        self.check_origin(request.headers(), &host, client)
     }
 
-    fn judge_host(
+    fn check_host(
         &self,
         uri: &Uri,
         headers: &HeaderMap,
-        visit: &ClientInfo,
+        client: &ClientInfo,
     ) -> Result<Authority, Problem> {
-        let host = Authority::requested(uri, headers, visit.is_https)?;
-        // An address in the header was not resolved from a name, so it can't be a rebound one.
-        let is_own = host.is_loopback() || host.is_address(visit.local);
+        let host = Authority::requested(uri, headers, client.is_https)?;
+        // An address was not resolved from a name, so it can't be a rebound name.
+        let is_own = host.is_loopback() || host.is_address(client.local);
         let mut listed = self.0.settings.allowed_hosts.iter();
-        if is_own || listed.any(|listed| listed.allows(&host, visit.is_https)) {
+        if is_own || listed.any(|listed| listed.allows(&host, client.is_https)) {
             return Ok(host);
         }
-        Err(Problem::misdirected(format!("this service does not answer as \"{host}\""))
+        Err(Problem::misdirected(format!("this service is not \"{host}\""))
             .field("Host")
-            .hint("if that is its name, add it to server.allowed_hosts"))
+            .hint("if it is the service's name, add it to server.allowed_hosts"))
     }
 
-    fn judge_origin(
+    fn check_origin(
         &self,
         headers: &HeaderMap,
         host: &Authority,
-        visit: &ClientInfo,
+        client: &ClientInfo,
     ) -> Result<(), Problem> {
-        let own = Origin::own(host, visit.is_https);
-        let is_welcome = |sent: &HeaderValue| {
-            self.names_origin(sent) || own.is_some() && read(sent).as_ref() == own.as_ref()
+        let own = Origin::own(host, client.is_https);
+        let is_allowed = |sent: &HeaderValue| {
+            self.allows_origin(sent) || own.is_some() && read(sent).as_ref() == own.as_ref()
         };
-        // A request without one comes from no page, or from one of this service.
-        if headers.get_all(header::ORIGIN).iter().all(is_welcome) {
+        // A request without an origin is from no page, or from one of this service.
+        if headers.get_all(header::ORIGIN).iter().all(is_allowed) {
             return Ok(());
         }
         Err(Problem::forbidden("pages of that origin may not call this service")
             .field("Origin")
-            .hint("if they are meant to, add the origin to server.allowed_origins"))
+            .hint("to allow it, add the origin to server.allowed_origins"))
     }
 
-    /// Whether a header `Origin` is one of those in the settings.
-    pub(super) fn names_origin(&self, sent: &HeaderValue) -> bool {
+    /// Whether the settings allow a header `Origin`.
+    pub(super) fn allows_origin(&self, sent: &HeaderValue) -> bool {
         read(sent).is_some_and(|origin| self.0.settings.allowed_origins.contains(&origin))
     }
 }

@@ -1,4 +1,4 @@
-//! Origins of browsers' pages.
+//! Origins of web pages.
 
 use std::str::FromStr;
 
@@ -6,19 +6,20 @@ use url::Url;
 
 use super::Authority;
 
-/// Scheme, host and port of a page, in the one spelling that browsers send.
+/// Scheme, host and port of a page, normalized as browsers send it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin(String);
 
-/// A text that is no origin.
+/// A text that is not an origin.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "\"{0}\" is no origin; write scheme, host and port: https://app.example.com, http://localhost:5173"
+    "\"{0}\" is not an origin; write scheme, host and port: https://app.example.com, \
+     http://localhost:5173"
 )]
 pub struct InvalidOrigin(String);
 
 impl Origin {
-    /// The origin of a page that this service itself would have served at `authority`.
+    /// Returns the origin of the pages that this service serves at `authority`.
     pub fn own(authority: &Authority, is_https: bool) -> Option<Self> {
         let scheme = if is_https { "https" } else { "http" };
         format!("{scheme}://{authority}").parse().ok()
@@ -33,10 +34,10 @@ impl FromStr for Origin {
     }
 }
 
-/// `null`, which sandboxed and local pages send, is nobody's origin.
+/// Parses an origin. `null`, which sandboxed and local pages send, is none.
 fn parse(text: &str) -> Option<String> {
     let url = Url::parse(text).ok()?;
-    // An address of a page is no origin, and a mistake in a list of them.
+    // The URL of a page is not an origin; in a list of origins it is a mistake.
     let is_bare = url.username().is_empty()
         && url.password().is_none()
         && matches!(url.path(), "" | "/")
@@ -46,7 +47,7 @@ fn parse(text: &str) -> Option<String> {
         return None;
     }
     if matches!(url.scheme(), "http" | "https") {
-        // A host with a dot at its end is the same host.
+        // A host with a trailing dot is the same host.
         let host = url.host_str()?.strip_suffix('.').map(str::to_owned);
         let mut url = url;
         if let Some(host) = host {
@@ -54,7 +55,7 @@ fn parse(text: &str) -> Option<String> {
         }
         return Some(url.origin().ascii_serialization());
     }
-    // Those of extensions and editors are not known to the URL standard.
+    // The URL standard does not define origins of the schemes of extensions and editors.
     let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
     Some(format!("{}://{}{port}", url.scheme(), url.host_str()?.to_ascii_lowercase()))
 }
@@ -64,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_origin_has_one_spelling() {
+    fn an_origin_is_normalized() {
         for (text, expected) in [
             ("https://App.Example.com", "https://app.example.com"),
             ("https://app.example.com:443/", "https://app.example.com"),
@@ -78,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_origin_is_refused() {
+    fn invalid_origins_are_rejected() {
         for text in [
             "",
             "null",
@@ -97,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_this_service_is_of_its_scheme_host_and_port() {
+    fn the_own_origin_has_scheme_host_and_port() {
         let own = |authority: &str, is_https| {
             Origin::own(&authority.parse().expect(authority), is_https).map(|origin| origin.0)
         };

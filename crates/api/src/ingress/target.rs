@@ -1,4 +1,4 @@
-//! What may stand in a request's URL: it ends up in histories, bookmarks, and logs of proxies.
+//! Checks of a request's URL, which ends up in histories, bookmarks and logs of proxies.
 
 use axum::extract::Request;
 use axum::middleware::Next;
@@ -6,11 +6,11 @@ use axum::response::Response;
 use http::Uri;
 use url::form_urlencoded;
 
-use crate::limits::TARGET_BYTES;
+use crate::limits::MAX_TARGET_BYTES;
 use crate::middleware::drain_unauthenticated;
 use crate::problem::Problem;
 
-/// Parameters that hold secrets, without the signs between their words.
+/// Names of parameters with secrets, without separators.
 const SECRETS: [&str; 15] = [
     "accesstoken",
     "apikey",
@@ -29,25 +29,28 @@ const SECRETS: [&str; 15] = [
     "token",
 ];
 
-/// Refuses long URLs and those with secrets in their query.
+/// Rejects URLs that are too long or have secrets in their query.
 pub async fn check_target(request: Request, next: Next) -> Result<Response, Problem> {
-    if let Err(refusal) = judge(request.uri()) {
+    if let Err(problem) = check(request.uri()) {
         drain_unauthenticated(request.into_body()).await;
-        return Err(refusal);
+        return Err(problem);
     }
     Ok(next.run(request).await)
 }
 
-fn judge(uri: &Uri) -> Result<(), Problem> {
+fn check(uri: &Uri) -> Result<(), Problem> {
     let length = uri.path_and_query().map_or(0, |target| target.as_str().len());
-    if length > TARGET_BYTES {
-        return Err(Problem::target_too_long(TARGET_BYTES));
+    if length > MAX_TARGET_BYTES {
+        return Err(Problem::target_too_long(MAX_TARGET_BYTES));
     }
     match uri.query().and_then(secret_in) {
         None => Ok(()),
-        Some(name) => Err(Problem::invalid("a secret must not stand in a URL, where logs keep it")
-            .field(name)
-            .hint("send the header `Authorization: Bearer <token>`, and replace the secret: it is known now")),
+        Some(name) => {
+            Err(Problem::invalid("must not be in a URL: logs store the secret").field(name).hint(
+                "send the header `Authorization: Bearer <token>`, and replace the secret, which is \
+                 no longer one",
+            ))
+        }
     }
 }
 
@@ -57,7 +60,7 @@ fn secret_in(query: &str) -> Option<String> {
 }
 
 fn is_secret(name: &str) -> bool {
-    let letters = name.chars().filter(|sign| !matches!(sign, '_' | '-' | '.' | ' '));
+    let letters = name.chars().filter(|c| !matches!(c, '_' | '-' | '.' | ' '));
     let bare: String = letters.flat_map(char::to_lowercase).collect();
     SECRETS.contains(&bare.as_str())
 }
@@ -67,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_are_known_by_name_however_it_is_written() {
+    fn secrets_are_known_by_name_in_every_spelling() {
         for query in [
             "token=x",
             "limit=1&access_token=x",
@@ -82,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_sounds_alike_passes() {
+    fn similar_parameter_names_pass() {
         for query in ["", "limit_tokens=500", "q=token", "author=vera", "cursor=token", "key=shop"]
         {
             assert_eq!(secret_in(query), None, "{query}");

@@ -1,5 +1,5 @@
-//! How much is under way at once. What is more waits a moment, and is then refused while it is cheap
-//! to refuse: a service that takes on everything ends up answering nobody in time.
+//! Limits of concurrent requests. More requests wait a moment and are then rejected, while that is
+//! cheap: a service that accepts everything responds too late to everyone.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,114 +15,116 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::drain_unauthenticated;
-use crate::limits::QUEUE_TIME;
+use crate::limits::QUEUE_TIMEOUT;
 use crate::problem::Problem;
 
-/// A number of places, and as many to wait in for one of them. Cheap to clone.
+/// A number of permits, and as many requests that may wait for one. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct ConcurrencyLimit {
-    free: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     queue: Arc<Semaphore>,
-    patience: Duration,
+    timeout: Duration,
 }
 
 impl ConcurrencyLimit {
-    /// `number` places; 0 is no limit.
-    pub fn new(number: usize) -> Self {
-        Self::with_patience(number, QUEUE_TIME)
+    /// Allows `max` requests at once; 0 is no limit.
+    pub fn new(max: usize) -> Self {
+        Self::with_timeout(max, QUEUE_TIMEOUT)
     }
 
-    fn with_patience(number: usize, patience: Duration) -> Self {
-        let number = if number == 0 { Semaphore::MAX_PERMITS } else { number };
-        let places = || Arc::new(Semaphore::new(number.min(Semaphore::MAX_PERMITS)));
-        Self { free: places(), queue: places(), patience }
+    fn with_timeout(max: usize, timeout: Duration) -> Self {
+        let max = if max == 0 { Semaphore::MAX_PERMITS } else { max };
+        let semaphore = || Arc::new(Semaphore::new(max.min(Semaphore::MAX_PERMITS)));
+        Self { permits: semaphore(), queue: semaphore(), timeout }
     }
 
-    /// A place, at once or soon. `None` when the service is full.
-    async fn take(&self) -> Option<OwnedSemaphorePermit> {
-        if let Ok(place) = self.free.clone().try_acquire_owned() {
-            return Some(place);
+    /// Returns a permit, at once or within the timeout; `None` if there is none.
+    async fn acquire(&self) -> Option<OwnedSemaphorePermit> {
+        if let Ok(permit) = self.permits.clone().try_acquire_owned() {
+            return Some(permit);
         }
         let _waiting = self.queue.try_acquire().ok()?;
-        let place = tokio::time::timeout(self.patience, self.free.clone().acquire_owned()).await;
-        place.ok()?.ok()
+        let permit = tokio::time::timeout(self.timeout, self.permits.clone().acquire_owned()).await;
+        permit.ok()?.ok()
     }
 }
 
-/// Memory for bodies, in parts of [`PART`], and turns to look at one. Cheap to clone.
+/// Memory for bodies in units of [`UNIT_BYTES`], and permits to process one. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct BodyMemory {
-    free: Arc<Semaphore>,
-    turns: Arc<Semaphore>,
-    patience: Duration,
+    units: Arc<Semaphore>,
+    processors: Arc<Semaphore>,
+    timeout: Duration,
 }
 
-/// Bytes of the least that is taken of a [`Room`].
-const PART: usize = 16 * 1024;
+/// The smallest amount of [`BodyMemory`].
+const UNIT_BYTES: usize = 16 * 1024;
 
 impl BodyMemory {
-    /// So many bytes, and a turn for each core: what a body becomes while it is read may be many times its size.
+    /// Creates memory of `bytes`, and a permit per core: a body may take many times its size while
+    /// it is parsed.
     pub fn new(bytes: usize) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let [free, turns] = [bytes / PART, cores].map(|number| Arc::new(Semaphore::new(number)));
-        Self { free, turns, patience: QUEUE_TIME }
+        let [units, processors] =
+            [bytes / UNIT_BYTES, cores].map(|number| Arc::new(Semaphore::new(number)));
+        Self { units, processors, timeout: QUEUE_TIMEOUT }
     }
 
-    /// A turn, when it comes.
+    /// Waits for a permit to process a body.
     pub async fn turn(&self) -> Option<OwnedSemaphorePermit> {
-        self.turns.clone().acquire_owned().await.ok()
+        self.processors.clone().acquire_owned().await.ok()
     }
 
-    /// Room for so many bytes until the answer is dropped, at once or soon.
+    /// Reserves memory until the returned permit is dropped, at once or within the timeout.
     pub async fn take(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Problem> {
-        let parts = u32::try_from(bytes.div_ceil(PART).max(1)).unwrap_or(u32::MAX);
-        let taken = self.free.clone().acquire_many_owned(parts);
-        match tokio::time::timeout(self.patience, taken).await {
-            Ok(Ok(room)) => Ok(room),
-            _ => Err(full()),
+        let units = u32::try_from(bytes.div_ceil(UNIT_BYTES).max(1)).unwrap_or(u32::MAX);
+        let permit = self.units.clone().acquire_many_owned(units);
+        match tokio::time::timeout(self.timeout, permit).await {
+            Ok(Ok(permit)) => Ok(permit),
+            _ => Err(overloaded()),
         }
     }
 }
 
-/// Runs a request in one of the places, until its handler is done.
+/// Runs a request with a permit until its handler returns.
 pub async fn limit_requests(
-    State(places): State<ConcurrencyLimit>,
+    State(limit): State<ConcurrencyLimit>,
     request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
-    let Some(_place) = places.take().await else { return Err(turn_away(request).await) };
+    let Some(_permit) = limit.acquire().await else { return Err(reject(request).await) };
     Ok(next.run(request).await)
 }
 
-/// Runs a request in one of the places, until the last of its answer is sent or its client is gone.
+/// Runs a request with a permit until its response is sent or its client disconnects.
 pub async fn limit_streams(
-    State(places): State<ConcurrencyLimit>,
+    State(limit): State<ConcurrencyLimit>,
     request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
-    let Some(place) = places.take().await else { return Err(turn_away(request).await) };
+    let Some(permit) = limit.acquire().await else { return Err(reject(request).await) };
     let response = next.run(request).await;
-    Ok(response.map(|body| Body::new(Holding { body, _place: place })))
+    Ok(response.map(|body| Body::new(BodyWithPermit { body, _permit: permit })))
 }
 
-async fn turn_away(request: Request) -> Problem {
-    tracing::warn!("the service is full; a request was turned away");
+async fn reject(request: Request) -> Problem {
+    tracing::warn!("request rejected: too many concurrent requests");
     drain_unauthenticated(request.into_body()).await;
-    full()
+    overloaded()
 }
 
-fn full() -> Problem {
-    Problem::overloaded("the service has as much to do as it takes on at once")
-        .hint("if that happens often, the operator looks at server.limits in the configuration")
+fn overloaded() -> Problem {
+    Problem::overloaded("the service has as many requests as it can process at once")
+        .hint("if that happens often, the operator raises server.limits in the configuration")
 }
 
-/// A body that keeps its request's place.
-struct Holding {
+/// A response body that holds its request's permit.
+struct BodyWithPermit {
     body: Body,
-    _place: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
-impl HttpBody for Holding {
+impl HttpBody for BodyWithPermit {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -147,47 +149,47 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn when_all_places_are_taken_one_waits_and_then_gives_up() {
-        let places = ConcurrencyLimit::with_patience(1, Duration::ZERO);
-        let place = places.take().await;
-        assert!(place.is_some());
-        assert!(places.take().await.is_none());
-        drop(place);
-        assert!(places.take().await.is_some());
+    async fn acquire_times_out_when_all_permits_are_taken() {
+        let limit = ConcurrencyLimit::with_timeout(1, Duration::ZERO);
+        let permit = limit.acquire().await;
+        assert!(permit.is_some());
+        assert!(limit.acquire().await.is_none());
+        drop(permit);
+        assert!(limit.acquire().await.is_some());
     }
 
     #[tokio::test]
-    async fn who_waits_gets_the_place_that_becomes_free() {
-        let places = ConcurrencyLimit::with_patience(1, Duration::MAX);
-        let place = places.take().await;
+    async fn a_waiting_request_gets_the_released_permit() {
+        let limit = ConcurrencyLimit::with_timeout(1, Duration::MAX);
+        let permit = limit.acquire().await;
         let waiting = tokio::spawn({
-            let places = places.clone();
-            async move { places.take().await.is_some() }
+            let limit = limit.clone();
+            async move { limit.acquire().await.is_some() }
         });
-        while places.queue.available_permits() > 0 {
+        while limit.queue.available_permits() > 0 {
             tokio::task::yield_now().await;
         }
-        assert!(places.take().await.is_none(), "only as many wait as there are places");
-        drop(place);
-        assert!(waiting.await.expect("a place"));
+        assert!(limit.acquire().await.is_none(), "only as many wait as there are permits");
+        drop(permit);
+        assert!(waiting.await.expect("a permit"));
     }
 
     #[tokio::test]
-    async fn a_room_holds_so_many_bytes_and_then_no_more() {
-        let room = BodyMemory { patience: Duration::ZERO, ..BodyMemory::new(4 * PART) };
-        let large = room.take(2 * PART + 1).await.expect("room");
-        let small = room.take(0).await.expect("room for the least");
-        assert!(room.take(1).await.is_err());
+    async fn body_memory_is_bounded() {
+        let memory = BodyMemory { timeout: Duration::ZERO, ..BodyMemory::new(4 * UNIT_BYTES) };
+        let large = memory.take(2 * UNIT_BYTES + 1).await.expect("three units");
+        let small = memory.take(0).await.expect("one unit");
+        assert!(memory.take(1).await.is_err());
         drop((large, small));
-        assert!(room.take(4 * PART).await.is_ok());
+        assert!(memory.take(4 * UNIT_BYTES).await.is_ok());
     }
 
     #[tokio::test]
-    async fn none_is_no_limit() {
-        let places = ConcurrencyLimit::with_patience(0, Duration::ZERO);
-        let mut taken = Vec::new();
+    async fn zero_is_no_limit() {
+        let limit = ConcurrencyLimit::with_timeout(0, Duration::ZERO);
+        let mut permits = Vec::new();
         for _ in 0..1_000 {
-            taken.push(places.take().await.expect("a place"));
+            permits.push(limit.acquire().await.expect("a permit"));
         }
     }
 }

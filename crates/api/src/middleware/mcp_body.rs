@@ -1,4 +1,4 @@
-//! Messages to `/mcp`, before they are parsed. Answers may be streams without an end; what is sent
+//! Limits of messages to `/mcp`, before they are parsed. Responses may be endless streams, requests
 //! may not.
 
 use std::time::Duration;
@@ -10,21 +10,21 @@ use axum::response::Response;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 
-use super::request_limits::refuse_declared;
+use super::request_limits::reject_declared;
 use crate::json_depth;
-use crate::limits::MESSAGE_BYTES;
+use crate::limits::MAX_MESSAGE_BYTES;
 use crate::problem::Problem;
 
-/// Reads the message whole: within `limit`, not above [`MESSAGE_BYTES`], and not too deep.
+/// Reads the whole message within `limit`, and rejects one that is too large or too deep.
 pub async fn read_message(
     State(limit): State<Duration>,
     request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
-    let request = refuse_declared(request, MESSAGE_BYTES).await?;
+    let request = reject_declared(request, MAX_MESSAGE_BYTES).await?;
     let (parts, body) = request.into_parts();
     let message = tokio::time::timeout(limit, read(body)).await.map_err(|_elapsed| {
-        tracing::warn!(limit_ms = limit.as_millis(), "a message did not arrive in time");
+        tracing::warn!(limit_ms = limit.as_millis(), "MCP message not received in time");
         Problem::timeout()
     })??;
     json_depth::check(&message)?;
@@ -32,9 +32,9 @@ pub async fn read_message(
 }
 
 async fn read(body: Body) -> Result<Bytes, Problem> {
-    match Limited::new(body, MESSAGE_BYTES).collect().await {
+    match Limited::new(body, MAX_MESSAGE_BYTES).collect().await {
         Ok(read) => Ok(read.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(Problem::too_large(MESSAGE_BYTES)),
-        Err(_) => Err(Problem::invalid("the body broke off")),
+        Err(error) if error.is::<LengthLimitError>() => Err(Problem::too_large(MAX_MESSAGE_BYTES)),
+        Err(_) => Err(Problem::invalid("the body is incomplete")),
     }
 }

@@ -1,4 +1,4 @@
-//! A panic in a handler ends that request, not the service.
+//! Panics in handlers, which end their request only.
 
 use std::any::Any;
 
@@ -6,8 +6,8 @@ use axum::response::{IntoResponse as _, Response};
 
 use crate::problem::Problem;
 
-/// Logs the panic's message and answers without it.
-#[expect(clippy::needless_pass_by_value, reason = "the signature that the layer asks for")]
+/// Logs the panic's message and responds without it.
+#[expect(clippy::needless_pass_by_value, reason = "the signature that the layer requires")]
 pub fn as_problem(panic: Box<dyn Any + Send + 'static>) -> Response {
     let message = panic
         .downcast_ref::<String>()

@@ -1,4 +1,4 @@
-//! How much a request may send and how long it may take.
+//! Limits of body and time of a request.
 
 use std::time::Duration;
 
@@ -11,45 +11,44 @@ use http_body_util::{BodyExt as _, Limited};
 
 use crate::problem::Problem;
 
-/// What is read and thrown away of a body that is refused. A connection that is closed while its
-/// client still sends is reset, and the client never sees the refusal.
-const DRAINED_BYTES: usize = 32 * 1024 * 1024;
+/// Bytes that are read and discarded of a rejected body. A connection that is closed while its
+/// client still sends is reset, and the client never sees the response.
+const MAX_DRAIN_BYTES: usize = 32 * 1024 * 1024;
+/// How long a rejected body is read.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// And for how long.
-const DRAINED_TIME: Duration = Duration::from_secs(10);
+/// Bytes that are read and discarded of the body of an unauthenticated request.
+const MAX_UNAUTHENTICATED_DRAIN_BYTES: usize = 64 * 1024;
+/// How long the body of an unauthenticated request is read.
+const UNAUTHENTICATED_DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What is read, and for how long, of a body that nobody vouches for.
-const STRANGERS_BYTES: usize = 64 * 1024;
-const STRANGERS_TIME: Duration = Duration::from_secs(1);
-
-/// Refuses bodies above `limit`: without keeping them where the length is declared, else while
-/// reading.
+/// Rejects bodies above `limit`: by their declared length, else while they are read.
 pub async fn limit_body(
     State(limit): State<usize>,
     request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
-    let request = refuse_declared(request, limit).await?;
+    let request = reject_declared(request, limit).await?;
     let request = request.map(|body| Body::new(Limited::new(body, limit)));
     Ok(next.run(request).await)
 }
 
-/// Gives a request back unless it declares a body above `limit`.
-pub async fn refuse_declared(request: Request, limit: usize) -> Result<Request, Problem> {
+/// Rejects a request that declares a body above `limit`.
+pub async fn reject_declared(request: Request, limit: usize) -> Result<Request, Problem> {
     if declared_length(request.headers()).is_none_or(|length| length <= limit) {
         return Ok(request);
     }
-    drain(request.into_body(), DRAINED_BYTES, DRAINED_TIME).await;
+    drain(request.into_body(), MAX_DRAIN_BYTES, DRAIN_TIMEOUT).await;
     Err(Problem::too_large(limit))
 }
 
-/// Reads a little of a stranger's body. The connection of a request that is answered before its
-/// body has come is closed behind the answer, and the client's next request on it is lost.
+/// Reads a little of an unauthenticated body. A connection is closed after a response that precedes
+/// the end of the request's body, and the client's next request on it is lost.
 pub async fn drain_unauthenticated(body: Body) {
-    drain(body, STRANGERS_BYTES, STRANGERS_TIME).await;
+    drain(body, MAX_UNAUTHENTICATED_DRAIN_BYTES, UNAUTHENTICATED_DRAIN_TIMEOUT).await;
 }
 
-/// Reads a body that nobody wants. Who sends more, or slowly, loses the connection after all.
+/// Reads and discards a body. A client that sends more, or too slowly, loses the connection.
 async fn drain(mut body: Body, mut left: usize, time: Duration) {
     let reading = async {
         while left > 0
@@ -61,19 +60,19 @@ async fn drain(mut body: Body, mut left: usize, time: Duration) {
     let _: Result<(), tokio::time::error::Elapsed> = tokio::time::timeout(time, reading).await;
 }
 
-/// How long a body is said to be.
+/// Returns the declared length of a body.
 pub fn declared_length(headers: &HeaderMap) -> Option<usize> {
     headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-/// Gives a request up after `limit`. Dropping the handler rolls its transaction back.
+/// Aborts a request after `limit`. Dropping the handler rolls its transaction back.
 pub async fn limit_time(
     State(limit): State<Duration>,
     request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
     tokio::time::timeout(limit, next.run(request)).await.map_err(|_elapsed| {
-        tracing::warn!(limit_ms = limit.as_millis(), "request ran out of time");
+        tracing::warn!(limit_ms = limit.as_millis(), "request timed out");
         Problem::timeout()
     })
 }
@@ -84,10 +83,9 @@ mod tests {
 
     use super::*;
 
-    /// Without an end of its own this would wait for ever.
     #[tokio::test]
-    async fn a_refused_body_that_never_comes_is_given_up() {
+    async fn draining_a_body_that_never_comes_times_out() {
         let never = futures::stream::pending::<Result<bytes::Bytes, Infallible>>();
-        drain(Body::from_stream(never), DRAINED_BYTES, Duration::ZERO).await;
+        drain(Body::from_stream(never), MAX_DRAIN_BYTES, Duration::ZERO).await;
     }
 }

@@ -1,24 +1,26 @@
-//! What browsers are told about every answer: it is data, for nobody but who asked.
+//! Security headers of every response: it is data, for its client only.
 
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::Response;
 use http::{HeaderName, HeaderValue, header};
 
-/// An answer of the API shows nothing and loads nothing.
+/// Policy of API responses, which render nothing and load nothing.
 const API_POLICY: &str =
     "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// The API's page loads its own scripts and styles and calls this service. Its icons are `data:`
-/// images, and its library sets styles in the markup that it makes.
-const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
-                           img-src 'self' data:; connect-src 'self'; base-uri 'none'; \
-                           form-action 'none'; frame-ancestors 'none'";
+/// Policy of the API page, which loads its own scripts and styles and calls this service. Its icons
+/// are `data:` images, and its library generates inline styles.
+const PAGE_POLICY: &str = concat!(
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; ",
+    "img-src 'self' data:; connect-src 'self'; base-uri 'none'; ",
+    "form-action 'none'; frame-ancestors 'none'",
+);
 
 const CROSS_ORIGIN_RESOURCE_POLICY: HeaderName =
     HeaderName::from_static("cross-origin-resource-policy");
 
-/// Adds the headers, also to refusals. Caches keep nothing: answers hold what a team knows.
+/// Adds the headers to every response, also to errors. Caches must not store a team's knowledge.
 pub async fn set_security_headers(request: Request, next: Next) -> Response {
     let is_page = is_page(request.uri().path());
     let mut response = next.run(request).await;
@@ -32,7 +34,7 @@ pub async fn set_security_headers(request: Request, next: Next) -> Response {
         (CROSS_ORIGIN_RESOURCE_POLICY, "same-origin"),
         (header::CACHE_CONTROL, "no-store"),
     ] {
-        // A page that brings rules of its own knows better.
+        // The sign-in pages set policies of their own.
         headers.entry(name).or_insert_with(|| HeaderValue::from_static(value));
     }
     response

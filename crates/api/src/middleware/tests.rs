@@ -1,4 +1,4 @@
-//! Claims about everything around the handlers, held against a few tiny ones: no database needed.
+//! Tests of the layers around handlers, with small handlers that need no database.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -11,6 +11,9 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use futures::future::BoxFuture;
 use http::{HeaderMap, Request, StatusCode, header};
+use mc_accounts::denials::DenialCounter;
+use mc_contract::number::SearchLimit;
+use mc_contract::text::{ShortText, Title};
 use mc_domain::{Classified, ErrorKind, Scopes, TokenId, UserId};
 use mc_store::accounts::{CredentialKind, TokenOwner};
 use proptest::prelude::*;
@@ -21,49 +24,33 @@ use uuid::Uuid;
 
 use crate::ApiSettings;
 use crate::authenticate::{Authenticate, Authenticator, Principal};
-use crate::denials::DenialCounter;
-use crate::extract::{ValidJson, ValidPath, ValidQuery};
-use crate::limits::{BODY_BYTES, JSON_DEPTH, MESSAGE_BYTES};
+use crate::extract::{JsonBody, PathParams, QueryString};
+use crate::limits::{JSON_DEPTH, MAX_BODY_BYTES, MAX_MESSAGE_BYTES};
 use crate::middleware::{Admission, common_layers, with_auth, with_auth_streaming};
 use crate::problem::{PROBLEM_JSON, Problem};
-use crate::validate::{self, Validate, ValidationError};
 
 const SECRET: &str = "a-local-token";
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Note {
-    title: String,
+    title: Title,
     #[serde(default)]
+    #[expect(dead_code, reason = "its rules are tested")]
     parts: Vec<Part>,
-    limit: Option<i64>,
+    #[expect(dead_code, reason = "its rule is tested")]
+    limit: Option<SearchLimit>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "their rules are tested")]
 struct Part {
     id: Uuid,
-    label: String,
+    label: ShortText,
 }
 
-impl Validate for Note {
-    type Checked = String;
-
-    fn check(self) -> Result<String, ValidationError> {
-        validate::optional("limit", self.limit, |f, n| validate::range::<u8>(f, n, &(1..=100)))?;
-        validate::records("parts", self.parts, 4)?;
-        validate::line("title", &self.title, 20)
-    }
-}
-
-impl Validate for Part {
-    type Checked = Uuid;
-
-    fn check(self) -> Result<Uuid, ValidationError> {
-        validate::line("label", &self.label, 10)?;
-        Ok(self.id)
-    }
-}
+impl mc_contract::Request for Note {}
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -71,13 +58,7 @@ struct ById {
     id: Uuid,
 }
 
-impl Validate for ById {
-    type Checked = Uuid;
-
-    fn check(self) -> Result<Uuid, ValidationError> {
-        Ok(self.id)
-    }
-}
+impl mc_contract::Request for ById {}
 
 #[derive(Debug, thiserror::Error)]
 #[error("connection to postgres://user:hunter2@db failed")]
@@ -89,7 +70,7 @@ impl Classified for Broken {
     }
 }
 
-/// Lets one token in.
+/// Accepts one token.
 #[derive(Default)]
 struct OneToken(DenialCounter);
 
@@ -97,8 +78,8 @@ impl Authenticate for OneToken {
     fn principal<'a>(
         &'a self,
         token: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Principal>, Problem>> {
-        let holder = TokenOwner {
+    ) -> BoxFuture<'a, Result<Option<mc_accounts::Principal>, Problem>> {
+        let owner = TokenOwner {
             user: UserId::LOCAL,
             login: "local".to_owned(),
             is_admin: true,
@@ -106,11 +87,11 @@ impl Authenticate for OneToken {
             by: CredentialKind::Local,
             scopes: Scopes::ALL,
         };
-        let principal = (token == SECRET).then(|| holder.into());
+        let principal = (token == SECRET).then(|| owner.into());
         Box::pin(async move { Ok(principal) })
     }
 
-    fn refusals(&self) -> &DenialCounter {
+    fn denials(&self) -> &DenialCounter {
         &self.0
     }
 }
@@ -121,9 +102,9 @@ fn one_token() -> Authenticator {
 
 fn app_within(limit: Duration) -> Router {
     let protected = Router::new()
-        .route("/notes", post(async |ValidJson(title): ValidJson<Note>| title))
-        .route("/notes/{id}", get(async |ValidPath(id): ValidPath<ById>| id.to_string()))
-        .route("/find", get(async |ValidQuery(id): ValidQuery<ById>| id.to_string()))
+        .route("/notes", post(async |JsonBody(note): JsonBody<Note>| String::from(note.title)))
+        .route("/notes/{id}", get(async |PathParams(by): PathParams<ById>| by.id.to_string()))
+        .route("/find", get(async |QueryString(by): QueryString<ById>| by.id.to_string()))
         .route("/who", get(async |principal: Principal| principal.name().to_owned()))
         .route("/never", get(std::future::pending::<()>))
         .route("/broken", get(async || Problem::from(Broken)))
@@ -139,13 +120,13 @@ fn app() -> Router {
     app_within(Duration::from_mins(1))
 }
 
-struct Answer {
+struct Reply {
     status: StatusCode,
     headers: HeaderMap,
     text: String,
 }
 
-impl Answer {
+impl Reply {
     async fn of(response: Response) -> Self {
         let (parts, body) = response.into_parts();
         let bytes = to_bytes(body, usize::MAX).await.unwrap();
@@ -153,7 +134,7 @@ impl Answer {
         Self { status: parts.status, headers: parts.headers, text }
     }
 
-    /// The problem document, after checking what all of them must have.
+    /// Returns the problem document, after checking the members that all of them have.
     fn problem(&self) -> Value {
         assert_eq!(self.headers[header::CONTENT_TYPE], PROBLEM_JSON, "{}", self.text);
         let problem: Value = serde_json::from_str(&self.text).unwrap();
@@ -169,15 +150,15 @@ fn request(method: &str, path: &str) -> http::request::Builder {
     Request::builder().method(method).uri(path).header(header::AUTHORIZATION, token)
 }
 
-async fn send(app: Router, request: Request<Body>) -> Answer {
-    Answer::of(app.oneshot(request).await.unwrap()).await
+async fn send(app: Router, request: Request<Body>) -> Reply {
+    Reply::of(app.oneshot(request).await.unwrap()).await
 }
 
-async fn get_path(path: &str) -> Answer {
+async fn get_path(path: &str) -> Reply {
     send(app(), request("GET", path).body(Body::empty()).unwrap()).await
 }
 
-async fn post_json(body: impl Into<Body>) -> Answer {
+async fn post_json(body: impl Into<Body>) -> Reply {
     let request = request("POST", "/notes").header(header::CONTENT_TYPE, "application/json");
     send(app(), request.body(body.into()).unwrap()).await
 }
@@ -188,10 +169,10 @@ async fn only_the_right_token_opens_a_protected_route() {
         ["", "Bearer", "Bearer ", "Bearer wrong", "Basic a-local-token", "a-local-token"]
     {
         let request = Request::get("/who").header(header::AUTHORIZATION, credential);
-        let answer = send(app(), request.body(Body::empty()).unwrap()).await;
-        assert_eq!(answer.status, StatusCode::UNAUTHORIZED, "{credential}");
-        assert_eq!(answer.headers[header::WWW_AUTHENTICATE], "Bearer");
-        assert_eq!(answer.problem()["type"], "urn:memory-copilot:problem:unauthenticated");
+        let reply = send(app(), request.body(Body::empty()).unwrap()).await;
+        assert_eq!(reply.status, StatusCode::UNAUTHORIZED, "{credential}");
+        assert_eq!(reply.headers[header::WWW_AUTHENTICATE], "Bearer");
+        assert_eq!(reply.problem()["type"], "urn:memory-copilot:problem:unauthenticated");
     }
     let without = send(app(), Request::get("/who").body(Body::empty()).unwrap()).await;
     assert_eq!(without.status, StatusCode::UNAUTHORIZED);
@@ -199,7 +180,7 @@ async fn only_the_right_token_opens_a_protected_route() {
 }
 
 #[tokio::test]
-async fn a_strangers_body_is_read_before_it_is_refused() {
+async fn an_unauthenticated_body_is_read_before_the_response() {
     let pieces = futures::stream::iter(["{", "}"].map(Ok::<_, std::convert::Infallible>));
     let (read, was_read) = tokio::sync::oneshot::channel::<()>();
     // Runs when the body is asked for what comes after its last piece.
@@ -208,22 +189,22 @@ async fn a_strangers_body_is_read_before_it_is_refused() {
         Ok("")
     });
     let body = Body::from_stream(futures::StreamExt::chain(pieces, end));
-    let answer = send(app(), Request::post("/who").body(body).unwrap()).await;
-    assert_eq!(answer.status, StatusCode::UNAUTHORIZED);
+    let reply = send(app(), Request::post("/who").body(body).unwrap()).await;
+    assert_eq!(reply.status, StatusCode::UNAUTHORIZED);
     assert!(was_read.await.is_ok(), "the body was dropped unread");
 }
 
 #[tokio::test]
-async fn a_stranger_who_never_sends_the_body_is_refused_all_the_same() {
+async fn an_unauthenticated_body_that_never_comes_is_not_awaited() {
     let body = Body::from_stream(futures::stream::pending::<Result<&str, std::io::Error>>());
-    let answer = send(app(), Request::post("/who").body(body).unwrap()).await;
-    assert_eq!(answer.status, StatusCode::UNAUTHORIZED);
+    let reply = send(app(), Request::post("/who").body(body).unwrap()).await;
+    assert_eq!(reply.status, StatusCode::UNAUTHORIZED);
 }
 
 #[tokio::test]
 async fn a_public_route_needs_no_token() {
-    let answer = send(app(), Request::get("/open").body(Body::empty()).unwrap()).await;
-    assert_eq!((answer.status, answer.text.as_str()), (StatusCode::OK, "open"));
+    let reply = send(app(), Request::get("/open").body(Body::empty()).unwrap()).await;
+    assert_eq!((reply.status, reply.text.as_str()), (StatusCode::OK, "open"));
 }
 
 #[tokio::test]
@@ -238,11 +219,11 @@ async fn unknown_paths_and_methods_are_problems() {
 }
 
 #[tokio::test]
-async fn a_request_id_is_kept_when_it_is_one_and_made_when_not() {
+async fn a_valid_request_id_is_kept_and_any_other_replaced() {
     let with = async |id: &str| {
         let request = Request::get("/open").header("x-request-id", id);
-        let answer = send(app(), request.body(Body::empty()).unwrap()).await;
-        answer.headers["x-request-id"].to_str().unwrap().parse::<Uuid>().unwrap()
+        let reply = send(app(), request.body(Body::empty()).unwrap()).await;
+        reply.headers["x-request-id"].to_str().unwrap().parse::<Uuid>().unwrap()
     };
     let id = Uuid::now_v7();
     assert_eq!(with(&id.to_string()).await, id);
@@ -251,7 +232,7 @@ async fn a_request_id_is_kept_when_it_is_one_and_made_when_not() {
 }
 
 #[tokio::test]
-async fn every_answer_is_data_for_nobody_but_who_asked() {
+async fn every_response_has_security_headers() {
     for path in ["/who", "/open", "/nowhere", "/panic", "/docs/nowhere"] {
         let headers = get_path(path).await.headers;
         assert_eq!(headers[header::CACHE_CONTROL], "no-store", "{path}");
@@ -267,34 +248,34 @@ async fn every_answer_is_data_for_nobody_but_who_asked() {
 }
 
 #[tokio::test]
-async fn faults_and_panics_answer_without_their_cause() {
+async fn errors_and_panics_hide_their_cause() {
     for path in ["/broken", "/panic"] {
-        let answer = get_path(path).await;
-        assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
-        assert_eq!(answer.problem()["type"], "urn:memory-copilot:problem:internal");
-        assert!(!answer.text.contains("hunter2"), "{}", answer.text);
+        let reply = get_path(path).await;
+        assert_eq!(reply.status, StatusCode::INTERNAL_SERVER_ERROR);
+        assert_eq!(reply.problem()["type"], "urn:memory-copilot:problem:internal");
+        assert!(!reply.text.contains("hunter2"), "{}", reply.text);
     }
 }
 
 #[tokio::test]
-async fn a_request_that_takes_too_long_is_given_up() {
+async fn a_request_that_takes_too_long_times_out() {
     let request = request("GET", "/never").body(Body::empty()).unwrap();
-    let answer = send(app_within(Duration::from_millis(1)), request).await;
-    assert_eq!(answer.status, StatusCode::GATEWAY_TIMEOUT);
-    assert_eq!(answer.problem()["type"], "urn:memory-copilot:problem:timeout");
+    let reply = send(app_within(Duration::from_millis(1)), request).await;
+    assert_eq!(reply.status, StatusCode::GATEWAY_TIMEOUT);
+    assert_eq!(reply.problem()["type"], "urn:memory-copilot:problem:timeout");
 }
 
 #[tokio::test]
-async fn a_body_above_the_limit_is_refused_declared_or_not() {
-    let large = format!(r#"{{"title":"{}"}}"#, "x".repeat(BODY_BYTES));
+async fn a_body_above_the_limit_is_rejected_declared_or_not() {
+    let large = format!(r#"{{"title":"{}"}}"#, "x".repeat(MAX_BODY_BYTES));
     let declared = request("POST", "/notes")
         .header(header::CONTENT_TYPE, "application/json")
         .header(header::CONTENT_LENGTH, large.len());
-    let answer = send(app(), declared.body(Body::from("{}")).unwrap()).await;
-    assert_eq!(answer.status, StatusCode::PAYLOAD_TOO_LARGE);
-    let answer = post_json(large).await;
-    assert_eq!(answer.status, StatusCode::PAYLOAD_TOO_LARGE);
-    assert_eq!(answer.problem()["type"], "urn:memory-copilot:problem:too-large");
+    let reply = send(app(), declared.body(Body::from("{}")).unwrap()).await;
+    assert_eq!(reply.status, StatusCode::PAYLOAD_TOO_LARGE);
+    let reply = post_json(large).await;
+    assert_eq!(reply.status, StatusCode::PAYLOAD_TOO_LARGE);
+    assert_eq!(reply.problem()["type"], "urn:memory-copilot:problem:too-large");
 }
 
 #[tokio::test]
@@ -308,13 +289,13 @@ async fn a_body_must_be_declared_as_json() {
         ("", 415),
     ] {
         let request = request("POST", "/notes").header(header::CONTENT_TYPE, declared);
-        let answer = send(app(), request.body(Body::from(r#"{"title":"x"}"#)).unwrap()).await;
-        assert_eq!(answer.status, expected, "{declared:?}");
+        let reply = send(app(), request.body(Body::from(r#"{"title":"x"}"#)).unwrap()).await;
+        assert_eq!(reply.status, expected, "{declared:?}");
     }
 }
 
 #[tokio::test]
-async fn a_bad_body_is_refused_with_its_field() {
+async fn an_invalid_body_error_names_the_field() {
     let id = "019a0000-0000-7000-8000-000000000001";
     let label = json!({"title": "x", "parts": [{"id": id, "label": "x\u{0}"}]}).to_string();
     for (body, field) in [
@@ -338,18 +319,18 @@ async fn a_bad_body_is_refused_with_its_field() {
         (r#"{"title":"x","parts":{}}"#, "parts"),
         (&label, "parts[0].label"),
     ] {
-        let answer = post_json(body.to_owned()).await;
-        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{body}");
-        assert_eq!(answer.problem()["field"], field, "{body}: {}", answer.text);
+        let reply = post_json(body.to_owned()).await;
+        assert_eq!(reply.status, StatusCode::BAD_REQUEST, "{body}");
+        assert_eq!(reply.problem()["field"], field, "{body}: {}", reply.text);
     }
 }
 
 #[tokio::test]
-async fn a_bad_path_or_query_is_refused_with_its_field() {
+async fn an_invalid_path_or_query_error_names_the_field() {
     for path in ["/notes/7", "/notes/%00", "/notes/%ff", "/find", "/find?id=7", "/find?id="] {
-        let answer = get_path(path).await;
-        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{path}");
-        assert_eq!(answer.problem()["field"], "id", "{path}: {}", answer.text);
+        let reply = get_path(path).await;
+        assert_eq!(reply.status, StatusCode::BAD_REQUEST, "{path}");
+        assert_eq!(reply.problem()["field"], "id", "{path}: {}", reply.text);
     }
     let id = Uuid::now_v7();
     let unknown = get_path(&format!("/find?id={id}&limit=1")).await;
@@ -357,7 +338,7 @@ async fn a_bad_path_or_query_is_refused_with_its_field() {
     assert_eq!(get_path(&format!("/find?id={id}")).await.text, id.to_string());
 }
 
-/// What stands at `/mcp`, within `limit` for a message to arrive.
+/// Returns a route `/mcp` with `limit` as the time for a message.
 fn streams_within(limit: Duration) -> Router {
     let settings = ApiSettings { request_timeout: limit, ..ApiSettings::default() };
     let streams = Router::new().route("/mcp", post(async |body: String| body));
@@ -366,7 +347,7 @@ fn streams_within(limit: Duration) -> Router {
 }
 
 #[tokio::test]
-async fn another_edge_is_guarded_alike() {
+async fn the_mcp_route_requires_a_token() {
     let streams = streams_within(Duration::from_mins(1));
     let without = Request::post("/mcp").body(Body::empty()).unwrap();
     assert_eq!(send(streams.clone(), without).await.problem()["status"], 401);
@@ -375,25 +356,25 @@ async fn another_edge_is_guarded_alike() {
 }
 
 #[tokio::test]
-async fn a_message_of_another_edge_must_arrive_in_time_and_in_size() {
+async fn an_mcp_message_is_limited_in_time_and_size() {
     let never = Body::from_stream(futures::stream::pending::<Result<&str, std::io::Error>>());
     let slow = request("POST", "/mcp").body(never).unwrap();
-    let answer = send(streams_within(Duration::from_millis(1)), slow).await;
-    assert_eq!(answer.status, StatusCode::GATEWAY_TIMEOUT);
+    let reply = send(streams_within(Duration::from_millis(1)), slow).await;
+    assert_eq!(reply.status, StatusCode::GATEWAY_TIMEOUT);
 
     let streams = streams_within(Duration::from_mins(1));
-    let pieces = std::iter::repeat_n("x".repeat(MESSAGE_BYTES / 2), 3);
+    let pieces = std::iter::repeat_n("x".repeat(MAX_MESSAGE_BYTES / 2), 3);
     let pieces = futures::stream::iter(pieces.map(Ok::<_, std::convert::Infallible>));
     let undeclared = request("POST", "/mcp").body(Body::from_stream(pieces)).unwrap();
-    let answer = send(streams.clone(), undeclared).await;
-    assert_eq!(answer.status, StatusCode::PAYLOAD_TOO_LARGE, "{}", answer.text);
-    let declared = request("POST", "/mcp").header(header::CONTENT_LENGTH, MESSAGE_BYTES + 1);
-    let answer = send(streams, declared.body(Body::empty()).unwrap()).await;
-    assert_eq!(answer.status, StatusCode::PAYLOAD_TOO_LARGE);
+    let reply = send(streams.clone(), undeclared).await;
+    assert_eq!(reply.status, StatusCode::PAYLOAD_TOO_LARGE, "{}", reply.text);
+    let declared = request("POST", "/mcp").header(header::CONTENT_LENGTH, MAX_MESSAGE_BYTES + 1);
+    let reply = send(streams, declared.body(Body::empty()).unwrap()).await;
+    assert_eq!(reply.status, StatusCode::PAYLOAD_TOO_LARGE);
 }
 
 #[tokio::test]
-async fn json_that_nests_too_deep_is_refused_by_both_edges() {
+async fn json_that_nests_too_deep_is_rejected_by_rest_and_mcp() {
     let nested = |levels| "[".repeat(levels) + &"]".repeat(levels);
     let rule = format!("deeper than {JSON_DEPTH} levels");
     let note = post_json(format!(r#"{{"title":{}}}"#, nested(JSON_DEPTH))).await;
@@ -402,14 +383,14 @@ async fn json_that_nests_too_deep_is_refused_by_both_edges() {
     let message = |levels| request("POST", "/mcp").body(Body::from(nested(levels))).unwrap();
     let streams = streams_within(Duration::from_mins(1));
     assert_eq!(send(streams.clone(), message(JSON_DEPTH)).await.status, StatusCode::OK);
-    let answer = send(streams, message(JSON_DEPTH + 1)).await;
-    assert_eq!(answer.status, StatusCode::BAD_REQUEST);
-    assert!(answer.problem()["detail"].as_str().unwrap().contains(&rule), "{}", answer.text);
+    let reply = send(streams, message(JSON_DEPTH + 1)).await;
+    assert_eq!(reply.status, StatusCode::BAD_REQUEST);
+    assert!(reply.problem()["detail"].as_str().unwrap().contains(&rule), "{}", reply.text);
 }
 
 #[tokio::test]
-async fn costly_requests_use_an_allowance_up_sooner() {
-    let settings = ApiSettings { units_per_caller: 17, ..ApiSettings::default() };
+async fn costly_requests_use_up_the_rate_limit_sooner() {
+    let settings = ApiSettings { units_per_minute_per_caller: 17, ..ApiSettings::default() };
     let routes = Router::new()
         .route("/ingest/docs", post(async || "done"))
         .route("/recall", post(async || "done"))
@@ -453,10 +434,10 @@ proptest! {
     #[test]
     fn no_json_makes_a_server_error(body in any_json()) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        let answer = runtime.block_on(post_json(body.to_string()));
-        if !answer.status.is_success() {
-            prop_assert_eq!(answer.status, StatusCode::BAD_REQUEST);
-            prop_assert!(answer.problem()["field"].is_string());
+        let reply = runtime.block_on(post_json(body.to_string()));
+        if !reply.status.is_success() {
+            prop_assert_eq!(reply.status, StatusCode::BAD_REQUEST);
+            prop_assert!(reply.problem()["field"].is_string());
         }
     }
 }

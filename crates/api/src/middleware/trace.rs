@@ -1,5 +1,5 @@
-//! A span and one log line for each request: method, route, status and time; no query string, no
-//! headers, no bodies.
+//! A span and a log line for each request, with method, route, status and duration. Query strings,
+//! headers and bodies are not logged.
 
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use tracing::{Instrument as _, Span, field};
 
 use super::request_id::RequestId;
 
-/// Runs the rest inside a span that carries the request id.
+/// Runs a request inside a span with its id.
 pub async fn trace_request(request: Request, next: Next) -> Response {
     let span = span_of(&request);
     let started = Instant::now();
@@ -21,16 +21,16 @@ pub async fn trace_request(request: Request, next: Next) -> Response {
     let duration_ms = started.elapsed().as_millis();
     span.in_scope(|| {
         if status.is_server_error() {
-            tracing::warn!(http.duration_ms = duration_ms, "request answered with a server error");
+            tracing::warn!(http.duration_ms = duration_ms, "request failed");
         } else {
-            tracing::info!(http.duration_ms = duration_ms, "request answered");
+            tracing::info!(http.duration_ms = duration_ms, "request completed");
         }
     });
     response
 }
 
 fn span_of(request: &Request) -> Span {
-    // The route's pattern, never the path: paths hold titles and names of people's tasks.
+    // The pattern of the route, not the path: paths contain titles and ids of tasks.
     let route = request.extensions().get::<MatchedPath>().map_or("unmatched", MatchedPath::as_str);
     let id = request.extensions().get::<RequestId>().map(|id| field::display(id.0));
     tracing::info_span!(

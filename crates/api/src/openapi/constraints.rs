@@ -10,7 +10,9 @@ use utoipa::openapi::schema::{
 };
 use utoipa::openapi::{Components, OpenApi, RefOr};
 
-use crate::openapi::schemas::{Categories, Commands, WebUrl};
+use mc_contract::text::WebUrl;
+
+use crate::openapi::schemas::{Categories, Commands};
 
 /// Adds the rules.
 pub fn add_alternatives(document: &mut OpenApi) {

@@ -1,4 +1,4 @@
-//! Buckets that all nodes take from, and a node's own for as long as the others' are out of reach.
+//! Rate limits that nodes share, with a fallback to a node's own.
 
 use std::fmt::Display;
 use std::hash::Hash;
@@ -10,19 +10,18 @@ use mc_redis::{SharedRateLimits, TokenBuckets};
 
 use crate::rate_limit::Limiter;
 
-/// A [`Limiter`] whose buckets are all nodes' where the nodes share something.
+/// A [`Limiter`] whose buckets are shared by all nodes, if they share Redis.
 ///
-/// What the shared bucket gives is taken from the node's own as well. So when the nodes lose what they share, each
-/// goes on with what it has not let through itself in the last minute: at the most one bucket a node, and none that
-/// was emptied a moment ago is full again.
+/// Units of the shared bucket are also taken from the node's own. So if Redis is lost, each node
+/// allows at most one bucket, less the units that it has let through in the last minute.
 pub struct SharedLimiter<K: Hash + Eq + Clone, C: Clock = MonotonicClock> {
     own: Limiter<K, C>,
     shared: Option<TokenBuckets>,
 }
 
 impl<K: Hash + Eq + Clone> SharedLimiter<K> {
-    /// Allows `units` a minute to each key; 0 is no limit, and no limiter. `purpose` tells its buckets from those of
-    /// other limiters among `rates`.
+    /// Allows `units` per minute to each key; `None` for 0, which is no limit. `purpose` separates
+    /// its shared buckets from those of other limiters.
     pub fn per_minute(
         purpose: &'static str,
         units: u32,
@@ -35,18 +34,18 @@ impl<K: Hash + Eq + Clone> SharedLimiter<K> {
 }
 
 impl<K: Hash + Eq + Clone + Display, C: Clock + Clone> SharedLimiter<K, C> {
-    /// One that shares nothing.
+    /// Returns a limiter of one node.
     #[cfg(test)]
     pub(crate) fn alone(own: Limiter<K, C>) -> Self {
         Self { own, shared: None }
     }
 
-    /// Takes `units` from the bucket of `key`, or says how long it is until they are in. What costs
-    /// more than the bucket holds takes all of it.
+    /// Takes `units` from the bucket of `key`, or returns how long it takes until it has them. More
+    /// units than a bucket can have take all of it.
     pub async fn spend(&self, key: &K, units: NonZeroU32) -> Result<(), Duration> {
-        match self.shared_answer(key, units).await {
+        match self.spend_shared(key, units).await {
             Some(Ok(())) => {
-                // What it says is no matter: the nodes' clocks differ from that of the shared bucket by a little.
+                // Its outcome is ignored: its clock differs a little from that of the shared one.
                 let _ = self.own.spend(key, units);
                 Ok(())
             }
@@ -55,7 +54,7 @@ impl<K: Hash + Eq + Clone + Display, C: Clock + Clone> SharedLimiter<K, C> {
         }
     }
 
-    async fn shared_answer(&self, key: &K, units: NonZeroU32) -> Option<Result<(), Duration>> {
+    async fn spend_shared(&self, key: &K, units: NonZeroU32) -> Option<Result<(), Duration>> {
         let shared = self.shared.as_ref()?;
         let key = key.to_string();
         shared.spend(key.as_bytes(), units).await

@@ -1,4 +1,4 @@
-//! `/audit`: who did what, in a project or to what belongs to none.
+//! `/audit`: the audit of a project, or of the service.
 
 use axum::body::Body;
 use axum::extract::State;
@@ -8,106 +8,104 @@ use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use futures::stream;
 use http::{HeaderValue, header};
+use mc_accounts::{audit as use_cases, users};
 use mc_domain::{AuditAction, Permission, ProjectId, ProjectKey};
 use mc_store::Store;
-use mc_store::audit::{self, Chain, Event, EventFilter, NewEvent};
+use mc_store::audit::{self, Chain, Event, EventFilter};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::pagination::Page;
-use super::users;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::ValidQuery;
-use crate::limits;
 use crate::openapi::schemas;
 use crate::problem::Problem;
 use crate::validate::{self, Validate, ValidationError};
+use mc_contract::limits;
 
-/// Events that are read at once for an export.
+/// Events that an export reads at once.
 const EXPORT_PAGE: i64 = 1_000;
 
-/// Whose audit.
+/// Query of an audit.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct ChainQuery {
-    /// The project's key; the service's own audit (logins, users, teams, projects that come and go) when
-    /// absent, for administrators of the service.
+    /// The project's key. By default it is the service's audit, with logins, users, teams, and
+    /// created and deleted projects; for service administrators.
     #[param(value_type = Option<schemas::ProjectKey>, inline)]
     project_key: Option<String>,
-    /// The id of a project that was removed, as the event `project.deleted` has it; for administrators of
-    /// the service.
+    /// The id of a deleted project, as in the event `project.deleted`; for service administrators.
     project_id: Option<Uuid>,
 }
 
-/// Whose audit is asked for.
+/// The audit that a request names.
 #[derive(Debug)]
 pub enum AuditScope {
     /// A project's.
     Project(ProjectKey),
-    /// That of a project that was removed.
-    Removed(ProjectId),
+    /// A deleted project's.
+    Deleted(ProjectId),
     /// The service's.
     Service,
-    /// That of a project that is removed and has a key all the same.
-    Nobody,
+    /// None: the request names a project twice, by key and by id.
+    Ambiguous,
 }
 
 impl Validate for ChainQuery {
     type Checked = AuditScope;
 
     fn check(self) -> Result<AuditScope, ValidationError> {
-        whose(self.project_key.as_deref(), self.project_id)
+        scope(self.project_key.as_deref(), self.project_id)
     }
 }
 
-fn whose(key: Option<&str>, id: Option<Uuid>) -> Result<AuditScope, ValidationError> {
+fn scope(key: Option<&str>, id: Option<Uuid>) -> Result<AuditScope, ValidationError> {
     match (key, id) {
         (Some(key), None) => Ok(AuditScope::Project(validate::project_key("project_key", key)?)),
-        (None, Some(id)) => Ok(AuditScope::Removed(ProjectId(id))),
+        (None, Some(id)) => Ok(AuditScope::Deleted(ProjectId(id))),
         (None, None) => Ok(AuditScope::Service),
-        (Some(_), Some(_)) => Ok(AuditScope::Nobody),
+        (Some(_), Some(_)) => Ok(AuditScope::Ambiguous),
     }
 }
 
-/// Which events, and how many.
+/// Query of a list of audit events.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct AuditQuery {
-    /// The project's key; the service's own audit when absent, for administrators of the service.
+    /// The project's key. By default it is the service's audit; for service administrators.
     #[param(value_type = Option<schemas::ProjectKey>, inline)]
     project_key: Option<String>,
-    /// The id of a project that was removed, as the event `project.deleted` has it; for administrators of
-    /// the service.
+    /// The id of a deleted project, as in the event `project.deleted`; for service administrators.
     project_id: Option<Uuid>,
-    /// Only what this user did.
+    /// Only events of this user.
     #[param(value_type = Option<schemas::Login>, inline)]
     actor: Option<String>,
-    /// Only this action, such as `record.saved`.
-    #[param(value_type = Option<schemas::ActName>, inline)]
+    /// Only events of this action, such as `record.saved`.
+    #[param(value_type = Option<schemas::AuditActionName>, inline)]
     action: Option<String>,
-    /// Only what was done to this: an id or a key.
+    /// Only events with this target: an id or a key.
     #[param(value_type = Option<schemas::ExternalId>, inline)]
     target: Option<String>,
-    /// Not before this time (RFC 3339).
+    /// Only events at or after this time (RFC 3339).
     since: Option<DateTime<Utc>>,
-    /// Before this time (RFC 3339).
+    /// Only events before this time (RFC 3339).
     until: Option<DateTime<Utc>>,
-    /// Only events before this one: the `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     #[param(minimum = 1)]
     cursor: Option<i64>,
-    /// 1 to 200; 50 when absent.
+    /// Maximum number of items, 1 to 200; 50 by default.
     #[param(value_type = Option<schemas::PageLimit>, inline)]
     limit: Option<i64>,
 }
 
-/// An [`AuditQuery`] as checked.
+/// A validated [`AuditQuery`].
 #[derive(Debug)]
 pub struct ValidatedQuery {
-    whose: AuditScope,
+    scope: AuditScope,
     actor: Option<String>,
     filter: EventFilter,
     cursor: Option<i64>,
@@ -130,7 +128,7 @@ impl Validate for AuditQuery {
         };
         let limit = self.limit.unwrap_or(limits::DEFAULT_PAGE_LIMIT);
         Ok(ValidatedQuery {
-            whose: whose(self.project_key.as_deref(), self.project_id)?,
+            scope: scope(self.project_key.as_deref(), self.project_id)?,
             actor: validate::optional("actor", self.actor, |field, login| {
                 validate::login(field, &login)
             })?,
@@ -145,43 +143,54 @@ impl Validate for AuditQuery {
 
 /// An event of the audit.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "seq": 42, "occurred_at": "2026-11-20T10:00:00Z", "actor": "vera",
+    "actor_id": "019a0000-0000-7000-8000-000000000010", "action": "record.saved",
+    "target": "019a0000-0000-7000-8000-000000000002",
+    "details": {"outcome": "created", "kind": "fact", "visibility": "team", "replaced": []},
+    "mac": "5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9"
+}))]
 pub struct AuditEvent {
-    /// Its place in the chain, from 1, without gaps.
+    /// Its number in the chain, from 1, without gaps.
     seq: i64,
     occurred_at: DateTime<Utc>,
-    /// Who did it, by login; absent for strangers and the service itself.
+    /// Login of the actor; absent for unauthenticated callers and the service itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     actor: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     actor_id: Option<Uuid>,
     /// Such as `record.saved`.
     action: String,
-    /// What it was done to: an id or a key.
+    /// The target: an id or a key.
     target: String,
     #[schema(value_type = Object)]
     details: serde_json::Value,
-    /// Covers the event and the one before it, under a key that is not in the database; hexadecimal.
+    /// MAC of the event and the one before it, under a key outside the database; hexadecimal.
     mac: String,
 }
 
-/// Whether an audit is as it was written.
+/// The result of verifying an audit.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({"is_valid": true, "events": 42, "first_seq": 1, "last_seq": 42}))]
 pub struct Verification {
-    /// Whether every event holds.
+    /// Whether every event is unchanged and in its place.
     is_valid: bool,
-    /// Events that hold, up to the first that does not.
+    /// Number of valid events before the first invalid one.
     events: i64,
-    /// The first of them; higher than 1 where older ones were dropped, as the policy has it.
+    /// Number of the first event; above 1 if the policy deleted older ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     first_seq: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     last_seq: Option<i64>,
-    /// What is wrong, and where it begins.
+    /// The first fault, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
 
-/// See who did what.
+/// List audit events.
+///
+/// Returns a page of the events, newest first. A project's audit is for its maintainers, the
+/// service's for service administrators.
 #[utoipa::path(
     get, path = "/audit", tag = "audit", params(AuditQuery),
     responses((status = 200, description = "Newest first", body = Page<AuditEvent>))
@@ -191,16 +200,19 @@ pub async fn list(
     caller: Principal,
     ValidQuery(query): ValidQuery<AuditQuery>,
 ) -> Result<Json<Page<AuditEvent>>, Problem> {
-    let (store, chain) = chain(&api, &caller, &query.whose).await?;
+    let (store, chain) = open(&api, &caller, &query.scope).await?;
     let mut filter = query.filter;
     if let Some(login) = &query.actor {
-        filter.actor = Some(users::called(&api.store, login).await?);
+        filter.actor = Some(users::filter_id(&api.store, login).await?);
     }
     let events = audit::newest(&store, chain, &filter, query.cursor, query.limit).await?;
     Ok(Json(Page::of(events, query.limit, |event| event.seq)))
 }
 
-/// Export an audit as JSON Lines, an event a line, oldest first.
+/// Export an audit.
+///
+/// Returns all events as JSON Lines, one event per line, oldest first. A connection that is aborted
+/// means that the export is not complete.
 #[utoipa::path(
     get, path = "/audit/export", tag = "audit", params(ChainQuery),
     responses((status = 200, description = "Events, each as in `GET /audit`", body = String,
@@ -209,13 +221,11 @@ pub async fn list(
 pub async fn export(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidQuery(whose): ValidQuery<ChainQuery>,
+    ValidQuery(scope): ValidQuery<ChainQuery>,
 ) -> Result<Response, Problem> {
-    let (store, chain) = chain(&api, &caller, &whose).await?;
-    read_of(&store, chain, "export").await?;
-    // As far as it goes now, at least: one that ends before that was not all of it.
-    let end = audit::newest(&store, chain, &EventFilter::default(), None, 1).await?;
-    let end = end.first().map_or(0, |event| event.seq);
+    let (store, chain) = open(&api, &caller, &scope).await?;
+    // An export that ends before this event is not complete.
+    let end = use_cases::start_export(&store, chain).await?;
     let pages = stream::unfold(Some(0), move |from| {
         let store = store.clone();
         async move { page(&store, chain, from?, end).await }
@@ -226,22 +236,21 @@ pub async fn export(
     Ok(response)
 }
 
-/// Verify an audit: find the first event that was changed, removed or moved.
+/// Verify an audit.
+///
+/// Recomputes the chain of events and returns the number of valid events and the first fault: an
+/// event that was changed, deleted or moved. The verification is recorded as an event itself.
 #[utoipa::path(
     get, path = "/audit/verification", tag = "audit", params(ChainQuery),
-    responses((status = 200, description = "Whether it is as it was written", body = Verification))
+    responses((status = 200, description = "Whether the audit is unchanged", body = Verification))
 )]
 pub async fn verify(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidQuery(whose): ValidQuery<ChainQuery>,
+    ValidQuery(scope): ValidQuery<ChainQuery>,
 ) -> Result<Json<Verification>, Problem> {
-    let (store, chain) = chain(&api, &caller, &whose).await?;
-    let report = audit::verify(&store, chain).await?;
-    read_of(&store, chain, "verify").await?;
-    if let Some(fault) = &report.error {
-        tracing::error!(audit.chain = %chain.id(), %fault, "the audit is not as it was written");
-    }
+    let (store, chain) = open(&api, &caller, &scope).await?;
+    let report = use_cases::verify(&store, chain).await?;
     Ok(Json(Verification {
         is_valid: report.error.is_none(),
         events: report.events,
@@ -251,40 +260,30 @@ pub async fn verify(
     }))
 }
 
-/// The audit that is asked for, as far as the caller may see it.
-async fn chain(
+/// Opens the audit that a request names, if the caller may read it.
+async fn open(
     api: &ApiState,
     caller: &Principal,
-    whose: &AuditScope,
+    scope: &AuditScope,
 ) -> Result<(Store, Chain), Problem> {
-    let project = match whose {
+    let deleted_project = match scope {
         AuditScope::Project(key) => {
-            let here = api.authorize(caller, key, Permission::Audit).await?;
-            return Ok((here.store, Chain::Project(here.project.id)));
+            let ctx = api.authorize(caller, key, Permission::Audit).await?;
+            return Ok((ctx.store, Chain::Project(ctx.project.id)));
         }
-        AuditScope::Nobody => {
-            let detail = "what is removed has no key; give one of `project_key` and `project_id`";
+        AuditScope::Ambiguous => {
+            let detail = "a deleted project has no key; give one of `project_key` and `project_id`";
             return Err(Problem::not_found(detail).field("project_id"));
         }
         AuditScope::Service => None,
-        AuditScope::Removed(project) => Some(*project),
+        AuditScope::Deleted(project) => Some(*project),
     };
-    caller.require_administrator()?;
-    let chain = project.map_or(Chain::Service, Chain::Project);
-    let store = api.store.for_audit(caller.user, chain);
-    let Some(project) = project else { return Ok((store, chain)) };
-    // That of a live project is answered like one that never was.
-    if !audit::is_known(&store, chain).await? {
-        let detail = format!("there is no audit of a removed project with the id {project}");
-        return Err(Problem::not_found(detail)
-            .field("project_id")
-            .hint("GET /audit?action=project.deleted lists the projects that were removed"));
-    }
-    Ok((store, chain))
+    Ok(use_cases::open_service_chain(&api.store, caller, deleted_project).await?)
 }
 
-/// The events after a place as lines, and from where the next page goes on. An export that breaks off, or
-/// whose reader may not see the rest any more, says so: the connection breaks off too.
+/// Returns the events after `from` as lines, and the number after which the next page starts. An
+/// export that fails, or whose reader lost access, aborts the connection, so that it is not taken
+/// for complete.
 async fn page(
     store: &Store,
     chain: Chain,
@@ -296,25 +295,16 @@ async fn page(
         Err(error) => return Some((Err(error.into()), None)),
     };
     let Some(last) = events.last().map(|event| event.seq) else {
-        let rest = format!("the events from {} to {end} can't be read any more", from + 1);
+        let rest = format!("the events from {} to {end} can no longer be read", from + 1);
         return (from < end).then(|| (Err(rest.into()), None));
     };
     let mut lines = Vec::new();
     for event in events {
-        // Only a map with keys that are no texts can't be written.
+        // Fails only for maps whose keys are not strings.
         let _ = serde_json::to_writer(&mut lines, &AuditEvent::from(event));
         lines.push(b'\n');
     }
     Some((Ok(lines.into()), Some(last)))
-}
-
-/// Notes that a chain was read as a whole: in the project's own, or the service's for what is its
-/// administrators'.
-async fn read_of(store: &Store, chain: Chain, how: &str) -> Result<(), Problem> {
-    let event = NewEvent::new(AuditAction::AuditRead, chain.id());
-    let mut tx = store.begin().await?;
-    audit::record(&mut tx, event.with(serde_json::json!({ "how": how })));
-    Ok(tx.commit().await?)
 }
 
 impl From<Event> for AuditEvent {

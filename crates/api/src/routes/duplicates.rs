@@ -1,4 +1,4 @@
-//! `/projects/{key}/duplicates`: records that say the same, for a person to decide about.
+//! `/projects/{key}/duplicates`: clusters of duplicate records, for a person to decide about.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use http::StatusCode;
 use mc_domain::{DuplicateClusterId, Permission, ProjectKey, RecordId};
 use mc_memory::duplicates;
-use mc_store::duplicates::{Cluster, waiting};
+use mc_store::duplicates::{Cluster, list_open};
 use mc_store::records;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -16,17 +16,18 @@ use uuid::Uuid;
 
 use super::pagination::{self, Page};
 use super::projects::{ProjectPath, entered};
-use super::records::Record;
+use super::records::record;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::{ValidJson, ValidPath, ValidQuery};
-use crate::limits;
 use crate::openapi::schemas;
 use crate::problem::Problem;
 use crate::validate::{self, Validate, ValidationError};
 use crate::wire::rounded;
+use mc_contract::limits;
+use mc_contract::operations::record::Record;
 
-/// Records that say the same, in a path.
+/// Path parameters: a cluster.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub struct ClusterPath {
@@ -45,14 +46,14 @@ impl Validate for ClusterPath {
     }
 }
 
-/// How many clusters.
+/// Query of a list of clusters.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct ClusterQuery {
-    /// Only those found after this one: the `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     cursor: Option<Uuid>,
-    /// 1 to 200; 50 when absent.
+    /// Maximum number of items, 1 to 200; 50 by default.
     #[param(value_type = Option<schemas::PageLimit>, inline)]
     limit: Option<i64>,
 }
@@ -67,12 +68,12 @@ impl Validate for ClusterQuery {
     }
 }
 
-/// Which record stays.
+/// The record to keep.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({}))]
 pub struct MergeDuplicates {
-    /// One of the cluster's records; its first when absent.
+    /// One of the cluster's records; its first by default.
     keep: Option<Uuid>,
 }
 
@@ -84,18 +85,37 @@ impl Validate for MergeDuplicates {
     }
 }
 
-/// Records that say the same.
+/// A cluster of duplicate records.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "id": "019a0000-0000-7000-8000-000000000013",
+    "records": [{
+        "id": "019a0000-0000-7000-8000-000000000002", "kind": "fact",
+        "title": "Units must match",
+        "content": "The delay is nil when delay_unit and trigger_delay_unit differ.",
+        "scope": ["cart_sessions"], "tags": ["unit"], "state": "active",
+        "visibility": "team", "trust": "team", "owner": "vera", "ttl": "2027-06-01T00:00:00Z",
+        "is_ttl_explicit": true, "quality": {"novelty": 0.74, "dup": 0.06, "usefulness": 0.81},
+        "meta": {"patch_sha": "abc123"}, "task_external_id": "CS-214", "dialog_id": null,
+        "superseded_by": null, "version": 2, "recall_count": 5, "use_count": 3,
+        "ci_status": "passed", "created_at": "2026-11-19T10:00:00Z",
+        "updated_at": "2026-11-20T10:00:00Z"
+    }],
+    "similarity": 0.92, "detected_at": "2026-11-20T03:00:00Z"
+}))]
 pub struct DuplicateCluster {
     id: Uuid,
-    /// The first is the one that would stay. One that is gone since is left out.
+    /// The first is kept by default. Deleted ones are left out.
     records: Vec<Record>,
-    /// The least share of words that one of them has in common with the first, 0 to 1.
+    /// The smallest share of words that a record has in common with the first, 0 to 1.
     similarity: f64,
     detected_at: DateTime<Utc>,
 }
 
-/// See which records say the same, as the last look found them.
+/// List the duplicate clusters that wait for a decision.
+///
+/// Returns a page of the clusters that the last hygiene run found, oldest first, each with its
+/// records.
 #[utoipa::path(
     get, path = "/projects/{key}/duplicates", tag = "hygiene", params(ProjectPath, ClusterQuery),
     responses((status = 200, description = "Oldest first", body = Page<DuplicateCluster>))
@@ -106,38 +126,37 @@ pub async fn list(
     ValidPath(key): ValidPath<ProjectPath>,
     ValidQuery((after, limit)): ValidQuery<ClusterQuery>,
 ) -> Result<Json<Page<DuplicateCluster>>, Problem> {
-    let here = entered(&api, &caller, &key, Permission::Read).await?;
-    let found = waiting(&here.store, here.project.id, after, limit).await?;
+    let ctx = entered(&api, &caller, &key, Permission::Read).await?;
+    let found = list_open(&ctx.store, ctx.project.id, after, limit).await?;
     let next_cursor = pagination::next_cursor(&found, limit, |cluster| cluster.id);
     let ids: Vec<_> =
         found.iter().flat_map(|one| &one.record_ids).map(|member| member.id).collect();
-    let records = records::by_ids(&here.store, &ids).await?;
+    let records = records::by_ids(&ctx.store, &ids).await?;
     let mut records: HashMap<_, _> =
         records.into_iter().map(|record| (record.id, record)).collect();
     let clusters = found.iter().map(|cluster| view(cluster, &mut records)).collect();
     Ok(Json(Page::new(clusters, next_cursor)))
 }
 
-/// A record is in one cluster that waits, at most.
+/// Builds a cluster of its records, each of which is in one pending cluster at most.
 fn view(cluster: &Cluster, records: &mut HashMap<RecordId, records::Record>) -> DuplicateCluster {
     let members = cluster.record_ids.iter();
     DuplicateCluster {
         id: cluster.id.into(),
-        records: members
-            .filter_map(|member| records.remove(&member.id))
-            .map(Record::from)
-            .collect(),
+        records: members.filter_map(|member| records.remove(&member.id)).map(record).collect(),
         similarity: rounded(cluster.similarity),
         detected_at: cluster.detected_at,
     }
 }
 
-/// Have one of the records take the place of the others. It gathers their tags, scopes and citations; each of the
-/// others can be rolled back.
+/// Merge the records of a cluster into one.
+///
+/// Returns the record that is kept, with the tags, scopes and citations of all. The others are
+/// superseded; each of them can be rolled back.
 #[utoipa::path(
     post, path = "/projects/{key}/duplicates/{id}/merge", tag = "hygiene", params(ClusterPath),
     request_body = MergeDuplicates,
-    responses((status = 200, description = "The record that stays", body = Record))
+    responses((status = 200, description = "The record that is kept", body = Record))
 )]
 pub async fn accept(
     State(api): State<ApiState>,
@@ -145,23 +164,25 @@ pub async fn accept(
     ValidPath((key, id)): ValidPath<ClusterPath>,
     ValidJson(keep): ValidJson<MergeDuplicates>,
 ) -> Result<Json<Record>, Problem> {
-    let here = entered(&api, &caller, &key, Permission::Accept).await?;
-    let (memory, project) = (&here.memory, here.project.id);
+    let ctx = entered(&api, &caller, &key, Permission::Accept).await?;
+    let (memory, project) = (&ctx.memory, ctx.project.id);
     let kept = duplicates::accept(memory, project, id, keep, caller.name()).await?;
-    Ok(Json(kept.into()))
+    Ok(Json(record(kept)))
 }
 
-/// Say that the records are not the same. They are not put together again unless one of them says something else.
+/// Dismiss a cluster.
+///
+/// Leaves its records as they are. They form no cluster again unless the content of one changes.
 #[utoipa::path(
     post, path = "/projects/{key}/duplicates/{id}/dismiss", tag = "hygiene", params(ClusterPath),
-    responses((status = 204, description = "It does not wait any more"))
+    responses((status = 204, description = "Dismissed"))
 )]
 pub async fn dismiss(
     State(api): State<ApiState>,
     caller: Principal,
     ValidPath((key, id)): ValidPath<ClusterPath>,
 ) -> Result<StatusCode, Problem> {
-    let here = entered(&api, &caller, &key, Permission::Accept).await?;
-    duplicates::dismiss(&here.memory, here.project.id, id).await?;
+    let ctx = entered(&api, &caller, &key, Permission::Accept).await?;
+    duplicates::dismiss(&ctx.memory, ctx.project.id, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -1,4 +1,4 @@
-//! `/projects/{key}/exports`: what the team knew, as documents that were kept of it.
+//! `/projects/{key}/exports`: exports of a project's records.
 
 use axum::Json;
 use axum::extract::State;
@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use http::header;
 use mc_domain::{ExportId, Permission, ProjectKey};
 use mc_memory::export;
-use mc_store::exports::{self};
+use mc_store::exports;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
@@ -21,7 +21,7 @@ use crate::openapi::schemas;
 use crate::problem::Problem;
 use crate::validate::{self, Validate, ValidationError};
 
-/// An export, in a path.
+/// Path parameters: an export.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub struct ExportPath {
@@ -40,18 +40,24 @@ impl Validate for ExportPath {
     }
 }
 
-/// A document that was made of what the team knew.
+/// An export of a project's records.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "id": "019a0000-0000-7000-8000-000000000014", "created_at": "2026-11-20T03:00:00Z",
+    "record_count": 318, "size_bytes": 262_144
+}))]
 pub struct Export {
     id: Uuid,
     created_at: DateTime<Utc>,
-    /// How many records it has.
+    /// Number of records.
     record_count: i32,
-    /// How long it is.
+    /// Size of the document in bytes, uncompressed.
     size_bytes: i64,
 }
 
-/// See the exports of what the team knew: the newest eight are kept.
+/// List the exports of a project.
+///
+/// Returns them newest first, without their documents. The newest eight are kept.
 #[utoipa::path(
     get, path = "/projects/{key}/exports", tag = "hygiene", params(ProjectPath),
     responses((status = 200, description = "Newest first", body = Page<Export>))
@@ -61,15 +67,18 @@ pub async fn list(
     caller: Principal,
     ValidPath(key): ValidPath<ProjectPath>,
 ) -> Result<Json<Page<Export>>, Problem> {
-    let here = entered(&api, &caller, &key, Permission::Read).await?;
-    let exports = exports::list(&here.store, here.project.id).await?;
+    let ctx = entered(&api, &caller, &key, Permission::Read).await?;
+    let exports = exports::list(&ctx.store, ctx.project.id).await?;
     Ok(Json(Page::complete(exports)))
 }
 
-/// Get an export, as `memory-copilot import` reads it. Nobody's private records are in it.
+/// Download an export.
+///
+/// Returns the records as YAML, as `memory-copilot import` reads them. An export has no private
+/// records.
 #[utoipa::path(
     get, path = "/projects/{key}/exports/{id}", tag = "hygiene", params(ExportPath),
-    responses((status = 200, description = "The records, a list", body = Vec<serde_json::Value>,
+    responses((status = 200, description = "The list of records", body = Vec<serde_json::Value>,
                content_type = "application/yaml"))
 )]
 pub async fn get(
@@ -77,10 +86,11 @@ pub async fn get(
     caller: Principal,
     ValidPath((key, id)): ValidPath<ExportPath>,
 ) -> Result<Response, Problem> {
-    let here = entered(&api, &caller, &key, Permission::Read).await?;
-    let kept = exports::document(&here.store, here.project.id, id).await?;
-    let kept = kept.ok_or_else(|| unknown(&key))?;
-    Ok(([(header::CONTENT_TYPE, "application/yaml")], export::decompress(&kept)?).into_response())
+    let ctx = entered(&api, &caller, &key, Permission::Read).await?;
+    let document = exports::document(&ctx.store, ctx.project.id, id).await?;
+    let document = document.ok_or_else(|| unknown(&key))?;
+    let yaml = export::decompress(&document)?;
+    Ok(([(header::CONTENT_TYPE, "application/yaml")], yaml).into_response())
 }
 
 fn unknown(key: &ProjectKey) -> Problem {

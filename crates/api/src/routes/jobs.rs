@@ -1,34 +1,33 @@
-//! `/jobs`: the background work, for who administers the service.
+//! `/jobs`: background jobs, for service administrators.
 
 use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use http::StatusCode;
-use mc_domain::{AuditAction, IntegrationId};
-use mc_store::audit::NewEvent;
+use mc_domain::IntegrationId;
+use mc_jobs::manage;
 use mc_store::jobs::{self, JobFilter, JobRow};
 use mc_store::{ingest_runs, integrations};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::pagination::Page;
 use crate::ApiState;
 use crate::authenticate::Principal;
-use crate::authorize::commit;
 use crate::extract::{ValidPath, ValidQuery};
-use crate::limits;
 use crate::openapi::schemas;
 use crate::problem::Problem;
 use crate::validate::{self, Validate, ValidationError};
 use crate::wire::JobState as JobStateView;
+use mc_contract::limits;
 
-/// A job, in a path.
+/// Path parameter: a job.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub struct JobPath {
-    /// Its id.
+    /// The job's id.
     #[param(value_type = schemas::JobId, inline)]
     id: String,
 }
@@ -42,26 +41,26 @@ impl Validate for JobPath {
 }
 
 fn job_id(field: &str, id: String) -> Result<String, ValidationError> {
-    let is_one = !id.is_empty()
+    let is_valid = !id.is_empty()
         && id.len() <= limits::JOB_ID
         && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    if is_one { Ok(id) } else { Err(ValidationError::new(field, "is not the id of a job")) }
+    if is_valid { Ok(id) } else { Err(ValidationError::new(field, "is not the id of a job")) }
 }
 
-/// Which jobs.
+/// Query of a list of jobs.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct JobQuery {
-    /// Only those in this state.
+    /// Only jobs in this state.
     state: Option<JobStateView>,
-    /// Only those of this kind, such as `upkeep`.
+    /// Only jobs of this kind, such as `cleanup`.
     #[param(value_type = Option<schemas::Name>, inline)]
     kind: Option<String>,
-    /// Only those that were asked for before this one: the `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     #[param(value_type = Option<schemas::JobId>, inline)]
     cursor: Option<String>,
-    /// 1 to 200; 50 when absent.
+    /// Maximum number of items, 1 to 200; 50 by default.
     #[param(value_type = Option<schemas::PageLimit>, inline)]
     limit: Option<i64>,
 }
@@ -71,7 +70,7 @@ impl Validate for JobQuery {
 
     fn check(self) -> Result<(JobFilter, i64), ValidationError> {
         let filter = JobFilter {
-            state: self.state.map(Into::into),
+            state: self.state,
             kind: validate::optional_line("kind", self.kind, limits::NAME)?,
             cursor: validate::optional("cursor", self.cursor, job_id)?,
         };
@@ -80,42 +79,53 @@ impl Validate for JobQuery {
     }
 }
 
-/// A piece of background work.
+/// A background job.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "id": "01ARZ3NDEKTSV4RRFFQ69G5FAV", "kind": "index_repository",
+    "args": {"run": "019a0000-0000-7000-8000-000000000011"}, "state": "completed",
+    "attempts": 1, "max_attempts": 100, "scheduled_at": "2026-11-20T10:00:00Z",
+    "worker": "node-1", "attempted_at": "2026-11-20T10:00:01Z",
+    "completed_at": "2026-11-20T10:02:30Z",
+    "progress_url": "/ingest/runs/019a0000-0000-7000-8000-000000000011"
+}))]
 pub struct Job {
-    /// Identifier, in the order of asking.
+    /// Identifier; newer jobs have greater ones.
     id: String,
     kind: String,
-    /// What it is known by among its kind: it is asked for once.
+    /// The key by which the job is enqueued once among those of its kind.
     #[serde(skip_serializing_if = "Option::is_none")]
     unique_key: Option<String>,
-    /// What it was told.
+    /// Arguments.
     #[schema(value_type = Object)]
     args: Value,
     state: JobStateView,
-    /// How often it was begun.
+    /// Attempts so far.
     attempts: i32,
-    /// How often it is begun before it is given up.
+    /// Attempts after which it is discarded.
     max_attempts: i32,
-    /// When it may begin, or might have.
+    /// When the next attempt may start.
     scheduled_at: DateTime<Utc>,
-    /// Who has it, or had it last.
+    /// The worker of the last attempt.
     #[serde(skip_serializing_if = "Option::is_none")]
     worker: Option<String>,
-    /// When that one took it, or began it.
+    /// When the last attempt was claimed or started.
     #[serde(skip_serializing_if = "Option::is_none")]
     attempted_at: Option<DateTime<Utc>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     completed_at: Option<DateTime<Utc>>,
-    /// Why its last start failed, masked.
+    /// Why the last attempt failed, masked.
     #[serde(skip_serializing_if = "Option::is_none")]
     last_error: Option<String>,
-    /// Where `GET` shows how far the work is, for an index run and a sync; absent in lists, and where that is gone.
+    /// Path of the index run or integration that the job works on. Absent in lists, for other
+    /// kinds, and if that was deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     progress_url: Option<String>,
 }
 
-/// List the background work. For administrators of the service.
+/// List background jobs.
+///
+/// Returns a page of the jobs of all projects, newest first. For service administrators.
 #[utoipa::path(
     get, path = "/jobs", tag = "jobs", params(JobQuery),
     responses((status = 200, description = "Newest first", body = Page<Job>))
@@ -125,12 +135,15 @@ pub async fn list(
     caller: Principal,
     ValidQuery((filter, limit)): ValidQuery<JobQuery>,
 ) -> Result<Json<Page<Job>>, Problem> {
-    caller.require_administrator()?;
+    caller.require_service_admin()?;
     let jobs = jobs::list(&api.background, &filter, limit).await?;
     Ok(Json(Page::of(jobs, limit, |job| job.id.clone())))
 }
 
-/// See a piece of background work. For administrators of the service.
+/// Get a background job.
+///
+/// Returns the job with its arguments, its attempts and the path of the resource that it works on.
+/// For service administrators.
 #[utoipa::path(
     get, path = "/jobs/{id}", tag = "jobs", params(JobPath),
     responses((status = 200, description = "The job", body = Job))
@@ -140,69 +153,54 @@ pub async fn get(
     caller: Principal,
     ValidPath(id): ValidPath<JobPath>,
 ) -> Result<Json<Job>, Problem> {
-    caller.require_administrator()?;
-    let job = found(&api, &id).await?;
+    caller.require_service_admin()?;
+    let job = manage::get(&api.background, &id).await?;
     let progress_url = progress_url(&api, &job).await?;
     Ok(Json(Job { progress_url, ..job.into() }))
 }
 
-/// Have work that was given up begin anew. For administrators of the service.
+/// Retry a discarded job.
+///
+/// Enqueues the job again with all its attempts and returns it. Jobs in other states are not
+/// retried. For service administrators.
 #[utoipa::path(
     post, path = "/jobs/{id}/retry", tag = "jobs", params(JobPath),
-    responses((status = 200, description = "It waits for a worker", body = Job))
+    responses((status = 200, description = "The job, enqueued again", body = Job))
 )]
 pub async fn retry(
     State(api): State<ApiState>,
     caller: Principal,
     ValidPath(id): ValidPath<JobPath>,
 ) -> Result<Json<Job>, Problem> {
-    caller.require_administrator()?;
-    let job = found(&api, &id).await?;
-    let mut tx = api.background.begin().await?;
-    if !jobs::retry(&mut tx, &id).await? {
-        let detail = "only what was given up can begin anew";
-        return Err(Problem::conflict(detail).field("id").hint("GET /jobs?state=dead lists that"));
-    }
-    let event = NewEvent::new(AuditAction::JobRetried, &id).with(json!({ "kind": job.kind }));
-    commit(tx, &caller, event).await?;
-    Ok(Json(found(&api, &id).await?.into()))
+    caller.require_service_admin()?;
+    Ok(Json(manage::retry(&api.background, caller.user, &id).await?.into()))
 }
 
-/// Throw away work that was given up, or has not begun. For administrators of the service.
+/// Delete a background job.
+///
+/// Deletes a job that is discarded or has not started. Running and completed jobs stay. For service
+/// administrators.
 #[utoipa::path(
     delete, path = "/jobs/{id}", tag = "jobs", params(JobPath),
-    responses((status = 204, description = "It is gone"))
+    responses((status = 204, description = "Deleted"))
 )]
 pub async fn discard(
     State(api): State<ApiState>,
     caller: Principal,
     ValidPath(id): ValidPath<JobPath>,
 ) -> Result<StatusCode, Problem> {
-    caller.require_administrator()?;
-    let job = found(&api, &id).await?;
-    let mut tx = api.background.begin().await?;
-    if !jobs::delete(&mut tx, &id).await? {
-        let detail = "it is at work, or done";
-        return Err(Problem::conflict(detail).field("id"));
-    }
-    let event = NewEvent::new(AuditAction::JobDeleted, &id).with(json!({ "kind": job.kind }));
-    commit(tx, &caller, event).await?;
+    caller.require_service_admin()?;
+    manage::delete(&api.background, caller.user, &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn found(api: &ApiState, id: &str) -> Result<JobRow, Problem> {
-    jobs::find(&api.background, id).await?.ok_or_else(|| {
-        Problem::not_found("there is no such job").field("id").hint("GET /jobs lists them")
-    })
-}
-
-/// The path at which it is seen how far the work is.
+/// Returns the path of the resource that the job works on, if it exists.
 async fn progress_url(api: &ApiState, job: &JobRow) -> Result<Option<String>, Problem> {
-    let named = |field: &str| job.args[field].as_str().and_then(|id| id.parse::<Uuid>().ok());
+    let id_in = |field: &str| job.args[field].as_str().and_then(|id| id.parse::<Uuid>().ok());
     match job.kind.as_str() {
-        ingest_runs::JOB => Ok(named("run").map(|run| format!("/ingest/runs/{run}"))),
+        ingest_runs::JOB => Ok(id_in("run").map(|run| format!("/ingest/runs/{run}"))),
         integrations::JOB => {
-            let Some(id) = named("id") else { return Ok(None) };
+            let Some(id) = id_in("id") else { return Ok(None) };
             let key = integrations::project_of(&api.background, IntegrationId(id)).await?;
             Ok(key.map(|key| format!("/projects/{key}/integrations/{id}")))
         }
@@ -217,7 +215,7 @@ impl From<JobRow> for Job {
             kind: job.kind,
             unique_key: job.unique_key,
             args: job.args,
-            state: job.state.into(),
+            state: job.state,
             attempts: job.attempts,
             max_attempts: job.max_attempts,
             scheduled_at: job.scheduled_at,

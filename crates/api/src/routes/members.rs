@@ -1,38 +1,35 @@
-//! `/teams`, and the members of teams and projects: who has which role.
+//! `/teams`, and the members of teams and projects.
 
 use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use http::StatusCode;
-use mc_domain::{AuditAction, Permission, ProjectKey, Role, Scope};
-use mc_store::audit::{self, NewEvent};
-use mc_store::members::{self, Grantee, MembershipScope};
+use mc_accounts::{members, teams};
+use mc_domain::{Permission, ProjectKey, Role, Scope};
+use mc_store::members::{self as store, MembershipScope};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::pagination::Page;
 use super::projects::{ProjectPath, entered};
-use super::users;
 use crate::ApiState;
 use crate::authenticate::Principal;
-use crate::authorize::{ProjectContext, commit};
 use crate::extract::{ValidJson, ValidPath};
-use crate::limits;
 use crate::openapi::schemas;
 use crate::problem::Problem;
 use crate::validate::{self, Validate, ValidationError};
+use mc_contract::limits;
 
-/// A team to add.
+/// A team to create.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"key": "platform", "name": "Platform"}))]
 pub struct CreateTeam {
-    /// 1 to 64 of `A-Z a-z 0-9 . _ -`, starting with a letter or digit; kept in lower case.
+    /// 1 to 64 of `A-Z a-z 0-9 . _ -`, starting with a letter or digit; stored in lower case.
     #[schema(value_type = schemas::TeamKey)]
     key: String,
-    /// Name for people; the key when absent.
+    /// Display name; the key by default.
     #[schema(value_type = Option<schemas::Name>)]
     name: Option<String>,
 }
@@ -47,13 +44,13 @@ impl Validate for CreateTeam {
     }
 }
 
-/// A role to give.
+/// The role of a user or team.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"role": "member"}))]
 pub struct SetRole {
-    /// `viewer`, `agent`, `member`, `maintainer` or `admin`; for a team the highest that its members
-    /// have by it.
+    /// `viewer`, `agent`, `member`, `maintainer` or `admin`. For a team it is the highest role that
+    /// the team gives its members.
     #[schema(value_type = schemas::MemberRole)]
     role: String,
 }
@@ -66,7 +63,7 @@ impl Validate for SetRole {
     }
 }
 
-/// A team in a path.
+/// Path parameter: a team.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub struct TeamPath {
@@ -83,7 +80,7 @@ impl Validate for TeamPath {
     }
 }
 
-/// A member of a team in a path.
+/// Path parameters: a member of a team.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub struct TeamMemberPath {
@@ -103,7 +100,7 @@ impl Validate for TeamMemberPath {
     }
 }
 
-/// A member of a project in a path.
+/// Path parameters: a member of a project.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub struct MemberPath {
@@ -123,7 +120,7 @@ impl Validate for MemberPath {
     }
 }
 
-/// A team that a project is shared with, in a path.
+/// Path parameters: a team that a project is shared with.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub struct SharePath {
@@ -145,6 +142,10 @@ impl Validate for SharePath {
 
 /// A team.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "id": "019a0000-0000-7000-8000-000000000017", "key": "platform", "name": "Platform",
+    "created_at": "2026-11-20T10:00:00Z"
+}))]
 pub struct Team {
     id: Uuid,
     key: String,
@@ -152,52 +153,58 @@ pub struct Team {
     created_at: DateTime<Utc>,
 }
 
-/// Someone, or a team, with a role.
+/// A user or team with its role.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Member {
     /// A user's login or a team's key.
     name: String,
-    /// Of a team the highest that its members have by it.
+    /// The role; of a team the highest that it gives its members.
     role: &'static str,
     added_at: DateTime<Utc>,
 }
 
-/// Who is in a team.
+/// The members of a team.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "users": [{"name": "vera", "role": "maintainer", "added_at": "2026-11-20T10:00:00Z"}]
+}))]
 pub struct TeamMembers {
     users: Vec<Member>,
 }
 
-/// Who has a role on a project.
+/// The members of a project.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "users": [{"name": "vera", "role": "maintainer", "added_at": "2026-11-20T10:00:00Z"}],
+    "teams": [{"name": "platform", "role": "member", "added_at": "2026-11-20T10:00:00Z"}]
+}))]
 pub struct ProjectMembers {
-    /// By themselves.
+    /// Users with a role of their own.
     users: Vec<Member>,
-    /// As members of a team.
+    /// Teams that give their members a role.
     teams: Vec<Member>,
 }
 
-/// Add a team, which the caller then administers. For administrators of the service.
+/// Create a team.
+///
+/// Returns the team, with the caller as its administrator. For service administrators.
 #[utoipa::path(
     post, path = "/teams", tag = "accounts", request_body = CreateTeam,
-    responses((status = 201, description = "Added", body = Team))
+    responses((status = 201, description = "Created", body = Team))
 )]
 pub async fn create_team(
     State(api): State<ApiState>,
     caller: Principal,
     ValidJson((key, name)): ValidJson<CreateTeam>,
 ) -> Result<(StatusCode, Json<Team>), Problem> {
-    caller.require_administrator()?;
-    let mut tx = api.store.begin().await?;
-    let team = members::create_team(&mut tx, &key, &name, caller.user).await;
-    let team = team.map_err(|error| Problem::from(error).field("key"))?;
-    let event =
-        NewEvent::new(AuditAction::TeamChanged, &team.key).with(json!({ "change": "added" }));
-    commit(tx, &caller, event).await?;
+    caller.require_service_admin()?;
+    let team = teams::create(&api.store, &caller, &key, &name).await?;
     Ok((StatusCode::CREATED, Json(team.into())))
 }
 
-/// List the teams that the caller is in; for administrators of the service, all.
+/// List teams.
+///
+/// Returns the caller's teams by key; for service administrators all teams.
 #[utoipa::path(
     get, path = "/teams", tag = "accounts",
     responses((status = 200, description = "By key", body = Page<Team>))
@@ -207,29 +214,30 @@ pub async fn list_teams(
     caller: Principal,
 ) -> Result<Json<Page<Team>>, Problem> {
     caller.require(Scope::MemoryRead)?;
-    let teams = members::teams(&api.store, caller.user, caller.administers()).await?;
-    Ok(Json(Page::complete(teams)))
+    Ok(Json(Page::complete(teams::list(&api.store, &caller).await?)))
 }
 
-/// Remove a team; its members lose the roles that they had by it.
+/// Delete a team.
+///
+/// Its members lose the roles that they had through it. For administrators of the team and of the
+/// service.
 #[utoipa::path(
     delete, path = "/teams/{team}", tag = "accounts", params(TeamPath),
-    responses((status = 204, description = "Removed"))
+    responses((status = 204, description = "Deleted"))
 )]
 pub async fn remove_team(
     State(api): State<ApiState>,
     caller: Principal,
     ValidPath(key): ValidPath<TeamPath>,
 ) -> Result<StatusCode, Problem> {
-    let team = administered(&api, &caller, &key).await?;
-    let mut tx = api.store.begin().await?;
-    members::delete_team(&mut tx, team.id).await?;
-    let event = NewEvent::new(AuditAction::TeamChanged, key).with(json!({ "change": "deleted" }));
-    commit(tx, &caller, event).await?;
+    teams::delete(&api.store, &caller, &key).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// See who is in a team.
+/// List the members of a team.
+///
+/// Returns the users by login, each with the role in the team. For members of the team and service
+/// administrators.
 #[utoipa::path(
     get, path = "/teams/{team}/members", tag = "accounts", params(TeamPath),
     responses((status = 200, description = "By login", body = TeamMembers))
@@ -240,15 +248,17 @@ pub async fn list_team_members(
     ValidPath(key): ValidPath<TeamPath>,
 ) -> Result<Json<TeamMembers>, Problem> {
     caller.require(Scope::MemoryRead)?;
-    let (team, _) = seen(&api, &caller, &key).await?;
-    let users = members::users(&api.store, MembershipScope::Team(team.id)).await?;
+    let users = teams::list_members(&api.store, &caller, &key).await?;
     Ok(Json(TeamMembers { users: users.into_iter().map(Into::into).collect() }))
 }
 
-/// Give someone a role in a team.
+/// Set a user's role in a team.
+///
+/// Adds the user to the team, or changes the role. For administrators of the team and of the
+/// service.
 #[utoipa::path(
     put, path = "/teams/{team}/members/{login}", tag = "accounts", params(TeamMemberPath),
-    request_body = SetRole, responses((status = 204, description = "Given"))
+    request_body = SetRole, responses((status = 204, description = "Set"))
 )]
 pub async fn set_team_member(
     State(api): State<ApiState>,
@@ -256,38 +266,30 @@ pub async fn set_team_member(
     ValidPath((key, login)): ValidPath<TeamMemberPath>,
     ValidJson(role): ValidJson<SetRole>,
 ) -> Result<StatusCode, Problem> {
-    let team = administered(&api, &caller, &key).await?;
-    let user = users::named(&api.store, &login).await?;
-    let mut tx = api.store.begin().await?;
-    members::set(&mut tx, MembershipScope::Team(team.id), Grantee::User(user.id), role).await?;
-    let event = NewEvent::new(AuditAction::TeamChanged, key).with(given(&user.login, role));
-    commit(tx, &caller, event).await?;
+    teams::set_member(&api.store, &caller, &key, &login, role).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Take someone out of a team.
+/// Remove a user from a team.
+///
+/// The user loses the roles that the team gave. For administrators of the team and of the service.
 #[utoipa::path(
     delete, path = "/teams/{team}/members/{login}", tag = "accounts", params(TeamMemberPath),
-    responses((status = 204, description = "No longer in it"))
+    responses((status = 204, description = "Removed"))
 )]
 pub async fn remove_team_member(
     State(api): State<ApiState>,
     caller: Principal,
     ValidPath((key, login)): ValidPath<TeamMemberPath>,
 ) -> Result<StatusCode, Problem> {
-    let team = administered(&api, &caller, &key).await?;
-    let user = users::named(&api.store, &login).await?;
-    let mut tx = api.store.begin().await?;
-    let removed =
-        members::remove(&mut tx, MembershipScope::Team(team.id), Grantee::User(user.id)).await?;
-    if removed {
-        let event = NewEvent::new(AuditAction::TeamChanged, key).with(taken(&user.login));
-        commit(tx, &caller, event).await?;
-    }
-    gone(removed, "login", &login)
+    teams::remove_member(&api.store, &caller, &key, &login).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
-/// See who has a role on a project.
+/// List the users and teams with a role on a project.
+///
+/// Returns the users with a role of their own and the teams that the project is shared with, by
+/// name. Members of those teams are not listed one by one.
 #[utoipa::path(
     get, path = "/projects/{key}/members", tag = "projects", params(ProjectPath),
     responses((status = 200, description = "By name", body = ProjectMembers))
@@ -297,20 +299,22 @@ pub async fn list(
     caller: Principal,
     ValidPath(key): ValidPath<ProjectPath>,
 ) -> Result<Json<ProjectMembers>, Problem> {
-    let ProjectContext { project, store, .. } =
-        entered(&api, &caller, &key, Permission::Read).await?;
-    let users = members::users(&store, MembershipScope::Project(project.id)).await?;
-    let teams = members::teams_of(&store, project.id).await?;
+    let ctx = entered(&api, &caller, &key, Permission::Read).await?;
+    let users = store::users(&ctx.store, MembershipScope::Project(ctx.project.id)).await?;
+    let teams = store::teams_of(&ctx.store, ctx.project.id).await?;
     Ok(Json(ProjectMembers {
         users: users.into_iter().map(Into::into).collect(),
         teams: teams.into_iter().map(Into::into).collect(),
     }))
 }
 
-/// Give someone a role on a project.
+/// Set a user's role on a project.
+///
+/// Adds the user to the project, or changes the role. The last administrator keeps the role
+/// `admin`. For administrators of the project.
 #[utoipa::path(
     put, path = "/projects/{key}/members/{login}", tag = "projects", params(MemberPath),
-    request_body = SetRole, responses((status = 204, description = "Given"))
+    request_body = SetRole, responses((status = 204, description = "Set"))
 )]
 pub async fn set(
     State(api): State<ApiState>,
@@ -318,30 +322,33 @@ pub async fn set(
     ValidPath((key, login)): ValidPath<MemberPath>,
     ValidJson(role): ValidJson<SetRole>,
 ) -> Result<StatusCode, Problem> {
-    let here = entered(&api, &caller, &key, Permission::ManageMembers).await?;
-    let user = users::named(&api.store, &login).await?;
-    let event = NewEvent::new(AuditAction::MemberChanged, key).with(given(&user.login, role));
-    give(&here, Grantee::User(user.id), role, event).await
+    let ctx = entered(&api, &caller, &key, Permission::ManageMembers).await?;
+    members::set_role(&ctx.store, &ctx.project, &login, role).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
-/// Take someone's role on a project away.
+/// Remove a user's role on a project.
+///
+/// Removes the user's own role; a team may still give one. The last administrator stays. For
+/// administrators of the project.
 #[utoipa::path(
     delete, path = "/projects/{key}/members/{login}", tag = "projects", params(MemberPath),
-    responses((status = 204, description = "Taken; a team may still give one"))
+    responses((status = 204, description = "Removed; a team may still give the user a role"))
 )]
 pub async fn delete(
     State(api): State<ApiState>,
     caller: Principal,
     ValidPath((key, login)): ValidPath<MemberPath>,
 ) -> Result<StatusCode, Problem> {
-    let here = entered(&api, &caller, &key, Permission::ManageMembers).await?;
-    let user = users::named(&api.store, &login).await?;
-    let event = NewEvent::new(AuditAction::MemberChanged, key).with(taken(&user.login));
-    let removed = take(&here, Grantee::User(user.id), event).await?;
-    gone(removed, "login", &login)
+    let ctx = entered(&api, &caller, &key, Permission::ManageMembers).await?;
+    members::remove_role(&ctx.store, &ctx.project, &login).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
-/// Share a project with a team; with `viewer` read-only.
+/// Share a project with a team.
+///
+/// Sets the highest role that the team gives its members; `viewer` shares it read-only. For
+/// administrators of the project who may see the team.
 #[utoipa::path(
     put, path = "/projects/{key}/teams/{team}", tag = "projects", params(SharePath),
     request_body = SetRole, responses((status = 204, description = "Shared"))
@@ -352,14 +359,15 @@ pub async fn share(
     ValidPath((key, team)): ValidPath<SharePath>,
     ValidJson(role): ValidJson<SetRole>,
 ) -> Result<StatusCode, Problem> {
-    let here = entered(&api, &caller, &key, Permission::ManageMembers).await?;
-    let team = seen(&api, &caller, &team).await?.0;
-    let detail = given(&format!("team {}", team.key), role);
-    let event = NewEvent::new(AuditAction::MemberChanged, key).with(detail);
-    give(&here, Grantee::Team(team.id), role, event).await
+    let ctx = entered(&api, &caller, &key, Permission::ManageMembers).await?;
+    members::share(&ctx.store, &caller, &ctx.project, &team, role).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
-/// End the sharing of a project with a team.
+/// Stop sharing a project with a team.
+///
+/// The team's members lose the roles that they had through it; roles of their own stay. For
+/// administrators of the project.
 #[utoipa::path(
     delete, path = "/projects/{key}/teams/{team}", tag = "projects", params(SharePath),
     responses((status = 204, description = "No longer shared"))
@@ -369,110 +377,19 @@ pub async fn unshare(
     caller: Principal,
     ValidPath((key, team)): ValidPath<SharePath>,
 ) -> Result<StatusCode, Problem> {
-    let here = entered(&api, &caller, &key, Permission::ManageMembers).await?;
-    let (of, role) = existing(&api, &caller, &team).await?;
-    let event = NewEvent::new(AuditAction::MemberChanged, key).with(taken(&format!("team {team}")));
-    let removed = take(&here, Grantee::Team(of.id), event).await?;
-    // A project is taken back from a team that has left; of others not even that they are there is told.
-    if !removed && role.is_none() && !caller.administers() {
-        return Err(no_team(&team));
-    }
-    gone(removed, "team", &team)
-}
-
-/// The team with this key, and the caller's role in it.
-async fn existing(
-    api: &ApiState,
-    caller: &Principal,
-    key: &str,
-) -> Result<(members::Team, Option<Role>), Problem> {
-    members::find_team(&api.store, key, caller.user).await?.ok_or_else(|| no_team(key))
-}
-
-/// A team that the caller is in, or that an administrator of the service looks at.
-async fn seen(
-    api: &ApiState,
-    caller: &Principal,
-    key: &str,
-) -> Result<(members::Team, Option<Role>), Problem> {
-    let (team, role) = existing(api, caller, key).await?;
-    if role.is_none() && !caller.administers() {
-        return Err(no_team(key));
-    }
-    Ok((team, role))
-}
-
-/// A team that the caller may change.
-async fn administered(
-    api: &ApiState,
-    caller: &Principal,
-    key: &str,
-) -> Result<members::Team, Problem> {
-    caller.require(Scope::Admin)?;
-    let (team, role) = seen(api, caller, key).await?;
-    if role < Some(Role::Admin) && !caller.administers() {
-        let detail = format!("only an administrator of the team \"{key}\" may do this");
-        return Err(Problem::forbidden(detail));
-    }
-    Ok(team)
-}
-
-/// Gives a role on the project; its audit has it, or it did not happen.
-async fn give(
-    here: &ProjectContext,
-    who: Grantee,
-    role: Role,
-    event: NewEvent,
-) -> Result<StatusCode, Problem> {
-    let mut tx = here.store.begin().await?;
-    members::set(&mut tx, MembershipScope::Project(here.project.id), who, role).await?;
-    audit::record(&mut tx, event);
-    tx.commit().await?;
+    let ctx = entered(&api, &caller, &key, Permission::ManageMembers).await?;
+    members::unshare(&ctx.store, &caller, &ctx.project, &team).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Takes a role on the project away, in the same way; `false` where there was none.
-async fn take(here: &ProjectContext, who: Grantee, event: NewEvent) -> Result<bool, Problem> {
-    let mut tx = here.store.begin().await?;
-    let removed = members::remove(&mut tx, MembershipScope::Project(here.project.id), who).await?;
-    if removed {
-        audit::record(&mut tx, event);
-        tx.commit().await?;
-    }
-    Ok(removed)
-}
-
-fn no_team(key: &str) -> Problem {
-    Problem::not_found(format!("there is no team \"{key}\", or it is not yours to see"))
-        .field("team")
-        .hint("GET /teams lists those that you are in")
-}
-
-/// Of an event: who was given which role.
-fn given(who: &str, role: Role) -> Value {
-    json!({ "who": who, "role": role })
-}
-
-/// Of an event: who lost theirs.
-fn taken(who: &str) -> Value {
-    json!({ "who": who, "role": null })
-}
-
-fn gone(removed: bool, field: &str, name: &str) -> Result<StatusCode, Problem> {
-    if removed {
-        return Ok(StatusCode::NO_CONTENT);
-    }
-    Err(Problem::not_found(format!("\"{name}\" had no role here")).field(field))
-}
-
-impl From<members::Team> for Team {
-    fn from(team: members::Team) -> Self {
+impl From<store::Team> for Team {
+    fn from(team: store::Team) -> Self {
         Self { id: team.id.into(), key: team.key, name: team.name, created_at: team.created_at }
     }
 }
 
-impl From<members::Member> for Member {
-    fn from(member: members::Member) -> Self {
+impl From<store::Member> for Member {
+    fn from(member: store::Member) -> Self {
         Self { name: member.name, role: member.role.as_str(), added_at: member.added_at }
     }
 }

@@ -1,61 +1,14 @@
-//! One form for every list: its items, and the cursor of the next page.
+//! The form of lists.
 
-use serde::Serialize;
-use utoipa::ToSchema;
+pub use mc_contract::operations::page::{Page, next_cursor};
 
-/// A page of a list.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct Page<T> {
-    /// The items of this page.
-    items: Vec<T>,
-    /// Send it as `cursor` for the next page. Absent on the last one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next_cursor: Option<String>,
-}
-
-impl<T> Page<T> {
-    /// Returns a page of `rows` that were read with `limit`. `cursor` names a row: the next page begins after the
-    /// last one. A page that is not full is the last.
-    pub fn of<R, K: ToString>(rows: Vec<R>, limit: i64, cursor: impl FnOnce(&R) -> K) -> Self
-    where
-        T: From<R>,
-    {
-        let next_cursor = next_cursor(&rows, limit, cursor);
-        Self { items: rows.into_iter().map(T::from).collect(), next_cursor }
-    }
-
-    /// Returns a page of items and the cursor of the next one, as [`next_cursor`] has it.
-    pub fn new(items: Vec<T>, next_cursor: Option<String>) -> Self {
-        Self { items, next_cursor }
-    }
-
-    /// Returns a list that has no further pages.
-    pub fn complete<R>(rows: impl IntoIterator<Item = R>) -> Self
-    where
-        T: From<R>,
-    {
-        Self { items: rows.into_iter().map(T::from).collect(), next_cursor: None }
-    }
-}
-
-/// Returns the cursor of the page after `rows`: the name of the last row, where the page is full.
-pub fn next_cursor<R, K: ToString>(
-    rows: &[R],
+/// Returns a page of `rows` that were read with `limit`, each as `item`.
+pub fn page<R, K: ToString, T>(
+    rows: Vec<R>,
     limit: i64,
     cursor: impl FnOnce(&R) -> K,
-) -> Option<String> {
-    let is_full = i64::try_from(rows.len()) == Ok(limit);
-    rows.last().filter(|_| is_full).map(|row| cursor(row).to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_full_page_has_a_next_cursor() {
-        assert_eq!(next_cursor(&[1, 2], 2, |row| *row).as_deref(), Some("2"));
-        assert_eq!(next_cursor(&[1, 2], 3, |row| *row), None);
-        assert_eq!(next_cursor(&[] as &[i32], 2, |row| *row), None);
-    }
+    item: impl Fn(R) -> T,
+) -> Page<T> {
+    let next_cursor = next_cursor(&rows, limit, cursor);
+    Page::new(rows.into_iter().map(item).collect(), next_cursor)
 }

@@ -1,77 +1,24 @@
-//! `/paths`: which path within an indexed repository an absolute one of somebody's machine is.
+//! `/paths`: the path within an indexed repository that an absolute path of a machine stands for.
 
 use axum::Json;
 use axum::extract::State;
-use mc_domain::{Permission, ProjectKey};
+use mc_contract::operations::passage::{PathQuery, PathResponse};
+use mc_domain::Permission;
 use mc_store::repositories::Repository;
 use mc_store::{files, repositories};
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
 
 use crate::ApiState;
 use crate::authenticate::Principal;
-use crate::extract::ValidQuery;
-use crate::limits;
-use crate::openapi::schemas;
+use crate::extract::QueryString;
 use crate::problem::Problem;
-use crate::validate::{self, Validate, ValidationError};
 
 /// Parts of a path that are tried; those of repositories are not nearly as deep.
 const DEEPEST: usize = 32;
 
-/// Which path.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub struct PathQuery {
-    /// The project's key.
-    #[param(value_type = schemas::ProjectKey, inline)]
-    project_key: String,
-    /// A path from the root of a machine's file system.
-    #[param(value_type = schemas::AbsolutePath, inline)]
-    path: String,
-}
-
-/// A [`PathQuery`] as checked.
-#[derive(Debug)]
-pub struct ValidatedPath {
-    project: ProjectKey,
-    /// Its parts, the root's name first.
-    parts: Vec<String>,
-}
-
-impl Validate for PathQuery {
-    type Checked = ValidatedPath;
-
-    fn check(self) -> Result<ValidatedPath, ValidationError> {
-        let path = validate::line("path", &self.path, limits::PATH)?.replace('\\', "/");
-        let is_drive = path.as_bytes().get(1) == Some(&b':');
-        if !(path.starts_with(['/', '~']) || is_drive) {
-            return Err(ValidationError::new(
-                "path",
-                "must be absolute, such as /home/me/shop/app/cart.rb",
-            ));
-        }
-        let parts = path.split('/').filter(|part| !matches!(*part, "" | "." | "~"));
-        let parts: Vec<_> = parts.map(ToOwned::to_owned).collect();
-        if parts.iter().any(|part| part == "..") {
-            return Err(ValidationError::new("path", "must not climb by \"..\""));
-        }
-        Ok(ValidatedPath {
-            project: validate::project_key("project_key", &self.project_key)?,
-            parts,
-        })
-    }
-}
-
-/// A path within a repository.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct PathResponse {
-    /// Relative to the repository's root; empty for the root itself.
-    path: String,
-}
-
 /// Find the path within an indexed repository that an absolute path stands for.
+///
+/// Returns the path relative to the root of the repository, found by its location, its name, or the
+/// end of the path.
 #[utoipa::path(
     get, path = "/paths", tag = "projects", params(PathQuery),
     responses((status = 200, description = "Where it is in the repository", body = PathResponse))
@@ -79,17 +26,18 @@ pub struct PathResponse {
 pub async fn get(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidQuery(query): ValidQuery<PathQuery>,
+    QueryString(query): QueryString<PathQuery>,
 ) -> Result<Json<PathResponse>, Problem> {
-    let here = api.authorize(&caller, &query.project, Permission::Read).await?;
+    let here = api.authorize(&caller, &query.project_key, Permission::Read).await?;
+    let parts = parts(query.path.as_str());
     let repositories = repositories::list(&here.store, here.project.id).await?;
-    if let Some(path) = below_location(&repositories, &query.parts) {
+    if let Some(path) = below_location(&repositories, &parts) {
         return Ok(Json(PathResponse { path }));
     }
-    let tails = tails(&query.parts);
+    let tails = tails(&parts);
     let found = files::first_indexed(&here.store, here.project.id, &tails).await?;
     // What is called like a file at the root of a repository is another's more often than not.
-    let (found, by_name) = (found.as_deref(), below_name(&repositories, &query.parts));
+    let (found, by_name) = (found.as_deref(), below_name(&repositories, &parts));
     let deep = found.filter(|path| path.contains('/')).map(ToOwned::to_owned);
     let path = deep.or(by_name).or(found.map(ToOwned::to_owned));
     path.map(|path| Json(PathResponse { path })).ok_or_else(|| {
@@ -99,7 +47,13 @@ pub async fn get(
     })
 }
 
-/// What remains of a path below the folder that was indexed.
+/// The parts of an absolute path, without the root.
+fn parts(path: &str) -> Vec<String> {
+    let parts = path.split('/').filter(|part| !matches!(*part, "" | "." | "~"));
+    parts.map(ToOwned::to_owned).collect()
+}
+
+/// What remains of a path below the directory that was indexed.
 fn below_location(repositories: &[Repository], parts: &[String]) -> Option<String> {
     let rest = |repository: &Repository| {
         let root = repository.location.strip_prefix('/')?;
@@ -143,10 +97,6 @@ mod tests {
             source_ref: String::new(),
             indexed_at: Some(Utc::now()),
         }
-    }
-
-    fn parts(path: &str) -> Vec<String> {
-        path.split('/').map(ToOwned::to_owned).collect()
     }
 
     #[test]

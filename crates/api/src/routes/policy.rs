@@ -1,17 +1,15 @@
-//! `/projects/{key}/policy`: what a project keeps, masks and lets happen.
+//! `/projects/{key}/policy`, its versions, and `/projects/{key}/notification-settings`.
 
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use http::{HeaderMap, HeaderValue, header};
-use mc_domain::{AuditAction, Permission, ProjectKey};
+use mc_accounts::{Error, policies as use_cases};
+use mc_domain::{Permission, ProjectKey};
 use mc_sanitizer::Sanitizer;
-use mc_store::audit::{self, NewEvent};
 use mc_store::policies::{self, Version};
-use mc_store::{ingest_runs, repositories};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use utoipa::{IntoParams, ToSchema};
 
 use super::pagination::Page;
@@ -20,21 +18,21 @@ use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::authorize::ProjectContext;
 use crate::extract::{ValidJson, ValidPath, ValidQuery};
-use crate::limits;
 use crate::notifications;
 use crate::openapi::schemas;
 use crate::problem::Problem;
 use crate::validate::{self, Validate, ValidationError};
+use mc_contract::limits;
 
-/// Which versions of a policy.
+/// Query of a list of a policy's versions.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct VersionQuery {
-    /// Only versions before this one: the `next_cursor` of the page before.
-    #[param(value_type = Option<schemas::Ordinal>, inline)]
+    /// The `next_cursor` of the previous page.
+    #[param(value_type = Option<schemas::VersionNumber>, inline)]
     cursor: Option<i64>,
-    /// 1 to 200; 50 when absent.
+    /// Maximum number of versions, 1 to 200; 50 by default.
     #[param(value_type = Option<schemas::PageLimit>, inline)]
     limit: Option<i64>,
 }
@@ -59,9 +57,10 @@ impl Validate for mc_domain::Policy {
         for (at, command) in self.allowed_commands.iter_mut().enumerate() {
             *command =
                 validate::line(&format!("allowed_commands[{at}]"), command, limits::COMMAND)?;
-            // It would rest in every version, and be shown to everybody in the project.
+            // Every version stores the command, and every member of the project can read it.
             if !mc_sanitizer::find(command, &mc_sanitizer::Policy::strict()).is_empty() {
-                let rule = "holds a secret or personal data; have the command read it from a file";
+                let rule =
+                    "contains a secret or personal data; let the command read it from a file";
                 return Err(ValidationError::new(format!("allowed_commands[{at}]"), rule));
             }
         }
@@ -72,7 +71,8 @@ impl Validate for mc_domain::Policy {
             Some(name) => {
                 let known: std::collections::BTreeSet<_> = sanitizer.categories().collect();
                 let known = known.into_iter().collect::<Vec<_>>().join(", ");
-                let rule = format!("{name:?} is no category of the sanitizer; use one of: {known}");
+                let rule =
+                    format!("{name:?} is not a category of the sanitizer; use one of: {known}");
                 Err(ValidationError::new("sanitizer.categories", rule))
             }
             None => Ok(self),
@@ -82,53 +82,70 @@ impl Validate for mc_domain::Policy {
 
 /// The policy in force.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({"version": 0, "policy": mc_domain::Policy::default()}))]
 pub struct ProjectPolicy {
-    /// 0 until somebody sets one; the `ETag` of the answer, and what `If-Match` is to say.
+    /// The policy's version, which is the response's `ETag`; 0 for the default policy.
     version: i32,
     policy: mc_domain::Policy,
 }
 
-/// A policy that was in force from some time on.
+/// A version of a policy.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "version": 1, "policy": mc_domain::Policy {
+        tokens: mc_domain::policy::TokenLimits { recall: 8_000 },
+        ..mc_domain::Policy::default()
+    },
+    "changed_by": "vera", "changed_at": "2026-11-20T10:00:00Z",
+    "changes": [{"field": "tokens.recall", "before": 32_000, "after": 8_000}]
+}))]
 pub struct PolicyVersion {
     version: i32,
     policy: mc_domain::Policy,
-    /// Who set it, by login; absent where that user is gone.
+    /// Login of the user who set it; absent if the user was deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     changed_by: Option<String>,
     changed_at: DateTime<Utc>,
-    /// What it changed of the one before, setting by setting.
+    /// The settings that differ from the version before.
     changes: Vec<SettingChange>,
 }
 
-/// A setting that was changed.
+/// A changed setting.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SettingChange {
-    /// Such as `roles.save`.
+    /// The setting, such as `min_roles.save`.
     field: String,
-    /// `null` where there was none.
+    /// `null` if the setting was absent.
     #[schema(value_type = Object)]
     before: serde_json::Value,
-    /// `null` where there is none.
+    /// `null` if the setting is absent now.
     #[schema(value_type = Object)]
     after: serde_json::Value,
 }
 
-/// How a project's notices are signed.
+/// How a project's notifications are signed.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "secret": "example-signing-key-of-this-project",
+    "webhook_url": "https://hooks.example.org/memory"
+}))]
 pub struct NotificationSettings {
-    /// The key of the HMAC-SHA256 over `<X-Memory-Copilot-Timestamp>.<body>` that stands in
-    /// `X-Memory-Copilot-Signature` as `sha256=<hexadecimal digits>`.
+    /// The key of the HMAC-SHA256 over `<X-Memory-Copilot-Timestamp>.<body>`, which the header
+    /// `X-Memory-Copilot-Signature` contains as `sha256=<hexadecimal digits>`.
     secret: String,
-    /// Where notices go; nowhere when absent.
+    /// The URL to which notifications are sent; none are if it is absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     webhook_url: Option<String>,
 }
 
-/// See a project's policy.
+/// Get a project's policy.
+///
+/// Returns all settings, also those that have their defaults, and the version as `ETag`. The
+/// notification URL is only shown to those who may change the policy.
 #[utoipa::path(
     get, path = "/projects/{key}/policy", tag = "projects", params(ProjectPath),
-    responses((status = 200, description = "The one in force; `ETag` is its version", body = ProjectPolicy))
+    responses((status = 200, description = "The policy in force; `ETag` is its version",
+               body = ProjectPolicy))
 )]
 pub async fn get(
     State(api): State<ApiState>,
@@ -137,25 +154,27 @@ pub async fn get(
 ) -> Result<Response, Problem> {
     let ProjectContext { mut project, .. } = entered(&api, &caller, &key, Permission::Read).await?;
     if project.role < project.policy.min_role(Permission::ManagePolicy) {
-        // Whoever knows the address can often post there.
+        // Who knows the URL can often post to it.
         project.policy.notifications.webhook_url = None;
     }
-    Ok(answer(project.policy_version, project.policy))
+    Ok(response(project.policy_version, project.policy))
 }
 
-/// Set a project's policy, all of it: what is left out gets its default. Applied at once; where it masks
-/// otherwise, the project's repositories are read again.
+/// Replace a project's policy.
+///
+/// Settings that are left out get their defaults. The policy applies at once; repositories that it
+/// masks differently are indexed again. `If-Match` has to name the version that it replaces.
 #[utoipa::path(
     put, path = "/projects/{key}/policy", tag = "projects",
     params(
         ProjectPath,
-        ("If-Match" = String, Header, description = "The `ETag` of the policy that this one replaces: \
-         set by somebody else meanwhile, it stays"),
+        ("If-Match" = String, Header,
+         description = "The `ETag` of the policy that this one replaces; `*` replaces any"),
     ),
     request_body = mc_domain::Policy,
     responses(
-        (status = 200, description = "In force; `ETag` is its version", body = ProjectPolicy),
-        (status = 412, description = "Somebody else set it meanwhile"),
+        (status = 200, description = "The new policy; `ETag` is its version", body = ProjectPolicy),
+        (status = 412, description = "The policy has changed since it was read"),
         (status = 428, description = "`If-Match` is missing"),
     )
 )]
@@ -166,57 +185,55 @@ pub async fn set(
     headers: HeaderMap,
     ValidJson(policy): ValidJson<mc_domain::Policy>,
 ) -> Result<Response, Problem> {
-    let ProjectContext { project, store, .. } =
-        entered(&api, &caller, &key, Permission::ManagePolicy).await?;
+    let ctx = entered(&api, &caller, &key, Permission::ManagePolicy).await?;
     if let Some(url) = &policy.notifications.webhook_url {
-        notifications::check_url(url, api.settings.local_notices)
+        notifications::check_url(url, api.settings.allow_private_networks)
             .map_err(|rule| ValidationError::new("notifications.webhook_url", rule))?;
     }
-    let expected = expected(&headers, &key)?;
-    let mut tx = store.begin().await?;
-    let version = policies::set(&mut tx, project.id, expected, &policy).await?;
-    let version = version.ok_or_else(|| changed_meanwhile(&key))?;
-    // In this transaction: in force without its runs, it would say what is not so, and nobody would know.
-    let rules = policies::fingerprint(&policy);
-    let masked_otherwise =
-        repositories::list_masked_differently(&mut tx, project.id, rules).await?;
-    let changes: Vec<_> =
-        policy.changes_from(&project.policy).into_iter().map(|change| change.field).collect();
-    let detail = json!({ "version": version, "changes": changes });
-    audit::record(&mut tx, NewEvent::new(AuditAction::PolicyChanged, &key).with(detail));
-    for repository in &masked_otherwise {
-        ingest_runs::enqueue_reindex(&mut tx, repository).await?;
-    }
-    tx.commit().await?;
-    Ok(answer(version, policy))
+    let expected = expected_version(&headers, &key)?;
+    let version = use_cases::set(&ctx.store, &ctx.project, expected, &policy).await;
+    let version = version.map_err(|error| match error {
+        Error::PolicyChanged => policy_changed(&key),
+        other => other.into(),
+    })?;
+    Ok(response(version, policy))
 }
 
-/// See how a project's policy came to be: every version with what it changed.
+/// List the versions of a project's policy.
+///
+/// Returns a page of the versions, newest first, each with the settings that differ from the
+/// version before. For those who may change the policy.
 #[utoipa::path(
-    get, path = "/projects/{key}/policy/versions", tag = "projects", params(ProjectPath, VersionQuery),
+    get, path = "/projects/{key}/policy/versions", tag = "projects",
+    params(ProjectPath, VersionQuery),
     responses((status = 200, description = "Newest first", body = Page<PolicyVersion>))
 )]
 pub async fn versions(
     State(api): State<ApiState>,
     caller: Principal,
     ValidPath(key): ValidPath<ProjectPath>,
-    ValidQuery((before, limit)): ValidQuery<VersionQuery>,
+    ValidQuery((cursor, limit)): ValidQuery<VersionQuery>,
 ) -> Result<Json<Page<PolicyVersion>>, Problem> {
     let ProjectContext { project, store, .. } =
         entered(&api, &caller, &key, Permission::ManagePolicy).await?;
-    // One more, which the last of the page is compared with.
-    let found = policies::versions(&store, project.id, before, limit + 1).await?;
+    // One more than the page has: its last version is compared with it.
+    let found = policies::versions(&store, project.id, cursor, limit + 1).await?;
     let page = usize::try_from(limit).unwrap_or(usize::MAX);
     let next = found.get(page.saturating_sub(1)).filter(|_| found.len() > page);
     let next_cursor = next.map(|version| version.version.to_string());
-    let versions = (0..found.len().min(page)).map(|at| changed(&found[at], found.get(at + 1)));
+    let versions =
+        (0..found.len().min(page)).map(|at| policy_version(&found[at], found.get(at + 1)));
     Ok(Json(Page::new(versions.collect(), next_cursor)))
 }
 
-/// See how a project's notices are signed.
+/// Get the key that signs a project's notifications.
+///
+/// Returns the secret key and the URL to which notifications are sent. The receiver verifies the
+/// signature with the key. For those who may change the policy.
 #[utoipa::path(
     get, path = "/projects/{key}/notification-settings", tag = "projects", params(ProjectPath),
-    responses((status = 200, description = "A secret: for who receives the notices", body = NotificationSettings))
+    responses((status = 200, description = "A secret, for the receiver of the notifications",
+               body = NotificationSettings))
 )]
 pub async fn get_signing_key(
     State(api): State<ApiState>,
@@ -225,34 +242,34 @@ pub async fn get_signing_key(
 ) -> Result<Json<NotificationSettings>, Problem> {
     let ProjectContext { project, memory, .. } =
         entered(&api, &caller, &key, Permission::ManagePolicy).await?;
-    let secret = notifications::secret(&memory.sealer, project.id);
+    let secret = notifications::secret(&memory.encryptor, project.id);
     Ok(Json(NotificationSettings { secret, webhook_url: project.policy.notifications.webhook_url }))
 }
 
-/// The version that the caller read; `None` for any.
-fn expected(headers: &HeaderMap, key: &ProjectKey) -> Result<Option<i32>, Problem> {
+/// Returns the version that the caller read; `None` replaces any.
+fn expected_version(headers: &HeaderMap, key: &ProjectKey) -> Result<Option<i32>, Problem> {
     let Some(sent) = headers.get(header::IF_MATCH) else {
         let detail = "send the header `If-Match` with the `ETag` of the policy that you read";
-        return Err(Problem::precondition_required(detail).field("If-Match").hint(format!(
-            "GET /projects/{key}/policy answers it; `*` replaces whatever there is"
-        )));
+        return Err(Problem::precondition_required(detail)
+            .field("If-Match")
+            .hint(format!("GET /projects/{key}/policy returns it; `*` replaces any policy")));
     };
     let sent = sent.to_str().unwrap_or_default().trim();
     if sent == "*" {
         return Ok(None);
     }
     let version = sent.strip_prefix('"').and_then(|sent| sent.strip_suffix('"'));
-    // A tag that was never ours matches nothing.
-    version.and_then(|digits| digits.parse().ok()).map(Some).ok_or_else(|| changed_meanwhile(key))
+    // A tag that the service never sent matches no version.
+    version.and_then(|digits| digits.parse().ok()).map(Some).ok_or_else(|| policy_changed(key))
 }
 
-fn changed_meanwhile(key: &ProjectKey) -> Problem {
-    Problem::precondition_failed("the policy is not the one that you read").field("If-Match").hint(
-        format!("GET /projects/{key}/policy, put your change into what it answers, and send that"),
-    )
+fn policy_changed(key: &ProjectKey) -> Problem {
+    Problem::precondition_failed("the policy has changed since you read it")
+        .field("If-Match")
+        .hint(format!("GET /projects/{key}/policy, apply your change to it, and send the result"))
 }
 
-fn answer(version: i32, policy: mc_domain::Policy) -> Response {
+fn response(version: i32, policy: mc_domain::Policy) -> Response {
     let mut response = Json(ProjectPolicy { version, policy }).into_response();
     if let Ok(tag) = HeaderValue::from_str(&format!("\"{version}\"")) {
         response.headers_mut().insert(header::ETAG, tag);
@@ -260,7 +277,7 @@ fn answer(version: i32, policy: mc_domain::Policy) -> Response {
     response
 }
 
-fn changed(version: &Version, before: Option<&Version>) -> PolicyVersion {
+fn policy_version(version: &Version, before: Option<&Version>) -> PolicyVersion {
     let first = mc_domain::Policy::default();
     let before = before.map_or(&first, |before| &before.policy);
     let changes = version.policy.changes_from(before).into_iter().map(|change| SettingChange {

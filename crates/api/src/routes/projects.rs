@@ -1,9 +1,10 @@
-//! `/projects`: create, list, look at.
+//! `/projects`.
 
 use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use http::StatusCode;
+use mc_accounts::projects as use_cases;
 use mc_domain::{Permission, ProjectKey, Scope};
 use mc_store::projects::{self, Overview};
 use mc_store::vectors::EmbeddingBacklog;
@@ -16,25 +17,25 @@ use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::authorize::ProjectContext;
 use crate::extract::{ValidJson, ValidPath};
-use crate::limits;
 use crate::openapi::schemas;
 use crate::problem::Problem;
 use crate::validate::{self, Validate, ValidationError};
+use mc_contract::limits;
 
 /// A project to create.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"key": "shop", "name": "Shop"}))]
 pub struct NewProject {
-    /// 1 to 64 of `A-Z a-z 0-9 . _ -`, starting with a letter or digit; kept in lower case.
+    /// 1 to 64 of `A-Z a-z 0-9 . _ -`, starting with a letter or digit; stored in lower case.
     #[schema(value_type = schemas::ProjectKey)]
     key: String,
-    /// Name for people; the key when absent.
+    /// Display name; the key by default.
     #[schema(value_type = Option<schemas::Name>)]
     name: Option<String>,
 }
 
-/// A [`NewProject`] as checked.
+/// A validated [`NewProject`].
 #[derive(Debug)]
 pub struct ValidatedProject {
     key: ProjectKey,
@@ -52,7 +53,7 @@ impl Validate for NewProject {
     }
 }
 
-/// A project's key in a path.
+/// Path parameter: a project.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub struct ProjectPath {
@@ -71,17 +72,27 @@ impl Validate for ProjectPath {
 
 /// A project.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "id": "019a0000-0000-7000-8000-000000000012", "key": "shop", "name": "Shop",
+    "role": "maintainer", "created_at": "2026-11-20T10:00:00Z"
+}))]
 pub struct Project {
     id: Uuid,
     key: String,
     name: String,
-    /// What the caller is in it: viewer, agent, member, maintainer or admin.
+    /// The caller's role: `viewer`, `agent`, `member`, `maintainer` or `admin`.
     role: &'static str,
     created_at: DateTime<Utc>,
 }
 
-/// A project and how much it holds.
+/// A project and the sizes of its data.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "id": "019a0000-0000-7000-8000-000000000012", "key": "shop", "name": "Shop",
+    "role": "maintainer", "created_at": "2026-11-20T10:00:00Z", "records": 318,
+    "stale_records": 4, "docs": 57, "dialogs": 120, "tasks": 412, "repositories": 2,
+    "files": 1840, "passages": 12480, "pending_vectors": 0
+}))]
 pub struct ProjectOverview {
     #[serde(flatten)]
     project: Project,
@@ -95,18 +106,20 @@ pub struct ProjectOverview {
     repositories: i64,
     files: i64,
     passages: i64,
-    /// Passages that keyword search finds and vector search does not yet; 0 where the project's policy keeps
-    /// them from the embedding model.
+    /// Passages that keyword search finds and vector search does not yet; 0 if the project's policy
+    /// excludes them from the embedding model.
     pending_vectors: i64,
 }
 
-/// Create a project, or find it as it is. A program only finds those on which it has a role: one of its own
-/// would be nobody's to administer.
+/// Create a project, or return the existing one.
+///
+/// The caller becomes the administrator of a new project. Agents can't create projects: they get
+/// those on which they have a role.
 #[utoipa::path(
     post, path = "/projects", tag = "projects", request_body = NewProject,
     responses(
         (status = 201, description = "Created", body = Project),
-        (status = 200, description = "It was there already", body = Project),
+        (status = 200, description = "The existing project", body = Project),
     )
 )]
 pub async fn create(
@@ -115,27 +128,14 @@ pub async fn create(
     ValidJson(new): ValidJson<NewProject>,
 ) -> Result<(StatusCode, Json<Project>), Problem> {
     caller.require(Scope::Ingest)?;
-    if !projects::may_create(&api.store, caller.user).await? {
-        let found = projects::find(&api.store, caller.user, &new.key).await?;
-        let found = found.ok_or_else(|| for_people(&new.key))?;
-        return Ok((StatusCode::OK, Json(found.into())));
-    }
-    let created = projects::create(&api.store, caller.user, &new.key, &new.name).await;
-    let (project, created) = created.map_err(|error| Problem::from(error).field("key"))?;
-    let status = if created { StatusCode::CREATED } else { StatusCode::OK };
+    let (project, is_new) = use_cases::create(&api.store, &caller, &new.key, &new.name).await?;
+    let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, Json(project.into())))
 }
 
-/// The same whether the key is taken or not.
-fn for_people(key: &ProjectKey) -> Problem {
-    let detail = "a program can't create a project: nobody would administer it";
-    Problem::forbidden(detail).field("key").hint(format!(
-        "have a person create it (POST /projects {{\"key\": \"{key}\"}}) and give the program a role: \
-         PUT /projects/{key}/members/<its login> {{\"role\": \"agent\"}}"
-    ))
-}
-
 /// List the projects on which the caller has a role.
+///
+/// Returns all of them, by key, each with the caller's role. Roles through teams count.
 #[utoipa::path(
     get, path = "/projects", tag = "projects",
     responses((status = 200, description = "By key", body = Page<Project>))
@@ -149,7 +149,10 @@ pub async fn list(
     Ok(Json(Page::complete(projects)))
 }
 
-/// See how much a project holds.
+/// Get a project with the sizes of its data.
+///
+/// Returns the number of its records, documents, tasks, files and passages, and how many passages
+/// still wait for a vector.
 #[utoipa::path(
     get, path = "/projects/{key}", tag = "projects", params(ProjectPath),
     responses((status = 200, description = "The project", body = ProjectOverview))
@@ -159,36 +162,38 @@ pub async fn get(
     caller: Principal,
     ValidPath(key): ValidPath<ProjectPath>,
 ) -> Result<Json<ProjectOverview>, Problem> {
-    let here = entered(&api, &caller, &key, Permission::Read).await?;
-    let held = projects::overview(&here.store, here.project.id).await?;
-    let queue = here.queue().await?;
-    Ok(Json(ProjectOverview::of(here.project, &held, queue)))
+    let ctx = entered(&api, &caller, &key, Permission::Read).await?;
+    let overview = projects::overview(&ctx.store, ctx.project.id).await?;
+    let backlog = ctx.queue().await?;
+    Ok(Json(ProjectOverview::of(ctx.project, &overview, backlog)))
 }
 
-/// Remove a project and all that belongs to it.
+/// Delete a project with all its data.
+///
+/// Deletes everything but the project's audit, at once and for good. For administrators of the
+/// project.
 #[utoipa::path(
     delete, path = "/projects/{key}", tag = "projects", params(ProjectPath),
-    responses((status = 204, description = "Removed"))
+    responses((status = 204, description = "Deleted"))
 )]
 pub async fn delete(
     State(api): State<ApiState>,
     caller: Principal,
     ValidPath(key): ValidPath<ProjectPath>,
 ) -> Result<StatusCode, Problem> {
-    let ProjectContext { project, store, .. } =
-        entered(&api, &caller, &key, Permission::ManageMembers).await?;
-    projects::delete(&store, &project).await?;
+    let ctx = entered(&api, &caller, &key, Permission::ManageMembers).await?;
+    projects::delete(&ctx.store, &ctx.project).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// The project that a path names, where the field is `key`.
+/// Authorizes the caller in a project that is named by its path, where the field is `key`.
 pub async fn entered(
     api: &ApiState,
     caller: &Principal,
     key: &ProjectKey,
-    action: Permission,
+    permission: Permission,
 ) -> Result<ProjectContext, Problem> {
-    api.authorize(caller, key, action).await.map_err(|problem| problem.field("key"))
+    api.authorize(caller, key, permission).await.map_err(|problem| problem.field("key"))
 }
 
 impl From<projects::Project> for Project {
@@ -204,18 +209,18 @@ impl From<projects::Project> for Project {
 }
 
 impl ProjectOverview {
-    fn of(project: projects::Project, held: &Overview, queue: EmbeddingBacklog) -> Self {
+    fn of(project: projects::Project, overview: &Overview, backlog: EmbeddingBacklog) -> Self {
         Self {
             project: project.into(),
-            records: held.records,
-            stale_records: held.stale_records,
-            docs: held.docs,
-            dialogs: held.dialogs,
-            tasks: held.tasks,
-            repositories: held.repositories,
-            files: held.files,
-            passages: held.passages,
-            pending_vectors: queue.pending,
+            records: overview.records,
+            stale_records: overview.stale_records,
+            docs: overview.docs,
+            dialogs: overview.dialogs,
+            tasks: overview.tasks,
+            repositories: overview.repositories,
+            files: overview.files,
+            passages: overview.passages,
+            pending_vectors: backlog.pending,
         }
     }
 }

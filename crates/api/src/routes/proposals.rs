@@ -1,4 +1,4 @@
-//! `/proposals`, and what a person decides about records: share, confirm, roll back, forget.
+//! `/proposals`, and people's decisions about records: share, confirm, roll back.
 
 use std::collections::BTreeMap;
 
@@ -6,29 +6,28 @@ use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
 use mc_domain::{Permission, ProjectKey, RecordId};
-use mc_memory::review::{self, Amendment, Edit, ErasureReport, ReviewedVersions};
+use mc_memory::review::{self, Amendment, Edit, ReviewedVersions};
 use mc_store::citations::Citation;
 use mc_store::hygiene::usage::DemotionReason;
-use mc_store::projects::ProjectResource;
-use mc_store::records::{self, Contributor};
+use mc_store::records;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::pagination::{self, Page};
-use super::records::{CitedRecord, Contribution, Record, RecordPath, cited, unknown};
-use super::users;
+use super::records::{RecordPath, authorize, cited, contribution, record, unknown};
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::authorize::ProjectContext;
 use crate::extract::{ValidJson, ValidPath, ValidQuery};
-use crate::limits;
 use crate::openapi::schemas;
 use crate::problem::Problem;
 use crate::validate::{self, Validate, ValidationError};
 use crate::wire::{Visibility, whole, whole_one};
+use mc_contract::limits;
+use mc_contract::operations::record::{CitedRecord, Contribution, Record};
 
-/// Whose proposals, and how many.
+/// Query of a list of proposals.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -36,9 +35,9 @@ pub struct ProposalQuery {
     /// The project's key.
     #[param(value_type = schemas::ProjectKey, inline)]
     project_key: String,
-    /// Only proposals after this one: the `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     cursor: Option<Uuid>,
-    /// 1 to 200; 50 when absent.
+    /// Maximum number of items, 1 to 200; 50 by default.
     #[param(value_type = Option<schemas::PageLimit>, inline)]
     limit: Option<i64>,
 }
@@ -54,23 +53,23 @@ impl Validate for ProposalQuery {
     }
 }
 
-/// What a reviewer looked at, and what it is to say instead.
+/// The reviewed versions, and edits of the proposal.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"version": 1, "amends_version": 3}))]
 pub struct AcceptProposal {
-    /// The proposal's `version`, as it was looked at.
+    /// The reviewed `version` of the proposal.
     #[serde(deserialize_with = "whole_one")]
-    #[schema(value_type = schemas::Ordinal)]
+    #[schema(value_type = schemas::VersionNumber)]
     version: i64,
-    /// The `version` of the record that it would change; for a proposal that would change one.
+    /// The reviewed `version` of the record that the proposal would change, if it would change one.
     #[serde(default, deserialize_with = "whole")]
-    #[schema(value_type = Option<schemas::Ordinal>)]
+    #[schema(value_type = Option<schemas::VersionNumber>)]
     amends_version: Option<i64>,
-    /// As proposed when absent.
+    /// A new title; the proposed one by default.
     #[schema(value_type = Option<schemas::Title>)]
     title: Option<String>,
-    /// As proposed when absent; at most 4,000 characters.
+    /// A new content of at most 4,000 characters; the proposed one by default.
     #[schema(value_type = Option<schemas::StatementText>)]
     content: Option<String>,
 }
@@ -79,7 +78,7 @@ impl Validate for AcceptProposal {
     type Checked = (ReviewedVersions, Edit);
 
     fn check(self) -> Result<(ReviewedVersions, Edit), ValidationError> {
-        let seen = ReviewedVersions {
+        let reviewed = ReviewedVersions {
             version: version("version", self.version)?,
             amends_version: validate::optional("amends_version", self.amends_version, version)?,
         };
@@ -87,17 +86,18 @@ impl Validate for AcceptProposal {
             title: validate::optional_line("title", self.title, limits::TITLE)?,
             content: validate::optional_text("content", self.content, limits::STATEMENT)?,
         };
-        Ok((seen, edit))
+        Ok((reviewed, edit))
     }
 }
 
-/// Which version of a record somebody looked at.
+/// The reviewed version of a record.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"version": 2}))]
 pub struct ConfirmRecord {
-    /// The record's `version`, as it was looked at.
+    /// The reviewed `version` of the record.
     #[serde(deserialize_with = "whole_one")]
-    #[schema(value_type = schemas::Ordinal)]
+    #[schema(value_type = schemas::VersionNumber)]
     version: i64,
 }
 
@@ -113,12 +113,13 @@ fn version(field: &str, version: i64) -> Result<i32, ValidationError> {
     validate::range(field, version, &(1..=i64::from(i32::MAX)))
 }
 
-/// Why a proposal is turned down.
+/// The reason for rejecting a proposal.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"reason": "The record about units says so already."}))]
 pub struct RejectProposal {
-    /// For the audit.
-    #[schema(value_type = schemas::Remark)]
+    /// The reason, for the audit.
+    #[schema(value_type = schemas::FreeText)]
     reason: String,
 }
 
@@ -126,17 +127,18 @@ impl Validate for RejectProposal {
     type Checked = String;
 
     fn check(self) -> Result<String, ValidationError> {
-        validate::text("reason", &self.reason, limits::REMARK)
+        validate::text("reason", &self.reason, limits::FREE_TEXT)
     }
 }
 
-/// What a record is to say again.
+/// The version to restore.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"version": 1}))]
 pub struct RollbackRecord {
-    /// One of its versions; when absent the one before, or as it was taken out.
+    /// A version of the record. By default the previous one, or the last one of a deleted record.
     #[serde(default, deserialize_with = "whole")]
-    #[schema(value_type = Option<schemas::Ordinal>)]
+    #[schema(value_type = Option<schemas::VersionNumber>)]
     version: Option<i64>,
 }
 
@@ -148,86 +150,53 @@ impl Validate for RollbackRecord {
     }
 }
 
-/// Whose, or what's, contributions are to be forgotten: one of `saved_by` and `source`.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(example = json!({"project_key": "shop", "source": "https://wiki.example.org/x/1", "dry_run": true}))]
-pub struct ForgetRequest {
-    #[schema(value_type = schemas::ProjectKey)]
-    project_key: String,
-    /// A user's login.
-    #[schema(value_type = Option<schemas::Login>)]
-    saved_by: Option<String>,
-    /// As `GET /records/{id}` names it, the `source` of documents, or the `namespace` of a repository.
-    #[schema(value_type = Option<schemas::Reference>)]
-    source: Option<String>,
-    /// Only say what would be taken out.
-    #[serde(default)]
-    dry_run: bool,
-}
-
-/// A [`ForgetEntry`] as checked.
-#[derive(Debug)]
-pub struct ValidatedForget {
-    project: ProjectKey,
-    whose: ErasureTarget,
-    dry_run: bool,
-}
-
-#[derive(Debug)]
-enum ErasureTarget {
-    User(String),
-    Source(String),
-}
-
-impl Validate for ForgetRequest {
-    type Checked = ValidatedForget;
-
-    fn check(self) -> Result<ValidatedForget, ValidationError> {
-        let whose = match (self.saved_by, self.source) {
-            (Some(login), None) => ErasureTarget::User(validate::login("saved_by", &login)?),
-            (None, Some(source)) => {
-                ErasureTarget::Source(validate::line("source", &source, limits::URL)?)
-            }
-            _ => {
-                return Err(ValidationError::new(
-                    "saved_by",
-                    "give one of `saved_by` and `source`",
-                ));
-            }
-        };
-        let project = validate::project_key("project_key", &self.project_key)?;
-        Ok(ValidatedForget { project, whose, dry_run: self.dry_run })
-    }
-}
-
-/// A proposal, what it would change, and what speaks for it.
+/// A proposal, with the record that it would change.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "citations": [{
+        "file": "app/services/cart_sessions/setting.rb",
+        "symbol": "CartSessions::Setting#trigger_delay_time_in_minutes", "line_start": 12,
+        "line_end": 20, "verdict": "fresh"
+    }],
+    "contributions": [{
+        "version": 1, "saved_by": "vera", "source": "", "saved_at": "2026-11-19T10:00:00Z"
+    }],
+    "id": "019a0000-0000-7000-8000-000000000002", "kind": "fact",
+    "title": "Units must match",
+    "content": "The delay is nil when delay_unit and trigger_delay_unit differ.",
+    "scope": ["cart_sessions"], "tags": ["unit"], "state": "active",
+    "visibility": "proposed", "trust": "untrusted", "owner": "vera", "ttl": "2027-06-01T00:00:00Z",
+    "is_ttl_explicit": true, "quality": {"novelty": 0.74, "dup": 0.06, "usefulness": 0.81},
+    "meta": {"patch_sha": "abc123"}, "task_external_id": "CS-214", "dialog_id": null,
+    "superseded_by": null, "version": 1, "recall_count": 0, "use_count": 0,
+    "ci_status": "passed", "created_at": "2026-11-19T10:00:00Z",
+    "updated_at": "2026-11-20T10:00:00Z"
+}))]
 pub struct Proposal {
     #[serde(flatten)]
     record: CitedRecord,
-    /// Who proposed it, and from what.
+    /// The saves that it is made of.
     contributions: Vec<Contribution>,
-    /// The record that would say this instead, as it is; absent where it would be a record of its own.
+    /// The record that it would change, as it is now; absent if it would be a new record.
     #[serde(skip_serializing_if = "Option::is_none")]
     amends_record_id: Option<Record>,
-    /// What it changes of that: a unified diff of title, tags, scope, citations and content.
+    /// The change as a unified diff of title, tags, scope, citations and content.
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
-    /// Why it waits that was the team's: hygiene found that it helps nobody. Accepted, it is found again.
+    /// Why hygiene demoted a record of the team, if it did. Accepting it restores the record.
     #[serde(skip_serializing_if = "Option::is_none")]
     demotion: Option<Demotion>,
 }
 
-/// What speaks against a record of the team.
+/// Why an unused record of the team was demoted.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Demotion {
-    /// What the ranking multiplied it by, whatever was asked; absent for what was not found at all.
+    /// The factor by which ranking multiplied the record; absent if no search found it.
     #[serde(skip_serializing_if = "Option::is_none")]
     rank_factor: Option<f64>,
-    /// What that was made of: steps of the ranking, each with its factor.
+    /// The ranking steps that make up the factor, each with its own.
     factors: BTreeMap<String, f64>,
-    /// Why it helps nobody.
+    /// The reasons for the demotion.
     reasons: Vec<String>,
 }
 
@@ -237,38 +206,21 @@ impl From<DemotionReason> for Demotion {
     }
 }
 
-/// Who a private record is for from now on.
+/// The visibility of a shared record.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "id": "019a0000-0000-7000-8000-000000000002", "visibility": "team"
+}))]
 pub struct ShareResponse {
     id: Uuid,
-    /// `team`; `proposed` where somebody else has to decide that it counts.
+    /// `team`, or `proposed` if another person has to accept it.
     visibility: Visibility,
 }
 
-/// What was forgotten, or would be.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct ForgetResponse {
-    dry_run: bool,
-    /// Records that came from there alone: taken out.
-    deleted: Vec<Uuid>,
-    /// Records that others had contributed to: they say what those said last.
-    rolled_back: Vec<Uuid>,
-    /// Records that say what others said: only where they came from was changed.
-    reattributed: Vec<Uuid>,
-    /// Records of others that one of the removed had replaced: they are there again.
-    restored: Vec<Uuid>,
-    /// Dialogs that were deleted.
-    dialogs: u64,
-    /// Documents that were deleted.
-    documents: u64,
-    /// Files of the repository that was taken out.
-    files: u64,
-    /// What the person had sent that was held in quarantine: destroyed. None for a source: where something held
-    /// came from is sealed with it.
-    quarantine_items: u64,
-}
-
-/// See what waits for a person of the team.
+/// List the proposals that wait for a decision.
+///
+/// Returns a page of the proposals, oldest first, each with its citations, its contributions and a
+/// diff of the record that it would change.
 #[utoipa::path(
     get, path = "/proposals", tag = "review", params(ProposalQuery),
     responses((status = 200, description = "Oldest first", body = Page<Proposal>))
@@ -278,36 +230,43 @@ pub async fn list(
     caller: Principal,
     ValidQuery((key, after, limit)): ValidQuery<ProposalQuery>,
 ) -> Result<Json<Page<Proposal>>, Problem> {
-    let here = api.authorize(&caller, &key, Permission::Read).await?;
-    let found = records::proposals(&here.store, here.project.id, after, limit).await?;
+    let ctx = api.authorize(&caller, &key, Permission::Read).await?;
+    let found = records::proposals(&ctx.store, ctx.project.id, after, limit).await?;
     let next_cursor = pagination::next_cursor(&found, limit, |record| record.id);
     let mut proposals = Vec::with_capacity(found.len());
-    for proposal in review::proposals(&here.memory, found).await? {
-        proposals.push(view(&here, proposal).await?);
+    for proposal in review::proposals(&ctx.memory, found).await? {
+        proposals.push(view(&ctx, proposal).await?);
     }
     Ok(Json(Page::new(proposals, next_cursor)))
 }
 
-/// Make a proposal count, as it is or as the reviewer would have it.
+/// Accept a proposal, as it is or with edits.
+///
+/// Returns the record that has the text now, confirmed. If the proposal or the record that it
+/// changes has another version than the reviewed one, nothing is changed.
 #[utoipa::path(
     post, path = "/proposals/{id}/accept", tag = "review", params(RecordPath),
     request_body = AcceptProposal,
-    responses((status = 200, description = "The record that says it now", body = Record))
+    responses((status = 200, description = "The record with its content", body = Record))
 )]
 pub async fn accept(
     State(api): State<ApiState>,
     caller: Principal,
     ValidPath(id): ValidPath<RecordPath>,
-    ValidJson((seen, edit)): ValidJson<AcceptProposal>,
+    ValidJson((reviewed, edit)): ValidJson<AcceptProposal>,
 ) -> Result<Json<Record>, Problem> {
-    let here = holding(&api, &caller, id, Permission::Accept).await?;
-    Ok(Json(review::accept(&here.memory, id, seen, &edit, caller.name()).await?.into()))
+    let ctx = authorize(&api, &caller, id, Permission::Accept).await?;
+    let accepted = review::accept(&ctx.memory, id, reviewed, &edit, caller.name()).await?;
+    Ok(Json(record(accepted)))
 }
 
-/// Turn a proposal down.
+/// Reject a proposal.
+///
+/// Deletes the proposal and records the reason, masked, in the audit.
 #[utoipa::path(
     post, path = "/proposals/{id}/reject", tag = "review", params(RecordPath),
-    request_body = RejectProposal, responses((status = 204, description = "It does not wait any more"))
+    request_body = RejectProposal,
+    responses((status = 204, description = "Rejected"))
 )]
 pub async fn reject(
     State(api): State<ApiState>,
@@ -315,29 +274,34 @@ pub async fn reject(
     ValidPath(id): ValidPath<RecordPath>,
     ValidJson(reason): ValidJson<RejectProposal>,
 ) -> Result<StatusCode, Problem> {
-    let here = holding(&api, &caller, id, Permission::Accept).await?;
-    review::reject(&here.memory, id, &reason).await?;
+    let ctx = authorize(&api, &caller, id, Permission::Accept).await?;
+    review::reject(&ctx.memory, id, &reason).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Let the team see a private record. From those who may not save for the team it becomes a proposal.
+/// Share a private record with the team.
+///
+/// Returns its new visibility: `team`, or `proposed` if the caller may not save for the team.
 #[utoipa::path(
     post, path = "/records/{id}/share", tag = "review", params(RecordPath),
-    responses((status = 200, description = "Who it is for now", body = ShareResponse))
+    responses((status = 200, description = "Its new visibility", body = ShareResponse))
 )]
 pub async fn share(
     State(api): State<ApiState>,
     caller: Principal,
     ValidPath(id): ValidPath<RecordPath>,
 ) -> Result<Json<ShareResponse>, Problem> {
-    let here = holding(&api, &caller, id, Permission::Propose).await?;
-    let decides = here.project.role >= here.project.policy.min_roles.save;
-    let to = if decides { mc_domain::Visibility::Team } else { mc_domain::Visibility::Proposed };
-    let record = review::share(&here.memory, id, to).await?;
-    Ok(Json(ShareResponse { id: record.id.into(), visibility: record.access.visibility.into() }))
+    let ctx = authorize(&api, &caller, id, Permission::Propose).await?;
+    let can_save = ctx.project.role >= ctx.project.policy.min_roles.save;
+    let to = if can_save { mc_domain::Visibility::Team } else { mc_domain::Visibility::Proposed };
+    let record = review::share(&ctx.memory, id, to).await?;
+    Ok(Json(ShareResponse { id: record.id.into(), visibility: record.access.visibility }))
 }
 
-/// Say that a record of the team holds: it is trusted most from now on, until its text changes.
+/// Confirm a team record.
+///
+/// Returns the record. It has the highest trust until its content changes. If it has another
+/// version than the reviewed one, nothing is changed.
 #[utoipa::path(
     post, path = "/records/{id}/confirm", tag = "review", params(RecordPath),
     request_body = ConfirmRecord,
@@ -349,15 +313,18 @@ pub async fn confirm(
     ValidPath(id): ValidPath<RecordPath>,
     ValidJson(version): ValidJson<ConfirmRecord>,
 ) -> Result<Json<Record>, Problem> {
-    let here = holding(&api, &caller, id, Permission::Accept).await?;
-    Ok(Json(review::confirm(&here.memory, id, version).await?.into()))
+    let ctx = authorize(&api, &caller, id, Permission::Accept).await?;
+    Ok(Json(record(review::confirm(&ctx.memory, id, version).await?)))
 }
 
-/// Have a record say again what it said before, or bring one back that was taken out or replaced.
+/// Restore an earlier version of a record.
+///
+/// Returns the restored record, which may have been deleted or superseded. Its current version
+/// stays in its history. For maintainers.
 #[utoipa::path(
     post, path = "/records/{id}/rollback", tag = "review", params(RecordPath),
     request_body = RollbackRecord,
-    responses((status = 200, description = "The record as it is now", body = Record))
+    responses((status = 200, description = "The restored record", body = Record))
 )]
 pub async fn rollback(
     State(api): State<ApiState>,
@@ -365,46 +332,12 @@ pub async fn rollback(
     ValidPath(id): ValidPath<RecordPath>,
     ValidJson(version): ValidJson<RollbackRecord>,
 ) -> Result<Json<Record>, Problem> {
-    let here = holding(&api, &caller, id, Permission::Curate).await?;
-    let record = review::roll_back(&here.memory, id, version, caller.name()).await?;
-    Ok(Json(record.into()))
+    let ctx = authorize(&api, &caller, id, Permission::Curate).await?;
+    let restored = review::roll_back(&ctx.memory, id, version, caller.name()).await?;
+    Ok(Json(record(restored)))
 }
 
-/// Take out everything that came from one person or one source, or a repository with all its files.
-///
-/// What others had said is there again, also where a record that is taken out had replaced it. What the person
-/// has in quarantine is destroyed. What is held of a *source* is not found so, since where it came from is
-/// sealed with it: look through `GET /quarantine` for that.
-#[utoipa::path(
-    post, path = "/forget", tag = "review", request_body = ForgetRequest,
-    responses((status = 200, description = "What was taken out, or would be", body = ForgetResponse))
-)]
-pub async fn forget(
-    State(api): State<ApiState>,
-    caller: Principal,
-    ValidJson(request): ValidJson<ForgetRequest>,
-) -> Result<Json<ForgetResponse>, Problem> {
-    let here = api.authorize(&caller, &request.project, Permission::Curate).await?;
-    let contributor = match &request.whose {
-        ErasureTarget::User(login) => Contributor::User(users::called(&api.store, login).await?),
-        ErasureTarget::Source(source) => Contributor::Source(source.clone()),
-    };
-    let (project, dry_run) = (here.project.id, request.dry_run);
-    let forgotten = review::forget(&here.memory, project, &contributor, dry_run).await?;
-    Ok(Json(ForgetResponse::of(forgotten, dry_run)))
-}
-
-async fn holding(
-    api: &ApiState,
-    caller: &Principal,
-    id: RecordId,
-    action: Permission,
-) -> Result<ProjectContext, Problem> {
-    let here = api.authorize_resource(caller, ProjectResource::Record(id), action).await?;
-    here.ok_or_else(|| unknown(id))
-}
-
-async fn view(here: &ProjectContext, proposal: review::Proposal) -> Result<Proposal, Problem> {
+async fn view(ctx: &ProjectContext, proposal: review::Proposal) -> Result<Proposal, Problem> {
     let id = proposal.record.id;
     let diff =
         proposal.amends_record_id.as_ref().map(|Amendment { now, cited_now, then, cited_then }| {
@@ -416,18 +349,18 @@ async fn view(here: &ProjectContext, proposal: review::Proposal) -> Result<Propo
                 .header("now", "proposed")
                 .to_string()
         });
-    let sources = records::contributions(&here.store, id).await?;
-    let record = cited(&here.store, vec![proposal.record]).await?.pop();
+    let sources = records::contributions(&ctx.store, id).await?;
+    let proposed = cited(&ctx.store, vec![proposal.record]).await?.pop();
     Ok(Proposal {
-        record: record.ok_or_else(|| unknown(id))?,
-        contributions: sources.into_iter().map(Into::into).collect(),
-        amends_record_id: proposal.amends_record_id.map(|amendment| amendment.now.into()),
+        record: proposed.ok_or_else(|| unknown(id))?,
+        contributions: sources.into_iter().map(contribution).collect(),
+        amends_record_id: proposal.amends_record_id.map(|amendment| record(amendment.now)),
         diff,
         demotion: proposal.demotion.map(Into::into),
     })
 }
 
-/// What a record says, in lines.
+/// Returns the text of a record that the diff compares.
 fn text(
     title: &str,
     tags: &[String],
@@ -442,21 +375,4 @@ fn text(
         text.push_str(&format!("cites: {file_path}{symbol}{lines} ({verdict})\n"));
     }
     text + "\n" + content + "\n"
-}
-
-impl ForgetResponse {
-    fn of(forgotten: ErasureReport, dry_run: bool) -> Self {
-        let ids = |records: Vec<RecordId>| records.into_iter().map(Into::into).collect();
-        Self {
-            dry_run,
-            deleted: ids(forgotten.deleted),
-            rolled_back: ids(forgotten.rolled_back),
-            reattributed: ids(forgotten.reattributed),
-            restored: ids(forgotten.restored),
-            dialogs: forgotten.dialogs,
-            documents: forgotten.docs,
-            files: forgotten.files,
-            quarantine_items: forgotten.quarantine_items,
-        }
-    }
 }

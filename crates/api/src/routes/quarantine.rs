@@ -1,14 +1,11 @@
-//! `/quarantine`: what a policy holds back until a maintainer has decided.
+//! `/quarantine`: requests that a policy withholds until a maintainer decides.
 
 use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use http::StatusCode;
-use mc_domain::{
-    AuditAction, Permission, ProjectKey, QuarantineItemId, QuarantineState, Visibility,
-};
-use mc_memory::documents::NewDocument;
-use mc_memory::{ReviewStatus, SaveDialog, SaveDialogOutcome, SaveRequest, quarantine as held};
+use mc_domain::{Permission, ProjectKey, QuarantineItemId, QuarantineState};
+use mc_memory::quarantine::{self as use_cases, Release, Stored};
 use mc_sanitizer::Sanitized;
 use mc_store::projects::ProjectResource;
 use mc_store::quarantine::{self};
@@ -16,27 +13,26 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::ingest_docs;
 use super::pagination::Page;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::authorize::ProjectContext;
 use crate::extract::{ValidPath, ValidQuery};
-use crate::limits;
 use crate::openapi::schemas;
 use crate::problem::Problem;
 use crate::validate::{self, Validate, ValidationError};
-use crate::wire::QuarantineState as HoldStateView;
+use crate::wire::QuarantineState as QuarantineStateView;
+use mc_contract::limits;
 
-/// Something in quarantine, in a path.
+/// Path parameter: a quarantine item.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
-pub struct HoldPath {
-    /// Its id.
+pub struct QuarantineItemPath {
+    /// The item's id.
     id: Uuid,
 }
 
-impl Validate for HoldPath {
+impl Validate for QuarantineItemPath {
     type Checked = QuarantineItemId;
 
     fn check(self) -> Result<QuarantineItemId, ValidationError> {
@@ -44,7 +40,7 @@ impl Validate for HoldPath {
     }
 }
 
-/// What of the quarantine, and how much.
+/// Query of a list of quarantine items.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -52,16 +48,16 @@ pub struct QuarantineQuery {
     /// The project's key.
     #[param(value_type = schemas::ProjectKey, inline)]
     project_key: String,
-    /// Only what is in this state.
-    state: Option<HoldStateView>,
-    /// Only what came before this: the `next_cursor` of the page before.
+    /// Only items in this state.
+    state: Option<QuarantineStateView>,
+    /// The `next_cursor` of the previous page.
     cursor: Option<Uuid>,
-    /// 1 to 200; 50 when absent.
+    /// Maximum number of items, 1 to 200; 50 by default.
     #[param(value_type = Option<schemas::PageLimit>, inline)]
     limit: Option<i64>,
 }
 
-/// A [`HoldQuery`] as checked.
+/// A validated [`QuarantineQuery`].
 #[derive(Debug)]
 pub struct ValidatedQuery {
     project: ProjectKey,
@@ -77,29 +73,36 @@ impl Validate for QuarantineQuery {
         let limit = self.limit.unwrap_or(limits::DEFAULT_PAGE_LIMIT);
         Ok(ValidatedQuery {
             project: validate::project_key("project_key", &self.project_key)?,
-            state: self.state.map(Into::into),
+            state: self.state,
             cursor: self.cursor.map(QuarantineItemId),
             limit: validate::range("limit", limit, &limits::PAGE_LIMIT)?,
         })
     }
 }
 
-/// Something in quarantine. Its beginning is shown masked.
+/// A request in quarantine.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "id": "019a0000-0000-7000-8000-000000000008", "kind": "save", "reasons": ["github-token"],
+    "excerpt": "The key of the shop is [secret:github-token]", "submitted_by": "vera",
+    "state": "pending", "created_at": "2026-11-20T10:00:00Z",
+    "expires_at": "2026-12-20T10:00:00Z"
+}))]
 pub struct QuarantineItem {
     id: Uuid,
     /// `save`, `dialog` or `document`.
     kind: String,
-    /// Categories of the sanitizer (`jwt`), and ways in which it addresses a model (`override`).
+    /// Categories of the sanitizer (`jwt`) and of the prompt guard (`override`).
     reasons: Vec<String>,
-    /// Its beginning, masked, until it is decided. It may address a model: show it to people.
+    /// The beginning of its text, masked; empty once it was decided. It may contain prompt
+    /// injection: show it to people only.
     excerpt: String,
-    /// Who sent it, by login.
+    /// Login of the user who submitted it.
     #[serde(skip_serializing_if = "Option::is_none")]
     submitted_by: Option<String>,
-    state: HoldStateView,
+    state: QuarantineStateView,
     created_at: DateTime<Utc>,
-    /// When it is thrown away if nobody decides.
+    /// When it is deleted without a decision.
     expires_at: DateTime<Utc>,
     #[serde(skip_serializing_if = "Option::is_none")]
     decided_by: Option<String>,
@@ -107,31 +110,45 @@ pub struct QuarantineItem {
     decided_at: Option<DateTime<Utc>>,
 }
 
-/// Something in quarantine with what it says.
+/// A request in quarantine with its content.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "id": "019a0000-0000-7000-8000-000000000008", "kind": "save", "reasons": ["github-token"],
+    "excerpt": "The key of the shop is [secret:github-token]", "submitted_by": "vera",
+    "state": "pending", "created_at": "2026-11-20T10:00:00Z",
+    "expires_at": "2026-12-20T10:00:00Z",
+    "content": "{\"kind\":\"fact\",\"content\":\"The key of the shop is [secret:github-token]\"}"
+}))]
 pub struct QuarantineItemWithContent {
     #[serde(flatten)]
-    hold: QuarantineItem,
-    /// The whole request as JSON, secrets and personal data masked; absent once it was decided. It may
-    /// address a model: show it to people.
+    item: QuarantineItem,
+    /// The whole request as JSON, with secrets and personal data masked; absent once it was
+    /// decided. It may contain prompt injection: show it to people only.
     #[serde(skip_serializing_if = "Option::is_none")]
     content: Option<String>,
 }
 
-/// What became of something that was released.
+/// The outcome of a release.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "outcome": "created", "id": "019a0000-0000-7000-8000-000000000002",
+    "reason": "nothing similar is known"
+}))]
 pub struct ReleaseResponse {
-    /// What was done with it: `created`, `merged`, `superseded`, `proposed`, `known`, `rejected`,
-    /// `updated`, `unchanged` or `kept`.
+    /// `created`, `merged`, `superseded`, `proposed`, `duplicate`, `updated`, `unchanged` or
+    /// `kept`.
     outcome: &'static str,
-    /// The record, dialog or document that holds it now; absent where nothing does.
+    /// The record, dialog or document that has its text now.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<Uuid>,
     /// Why.
     reason: String,
 }
 
-/// See what is in a project's quarantine, or was.
+/// List the quarantine items of a project.
+///
+/// Returns a page of the items, newest first, each with a masked excerpt. An excerpt may contain
+/// prompt injection: show it to people only. For maintainers.
 #[utoipa::path(
     get, path = "/quarantine", tag = "quarantine", params(QuarantineQuery),
     responses((status = 200, description = "Newest first", body = Page<QuarantineItem>))
@@ -141,74 +158,77 @@ pub async fn list(
     caller: Principal,
     ValidQuery(query): ValidQuery<QuarantineQuery>,
 ) -> Result<Json<Page<QuarantineItem>>, Problem> {
-    let here = api.authorize(&caller, &query.project, Permission::Curate).await?;
+    let ctx = api.authorize(&caller, &query.project, Permission::Curate).await?;
     let (state, before, limit) = (query.state, query.cursor, query.limit);
-    let held = quarantine::list(&here.store, here.project.id, state, before, limit).await?;
-    Ok(Json(Page::of(held, limit, |hold| hold.id)))
+    let items = quarantine::list(&ctx.store, ctx.project.id, state, before, limit).await?;
+    Ok(Json(Page::of(items, limit, |item| item.id)))
 }
 
-/// See one thing in quarantine.
+/// Get a quarantine item.
+///
+/// Returns the item with the whole request, masked, until it is decided. The request may contain
+/// prompt injection: show it to people only. For maintainers.
 #[utoipa::path(
-    get, path = "/quarantine/{id}", tag = "quarantine", params(HoldPath),
-    responses((status = 200, description = "With what it says, masked", body = QuarantineItemWithContent))
+    get, path = "/quarantine/{id}", tag = "quarantine", params(QuarantineItemPath),
+    responses((status = 200, description = "The item with its content, masked",
+               body = QuarantineItemWithContent))
 )]
 pub async fn get(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidPath(id): ValidPath<HoldPath>,
+    ValidPath(id): ValidPath<QuarantineItemPath>,
 ) -> Result<Json<QuarantineItemWithContent>, Problem> {
-    let here = entered(&api, &caller, id).await?;
-    let hold = quarantine::find(&here.store, id).await?.ok_or_else(|| unknown(id))?;
-    let content = held::show(&here.memory, id).await?.map(Sanitized::into_string);
-    Ok(Json(QuarantineItemWithContent { hold: hold.into(), content }))
+    let (ctx, item) = found(&api, &caller, id).await?;
+    let content = use_cases::show(&ctx.memory, id).await?.map(Sanitized::into_string);
+    Ok(Json(QuarantineItemWithContent { item: item.into(), content }))
 }
 
-/// Let something out of quarantine: it is taken in as if it came now, secrets masked as ever.
+/// Release a quarantine item.
+///
+/// Stores the request as if it were sent now, with secrets masked, and returns what it became. For
+/// maintainers.
 #[utoipa::path(
-    post, path = "/quarantine/{id}/release", tag = "quarantine", params(HoldPath),
-    responses((status = 200, description = "What became of it", body = ReleaseResponse))
+    post, path = "/quarantine/{id}/release", tag = "quarantine", params(QuarantineItemPath),
+    responses((status = 200, description = "What it became", body = ReleaseResponse))
 )]
 pub async fn release(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidPath(id): ValidPath<HoldPath>,
+    ValidPath(id): ValidPath<QuarantineItemPath>,
 ) -> Result<Json<ReleaseResponse>, Problem> {
-    let here = entered(&api, &caller, id).await?;
-    let hold = quarantine::find(&here.store, id).await?.ok_or_else(|| unknown(id))?;
-    let sealed = quarantine::sealed(&here.store, id).await?;
-    let sealed = sealed.ok_or(mc_memory::Error::NotHeld(id))?;
-    // Each settles it in the transaction that takes it in; what fails, or is not taken, stays held.
-    let answer = match hold.kind.as_str() {
-        "dialog" => released_dialog(&here, id, held::open(&here.memory, id, &sealed)?).await?,
-        "document" => {
-            // Whoever releases a document answers for it, as for a record.
-            api.require(&caller, &here.project, Permission::Ingest)?;
-            released_document(&here, id, held::open(&here.memory, id, &sealed)?).await?
-        }
-        _ => released_save(&here, id, held::open(&here.memory, id, &sealed)?).await?,
-    };
-    if answer.id.is_none() {
-        let detail = format!("it was not taken in, and is still held: {}", answer.reason);
-        return Err(Problem::conflict(detail).field("id"));
+    let (ctx, item) = found(&api, &caller, id).await?;
+    if item.kind == use_cases::DOCUMENT {
+        // The one who releases a document vouches for it, as for one that they send.
+        api.require(&caller, &ctx.project, Permission::Ingest)?;
     }
-    Ok(Json(answer))
+    Ok(Json(use_cases::release(&ctx.memory, &ctx.project, id).await?.into()))
 }
 
-/// Throw something in quarantine away, for good.
+/// Delete a quarantine item for good.
+///
+/// Deletes the held request; only the decision is kept. For maintainers.
 #[utoipa::path(
-    delete, path = "/quarantine/{id}", tag = "quarantine", params(HoldPath),
-    responses((status = 204, description = "Nothing of it is left but that it was there"))
+    delete, path = "/quarantine/{id}", tag = "quarantine", params(QuarantineItemPath),
+    responses((status = 204, description = "Deleted; only the decision is kept"))
 )]
 pub async fn destroy(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidPath(id): ValidPath<HoldPath>,
+    ValidPath(id): ValidPath<QuarantineItemPath>,
 ) -> Result<StatusCode, Problem> {
-    let here = entered(&api, &caller, id).await?;
-    let mut tx = here.store.begin().await?;
-    held::decide(&mut tx, id, QuarantineState::Deleted, AuditAction::QuarantineItemDeleted).await?;
-    tx.commit().await?;
+    let ctx = entered(&api, &caller, id).await?;
+    use_cases::delete(&ctx.memory, id).await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+async fn found(
+    api: &ApiState,
+    caller: &Principal,
+    id: QuarantineItemId,
+) -> Result<(ProjectContext, quarantine::QuarantineItem), Problem> {
+    let ctx = entered(api, caller, id).await?;
+    let item = quarantine::find(&ctx.store, id).await?.ok_or_else(|| unknown(id))?;
+    Ok((ctx, item))
 }
 
 async fn entered(
@@ -216,74 +236,42 @@ async fn entered(
     caller: &Principal,
     id: QuarantineItemId,
 ) -> Result<ProjectContext, Problem> {
-    let here =
-        api.authorize_resource(caller, ProjectResource::Hold(id), Permission::Curate).await?;
-    here.ok_or_else(|| unknown(id))
-}
-
-/// Whoever releases a record answers for it: where they may not save for the team, it is a proposal.
-async fn released_save(
-    here: &ProjectContext,
-    id: QuarantineItemId,
-    request: SaveRequest,
-) -> Result<ReleaseResponse, Problem> {
-    let decides = here.project.role >= here.project.policy.min_roles.save;
-    let is_for_the_team = request.visibility == Visibility::Team;
-    let visibility =
-        if is_for_the_team && !decides { Visibility::Proposed } else { request.visibility };
-    // An end that came while it was held is no end that anybody would name now.
-    let ttl = request.ttl.filter(|end| *end > Utc::now());
-    let request = SaveRequest { visibility, ttl, ..request };
-    let saved =
-        mc_memory::save_reviewed(&here.memory, &request, ReviewStatus::Released(id)).await?;
-    Ok(ReleaseResponse {
-        outcome: saved.decision.as_str(),
-        id: saved.decision.record().map(Into::into),
-        reason: saved.reason,
-    })
-}
-
-async fn released_dialog(
-    here: &ProjectContext,
-    id: QuarantineItemId,
-    request: SaveDialog,
-) -> Result<ReleaseResponse, Problem> {
-    let kept = mc_memory::save_dialog(&here.memory, &request, ReviewStatus::Released(id)).await?;
-    let dialog = match kept {
-        SaveDialogOutcome::Kept(id) => Some(id.into()),
-        SaveDialogOutcome::Quarantined(_) => None,
-    };
-    Ok(ReleaseResponse { outcome: "kept", id: dialog, reason: "a maintainer released it".into() })
-}
-
-async fn released_document(
-    here: &ProjectContext,
-    id: QuarantineItemId,
-    held: NewDocument,
-) -> Result<ReleaseResponse, Problem> {
-    let (doc, outcome) = ingest_docs::take(here, id, held).await?;
-    Ok(ReleaseResponse { outcome, id: Some(doc), reason: "a maintainer released it".into() })
+    let ctx = api
+        .authorize_resource(caller, ProjectResource::QuarantineItem(id), Permission::Curate)
+        .await?;
+    ctx.ok_or_else(|| unknown(id))
 }
 
 fn unknown(id: QuarantineItemId) -> Problem {
-    Problem::not_found(format!("there is nothing {id} in quarantine, or it is not yours to see"))
+    Problem::not_found(format!("there is no quarantine item {id}, or it is not yours to see"))
         .field("id")
-        .hint("GET /quarantine lists what is in that of a project, for its maintainers")
+        .hint("GET /quarantine lists the items of a project, for its maintainers")
+}
+
+impl From<Release> for ReleaseResponse {
+    fn from(release: Release) -> Self {
+        let id = match release.stored {
+            Stored::Record(id) => id.into(),
+            Stored::Dialog(id) => id.into(),
+            Stored::Document(id) => id.into(),
+        };
+        Self { outcome: release.outcome, id: Some(id), reason: release.reason }
+    }
 }
 
 impl From<quarantine::QuarantineItem> for QuarantineItem {
-    fn from(hold: quarantine::QuarantineItem) -> Self {
+    fn from(item: quarantine::QuarantineItem) -> Self {
         Self {
-            id: hold.id.into(),
-            kind: hold.kind,
-            reasons: hold.reasons,
-            excerpt: hold.excerpt,
-            submitted_by: hold.sender,
-            state: hold.state.into(),
-            created_at: hold.created_at,
-            expires_at: hold.expires_at,
-            decided_by: hold.decided_by,
-            decided_at: hold.decided_at,
+            id: item.id.into(),
+            kind: item.kind,
+            reasons: item.reasons,
+            excerpt: item.excerpt,
+            submitted_by: item.sender,
+            state: item.state,
+            created_at: item.created_at,
+            expires_at: item.expires_at,
+            decided_by: item.decided_by,
+            decided_at: item.decided_at,
         }
     }
 }

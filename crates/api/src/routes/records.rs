@@ -1,37 +1,38 @@
-//! `/records`: what the team knows, row by row.
+//! `/records`: the records of a project.
+
+mod convert;
 
 use std::collections::HashMap;
 
 use axum::Json;
 use axum::extract::State;
-use chrono::{DateTime, Utc};
 use http::StatusCode;
-use mc_domain::{AuditAction, Permission, ProjectKey, RecordId, RecordKind};
+use mc_accounts::users;
+use mc_contract::operations::record::{Citation, CitedRecord, RecordVersion, RecordWithHistory};
+use mc_domain::{Permission, ProjectKey, RecordId, RecordKind, Visibility};
+use mc_memory::delete_record;
 use mc_memory::uses::Opened;
-use mc_store::audit::{self, NewEvent};
-use mc_store::citations::{self};
-use mc_store::docs;
-use mc_store::passages::{self, PassageSource};
 use mc_store::projects::ProjectResource;
-use mc_store::records::{self, Decided, RecordFilter, Version};
-use mc_store::{Store, Tx};
-use serde::{Deserialize, Serialize};
-use serde_json::json;
-use utoipa::{IntoParams, ToSchema};
+use mc_store::records::{self, RecordFilter, Version};
+use mc_store::{Store, citations, docs};
+use serde::Deserialize;
+use utoipa::IntoParams;
 use uuid::Uuid;
 
+use convert::record_version;
+pub use convert::{citation, contribution, record};
+
 use super::pagination::{self, Page};
-use super::users;
 use crate::ApiState;
 use crate::authenticate::Principal;
+use crate::authorize::ProjectContext;
 use crate::extract::{ValidPath, ValidQuery};
-use crate::limits;
 use crate::openapi::schemas;
 use crate::problem::Problem;
 use crate::validate::{self, Validate, ValidationError};
-use crate::wire::{CiVerdict, CitationVerdict, Kind, State as RecordState, Trust, Visibility};
+use mc_contract::limits;
 
-/// A record's id in a path.
+/// Path parameter: a record.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub struct RecordPath {
@@ -47,7 +48,7 @@ impl Validate for RecordPath {
     }
 }
 
-/// Which records, and how many.
+/// Query of a list of records.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -55,29 +56,29 @@ pub struct RecordQuery {
     /// The project's key.
     #[param(value_type = schemas::ProjectKey, inline)]
     project_key: String,
-    /// Only this kind.
-    kind: Option<Kind>,
-    /// Only those for these readers; the team's and the caller's own when absent.
+    /// Only records of this kind.
+    kind: Option<RecordKind>,
+    /// Only records of this visibility; the team's and the caller's own by default.
     visibility: Option<Visibility>,
-    /// Only those to which this user contributed.
+    /// Only records to which this user contributed.
     #[param(value_type = Option<schemas::Login>, inline)]
     saved_by: Option<String>,
-    /// Only those to which this source contributed.
-    #[param(value_type = Option<schemas::Reference>, inline)]
+    /// Only records to which this source contributed.
+    #[param(value_type = Option<schemas::SourceReference>, inline)]
     source: Option<String>,
-    /// Only records after this one: the `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     cursor: Option<Uuid>,
-    /// 1 to 200; 50 when absent.
+    /// Maximum number of items, 1 to 200; 50 by default.
     #[param(value_type = Option<schemas::PageLimit>, inline)]
     limit: Option<i64>,
 }
 
-/// A [`RecordQuery`] as checked.
+/// A validated [`RecordQuery`].
 #[derive(Debug)]
 pub struct ValidatedQuery {
     project: ProjectKey,
     kind: Option<RecordKind>,
-    visibility: Option<mc_domain::Visibility>,
+    visibility: Option<Visibility>,
     saved_by: Option<String>,
     source: Option<String>,
     cursor: Option<RecordId>,
@@ -91,8 +92,8 @@ impl Validate for RecordQuery {
         let limit = self.limit.unwrap_or(limits::DEFAULT_PAGE_LIMIT);
         Ok(ValidatedQuery {
             project: validate::project_key("project_key", &self.project_key)?,
-            kind: self.kind.map(Into::into),
-            visibility: self.visibility.map(Into::into),
+            kind: self.kind,
+            visibility: self.visibility,
             saved_by: validate::optional("saved_by", self.saved_by, |field, login| {
                 validate::login(field, &login)
             })?,
@@ -103,126 +104,9 @@ impl Validate for RecordQuery {
     }
 }
 
-/// A memory record.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct Record {
-    id: Uuid,
-    kind: Kind,
-    title: String,
-    content: String,
-    scope: Vec<String>,
-    tags: Vec<String>,
-    state: RecordState,
-    visibility: Visibility,
-    /// Who vouches for it.
-    trust: Trust,
-    owner: Option<String>,
-    /// When it expires; absent for never.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ttl: Option<DateTime<Utc>>,
-    /// Whether that end was named when it was saved; otherwise every recall moves it.
-    is_ttl_explicit: bool,
-    #[schema(value_type = Object)]
-    quality: serde_json::Value,
-    #[schema(value_type = Object)]
-    meta: serde_json::Value,
-    task_external_id: Option<String>,
-    dialog_id: Option<Uuid>,
-    superseded_by: Option<Uuid>,
-    /// From 1, one more with every change.
-    version: i32,
-    /// How often it was recalled.
-    recall_count: i32,
-    /// How often feedback said that it was used.
-    use_count: i32,
-    /// What CI says of the patch that it is about (`meta.patch_sha`); absent where it says nothing.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ci_status: Option<CiVerdict>,
-    created_at: DateTime<Utc>,
-    updated_at: DateTime<Utc>,
-}
-
-/// A place in the code that a record cites.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct Citation {
-    pub(super) file: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) symbol: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) line_start: Option<i32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) line_end: Option<i32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) commit: Option<String>,
-    /// sha256 of the cited lines, in hexadecimal; not in a recalled bundle.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) content_hash: Option<String>,
-    pub(super) verdict: CitationVerdict,
-}
-
-/// What a record was before.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct RecordVersion {
-    version: i32,
-    kind: Kind,
-    title: String,
-    content: String,
-    scope: Vec<String>,
-    tags: Vec<String>,
-    /// Who vouched for it.
-    trust: Trust,
-    owner: Option<String>,
-    /// When it was to expire; absent for never.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ttl: Option<DateTime<Utc>>,
-    /// Whether that end was named.
-    is_ttl_explicit: bool,
-    #[schema(value_type = Object)]
-    meta: serde_json::Value,
-    /// What it cited, with the verdicts of that time.
-    citations: Vec<Citation>,
-    /// Why it was changed.
-    reason: String,
-    changed_by: Option<String>,
-    changed_at: DateTime<Utc>,
-}
-
-/// A record and what it cites.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct CitedRecord {
-    #[serde(flatten)]
-    record: Record,
-    /// The document that holds the whole text, of which the content is a statement: `GET /documents/lookup`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    document_id: Option<Uuid>,
-    citations: Vec<Citation>,
-}
-
-/// A record with all that is known of it.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct RecordWithHistory {
-    #[serde(flatten)]
-    record: CitedRecord,
-    /// Earlier states, newest first.
-    versions: Vec<RecordVersion>,
-    /// Who and what it was made of, oldest first.
-    contributions: Vec<Contribution>,
-}
-
-/// A save that went into a record.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct Contribution {
-    /// The record's version that it made.
-    version: i32,
-    /// Who saved it, by login; absent where that is not known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    saved_by: Option<String>,
-    /// What it was taken from; empty for what somebody just said.
-    source: String,
-    saved_at: DateTime<Utc>,
-}
-
-/// Page through a project's live records, oldest first.
+/// List records.
+///
+/// Returns a page of the project's live records with their citations, oldest first.
 #[utoipa::path(
     get, path = "/records", tag = "memory", params(RecordQuery),
     responses((status = 200, description = "A page", body = Page<CitedRecord>))
@@ -232,59 +116,59 @@ pub async fn list(
     caller: Principal,
     ValidQuery(query): ValidQuery<RecordQuery>,
 ) -> Result<Json<Page<CitedRecord>>, Problem> {
-    let here = api.authorize(&caller, &query.project, Permission::Read).await?;
-    let (after, project) = (query.cursor, here.project.id);
+    let ctx = api.authorize(&caller, &query.project, Permission::Read).await?;
+    let (after, project) = (query.cursor, ctx.project.id);
     let filter = RecordFilter {
         kind: query.kind,
         visibility: query.visibility,
         saved_by: match &query.saved_by {
-            Some(login) => Some(users::called(&api.store, login).await?),
+            Some(login) => Some(users::filter_id(&api.store, login).await?),
             None => None,
         },
         source: query.source,
     };
-    let records = records::list(&here.store, project, &filter, after, query.limit).await?;
+    let records = records::list(&ctx.store, project, &filter, after, query.limit).await?;
     let next_cursor = pagination::next_cursor(&records, query.limit, |record| record.id);
-    Ok(Json(Page::new(cited(&here.store, records).await?, next_cursor)))
+    Ok(Json(Page::new(cited(&ctx.store, records).await?, next_cursor)))
 }
 
-/// See a record, what it cites and what it was before.
+/// Get a record.
+///
+/// Returns the record, whatever its state, with its citations, earlier versions and contributions.
 #[utoipa::path(
     get, path = "/records/{id}", tag = "memory", params(RecordPath),
-    responses((status = 200, description = "The record, whatever its state", body = RecordWithHistory))
+    responses((status = 200, description = "The record, in any state", body = RecordWithHistory))
 )]
 pub async fn get(
     State(api): State<ApiState>,
     caller: Principal,
     ValidPath(id): ValidPath<RecordPath>,
 ) -> Result<Json<RecordWithHistory>, Problem> {
-    let here =
-        api.authorize_resource(&caller, ProjectResource::Record(id), Permission::Read).await?;
-    let here = here.ok_or_else(|| unknown(id))?;
-    let record = records::find(&here.store, id).await?.ok_or_else(|| unknown(id))?;
-    here.note_opened(Opened::Record(id));
-    let store = here.store;
+    let ctx = authorize(&api, &caller, id, Permission::Read).await?;
+    let record = records::find(&ctx.store, id).await?.ok_or_else(|| unknown(id))?;
+    ctx.note_opened(Opened::Record(id));
+    let store = ctx.store;
     let versions = versions(&store, id).await?;
     let contributions =
-        records::contributions(&store, id).await?.into_iter().map(Into::into).collect();
+        records::contributions(&store, id).await?.into_iter().map(contribution).collect();
     let record = cited(&store, vec![record]).await?.pop().ok_or_else(|| unknown(id))?;
     Ok(Json(RecordWithHistory { record, versions, contributions }))
 }
 
-/// The earlier versions of a record, each with what it cited.
+/// Returns the earlier versions of a record with their citations.
 async fn versions(store: &Store, id: RecordId) -> Result<Vec<RecordVersion>, Problem> {
     let mut by_version: HashMap<i32, Vec<Citation>> = HashMap::new();
     for (version, citation) in citations::of_versions(store, id).await? {
-        by_version.entry(version).or_default().push(citation.into());
+        by_version.entry(version).or_default().push(convert::citation(citation));
     }
     let with_citations = |version: Version| {
         let citations = by_version.remove(&version.version).unwrap_or_default();
-        RecordVersion::of(version, citations)
+        record_version(version, citations)
     };
     Ok(records::versions(store, id).await?.into_iter().map(with_citations).collect())
 }
 
-/// The records, each with what it cites.
+/// Returns records with their citations.
 pub(super) async fn cited(
     store: &Store,
     records: Vec<records::Record>,
@@ -292,151 +176,53 @@ pub(super) async fn cited(
     let ids: Vec<_> = records.iter().map(|record| record.id).collect();
     let mut by_record: HashMap<RecordId, Vec<Citation>> = HashMap::new();
     for citation in citations::of_records(store, &ids).await? {
-        by_record.entry(citation.record).or_default().push(citation.into());
+        by_record.entry(citation.record).or_default().push(convert::citation(citation));
     }
-    let documents = docs::behind(store, &ids).await?;
+    let documents = docs::newest_of_records(store, &ids).await?;
     let with_citations = |record: records::Record| CitedRecord {
-        document_id: documents.get(&record.id).map(|id| id.0),
+        document_id: documents.get(&record.id).copied(),
         citations: by_record.remove(&record.id).unwrap_or_default(),
-        record: record.into(),
+        record: convert::record(record),
     };
     Ok(records.into_iter().map(with_citations).collect())
 }
 
-/// Take a record out of memory. A private one, and a proposal of one's own, take no more than saving them did.
+/// Delete a record.
+///
+/// Withdraws it if it is a proposal of the caller. A private record and an own proposal take the role
+/// that saving them took.
 #[utoipa::path(
     delete, path = "/records/{id}", tag = "memory", params(RecordPath),
-    responses((status = 204, description = "No longer recalled"))
+    responses((status = 204, description = "Deleted"))
 )]
 pub async fn delete(
     State(api): State<ApiState>,
     caller: Principal,
     ValidPath(id): ValidPath<RecordPath>,
 ) -> Result<StatusCode, Problem> {
-    let here =
-        api.authorize_resource(&caller, ProjectResource::Record(id), Permission::Propose).await?;
-    let here = here.ok_or_else(|| unknown(id))?;
-    let mut tx = here.store.begin().await?;
-    // Held, or it could be shared between the look and the removal.
-    records::lock(&mut tx, &[id]).await?;
-    let record = records::find_in(&mut tx, id).await?.ok_or_else(|| unknown(id))?;
-    if records::is_own_proposal(&mut tx, id, caller.user).await? {
-        withdraw(&mut tx, id).await?;
-        tx.commit().await?;
-        return Ok(StatusCode::NO_CONTENT);
+    let ctx = authorize(&api, &caller, id, Permission::Propose).await?;
+    let can_write = ctx.allows(Permission::Write);
+    let deleted = delete_record(&ctx.memory, id, caller.user, can_write).await;
+    if let Err(mc_memory::Error::NotOwner(_)) = deleted {
+        api.require(&caller, &ctx.project, Permission::Write)?;
     }
-    if record.access.private_to != Some(caller.user) {
-        api.require(&caller, &here.project, Permission::Write)?;
-    }
-    if record.access.visibility == mc_domain::Visibility::Proposed {
-        let problem = Problem::conflict("it is a proposal, and waits for a decision").field("id");
-        return Err(
-            problem.hint(format!("turn it down with a reason: POST /proposals/{id}/reject"))
-        );
-    }
-    if !records::delete(&mut tx, id).await? {
-        return Err(unknown(id));
-    }
-    passages::remove(&mut tx, PassageSource::Record(id)).await?;
-    audit::record(&mut tx, NewEvent::new(AuditAction::RecordDeleted, id));
-    tx.commit().await?;
+    deleted?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Takes a proposal back, as whoever made it may.
-async fn withdraw(tx: &mut Tx, id: RecordId) -> Result<(), Problem> {
-    if !records::decide(tx, id, Decided::Rejected).await? {
-        return Err(unknown(id));
-    }
-    let event = NewEvent::new(AuditAction::ProposalRejected, id).with(json!({ "withdrawn": true }));
-    audit::record(tx, event);
-    Ok(())
+/// Authorizes the caller in the project of a record.
+pub(super) async fn authorize(
+    api: &ApiState,
+    caller: &Principal,
+    id: RecordId,
+    permission: Permission,
+) -> Result<ProjectContext, Problem> {
+    let ctx = api.authorize_resource(caller, ProjectResource::Record(id), permission).await?;
+    ctx.ok_or_else(|| unknown(id))
 }
 
 pub(super) fn unknown(id: RecordId) -> Problem {
     Problem::not_found(format!("there is no such record: {id}"))
         .field("id")
         .hint("GET /records lists those of a project")
-}
-
-/// An end that comes.
-fn end(ttl: DateTime<Utc>) -> Option<DateTime<Utc>> {
-    (ttl < records::NO_END).then_some(ttl)
-}
-
-impl From<records::Record> for Record {
-    fn from(record: records::Record) -> Self {
-        Self {
-            id: record.id.into(),
-            kind: record.kind.into(),
-            title: record.title,
-            content: record.content,
-            scope: record.scope,
-            tags: record.tags,
-            state: record.state.into(),
-            visibility: record.access.visibility.into(),
-            trust: record.access.trust.into(),
-            owner: record.owner,
-            ttl: end(record.ttl),
-            is_ttl_explicit: record.is_ttl_explicit,
-            quality: record.quality,
-            meta: record.meta,
-            task_external_id: record.task_external_id,
-            dialog_id: record.dialog.map(Into::into),
-            superseded_by: record.superseded_by.map(Into::into),
-            version: record.version,
-            recall_count: record.recall_count,
-            use_count: record.use_count,
-            ci_status: record.ci_status.map(Into::into),
-            created_at: record.created_at,
-            updated_at: record.updated_at,
-        }
-    }
-}
-
-impl From<citations::Citation> for Citation {
-    fn from(citation: citations::Citation) -> Self {
-        Self {
-            file: citation.file_path,
-            symbol: citation.symbol,
-            line_start: citation.lines.map(|(start, _)| start),
-            line_end: citation.lines.map(|(_, end)| end),
-            commit: citation.commit,
-            content_hash: citation.content_hash.map(hex::encode),
-            verdict: citation.verdict.into(),
-        }
-    }
-}
-
-impl From<records::Contribution> for Contribution {
-    fn from(contribution: records::Contribution) -> Self {
-        Self {
-            version: contribution.version,
-            saved_by: contribution.login,
-            source: contribution.source,
-            saved_at: contribution.saved_at,
-        }
-    }
-}
-
-impl RecordVersion {
-    fn of(version: Version, citations: Vec<Citation>) -> Self {
-        Self {
-            version: version.version,
-            kind: version.kind.into(),
-            title: version.title,
-            content: version.content,
-            scope: version.scope,
-            tags: version.tags,
-            trust: version.trust.into(),
-            owner: version.owner,
-            ttl: end(version.ttl),
-            is_ttl_explicit: version.is_ttl_explicit,
-            meta: version.meta,
-            citations,
-            reason: version.reason,
-            changed_by: version.changed_by,
-            changed_at: version.changed_at,
-        }
-    }
 }

@@ -1,4 +1,4 @@
-//! How the service is: `/healthz` and `/readyz` for machines, `/status` for people.
+//! Health of the service: `/healthz` and `/readyz` for machines, `/status` for people.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use chrono::Utc;
 use mc_search::Phase;
-use mc_store::{server_version, vectors};
+use mc_store::{server, vectors};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -14,18 +14,24 @@ use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::problem::Problem;
 
-/// How long the database may take to say that it is there.
-const READY_TIME: Duration = Duration::from_secs(2);
+/// Time for the database to respond.
+const READY_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The process answers.
+/// Health of the service.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({"status": "ok"}))]
 pub struct Health {
     /// Always `ok`.
     status: &'static str,
 }
 
-/// What the service is made of and how far it is.
+/// Versions and state of the service.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "version": "0.1.0", "uptime_seconds": 86400, "postgres": "18.1", "pgvector": "0.8.1",
+    "model": {"name": "multilingual-e5-small", "dimensions": 384},
+    "index": {"phase": "following", "passages": 12480}, "pending_vectors": 0
+}))]
 pub struct Status {
     /// This service's version.
     version: &'static str,
@@ -33,11 +39,11 @@ pub struct Status {
     /// The database server's version.
     postgres: String,
     pgvector: String,
-    /// The embedding model at work.
+    /// The active embedding model.
     model: EmbeddingModel,
     index: KeywordIndex,
-    /// Passages that keyword search finds and vector search does not yet, in all projects; for
-    /// administrators of the service.
+    /// Passages of all projects that keyword search finds and vector search does not yet; for
+    /// service administrators.
     #[serde(skip_serializing_if = "Option::is_none")]
     pending_vectors: Option<i64>,
 }
@@ -46,22 +52,22 @@ pub struct Status {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct KeywordIndex {
     phase: IndexPhase,
-    /// Passages of all projects in it so far; for administrators of the service.
+    /// Indexed passages of all projects; for service administrators.
     #[serde(skip_serializing_if = "Option::is_none")]
     passages: Option<u64>,
 }
 
-/// What the keyword index is doing.
+/// State of the keyword index.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum IndexPhase {
-    /// Being filled from the database; searches see what is in so far.
+    /// It is rebuilt from the database; searches find what it has so far.
     Rebuilding,
-    /// Complete, and kept up to date.
+    /// It is complete, and follows changes.
     Following,
-    /// It can't be written, as when the disk is full; searches find what is new by vectors alone.
+    /// It can't be written, as on a full disk; searches find new passages by vectors only.
     Stuck,
-    /// It had to be built anew and can't be; searches find what is not in it by vectors alone.
+    /// A rebuild failed; searches find the passages that it lacks by vectors only.
     Unbuilt,
 }
 
@@ -72,7 +78,9 @@ pub struct EmbeddingModel {
     dimensions: i32,
 }
 
-/// The service is alive.
+/// Check that the process responds.
+///
+/// Returns `ok` without a look at the database. It needs no token and is never refused for load.
 #[utoipa::path(
     get, path = "/healthz", tag = "service", security(()),
     responses((status = 200, description = "Alive", body = Health))
@@ -81,15 +89,18 @@ pub async fn alive() -> Json<Health> {
     Json(Health { status: "ok" })
 }
 
-/// The service can do its work: the database answers and the keyword index is complete.
+/// Check that the service can serve requests.
+///
+/// Returns `ok` if the database responds and the keyword index is complete, otherwise a problem
+/// with the status 503. It needs no token.
 #[utoipa::path(
     get, path = "/readyz", tag = "service", security(()),
     responses((status = 200, description = "Ready", body = Health))
 )]
 pub async fn ready(State(api): State<ApiState>) -> Result<Json<Health>, Problem> {
-    let answered = tokio::time::timeout(READY_TIME, server_version::ping(&api.store)).await;
-    if !matches!(answered, Ok(Ok(()))) {
-        return Err(Problem::unavailable("the database does not answer"));
+    let ping = tokio::time::timeout(READY_TIMEOUT, server::ping(&api.store)).await;
+    if !matches!(ping, Ok(Ok(()))) {
+        return Err(Problem::unavailable("the database does not respond"));
     }
     let phase = api.memory.search.keyword.status().phase;
     if matches!(phase, Phase::Rebuilding | Phase::Unbuilt) {
@@ -98,16 +109,19 @@ pub async fn ready(State(api): State<ApiState>) -> Result<Json<Health>, Problem>
     Ok(Json(Health { status: "ok" }))
 }
 
-/// See what the service is made of and how far it is.
+/// Get versions and state of the service.
+///
+/// Returns the versions of the service and its database, the embedding model and the phase of the
+/// keyword index. Counts over all projects are for service administrators.
 #[utoipa::path(
     get, path = "/status", tag = "service",
     responses((status = 200, description = "The service", body = Status))
 )]
 pub async fn get(State(api): State<ApiState>, caller: Principal) -> Result<Json<Status>, Problem> {
-    let versions = server_version::versions(&api.store).await?;
+    let versions = server::versions(&api.store).await?;
     let current = api.memory.search.models.current();
-    // How much all hold together is nobody's business who sees only some.
-    let pending_vectors = if caller.administers() {
+    // Sizes of all projects are for those who may see all projects.
+    let pending_vectors = if caller.is_service_admin() {
         Some(vectors::queue_length(&api.background, None, current.is_remote).await?)
     } else {
         None
@@ -119,7 +133,7 @@ pub async fn get(State(api): State<ApiState>, caller: Principal) -> Result<Json<
         postgres: versions.postgres,
         pgvector: versions.pgvector,
         model: EmbeddingModel { name: model.name, dimensions: model.dimensions },
-        index: KeywordIndex::of(&api.memory.search.keyword.status(), caller.administers()),
+        index: KeywordIndex::of(&api.memory.search.keyword.status(), caller.is_service_admin()),
         pending_vectors,
     }))
 }

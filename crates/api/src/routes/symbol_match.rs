@@ -2,26 +2,14 @@
 
 use std::cmp::Reverse;
 
+use mc_contract::operations::search::SymbolMatch;
 use mc_domain::FileId;
 use mc_search::query::{Name, parse};
 use mc_search::{Hit, Query, names};
 use mc_store::Store;
 use mc_store::files::{self, Definition};
-use serde::Serialize;
-use utoipa::ToSchema;
 
 use crate::problem::Problem;
-
-/// The definition in a result that the query names.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-pub struct SymbolMatch {
-    /// Its qualified name.
-    pub symbol: String,
-    /// Its first line.
-    pub line_start: i32,
-    /// Its last line, which may lie beyond the passage.
-    pub line_end: i32,
-}
 
 /// For each hit the definition that `query` names, if there is one.
 pub async fn matches(

@@ -1,133 +1,83 @@
-//! `/tasks/{external_id}/comment`: the comment that tells a task's tracker which records and dialogs belong to it. It is
-//! written where the project's policy lets it be and a person has agreed to the very text for that tracker, by a sum of
-//! both.
-
-use std::ops::RangeInclusive;
+//! `/tasks/{external_id}/comment`: the comment at a task's tracker that lists its records and dialogs. It
+//! is posted if the project's policy allows it and a person has approved this text for this tracker,
+//! by a digest of both.
 
 use axum::Json;
 use axum::extract::State;
-use chrono::{DateTime, Utc};
 use http::StatusCode;
+use mc_contract::operations::project::ProjectQuery;
+use mc_contract::operations::task::{ApproveTaskComment, TaskComment, TaskPath};
 use mc_domain::{AuditAction, Permission, ProjectKey};
 use mc_memory::task_comment::{Subject, TaskCommentText, compose_comment};
 use mc_store::audit::{self, NewEvent};
 use mc_store::task_comments::{self, TaskOrigin};
 use mc_store::tasks::Task;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
-use utoipa::ToSchema;
 
-use super::tasks::{TaskPath, TaskQuery, found};
+use super::tasks::found;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::authorize::ProjectContext;
-use crate::extract::{ValidJson, ValidPath, ValidQuery};
-use crate::openapi::schemas;
+use crate::extract::{JsonBody, PathParams, QueryString};
 use crate::problem::Problem;
-use crate::validate::{self, Validate, ValidationError};
 
-/// Digits of a sum.
-const DIGITS: RangeInclusive<usize> = 64..=64;
-
-/// What a person agrees to.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(example = json!({
-    "digest": "5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9"
-}))]
-pub struct ApproveTaskComment {
-    /// The sum of the text that was looked at, and of where it goes.
-    #[schema(value_type = schemas::Sha256)]
-    digest: String,
-}
-
-impl Validate for ApproveTaskComment {
-    type Checked = String;
-
-    fn check(self) -> Result<String, ValidationError> {
-        validate::hex("digest", &self.digest, &DIGITS)
-    }
-}
-
-/// The comment that a task's tracker has, or would have.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct TaskComment {
-    /// What would be written now, word by word.
-    text: String,
-    /// The sum of that text and of where it goes: who sends it back agrees to both.
-    digest: String,
-    /// The operator's name for the tracker.
-    connector: String,
-    /// What of it the project is connected to: a repository, or a project's key or identifier.
-    resource: String,
-    /// Whether the project's policy lets it be written (`trackers.post_comments`).
-    is_allowed_by_policy: bool,
-    /// Whether the comment that stands there says just that.
-    is_current: bool,
-    /// What became of the text that was agreed to last: `waiting`, `written`, or `failed`, which takes another
-    /// agreement; absent where none ever was.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    state: Option<String>,
-    /// Why it was not written, or not yet.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
-    /// When the comment that stands there was written.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    posted_at: Option<DateTime<Utc>>,
-}
-
-/// The comment as it would be written now, and where.
+/// The comment as it would be posted now, and where.
 struct Prepared {
     origin: TaskOrigin,
     comment: TaskCommentText,
     task_comment: Option<task_comments::TaskComment>,
 }
 
-/// See the comment that would tell an issue's tracker what belongs to it.
+/// Preview a task comment.
 ///
-/// It names records and dialogs that are everybody's in the project, by title and id, and nothing else.
+/// Returns the text that would be posted at the issue's tracker, and its digest; nothing is posted. The text
+/// lists records and dialogs that all members may read, by title and id.
 #[utoipa::path(
-    get, path = "/tasks/{external_id}/comment", tag = "tasks", params(TaskPath, TaskQuery),
-    responses((status = 200, description = "The very text; nothing is written", body = TaskComment))
+    get, path = "/tasks/{external_id}/comment", tag = "tasks", params(TaskPath, ProjectQuery),
+    responses((status = 200, description = "The text that would be posted", body = TaskComment))
 )]
 pub async fn get(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidPath(external_id): ValidPath<TaskPath>,
-    ValidQuery(project): ValidQuery<TaskQuery>,
+    PathParams(path): PathParams<TaskPath>,
+    QueryString(query): QueryString<ProjectQuery>,
 ) -> Result<Json<TaskComment>, Problem> {
-    let here = api.authorize(&caller, &project, Permission::Confirm).await?;
-    let task = found(&here.store, here.project.id, &external_id).await?;
-    let prepared = prepared(&api, &here, &project, &task).await?;
+    let here = api.authorize(&caller, &query.project_key, Permission::Confirm).await?;
+    let task = found(&here.store, here.project.id, path.external_id.as_str()).await?;
+    let prepared = prepared(&api, &here, &query.project_key, &task).await?;
     Ok(Json(prepared.view(&here)))
 }
 
-/// Agree to that comment, which is then written: one for an issue, changed from then on.
+/// Approve a task comment.
+///
+/// A job then posts the text that has the digest. An issue has one comment, which later approvals
+/// update.
 #[utoipa::path(
-    post, path = "/tasks/{external_id}/comment", tag = "tasks", params(TaskPath, TaskQuery),
+    post, path = "/tasks/{external_id}/comment", tag = "tasks", params(TaskPath, ProjectQuery),
     request_body = ApproveTaskComment,
-    responses((status = 202, description = "The text waits for a worker", body = TaskComment))
+    responses((status = 202, description = "The comment will be posted by a worker", body = TaskComment))
 )]
 pub async fn approve(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidPath(external_id): ValidPath<TaskPath>,
-    ValidQuery(project): ValidQuery<TaskQuery>,
-    ValidJson(digest): ValidJson<ApproveTaskComment>,
+    PathParams(path): PathParams<TaskPath>,
+    QueryString(query): QueryString<ProjectQuery>,
+    JsonBody(approval): JsonBody<ApproveTaskComment>,
 ) -> Result<(StatusCode, Json<TaskComment>), Problem> {
-    let here = api.authorize(&caller, &project, Permission::Confirm).await?;
-    let task = found(&here.store, here.project.id, &external_id).await?;
+    let here = api.authorize(&caller, &query.project_key, Permission::Confirm).await?;
+    let task = found(&here.store, here.project.id, path.external_id.as_str()).await?;
     if !here.project.policy.trackers.post_comments {
         return Err(not_allowed());
     }
-    let prepared = prepared(&api, &here, &project, &task).await?;
+    let prepared = prepared(&api, &here, &query.project_key, &task).await?;
+    let digest = String::from(approval.digest);
     prepared.check(&digest)?;
     let mut tx = here.store.begin().await?;
-    task_comments::ask(&mut tx, here.project.id, task.id, &digest).await?;
+    task_comments::approve(&mut tx, here.project.id, task.id, &digest).await?;
     let detail = json!({ "connector": prepared.origin.connector, "resource": prepared.origin.resource, "digest": digest });
     audit::record(&mut tx, NewEvent::new(AuditAction::TaskCommentApproved, task.id).with(detail));
     tx.commit().await?;
-    let task_comment = task_comments::standing(&here.store, task.id).await?;
+    let task_comment = task_comments::find(&here.store, task.id).await?;
     let prepared = Prepared { task_comment, ..prepared };
     Ok((StatusCode::ACCEPTED, Json(prepared.view(&here))))
 }
@@ -139,7 +89,7 @@ async fn prepared(
     task: &Task,
 ) -> Result<Prepared, Problem> {
     let origin = task_comments::origin(&here.store, task.id).await?.ok_or_else(not_connected)?;
-    let system = api.systems.find(&origin.connector, key).ok_or_else(not_named)?;
+    let system = api.connectors.find(&origin.connector, key).ok_or_else(not_named)?;
     let subject = Subject {
         project: key,
         task: task.id,
@@ -149,21 +99,21 @@ async fn prepared(
         resource: &origin.resource,
     };
     let comment = compose_comment(&here.store, &here.project.policy, subject).await?;
-    let task_comment = task_comments::standing(&here.store, task.id).await?;
+    let task_comment = task_comments::find(&here.store, task.id).await?;
     Ok(Prepared { origin, comment, task_comment })
 }
 
 impl Prepared {
-    /// Whether that is what was looked at, and worth being written.
+    /// Checks that this is the reviewed text, and that it is worth posting.
     fn check(&self, digest: &str) -> Result<(), Problem> {
         if self.comment.digest != digest {
-            return Err(Problem::conflict("the text is not the one that was looked at any more")
+            return Err(Problem::conflict("the comment has changed since you reviewed it")
                 .field("digest")
-                .hint("GET the same path shows it as it is now, with its digest"));
+                .hint("GET the same path and approve the new digest"));
         }
-        let is_there = self.posted_digest().is_some();
-        if self.comment.is_empty && !is_there {
-            return Err(Problem::conflict("nothing belongs to the task that could be named")
+        let is_posted = self.posted_digest().is_some();
+        if self.comment.is_empty && !is_posted {
+            return Err(Problem::conflict("no record or dialog is linked to the task")
                 .field("external_id")
                 .hint("link dialogs or records of the team to it with POST /tasks/link"));
         }
@@ -175,9 +125,9 @@ impl Prepared {
     }
 
     fn view(self, here: &ProjectContext) -> TaskComment {
-        let is_written = self.posted_digest() == Some(self.comment.digest.as_str());
-        let (state, reason, written_at) = match self.task_comment {
-            Some(standing) => (Some(standing.state), Some(standing.reason), standing.posted_at),
+        let is_current = self.posted_digest() == Some(self.comment.digest.as_str());
+        let (state, reason, posted_at) = match self.task_comment {
+            Some(comment) => (Some(comment.state), Some(comment.reason), comment.posted_at),
             None => (None, None, None),
         };
         TaskComment {
@@ -186,32 +136,32 @@ impl Prepared {
             connector: self.origin.connector,
             resource: self.origin.resource,
             is_allowed_by_policy: here.project.policy.trackers.post_comments,
-            is_current: is_written,
+            is_current,
             state,
             reason: reason.filter(|reason| !reason.is_empty()),
-            posted_at: written_at,
+            posted_at,
         }
     }
 }
 
 fn not_allowed() -> Problem {
-    Problem::forbidden("the project's policy does not let comments be written at trackers").hint(
-        "a maintainer of the project may set {\"trackers\": {\"write_links\": true}} in its policy: \
+    Problem::forbidden("the project's policy does not allow task comments").hint(
+        "a maintainer of the project may set {\"trackers\": {\"post_comments\": true}} in its policy: \
          PUT /projects/{key}/policy",
     )
 }
 
 fn not_connected() -> Problem {
-    Problem::conflict("the task came by no connection that is asked, so nothing can be written there")
+    Problem::conflict("no active integration syncs this task, so no comment can be posted")
         .field("external_id")
         .hint(
-            "a maintainer connects the project to the tracker (POST /projects/{key}/integrations), or has a \
-             paused connection asked again; then the task comes by it",
+            "a maintainer may create an integration with the tracker (POST \
+             /projects/{key}/integrations) or resume a paused one; its next sync brings the task",
         )
 }
 
 fn not_named() -> Problem {
-    Problem::conflict("the tracker of the task is not named by the service's operator any more")
+    Problem::conflict("the tracker of the task is no longer configured")
         .field("external_id")
-        .hint("have the operator name it in connectors")
+        .hint("ask the operator to add it to `connectors` of the configuration")
 }

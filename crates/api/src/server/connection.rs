@@ -1,4 +1,4 @@
-//! One connection, from its first byte to its last.
+//! Serving of one connection.
 
 use std::io;
 use std::pin::pin;
@@ -19,76 +19,76 @@ use tower::ServiceExt as _;
 use super::Serving;
 use super::idle_timeout::IdleTimeout;
 use crate::ingress::ConnectInfo;
-use crate::limits::{HANDSHAKE_TIME, HEAD_BYTES, HEADERS, STREAMS_PER_CONNECTION};
+use crate::limits::{HANDSHAKE_TIMEOUT, HEADERS, MAX_HEADER_BYTES, STREAMS_PER_CONNECTION};
 
-/// What a connection leads to.
+/// A connection, with the router and the settings that serve it.
 pub struct ConnectionConfig {
     pub router: Router,
     pub serving: Arc<Serving>,
     pub connection: ConnectInfo,
 }
 
-/// Answers on `stream` until either side is done with it.
+/// Serves `stream` until either side closes it.
 pub async fn serve_connection(
     stream: TcpStream,
-    way: ConnectionConfig,
+    config: ConnectionConfig,
     shutdown: &CancellationToken,
 ) {
-    let stream = IdleTimeout::new(stream, way.serving.idle_time);
-    let Some(tls) = &way.serving.tls else { return answer(stream, &way, shutdown).await };
-    let handshake = tokio::time::timeout(HANDSHAKE_TIME, tls.acceptor().accept(stream));
+    let stream = IdleTimeout::new(stream, config.serving.idle_timeout);
+    let Some(tls) = &config.serving.tls else { return serve(stream, &config, shutdown).await };
+    let handshake = tokio::time::timeout(HANDSHAKE_TIMEOUT, tls.acceptor().accept(stream));
     match shutdown.run_until_cancelled(handshake).await {
-        Some(Ok(Ok(stream))) => answer(stream, &way, shutdown).await,
-        Some(Ok(Err(error))) => note(&error),
-        Some(Err(_elapsed)) => note(&io::ErrorKind::TimedOut.into()),
+        Some(Ok(Ok(stream))) => serve(stream, &config, shutdown).await,
+        Some(Ok(Err(error))) => log_handshake(&error),
+        Some(Err(_elapsed)) => log_handshake(&io::ErrorKind::TimedOut.into()),
         None => {}
     }
 }
 
-/// Clients go away at any moment, so this is no news.
-fn note(error: &io::Error) {
-    tracing::debug!(%error, "no encrypted connection came about");
+/// Logs a failed handshake at debug level: clients disconnect at any time.
+fn log_handshake(error: &io::Error) {
+    tracing::debug!(%error, "TLS handshake failed");
 }
 
-async fn answer<S>(stream: S, way: &ConnectionConfig, shutdown: &CancellationToken)
+async fn serve<S>(stream: S, config: &ConnectionConfig, shutdown: &CancellationToken)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let connection = way.connection;
-    let service = way.router.clone().map_request(move |request: Request<Incoming>| {
+    let info = config.connection;
+    let service = config.router.clone().map_request(move |request: Request<Incoming>| {
         let mut request = request.map(Body::new);
-        request.extensions_mut().insert(connection);
+        request.extensions_mut().insert(info);
         request
     });
-    let builder = builder(&way.serving);
-    let mut conversation =
+    let builder = builder(&config.serving);
+    let mut connection =
         pin!(builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service)));
     let ended = tokio::select! {
-        ended = conversation.as_mut() => ended,
+        ended = connection.as_mut() => ended,
         () = shutdown.cancelled() => {
-            conversation.as_mut().graceful_shutdown();
-            conversation.await
+            connection.as_mut().graceful_shutdown();
+            connection.await
         }
     };
     if let Err(error) = ended {
-        tracing::debug!(%error, "a connection broke");
+        tracing::debug!(%error, "connection failed");
     }
 }
 
-/// HTTP/1 and HTTP/2 with their limits. The number of streams that a client may reset before they
-/// were taken is hyper's own.
+/// Returns a builder for HTTP/1 and HTTP/2 with their limits. The limit of streams that a client
+/// resets before they are accepted is hyper's default.
 fn builder(serving: &Serving) -> Builder<TokioExecutor> {
     let mut builder = Builder::new(TokioExecutor::new());
     builder
         .http1()
         .timer(TokioTimer::new())
-        .header_read_timeout(serving.head_time)
+        .header_read_timeout(serving.header_timeout)
         .max_headers(HEADERS)
-        .max_buf_size(HEAD_BYTES);
+        .max_buf_size(MAX_HEADER_BYTES);
     builder
         .http2()
         .timer(TokioTimer::new())
         .max_concurrent_streams(STREAMS_PER_CONNECTION)
-        .max_header_list_size(u32::try_from(HEAD_BYTES).unwrap_or(u32::MAX));
+        .max_header_list_size(u32::try_from(MAX_HEADER_BYTES).unwrap_or(u32::MAX));
     builder
 }

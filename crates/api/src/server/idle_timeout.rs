@@ -1,4 +1,4 @@
-//! Connections on which nothing moves are closed, whatever protocol they speak.
+//! Timeout of idle connections, independent of their protocol.
 
 use std::io;
 use std::pin::Pin;
@@ -8,38 +8,38 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep};
 
-/// A stream that fails when no byte came or went for a while.
+/// A stream that fails when it was idle for too long.
 pub struct IdleTimeout<S> {
     stream: S,
     limit: Duration,
-    moved: Instant,
-    alarm: Pin<Box<Sleep>>,
+    active_at: Instant,
+    timer: Pin<Box<Sleep>>,
 }
 
 impl<S> IdleTimeout<S> {
-    /// Watches `stream`, from now on.
+    /// Starts the timeout of `stream`.
     pub fn new(stream: S, limit: Duration) -> Self {
-        Self { stream, limit, moved: Instant::now(), alarm: Box::pin(sleep(limit)) }
+        Self { stream, limit, active_at: Instant::now(), timer: Box::pin(sleep(limit)) }
     }
 
-    /// What became of a read or a write: where it waits, so does the alarm. The alarm is set anew
-    /// when it goes off and not with every byte.
-    fn judge<T>(
+    /// Returns the outcome of a read or write, or a timeout if the stream is idle. The timer is
+    /// reset when it fires, not with every byte.
+    fn check<T>(
         &mut self,
         cx: &mut Context<'_>,
         outcome: Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
         if outcome.is_ready() {
-            self.moved = Instant::now();
+            self.active_at = Instant::now();
             return outcome;
         }
         loop {
-            ready!(self.alarm.as_mut().poll(cx));
-            let end = self.moved + self.limit;
+            ready!(self.timer.as_mut().poll(cx));
+            let end = self.active_at + self.limit;
             if end <= Instant::now() {
                 return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
             }
-            self.alarm.as_mut().reset(end);
+            self.timer.as_mut().reset(end);
         }
     }
 }
@@ -51,7 +51,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for IdleTimeout<S> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let outcome = Pin::new(&mut self.stream).poll_read(cx, buffer);
-        self.judge(cx, outcome)
+        self.check(cx, outcome)
     }
 }
 
@@ -62,7 +62,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for IdleTimeout<S> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let outcome = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        self.judge(cx, outcome)
+        self.check(cx, outcome)
     }
 
     fn poll_write_vectored(
@@ -71,7 +71,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for IdleTimeout<S> {
         bytes: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let outcome = Pin::new(&mut self.stream).poll_write_vectored(cx, bytes);
-        self.judge(cx, outcome)
+        self.check(cx, outcome)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -96,19 +96,19 @@ mod tests {
     const LIMIT: Duration = Duration::from_secs(10);
 
     #[tokio::test(start_paused = true)]
-    async fn silence_ends_a_read_and_a_write() {
+    async fn an_idle_read_and_an_idle_write_time_out() {
         let (near, _far) = duplex(1);
-        let mut watched = IdleTimeout::new(near, LIMIT);
+        let mut stream = IdleTimeout::new(near, LIMIT);
         let began = Instant::now();
-        let read = watched.read(&mut [0]).await.expect_err("nothing comes");
+        let read = stream.read(&mut [0]).await.expect_err("nothing comes");
         assert_eq!((read.kind(), began.elapsed()), (io::ErrorKind::TimedOut, LIMIT));
-        watched.write_all(b"x").await.expect("there is room for one");
-        let written = watched.write_all(b"x").await.expect_err("nobody reads");
+        stream.write_all(b"x").await.expect("there is room for one");
+        let written = stream.write_all(b"x").await.expect_err("nobody reads");
         assert_eq!(written.kind(), io::ErrorKind::TimedOut);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_moves_one_way_keeps_the_other_alive() {
+    async fn traffic_in_one_direction_keeps_the_other_alive() {
         let (near, mut far) = duplex(1);
         let (mut reading, mut writing) = tokio::io::split(IdleTimeout::new(near, LIMIT));
         let read = tokio::spawn(async move { reading.read(&mut [0]).await });

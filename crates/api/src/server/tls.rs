@@ -1,4 +1,4 @@
-//! TLS by rustls, with a certificate that can be renewed while the service runs.
+//! TLS by rustls, with a certificate that may be renewed while the service runs.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -16,43 +16,43 @@ use rustls::sign::CertifiedKey;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
-/// Where a certificate is, in PEM.
+/// The PEM files of a certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsFiles {
-    /// The certificate, and behind it those that lead to one that clients trust.
+    /// The certificate, followed by its chain.
     pub certificate: PathBuf,
-    /// Its private key.
+    /// The private key.
     pub key: PathBuf,
 }
 
-/// Why no connection can be encrypted.
+/// An unusable certificate.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// A file is not there, or not for this process.
-    #[error("{} can't be read ({why}); see server.tls in the configuration", path.display())]
+    /// A file does not exist, or this process may not read it.
+    #[error("{} can't be read ({source}); see server.tls in the configuration", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
-        why: io::Error,
+        /// The system's error.
+        source: io::Error,
     },
-    /// Who can read the key can pose as this service.
+    /// Other users can read the private key, and so pose as this service.
     #[error("the private key {} can be read by others; chmod 600 it", path.display())]
     Exposed {
         /// The key's file.
         path: PathBuf,
     },
-    /// A file holds something else.
-    #[error("{} holds no {wanted} in PEM ({why})", path.display())]
+    /// A file has another content.
+    #[error("{} has no {wanted} in PEM ({source})", path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
-        /// What was looked for.
+        /// The expected content.
         wanted: &'static str,
-        /// What the parser said.
-        why: pem::Error,
+        /// The parser's error.
+        source: pem::Error,
     },
-    /// The two don't fit, or this TLS can't use them.
+    /// The certificate and the key do not match, or rustls can't use them.
     #[error("the certificate and the key in server.tls can't be used together: {0}")]
     Unusable(#[from] rustls::Error),
 }
@@ -66,12 +66,12 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// Reads the files.
+    /// Reads the certificate and its key.
     pub fn open(files: TlsFiles) -> Result<Self, TlsError> {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let stamp = stamp(&files)?;
         let certified = Arc::new(read(&files, &provider)?);
-        let current = Arc::new(Current(RwLock::new(Held { certified, stamp })));
+        let current = Arc::new(Current(RwLock::new(Loaded { certified, stamp })));
         let mut config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()?
             .with_no_client_auth()
@@ -80,66 +80,67 @@ impl Tls {
         Ok(Self { files, current, config: Arc::new(config) })
     }
 
-    /// Encrypts connections.
+    /// Returns the acceptor of TLS connections.
     pub(super) fn acceptor(&self) -> TlsAcceptor {
         TlsAcceptor::from(self.config.clone())
     }
 
-    /// Looks every `interval` whether the files were renewed, until `stop`.
-    pub(super) async fn keep_fresh(&self, interval: Duration, stop: &CancellationToken) {
-        let mut complained = false;
+    /// Reloads renewed files until `stop`; checks every `interval`.
+    pub(super) async fn reload_renewed(&self, interval: Duration, stop: &CancellationToken) {
+        let mut has_failed = false;
         while stop.run_until_cancelled(tokio::time::sleep(interval)).await.is_some() {
             let tls = self.clone();
-            let looked = tokio::task::spawn_blocking(move || tls.refresh()).await;
-            // The two files are written one after the other: the next look may find both.
-            if let Ok(Err(error)) = &looked
-                && !complained
+            let reloaded = tokio::task::spawn_blocking(move || tls.refresh()).await;
+            // The files are written one after the other, so one error may be followed by success.
+            if let Ok(Err(error)) = &reloaded
+                && !has_failed
             {
-                tracing::error!(%error, "a certificate can't be used; the one before stays");
+                tracing::error!(%error, "renewed certificate can't be used");
             }
-            if matches!(looked, Ok(Ok(true))) {
-                tracing::info!("the renewed certificate is in use");
+            if matches!(reloaded, Ok(Ok(true))) {
+                tracing::info!("certificate renewed");
             }
-            complained = matches!(looked, Ok(Err(_)));
+            has_failed = matches!(reloaded, Ok(Err(_)));
         }
     }
 
-    /// Takes the files up if they are others than those in use, and says whether they were. New
-    /// connections are made with the new certificate; open ones go on.
+    /// Reloads the files if they have changed, and returns whether they have. New connections get
+    /// the new certificate; open ones keep theirs.
     pub fn refresh(&self) -> Result<bool, TlsError> {
         let stamp = stamp(&self.files)?;
-        if stamp == self.current.held(|held| held.stamp) {
+        if stamp == self.current.read(|loaded| loaded.stamp) {
             return Ok(false);
         }
         let certified = Arc::new(read(&self.files, self.config.crypto_provider())?);
-        *self.current.0.write().unwrap_or_else(PoisonError::into_inner) = Held { certified, stamp };
+        *self.current.0.write().unwrap_or_else(PoisonError::into_inner) =
+            Loaded { certified, stamp };
         Ok(true)
     }
 }
 
-/// What handshakes are made with.
+/// The certificate of new connections.
 #[derive(Debug)]
-struct Current(RwLock<Held>);
+struct Current(RwLock<Loaded>);
 
 #[derive(Debug)]
-struct Held {
+struct Loaded {
     certified: Arc<CertifiedKey>,
     stamp: Stamp,
 }
 
 impl Current {
-    fn held<T>(&self, look: impl FnOnce(&Held) -> T) -> T {
+    fn read<T>(&self, look: impl FnOnce(&Loaded) -> T) -> T {
         look(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 impl ResolvesServerCert for Current {
     fn resolve(&self, _hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        Some(self.held(|held| held.certified.clone()))
+        Some(self.read(|loaded| loaded.certified.clone()))
     }
 }
 
-/// By which versions of the two files are told apart.
+/// Inode, length and time of change of the two files.
 type Stamp = [(u64, u64, Option<SystemTime>); 2];
 
 fn stamp(files: &TlsFiles) -> Result<Stamp, TlsError> {
@@ -149,7 +150,7 @@ fn stamp(files: &TlsFiles) -> Result<Stamp, TlsError> {
 }
 
 fn metadata(path: &Path) -> Result<Metadata, TlsError> {
-    fs::metadata(path).map_err(|why| TlsError::Unreadable { path: path.to_path_buf(), why })
+    fs::metadata(path).map_err(|source| TlsError::Unreadable { path: path.to_path_buf(), source })
 }
 
 fn read(files: &TlsFiles, provider: &CryptoProvider) -> Result<CertifiedKey, TlsError> {
@@ -160,22 +161,23 @@ fn read(files: &TlsFiles, provider: &CryptoProvider) -> Result<CertifiedKey, Tls
     let chain = CertificateDer::pem_file_iter(&files.certificate)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
         .and_then(|chain| if chain.is_empty() { Err(pem::Error::NoItemsFound) } else { Ok(chain) })
-        .map_err(|why| unread(&files.certificate, "certificate", why))?;
-    let key = PrivateKeyDer::from_pem_file(key).map_err(|why| unread(key, "private key", why))?;
-    // Says whether the key is the certificate's.
+        .map_err(|source| unread(&files.certificate, "certificate", source))?;
+    let key =
+        PrivateKeyDer::from_pem_file(key).map_err(|source| unread(key, "private key", source))?;
+    // Fails if the key is not that of the certificate.
     Ok(CertifiedKey::from_der(chain, key, provider)?)
 }
 
-/// Others never read a key. A group may, where root gave it to one, as certificate tools do.
+/// Whether other users can read a key. If root owns it, its group may, as certificate tools set it.
 fn is_exposed(key: &Metadata) -> bool {
     let forbidden = if key.uid() == 0 { 0o037 } else { 0o077 };
     key.mode() & forbidden != 0
 }
 
-fn unread(path: &Path, wanted: &'static str, why: pem::Error) -> TlsError {
+fn unread(path: &Path, wanted: &'static str, source: pem::Error) -> TlsError {
     let path = path.to_path_buf();
-    match why {
-        pem::Error::Io(why) => TlsError::Unreadable { path, why },
-        why => TlsError::Malformed { path, wanted, why },
+    match source {
+        pem::Error::Io(source) => TlsError::Unreadable { path, source },
+        source => TlsError::Malformed { path, wanted, source },
     }
 }

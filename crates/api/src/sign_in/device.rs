@@ -1,26 +1,19 @@
-//! Signing in at a terminal (RFC 8628): a code is shown there, and a person agrees to it in a browser,
-//! or, where no login provider is set up, with a token that they have.
+//! Device logins (RFC 8628): a terminal shows a code, and a person approves it in a browser. If no
+//! identity provider is configured, the person approves it with a token.
 
 use axum::Json;
 use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse, Redirect, Response};
-use chrono::Utc;
 use http::{HeaderMap, StatusCode};
-use mc_auth::client::ClientId;
-use mc_auth::device_grant::{self, Grant, State as GrantState};
-use mc_auth::secret::{DeviceCode, UserCode};
-use mc_domain::{AuditAction, Scope, Scopes, TokenId, UserId};
-use mc_store::Tx;
-use mc_store::audit::{self, Chain, NewEvent};
-use mc_store::sessions::{self, Device, DeviceCodeKey, DeviceState};
+use mc_accounts::sign_in::device::{self, Decider};
+use mc_accounts::sign_in::token::parse_client;
+use mc_auth::secret::UserCode;
+use mc_domain::Scopes;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use utoipa::ToSchema;
 
-use super::SignIn;
-use super::browser;
-use super::pages::{self, Page};
-use super::token_endpoint::{OauthError, TokenError, client};
+use super::token_endpoint::{OauthError, TokenError};
+use super::{browser, pages};
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::{Form, ValidJson};
@@ -28,30 +21,33 @@ use crate::openapi::schemas;
 use crate::problem::Problem;
 use crate::validate::{Validate, ValidationError};
 
-/// What a terminal gets that asks for nothing in particular: the daily work, and no administration.
-const UNASKED: [Scope; 3] = [Scope::MemoryRead, Scope::MemoryWrite, Scope::Ingest];
-
-/// A login to begin.
+/// A device login to start.
 #[derive(Debug, Deserialize, ToSchema)]
 pub struct DeviceRequest {
-    /// Which program asks.
+    /// Client id of the program.
     #[schema(value_type = schemas::ClientName, required = false)]
     client_id: Option<String>,
-    /// What for, with spaces between; `memory:read memory:write ingest` when absent.
+    /// Scopes, separated by spaces; `memory:read memory:write ingest` by default.
     #[schema(value_type = schemas::ScopeNames, required = false)]
     scope: Option<String>,
 }
 
-/// A login that was begun.
+/// A started device login.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "device_code": "example-device-code", "user_code": "BCDF-GHJK",
+    "verification_uri": "https://memory.example.org/auth/device",
+    "verification_uri_complete": "https://memory.example.org/auth/device?user_code=BCDF-GHJK",
+    "expires_in": 600, "interval": 5
+}))]
 pub struct DeviceAuthorizationResponse {
-    /// What to poll `POST /auth/token` with.
+    /// The code for polling `POST /auth/token`.
     device_code: String,
-    /// What the person types.
+    /// The code that the person types.
     user_code: String,
-    /// Where.
+    /// The page on which the person types it.
     verification_uri: String,
-    /// The same with the code filled in.
+    /// The same page with the code filled in.
     verification_uri_complete: String,
     /// Seconds until both codes expire.
     expires_in: i64,
@@ -59,13 +55,16 @@ pub struct DeviceAuthorizationResponse {
     interval: u32,
 }
 
-/// Begin to sign in at a terminal.
+/// Start a device login.
+///
+/// Returns a code for the terminal, which polls `POST /auth/token` with it, and a code for the
+/// person, who types it on the page `verification_uri`. Both expire after ten minutes.
 #[utoipa::path(
     post, path = "/auth/device", tag = "accounts", security(()),
     request_body(content = DeviceRequest, content_type = "application/x-www-form-urlencoded"),
     responses(
-        (status = 200, description = "Begun", body = DeviceAuthorizationResponse),
-        (status = 400, description = "Not begun, and why", body = OauthError),
+        (status = 200, description = "Started", body = DeviceAuthorizationResponse),
+        (status = 400, description = "The reason for the error", body = OauthError),
     )
 )]
 pub async fn authorize(
@@ -73,45 +72,30 @@ pub async fn authorize(
     form: Result<Form<DeviceRequest>, Problem>,
 ) -> Result<Json<DeviceAuthorizationResponse>, TokenError> {
     let Form(request) = form.map_err(TokenError::form)?;
-    let client = client(request.client_id.as_deref())?;
-    let asked = request.scope.as_deref().map(Scopes::parse).transpose();
-    let asked = asked.map_err(|error| TokenError::new("invalid_scope", error.to_string()))?;
-    let grant = Grant::begin(client, asked.unwrap_or(UNASKED.into_iter().collect()), Utc::now());
-    let (device, user_code) = (DeviceCode::generate(), UserCode::generate());
-    let row = Device {
-        client: grant.client.to_string(),
-        requested_scopes: grant.requested,
-        expires_at: grant.expires_at,
-        interval: i32::try_from(grant.interval).unwrap_or(i32::MAX),
-        last_polled_at: None,
-        state: DeviceState::Pending,
-        user: None,
-        scopes: Scopes::NONE,
-        session: None,
-    };
-    let (device_hash, code_hash) = (device.hash(), user_code.hash());
-    let store = api.sign_in.store();
-    sessions::begin_device(store, device_hash.as_bytes(), code_hash.as_bytes(), &row).await?;
-    let address = api.sign_in.address("/auth/device");
+    let client = parse_client(request.client_id.as_deref())?;
+    let scopes = request.scope.as_deref().map(Scopes::parse).transpose();
+    let scopes = scopes.map_err(|error| TokenError::new("invalid_scope", error.to_string()))?;
+    let started = device::start(&api.sign_in, client, scopes).await?;
+    let (page, user_code) = (api.sign_in.url("/auth/device"), started.user_code);
     Ok(Json(DeviceAuthorizationResponse {
-        device_code: device.expose().to_owned(),
+        device_code: started.device_code.expose().to_owned(),
         user_code: user_code.to_string(),
-        verification_uri_complete: format!("{address}?user_code={user_code}"),
-        verification_uri: address.into(),
-        expires_in: device_grant::LIFETIME.num_seconds(),
-        interval: grant.interval,
+        verification_uri_complete: format!("{page}?user_code={user_code}"),
+        verification_uri: page.into(),
+        expires_in: device::LIFETIME.num_seconds(),
+        interval: started.interval_seconds,
     }))
 }
 
-/// What a person decides about a login at a terminal.
+/// A person's decision about a device login.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"user_code": "BCDF-GHJK", "approve": true}))]
 pub struct DeviceDecision {
-    /// As the terminal shows it.
+    /// The code that the terminal shows.
     #[schema(value_type = schemas::UserCode)]
     user_code: String,
-    /// Whether whoever sits there may come in as the caller.
+    /// Whether the terminal is signed in as the caller.
     approve: bool,
 }
 
@@ -124,7 +108,10 @@ impl Validate for DeviceDecision {
     }
 }
 
-/// Let somebody at a terminal come in as the caller, or refuse it.
+/// Approve or deny a device login.
+///
+/// Signs the terminal in as the caller, or refuses it. A personal access token can't decide: the
+/// caller has to be signed in.
 #[utoipa::path(
     post, path = "/auth/device/decision", tag = "accounts", request_body = DeviceDecision,
     responses((status = 204, description = "Decided"))
@@ -134,16 +121,18 @@ pub async fn decide(
     caller: Principal,
     ValidJson((code, approve)): ValidJson<DeviceDecision>,
 ) -> Result<StatusCode, Problem> {
-    caller.require_presence()?;
-    let by = Decider { user: caller.user, credential: caller.credential() };
-    settle(&api.sign_in, &code, by, approve.then_some(caller.scopes())).await?;
+    caller.require_interactive()?;
+    device::decide(&api.sign_in, &code, Decider::from(&*caller), approve).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// The page on which a person decides about a login at a terminal.
+/// Show the page on which a person decides about a device login.
+///
+/// Returns an HTML page: the question whether to approve, a form for the code, or, without a
+/// browser session, the links to the identity providers.
 #[utoipa::path(
     get, path = "/auth/device", tag = "accounts", security(()),
-    params(("user_code" = Option<String>, Query, description = "As the terminal shows it")),
+    params(("user_code" = Option<String>, Query, description = "The code that the terminal shows")),
     responses((status = 200, description = "A page", content_type = "text/html"))
 )]
 pub async fn show(
@@ -152,22 +141,17 @@ pub async fn show(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let typed = parameter(query.as_deref().unwrap_or_default(), "user_code");
-    let Some(visitor) = browser::visitor(&api.sign_in, &headers).await? else {
+    let Some(session) = browser::session(&api.sign_in, &headers).await? else {
         let code = typed.filter(|typed| UserCode::parse(typed).is_ok());
         return Ok(pages::sign_in(&api.sign_in, code.as_deref()).into_response());
     };
-    let Some(typed) = typed else { return Ok(pages::ask_for_code(&visitor).into_response()) };
+    let Some(typed) = typed else { return Ok(pages::ask_for_code(&session).into_response()) };
     let Ok(code) = UserCode::parse(&typed) else {
-        return Ok(
-            pages::message("That is no code", "Type it as the terminal shows it.").into_response()
-        );
+        let text = "Type the code as the terminal shows it.";
+        return Ok(pages::message("The code is not valid", text).into_response());
     };
-    let mut tx = api.sign_in.store().begin().await?;
-    let hash = code.hash();
-    let grant = sessions::device(&mut tx, DeviceCodeKey::User(hash.as_bytes())).await?;
-    let waits = |row: &Device| row.state == DeviceState::Pending && row.expires_at > Utc::now();
-    Ok(match grant.filter(waits) {
-        Some(row) => pages::consent_page(&visitor, &code, &row).into_response(),
+    Ok(match device::find_pending(&api.sign_in, &code).await? {
+        Some(login) => pages::consent_page(&session, &code, &login).into_response(),
         None => pages::message(
             "No login waits with this code",
             "It may have expired or been decided. Start it at the terminal again.",
@@ -176,23 +160,26 @@ pub async fn show(
     })
 }
 
-/// The form of that page.
+/// The form of the page on which a person decides.
 #[derive(Debug, Deserialize, ToSchema)]
 pub struct DecisionForm {
     user_code: String,
     /// `approve` or `deny`.
     decision: String,
-    /// What only the page itself has.
+    /// The CSRF token, which only pages of the session have.
     proof: String,
 }
 
-/// What the page of a login at a terminal sends.
+/// Receive the decision of the page of a device login.
+///
+/// Approves or denies the login as the person of the browser session and returns an HTML page. The
+/// form has to come from a page of that session.
 #[utoipa::path(
     post, path = "/auth/device/page", tag = "accounts", security(()),
     request_body(content = DecisionForm, content_type = "application/x-www-form-urlencoded"),
     responses(
         (status = 200, description = "A page", content_type = "text/html"),
-        (status = 303, description = "To the page that begins a visit, where there is none"),
+        (status = 303, description = "To the sign-in page, without a browser session"),
     )
 )]
 pub async fn decide_in_browser(
@@ -200,105 +187,25 @@ pub async fn decide_in_browser(
     headers: HeaderMap,
     Form(form): Form<DecisionForm>,
 ) -> Result<Response, Problem> {
-    let Some(visitor) = browser::visitor(&api.sign_in, &headers).await? else {
+    let Some(session) = browser::session(&api.sign_in, &headers).await? else {
         return Ok(Redirect::to("/auth/device").into_response());
     };
-    // The cookie comes along from anywhere; the proof is only on our own page.
-    if !visitor.proves(&form.proof) {
+    // Forms of other sites can have the cookie sent along, but do not have the token.
+    if !session.is_csrf_token(&form.proof) {
         return Err(Problem::forbidden("this form is not from this login's page"));
     }
     let code = UserCode::parse(&form.user_code)?;
-    let approves = form.decision == "approve";
-    let by = Decider { user: visitor.user, credential: visitor.session.0.into() };
-    settle(&api.sign_in, &code, by, approves.then_some(visitor.scopes)).await?;
-    let done: Page = if approves {
-        pages::decided(&visitor, "You are signed in at the terminal", "You can close this page.")
+    let is_approved = form.decision == "approve";
+    device::decide(&api.sign_in, &code, Decider::from(&session), is_approved).await?;
+    let (title, text) = if is_approved {
+        ("You are signed in at the terminal", "You can close this page.")
     } else {
-        let text = "Nobody comes in by it. You can close this page.";
-        pages::decided(&visitor, "The login was refused", text)
+        ("The login was denied", "The terminal is not signed in. You can close this page.")
     };
-    Ok(done.into_response())
+    Ok(pages::decided(&session, title, text).into_response())
 }
 
-/// Who decides, and what they came in by.
-#[derive(Clone, Copy)]
-struct Decider {
-    user: UserId,
-    credential: TokenId,
-}
-
-/// Approves (with at most these scopes) or refuses.
-async fn settle(
-    sign_in: &SignIn,
-    code: &UserCode,
-    by: Decider,
-    approved: Option<Scopes>,
-) -> Result<(), Problem> {
-    let hash = code.hash();
-    let code = DeviceCodeKey::User(hash.as_bytes());
-    let mut tx: Tx = sign_in.store().begin().await?;
-    let row = sessions::device(&mut tx, code).await?;
-    let mut row = row.ok_or_else(unknown_code)?;
-    let mut grant = judged(&row).ok_or_else(unknown_code)?;
-    match approved {
-        Some(scopes) => grant.approve(by.user, scopes, Utc::now())?,
-        None => grant.deny(Utc::now())?,
-    }
-    // Behind the rules: a login that still waits is none that whoever ends the sessions waits for.
-    if !sessions::is_credential_valid(&mut tx, by.user, by.credential).await? {
-        return Err(Problem::unauthenticated());
-    }
-    stored(&mut row, &grant);
-    sessions::put_device(&mut tx, code, &row).await?;
-    let detail = json!({ "approved": approved.is_some(), "client": row.client });
-    let event = NewEvent::new(AuditAction::DeviceLoginDecided, "device").with(detail);
-    audit::add(&mut tx, Chain::Service, Some(by.user), &[event]);
-    tx.commit().await?;
-    Ok(())
-}
-
-fn unknown_code() -> Problem {
-    Problem::not_found("no login waits with this code")
-        .field("user_code")
-        .hint("start it at the terminal again: memory-copilot login")
-}
-
-/// A stored login as its rules see it.
-pub(super) fn judged(row: &Device) -> Option<Grant> {
-    let state = match (row.state, row.user) {
-        (DeviceState::Pending, _) => GrantState::Pending,
-        (DeviceState::Approved, Some(user)) => GrantState::Approved { user, scopes: row.scopes },
-        // Without a user there is nobody to be.
-        (DeviceState::Approved, None) | (DeviceState::Denied, _) => GrantState::Denied,
-        (DeviceState::Consumed, _) => GrantState::Consumed,
-    };
-    Some(Grant {
-        client: ClientId::parse(&row.client).ok()?,
-        requested: row.requested_scopes,
-        expires_at: row.expires_at,
-        interval: u32::try_from(row.interval).ok()?,
-        last_polled_at: row.last_polled_at,
-        state,
-    })
-}
-
-/// Writes into the row what its rules made of it.
-pub(super) fn stored(row: &mut Device, grant: &Grant) {
-    row.interval = i32::try_from(grant.interval).unwrap_or(i32::MAX);
-    row.last_polled_at = grant.last_polled_at;
-    row.state = match grant.state {
-        GrantState::Pending => DeviceState::Pending,
-        GrantState::Approved { user, scopes } => {
-            row.user = Some(user);
-            row.scopes = scopes;
-            DeviceState::Approved
-        }
-        GrantState::Denied => DeviceState::Denied,
-        GrantState::Consumed => DeviceState::Consumed,
-    };
-}
-
-/// The one value of a parameter; none where it stands twice.
+/// Returns the value of a query parameter; `None` if it is given twice.
 pub(super) fn parameter(query: &str, name: &str) -> Option<String> {
     let mut values = url::form_urlencoded::parse(query.as_bytes()).filter(|(key, _)| key == name);
     let value = values.next()?.1.into_owned();

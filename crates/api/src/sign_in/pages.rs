@@ -1,23 +1,34 @@
-//! The few pages of signing in: plain HTML without a script, every text escaped.
+//! The sign-in pages: plain HTML without scripts, every text escaped.
 
 use axum::response::{Html, IntoResponse, Response};
 use http::{HeaderValue, header};
+use mc_accounts::SignIn;
+use mc_accounts::sign_in::browser::BrowserSession;
+use mc_accounts::sign_in::device::PendingDeviceLogin;
 use mc_auth::secret::UserCode;
 use mc_domain::Scope;
-use mc_store::sessions::Device;
-
-use super::SignIn;
-use super::browser::BrowserSession;
 
 /// A page.
 pub struct Page(String);
 
-/// Forms go nowhere but here, and nobody frames the page to have its buttons clicked. The style stands
-/// in the page and is allowed by its hash.
+/// Content security policy of the pages. Forms are sent to this host only, no site may frame the
+/// page, and the inline style is allowed by its hash.
 const POLICY: &str = "default-src 'none'; \
      style-src 'sha256-STYLE'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
-const STYLE: &str = "body{font:1rem/1.5 system-ui,sans-serif;max-width:32rem;margin:4rem auto;padding:0 1rem;color:#1b1f24;background:#fff}h1{font-size:1.4rem}code{font-size:1.2rem;letter-spacing:.1em}a.button,button{display:inline-block;font:inherit;padding:.5rem 1rem;margin:.25rem .5rem .25rem 0;border:1px solid #57606a;border-radius:.4rem;background:#f6f8fa;color:inherit;text-decoration:none;cursor:pointer}button.yes{background:#1f6f43;border-color:#1f6f43;color:#fff}input{font:inherit;padding:.4rem;text-transform:uppercase}@media(prefers-color-scheme:dark){body{color:#e6edf3;background:#0d1117}a.button,button{background:#21262d}}";
+const STYLE: &str = concat!(
+    "body{font:1rem/1.5 system-ui,sans-serif;max-width:32rem;margin:4rem auto;",
+    "padding:0 1rem;color:#1b1f24;background:#fff}",
+    "h1{font-size:1.4rem}",
+    "code{font-size:1.2rem;letter-spacing:.1em}",
+    "a.button,button{display:inline-block;font:inherit;padding:.5rem 1rem;",
+    "margin:.25rem .5rem .25rem 0;border:1px solid #57606a;border-radius:.4rem;",
+    "background:#f6f8fa;color:inherit;text-decoration:none;cursor:pointer}",
+    "button.yes{background:#1f6f43;border-color:#1f6f43;color:#fff}",
+    "input{font:inherit;padding:.4rem;text-transform:uppercase}",
+    "@media(prefers-color-scheme:dark){body{color:#e6edf3;background:#0d1117}",
+    "a.button,button{background:#21262d}}",
+);
 
 impl IntoResponse for Page {
     fn into_response(self) -> Response {
@@ -26,82 +37,93 @@ impl IntoResponse for Page {
         if let Ok(policy) = HeaderValue::from_str(&policy) {
             response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
         }
-        // With none at all browsers send forms with `Origin: null`, which the door refuses.
+        // With no referrer at all, browsers send forms with `Origin: null`, which ingress rejects.
         let referrers = HeaderValue::from_static("same-origin");
         response.headers_mut().insert(header::REFERRER_POLICY, referrers);
         response
     }
 }
 
-/// Where to sign in; to go on with a login at a terminal afterwards.
+/// Renders the links to the identity providers. `user_code` is that of a device login to continue
+/// with.
 pub fn sign_in(sign_in: &SignIn, user_code: Option<&str>) -> Page {
     let code: String =
         url::form_urlencoded::byte_serialize(user_code.unwrap_or_default().as_bytes()).collect();
-    let buttons: String = sign_in
-        .0
-        .providers
-        .keys()
-        .map(|name| {
-            format!("<p><a class=\"button\" href=\"/auth/oauth/{name}/start?user_code={code}\">Sign in with {name}</a></p>")
-        })
-        .collect();
+    let button = |name| {
+        format!(
+            "<p><a class=\"button\" href=\"/auth/oauth/{name}/start?user_code={code}\">\
+             Sign in with {name}</a></p>"
+        )
+    };
+    let buttons: String = sign_in.providers().map(button).collect();
     if buttons.is_empty() {
         return message(
-            "No login provider is set up",
-            "Someone who has a token can let you in at the terminal: memory-copilot login --approve \
-             with the code that it shows.",
+            "No identity provider is configured",
+            "A person who has a token can approve the login at a terminal: memory-copilot login \
+             --approve with the code that yours shows.",
         );
     }
     page("Sign in to Memory Copilot", &buttons)
 }
 
-/// What code the terminal shows.
-pub fn ask_for_code(visitor: &BrowserSession) -> Page {
+/// Renders the form for a user code.
+pub fn ask_for_code(session: &BrowserSession) -> Page {
     let body = format!(
         "<form method=\"get\" action=\"/auth/device\"><p><label>Code <input name=\"user_code\" \
-         autocomplete=\"off\" autofocus required></label></p><button>Go on</button></form>{}",
-        sign_out(visitor)
+         autocomplete=\"off\" autofocus required></label></p><button>Continue</button></form>{}",
+        sign_out(session)
     );
     page("Sign in at a terminal", &body)
 }
 
-/// Whether to let somebody at a terminal come in.
-pub fn consent_page(visitor: &BrowserSession, code: &UserCode, row: &Device) -> Page {
-    let scopes: Vec<_> = row.requested_scopes.iter().map(Scope::as_str).collect();
+/// Renders the question whether to approve a device login.
+pub fn consent_page(session: &BrowserSession, code: &UserCode, login: &PendingDeviceLogin) -> Page {
+    let scopes: Vec<_> = login.scopes.iter().map(Scope::as_str).collect();
     let body = format!(
-        "<p>The program <strong>{client}</strong> wants to come in as you, for: {scopes}.</p>\
-         <p>Agree only if your own terminal shows this code, and you have just started the login:</p>\
+        "<p>The program <strong>{client}</strong> asks to sign in as you, with: {scopes}.</p>\
+         <p>Approve only if your own terminal shows this code, and you have just started the \
+         login:</p>\
          <p><code>{code}</code></p>\
          <form method=\"post\" action=\"/auth/device/page\">\
          <input type=\"hidden\" name=\"user_code\" value=\"{code}\">\
          <input type=\"hidden\" name=\"proof\" value=\"{proof}\">\
-         <button class=\"yes\" name=\"decision\" value=\"approve\">Let it in</button>\
-         <button name=\"decision\" value=\"deny\">Refuse</button></form>{leave}",
-        client = escaped(&row.client),
+         <button class=\"yes\" name=\"decision\" value=\"approve\">Approve</button>\
+         <button name=\"decision\" value=\"deny\">Deny</button></form>{leave}",
+        client = escaped(&login.client),
         scopes = escaped(&scopes.join(", ")),
-        proof = escaped(visitor.csrf_token()),
-        leave = sign_out(visitor),
+        proof = escaped(session.csrf_token()),
+        leave = sign_out(session),
     );
     page("Sign in at a terminal", &body)
 }
 
-/// What came of a decision. The browser may be one that others use, too.
-pub fn decided(visitor: &BrowserSession, title: &str, text: &str) -> Page {
-    page(title, &format!("<p>{}</p>{}", escaped(text), sign_out(visitor)))
+/// Renders the outcome of a decision, with a way to sign out of a shared browser.
+pub fn decided(session: &BrowserSession, title: &str, text: &str) -> Page {
+    page(title, &format!("<p>{}</p>{}", escaped(text), sign_out(session)))
 }
 
-/// A heading and a sentence.
+/// Renders the page for an identity without an account.
+pub fn no_account(provider: &str, email: Option<&str>) -> Page {
+    let email = email.unwrap_or("of your account there");
+    let text = format!(
+        "{provider} has confirmed your identity, but no account here is linked to it. Ask a \
+         service administrator to create a user with the email address {email}."
+    );
+    message("You have no account here", &text)
+}
+
+/// Renders a heading and a text.
 pub fn message(title: &str, text: &str) -> Page {
     page(title, &format!("<p>{}</p>", escaped(text)))
 }
 
-/// A way to end the visit.
-fn sign_out(visitor: &BrowserSession) -> String {
+/// Renders the form that ends the browser session.
+fn sign_out(session: &BrowserSession) -> String {
     format!(
         "<form method=\"post\" action=\"/auth/sign-out\">\
          <input type=\"hidden\" name=\"proof\" value=\"{}\">\
          <button>Sign out of this browser</button></form>",
-        escaped(visitor.csrf_token())
+        escaped(session.csrf_token())
     )
 }
 
@@ -140,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_stay_texts() {
+    fn texts_are_escaped() {
         let page = message("<b>", "\"><script>alert('1')</script>&").0;
         assert!(!page.contains("<script") && !page.contains("<b>"), "{page}");
         assert!(page.contains("&lt;script&gt;alert(&#39;1&#39;)"), "{page}");

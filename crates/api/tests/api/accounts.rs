@@ -1,4 +1,4 @@
-//! Users, teams, tokens and roles, as callers meet them.
+//! Users, teams, tokens and roles by the API.
 
 use std::convert::Infallible;
 
@@ -18,7 +18,7 @@ const EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
 const ACCESS_TOKEN: &str = "urn:ietf:params:oauth:token-type:access_token";
 const DEVICE_CODE: &str = "urn:ietf:params:oauth:grant-type:device_code";
 
-/// A personal access token of a new user, with all scopes.
+/// Creates a user with a personal access token of all scopes.
 pub async fn newcomer(api: &TestApi, login: &str) -> String {
     api.post("/users", json!({"login": login})).await.ok();
     let session = signed_in(api, login).await;
@@ -29,13 +29,13 @@ pub async fn newcomer(api: &TestApi, login: &str) -> String {
     made["token"].as_str().unwrap().to_owned()
 }
 
-/// A session of this user's with all scopes, as a terminal gets it.
+/// Starts a session of a user with all scopes, as a device login does.
 async fn signed_in(api: &TestApi, login: &str) -> Value {
     let begun = agreed(api, login).await;
     redeem(api, &begun).await.ok()
 }
 
-/// A login at a terminal that this user agreed to, and that waits there to be fetched.
+/// Starts a device login that a user has approved and no device has fetched.
 async fn agreed(api: &TestApi, login: &str) -> Value {
     let all = "memory:read memory:write ingest coding github:write admin";
     let begun = api.form("/auth/device", &[("scope", all)]).await.ok();
@@ -51,7 +51,7 @@ fn access(session: &Value) -> &str {
     session["access_token"].as_str().unwrap()
 }
 
-/// The cookie of a browser in which this user has signed in.
+/// Starts a browser session of a user and returns its cookie.
 async fn visit(api: &TestApi, login: &str) -> String {
     let (secret, ends_at) = (RefreshToken::generate(), Utc::now() + TimeDelta::hours(8));
     let (user, scopes) = (id(api, login).await, mc_domain::Scopes::ALL);
@@ -63,14 +63,14 @@ async fn visit(api: &TestApi, login: &str) -> String {
     format!("mc_visit={}", secret.expose())
 }
 
-/// What the forms of a visit's pages prove where they come from by; `None` where the visit is over.
+/// Returns the CSRF token of a browser session; `None` if the session has ended.
 async fn proof(api: &TestApi, cookie: &str) -> Option<String> {
     let page = api.page("/auth/device", cookie).await.ok();
     let (_, rest) = page.as_str().unwrap().split_once("name=\"proof\" value=\"")?;
     Some(rest.split('"').next().unwrap().to_owned())
 }
 
-/// What the page of the device flow does for whoever signed in.
+/// Approves a device login on its page.
 async fn approve(api: &TestApi, begun: &Value, user: mc_domain::UserId) {
     let code: mc_auth::secret::UserCode =
         mc_auth::secret::UserCode::parse(begun["user_code"].as_str().unwrap()).unwrap();
@@ -96,11 +96,15 @@ async fn refresh(api: &TestApi, token: &Value) -> Answer {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_stranger_sees_nothing_until_a_role_is_given_and_no_more_than_it_allows() {
+async fn a_user_sees_only_projects_on_which_a_role_allows_it() {
     let api = TestApi::start().await;
     let saved = api
-        .post("/save", json!({"project_key": "shop", "kind": "fact",
-                              "content": "The delay is nil when the units of both settings differ."}))
+        .post(
+            "/save",
+            json!({"project_key": "shop", "kind": "fact",
+                              "content": "The delay is nil when the units of both settings \
+                               differ."}),
+        )
         .await
         .ok();
     let record = format!("/records/{}", saved["id"].as_str().unwrap());
@@ -150,7 +154,7 @@ async fn a_team_shares_a_project_read_only() {
     assert_eq!(bob.get("/projects/shop").await.ok()["role"], "viewer");
     let members = api.get("/projects/shop/members").await.ok();
     assert_eq!(members["teams"][0]["name"], "guests");
-    // An administrator of the team may bring in others, and has no say in the project.
+    // An administrator of the team adds members, and has no right in the project.
     api.post("/users", json!({"login": "eve"})).await.ok();
     assert_eq!(bob.put("/teams/guests/members/eve", json!({"role": "member"})).await.status, 204);
     assert_eq!(bob.put("/projects/shop/teams/guests", json!({"role": "admin"})).await.status, 403);
@@ -159,7 +163,7 @@ async fn a_team_shares_a_project_read_only() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_token_gives_no_more_than_its_scopes_and_its_maker() {
+async fn a_token_is_limited_by_its_scopes_and_its_creator() {
     let api = TestApi::start().await;
     let reader = api.post("/tokens", json!({"name": "r", "scopes": ["memory:read"]})).await.ok();
     let text = reader["token"].as_str().unwrap().to_owned();
@@ -168,14 +172,14 @@ async fn a_token_gives_no_more_than_its_scopes_and_its_maker() {
     reading.get("/projects/shop").await.ok();
     assert_eq!(reading.post("/projects", json!({"key": "mine"})).await.status, 403);
     assert_eq!(reading.get("/users").await.status, 403);
-    // Nor does it live on in another.
+    // It creates and lists no tokens, and approves no login.
     let child = json!({"name": "w", "scopes": ["memory:read"]});
     assert_eq!(reading.post("/tokens", child).await.status, 403);
     assert_eq!(reading.get("/tokens").await.status, 403);
     let begun = api.form("/auth/device", &[]).await.ok();
     let decision = json!({"user_code": begun["user_code"], "approve": true});
     assert_eq!(reading.post("/auth/device/decision", decision).await.status, 403);
-    // It is listed without its secret, and of no use once revoked.
+    // It is listed without its secret, and invalid once revoked.
     let listed = api.get("/tokens").await.ok();
     assert!(!listed.to_string().contains(&text), "{listed}");
     assert!(listed["items"][0]["last_used_at"].is_string(), "{listed}");
@@ -186,7 +190,7 @@ async fn a_token_gives_no_more_than_its_scopes_and_its_maker() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_agent_gets_its_token_from_an_administrator_and_stays_an_agent() {
+async fn an_agent_with_a_token_of_an_administrator_stays_an_agent() {
     let api = TestApi::start().await;
     api.post("/users", json!({"login": "bot", "is_agent": true})).await.ok();
     let both = json!({"login": "god", "is_agent": true, "is_admin": true});
@@ -205,7 +209,7 @@ async fn an_agent_gets_its_token_from_an_administrator_and_stays_an_agent() {
     assert_eq!(bot.put("/projects/shop/members/bot", json!({"role": "admin"})).await.status, 403);
     let of_person = json!({"name": "x", "scopes": ["admin"], "agent_login": "local"});
     assert_eq!(api.post("/tokens", of_person).await.fault(409), "agent_login");
-    // It can't end its token itself, so whoever administers it does.
+    // The agent can't revoke its token itself, so an administrator does.
     let token = format!("/tokens/{}", made["id"].as_str().unwrap());
     let ann = newcomer(&api, "ann").await;
     let hers = api.with(&ann).get("/whoami").await.ok();
@@ -217,7 +221,7 @@ async fn an_agent_gets_its_token_from_an_administrator_and_stays_an_agent() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_is_shut_out_is_out_at_once_with_every_token() {
+async fn a_disabled_user_loses_every_token_at_once() {
     let api = TestApi::start().await;
     let pat = newcomer(&api, "ann").await;
     let exchanged = api
@@ -245,14 +249,14 @@ async fn who_is_shut_out_is_out_at_once_with_every_token() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_was_shut_out_signs_in_anew_when_let_in_again() {
+async fn an_enabled_user_has_to_sign_in_again() {
     let api = TestApi::start().await;
     let pat = newcomer(&api, "ann").await;
     let (session, waiting) = (signed_in(&api, "ann").await, agreed(&api, "ann").await);
     let cookie = visit(&api, "ann").await;
     assert!(proof(&api, &cookie).await.is_some());
     api.patch("/users/ann", json!({"is_disabled": true})).await.ok();
-    // Somebody agreed at that very moment.
+    // A device login was approved at that moment.
     let late = agreed(&api, "ann").await;
     assert_eq!(redeem(&api, &late).await.body["error"], "invalid_grant");
     api.patch("/users/ann", json!({"is_disabled": false})).await.ok();
@@ -267,7 +271,7 @@ async fn who_was_shut_out_signs_in_anew_when_let_in_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn access_token_ends_with_its_session_though_the_refresh_token_lasts_longer() {
+async fn an_access_token_ends_with_its_session() {
     let api = TestApi::start().await;
     newcomer(&api, "ann").await;
     let mut tokens = signed_in(&api, "ann").await;
@@ -283,14 +287,14 @@ async fn access_token_ends_with_its_session_though_the_refresh_token_lasts_longe
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_signs_out_everywhere_is_out_at_once_with_every_session() {
+async fn revoking_all_sessions_ends_each_at_once() {
     let api = TestApi::start().await;
     let (ann, bob) = (newcomer(&api, "ann").await, newcomer(&api, "bob").await);
     let (here, stolen) = (signed_in(&api, "ann").await, signed_in(&api, "ann").await);
     let (cookie, waiting) = (visit(&api, "ann").await, agreed(&api, "ann").await);
     let others = signed_in(&api, "bob").await;
 
-    // No program does it, nor somebody else, who isn't told who there is.
+    // No agent and no other user may do it, and they do not learn whether the user exists.
     assert_eq!(api.with(&ann).delete("/users/ann/sessions").await.status, 403);
     for login in ["ann", "nobody"] {
         let path = format!("/users/{login}/sessions");
@@ -323,8 +327,8 @@ async fn who_signs_out_everywhere_is_out_at_once_with_every_session() {
     assert_eq!(told, [(&local, &user, &count[0]), (&herself, &user, &count[1])]);
 }
 
-/// Sends a request of whose body nothing comes until `meanwhile` is over; that begins when the service waits
-/// for the body.
+/// Sends a request whose body is withheld until `meanwhile` completes, which starts when the
+/// service waits for the body.
 async fn held_back(
     api: &TestApi,
     request: http::request::Builder,
@@ -349,7 +353,7 @@ async fn held_back(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_body_that_comes_after_its_session_has_ended_lets_nobody_in() {
+async fn a_request_of_a_session_that_ends_meanwhile_is_rejected() {
     let api = TestApi::start().await;
     newcomer(&api, "ann").await;
     for is_disabled in [false, true] {
@@ -380,7 +384,7 @@ async fn a_body_that_comes_after_its_session_has_ended_lets_nobody_in() {
             .uri("/auth/device/page")
             .header(header::COOKIE, &cookie)
             .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
-        // The body comes before the visit is looked for.
+        // The body is read before the session is looked up.
         assert_eq!(held_back(&api, request, form, out()).await.status, 303);
         api.patch("/users/ann", json!({"is_disabled": false})).await.ok();
         assert_eq!(redeem(&api, &begun).await.body["error"], "authorization_pending");
@@ -390,7 +394,7 @@ async fn a_body_that_comes_after_its_session_has_ended_lets_nobody_in() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_session_begins_while_its_user_is_shut_out() {
+async fn no_session_starts_while_its_user_is_disabled() {
     let api = TestApi::start().await;
     newcomer(&api, "ann").await;
     let expires_at = Utc::now() + TimeDelta::hours(8);
@@ -414,7 +418,7 @@ async fn no_session_begins_while_its_user_is_shut_out() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_browser_signs_out_by_a_page_of_its_own_visit() {
+async fn a_browser_signs_out_by_a_page_of_its_session() {
     let api = TestApi::start().await;
     newcomer(&api, "ann").await;
     let (cookie, elsewhere) = (visit(&api, "ann").await, visit(&api, "ann").await);
@@ -433,7 +437,7 @@ async fn a_browser_signs_out_by_a_page_of_its_own_visit() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_administrator_sees_and_revokes_anybodys_tokens() {
+async fn an_administrator_lists_and_revokes_tokens_of_others() {
     let api = TestApi::start().await;
     let ann = newcomer(&api, "ann").await;
     newcomer(&api, "bob").await;
@@ -460,7 +464,7 @@ async fn an_administrator_sees_and_revokes_anybodys_tokens() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn teams_are_read_with_the_scope_that_projects_are() {
+async fn teams_are_read_with_the_scope_of_projects() {
     let api = TestApi::start().await;
     api.post("/teams", json!({"key": "platform"})).await.ok();
     for (scope, status) in [("ingest", 403_u16), ("admin", 403), ("memory:read", 200)] {
@@ -473,7 +477,7 @@ async fn teams_are_read_with_the_scope_that_projects_are() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_login_at_a_terminal_gives_tokens_once_and_a_refresh_token_that_comes_back_ends_it() {
+async fn a_reused_refresh_token_ends_its_device_login() {
     let api = TestApi::start().await;
     let begun = api.form("/auth/device", &[("scope", "memory:read memory:write")]).await.ok();
     assert_eq!(redeem(&api, &begun).await.body["error"], "authorization_pending");
@@ -500,7 +504,7 @@ async fn a_login_at_a_terminal_gives_tokens_once_and_a_refresh_token_that_comes_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_device_code_that_comes_back_ends_the_session_it_began() {
+async fn a_reused_device_code_ends_its_session() {
     let api = TestApi::start().await;
     let begun = api.form("/auth/device", &[]).await.ok();
     let decision = json!({"user_code": begun["user_code"], "approve": true});
@@ -525,7 +529,7 @@ async fn a_device_code_that_comes_back_ends_the_session_it_began() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_no_grant_is_refused_in_the_protocols_words() {
+async fn an_invalid_grant_has_an_error_code_of_oauth() {
     let api = TestApi::start().await;
     for (fields, error) in [
         (vec![("grant_type", "password")], "unsupported_grant_type"),
@@ -548,7 +552,7 @@ async fn what_is_no_grant_is_refused_in_the_protocols_words() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_a_provider_the_page_says_how_else_to_come_in() {
+async fn the_page_without_providers_names_the_other_way() {
     let api = TestApi::start().await;
     let page = api.get("/auth/device?user_code=%3Cscript%3E").await;
     let text = page.body.as_str().unwrap();
@@ -557,7 +561,7 @@ async fn without_a_provider_the_page_says_how_else_to_come_in() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_form_that_cannot_be_read_is_refused_in_the_words_of_oauth() {
+async fn an_invalid_form_has_an_error_code_of_oauth() {
     let api = TestApi::start().await;
     let twice = [("scope", "ingest"), ("scope", "ingest")];
     for (path, form, field) in

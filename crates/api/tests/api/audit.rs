@@ -1,4 +1,4 @@
-//! Who did what, and that it can't be rewritten.
+//! The audit: its events, and that it can't be rewritten.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ async fn verified(api: &TestApi) -> Value {
     api.get("/audit/verification?project_key=shop").await.ok()
 }
 
-/// A project in which something happened.
+/// A project with events.
 async fn busy() -> TestApi {
     let api = TestApi::start().await;
     for text in ["The ledger closes at six.", "Carts are kept in Redis for two days."] {
@@ -39,7 +39,7 @@ async fn busy() -> TestApi {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn saves_recalls_and_what_was_used_are_noted() {
+async fn saves_recalls_and_feedback_are_recorded() {
     let api = busy().await;
     let all = actions(&api, "/audit?project_key=shop").await;
     assert_eq!(
@@ -60,23 +60,23 @@ async fn saves_recalls_and_what_was_used_are_noted() {
     assert_eq!(unknown.fault(400), "action");
 }
 
-/// Saves a note; answers its id.
+/// Saves a record and returns its id.
 async fn saved(by: &As<'_>, note: Value) -> String {
     by.post("/save", note).await.ok()["id"].as_str().unwrap().to_owned()
 }
 
-/// What a tracker says of an issue.
+/// An issue of a tracker.
 fn issue(title: &str) -> Value {
     let task = json!({"external_id": "CS-214", "title": title});
     json!({"project_key": "shop", "tasks": [task]})
 }
 
-/// What asks for a run of the repository `api` in a folder, which may be another than before.
+/// A request to index the repository `api` at a location, which may have changed.
 fn relocated(folder: &Path) -> Value {
     json!({"project_key": "shop", "location": folder, "name": "api", "relocate": true})
 }
 
-/// Has a repository indexed, and then from another place.
+/// Requests to index a repository, and then from another location.
 async fn moved(api: &TestApi) {
     let folder = TempDir::new().unwrap();
     for name in ["before", "after"] {
@@ -87,7 +87,7 @@ async fn moved(api: &TestApi) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn each_act_is_noted_with_who_did_it_and_to_what() {
+async fn each_event_has_its_actor_and_target() {
     const PAGE: &str = "https://wiki.example.org/queues";
     let api = TestApi::start().await;
     let (bot, ann) = (agent(&api).await, newcomer(&api, "ann").await);
@@ -155,7 +155,7 @@ async fn each_act_is_noted_with_who_did_it_and_to_what() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_trackers_and_repositories_become_is_told_by_ids_counts_and_masked_places() {
+async fn events_of_syncs_have_ids_counts_and_masked_locations() {
     let api = TestApi::start().await;
     let detail = async |action: &str| {
         let page = api.get(&format!("/audit?project_key=shop&action={action}")).await.ok();
@@ -191,7 +191,7 @@ async fn what_trackers_and_repositories_become_is_told_by_ids_counts_and_masked_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn changes_of_rights_and_refusals_are_noted_and_only_some_may_read_them() {
+async fn changed_rights_and_denials_are_recorded_for_maintainers() {
     let api = TestApi::start().await;
     let ann = newcomer(&api, "ann").await;
     let other = api.with(&ann);
@@ -203,7 +203,7 @@ async fn changes_of_rights_and_refusals_are_noted_and_only_some_may_read_them() 
     assert_eq!(actions(&api, "/audit?project_key=shop").await, ["member.changed"]);
     let service = actions(&api, "/audit").await;
     assert_eq!(service, ["token.created", "session.created", "user.changed", "project.created"]);
-    api.state.sign_in.flush_denials(&api.state.background).await.unwrap();
+    api.state.sign_in.denials().flush(&api.state.background).await.unwrap();
     let here = api.get("/audit?project_key=shop&limit=1").await.ok();
     let event = &here["items"][0];
     assert_eq!((&event["action"], &event["actor"]), (&json!("access.denied"), &json!("ann")));
@@ -219,7 +219,7 @@ async fn changes_of_rights_and_refusals_are_noted_and_only_some_may_read_them() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_audit_of_a_removed_project_is_for_administrators_of_the_service() {
+async fn service_administrators_read_audits_of_deleted_projects() {
     let api = busy().await;
     let before = actions(&api, "/audit?project_key=shop").await;
     let project = api.get("/projects/shop").await.ok()["id"].clone();
@@ -244,7 +244,7 @@ async fn the_audit_of_a_removed_project_is_for_administrators_of_the_service() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_can_not_be_noted_does_not_happen() {
+async fn a_change_that_cannot_be_recorded_is_rolled_back() {
     let api = TestApi::start().await;
     newcomer(&api, "ann").await;
     api.post("/teams", json!({"key": "platform"})).await.ok();
@@ -308,27 +308,65 @@ async fn every_way_to_rewrite_the_audit_is_found() {
     assert_eq!((&report["is_valid"], &report["events"]), (&json!(true), &json!(4)));
     let of_project = "chain in (select id from projects)";
     for (attack, at) in [
-        (format!("update audit_events set target = 'x' where seq = 2 and {of_project}"), "event 2 "),
-        (format!("update audit_events set details = '{{}}' where seq = 3 and {of_project}"), "event 3 "),
-        (format!("update audit_events set actor = null where seq = 1 and {of_project}"), "event 1 "),
-        (format!("update audit_events set occurred_at = occurred_at + interval '1 us' where seq = 4 and {of_project}"), "event 4 "),
+        (
+            format!("update audit_events set target = 'x' where seq = 2 and {of_project}"),
+            "event 2 ",
+        ),
+        (
+            format!("update audit_events set details = '{{}}' where seq = 3 and {of_project}"),
+            "event 3 ",
+        ),
+        (
+            format!("update audit_events set actor = null where seq = 1 and {of_project}"),
+            "event 1 ",
+        ),
+        (
+            format!(
+                "update audit_events set occurred_at = occurred_at + interval '1 us' where seq = \
+            4 and {of_project}"
+            ),
+            "event 4 ",
+        ),
         (format!("delete from audit_events where seq = 2 and {of_project}"), "event 2 is missing"),
         (format!("delete from audit_events where seq = 1 and {of_project}"), "before 2"),
         (format!("delete from audit_events where seq = 4 and {of_project}"), "reach event 4"),
         (format!("delete from audit_events where {of_project}"), "reach event 4"),
-        // Two that changed places, and one that was renumbered into a gap.
-        (format!("update audit_events set seq = -seq where seq in (2, 3) and {of_project};
-                  update audit_events set seq = 5 + seq where seq < 0 and {of_project}"), "event 2 "),
-        (format!("delete from audit_events where seq = 2 and {of_project};
-                  update audit_events set seq = seq - 1 where seq > 2 and {of_project}"), "event 2 "),
-        // One of another chain.
-        (format!("delete from audit_events where seq = 4 and {of_project};
-                  insert into audit_events select (select id from projects), 4, occurred_at, actor, action, target,
-                      details, key_id, mac from audit_events where chain not in (select id from projects) limit 1"), "event 4 "),
-        // A beginning that was cut off, with a checkpoint that nobody sealed.
-        (format!("insert into audit_checkpoints select chain, seq, mac, now(), key_id, mac from audit_events
+        // Two swapped events, and one that was renumbered to fill a gap.
+        (
+            format!(
+                "update audit_events set seq = -seq where seq in (2, 3) and {of_project};
+                  update audit_events set seq = 5 + seq where seq < 0 and {of_project}"
+            ),
+            "event 2 ",
+        ),
+        (
+            format!(
+                "delete from audit_events where seq = 2 and {of_project};
+                  update audit_events set seq = seq - 1 where seq > 2 and {of_project}"
+            ),
+            "event 2 ",
+        ),
+        // An event of another chain.
+        (
+            format!(
+                "delete from audit_events where seq = 4 and {of_project};
+                  insert into audit_events select (select id from projects), 4, occurred_at, \
+                  actor, action, target,
+                      details, key_id, mac from audit_events where chain not in (select id from \
+                      projects) limit 1"
+            ),
+            "event 4 ",
+        ),
+        // A cut-off beginning, with a checkpoint that has no valid MAC.
+        (
+            format!(
+                "insert into audit_checkpoints select chain, seq, mac, now(), key_id, mac from \
+            audit_events
                       where seq = 2 and {of_project};
-                  delete from audit_events where seq <= 2 and {of_project}"), "before 3"),
+                  delete from audit_events where seq <= 2 and {of_project}"
+            ),
+            "before 3",
+        ),
     ] {
         let api = busy().await;
         api.get("/whoami").await.ok();
@@ -342,7 +380,7 @@ async fn every_way_to_rewrite_the_audit_is_found() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_end_that_was_cut_off_is_missed_whatever_is_added_after_it() {
+async fn a_cut_off_end_is_found_whatever_is_appended_later() {
     let api = busy().await;
     api.execute("delete from audit_events where seq >= 3 and chain in (select id from projects)")
         .await;
@@ -357,7 +395,7 @@ async fn an_end_that_was_cut_off_is_missed_whatever_is_added_after_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_serves_may_neither_change_nor_delete_an_event() {
+async fn serving_roles_may_neither_change_nor_delete_an_event() {
     let api = busy().await;
     let project = api.text("select id::text from projects").await;
     let project = mc_domain::ProjectId(project.parse().unwrap());
@@ -382,11 +420,11 @@ async fn who_serves_may_neither_change_nor_delete_an_event() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn old_events_are_dropped_without_breaking_the_chain() {
+async fn old_events_are_deleted_without_breaking_the_chain() {
     let api = busy().await;
     let days = RetentionDays { audit: 40, ..RetentionDays::default() };
-    // The events are older than they say: only the test's superuser can bring that about, so that the
-    // macs are not looked at here but for what is left.
+    // The superuser changes the times of the events, so only the MACs of the remaining events are
+    // verified here.
     api.execute("update audit_events set occurred_at = now() - interval '50 days' where seq <= 2")
         .await;
     assert_eq!(api.purge(RetentionCategory::Events, &days).await, 2);
@@ -397,7 +435,7 @@ async fn old_events_are_dropped_without_breaking_the_chain() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn events_of_many_at_once_are_one_chain() {
+async fn concurrent_events_form_one_chain() {
     let api = TestApi::start().await;
     let each = (0..24).map(|number| {
         let content =

@@ -1,17 +1,18 @@
-//! A whole API for one test, and the few words to call it with.
+//! A whole API for one test, and its client.
 
 use std::sync::Arc;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use http::{Request, StatusCode, header};
-use mc_api::{ApiState, PROBLEM_JSON, SignIn, SignInSettings};
+use mc_accounts::{SignIn, SignInSettings};
+use mc_api::{ApiState, PROBLEM_JSON};
 use mc_connectors::ConnectorRegistry;
 use mc_connectors::client::{Connector, ConnectorConfig, Limits, Provider};
 use mc_crypto::{EncryptionKey, Encryptor};
 use mc_domain::policy::RetentionDays;
 use mc_embed::{CacheDir, Embedder, ProviderSettings, RuntimeSettings};
-use mc_jobs::{Embedding, SyncContext};
+use mc_jobs::{Embedding, JobContext, JobSettings, SyncContext};
 use mc_memory::MemoryContext;
 use mc_search::{ActiveModel, ActiveModels, SearchContext};
 use mc_store::hygiene::retention::{self, RetentionCategory};
@@ -30,20 +31,20 @@ pub const SECRET: &str = "a-local-token";
 
 /// A running API over a database and an index of its own.
 pub struct TestApi {
-    /// As it is served.
+    /// The router.
     pub router: Router,
-    /// The database behind it.
+    /// The database.
     pub database: TestDatabase,
-    /// What it is made of.
+    /// The state.
     pub state: ApiState,
     _index: TempDir,
     _stop: DropGuard,
 }
 
-/// The name of the one system that projects may be connected to; `shop` and nobody else.
+/// The name of the only connector, which only the project `shop` may use.
 pub const SYSTEM: &str = "our-redmine";
 
-/// That system. It has a credential, and where it is nothing listens.
+/// The connector. It has a credential, and nothing listens at its address.
 fn systems() -> Arc<ConnectorRegistry> {
     let settings = ConnectorConfig {
         name: SYSTEM.to_owned(),
@@ -58,25 +59,25 @@ fn systems() -> Arc<ConnectorRegistry> {
     Arc::new(systems)
 }
 
-/// What came back.
+/// A response.
 #[derive(Debug)]
 pub struct Answer {
     /// HTTP status.
     pub status: StatusCode,
-    /// JSON body; null when there was none.
+    /// JSON body; null without one.
     pub body: Value,
-    /// Header; empty when there was none.
+    /// A header; empty without one.
     pub etag: String,
     media_type: String,
 }
 
 impl TestApi {
-    /// Starts one, with a project `shop` in it.
+    /// Starts an API with the project `shop`.
     pub async fn start() -> Self {
         Self::with_model(embedder().await, false).await
     }
 
-    /// The same with another model, which texts may leave this machine for.
+    /// Starts an API with another model, which may be remote.
     pub async fn with_model(embedder: Arc<dyn Embedder>, is_remote: bool) -> Self {
         let database = TestDatabase::create().await;
         let store = database.store().clone();
@@ -96,9 +97,9 @@ impl TestApi {
             SearchContext { store: service.clone(), keyword, models, sanitizing: Arc::default() };
         let memory = MemoryContext::new(search, Arc::new(sealer.clone()));
         let public_url = "http://127.0.0.1:7391".parse().unwrap();
-        let settings = SignInSettings { public_url, providers: Vec::new(), sealer };
+        let settings = SignInSettings { public_url, providers: Vec::new(), encryptor: sealer };
         let sign_in = SignIn::open(service, settings).await.unwrap();
-        let state = ApiState::new(memory, store, sign_in).with_systems(systems());
+        let state = ApiState::new(memory, store, sign_in).with_connectors(systems());
         let router = mc_api::router(state.clone());
         database.project("shop").await;
         Self { router, database, state, _index: index, _stop: stop.drop_guard() }
@@ -114,12 +115,12 @@ impl TestApi {
         self.send("DELETE", path, Body::empty()).await
     }
 
-    /// Sends JSON to be put.
+    /// Sends JSON with `PUT`.
     pub async fn put(&self, path: &str, body: Value) -> Answer {
         self.send("PUT", path, Body::from(body.to_string())).await
     }
 
-    /// Sends JSON to be put in place of what has this tag.
+    /// Sends JSON with `PUT` and `If-Match`.
     pub async fn put_if(&self, path: &str, tag: &str, body: Value) -> Answer {
         let request = Request::builder()
             .method("PUT")
@@ -132,42 +133,42 @@ impl TestApi {
         self.answer(request).await
     }
 
-    /// The database as the background sees it.
+    /// Returns the database with the worker's role.
     pub fn background(&self) -> &Store {
         self.database.store()
     }
 
-    /// The database as requests see it.
+    /// Returns the database with the service's role.
     pub fn service(&self) -> &Store {
         self.database.service()
     }
 
-    /// The key of this service.
+    /// Returns the encryption key of the service.
     pub fn sealer(&self) -> Arc<Encryptor> {
-        self.state.memory.sealer.clone()
+        self.state.memory.encryptor.clone()
     }
 
-    /// Runs a statement as the superuser, to bring about what takes days, or an attacker.
+    /// Runs a statement as the superuser, to change times or to tamper with rows.
     pub async fn execute(&self, sql: &str) {
         testing::execute(self.database.url(), sql).await.unwrap();
     }
 
-    /// The one text that a query gives, to the background.
+    /// Returns the single text of a query, with the worker's role.
     pub async fn text(&self, sql: &str) -> String {
         testing::text(self.database.store(), sql).await.unwrap()
     }
 
-    /// Sends what changes.
+    /// Sends JSON with `PATCH`.
     pub async fn patch(&self, path: &str, body: Value) -> Answer {
         self.send("PATCH", path, Body::from(body.to_string())).await
     }
 
-    /// The same API as somebody else calls it.
+    /// Returns a client with another token.
     pub fn with(&self, token: &str) -> As<'_> {
         As { api: self, token: token.to_owned() }
     }
 
-    /// Sends a form, as OAuth has it, without a token.
+    /// Sends a form without a token, as for OAuth.
     pub async fn form(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
         let body =
             url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
@@ -180,7 +181,7 @@ impl TestApi {
         self.answer(request).await
     }
 
-    /// Opens a page with a browser that has this cookie.
+    /// Opens a page with a cookie.
     pub async fn page(&self, path: &str, cookie: &str) -> Answer {
         let request = Request::builder().uri(path).header(header::COOKIE, cookie);
         self.answer(request.body(Body::empty()).unwrap()).await
@@ -191,7 +192,7 @@ impl TestApi {
         self.send("POST", path, Body::from(body.to_string())).await
     }
 
-    /// Sends what is signed in place of a token.
+    /// Sends a signed delivery without a token.
     pub async fn deliver(&self, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
         let mut request = Request::builder().method("POST").uri(path);
         for (name, value) in headers {
@@ -200,7 +201,7 @@ impl TestApi {
         self.answer(request.body(Body::from(body.to_vec())).unwrap()).await
     }
 
-    /// Deletes what of a sort is older than the project keeps it; answers how much that was.
+    /// Deletes data of a category past its retention, and returns the count.
     pub async fn purge(&self, what: RetentionCategory, days: &RetentionDays) -> u64 {
         let shop = self.text("select id::text from projects where key = 'shop'").await;
         let mut tx = self.background().begin().await.unwrap();
@@ -209,18 +210,19 @@ impl TestApi {
         gone
     }
 
-    /// Does the background work, until the answer is dropped.
+    /// Runs background jobs until the returned guard is dropped.
     pub fn work(&self) -> DropGuard {
         let stop = CancellationToken::new();
-        let connecting = SyncContext {
-            systems: Arc::clone(&self.state.systems),
+        let sync = SyncContext {
+            systems: Arc::clone(&self.state.connectors),
             sealer: self.sealer(),
             inside: Arc::default(),
         };
         let ActiveModel { model, is_remote, .. } = self.state.memory.search.models.current();
         let embedding = Embedding { model, is_remote };
-        let (queue, store) = (self.background().clone(), self.background());
-        let workers = mc_jobs::workers(queue, store, connecting, embedding);
+        let (store, settings) = (self.background().clone(), JobSettings::default());
+        let context = JobContext { store, sync, embedding, settings };
+        let workers = mc_jobs::workers(self.background().clone(), &context);
         tokio::spawn(workers.run(stop.clone()));
         stop.drop_guard()
     }
@@ -229,7 +231,7 @@ impl TestApi {
         self.with(SECRET).send(method, path, body).await
     }
 
-    /// Sends a request as it is.
+    /// Sends a request unchanged.
     pub async fn answer(&self, request: Request<Body>) -> Answer {
         let response = self.router.clone().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();
@@ -250,7 +252,7 @@ impl TestApi {
     }
 }
 
-/// The API as the holder of a token calls it.
+/// A client with a token of its own.
 pub struct As<'a> {
     api: &'a TestApi,
     token: String,
@@ -290,14 +292,14 @@ impl As<'_> {
 }
 
 impl Answer {
-    /// The body of a success.
+    /// Returns the body of a success.
     #[track_caller]
     pub fn ok(self) -> Value {
         assert!(self.status.is_success(), "{}: {}", self.status, self.body);
         self.body
     }
 
-    /// The field at fault of a problem with this status.
+    /// Returns the field of a problem with this status.
     #[track_caller]
     pub fn fault(&self, status: u16) -> &str {
         assert_eq!(self.status, status, "{}", self.body);
@@ -305,7 +307,7 @@ impl Answer {
         self.body["field"].as_str().unwrap_or_default()
     }
 
-    /// What is said against an answer to hostile input: it must be a success or the caller's fault.
+    /// Returns the fault of a response to hostile input: it must be a success or a client error.
     pub fn complaint(&self) -> Option<String> {
         let is_refusal = self.status.is_client_error() && self.media_type == PROBLEM_JSON;
         let is_success = self.status.is_success();
@@ -313,7 +315,7 @@ impl Answer {
     }
 }
 
-/// The default model of the cache folder, run for real.
+/// The real default model of the cache directory.
 async fn embedder() -> Arc<dyn Embedder> {
     let cache = CacheDir::locate(|name| std::env::var_os(name)).unwrap();
     let settings = ProviderSettings::Folder { dir: cache.default_model(), name: None };

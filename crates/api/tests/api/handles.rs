@@ -1,5 +1,5 @@
-//! `/handles`: the short names of a bundle's items, for whom the bundle was made and nobody else; and what they
-//! lead to, `/passages` and `/paths`.
+//! `/handles`: the short names of a bundle's items, for whom the bundle was made and nobody else;
+//! and what they lead to, `/passages` and `/paths`.
 
 use axum::body::Body;
 use http::Request;
@@ -20,12 +20,13 @@ async fn saved(api: &TestApi, project: &str, content: &str) -> Value {
 }
 
 fn question(project: &str) -> Value {
-    json!({"project_key": project, "query": "why is the trigger delay nil when the units differ, according to the docs?",
+    json!({"project_key": project, "query": "why is the trigger delay nil when the units differ, \
+        according to the docs?",
            "time_budget_ms": 20_000})
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn items_are_numbered_by_letter_in_the_order_shown_and_found_at_once() {
+async fn handles_follow_the_order_of_the_bundle() {
     let api = TestApi::start().await;
     saved(&api, "shop", UNITS).await;
     saved(
@@ -34,7 +35,8 @@ async fn items_are_numbered_by_letter_in_the_order_shown_and_found_at_once() {
         "The trigger delay is nil for a shop whose delay settings were never saved",
     )
     .await;
-    let handbook = json!({"doc_id": "1", "title": "Trigger delay", "content": "# Trigger delay\n\nWhy the trigger delay is nil when the units differ."});
+    let handbook = json!({"doc_id": "1", "title": "Trigger delay",
+        "content": "# Trigger delay\n\nWhy the trigger delay is nil when the units differ."});
     let sent = json!({"project_key": "shop", "source": "wiki", "documents": [handbook]});
     api.post("/ingest/docs", sent).await.ok();
     for _ in 0..5 {
@@ -145,7 +147,8 @@ async fn feedback_waits_for_a_bundle_that_another_node_still_writes() {
     let held = testing::hold(api.database.url(), lock).await.unwrap();
     let bundle = api.post("/recall", question("shop")).await.ok()["bundle_id"].clone();
     let asked = sent(&bundle);
-    // What was handed out long ago, if ever, is not waited for; by then the other was looked for as well.
+    // What was handed out long ago, if ever, is not waited for; by then the other was looked for as
+    // well.
     let old = json!("019a0000-0000-7000-8000-000000000001");
     for _ in 0..3 {
         assert_eq!(sent(&old).await.unwrap().unwrap().status(), 404);
@@ -192,7 +195,8 @@ async fn a_proposal_is_taken_back_by_whom_it_is_alone() {
 async fn a_signal_may_be_a_line_of_an_error_or_its_trace() {
     let api = TestApi::start().await;
     saved(&api, "shop", UNITS).await;
-    let line = "2026-11-20T10:11:12Z ERROR NoMethodError: the delay is nil when delay_unit and trigger_delay_unit \
+    let line = "2026-11-20T10:11:12Z ERROR NoMethodError: the delay is nil when delay_unit and \
+        trigger_delay_unit \
                 differ, in /srv/app/releases/77/app/services/cart_sessions/setting.rb:12";
     for signal in
         [line.to_owned(), format!("{line}\n{}", "    at step (/srv/app/x.rb:1)\n".repeat(60))]
@@ -206,7 +210,7 @@ async fn a_signal_may_be_a_line_of_an_error_or_its_trace() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_language_goes_by_its_aliases_and_a_missing_project_names_ones_own() {
+async fn a_language_has_aliases_and_an_unknown_project_is_named() {
     let api = TestApi::start().await;
     let search =
         |language: &str| json!({"project_key": "shop", "query": "x", "language": language});

@@ -1,4 +1,4 @@
-//! What keeps the memory in order, as its maintainers and reviewers meet it.
+//! Hygiene runs, duplicates and exports by the API.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ const RETRY: &str =
 const RETOLD: &str =
     "Before it gives up, the payments worker retries failed charges three times with jitter";
 
-/// A record with this content, though there may be one that says the same.
+/// Inserts a record with this content, even if it is a duplicate.
 async fn told(api: &TestApi, content: &str, filler: &str) -> String {
     let note = json!({"project_key": "shop", "kind": "fact", "content": filler});
     let id = api.post("/save", note).await.ok()["id"].as_str().unwrap().to_owned();
@@ -22,7 +22,8 @@ async fn told(api: &TestApi, content: &str, filler: &str) -> String {
     api.execute(&format!(
         "with said as (update memory_records set content = '{content}', content_hash = '\\x{hash}'
                        where id = '{id}')
-         delete from embeddings where passage_id in (select id from passages where record_id = '{id}')"
+         delete from embeddings where passage_id in (select id from passages where record_id = \
+         '{id}')"
     ))
     .await;
     id
@@ -35,19 +36,20 @@ async fn pair(api: &TestApi) -> [String; 2] {
     ]
 }
 
-/// Does what is asked for, and nothing by the clock: workers begin with what the last night passed over.
+/// Runs requested jobs and no scheduled ones: workers would start with the ticks of last night.
 async fn work(api: &TestApi) -> DropGuard {
     for task in mc_domain::HygieneTask::ALL {
         let sql = format!(
             "insert into idempotency_keys (kind, key)
-             values ('run_hygiene_task', '{task} ' || current_date), ('run_hygiene_task', '{task} ' || current_date + 1)"
+             values ('run_hygiene_task', '{task} ' || current_date), ('run_hygiene_task', '{task} \
+             ' || current_date + 1)"
         );
         api.execute(&sql).await;
     }
     api.work()
 }
 
-/// The report of a task once it is done.
+/// Waits for a hygiene run and returns it.
 async fn done(api: &TestApi, request: Value) -> Value {
     let asked = api.post("/projects/shop/hygiene-runs", request).await;
     assert_eq!(asked.status, 202, "{}", asked.body);
@@ -63,7 +65,7 @@ async fn done(api: &TestApi, request: Value) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn duplicates_are_found_accepted_and_taken_apart_again() {
+async fn duplicates_are_found_merged_and_rolled_back() {
     let api = TestApi::start().await;
     let _work = work(&api).await;
     let [kept, gone] = pair(&api).await;
@@ -102,7 +104,7 @@ async fn duplicates_are_found_accepted_and_taken_apart_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_helps_nobody_is_not_found_until_a_reviewer_keeps_it() {
+async fn a_demoted_record_is_not_found_until_it_is_accepted() {
     let api = TestApi::start().await;
     let _work = work(&api).await;
     let saved = async |content: &str| {
@@ -137,13 +139,13 @@ async fn what_helps_nobody_is_not_found_until_a_reviewer_keeps_it() {
     assert!(finds(&kept).await);
     api.post(&format!("/proposals/{gone}/reject"), json!({"reason": "nobody needs it"})).await.ok();
     assert_eq!(api.get(&format!("/records/{gone}")).await.ok()["state"], "deleted");
-    // What a person kept is left alone.
+    // A record that a person has kept is not demoted again.
     api.execute("update memory_records set updated_at = now() - interval '100 days'").await;
     assert_eq!(done(&api, json!({"task": "quality"})).await["counts"]["noise"], 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn reports_are_for_maintainers_and_decisions_for_reviewers() {
+async fn runs_are_for_maintainers_and_decisions_for_reviewers() {
     let api = TestApi::start().await;
     let _work = work(&api).await;
     pair(&api).await;
@@ -170,7 +172,7 @@ async fn reports_are_for_maintainers_and_decisions_for_reviewers() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_asked_for_wrongly_is_named() {
+async fn an_invalid_run_request_names_its_field() {
     let api = TestApi::start().await;
     let path = "/projects/shop/hygiene-runs";
     assert_eq!(api.post(path, json!({"task": "sweeping"})).await.fault(400), "task");
@@ -184,13 +186,16 @@ async fn what_is_asked_for_wrongly_is_named() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_export_is_what_the_command_line_writes_and_has_nobodys_private_notes() {
+async fn an_export_equals_the_cli_export_without_private_records() {
     let api = TestApi::start().await;
     let _work = work(&api).await;
     for mut note in [
-        json!({"kind": "fewshot", "content": "Fix nil delay: compare both units first, then convert", "title": "Nil delay",
-               "steps": ["compare", "convert"], "scope": ["cart"], "tags": ["units"], "task_external_id": "CS-1",
-               "citations": [{"file": "app/cart.rb", "line_start": 1, "line_end": 3}], "ttl": "2030-06-01"}),
+        json!({"kind": "fewshot", "content": "Fix nil delay: compare both units first, then \
+            convert", "title": "Nil delay",
+               "steps": ["compare", "convert"], "scope": ["cart"], "tags": ["units"],
+               "task_external_id": "CS-1",
+               "citations": [{"file": "app/cart.rb", "line_start": 1, "line_end": 3}],
+               "ttl": "2030-06-01"}),
         json!({"kind": "fact", "content": RETRY, "meta": {"patch_sha": "abc"}}),
         json!({"kind": "fact", "content": "My own password manager lives on the second monitor",
                "visibility": "private"}),
@@ -215,12 +220,13 @@ async fn an_export_is_what_the_command_line_writes_and_has_nobodys_private_notes
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_becomes_of_ends_that_wait_is_asked_for_with_the_task_that_holds_them() {
+async fn an_expiry_decision_is_sent_with_the_task_expiry() {
     let api = TestApi::start().await;
     let path = "/projects/shop/hygiene-runs";
     let asked = json!({"task": "expiry", "expiry_decision": "extend"});
     assert_eq!(api.post(path, asked).await.ok()["task"], "expiry");
-    let noted = "select details::jsonb ->> 'expiry_decision' from audit_events where action = 'hygiene_run.requested'";
+    let noted = "select details::jsonb ->> 'expiry_decision' from audit_events where action = \
+        'hygiene_run.requested'";
     assert_eq!(api.text(noted).await, "extend");
     for (field, asked) in [
         ("expiry_decision", json!({"task": "duplicates", "expiry_decision": "extend"})),

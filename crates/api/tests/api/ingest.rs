@@ -133,8 +133,8 @@ async fn what_is_inside_the_network_is_indexed_for_administrators_and_where_it_i
     assert_eq!(api.with(&indexing).post("/ingest/git", by_ssh).await.status, 202);
     assert_eq!(api.text(held).await, "inside-0 outside");
 
-    let inside_hosts = vec!["localhost:8443".parse().unwrap()];
-    let settings = ApiSettings { inside_hosts, ..ApiSettings::default() };
+    let allowed_private_hosts = vec!["localhost:8443".parse().unwrap()];
+    let settings = ApiSettings { allowed_private_hosts, ..ApiSettings::default() };
     api.router = mc_api::router(api.state.clone().with_settings(settings));
     for (location, status) in
         [("https://localhost:8443/a/listed", 202), ("https://localhost:8080/a/other", 403)]

@@ -1,4 +1,4 @@
-//! The door, asked over real sockets.
+//! Ingress, over real sockets.
 
 mod connections;
 mod docs;

@@ -44,8 +44,8 @@ const HOSTILE: [&str; 20] = [
     "łódź \u{202e}🦀",
 ];
 
-/// Method, target and body of what takes a text, which stands for `{}`: percent-encoded in the target, and
-/// as a JSON string has it in the body.
+/// Method, target and body of what takes a text, which stands for `{}`: percent-encoded in the
+/// target, and as a JSON string has it in the body.
 type Place = (&'static str, &'static str, &'static str);
 
 const IN_URLS: &[Place] = &[
@@ -105,12 +105,14 @@ const IN_BODIES: &[Place] = &[
     (
         "POST",
         "/save",
-        r#"{"project_key": "shop", "kind": "fact", "content": "Ledgers close at six.", "source": "{}"}"#,
+        r#"{"project_key": "shop", "kind": "fact", "content": "Ledgers close at six.",
+        "source": "{}"}"#,
     ),
     (
         "POST",
         "/save",
-        r#"{"project_key": "shop", "kind": "fact", "content": "Carts expire in two days.", "title": "{}",
+        r#"{"project_key": "shop", "kind": "fact", "content": "Carts expire in two days.",
+        "title": "{}",
             "citations": [{"file": "{}"}]}"#,
     ),
     ("POST", "/forget", r#"{"project_key": "shop", "saved_by": "{}", "dry_run": true}"#),
@@ -119,13 +121,15 @@ const IN_BODIES: &[Place] = &[
         "POST",
         "/ingest/docs",
         r##"{"project_key": "shop", "source": "{}",
-            "documents": [{"doc_id": "1", "title": "Queues", "content": "# Queues\n\nThey drain."}]}"##,
+            "documents": [{"doc_id": "1", "title": "Queues",
+            "content": "# Queues\n\nThey drain."}]}"##,
     ),
     (
         "POST",
         "/ingest/docs",
         r##"{"project_key": "shop", "source": "notes",
-            "documents": [{"doc_id": "{}", "title": "Queues", "content": "# Queues\n\nThey fill."}]}"##,
+            "documents": [{"doc_id": "{}", "title": "Queues",
+            "content": "# Queues\n\nThey fill."}]}"##,
     ),
     ("POST", "/ingest/git", r#"{"project_key": "shop", "location": "{}"}"#),
     ("POST", "/ingest/git", r#"{"project_key": "shop", "location": "https://example.org/{}"}"#),
@@ -158,10 +162,11 @@ const HEADERS: [(&str, &str); 8] = [
     ("authorization", "Bearer "),
 ];
 
-/// A statement that counts the rows of every table, those of each project apart. The feed and the queue
-/// follow from the passages, and what waits may be done.
+/// A statement that counts the rows of every table, those of each project apart. The feed and the
+/// queue follow from the passages, and what waits may be done.
 const TABLES: &str = "
-    select string_agg(format('select concat(%L, %s) as place, count(*) as counted from %I group by 1',
+    select string_agg(format('select concat(%L, %s) as place, count(*) as counted from %I group by \
+    1',
                              name || ' ', owner, name), ' union all ')
     from (select table_name::text as name,
                  case when table_name = 'projects' then 'id'
@@ -255,9 +260,9 @@ impl World {
         (head, String::from_utf8_lossy(&body).into_owned())
     }
 
-    /// Sends what holds `text`: the service is not at fault, says nothing of the other project, and repeats
-    /// none of it in a header. What it refuses leaves no row, and what it takes is added to `shop` alone.
-    /// Answers what there is then.
+    /// Sends what holds `text`: the service is not at fault, says nothing of the other project, and
+    /// repeats none of it in a header. What it refuses leaves no row, and what it takes is added to
+    /// `shop` alone. Answers what there is then.
     async fn judge(&self, before: &Rows, request: Request<Body>, text: &str) -> Rows {
         let what = format!("{} {} with {text:?}", request.method(), request.uri());
         let (head, body) = self.answer(request).await;
@@ -309,7 +314,7 @@ fn served(api: &TestApi) -> Router {
     let mcp = mc_mcp::http_router(server, CancellationToken::new());
     let door = IngressConfig {
         trusted_proxies: vec!["127.0.0.0/8".parse().unwrap()],
-        failures_per_address: 0,
+        auth_failures_per_minute_per_address: 0,
         ..IngressConfig::default()
     };
     mc_api::public_router(api.state.clone(), mcp, &Ingress::new(door))
@@ -328,17 +333,17 @@ fn encoded(text: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_hostile_text_in_a_url_is_a_name_that_nothing_has() {
+async fn a_hostile_text_in_a_url_matches_nothing() {
     World::new().await.fill_in(IN_URLS).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_hostile_text_in_a_body_is_refused_or_kept_as_it_stands() {
+async fn a_hostile_text_in_a_body_is_rejected_or_stored_unchanged() {
     World::new().await.fill_in(IN_BODIES).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_hostile_header_changes_nothing_and_comes_back_in_none() {
+async fn a_hostile_header_changes_nothing_and_is_not_returned() {
     let world = World::new().await;
     let mut rows = world.rows().await;
     for text in hostile() {
@@ -359,7 +364,7 @@ async fn a_hostile_header_changes_nothing_and_comes_back_in_none() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_path_leads_out_of_where_it_begins() {
+async fn no_path_leaves_its_root() {
     let world = World::new().await;
     for target in [
         "/projects/shop/../vault",
@@ -379,7 +384,7 @@ async fn no_path_leads_out_of_where_it_begins() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_filter_takes_the_signs_of_patterns_for_letters() {
+async fn a_filter_takes_wildcards_literally() {
     let world = World::new().await;
     let eve = world.api.with(&world.eve);
     let found = async |text: &str| {

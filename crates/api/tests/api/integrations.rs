@@ -1,4 +1,5 @@
-//! Connections to other systems: who makes them, what can be said of them, and what becomes of what came by them.
+//! Connections to other systems: who makes them, what can be said of them, and what becomes of what
+//! came by them.
 
 use serde_json::{Value, json};
 
@@ -40,7 +41,7 @@ async fn a_connection_is_made_changed_paused_and_removed() {
     let events = api.get("/audit?project_key=shop&action=integration.changed").await.ok();
     let said: Vec<_> = events["items"].as_array().unwrap().iter().rev().collect();
     let said: Vec<_> = said.iter().map(|event| &event["details"]["change"]).collect();
-    assert_eq!(said, ["created", "changed", "changed", "removed"]);
+    assert_eq!(said, ["created", "updated", "updated", "deleted"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -77,7 +78,8 @@ async fn only_what_the_operator_named_for_the_project_can_be_connected() {
     assert_eq!(api.get("/connectors").await.ok()["items"][0]["integration_count"], 0);
 }
 
-/// Where it is, and how far git may go, whoever has it indexed says; so a connection leads nowhere else.
+/// Where it is, and how far git may go, whoever has it indexed says; so a connection leads nowhere
+/// else.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn git_is_asked_of_a_repository_that_the_project_has_indexed_and_of_no_other() {
     let api = TestApi::start().await;
@@ -117,7 +119,8 @@ async fn a_connection_shows_how_far_it_is_and_what_came_last() {
     );
     assert!(at_work["current_run"]["started_at"].is_string() && at_work["last_run"].is_null());
     api.execute(
-        "update integrations set run_started_at = null, last_run_completed_at = now(), last_run_pages = 3, last_run_items = 120,
+        "update integrations set run_started_at = null, last_run_completed_at = now(), \
+         last_run_pages = 3, last_run_items = 120,
              last_error = 'it was away', consecutive_failures = 1",
     )
     .await;
@@ -130,7 +133,8 @@ async fn a_connection_shows_how_far_it_is_and_what_came_last() {
     assert!(failed["next_sync_at"].is_string(), "when it is tried again");
 }
 
-/// Nothing listens where the system is: the connection says so, and what it is asked with is nowhere.
+/// Nothing listens where the system is: the connection says so, and what it is asked with is
+/// nowhere.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_system_that_is_away_is_seen_and_its_credential_is_not() {
     let api = TestApi::start().await;
@@ -192,13 +196,14 @@ async fn what_came_by_a_connection_stays_or_goes_with_it() {
             "insert into tasks (id, project_id, external_id, title, status, integration_id)
              select gen_random_uuid(), p.id, 'SHOP-1', 'Carts hang', 'open', '{id}' from projects p;
              insert into docs (id, project_id, source, doc_id, title, content, integration_id)
-             select gen_random_uuid(), p.id, 'tracker:redmine', 'SHOP-1', 'T', 'said', '{id}' from projects p"
+             select gen_random_uuid(), p.id, 'tracker:redmine', 'SHOP-1', 'T', 'said', '{id}' from \
+             projects p"
         );
         for statement in came.split(';') {
             api.execute(statement).await;
         }
         assert_eq!(api.get(&format!("{CONNECTIONS}/{id}")).await.ok()["task_count"], 1);
-        let removed = api.delete(&format!("{CONNECTIONS}/{id}?forget={forget}")).await;
+        let removed = api.delete(&format!("{CONNECTIONS}/{id}?purge={forget}")).await;
         assert_eq!(removed.status, 204, "{}", removed.body);
         assert_eq!(api.text("select title from tasks").await, title);
         assert_eq!(api.text("select count(*)::text from docs").await, left);

@@ -1,4 +1,4 @@
-//! The background work, as administrators of the service see it.
+//! Background jobs, as service administrators see them.
 
 use std::time::Duration;
 
@@ -22,14 +22,15 @@ async fn put(api: &TestApi, kind: &str, n: i32) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_given_up_is_seen_begun_anew_and_thrown_away() {
+async fn a_discarded_job_is_listed_retried_and_deleted() {
     let api = TestApi::start().await;
     for n in 0..3 {
         put(&api, "note", n).await;
     }
     put(&api, "other", 9).await;
     api.execute(
-        r#"update apalis.jobs set status = 'Killed', done_at = now(), last_result = '{"Err": "no such thing"}'
+        r#"update apalis.jobs set status = 'Killed', done_at = now(),
+        last_result = '{"Err": "no such thing"}'
            where job_type = 'note'"#,
     )
     .await;
@@ -66,7 +67,7 @@ async fn what_was_given_up_is_seen_begun_anew_and_thrown_away() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn jobs_are_listed_as_they_were_asked_for_however_soon_one_after_the_other() {
+async fn jobs_are_listed_in_the_order_of_their_creation() {
     let api = TestApi::start().await;
     for n in 0..40 {
         put(&api, "note", n).await;
@@ -78,7 +79,7 @@ async fn jobs_are_listed_as_they_were_asked_for_however_soon_one_after_the_other
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn only_administrators_of_the_service_see_the_background_work() {
+async fn only_service_administrators_see_jobs() {
     let api = TestApi::start().await;
     put(&api, "note", 1).await;
     let ann = newcomer(&api, "ann").await;
@@ -93,7 +94,7 @@ async fn only_administrators_of_the_service_see_the_background_work() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_index_run_and_a_sync_say_where_it_is_seen_how_far_they_are() {
+async fn index_and_sync_jobs_have_a_progress_url() {
     let api = TestApi::start().await;
     put(&api, "note", 1).await;
     let folder = tempfile::tempdir().unwrap();

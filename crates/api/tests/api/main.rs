@@ -1,4 +1,4 @@
-//! The API over a real database and the real local model, called as a client would.
+//! Tests of the API over a real database and the real local model.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 

@@ -132,8 +132,10 @@ async fn a_bad_save_or_recall_is_refused_with_its_field_and_nothing_is_written()
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_save_did_with_its_text_is_said_and_all_of_it_can_be_read() {
     let api = TestApi::start().await;
-    let said = "The carrier drops a connection after a minute of silence. We raised every timeout we \
-                found, which only hid it. Send a heartbeat every 30 seconds from the client instead.";
+    let said = "The carrier drops a connection after a minute of silence. We raised every timeout \
+        we \
+                found, which only hid it. Send a heartbeat every 30 seconds from the client \
+                instead.";
     let saved = api.post("/save", note(&format!("Hi team,\n\n{said}"))).await.ok();
     assert_eq!((&saved["kept"], &saved["left_out"]), (&json!("whole"), &json!(["Hi team,"])));
     let record = api.get(&format!("/records/{}", saved["id"].as_str().unwrap())).await.ok();

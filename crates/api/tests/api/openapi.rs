@@ -1,4 +1,4 @@
-//! The OpenAPI document, as clients are generated from it.
+//! The OpenAPI document, from which clients are generated.
 
 use serde_json::Value;
 
@@ -14,9 +14,10 @@ fn the_document_is_openapi_3_1_and_stays_as_reviewed() {
 }
 
 #[test]
-fn every_operation_may_answer_a_problem_and_says_what_it_is_for() {
+fn every_operation_has_problems_and_a_description() {
     let document = document();
     let mut ids = std::collections::HashSet::new();
+    let mut missing = Vec::new();
     for (path, item) in document["paths"].as_object().unwrap() {
         for (method, operation) in item.as_object().unwrap() {
             assert!(ids.insert(operation["operationId"].as_str().unwrap()), "{operation}");
@@ -35,12 +36,30 @@ fn every_operation_may_answer_a_problem_and_says_what_it_is_for() {
                 assert_eq!(headers["Retry-After"]["schema"]["type"], "integer");
             }
             assert!(operation["summary"].is_string(), "{name} has no summary");
+            missing.extend(operation["description"].as_str().is_none().then(|| name.clone()));
+            missing
+                .extend(lacks_example(&document, operation).map(|what| format!("{name}: {what}")));
         }
     }
+    assert!(missing.is_empty(), "without a description or an example: {missing:#?}");
+}
+
+/// The response of an operation that has no example.
+fn lacks_example(document: &Value, operation: &Value) -> Option<String> {
+    let responses = operation["responses"].as_object().unwrap().iter();
+    let succeeded = responses.filter(|(status, _)| status.starts_with('2'));
+    let mut schemas = succeeded.filter_map(|(_, response)| {
+        let schema = response.pointer("/content/application~1json/schema/$ref")?.as_str()?;
+        Some(schema.rsplit('/').next().unwrap().to_owned())
+    });
+    schemas.find(|name| {
+        let schema = &document["components"]["schemas"][name.as_str()];
+        schema.get("example").is_none() && schema.pointer("/examples/0").is_none()
+    })
 }
 
 #[test]
-fn every_reference_leads_somewhere_and_no_parameter_is_null() {
+fn every_reference_resolves_and_no_parameter_is_null() {
     let document = document();
     for reference in references(&document) {
         let pointer = reference.strip_prefix('#').unwrap();
@@ -67,7 +86,7 @@ fn references(value: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn all_but_the_probes_the_ways_to_a_token_and_what_is_signed_need_one() {
+fn only_probes_sign_in_and_webhooks_need_no_token() {
     let document = document();
     assert_eq!(document["security"][0]["bearer"], serde_json::json!([]));
     for (path, item) in document["paths"].as_object().unwrap() {

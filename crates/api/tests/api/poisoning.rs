@@ -13,7 +13,7 @@ const SENT: usize = 67;
 const AT_ONCE: usize = 8;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_a_thousand_payloads_none_is_promoted_without_a_person() {
+async fn no_payload_is_promoted_without_a_person() {
     let api = TestApi::start().await;
     let token = agent(&api).await;
     let bot = api.with(&token);
@@ -46,7 +46,8 @@ async fn of_a_thousand_payloads_none_is_promoted_without_a_person() {
     assert!(count("quarantined") > texts.len() / 2, "{} held", count("quarantined"));
     assert!(count("proposed") > 0, "some look harmless, and wait for a person all the same");
 
-    let counts = "select count(*)::text from memory_records where visibility = 'team' or trust <> 'untrusted'";
+    let counts = "select count(*)::text from memory_records where visibility = 'team' or trust <> \
+        'untrusted'";
     assert_eq!(api.text(counts).await, "0");
     assert_eq!(
         api.text("select count(*)::text from passages").await,

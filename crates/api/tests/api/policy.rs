@@ -1,4 +1,4 @@
-//! A project's policy: typed, versioned, and in force at once.
+//! Policies of projects: typed, versioned, and effective at once.
 
 use futures::future::join_all;
 use serde_json::{Value, json};
@@ -13,13 +13,13 @@ fn fact(content: &str) -> Value {
     json!({"project_key": "shop", "kind": "fact", "content": content})
 }
 
-/// Sets the policy whatever it was.
+/// Sets the policy, whatever its version.
 async fn set(api: &TestApi, policy: Value) -> Value {
     api.put_if(POLICY, "*", policy).await.ok()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_policy_is_set_by_who_read_the_one_before() {
+async fn a_policy_is_set_with_the_version_that_it_replaces() {
     let api = TestApi::start().await;
     let first = api.get(POLICY).await;
     assert_eq!(first.etag, "\"0\"");
@@ -53,7 +53,7 @@ async fn a_policy_is_set_by_who_read_the_one_before() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_many_who_set_it_at_once_one_does() {
+async fn only_one_of_concurrent_policy_updates_succeeds() {
     let api = TestApi::start().await;
     let each = (1..=8).map(|days| {
         let policy = json!({"ttl_days": {"fact": days}});
@@ -68,7 +68,7 @@ async fn of_many_who_set_it_at_once_one_does() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_policy_that_breaks_a_rule_names_it() {
+async fn an_invalid_policy_names_the_rule() {
     let api = TestApi::start().await;
     for (policy, field) in [
         (json!({"ttl_days": {"fact": 0}}), "ttl_days.fact"),
@@ -94,7 +94,7 @@ async fn a_policy_that_breaks_a_rule_names_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_the_policy_says_of_finds_is_done_at_once() {
+async fn the_policy_for_findings_applies_at_once() {
     let api = TestApi::start().await;
     let secret = fact(&format!("The deploy job of the shop authenticates with {TOKEN}."));
     set(&api, json!({"sanitizer": {"categories": {"github-token": "reject"}}})).await;
@@ -123,7 +123,8 @@ async fn days_and_tokens_are_those_of_the_policy() {
     let mut texts = Vec::new();
     for part in ["cart", "checkout", "mailer", "search", "invoice", "ledger"] {
         let text = format!(
-            "The {part} service retries a failed delivery of its events three times, waiting twice as \
+            "The {part} service retries a failed delivery of its events three times, waiting twice \
+             as \
              long before each, and then writes the event to the table {part}_dead_letters."
         );
         texts.push(api.post("/save", fact(&text)).await.ok());
@@ -136,11 +137,11 @@ async fn days_and_tokens_are_those_of_the_policy() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_may_save_is_for_the_policy_to_say() {
+async fn the_policy_sets_the_role_for_saving() {
     let api = TestApi::start().await;
     let ann = newcomer(&api, "ann").await;
     api.put("/projects/shop/members/ann", json!({"role": "member"})).await.ok();
-    // Members may still review, but not what would get their own saves past this.
+    // Members may still review, but not in ways that would bypass the limit for their own saves.
     set(&api, json!({"min_roles": {"save": "maintainer", "review": "member"}})).await;
     let ann = api.with(&ann);
     let saved = ann.post("/save", fact("Refunds above 500 euros need two approvals.")).await.ok();
@@ -155,7 +156,7 @@ async fn who_may_save_is_for_the_policy_to_say() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_may_not_save_sends_nothing_else_either() {
+async fn a_user_who_may_not_save_may_not_ingest_either() {
     let api = TestApi::start().await;
     let ann = newcomer(&api, "ann").await;
     let role = async |role: &str| {
@@ -174,7 +175,7 @@ async fn who_may_not_save_sends_nothing_else_either() {
     assert!(hint.contains("POST /save"), "{hint}");
     assert_eq!(api.get("/documents?project_key=shop").await.ok()["items"], json!([]));
 
-    // Nor what would have the same said by another way.
+    // Nor may they store the same text by another route.
     let repository = json!({"project_key": "shop", "location": "https://93.184.215.14/a/shop.git"});
     assert_eq!(ann.post("/ingest/git", repository.clone()).await.status, 403);
     let task = json!({"external_id": "CS-1", "title": "Refunds"});
@@ -202,14 +203,14 @@ async fn a_project_keeps_an_administrator() {
     api.delete(local).await.ok();
 }
 
-/// Asks for a run of a repository, which nobody works off here.
+/// Requests an index run, which no worker runs here.
 async fn asked_for(api: &TestApi, requested_ref: &str) {
     let ingest = json!({"project_key": "shop", "location": std::env::temp_dir(), "name": "shop",
                         "ref": requested_ref});
     api.post("/ingest/git", ingest).await.ok();
 }
 
-/// As if the runs there are had been worked off, with a file that is masked by no policy's rules.
+/// Marks all runs as completed, with a file that was masked by no policy.
 async fn worked_off(api: &TestApi) {
     api.execute("update ingest_runs set status = 'SUCCEEDED'").await;
     api.execute(
@@ -221,7 +222,7 @@ async fn worked_off(api: &TestApi) {
     .await;
 }
 
-/// The refs of the runs that wait, and how many runs were asked for in all.
+/// Returns the refs of pending runs, and the number of all runs.
 async fn queued(api: &TestApi) -> (String, usize) {
     let runs = "select coalesce(string_agg(requested_ref, ',' order by queued_at), '')
                 from ingest_runs where status = 'QUEUED'";
@@ -230,7 +231,7 @@ async fn queued(api: &TestApi) -> (String, usize) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn repositories_are_read_again_once_other_things_are_masked() {
+async fn repositories_are_reindexed_when_masking_changes() {
     let api = TestApi::start().await;
     asked_for(&api, "main").await;
     worked_off(&api).await;
@@ -250,7 +251,7 @@ async fn repositories_are_read_again_once_other_things_are_masked() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_read_again_is_what_was_asked_for_last() {
+async fn a_reindex_reads_the_ref_that_was_requested_last() {
     let api = TestApi::start().await;
     asked_for(&api, "main").await;
     worked_off(&api).await;
@@ -269,7 +270,7 @@ async fn what_is_read_again_is_what_was_asked_for_last() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_policy_is_set_with_the_runs_that_it_takes_or_not_at_all() {
+async fn a_policy_and_its_index_runs_are_stored_atomically() {
     let api = TestApi::start().await;
     asked_for(&api, "main").await;
     worked_off(&api).await;

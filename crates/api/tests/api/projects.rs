@@ -23,7 +23,7 @@ async fn a_project_is_created_once_and_found_by_any_case_of_its_key() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_unknown_project_is_named_with_the_way_to_create_it() {
+async fn an_unknown_project_error_says_how_to_create_it() {
     let api = TestApi::start().await;
     let answer = api.post("/search", json!({"project_key": "nowhere", "query": "x"})).await;
     assert_eq!(answer.fault(404), "project_key");
@@ -33,7 +33,7 @@ async fn an_unknown_project_is_named_with_the_way_to_create_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_removed_project_is_gone_with_all_it_held() {
+async fn a_deleted_project_is_deleted_with_all_its_data() {
     let api = TestApi::start().await;
     api.post("/projects", json!({ "key": "gone" })).await.ok();
     let saved = json!({ "project_key": "gone", "kind": "rule",
@@ -47,13 +47,13 @@ async fn a_removed_project_is_gone_with_all_it_held() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_program_creates_no_project_that_nobody_would_administer() {
+async fn an_agent_cannot_create_a_project() {
     let api = TestApi::start().await;
     api.post("/users", json!({"login": "bot", "is_agent": true})).await.ok();
     let entry = json!({"name": "b", "scopes": ["memory:read", "ingest"], "agent_login": "bot"});
     let token = api.post("/tokens", entry).await.ok()["token"].as_str().unwrap().to_owned();
     let bot = api.with(&token);
-    // Whether the key is taken is not told either.
+    // Nor does the agent learn whether the key is taken.
     for key in ["own", "shop"] {
         let refused = bot.post("/projects", json!({ "key": key })).await;
         assert_eq!(refused.fault(403), "key");

@@ -1,4 +1,4 @@
-//! Private notes, proposals, and what a person decides about them.
+//! Private records, proposals, and decisions about them.
 
 use serde_json::{Value, json};
 
@@ -23,14 +23,14 @@ fn id(saved: &Value) -> &str {
     saved["id"].as_str().unwrap_or_else(|| panic!("{saved}"))
 }
 
-/// A person of the team.
+/// Creates a member of the project.
 async fn member(api: &TestApi, login: &str) -> String {
     let token = newcomer(api, login).await;
     api.put(&format!("/projects/shop/members/{login}"), json!({"role": "member"})).await.ok();
     token
 }
 
-/// A program that works for somebody.
+/// Creates an agent of the project.
 pub async fn agent(api: &TestApi) -> String {
     api.post("/users", json!({"login": "bot", "is_agent": true})).await.ok();
     api.put("/projects/shop/members/bot", json!({"role": "agent"})).await.ok();
@@ -48,7 +48,7 @@ async fn finds(caller: &As<'_>, query: &str, text: &str) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_private_note_is_its_owners_alone_until_it_is_shared() {
+async fn a_private_record_is_visible_to_its_owner_until_shared() {
     let api = TestApi::start().await;
     let (ann, bob) = (member(&api, "ann").await, member(&api, "bob").await);
     let (ann, bob) = (api.with(&ann), api.with(&bob));
@@ -71,7 +71,7 @@ async fn a_private_note_is_its_owners_alone_until_it_is_shared() {
         let all = other.get("/records?project_key=shop").await.ok();
         assert_eq!(all["items"], json!([]));
     }
-    // The same text by somebody else is another record.
+    // The same text of another user is another record.
     let own = bob.post("/save", fact(text)).await.ok();
     assert_eq!(own["outcome"], "created");
     bob.delete(&format!("/records/{}", id(&own))).await.ok();
@@ -84,7 +84,7 @@ async fn a_private_note_is_its_owners_alone_until_it_is_shared() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_keeps_a_note_to_themselves_takes_it_out_whatever_they_may_do_to_the_teams() {
+async fn an_owner_deletes_a_private_record_with_any_role() {
     let api = TestApi::start().await;
     let (ann, bot) = (member(&api, "ann").await, agent(&api).await);
     let ours = api.post("/save", fact("Refunds above 500 euros need two approvals.")).await.ok();
@@ -107,7 +107,7 @@ async fn who_keeps_a_note_to_themselves_takes_it_out_whatever_they_may_do_to_the
         assert_eq!(caller.get(&path).await.ok()["state"], "deleted");
         assert_eq!(caller.delete(&path).await.fault(404), "id", "it is out already");
         assert_eq!(caller.delete(&ours).await.status, 403);
-        // What is put before the reviewers is theirs to decide about, or is taken back by who put it there.
+        // A proposal is for reviewers to decide, or for its author to withdraw.
         let saved = caller.post("/save", note.clone()).await.ok();
         let path = format!("/records/{}", id(&saved));
         caller.post(&format!("{path}/share"), json!({})).await.ok();
@@ -119,7 +119,7 @@ async fn who_keeps_a_note_to_themselves_takes_it_out_whatever_they_may_do_to_the
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_private_note_that_expired_and_is_saved_again_is_private_still() {
+async fn an_expired_private_record_stays_private_when_saved_again() {
     let api = TestApi::start().await;
     let (ann, bob) = (member(&api, "ann").await, member(&api, "bob").await);
     let (ann, bob) = (api.with(&ann), api.with(&bob));
@@ -136,7 +136,7 @@ async fn a_private_note_that_expired_and_is_saved_again_is_private_still() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_private_note_of_others_is_answered_like_one_that_is_not_there() {
+async fn a_private_record_of_others_looks_like_none() {
     let api = TestApi::start().await;
     let (ann, bot) = (member(&api, "ann").await, agent(&api).await);
     let note = with(fact("The staging database is called Otto."), "visibility", "private");
@@ -155,7 +155,7 @@ async fn a_private_note_of_others_is_answered_like_one_that_is_not_there() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn forgetting_tells_nothing_of_who_else_there_is() {
+async fn forget_does_not_reveal_other_users() {
     let api = TestApi::start().await;
     newcomer(&api, "stranger").await;
     let forget = |login: &str| json!({"project_key": "shop", "saved_by": login, "dry_run": true});
@@ -164,13 +164,14 @@ async fn forgetting_tells_nothing_of_who_else_there_is() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_proposal_of_which_a_part_is_forgotten_is_not_recalled_for_that() {
+async fn a_partly_erased_proposal_is_still_not_recalled() {
     let api = TestApi::start().await;
     let bot = agent(&api).await;
     let bot = api.with(&bot);
     let text = "Orders are exported to the warehouse every night by the job ExportOrders, which \
                 retries three times.";
-    let reordered = "Every night orders are exported to the warehouse by the job ExportOrders, which \
+    let reordered = "Every night orders are exported to the warehouse by the job ExportOrders, \
+        which \
                      retries three times.";
     let from = |text, page: &str| {
         let page = format!("https://wiki.example.org/{page}");
@@ -188,7 +189,7 @@ async fn a_proposal_of_which_a_part_is_forgotten_is_not_recalled_for_that() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_program_saves_is_recalled_once_a_person_has_accepted_it() {
+async fn an_agents_save_is_recalled_after_a_person_accepts_it() {
     let api = TestApi::start().await;
     let (bot, ann) = (agent(&api).await, member(&api, "ann").await);
     let (bot, ann) = (api.with(&bot), api.with(&ann));
@@ -227,7 +228,7 @@ async fn what_a_program_saves_is_recalled_once_a_person_has_accepted_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_proposal_for_what_is_known_shows_what_it_would_change() {
+async fn a_proposal_for_a_known_record_shows_a_diff() {
     let api = TestApi::start().await;
     let bot = agent(&api).await;
     let bot = api.with(&bot);
@@ -235,7 +236,8 @@ async fn a_proposal_for_what_is_known_shows_what_it_would_change() {
                  retries three times.";
     let record = api.post("/save", fact(known)).await.ok();
     assert_eq!(bot.post("/save", fact(known)).await.ok()["outcome"], "duplicate");
-    let reordered = "Every night orders are exported to the warehouse by the job ExportOrders, which \
+    let reordered = "Every night orders are exported to the warehouse by the job ExportOrders, \
+        which \
                      retries three times.";
     let proposal = json!({"project_key": "shop", "kind": "fact", "content": reordered,
                           "tags": ["nightly"],
@@ -254,7 +256,7 @@ async fn a_proposal_for_what_is_known_shows_what_it_would_change() {
     }
     assert!(diff.contains("-Orders are exported") && diff.contains("+Every night"), "{diff}");
     let accept = format!("/proposals/{}/accept", id(&proposed));
-    // What it would change has changed since: what it was compared with is gone.
+    // The record that it would change has changed since the review.
     let saved = api.post(
         "/save",
         json!({"project_key": "shop", "kind": "fact", "content": known,
@@ -287,7 +289,7 @@ async fn a_proposal_for_what_is_known_shows_what_it_would_change() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_proposal_that_is_turned_down_stays_so() {
+async fn a_rejected_proposal_stays_rejected() {
     let api = TestApi::start().await;
     let bot = agent(&api).await;
     let saved = api.with(&bot).post("/save", fact("Prices are rounded half to even.")).await.ok();
@@ -299,7 +301,7 @@ async fn a_proposal_that_is_turned_down_stays_so() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_taken_out_can_be_brought_back() {
+async fn a_deleted_record_can_be_restored() {
     let api = TestApi::start().await;
     let saved = api.post("/save", fact("The cart expires after 45 minutes of silence.")).await.ok();
     let path = format!("/records/{}", id(&saved));
@@ -313,7 +315,7 @@ async fn what_was_taken_out_can_be_brought_back() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_person_who_confirms_vouches_until_the_text_changes() {
+async fn a_confirmation_holds_until_the_text_changes() {
     let api = TestApi::start().await;
     let text = "The search index is rebuilt by the task search:rebuild, which takes nine minutes.";
     let saved = api.post("/save", fact(text)).await.ok();
@@ -331,7 +333,7 @@ async fn a_person_who_confirms_vouches_until_the_text_changes() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_program_talks_about_is_not_recalled_and_nobodys_dialog_is_replaced() {
+async fn an_agents_dialog_is_not_recalled_and_replaces_no_other() {
     let api = TestApi::start().await;
     let (bot, ann) = (agent(&api).await, member(&api, "ann").await);
     let (bot, ann) = (api.with(&bot), api.with(&ann));
@@ -350,12 +352,13 @@ async fn what_a_program_talks_about_is_not_recalled_and_nobodys_dialog_is_replac
     let over = with(dialog("Vouchers are never rounded."), "id", hers["id"].clone());
     assert_eq!(bot.post("/dialogs", over).await.fault(404), "id");
     assert!(finds(&ann, query, "five cents").await);
-    let link = json!({"project_key": "shop", "task_external_id": "T-1", "record_ids": [uuid::Uuid::nil()]});
+    let link = json!({"project_key": "shop", "task_external_id": "T-1",
+        "record_ids": [uuid::Uuid::nil()]});
     assert_eq!(bot.post("/tasks/link", link).await.fault(403), "record_ids");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nobodys_dialog_is_moved_to_another_task_but_by_maintainers() {
+async fn only_maintainers_move_dialogs_of_others() {
     let api = TestApi::start().await;
     let (bot, ann) = (agent(&api).await, member(&api, "ann").await);
     let (bot, ann) = (api.with(&bot), api.with(&ann));
@@ -363,7 +366,10 @@ async fn nobodys_dialog_is_moved_to_another_task_but_by_maintainers() {
                       "messages": [{"role": "user", "content": "How are vouchers rounded?"}]});
     let hers = ann.post("/dialogs", talk.clone()).await.ok()["id"].clone();
     let its = bot.post("/dialogs", talk).await.ok()["id"].clone();
-    let link = |task: &str, dialog: &Value| json!({"project_key": "shop", "task_external_id": task, "dialog_id": dialog});
+    let link = |task: &str, dialog: &Value| {
+        json!({"project_key": "shop", "task_external_id": task,
+        "dialog_id": dialog})
+    };
     assert_eq!(bot.post("/tasks/link", link("T-2", &hers)).await.fault(404), "dialog_id");
     assert_eq!(ann.post("/tasks/link", link("T-2", &its)).await.fault(404), "dialog_id");
     let first = api.get("/tasks/T-1?project_key=shop").await.ok();
@@ -377,7 +383,7 @@ async fn nobodys_dialog_is_moved_to_another_task_but_by_maintainers() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sharing_shows_what_a_note_says_and_not_what_it_said() {
+async fn sharing_a_record_shares_no_earlier_version() {
     let api = TestApi::start().await;
     let ann = member(&api, "ann").await;
     let ann = api.with(&ann);
@@ -395,7 +401,7 @@ async fn sharing_shows_what_a_note_says_and_not_what_it_said() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nobody_vouches_for_more_than_they_may() {
+async fn trust_is_limited_by_the_role() {
     let api = TestApi::start().await;
     let asked = with(fact("Imports run at two in the morning."), "trust", "confirmed");
     assert_eq!(api.post("/save", asked).await.ok()["record"]["trust"], "team");
@@ -407,7 +413,7 @@ async fn nobody_vouches_for_more_than_they_may() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_repository_is_forgotten_with_all_that_was_indexed_of_it() {
+async fn a_repository_is_erased_with_its_index() {
     let api = TestApi::start().await;
     let folder = tempfile::tempdir().unwrap();
     let location = folder.path().to_str().unwrap();
@@ -415,7 +421,8 @@ async fn a_repository_is_forgotten_with_all_that_was_indexed_of_it() {
     let run = api.post("/ingest/git", ingest).await.ok();
     api.execute(
         "with file as (
-             insert into files (id, repository_id, project_id, path, content_hash, size_bytes, language,
+             insert into files (id, repository_id, project_id, path, content_hash, size_bytes, \
+             language,
                                 line_count, chunker_version)
              select gen_random_uuid(), id, project_id, 'a.md', sha256('a'), 1, 'markdown', 1, 1
              from repositories returning id, project_id),
@@ -423,7 +430,8 @@ async fn a_repository_is_forgotten_with_all_that_was_indexed_of_it() {
              insert into docs (id, project_id, file_id, source, doc_id, title, url, content)
              select gen_random_uuid(), project_id, id, 'repo:local/shop', 'a.md', 'A', '', 'text'
              from file returning id, project_id)
-         insert into passages (id, project_id, doc_id, title, location, symbols, tags, text, content_hash)
+         insert into passages (id, project_id, doc_id, title, location, symbols, tags, text, \
+         content_hash)
          select gen_random_uuid(), project_id, id, 'A', 'a.md', '{}', '{}', 'text', sha256('text')
          from doc",
     )
@@ -439,7 +447,7 @@ async fn a_repository_is_forgotten_with_all_that_was_indexed_of_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_is_forgotten_after_another_leaves_nothing_in_the_history_either() {
+async fn erasing_two_users_leaves_nothing_in_the_history() {
     let api = TestApi::start().await;
     let (eve, bob) = (member(&api, "eve").await, member(&api, "bob").await);
     let (eve, bob) = (api.with(&eve), api.with(&bob));
@@ -465,7 +473,7 @@ async fn who_is_forgotten_after_another_leaves_nothing_in_the_history_either() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_is_forgotten_leaves_nothing_replaced_and_nothing_held() {
+async fn erasing_a_user_restores_superseded_and_deletes_held_texts() {
     let api = TestApi::start().await;
     let (eve, mia) = (member(&api, "eve").await, newcomer(&api, "mia").await);
     api.put("/projects/shop/members/mia", json!({"role": "maintainer"})).await.ok();
@@ -513,12 +521,13 @@ async fn who_is_forgotten_leaves_nothing_replaced_and_nothing_held() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_version_shows_what_rolling_back_to_it_brings_back() {
+async fn a_version_shows_the_text_that_a_rollback_restores() {
     let api = TestApi::start().await;
     let text = "The search index is rebuilt by the task search:rebuild, which takes nine minutes.";
     let first = json!({"project_key": "shop", "kind": "fact", "content": text, "owner": "search",
                        "ttl": "2030-06-01", "trust": "untrusted", "meta": {"patch_sha": "5d41402"},
-                       "citations": [{"file": "lib/tasks/search.rake", "line_start": 3, "line_end": 9}]});
+                       "citations": [{"file": "lib/tasks/search.rake", "line_start": 3,
+                       "line_end": 9}]});
     let saved = api.post("/save", first).await.ok();
     let second = json!({"project_key": "shop", "kind": "rule", "content": text, "owner": "platform",
                         "ttl": "2031-06-01", "citations": [{"file": "lib/search.rb"}]});
@@ -543,7 +552,7 @@ async fn a_version_shows_what_rolling_back_to_it_brings_back() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn everything_from_one_person_or_source_is_forgotten_in_one_step() {
+async fn a_user_or_a_source_is_erased_in_one_step() {
     let api = TestApi::start().await;
     let eve = member(&api, "eve").await;
     let eve = api.with(&eve);
@@ -585,7 +594,7 @@ async fn everything_from_one_person_or_source_is_forgotten_in_one_step() {
     let left = api.get(&format!("/records/{}", id(&ours))).await.ok();
     assert_eq!((&left["content"], &left["trust"]), (&json!(shared), &json!("team")));
     assert!(!left.to_string().contains("By the nightly"), "nothing of hers is left: {left}");
-    // Who has read what she had it say confirms nothing else.
+    // A reviewer confirms the version that she has read, and no other.
     let confirm = format!("/records/{}/confirm", id(&ours));
     assert_eq!(api.post(&confirm, json!({"version": 2})).await.fault(409), "version");
     api.post(&confirm, json!({"version": left["version"]})).await.ok();

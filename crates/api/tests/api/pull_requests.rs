@@ -70,12 +70,13 @@ async fn ci_of(api: &TestApi, record: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_pull_request_is_one_change_however_its_events_come() {
+async fn a_pull_request_is_one_row_in_any_order_of_events() {
     let api = TestApi::start().await;
     let _work = api.work();
     let hook = hook(&api, "github").await;
     let issue = json!({ "action": "opened", "repository": repository(),
-        "issue": { "number": 7, "title": "The delay is nil", "state": "open", "updated_at": at(0) } });
+        "issue": { "number": 7, "title": "The delay is nil", "state": "open",
+        "updated_at": at(0) } });
     let merged =
         tell(&api, &hook, &[("issues", issue), ("pull_request", pull("closed", &sha("b"), 5))])
             .await;
@@ -90,7 +91,8 @@ async fn a_pull_request_is_one_change_however_its_events_come() {
     let change = &listed["items"][0];
     assert_eq!(listed["items"].as_array().unwrap().len(), 1);
     let expected = json!({
-        "id": change["id"], "external_id": "shop/core!12", "title": "Mend the delay", "state": "merged",
+        "id": change["id"], "external_id": "shop/core!12", "title": "Mend the delay",
+        "state": "merged",
         "author": "vera", "head_sha": sha("b"), "merge_sha": sha("9"), "base_ref": "main",
         "url": "https://git.example.org/shop/core/pull/12", "task_external_ids": ["shop/core#7"],
         "source_updated_at": at(5),
@@ -121,13 +123,14 @@ async fn a_pull_request_is_one_change_however_its_events_come() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_reviewers_say_last_counts_together() {
+async fn the_last_review_of_each_reviewer_counts() {
     let api = TestApi::start().await;
     let _work = api.work();
     let hook = hook(&api, "github").await;
     let review = |who: &str, state: &str, minute: u32| {
         let mut told = pull("submitted", &sha("a"), minute);
-        told["review"] = json!({ "id": minute, "user": { "login": who }, "state": state, "body": null,
+        told["review"] = json!({ "id": minute, "user": { "login": who }, "state": state,
+        "body": null,
                                  "submitted_at": at(minute) });
         ("pull_request_review", told)
     };
@@ -181,7 +184,7 @@ async fn ci_proves_a_record_whichever_of_them_comes_first() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_became_of_a_patch_counts_more_than_what_it_was_on_its_way() {
+async fn the_result_of_a_merge_counts_more_than_earlier_ones() {
     let api = TestApi::start().await;
     let _work = api.work();
     let hook = hook(&api, "github").await;
@@ -241,7 +244,7 @@ fn ended(sha_of: &str, how: &str, minute: u32) -> (&'static str, Value) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_change_that_took_over_the_commits_of_another_says_nothing_of_them() {
+async fn a_pull_request_with_commits_of_another_does_not_count() {
     let api = TestApi::start().await;
     let _work = api.work();
     let hook = hook(&api, "github").await;
@@ -259,7 +262,7 @@ async fn a_change_that_took_over_the_commits_of_another_says_nothing_of_them() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_the_changes_that_a_patch_was_pushed_with_the_merged_one_counts_and_then_the_first() {
+async fn the_merged_pull_request_of_a_patch_counts_then_the_first() {
     let api = TestApi::start().await;
     let _work = api.work();
     let hook = hook(&api, "github").await;
@@ -338,7 +341,7 @@ async fn comments_are_taken_in_where_the_policy_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_said_of_an_issue_goes_with_it() {
+async fn comments_are_deleted_with_their_issue() {
     let api = TestApi::start().await;
     let _work = api.work();
     let hook = hook(&api, "github").await;
@@ -370,7 +373,8 @@ async fn a_release_is_a_document_until_it_is_taken_back() {
     let release = |action: &str, notes: &str, minute: u32| {
         let told = json!({ "action": action, "repository": repository(), "release": {
             "id": 9, "tag_name": "v1.2", "name": "Retries", "body": notes, "draft": false,
-            "author": { "login": "vera" }, "html_url": "https://git.example.org/shop/core/releases/v1.2",
+            "author": { "login": "vera" },
+            "html_url": "https://git.example.org/shop/core/releases/v1.2",
             "published_at": at(1), "updated_at": at(minute) } });
         ("release", told)
     };
@@ -439,14 +443,16 @@ async fn a_page_that_is_gone_takes_its_document_along() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_that_connections_brought_goes_too_and_one_that_changed_is_asked_for() {
+async fn synced_pages_are_deleted_and_changed_ones_requested() {
     let api = TestApi::start().await;
     let hook = hook(&api, "confluence").await;
     let project = "(select id from projects where key = 'shop')";
     api.execute(&format!(
-        "insert into integrations (id, project_id, connector, resource, capability, interval_minutes, include_comments, is_paused,
+        "insert into integrations (id, project_id, connector, resource, capability, \
+         interval_minutes, include_comments, is_paused,
              next_sync_at)
-         select gen_random_uuid(), {project}, 'ours', resource, capability, 15, false, is_paused, now() + interval '1 day'
+         select gen_random_uuid(), {project}, 'ours', resource, capability, 15, false, is_paused, \
+         now() + interval '1 day'
          from (values ('OPS', 'pages', false), ('OLD', 'pages', true), ('CS', 'issues', false))
              of (resource, capability, is_paused)"
     ))
@@ -455,7 +461,8 @@ async fn a_page_that_connections_brought_goes_too_and_one_that_changed_is_asked_
         "insert into docs (id, project_id, source, doc_id, title, content, integration_id)
          select gen_random_uuid(), {project}, source, '98', source, 'Delays have a unit.',
              case when is_brought then (select id from integrations where resource = 'OPS') end
-         from (values ('wiki:ours', true), ('wiki:sent', false), ('tracker:ours', true)) of (source, is_brought)"
+         from (values ('wiki:ours', true), ('wiki:sent', false), ('tracker:ours', true)) of \
+         (source, is_brought)"
     ))
     .await;
     let _work = api.work();

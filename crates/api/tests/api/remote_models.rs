@@ -1,4 +1,5 @@
-//! A project says which models may see its texts; without any cloud model, nothing of it leaves the machine.
+//! A project says which models may see its texts; without any cloud model, nothing of it leaves the
+//! machine.
 
 use std::sync::{Arc, Mutex};
 
@@ -101,7 +102,8 @@ async fn set_embedding(api: &TestApi, providers: &str) {
     api.put_if(POLICY, "*", policy).await.ok();
 }
 
-/// Who waits for vectors (`memory-copilot ingest --wait-for-vectors`) does not wait for those that never come.
+/// Who waits for vectors (`memory-copilot ingest --wait-for-vectors`) does not wait for those that
+/// never come.
 async fn assert_nothing_is_awaited(api: &TestApi) {
     let overview = api.get("/projects/shop").await.ok();
     assert_eq!(overview["pending_vectors"], 0, "{overview}");
@@ -120,7 +122,7 @@ async fn ask(caller: &As<'_>, project: &str, mark: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_of_a_project_that_forbids_it_is_sent_to_a_remote_model() {
+async fn a_forbidden_remote_model_receives_nothing() {
     let recorder = Arc::new(Recorder::new());
     let api = TestApi::with_model(recorder.clone(), true).await;
     let caller = api.with(SECRET);
@@ -142,7 +144,7 @@ async fn nothing_of_a_project_that_forbids_it_is_sent_to_a_remote_model() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_model_on_this_machine_is_asked_unless_models_are_off() {
+async fn a_local_model_is_used_unless_models_are_off() {
     let recorder = Arc::new(Recorder::new());
     let api = TestApi::with_model(recorder.clone(), false).await;
     let caller = api.with(SECRET);

@@ -26,7 +26,8 @@ async fn a_kept_dialog_is_found_by_what_it_came_to_with_an_explanation() {
 
     let condensed = json!({"project_key": "shop", "messages": [
         {"role": "user", "content": "Which cache does the storefront use for banners?"},
-        {"role": "assistant", "content": "The storefront keeps banners in Varnish for ten minutes."}]});
+        {"role": "assistant", "content": "The storefront keeps banners in Varnish for ten \
+            minutes."}]});
     api.post("/dialogs", condensed).await.ok();
     let query = json!({"project_key": "shop", "query": "Varnish banners"});
     assert_eq!(api.post("/search", query).await.ok()["results"][0]["source"], "dialog");
@@ -49,7 +50,10 @@ async fn a_definition_that_the_query_names_is_answered_with_its_lines() {
         let query = json!({"project_key": "shop", "query": query, "time_budget_ms": 5000});
         api.post("/search", query).await.ok()["results"][0].clone()
     };
-    let matched = |symbol: &str, start: usize, end: usize| json!({"symbol": symbol, "line_start": start, "line_end": end});
+    let matched = |symbol: &str, start: usize, end: usize| {
+        json!({"symbol": symbol,
+        "line_start": start, "line_end": end})
+    };
     assert_eq!(search("CoreClient").await["matched_symbol"], matched("CoreClient", 26, 29));
     assert_eq!(
         search("what does CoreClient hold").await["matched_symbol"],
@@ -89,8 +93,8 @@ async fn index(api: &TestApi, path: &str, symbols: &[(&str, i32, i32)]) {
     let chunk = NewChunk {
         trust: mc_domain::Trust::Imported,
         passage: NewPassage {
-            title: symbols[0].0.to_owned(),
-            location: path.to_owned(),
+            title: mask(symbols[0].0).text,
+            location: mask(path).text,
             symbols: symbols.iter().map(|(name, _, _)| (*name).to_owned()).collect(),
             scope: Vec::new(),
             tags: Vec::new(),

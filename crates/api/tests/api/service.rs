@@ -7,7 +7,7 @@ use tower::ServiceExt as _;
 use crate::client::TestApi;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn probes_docs_and_the_document_need_no_token() {
+async fn probes_docs_and_the_openapi_document_need_no_token() {
     let api = TestApi::start().await;
     for (path, expected) in [
         ("/healthz", r#"{"status":"ok"}"#),
@@ -26,7 +26,7 @@ async fn probes_docs_and_the_document_need_no_token() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_browser_at_the_root_is_led_to_the_docs() {
+async fn the_root_redirects_to_the_docs() {
     let api = TestApi::start().await;
     let request = Request::get("/").body(Body::empty()).unwrap();
     let response = api.router.clone().oneshot(request).await.unwrap();
@@ -45,13 +45,13 @@ async fn the_status_names_versions_model_and_index() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_its_database_the_service_is_alive_and_not_ready() {
+async fn the_service_without_its_database_is_alive_and_not_ready() {
     let api = TestApi::start().await;
     api.database.service().close().await;
     assert_eq!(api.get("/healthz").await.status, 200);
     let ready = api.get("/readyz").await;
     assert_eq!(ready.status, 503);
-    assert_eq!(ready.body["detail"], "the database does not answer");
+    assert_eq!(ready.body["detail"], "the database does not respond");
     let search = api.get("/projects").await;
     assert_eq!(search.status, 503);
     assert_eq!(search.body["type"], "urn:memory-copilot:problem:unavailable");

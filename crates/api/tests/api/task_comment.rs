@@ -1,4 +1,5 @@
-//! What a task's tracker is told of it: shown first, agreed to by its sum, and written by nobody else's leave.
+//! What a task's tracker is told of it: shown first, agreed to by its sum, and written by nobody
+//! else's leave.
 
 use serde_json::{Value, json};
 
@@ -62,7 +63,8 @@ async fn the_text_is_shown_and_written_only_where_policy_and_person_agree() {
     let shown = api.get(LINKS).await.ok();
     let agreed = api.post(LINKS, agreement(&shown)).await;
     assert_eq!((agreed.status.as_u16(), &agreed.body["state"]), (202, &json!("pending")));
-    let jobs = "select string_agg(convert_from(job, 'utf8'), '') from apalis.jobs where job_type = 'post_task_comment'";
+    let jobs = "select string_agg(convert_from(job, 'utf8'), '') from apalis.jobs where job_type = \
+        'post_task_comment'";
     let job = api.text(jobs).await;
     assert!(job.contains(shown["digest"].as_str().unwrap()) && !job.contains("Delays"), "{job}");
     let events = api.get("/audit?project_key=shop&action=task_comment.approved").await.ok();
@@ -79,7 +81,8 @@ async fn who_agrees_to_a_text_for_one_tracker_agrees_to_it_for_no_other() {
     let other = json!({ "connector": SYSTEM, "resource": "customers" });
     api.post("/projects/shop/integrations", other).await.ok();
     api.execute(
-        "update tasks set integration_id = (select id from integrations where resource = 'customers')",
+        "update tasks set integration_id = (select id from integrations where resource = \
+         'customers')",
     )
     .await;
     let moved = api.get(LINKS).await.ok();
@@ -100,7 +103,7 @@ async fn what_was_given_up_has_failed_until_somebody_agrees_again() {
         .await;
     let given_up = api.get(LINKS).await.ok();
     assert_eq!(given_up["state"], "failed");
-    assert!(given_up["reason"].as_str().unwrap().contains("given up"), "{given_up}");
+    assert!(given_up["reason"].as_str().unwrap().contains("discarded"), "{given_up}");
     api.execute("update task_comments set reason = 'ours is unavailable'").await;
     assert_eq!(
         api.get(LINKS).await.ok()["reason"],
@@ -118,7 +121,8 @@ async fn what_is_not_everybodys_is_not_named() {
     let before = api.get(LINKS).await.ok();
     save(&api, "Of my own", "This concerns nobody else, it is a note of my own.").await;
     save(&api, "Proposed", "This is proposed and was reviewed by nobody yet.").await;
-    let of_mine = "update memory_records set visibility = 'private', private_to = (select id from users limit 1)
+    let of_mine = "update memory_records set visibility = 'private', private_to = (select id from \
+        users limit 1)
                    where title = 'Of my own'";
     api.execute(of_mine).await;
     api.execute("update memory_records set visibility = 'proposed' where title = 'Proposed'").await;

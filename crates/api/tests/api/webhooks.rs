@@ -45,7 +45,8 @@ fn issue(title: &str, updated: &str) -> Value {
     json!({
         "action": "edited",
         "issue": { "number": 7, "title": title, "state": "open", "updated_at": updated,
-                   "html_url": "https://git.example.org/shop/core/issues/7", "labels": [{ "name": "bug" }],
+                   "html_url": "https://git.example.org/shop/core/issues/7",
+                   "labels": [{ "name": "bug" }],
                    "assignee": { "login": "vera" }, "body": "It waits for ever." },
         "repository": { "name": "core", "full_name": "shop/core", "default_branch": "main",
                         "html_url": "https://git.example.org/shop/core" },
@@ -211,7 +212,8 @@ async fn what_there_is_nothing_to_do_about_is_kept_with_the_reason_and_can_be_go
 
     let _work = api.work();
     let told = json!({
-        "ref": "refs/heads/main", "cursor": "1".repeat(40), "after": "2".repeat(40), "forced": false,
+        "ref": "refs/heads/main", "before": "1".repeat(40), "after": "2".repeat(40),
+        "forced": false,
         "repository": { "full_name": "shop/core", "default_branch": "main",
                         "clone_url": "https://git.example.org/shop/core.git",
                         "html_url": "https://git.example.org/shop/core" },
@@ -259,7 +261,8 @@ async fn what_always_fails_keeps_nothing_back_and_can_be_gone_through_once_that_
     let api = TestApi::start().await;
     let hook = hook(&api, "github").await;
     api.execute(
-        "create function refuse() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$",
+        "create function refuse() returns trigger language plpgsql as $$ begin raise exception \
+         'no'; end $$",
     )
     .await;
     api.execute(
@@ -269,7 +272,8 @@ async fn what_always_fails_keeps_nothing_back_and_can_be_gone_through_once_that_
     .await;
     // All of it waits before anybody goes through it.
     let push = json!({ "ref": "refs/heads/main", "after": "2".repeat(40), "repository": {
-        "full_name": "shop/core", "default_branch": "main", "clone_url": "https://git.example.org/shop/core" } });
+        "full_name": "shop/core", "default_branch": "main",
+        "clone_url": "https://git.example.org/shop/core" } });
     github(&api, &hook, "push", "d-0", &push).await.ok();
     for (at, (number, title)) in
         [(1, "One"), (1, "Once"), (1, "Once"), (2, "Broken"), (3, "Three")].into_iter().enumerate()
@@ -398,7 +402,7 @@ async fn only_maintainers_see_and_change_the_hooks_of_their_project() {
         .filter(|event| event["action"] == "webhook.changed")
         .map(|event| event["details"]["change"].clone())
         .collect();
-    assert_eq!(changes, [json!("removed"), json!("created")]);
+    assert_eq!(changes, [json!("deleted"), json!("created")]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -29,13 +29,14 @@ pub struct Attempt {
     pub places: Places,
     /// Whose ids it may hold as well, without a word of what they name.
     pub ids: Places,
-    /// A name or an id in the request of something that is not the caller's, and one that nothing has:
-    /// with it, the answer must be the same.
+    /// A name or an id in the request of something that is not the caller's, and one that nothing
+    /// has: with it, the answer must be the same.
     pub twin: Option<(String, String)>,
     /// What must be there before: a statement of the database's superuser.
     pub before: Option<String>,
     pub checks: Vec<Check>,
-    /// How far the oracle lets it come: attempts that end at an early check teach nothing of later ones.
+    /// How far the oracle lets it come: attempts that end at an early check teach nothing of later
+    /// ones.
     pub reached: Reached,
 }
 
@@ -222,8 +223,8 @@ impl Answer {
     }
 }
 
-/// Makes the attempt; says what is wrong with its answer, and which ids it had that the world did not
-/// know yet.
+/// Makes the attempt; says what is wrong with its answer, and which ids it had that the world did
+/// not know yet.
 pub async fn make(attempt: &Attempt, world: &World) -> Result<Vec<Uuid>, String> {
     if let Some(sql) = &attempt.before {
         let sql = sql.trim_end().trim_end_matches(';');

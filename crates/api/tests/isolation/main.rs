@@ -1,10 +1,10 @@
-//! Isolation: whoever asks, with whatever credential, for whatever id, sees nothing of what is not theirs.
+//! Isolation tests: no caller sees anything of others, with any credential and any id.
 //!
-//! [`run`] makes attempts: a random person, credential, operation and things, against a world of three
-//! tenants, each judged by a small oracle. [`probes`] look below and above what answers can show: at
-//! PostgreSQL without the code's filters, at the code's filters without PostgreSQL's policies, and at
-//! whether others' writes change what is answered. [`mutants`] take the checks of the database away, one
-//! by one; each must be noticed. docs/security.md says how to run more of it.
+//! [`run`] makes attempts: a random person, credential, operation and resource, in a fixture of
+//! three tenants. A small oracle judges each response. [`probes`] test what responses can't show:
+//! PostgreSQL without the filters of the code, the filters without PostgreSQL's policies, and
+//! whether writes of others change results. [`mutants`] remove the checks of the database one by
+//! one; each removal must be noticed. docs/security.md describes longer runs.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 

@@ -1,8 +1,8 @@
 //! Whose a text or an id is, and what of others' stands in an answer.
 //!
-//! Everything in the world belongs to a *place*: a project, a team, a person. Each of its texts carries a
-//! mark of its own that says which, so that any piece of an answer that is long enough says where it
-//! comes from.
+//! Everything in the world belongs to a *place*: a project, a team, a person. Each of its texts
+//! carries a mark of its own that says which, so that any piece of an answer that is long enough
+//! says where it comes from.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -115,7 +115,7 @@ fn ids_of(bytes: &[u8]) -> impl Iterator<Item = Uuid> {
 pub type Owners = HashMap<Uuid, Places>;
 
 #[test]
-fn a_mark_is_found_even_where_it_was_cut_and_not_where_the_request_had_it() {
+fn a_mark_is_found_truncated_and_not_in_its_own_request() {
     use rand::SeedableRng as _;
     let mark = mark(&mut StdRng::seed_from_u64(1), 27);
     let text = format!("snippet: {}", &mark[..10]);

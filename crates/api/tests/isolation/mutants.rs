@@ -12,7 +12,8 @@ use crate::world::World;
 
 /// Tables whose rows belong to records, and are as private.
 const OF_RECORDS: [&str; 3] = ["record_versions", "record_citations", "record_contributions"];
-/// Attempts that must do to notice that a function decides less, unless `ISOLATION_MUTANT_ATTEMPTS` says so.
+/// Attempts that must do to notice that a function decides less, unless `ISOLATION_MUTANT_ATTEMPTS`
+/// says so.
 const ENOUGH: u64 = 3_000;
 
 /// A change of the database that takes a check away.
@@ -21,8 +22,8 @@ struct Mutant {
     sql: String,
     /// Which takes it back.
     undo: String,
-    /// Whether what belongs to others' private records is shown besides: the policy that hides it hides
-    /// what other projects have, too.
+    /// Whether what belongs to others' private records is shown besides: the policy that hides it
+    /// hides what other projects have, too.
     lifted: bool,
 }
 
@@ -115,7 +116,8 @@ async fn of_functions(world: &World) -> Vec<Mutant> {
     let mut mutants = Vec::new();
     for (function, check, instead) in FUNCTIONS {
         let sql = format!(
-            "select pg_get_functiondef(oid) from pg_proc where proname = '{function}' and pronamespace = 'mc'::regnamespace"
+            "select pg_get_functiondef(oid) from pg_proc where proname = '{function}' and \
+             pronamespace = 'mc'::regnamespace"
         );
         let undo = text(world.database.store(), &sql).await.unwrap();
         let mut sql = replaced(&undo, function, check, instead);
@@ -141,9 +143,11 @@ fn replaced(text: &str, function: &str, check: &str, instead: &str) -> String {
     text.replacen(check, instead, 1)
 }
 
-/// For each policy of each table one that lets everything through, and for each table one without any.
+/// For each policy of each table one that lets everything through, and for each table one without
+/// any.
 async fn of_policies(world: &World) -> Vec<Mutant> {
-    let sql = "select string_agg(concat_ws(chr(31), tablename, policyname, coalesce(qual, ''), coalesce(with_check, '')), chr(30) order by tablename, policyname)
+    let sql = "select string_agg(concat_ws(chr(31), tablename, policyname, coalesce(qual, ''), \
+        coalesce(with_check, '')), chr(30) order by tablename, policyname)
                from pg_policies where 'memory_copilot_service' = any(roles)";
     let policies = text(world.database.store(), sql).await.unwrap();
     let mut mutants = Vec::new();
@@ -152,8 +156,8 @@ async fn of_policies(world: &World) -> Vec<Mutant> {
             panic!("{policy}")
         };
         for (clause, own) in [("using", using), ("with check", check)] {
-            // One that lets everything through can't be weaker; what may only be read, or only be changed,
-            // is not written to otherwise whatever the policies say.
+            // One that lets everything through can't be weaker; what may only be read, or only be
+            // changed, is not written to otherwise whatever the policies say.
             let is_idle = match name {
                 "project_select" => false,
                 "project_insert" | "project_delete" if CHANGED_ONLY.contains(&table) => true,
@@ -253,7 +257,7 @@ fn every() -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_policy_that_is_taken_away_is_noticed() {
+async fn a_removed_policy_is_noticed() {
     let world = Arc::new(World::build(seed()).await);
     let mutants = of_policies(&world).await;
     assert!(mutants.len() > 90, "{} mutants", mutants.len());
@@ -271,7 +275,7 @@ async fn a_policy_that_is_taken_away_is_noticed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_function_that_decides_less_is_noticed() {
+async fn a_weaker_function_is_noticed() {
     let count = FUNCTIONS.len();
     let (mut report, mut missed) = (String::new(), Vec::new());
     for n in (0..count).step_by(every()) {

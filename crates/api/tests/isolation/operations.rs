@@ -1,9 +1,9 @@
 //! One small function for each operation of the API: it draws a request and asks the oracle.
 //!
-//! A new endpoint needs a line in [`OPERATIONS`] (the name is the operation's id in the OpenAPI document)
-//! and its function: draw what it names ([`Draw::project`], [`Draw::thing`]), build the request, and let
-//! [`Draw::in_project`] or [`Draw::holding`] say what the answer must be. A new tool needs a line in
-//! [`TOOLS`].
+//! A new endpoint needs a line in [`OPERATIONS`] (the name is the operation's id in the OpenAPI
+//! document) and its function: draw what it names ([`Draw::project`], [`Draw::thing`]), build the
+//! request, and let [`Draw::in_project`] or [`Draw::holding`] say what the answer must be. A new
+//! tool needs a line in [`TOOLS`].
 
 mod accounts;
 mod audit;

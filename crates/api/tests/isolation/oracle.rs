@@ -1,7 +1,8 @@
 //! The small oracle: who may do what, written down here and not taken from the product.
 //!
-//! [`role`] says what each person of the world is in each project, as the world was set up; an operation
-//! says the least role and the scope that it takes. What follows for an answer is [`Refusal`].
+//! [`role`] says what each person of the world is in each project, as the world was set up; an
+//! operation says the least role and the scope that it takes. What follows for an answer is
+//! [`Refusal`].
 
 use crate::world::{Person, Post, Project};
 
@@ -94,7 +95,8 @@ pub fn role(person: &Person, project: &Project) -> Option<Rank> {
             _ => None,
         };
     }
-    // The team of the next tenant was given the main project to read, whatever they are in the team.
+    // The team of the next tenant was given the main project to read, whatever they are in the
+    // team.
     let is_shared = is_main && tenant == (project.tenant + 1) % crate::world::TENANTS;
     let is_in_team = matches!(post, Post::Teammate | Post::Admin);
     (is_shared && is_in_team).then_some(Rank::Viewer)

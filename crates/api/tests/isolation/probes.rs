@@ -19,8 +19,8 @@ pub async fn of_the_database(world: &World) -> Result<(), Fault> {
     policies::policies(world, false).await
 }
 
-/// The same where the tables whose rows belong to records are not under the policy that hides what belongs to
-/// others' private ones.
+/// The same where the tables whose rows belong to records are not under the policy that hides what
+/// belongs to others' private ones.
 pub async fn without_the_policy_of_records(world: &World) -> Result<(), Fault> {
     policies::policies(world, true).await
 }
@@ -32,7 +32,7 @@ pub async fn of_the_code(world: &Arc<World>) -> Result<(), Fault> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_database_shows_nothing_foreign_to_a_query_without_a_filter() {
+async fn the_database_hides_foreign_rows_without_a_filter() {
     let world = World::build(seed()).await;
     if let Err(fault) = of_the_database(&world).await {
         panic!("isolation is broken: {fault}");
@@ -40,7 +40,7 @@ async fn the_database_shows_nothing_foreign_to_a_query_without_a_filter() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_code_asks_for_nothing_foreign_and_others_dont_change_what_is_found() {
+async fn queries_select_nothing_foreign_and_others_change_nothing() {
     let world = Arc::new(World::build(seed()).await);
     if let Err(fault) = of_the_code(&world).await {
         panic!("isolation is broken: {fault}");

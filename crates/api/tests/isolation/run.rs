@@ -120,14 +120,15 @@ fn drawn(
     let attempt = Attempt { operation: name, ..attempt };
     let Draw { who, with, .. } = draw;
     let what = format!(
-        "ISOLATION_SEED={seed}, attempt {number}: {name} by the {:?} of tenant {:?} with {} ({:06b})",
+        "ISOLATION_SEED={seed}, attempt {number}: {name} by the {:?} of tenant {:?} with {} \
+         ({:06b})",
         who.post, who.tenant, with.what, with.scopes
     );
     (attempt, what)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whatever_is_guessed_nothing_foreign_is_shown() {
+async fn no_guess_shows_anything_foreign() {
     let (seed, wanted) = (seed(), setting("ISOLATION_ATTEMPTS", SHORT));
     let limit = Duration::from_secs(setting("ISOLATION_SECONDS", 170));
     println!("ISOLATION_SEED={seed} ISOLATION_ATTEMPTS={wanted}");

@@ -96,7 +96,8 @@ pub struct Project {
     pub connections: Vec<Thing>,
     /// Pull requests that were told of; the n-th is of the n-th task.
     pub changes: Vec<Thing>,
-    /// Records that say the same, as hygiene found them: the n-th are the n-th pair of the project's records.
+    /// Records that say the same, as hygiene found them: the n-th are the n-th pair of the
+    /// project's records.
     pub clusters: Vec<Thing>,
     /// What hygiene reported.
     pub reports: Vec<Thing>,
@@ -213,8 +214,8 @@ impl World {
         Places::all(seeing.map(Person::place))
     }
 
-    /// What an answer to somebody about a project may hold: what is in it, what they keep to themselves
-    /// there, who works there, and with which teams it is shared.
+    /// What an answer to somebody about a project may hold: what is in it, what they keep to
+    /// themselves there, who works there, and with which teams it is shared.
     pub fn around(&self, person: &Person, project: &Project) -> Places {
         let own_team = &self.teams[project.tenant];
         let guests = &self.teams[(project.tenant + 1) % TENANTS];
@@ -255,12 +256,14 @@ impl World {
         self.database.service().for_project(UserId(person.id), ProjectId(project.id))
     }
 
-    /// The ids of all that belongs to projects now, by project, or by who keeps it to themselves there.
+    /// The ids of all that belongs to projects now, by project, or by who keeps it to themselves
+    /// there.
     pub async fn owners_now(&self) -> Owners {
         let mut owners = self.owners.clone();
         let tables = "select coalesce(string_agg(format('select id::text, project_id, %s from %I',
                           case when table_name in ('memory_records', 'passages') then 'private_to'
-                          else 'null::uuid' end, table_name), ' union all '), 'select null, null, null')
+                          else 'null::uuid' end, table_name), ' union all '), 'select null, null, \
+                          null')
                       from information_schema.columns a where table_schema = 'public'
                       and column_name = 'id' and exists (select from information_schema.columns b
                       where b.table_name = a.table_name and b.column_name = 'project_id')";
@@ -342,7 +345,7 @@ fn owners(projects: &[Project], teams: &[Team], people: &[Person]) -> Owners {
 
 /// Fails where two things have the same id or mark, which would make the scanner blind.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_two_things_of_the_world_share_an_id_or_a_mark() {
+async fn ids_and_marks_in_the_fixture_are_unique() {
     let world = World::build(1).await;
     let marks: Vec<_> = world.projects.iter().flat_map(|project| &project.passages).collect();
     let distinct: HashSet<_> = marks.iter().map(|thing| (&thing.mark, thing.id)).collect();

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::config::{Config, Embedding, EmbeddingProvider};
 
 /// How often is looked whether a new model has all its vectors.
-const LOOK: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Opens the configured model; where it is new to the database, queues every passage for it and
 /// keeps the model before it answering. `queries` has what nodes share of questions.
@@ -37,11 +37,11 @@ pub async fn open(
     Ok(ActiveModels::new(current, previous))
 }
 
-/// Lets go of the previous model once the new one has every vector; those that a policy keeps from the new
-/// one are not waited for. `store` is that of the background, which sees every project.
+/// Lets go of the previous model once the new one has every vector; those that a policy keeps from
+/// the new one are not waited for. `store` is that of the background, which sees every project.
 pub async fn retire_when_complete(models: &ActiveModels, store: &Store, stop: &CancellationToken) {
     while models.all().len() > 1 && !retire_if_complete(models, store).await {
-        if stop.run_until_cancelled(tokio::time::sleep(LOOK)).await.is_none() {
+        if stop.run_until_cancelled(tokio::time::sleep(POLL_INTERVAL)).await.is_none() {
             return;
         }
     }
@@ -183,7 +183,7 @@ mod tests {
     async fn write(store: &Store, project: mc_domain::ProjectId) {
         let text = || mask("The units differ.").text;
         let passage =
-            NewPassage { location: "units.md".into(), text: text(), ..NewPassage::default() };
+            NewPassage { location: mask("units.md").text, text: text(), ..NewPassage::default() };
         let doc = NewDoc {
             file: None,
             saved_by: None,
@@ -191,7 +191,7 @@ mod tests {
             source: "wiki".into(),
             doc_id: "1".into(),
             title: text(),
-            url: String::new(),
+            url: Sanitized::default(),
             content: text(),
             scope: vec![],
             tags: vec![],

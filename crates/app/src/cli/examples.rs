@@ -100,7 +100,8 @@ mod tests {
         let (mut count, mut unknown) = (0, Vec::new());
         for file in files {
             let Ok(text) = fs::read_to_string(&file) else { continue };
-            // Only what is to be typed: in code, in parentheses, or at the start of a line of a guide.
+            // Only what is to be typed: in code, in parentheses, or at the start of a line of a
+            // guide.
             for (at, _) in text.match_indices("memory-copilot ") {
                 let is_typed = matches!(text[..at].chars().last(), Some('`' | '(' | '\n') | None);
                 let line = text[at..].split(['`', ')', '\n']).next().unwrap_or_default();
@@ -114,7 +115,8 @@ mod tests {
         assert!(unknown.is_empty(), "{unknown:#?}");
     }
 
-    /// The first word of a line that is neither a command nor, where one has to follow, its subcommand.
+    /// The first word of a line that is neither a command nor, where one has to follow, its
+    /// subcommand.
     fn missing(cli: &Command, line: &str) -> Option<String> {
         let mut command = cli;
         for word in line.split(' ').skip(1) {

@@ -5,8 +5,8 @@ use std::io::{self, Seek as _};
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use mc_store::backup::{self, Manifest, Progress, Source};
-use mc_store::embedded::{self, Embedded, EmbeddedError};
+use mc_postgres::backup::{self, Manifest, Progress, Source};
+use mc_postgres::embedded::{self, Embedded, EmbeddedError};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -85,8 +85,8 @@ async fn take(
     let heads = audit_heads::read(&config.audit_heads_file())?;
     let install_dirs = &config.postgres_installations();
     let (url, started) = reach(config, shutdown).await?;
-    let source = Source { url: &url, install_dirs, sealer: &sealer, heads };
-    let taken = backup::take(&source, file, progress, shutdown).await;
+    let source = Source { url: &url, install_dirs, encryptor: &sealer, heads };
+    let taken = backup::create(&source, file, progress, shutdown).await;
     if let Some(embedded) = started {
         embedded.stop().await;
     }
@@ -103,7 +103,7 @@ async fn reach(
     }
     let folder = database::embedded_folder(config);
     ensure!(
-        embedded::is_initialised(&folder),
+        embedded::is_initialized(&folder),
         "there is nothing to back up in {}; set data_dir to the service's, or database.url",
         config.data_dir.display()
     );
@@ -122,6 +122,6 @@ fn in_words(manifest: &Manifest) -> String {
         manifest.rows(),
         manifest.tables.len(),
         manifest.created_at.format("%Y-%m-%d %H:%M:%S UTC"),
-        manifest.sealing_key.get(..8).unwrap_or_default()
+        manifest.encryption_key_id.get(..8).unwrap_or_default()
     )
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use futures::future::join_all;
 use mc_connectors::client::Connector;
-use mc_store::server_version::{self, Versions};
+use mc_postgres::server_version::{self, Versions};
 use serde_json::{Value, json};
 
 use crate::api_client::ApiClient;
@@ -78,7 +78,7 @@ async fn postgres(config: &Config) -> CheckResult {
     if !config.database.url.is_empty() {
         return configured_server(&config.database.url).await;
     }
-    match mc_store::embedded::discover(&config.postgres_installations()).await {
+    match mc_postgres::embedded::discover(&config.postgres_installations()).await {
         Ok(found) => {
             let programs = found.first().map(|i| i.bin.display().to_string()).unwrap_or_default();
             good("database", format!("embedded, {programs}"))
@@ -195,7 +195,7 @@ async fn system(system: &Connector) -> CheckResult {
 }
 
 async fn who_asks(system: &Connector) -> Result<String, mc_connectors::client::Error> {
-    system.health().check().await
+    system.check_access().await
 }
 
 /// Saves are safe in the database whatever happens to the index, so this is not the service's health.

@@ -98,7 +98,7 @@ fn ranked(set: &EvalSet, ids: &DocumentIds, results: &[Value]) -> Vec<String> {
         .iter()
         .filter_map(|result| match set.corpus {
             Corpus::Documents(_) => ids.at(text(result, "doc_id"), number(result, "line_start")),
-            Corpus::Repository(_) => Some(text(result, "place")).filter(|p| set.is_candidate(p)),
+            Corpus::Repository(_) => Some(text(result, "location")).filter(|p| set.is_candidate(p)),
         })
         .filter(|id| seen.insert(*id))
         .map(str::to_owned)

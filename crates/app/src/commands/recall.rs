@@ -60,7 +60,7 @@ pub fn readable(bundle: &Value) -> String {
     section(&mut out, "Code", list(bundle, "code"), |item| {
         format!(
             "{}:{}-{}  {}",
-            text(item, "place"),
+            text(item, "location"),
             number(item, "line_start"),
             number(item, "line_end"),
             text(item, "summary")

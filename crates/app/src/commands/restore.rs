@@ -4,11 +4,11 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use mc_crypto::{AuditMacKeys, Encryptor};
+use mc_postgres::backup::{self, Archive, BackupError, Progress, Target};
+use mc_postgres::db_roles::DbRoles;
+use mc_postgres::embedded::{self, DataDirLock};
 use mc_store::Store;
 use mc_store::audit::{self, Chain, Chains, Report};
-use mc_store::backup::{self, Archive, BackupError, Progress, Target};
-use mc_store::db_roles::DbRoles;
-use mc_store::embedded::{self, DataDirLock};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -84,7 +84,7 @@ impl Restoring<'_> {
     /// The keys, if the backup's is one of them.
     fn sealer(&self, without_key: bool) -> Result<Option<Encryptor>> {
         let encryption = &self.config.encryption;
-        let wanted = &self.archive.manifest.sealing_key;
+        let wanted = &self.archive.manifest.encryption_key_id;
         let path = encryption.key_file.display();
         let found = encryption
             .key_file
@@ -92,7 +92,7 @@ impl Restoring<'_> {
             .then(|| encryption_key::sealer(&encryption.key_file, &encryption.previous_key_files));
         let found = found.transpose()?;
         let id = hex::decode(wanted).unwrap_or_default();
-        let right = found.as_ref().is_some_and(|sealer| AuditMacKeys::of(sealer).has(&id));
+        let right = found.as_ref().is_some_and(|sealer| AuditMacKeys::derive(sealer).has(&id));
         if right || without_key {
             return Ok(found.filter(|_| right));
         }
@@ -151,7 +151,7 @@ impl Restoring<'_> {
 
     /// Looks through every chain of the audit, up to where the backup says that it ends.
     async fn verified(&self, logins: &DbRoles, sealer: &Encryptor) -> Result<Vec<Verified>> {
-        let chains = Chains::new(AuditMacKeys::of(sealer), self.archive.heads.clone());
+        let chains = Chains::new(AuditMacKeys::derive(sealer), self.archive.heads.clone());
         let store = Store::connect(&logins.worker, CONNECTIONS, chains).await?;
         let mut verified = Vec::new();
         for id in self.archive.heads.keys() {

@@ -1,5 +1,5 @@
-//! What of an event may be written: no secrets, no personal data, and nothing by which one event could
-//! pass for several.
+//! What of an event may be written: no secrets, no personal data, and nothing by which one event
+//! could pass for several.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -144,7 +144,7 @@ mod tests {
             "2026-11-21T19:07:23.512345Z  INFO request{http.request_id=0198c2f4-7e1a-7bb0-8c3d-1f2e3d4c5b6a \
              http.method=POST http.route=\"/save\" http.status=201}: request answered http.duration_ms=12",
             "2026-11-21T19:07:23.512345Z  WARN an address guesses tokens client.address=203.0.113.9",
-            "2026-11-21T19:07:23.512345Z ERROR the private PostgreSQL died; starting it again reason=\"exit \
+            "2026-11-21T19:07:23.512345Z ERROR the embedded PostgreSQL died; restarting it reason=\"exit \
              status: 1\"",
         ];
         for line in lines {

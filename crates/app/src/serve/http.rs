@@ -16,11 +16,11 @@ const OTHER_FILES: usize = 256;
 pub fn settings(config: &Config) -> Result<ApiSettings> {
     let limits = &config.server.limits;
     Ok(ApiSettings {
-        units_per_caller: limits.units_per_minute_per_caller,
-        requests_at_once: limits.max_concurrent_requests,
-        streams_at_once: limits.max_mcp_streams,
-        local_notices: config.notifications.allow_private_networks,
-        inside_hosts: config.ingest.hosts()?,
+        units_per_minute_per_caller: limits.units_per_minute_per_caller,
+        max_concurrent_requests: limits.max_concurrent_requests,
+        max_mcp_streams: limits.max_mcp_streams,
+        allow_private_networks: config.notifications.allow_private_networks,
+        allowed_private_hosts: config.ingest.hosts()?,
         ..ApiSettings::default()
     })
 }
@@ -31,7 +31,7 @@ pub fn router(state: ApiState, config: &Config, shutdown: &CancellationToken) ->
     let core = CoreClient::in_process(mc_api::router(state.clone()));
     let server = MemoryServer::new(core, ServerSettings::default());
     let mcp = mc_mcp::http_router(server, shutdown.clone());
-    let door = state.door(config.server.door()?);
+    let door = state.ingress(config.server.door()?);
     Ok(mc_api::public_router(state, mcp, &door))
 }
 
@@ -51,8 +51,8 @@ pub fn serving(config: &Config) -> Result<Serving> {
     make_room_for(server.limits.max_connections)?;
     Ok(Serving {
         tls,
-        connections: server.limits.max_connections,
-        connections_per_address: server.limits.max_connections_per_address,
+        max_connections: server.limits.max_connections,
+        max_connections_per_address: server.limits.max_connections_per_address,
         trusted_proxies: server.door()?.trusted_proxies,
         ..Serving::default()
     })

@@ -8,21 +8,23 @@ use mc_store::audit::{self, Claim};
 
 use crate::encryption_key::GeneratedKey;
 
-/// Makes the database this key's where it has known none, and keeps one that was made just now: of nodes that start at
-/// once with keys of their own one is the first. Beside another's a new key would sign what nobody else can verify, and
-/// open nothing of what is sealed. Wherever this is ended the key is only a draft until the database is known to be its
-/// own, and the next start asks again.
+/// Makes the database this key's where it has known none, and keeps one that was made just now: of
+/// nodes that start at once with keys of their own one is the first. Beside another's a new key
+/// would sign what nobody else can verify, and open nothing of what is sealed. Wherever this is
+/// ended the key is only a draft until the database is known to be its own, and the next start asks
+/// again.
 pub async fn settle(new: Option<GeneratedKey>, store: &Store, file: &Path) -> Result<()> {
     match (audit::claim_key(store).await?, new) {
         (Claim::First(claim), Some(key)) => {
-            // On disk before it counts: a database that is sealed with a key that was lost is of no use to anybody.
+            // On disk before it counts: a database that is sealed with a key that was lost is of no
+            // use to anybody.
             let draft = key.draft(file)?;
             claim.commit().await?;
             draft.keep()
         }
         (Claim::First(claim), None) => Ok(claim.commit().await?),
         (Claim::Known, Some(key)) => key.draft(file)?.keep(),
-        (Claim::Anothers, Some(key)) => {
+        (Claim::OtherKey, Some(key)) => {
             key.discard(file)?;
             bail!(
                 "there is no {}, and the database was sealed with a key already: copy that key here from where \
@@ -33,7 +35,7 @@ pub async fn settle(new: Option<GeneratedKey>, store: &Store, file: &Path) -> Re
             )
         }
         // Somebody put it there.
-        (Claim::Known | Claim::Anothers, None) => Ok(()),
+        (Claim::Known | Claim::OtherKey, None) => Ok(()),
     }
 }
 
@@ -53,7 +55,7 @@ mod tests {
     /// A start on the database, as far as its key.
     async fn start(db: &TestDatabase, file: &Path) -> (Store, Option<GeneratedKey>) {
         let (sealer, new) = encryption_key::find_or_make(file, &[]).expect("a key");
-        let chains = Chains::new(AuditMacKeys::of(&sealer), HashMap::new());
+        let chains = Chains::new(AuditMacKeys::derive(&sealer), HashMap::new());
         let store = Store::connect(&db.logins().worker, 1, chains).await.expect("a database");
         (store, new)
     }

@@ -1,9 +1,10 @@
-//! Why a token was refused: exactly, for the log, and flatly, for its bearer.
+//! Reasons for rejecting a token: precise ones for the log, one message for its bearer.
 
 use mc_domain::{Classified, ErrorKind};
 
-/// A refused token. Its message is the same for every reason, so that nobody can feel their way
-/// towards a better forgery; [`Rejected::reason`] is for the log and the audit.
+/// The error of a rejected token. Its message is the same for every reason, so that it does not
+/// help an attacker to improve a forgery. [`InvalidAccessToken::reason`] is for the log and the
+/// audit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the access token is not valid; sign in again")]
 pub struct InvalidAccessToken {
@@ -11,7 +12,7 @@ pub struct InvalidAccessToken {
 }
 
 impl InvalidAccessToken {
-    /// What is wrong with the token. Not for the bearer.
+    /// Returns the reason. Do not show it to the bearer.
     pub fn reason(&self) -> &Reason {
         &self.reason
     }
@@ -32,9 +33,9 @@ impl Classified for InvalidAccessToken {
 /// A part of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// Before the first dot.
+    /// The part before the first dot.
     Header,
-    /// Between the dots.
+    /// The part between the dots.
     Claims,
 }
 
@@ -47,26 +48,26 @@ impl Part {
     }
 }
 
-/// What is wrong with a token. Names that come from the token are cut short, and quoted when shown.
+/// The reason for rejecting a token. Names from the token are truncated, and quoted when shown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
     /// Longer than [`super::MAX_BYTES`].
     #[error("too large")]
     TooLarge,
-    /// Not three parts with dots between: encrypted, or no JWT at all.
+    /// Not three parts separated by dots: an encrypted JWT, or none.
     #[error("not three parts")]
     Parts,
-    /// Not base64url without padding, or not its one spelling.
+    /// Not canonical base64url without padding.
     #[error("{} is not base64url", .0.name())]
     Encoding(Part),
     /// Not one JSON object.
-    #[error("{} is no JSON object", .0.name())]
+    #[error("{} is not a JSON object", .0.name())]
     Json(Part),
-    /// A name twice.
+    /// A duplicate name.
     #[error("{} has {:?} twice", .0.name(), .1)]
     Duplicate(Part, String),
-    /// A header parameter besides `alg`, `typ` and `kid`, among them those that would have a key or a
-    /// rule taken from the token itself.
+    /// A header parameter other than `alg`, `typ` and `kid`, such as those that supply a key in the
+    /// token itself.
     #[error("unexpected header parameter {0:?}")]
     UnexpectedHeader(String),
     /// `alg` is not `EdDSA`.
@@ -75,46 +76,46 @@ pub enum Reason {
     /// `typ` is not `at+jwt`: another kind of token.
     #[error("typ is not at+jwt")]
     Type,
-    /// `kid` is missing or no text.
+    /// `kid` is missing or not a string.
     #[error("no key id")]
     KeyId,
     /// No key has this `kid`.
     #[error("unknown key")]
     UnknownKey,
-    /// The key's time is over.
+    /// The key is retired.
     #[error("retired key")]
     RetiredKey,
-    /// Not this key's signature of this header and these claims.
+    /// The signature is invalid for this key, header and claims.
     #[error("wrong signature")]
     Signature,
-    /// A claim that the service doesn't issue.
+    /// A claim that the service does not issue.
     #[error("unexpected claim {0:?}")]
     UnexpectedClaim(String),
-    /// A claim that the service always issues is not there.
+    /// A missing claim that the service always issues.
     #[error("no {0}")]
     MissingClaim(&'static str),
-    /// Of another JSON type, or a number that is no point in time.
+    /// A claim of another JSON type, or a number that is not a point in time.
     #[error("{0} has a wrong type")]
     ClaimType(&'static str),
-    /// Of the right type, but nothing that the service would issue.
+    /// A claim of the right type with a value that the service does not issue.
     #[error("{0} has an impossible value")]
     ClaimValue(&'static str),
-    /// Another issuer's.
+    /// The token of another issuer.
     #[error("another issuer")]
     Issuer,
-    /// For another service.
+    /// A token for another service.
     #[error("another audience")]
     Audience,
-    /// Its time is over.
+    /// The token has expired.
     #[error("expired")]
     Expired,
-    /// Its time has not come.
+    /// The token is not valid yet.
     #[error("not valid yet")]
     NotYetValid,
     /// Issued in the future.
     #[error("issued in the future")]
     IssuedInFuture,
-    /// Longer than the service issues, or its times are out of order.
+    /// A lifetime longer than the service issues, or times out of order.
     #[error("impossible lifetime")]
     Lifetime,
 }

@@ -1,4 +1,4 @@
-//! Writing access tokens.
+//! Issuance of access tokens.
 
 use chrono::{DateTime, Utc};
 use jsonwebtoken::{Algorithm, Header};
@@ -11,29 +11,29 @@ use crate::client::ClientId;
 use crate::keys::{self, SigningKey};
 use mc_domain::Scopes;
 
-/// What a token is issued for; who may have it has been decided.
+/// The contents of a token to issue. The caller has authorized them.
 #[derive(Debug, Clone)]
 pub struct Grant {
-    /// Whose calls it makes.
+    /// The user.
     pub user: UserId,
-    /// The program that gets it.
+    /// The program that receives the token.
     pub client: ClientId,
-    /// What it stems from.
+    /// The session.
     pub session: SessionId,
-    /// What it may be used for; not more than its session has.
+    /// The scopes; a subset of the session's.
     pub scopes: Scopes,
-    /// When its session ends, if that may be sooner than the token would.
+    /// The end of the session, which limits the token's lifetime.
     pub session_ends_at: Option<DateTime<Utc>>,
 }
 
-/// A token that was just made.
+/// An issued token.
 #[derive(Debug)]
 pub struct Issued {
     /// The token's text.
     pub token: SecretString,
     /// Its `jti`, for the audit.
     pub id: TokenId,
-    /// When it expires; whole seconds.
+    /// The expiry, in whole seconds.
     pub expires_at: DateTime<Utc>,
 }
 
@@ -51,10 +51,10 @@ struct Claims<'a> {
     jti: TokenId,
 }
 
-/// Issues an access token at `now`. `key` is the one that [`keys::KeySet::signer`] names. A session
-/// that has ended gives a token that has expired.
+/// Issues an access token at `now`. `key` is the key of [`keys::KeySet::signer`]. For a session
+/// that has ended, the token is already expired.
 pub fn issue(
-    party: &TokenAudience,
+    audience: &TokenAudience,
     key: &SigningKey,
     grant: &Grant,
     now: DateTime<Utc>,
@@ -63,8 +63,8 @@ pub fn issue(
     let full = now + LIFETIME;
     let exp = grant.session_ends_at.map_or(full, |end| end.min(full)).timestamp();
     let claims = Claims {
-        iss: &party.issuer,
-        aud: &party.audience,
+        iss: &audience.issuer,
+        aud: &audience.audience,
         sub: grant.user,
         client_id: &grant.client,
         sid: grant.session,

@@ -1,7 +1,7 @@
-//! The members of a JSON object, none of them twice.
+//! JSON objects without duplicate names.
 //!
-//! RFC 8259 leaves open what a name means that stands twice. Readers differ, and a token that means
-//! one thing here and another there is an attack, so RFC 7515 and 7519 allow to refuse it.
+//! RFC 8259 leaves the meaning of duplicate names open, and parsers differ. A token that two
+//! parsers read differently is an attack, so RFC 7515 and 7519 allow to reject it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,20 +14,20 @@ use serde_json::Value;
 #[derive(Debug)]
 pub(super) struct Members(BTreeMap<String, Value>);
 
-/// Why bytes are no such object.
+/// The error of bytes that are not such an object.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(super) enum JsonError {
     NotAnObject,
     Duplicate(String),
 }
 
 impl Members {
-    pub(super) fn parse(json: &[u8]) -> Result<Self, Fault> {
-        let Pairs(pairs) = serde_json::from_slice(json).map_err(|_| Fault::NotAnObject)?;
+    pub(super) fn parse(json: &[u8]) -> Result<Self, JsonError> {
+        let Pairs(pairs) = serde_json::from_slice(json).map_err(|_| JsonError::NotAnObject)?;
         let mut members = BTreeMap::new();
         for (name, value) in pairs {
             if members.contains_key(&name) {
-                return Err(Fault::Duplicate(name));
+                return Err(JsonError::Duplicate(name));
             }
             members.insert(name, value);
         }
@@ -38,13 +38,13 @@ impl Members {
         self.0.remove(name)
     }
 
-    /// A name besides `known`.
+    /// Returns a name that is not in `known`.
     pub(super) fn unexpected(&self, known: &[&str]) -> Option<&str> {
         self.0.keys().map(String::as_str).find(|name| !known.contains(name))
     }
 }
 
-/// As they stand in the text.
+/// The members in text order, with duplicates.
 struct Pairs(Vec<(String, Value)>);
 
 impl<'de> Deserialize<'de> for Pairs {
@@ -76,15 +76,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_in_another_spelling_is_the_same_name() {
+    fn escaped_spelling_of_a_name_is_a_duplicate() {
         let twice = Members::parse(br#"{"exp": 1, "\u0065xp": 2}"#);
-        assert!(matches!(twice, Err(Fault::Duplicate(name)) if name == "exp"));
+        assert!(matches!(twice, Err(JsonError::Duplicate(name)) if name == "exp"));
     }
 
     #[test]
-    fn only_one_object_is_read() {
+    fn text_must_be_exactly_one_object() {
         for json in ["", "[]", "null", "\"a\"", "{}{}", "{} x", "{\"a\":1,}", "\u{feff}{}"] {
-            assert!(matches!(Members::parse(json.as_bytes()), Err(Fault::NotAnObject)), "{json:?}");
+            assert!(
+                matches!(Members::parse(json.as_bytes()), Err(JsonError::NotAnObject)),
+                "{json:?}"
+            );
         }
         let members = Members::parse(br#" {"a": {"b": 1}} "#).expect("an object");
         assert_eq!(members.unexpected(&["a"]), None);

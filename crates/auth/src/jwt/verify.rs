@@ -1,4 +1,4 @@
-//! Reading access tokens.
+//! Verification of access tokens.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::error::{InvalidAccessToken, Part, Reason};
-use super::json_object::{Fault, Members};
+use super::json_object::{JsonError, Members};
 use super::{Access, LEEWAY, LIFETIME, MAX_BYTES, TYP, TokenAudience};
 use crate::client::ClientId;
 use crate::keys::{KeySet, Unusable, VerifyingKey};
@@ -18,24 +18,24 @@ const HEADERS: [&str; 3] = ["alg", "typ", "kid"];
 const CLAIMS: [&str; 10] =
     ["iss", "aud", "sub", "client_id", "sid", "scope", "iat", "nbf", "exp", "jti"];
 
-/// Characters of a token's own words that a [`Reason`] repeats.
+/// Maximum characters of a name from a token in a [`Reason`].
 const MAX_NAME: usize = 32;
-/// The last second of the year 9999, the last that RFC 3339 can write.
+/// The last second of the year 9999, the last that RFC 3339 can express.
 const LAST_SECOND: i64 = 253_402_300_799;
 
-/// Checks everything about a token at `now`: form, header, key, signature, then the claims. Nothing
-/// of the claims is read before the signature holds.
+/// Verifies a token at `now`: form, header, key, signature, then the claims. Claims are parsed only
+/// after the signature is verified.
 pub fn verify(
-    party: &TokenAudience,
+    audience: &TokenAudience,
     keys: &KeySet,
     token: &str,
     now: DateTime<Utc>,
 ) -> Result<Access, InvalidAccessToken> {
-    Ok(check(party, keys, token, now)?)
+    Ok(check(audience, keys, token, now)?)
 }
 
 fn check(
-    party: &TokenAudience,
+    audience: &TokenAudience,
     keys: &KeySet,
     token: &str,
     now: DateTime<Utc>,
@@ -50,14 +50,14 @@ fn check(
     }
     let key = key(members(Part::Header, header)?, keys, now)?;
     check_signature(key, signed, signature)?;
-    read_claims(members(Part::Claims, claims)?, party, now)
+    read_claims(members(Part::Claims, claims)?, audience, now)
 }
 
 fn members(part: Part, text: &str) -> Result<Members, Reason> {
     let json = URL_SAFE_NO_PAD.decode(text).map_err(|_| Reason::Encoding(part))?;
-    Members::parse(&json).map_err(|fault| match fault {
-        Fault::NotAnObject => Reason::Json(part),
-        Fault::Duplicate(name) => Reason::Duplicate(part, shortened(&name)),
+    Members::parse(&json).map_err(|error| match error {
+        JsonError::NotAnObject => Reason::Json(part),
+        JsonError::Duplicate(name) => Reason::Duplicate(part, shortened(&name)),
     })
 }
 
@@ -82,22 +82,22 @@ fn check_signature(key: &VerifyingKey, signed: &str, signature: &str) -> Result<
     let public = DecodingKey::from_ed_der(key.public());
     let verified =
         jsonwebtoken::crypto::verify(signature, signed.as_bytes(), &public, Algorithm::EdDSA);
-    // An error is a signature that is no base64url.
+    // An error means that the signature is not base64url.
     if verified.unwrap_or(false) { Ok(()) } else { Err(Reason::Signature) }
 }
 
 fn read_claims(
     mut claims: Members,
-    party: &TokenAudience,
+    audience: &TokenAudience,
     now: DateTime<Utc>,
 ) -> Result<Access, Reason> {
     if let Some(name) = claims.unexpected(&CLAIMS) {
         return Err(Reason::UnexpectedClaim(shortened(name)));
     }
-    if text(&mut claims, "iss")? != party.issuer {
+    if text(&mut claims, "iss")? != audience.issuer {
         return Err(Reason::Issuer);
     }
-    if text(&mut claims, "aud")? != party.audience {
+    if text(&mut claims, "aud")? != audience.audience {
         return Err(Reason::Audience);
     }
     let expires_at = check_times(&mut claims, now)?;
@@ -135,21 +135,21 @@ fn client(claims: &mut Members) -> Result<ClientId, Reason> {
     ClientId::parse(&text(claims, "client_id")?).map_err(|_| Reason::ClaimValue("client_id"))
 }
 
-/// Scopes as they are issued: known ones, each once, in the one order.
+/// Parses scopes in their canonical form: known ones, each once, in order.
 fn scopes(claims: &mut Members) -> Result<Scopes, Reason> {
     let text = text(claims, "scope")?;
     let scopes = Scopes::parse(&text).ok().filter(|scopes| scopes.to_string() == text);
     scopes.ok_or(Reason::ClaimValue("scope"))
 }
 
-/// A UUID in its usual form; the parser also takes braces, URNs and capitals.
+/// Parses a UUID in its canonical form; the parser would also accept braces, URNs and capitals.
 fn id(claims: &mut Members, name: &'static str) -> Result<Uuid, Reason> {
     let text = text(claims, name)?;
     let id = text.parse::<Uuid>().ok().filter(|id| id.hyphenated().to_string() == text);
     id.ok_or(Reason::ClaimValue(name))
 }
 
-/// Whole seconds since 1970, as an integer: RFC 7519 allows fractions, the service issues none.
+/// Parses whole seconds since 1970. RFC 7519 allows fractions, but the service issues none.
 fn time(claims: &mut Members, name: &'static str) -> Result<DateTime<Utc>, Reason> {
     let value = claims.take(name).ok_or(Reason::MissingClaim(name))?;
     let seconds = value.as_i64().filter(|seconds| (0..=LAST_SECOND).contains(seconds));

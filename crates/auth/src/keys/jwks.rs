@@ -1,4 +1,4 @@
-//! Public keys as others read them (RFC 7517, RFC 8037).
+//! JSON Web Key Sets of public keys (RFC 7517, RFC 8037).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -6,14 +6,14 @@ use serde::Serialize;
 
 use super::VerifyingKey;
 
-/// A JSON Web Key Set, as `/.well-known/jwks.json` answers it (media type
+/// A JSON Web Key Set, the content of `/.well-known/jwks.json` (media type
 /// `application/jwk-set+json`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Jwks {
     keys: Vec<Jwk>,
 }
 
-/// One public key.
+/// A public key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Jwk {
     kty: &'static str,

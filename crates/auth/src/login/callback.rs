@@ -1,4 +1,4 @@
-//! What the browser brings back (RFC 6749, section 4.1.2).
+//! The authorization response that the browser returns (RFC 6749, section 4.1.2).
 
 use std::fmt;
 
@@ -8,10 +8,10 @@ use super::Error;
 use super::provider_error::shown_code;
 use crate::secret::LoginState;
 
-/// Longest code that is passed on, in bytes; providers' have some hundreds at most.
+/// Maximum length of an authorization code, in bytes; providers' codes have some hundreds at most.
 const MAX_CODE: usize = 4096;
 
-/// The answer of a provider, as the browser carries it.
+/// An authorization response.
 pub struct Callback {
     pub(super) code: String,
     pub(super) state: LoginState,
@@ -19,8 +19,8 @@ pub struct Callback {
 }
 
 impl Callback {
-    /// Reads the query of the address that the browser came back to. Each parameter may stand there
-    /// once. An answer that the login was not approved is an error as well; its stored half expires.
+    /// Parses the query of the redirect URL. A duplicate parameter is an error. So is a response
+    /// that the login was not approved; its stored data expires.
     pub fn from_query(query: &str) -> Result<Self, Error> {
         let [code, state, issuer, error] = ["code", "state", "iss", "error"].map(|name| {
             let mut values = form_urlencoded::parse(query.as_bytes())
@@ -41,7 +41,7 @@ impl Callback {
         }
     }
 
-    /// What to compare with the browser's cookie, and to find the stored login by.
+    /// Returns the state, to compare with the browser's cookie and to find the stored login.
     pub fn state(&self) -> &LoginState {
         &self.state
     }
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_is_read() {
+    fn response_is_parsed() {
         let state = LoginState::generate();
         let query = format!("code=a%2Bb&state={}&iss=https%3A%2F%2Fid", state.expose());
         let callback = Callback::from_query(&query).expect("an answer");
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_is_refused() {
+    fn invalid_responses_are_rejected() {
         let state = LoginState::generate();
         let state = state.expose();
         let bad = [
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_told_without_the_providers_words() {
+    fn denial_has_the_error_code_without_a_description() {
         let state = LoginState::generate();
         let query =
             format!("error=access_denied<b>&error_description=call+0900&state={}", state.expose());

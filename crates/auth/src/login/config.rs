@@ -1,4 +1,4 @@
-//! Which providers there are, as the configuration names them.
+//! The configuration of login providers.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,37 +9,37 @@ use url::Url;
 
 use super::Error;
 
-/// A provider's short name in addresses and in the database: 1 to 32 of `a-z 0-9 -`.
+/// The short name of a provider in URLs and in the database: 1 to 32 of `a-z 0-9 -`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ProviderName(String);
 
-/// A text that can't be a [`ProviderName`].
+/// The error of a text that is not a [`ProviderName`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a login provider's name is 1 to 32 small letters, digits or \"-\"")]
+#[error("a login provider's name is 1 to 32 lower-case letters, digits or \"-\"")]
 pub struct InvalidProviderName;
 
-/// A provider to offer.
+/// The configuration of a provider.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProviderConfig {
-    /// Under which name; identities are stored with it, so it never changes.
+    /// The name. Identities are stored with it, so it must not change.
     pub name: ProviderName,
-    /// What it speaks.
+    /// The protocol.
     pub kind: ProviderKind,
-    /// The id that the provider gave to this service.
+    /// The client id of this service at the provider.
     pub client_id: String,
-    /// The environment variable that holds the secret; none for a public client.
+    /// The environment variable with the client secret; none for a public client.
     #[serde(default)]
     pub client_secret_env: Option<String>,
 }
 
-/// What a provider speaks, and where.
+/// The protocol of a provider, with its URLs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ProviderKind {
-    /// GitHub: OAuth 2.0, and a REST API that says who it was.
+    /// GitHub: OAuth 2.0, and a REST API for the identity.
     Github {
-        /// Where people sign in. Another one for GitHub Enterprise.
+        /// The URL where people sign in; another one for GitHub Enterprise.
         #[serde(default = "github")]
         web: Url,
         /// The root of the REST API.
@@ -50,26 +50,26 @@ pub enum ProviderKind {
     Google,
     /// Any OpenID Connect provider.
     Oidc {
-        /// The issuer exactly as the provider's own metadata has it, without `/.well-known/..`.
+        /// The issuer exactly as in the provider's metadata, without `/.well-known/..`.
         issuer: String,
     },
 }
 
-/// What a provider is asked with.
+/// The client credentials at a provider.
 #[derive(Debug, Clone)]
 pub(super) struct Credentials {
     pub(super) client_id: String,
     pub(super) client_secret: Option<SecretString>,
 }
 
-/// Google's issuer, as its metadata has it.
+/// Google's issuer, as in its metadata.
 pub(super) const GOOGLE: &str = "https://accounts.google.com";
 
 impl ProviderName {
-    /// Longest name, in bytes.
+    /// Maximum length of a name, in bytes.
     pub const MAX_LEN: usize = 32;
 
-    /// Checks `text`, changing nothing.
+    /// Validates `text` without changing it.
     pub fn parse(text: &str) -> Result<Self, InvalidProviderName> {
         let is_allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
         let fits = (1..=Self::MAX_LEN).contains(&text.len());
@@ -80,21 +80,21 @@ impl ProviderName {
         }
     }
 
-    /// The name as text.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
 impl ProviderKind {
-    /// github.com.
+    /// Returns the configuration of github.com.
     pub fn github() -> Self {
         Self::Github { web: github(), api: github_api() }
     }
 }
 
 impl ProviderConfig {
-    /// Reads the secret from its variable.
+    /// Reads the secret from its environment variable.
     pub(super) fn credentials(&self) -> Result<Credentials, Error> {
         let client_secret = self.client_secret_env.as_deref().map(|name| self.secret(name));
         Ok(Credentials {
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_read_from_the_configuration() {
+    fn kinds_are_parsed_from_the_configuration() {
         let read = |json| serde_json::from_str::<ProviderKind>(json).ok();
         assert_eq!(read(r#"{"github": {}}"#), Some(ProviderKind::github()));
         assert_eq!(read(r#""google""#), Some(ProviderKind::Google));
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_secret_names_its_variable() {
+    fn missing_secret_error_names_its_variable() {
         let config = ProviderConfig {
             name: ProviderName::parse("corp").expect("a name"),
             kind: ProviderKind::Google,
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_names_are_refused() {
+    fn hostile_names_are_rejected() {
         for text in ["", "Corp", "a b", "a/b", "../x", &"x".repeat(33)] {
             assert_eq!(ProviderName::parse(text), Err(InvalidProviderName), "{text:?}");
         }

@@ -1,72 +1,72 @@
-//! What can go wrong between the service and a provider.
+//! The errors of logins with a provider.
 
 use mc_domain::{Classified, ErrorKind};
 
 use super::config::ProviderName;
 
-/// A login that did not come about. Messages are for the person who signs in; none holds a code, a
-/// token or a provider's own words beyond an error code.
+/// The error of a failed login. Messages are for the person who signs in. They contain no code, no
+/// token, and no text of the provider other than its error code.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The configuration of a provider can't be used.
-    #[error("the login provider {provider} is not set up: {reason}")]
+    /// The configuration of a provider is not usable.
+    #[error("the login provider {provider} is not configured correctly: {reason}")]
     Settings {
-        /// Which.
+        /// The provider.
         provider: ProviderName,
-        /// What to change.
+        /// The setting to change.
         reason: String,
     },
-    /// The provider can't be reached, or is not well.
-    #[error("{provider} can't be reached now: {reason}; try again in a moment")]
+    /// The provider cannot be reached, or failed.
+    #[error("{provider} cannot be reached: {reason}; try again in a moment")]
     Unavailable {
-        /// Which.
+        /// The provider.
         provider: ProviderName,
-        /// What happened.
+        /// The failure.
         reason: String,
     },
-    /// What the provider answered is not what the protocol says.
-    #[error("{provider} gave an answer that can't be used: {reason}")]
+    /// The provider's response violates the protocol.
+    #[error("{provider} sent an invalid response: {reason}")]
     BadAnswer {
-        /// Which.
+        /// The provider.
         provider: ProviderName,
-        /// What is wrong with it.
+        /// The violation.
         reason: String,
     },
-    /// The provider refused the request, a code that was used before or is another login's included.
-    #[error("{provider} refused the login ({code}); start it again")]
+    /// The provider rejected the request, for example a code that was used before.
+    #[error("{provider} rejected the login ({code}); start it again")]
     Refused {
-        /// Which.
+        /// The provider.
         provider: ProviderName,
         /// The provider's error code (RFC 6749, section 5.2).
         code: String,
     },
-    /// The person, or the provider on their behalf, did not agree.
+    /// The person denied the login, or the provider did.
     #[error("the login was not approved ({code})")]
     NotApproved {
         /// The provider's error code (RFC 6749, section 4.1.2.1).
         code: String,
     },
-    /// The address that the browser came back with has not the parameters of a login's end.
-    #[error("this address does not end a login; start the login again")]
+    /// The redirect URL lacks parameters of an authorization response.
+    #[error("this URL does not finish a login; start the login again")]
     BadCallback,
-    /// Not the login that this browser began, or one that was ended before.
-    #[error("this login was begun elsewhere or has been ended before; start it again")]
+    /// The login was started in another browser, or is already finished.
+    #[error("this login was started elsewhere or is already finished; start it again")]
     WrongState,
-    /// It took too long.
+    /// The login has expired.
     #[error("the login took too long; start it again")]
     Expired,
-    /// The answer comes from another provider than the one that was asked (RFC 9207).
-    #[error("the answer is not from {provider}; start the login again")]
+    /// The response comes from another provider than the request went to (RFC 9207).
+    #[error("the response is not from {provider}; start the login again")]
     MixUp {
-        /// The one that was asked.
+        /// The provider of the request.
         provider: ProviderName,
     },
-    /// The provider's statement about the person does not hold.
-    #[error("{provider}'s statement about who you are does not hold; start the login again")]
+    /// The identity in the provider's response is not valid.
+    #[error("the identity from {provider} is not valid; start the login again")]
     Identity {
-        /// Which.
+        /// The provider.
         provider: ProviderName,
-        /// What is wrong with it, for the log.
+        /// The failed check, for the log.
         reason: String,
     },
 }

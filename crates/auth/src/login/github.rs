@@ -1,4 +1,4 @@
-//! GitHub: OAuth 2.0, then its REST API for who it was.
+//! Login with GitHub: OAuth 2.0, then its REST API for the identity.
 
 use std::borrow::Cow;
 
@@ -13,12 +13,12 @@ use url::Url;
 
 use super::config::Credentials;
 use super::http::{Http, ProviderHttpError};
-use super::identity::Said;
+use super::identity::ProviderClaims;
 use super::{Callback, Error, ExternalIdentity, Pending, ProviderName, Request, provider_error};
 use crate::secret::LoginState;
 
 const MEDIA_TYPE: &str = "application/vnd.github+json";
-/// What it takes to read the profile, and which addresses are verified.
+/// The scopes to read the profile and the verified e-mail addresses.
 const SCOPES: [&str; 2] = ["read:user", "user:email"];
 
 type Client = BasicClient<EndpointSet, EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointSet>;
@@ -29,7 +29,7 @@ pub(super) struct Github {
     client: Client,
     web_http: Http,
     api_http: Http,
-    /// What GitHub calls itself where it names itself (RFC 9207).
+    /// The issuer in GitHub's responses, if they have one (RFC 9207).
     issuer: Url,
     user: Url,
     emails: Url,
@@ -72,8 +72,8 @@ impl Github {
         Ok(Self {
             name: name.clone(),
             client,
-            web_http: Http::new(web).map_err(|lost| lost.of(name))?,
-            api_http: Http::new(api).map_err(|lost| lost.of(name))?,
+            web_http: Http::new(web).map_err(|error| error.of(name))?,
+            api_http: Http::new(api).map_err(|error| error.of(name))?,
             issuer: below(web, "login/oauth"),
             user: below(api, "user"),
             emails: below(api, "user/emails"),
@@ -92,8 +92,8 @@ impl Github {
         Request { url, pkce_verifier, nonce: None }
     }
 
-    /// GitHub does not promise to name itself, though it did for some days of April 2026; an answer that
-    /// names somebody must name GitHub.
+    /// Checks the issuer, if the response has one. GitHub does not promise an issuer, though it
+    /// sent one for some days of April 2026.
     pub(super) fn check_issuer(&self, callback: &Callback) -> Result<(), Error> {
         match &callback.issuer {
             Some(issuer) if issuer != self.issuer.as_str() => {
@@ -115,17 +115,17 @@ impl Github {
             .set_redirect_uri(Cow::Owned(RedirectUrl::from_url(pending.redirect_uri)))
             .request_async(&self.web_http)
             .await
-            .map_err(|error| provider_error::of_token(&self.name, error))?;
+            .map_err(|error| provider_error::token_error(&self.name, error))?;
         let token = tokens.access_token().secret();
         let (user, emails) = tokio::try_join!(self.user(token), self.emails(token))
-            .map_err(|lost| lost.of(&self.name))?;
-        let said = Said {
+            .map_err(|error| error.of(&self.name))?;
+        let claims = ProviderClaims {
             subject: user.id.to_string(),
             login: Some(user.login),
             name: user.name,
             verified_email: primary(emails),
         };
-        said.checked(&self.name)
+        claims.checked(&self.name)
     }
 
     async fn user(&self, token: &str) -> Result<User, ProviderHttpError> {
@@ -137,12 +137,12 @@ impl Github {
     }
 }
 
-/// The primary address, if it is verified. Another one that is would not be the person's choice.
+/// Returns the primary address, if it is verified. Another verified one is not the person's choice.
 fn primary(emails: Vec<Email>) -> Option<String> {
     emails.into_iter().find(|one| one.primary && one.verified).map(|one| one.address)
 }
 
-/// `path` below a root that may have a path of its own, as GitHub Enterprise's API has.
+/// Appends `path` to a root that may have a path, as the API of GitHub Enterprise has.
 fn below(root: &Url, path: &str) -> Url {
     let mut url = root.clone();
     let root = root.path().trim_end_matches('/');
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_addresses_are_those_of_github_or_of_an_enterprises_own() {
+    fn urls_are_those_of_github_or_of_an_enterprise() {
         let own = github("https://github.com", "https://api.github.com");
         assert_eq!(own.user.as_str(), "https://api.github.com/user");
         let own = github("https://git.example.com", "https://git.example.com/api/v3/");
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_login_is_asked_for_with_pkce_and_state() {
+    fn authorization_request_has_pkce_and_state() {
         let state = LoginState::generate();
         let redirect = "https://memory.example.com/auth/github".parse().expect("a URL");
         let github = github("https://github.com", "https://api.github.com");
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_verified_primary_address_counts() {
+    fn only_a_verified_primary_address_is_used() {
         let emails = vec![email("b@x", false, true), email("a@x", true, true)];
         assert_eq!(primary(emails).as_deref(), Some("a@x"));
         let emails = vec![email("b@x", false, true), email("a@x", true, false)];

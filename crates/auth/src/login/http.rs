@@ -10,50 +10,53 @@ use reqwest::redirect;
 use serde::de::DeserializeOwned;
 use url::Url;
 
-/// Nobody waits longer for a provider, from the first byte sent to the last one read.
+/// Timeout of a request, from the first byte sent to the last one read.
 const TIMEOUT: Duration = Duration::from_secs(15);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// The largest answer that is read; key sets and metadata have some kilobytes.
-const MAX_ANSWER_BYTES: usize = 512 * 1024;
+/// Maximum size of a response; key sets and metadata have some kilobytes.
+const MAX_RESPONSE_BYTES: usize = 512 * 1024;
 const USER_AGENT: &str = "memory-copilot";
 
-/// How one provider is asked.
+/// An HTTP client for one provider.
 #[derive(Debug, Clone)]
 pub(crate) struct Http {
     client: reqwest::Client,
-    /// The provider itself lives on this machine, so what it names may as well, and without TLS.
+    /// Whether the provider is on this machine. Its URLs may be so as well, and need no TLS.
     is_local: bool,
 }
 
-/// A request that got no answer.
+/// The error of a failed request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ProviderHttpError {
     #[error("the address {0} is not https")]
     Address(String),
-    #[error("it did not answer in time")]
+    #[error("it did not respond in time")]
     Late,
     #[error("the connection failed")]
     Broken,
-    #[error("its answer is larger than 512 KiB")]
+    #[error("its response is larger than 512 KiB")]
     TooLarge,
-    #[error("it answered with status {0}")]
+    #[error("it responded with status {0}")]
     Status(StatusCode),
-    #[error("its answer is not the JSON that was expected")]
+    #[error("its response is not the expected JSON")]
     Json,
-    #[error("no HTTP client can be made here")]
+    #[error("no HTTP client can be created")]
     Setup,
 }
 
 impl Http {
-    /// For the provider that lives at `home`.
-    pub(crate) fn new(home: &Url) -> Result<Self, ProviderHttpError> {
-        Self::trusting(home, None)
+    /// Creates a client for the provider at `provider_url`.
+    pub(crate) fn new(provider_url: &Url) -> Result<Self, ProviderHttpError> {
+        Self::trusting(provider_url, None)
     }
 
-    /// The same, trusting the certificates in `ca_pem` beside those of the system.
-    pub(crate) fn trusting(home: &Url, ca_pem: Option<&[u8]>) -> Result<Self, ProviderHttpError> {
-        let is_local = is_loopback(home);
-        // Redirected, a secret or a code would go to another server.
+    /// Creates a client that trusts the certificates in `ca_pem` and those of the system.
+    pub(crate) fn trusting(
+        provider_url: &Url,
+        ca_pem: Option<&[u8]>,
+    ) -> Result<Self, ProviderHttpError> {
+        let is_local = is_loopback(provider_url);
+        // A redirect would send a secret or a code to another server.
         let client = reqwest::Client::builder()
             .redirect(redirect::Policy::none())
             .timeout(TIMEOUT)
@@ -65,11 +68,11 @@ impl Http {
         let client = own.into_iter().fold(client, reqwest::ClientBuilder::add_root_certificate);
         let client = client.build().map_err(|_| ProviderHttpError::Setup)?;
         let http = Self { client, is_local };
-        http.check_address(home)?;
+        http.check_address(provider_url)?;
         Ok(http)
     }
 
-    /// What `url` says, as JSON, to the bearer of `token`.
+    /// Requests `url` with a bearer token and parses the JSON response.
     pub(crate) async fn get_json<T: DeserializeOwned>(
         &self,
         url: Url,
@@ -87,21 +90,21 @@ impl Http {
 
     async fn execute(&self, request: reqwest::Request) -> Result<HttpResponse, ProviderHttpError> {
         self.check_address(request.url())?;
-        let mut response = self.client.execute(request).await.map_err(|error| lost(&error))?;
+        let mut response = self.client.execute(request).await.map_err(|error| classify(&error))?;
         let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(|error| lost(&error))? {
-            if body.len() + chunk.len() > MAX_ANSWER_BYTES {
+        while let Some(chunk) = response.chunk().await.map_err(|error| classify(&error))? {
+            if body.len() + chunk.len() > MAX_RESPONSE_BYTES {
                 return Err(ProviderHttpError::TooLarge);
             }
             body.extend_from_slice(&chunk);
         }
-        let mut answer = HttpResponse::new(body);
-        *answer.status_mut() = response.status();
-        *answer.headers_mut() = std::mem::take(response.headers_mut());
-        Ok(answer)
+        let mut complete = HttpResponse::new(body);
+        *complete.status_mut() = response.status();
+        *complete.headers_mut() = std::mem::take(response.headers_mut());
+        Ok(complete)
     }
 
-    /// Whether `url` is one that this provider may name: over TLS, unless both are on this machine.
+    /// Checks that `url` needs TLS, unless it and the provider are on this machine.
     pub(crate) fn check_address(&self, url: &Url) -> Result<(), ProviderHttpError> {
         let is_safe = url.scheme() == "https"
             || (url.scheme() == "http" && self.is_local && is_loopback(url));
@@ -113,8 +116,8 @@ impl Http {
     }
 }
 
-/// For the requests of the `oauth2` and `openidconnect` crates. Not by a closure, of which the compiler
-/// can't tell that its futures may go from thread to thread.
+/// Requests of the `oauth2` and `openidconnect` crates. The compiler cannot prove that the futures
+/// of a closure are `Send`, so this is a trait implementation.
 impl<'c> AsyncHttpClient<'c> for Http {
     type Error = ProviderHttpError;
     type Future =
@@ -129,7 +132,7 @@ impl<'c> AsyncHttpClient<'c> for Http {
     }
 }
 
-fn lost(error: &reqwest::Error) -> ProviderHttpError {
+fn classify(error: &reqwest::Error) -> ProviderHttpError {
     if error.is_timeout() { ProviderHttpError::Late } else { ProviderHttpError::Broken }
 }
 
@@ -142,23 +145,26 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_needs_tls_unless_it_is_on_this_machine() {
-        for home in ["https://id.example.com", "http://127.0.0.1:1", "http://[::1]:1"] {
-            assert!(Http::new(&url(home)).is_ok(), "{home}");
+    fn provider_needs_tls_unless_it_is_local() {
+        for provider_url in ["https://id.example.com", "http://127.0.0.1:1", "http://[::1]:1"] {
+            assert!(Http::new(&url(provider_url)).is_ok(), "{provider_url}");
         }
-        for home in [
+        for provider_url in [
             "http://id.example.com",
             "http://127.0.0.1.example.com",
             "http://10.0.0.1",
             "ftp://127.0.0.1",
             "https://user:secret@id.example.com",
         ] {
-            assert!(matches!(Http::new(&url(home)), Err(ProviderHttpError::Address(_))), "{home}");
+            assert!(
+                matches!(Http::new(&url(provider_url)), Err(ProviderHttpError::Address(_))),
+                "{provider_url}"
+            );
         }
     }
 
     #[test]
-    fn a_provider_elsewhere_sends_nobody_to_this_machine_without_tls() {
+    fn remote_provider_cannot_name_local_urls() {
         let http = Http::new(&url("https://id.example.com")).expect("a client");
         assert!(http.check_address(&url("http://127.0.0.1:5432/token")).is_err());
         assert!(http.check_address(&url("http://id.example.com/token")).is_err());

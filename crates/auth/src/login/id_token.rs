@@ -1,4 +1,4 @@
-//! A provider's signed statement about a person: the checks of OpenID Connect Core, section 3.1.3.7.
+//! ID tokens: the checks of OpenID Connect Core, section 3.1.3.7.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use oauth2::{ClientId, TokenResponse as _};
@@ -12,8 +12,8 @@ use openidconnect::{
 
 use super::oidc::Client;
 
-/// What an ID token may be signed with: public keys only. The client secret as a MAC key, or no
-/// signature at all, is none of them.
+/// The allowed signature algorithms, all with public keys. The client secret as a MAC key and
+/// unsigned tokens are rejected.
 const ALGORITHMS: [CoreJwsSigningAlgorithm; 9] = [
     CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha256,
     CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha384,
@@ -26,13 +26,13 @@ const ALGORITHMS: [CoreJwsSigningAlgorithm; 9] = [
     CoreJwsSigningAlgorithm::EdDsa,
 ];
 
-/// How long ago an ID token may have been issued: it comes straight from the provider.
+/// Maximum age of an ID token, which comes straight from the provider.
 const MAX_AGE: TimeDelta = TimeDelta::minutes(5);
-/// How far a provider's clock may be ahead.
-const AHEAD: TimeDelta = TimeDelta::seconds(30);
+/// Maximum time by which a provider's clock may be ahead.
+const MAX_CLOCK_SKEW: TimeDelta = TimeDelta::seconds(30);
 
-/// Checks form, signature, issuer, audience and times, those at `now`. `offered` are the algorithms
-/// that the provider names.
+/// Creates a verifier of form, signature, issuer, audience and times, at `now`. `offered` are the
+/// algorithms in the provider's metadata.
 pub(super) fn verifier<'a>(
     client: &'a Client,
     offered: &[CoreJwsSigningAlgorithm],
@@ -44,13 +44,12 @@ pub(super) fn verifier<'a>(
         .set_allowed_algs(allowed)
         .set_time_fn(move || now)
         .set_issue_time_verifier_fn(move |issued_at| {
-            let is_recent = now - MAX_AGE <= issued_at && issued_at <= now + AHEAD;
+            let is_recent = now - MAX_AGE <= issued_at && issued_at <= now + MAX_CLOCK_SKEW;
             if is_recent { Ok(()) } else { Err("issued at another time".to_owned()) }
         })
 }
 
-/// The claims of the ID token among `tokens`, once everything about it holds; else the reason, for the
-/// log.
+/// Returns the claims of the verified ID token, or the reason for rejecting it, for the log.
 pub(super) fn claims(
     tokens: &CoreTokenResponse,
     verifier: &CoreIdTokenVerifier<'_>,
@@ -59,7 +58,7 @@ pub(super) fn claims(
 ) -> Result<CoreIdTokenClaims, String> {
     let id_token = tokens.id_token().ok_or("no ID token")?;
     let claims = id_token.claims(verifier, nonce).map_err(|error| error.to_string())?;
-    // The library leaves this one to its user.
+    // The library does not check this claim.
     if claims.authorized_party().is_some_and(|party| party != client_id) {
         return Err("the authorised party is another client".to_owned());
     }
@@ -71,15 +70,15 @@ pub(super) fn claims(
     Ok(claims.clone())
 }
 
-/// What `at_hash` has to be for `token` (section 3.1.3.6).
+/// Computes the `at_hash` of `token` (section 3.1.3.6).
 fn access_token_hash(
     id_token: &CoreIdToken,
     verifier: &CoreIdTokenVerifier<'_>,
     token: &AccessToken,
 ) -> Result<AccessTokenHash, String> {
-    let told = |error: SignatureVerificationError| error.to_string();
-    let algorithm = id_token.signing_alg().map_err(told)?;
-    let key = id_token.signing_key(verifier).map_err(told)?;
+    let message = |error: SignatureVerificationError| error.to_string();
+    let algorithm = id_token.signing_alg().map_err(message)?;
+    let key = id_token.signing_key(verifier).map_err(message)?;
     AccessTokenHash::from_token(token, algorithm, key)
         .map_err(|error: SigningError| error.to_string())
 }

@@ -1,26 +1,26 @@
-//! Who a provider says it was.
+//! The identity of a person at a provider.
 
 use super::{Error, ProviderName};
 
-/// A person as a provider knows them. `provider` and `subject` together identify them for good; the
-/// rest changes, and none of it finds an account: an e-mail address may pass to somebody else.
+/// The identity of a person at a provider. `provider` and `subject` identify the person
+/// permanently. The other fields change and never select an account: an e-mail address may pass to
+/// another person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExternalIdentity {
-    /// Which provider says so.
+    /// The provider.
     pub provider: ProviderName,
-    /// The provider's own id of the person, never given to another: 1 to 255 characters of ASCII.
+    /// The provider's id of the person, never reassigned: 1 to 255 characters of ASCII.
     pub subject: String,
-    /// The name the person signs in with, if the provider tells it; one line of at most 200
-    /// characters.
+    /// The login name, if the provider has one: one line of at most 200 characters.
     pub login: Option<String>,
-    /// What the person is called; likewise.
+    /// The display name: one line of at most 200 characters.
     pub name: Option<String>,
-    /// An address that the provider says to have verified.
+    /// An e-mail address that the provider has verified.
     pub email: Option<String>,
 }
 
-/// What a provider said, before it is believed.
-pub(super) struct Said {
+/// The claims of a provider, before validation.
+pub(super) struct ProviderClaims {
     pub(super) subject: String,
     pub(super) login: Option<String>,
     pub(super) name: Option<String>,
@@ -32,8 +32,8 @@ const MAX_NAME: usize = 200;
 /// RFC 5321, section 4.5.3.1.3, without the angle brackets.
 const MAX_EMAIL: usize = 254;
 
-impl Said {
-    /// Refuses an id that is none; leaves out what else can't be stored or shown.
+impl ProviderClaims {
+    /// Validates the claims: an invalid subject is an error, other invalid values are dropped.
     pub(super) fn checked(self, provider: &ProviderName) -> Result<ExternalIdentity, Error> {
         let length = self.subject.len();
         if !(1..=MAX_SUBJECT).contains(&length) || !is_plain_ascii(&self.subject) {
@@ -69,31 +69,31 @@ fn is_email(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn said(subject: &str, name: &str, email: &str) -> Result<ExternalIdentity, Error> {
-        let said = Said {
+    fn identity(subject: &str, name: &str, email: &str) -> Result<ExternalIdentity, Error> {
+        let claims = ProviderClaims {
             subject: subject.to_owned(),
             login: None,
             name: Some(name.to_owned()),
             verified_email: Some(email.to_owned()),
         };
-        said.checked(&ProviderName::parse("corp").expect("a name"))
+        claims.checked(&ProviderName::parse("corp").expect("a name"))
     }
 
     #[test]
-    fn what_cannot_be_stored_or_shown_is_left_out() {
-        let good = said("1", "Ada Lovelace", "ada@example.com").expect("a subject");
+    fn invalid_names_and_addresses_are_dropped() {
+        let good = identity("1", "Ada Lovelace", "ada@example.com").expect("a subject");
         assert_eq!(good.name.as_deref(), Some("Ada Lovelace"));
         assert_eq!(good.email.as_deref(), Some("ada@example.com"));
         for bad in ["", " ", "a\nb", "a\0@b", &"x".repeat(300)] {
-            let identity = said("1", bad, bad).expect("a subject");
-            assert_eq!((identity.name, identity.email), (None, None), "{bad:?}");
+            let dropped = identity("1", bad, bad).expect("a subject");
+            assert_eq!((dropped.name, dropped.email), (None, None), "{bad:?}");
         }
     }
 
     #[test]
-    fn a_person_without_a_proper_id_is_nobody() {
+    fn invalid_subject_is_rejected() {
         for bad in ["", "a\0", "ä", &"x".repeat(256)] {
-            assert!(matches!(said(bad, "", ""), Err(Error::Identity { .. })), "{bad:?}");
+            assert!(matches!(identity(bad, "", ""), Err(Error::Identity { .. })), "{bad:?}");
         }
     }
 }

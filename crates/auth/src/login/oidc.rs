@@ -1,4 +1,4 @@
-//! OpenID Connect: discovery, the code's exchange, and what the provider says of the person.
+//! Login with OpenID Connect: discovery, exchange of the code, and the identity.
 
 use std::borrow::Cow;
 
@@ -23,7 +23,7 @@ use url::Url;
 
 use super::config::Credentials;
 use super::http::{Http, ProviderHttpError};
-use super::identity::Said;
+use super::identity::ProviderClaims;
 use super::{
     Callback, Error, ExternalIdentity, Pending, ProviderName, Request, id_token, provider_error,
 };
@@ -53,10 +53,10 @@ pub(super) type Client = CoreClient<
     EndpointMaybeSet,
 >;
 
-/// Metadata besides OpenID Connect's own.
+/// Metadata beyond OpenID Connect's own.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Extra {
-    /// Whether the provider names itself in its answers (RFC 9207, section 3).
+    /// Whether the provider's responses have an issuer (RFC 9207, section 3).
     #[serde(default)]
     authorization_response_iss_parameter_supported: bool,
 }
@@ -80,19 +80,19 @@ impl Oidc {
     ) -> Result<Self, Error> {
         let unusable =
             |reason: &str| Error::Settings { provider: name.clone(), reason: reason.to_owned() };
-        let home = Url::parse(issuer).map_err(|_| unusable("`issuer` is no URL"))?;
-        if home.query().is_some() || home.fragment().is_some() {
+        let issuer_url = Url::parse(issuer).map_err(|_| unusable("`issuer` is no URL"))?;
+        if issuer_url.query().is_some() || issuer_url.fragment().is_some() {
             return Err(unusable("`issuer` has a query or a fragment"));
         }
-        let http = Http::new(&home).map_err(|lost| lost.of(name))?;
+        let http = Http::new(&issuer_url).map_err(|error| error.of(name))?;
         let issuer =
             IssuerUrl::new(issuer.to_owned()).map_err(|_| unusable("`issuer` is no URL"))?;
         let metadata = Metadata::discover_async(issuer, &http)
             .await
-            .map_err(|error| undiscovered(name, error))?;
-        // Where the browser is sent; everything else is checked when it is asked.
+            .map_err(|error| discovery_error(name, error))?;
+        // The browser is redirected there; other URLs are checked when they are requested.
         http.check_address(metadata.authorization_endpoint().url())
-            .map_err(|lost| lost.of(name))?;
+            .map_err(|error| error.of(name))?;
         let client_secret = credentials.client_secret;
         Ok(Self {
             name: name.clone(),
@@ -121,15 +121,16 @@ impl Oidc {
         Request { url, pkce_verifier, nonce: Some(nonce) }
     }
 
-    /// RFC 9207, section 2.4: whoever promises to name itself must, and nobody may name another.
+    /// Checks the issuer of the response (RFC 9207, section 2.4). It is required if the metadata
+    /// promises it.
     pub(super) fn check_issuer(&self, callback: &Callback) -> Result<(), Error> {
         let is_promised =
             self.metadata.additional_metadata().authorization_response_iss_parameter_supported;
-        let holds = match &callback.issuer {
+        let is_valid = match &callback.issuer {
             Some(issuer) => *issuer == **self.metadata.issuer(),
             None => !is_promised,
         };
-        if holds { Ok(()) } else { Err(Error::MixUp { provider: self.name.clone() }) }
+        if is_valid { Ok(()) } else { Err(Error::MixUp { provider: self.name.clone() }) }
     }
 
     pub(super) async fn identify(
@@ -138,23 +139,24 @@ impl Oidc {
         pending: Pending,
         now: DateTime<Utc>,
     ) -> Result<ExternalIdentity, Error> {
-        let nonce = pending.nonce.clone().ok_or_else(|| self.unbelievable("no nonce was sent"))?;
-        // Read at each login, which is rare, so that a key the provider has given up is not believed
-        // and a new one is.
+        let nonce =
+            pending.nonce.clone().ok_or_else(|| self.invalid_identity("no nonce was sent"))?;
+        // Fetched at each login, which is rare, so that revoked keys are rejected and new ones
+        // known.
         let client = self.client(self.keys().await?);
         let tokens = self.redeem(&client, callback, pending).await?;
         let offered = self.metadata.id_token_signing_alg_values_supported();
         let verifier = id_token::verifier(&client, offered, now);
         let claims = id_token::claims(&tokens, &verifier, &self.client_id, &nonce)
-            .map_err(|reason| self.unbelievable(&reason))?;
-        let mut said = said_by_token(&claims);
-        if said.verified_email.is_none() || said.name.is_none() {
+            .map_err(|reason| self.invalid_identity(&reason))?;
+        let mut provider_claims = claims_of_token(&claims);
+        if provider_claims.verified_email.is_none() || provider_claims.name.is_none() {
             let info = self.user_info(&client, &tokens, &claims).await?;
             if let Some(info) = info {
-                add(&mut said, &info);
+                add_user_info(&mut provider_claims, &info);
             }
         }
-        said.checked(&self.name)
+        provider_claims.checked(&self.name)
     }
 
     fn client(&self, keys: CoreJsonWebKeySet) -> Client {
@@ -167,8 +169,8 @@ impl Oidc {
         client.set_auth_type(self.auth_type())
     }
 
-    /// Basic, which is the default of both standards, unless the provider says that it takes the
-    /// other only.
+    /// Returns the client authentication: Basic, the default of both standards, unless the provider
+    /// supports the other one only.
     fn auth_type(&self) -> AuthType {
         let methods = self.metadata.token_endpoint_auth_methods_supported();
         let takes = |method| methods.is_some_and(|methods| methods.contains(&method));
@@ -180,7 +182,7 @@ impl Oidc {
     async fn keys(&self) -> Result<CoreJsonWebKeySet, Error> {
         JsonWebKeySet::fetch_async(self.metadata.jwks_uri(), &self.http)
             .await
-            .map_err(|error| undiscovered(&self.name, error))
+            .map_err(|error| discovery_error(&self.name, error))
     }
 
     async fn redeem(
@@ -198,10 +200,10 @@ impl Oidc {
             .set_redirect_uri(Cow::Owned(RedirectUrl::from_url(pending.redirect_uri)))
             .request_async(&self.http)
             .await
-            .map_err(|error| provider_error::of_token(&self.name, error))
+            .map_err(|error| provider_error::token_error(&self.name, error))
     }
 
-    /// What the provider's endpoint says about the person of `claims`, if it has one.
+    /// Fetches the user info of the subject of `claims`, if the provider has the endpoint.
     async fn user_info(
         &self,
         client: &Client,
@@ -215,20 +217,20 @@ impl Oidc {
         };
         match request.request_async(&self.http).await {
             Ok(info) => Ok(Some(info)),
-            Err(UserInfoError::Request(lost)) => Err(lost.of(&self.name)),
-            Err(UserInfoError::ClaimsVerification(error)) => Err(self.unbelievable(&error)),
+            Err(UserInfoError::Request(error)) => Err(error.of(&self.name)),
+            Err(UserInfoError::ClaimsVerification(error)) => Err(self.invalid_identity(&error)),
             Err(_) => Err(provider_error::bad_answer(&self.name, "no user info")),
         }
     }
 
-    fn unbelievable(&self, reason: &(impl ToString + ?Sized)) -> Error {
+    fn invalid_identity(&self, reason: &(impl ToString + ?Sized)) -> Error {
         Error::Identity { provider: self.name.clone(), reason: reason.to_string() }
     }
 }
 
-fn said_by_token(claims: &CoreIdTokenClaims) -> Said {
+fn claims_of_token(claims: &CoreIdTokenClaims) -> ProviderClaims {
     let email = claims.email().filter(|_| claims.email_verified() == Some(true));
-    Said {
+    ProviderClaims {
         subject: claims.subject().to_string(),
         login: claims.preferred_username().map(|name| name.to_string()),
         name: plain(claims.name()),
@@ -236,39 +238,41 @@ fn said_by_token(claims: &CoreIdTokenClaims) -> Said {
     }
 }
 
-/// Adds what the ID token left out. Providers need not repeat there what their endpoint says.
-fn add(said: &mut Said, info: &CoreUserInfoClaims) {
+/// Adds claims that the ID token lacks: providers may return them from their endpoint only.
+fn add_user_info(provider_claims: &mut ProviderClaims, info: &CoreUserInfoClaims) {
     let email = info.email().filter(|_| info.email_verified() == Some(true));
-    said.login = said.login.take().or(info.preferred_username().map(|name| name.to_string()));
-    said.name = said.name.take().or(plain(info.name()));
-    said.verified_email = said.verified_email.take().or(email.map(|email| email.to_string()));
+    provider_claims.login =
+        provider_claims.login.take().or(info.preferred_username().map(|name| name.to_string()));
+    provider_claims.name = provider_claims.name.take().or(plain(info.name()));
+    provider_claims.verified_email =
+        provider_claims.verified_email.take().or(email.map(|email| email.to_string()));
 }
 
-/// The name in no particular language.
+/// Returns the name without a language tag.
 fn plain(name: Option<&LocalizedClaim<EndUserName>>) -> Option<String> {
     Some(name?.get(None)?.as_str().to_owned())
 }
 
-/// The library panics at a token that can't stand in a header.
+/// Checks that a token is valid in a header: the library panics otherwise.
 fn header_safe(token: &AccessToken, provider: &ProviderName) -> Result<AccessToken, Error> {
     if token.secret().bytes().all(|byte| byte.is_ascii_graphic()) {
         return Ok(token.clone());
     }
-    let reason = "its access token has characters that no token has".to_owned();
+    let reason = "its access token has invalid characters".to_owned();
     Err(Error::BadAnswer { provider: provider.clone(), reason })
 }
 
-fn undiscovered(provider: &ProviderName, error: DiscoveryError<ProviderHttpError>) -> Error {
+fn discovery_error(provider: &ProviderName, error: DiscoveryError<ProviderHttpError>) -> Error {
     match error {
-        DiscoveryError::Request(lost) => lost.of(provider),
+        DiscoveryError::Request(error) => error.of(provider),
         DiscoveryError::Response(status, ..) if !status.is_success() => {
             ProviderHttpError::Status(status).of(provider)
         }
         DiscoveryError::Validation(_) => Error::Settings {
             provider: provider.clone(),
-            reason: "its metadata names another issuer; give `issuer` exactly as it stands there"
+            reason: "its metadata has another issuer; set `issuer` exactly as it is there"
                 .to_owned(),
         },
-        _ => provider_error::bad_answer(provider, "no metadata or keys as the protocol has them"),
+        _ => provider_error::bad_answer(provider, "its metadata or keys are invalid"),
     }
 }

@@ -1,4 +1,4 @@
-//! A login between its two ends.
+//! The stored data of a login between its two steps.
 
 use std::fmt;
 
@@ -13,14 +13,14 @@ use super::{Callback, Error, ProviderName};
 use crate::secret::LoginState;
 use mc_crypto::{AssociatedData, Encryptor};
 
-/// How long a person has to sign in.
+/// Lifetime of a pending login.
 pub const LIFETIME: TimeDelta = TimeDelta::minutes(10);
 
-/// What a sealed login belongs to, besides the hash of its state.
+/// The purpose in the associated data of an encrypted login.
 const PURPOSE: &str = "mc-auth pending login";
 
-/// What the end of a login needs to know of its beginning. It holds secrets: store it by
-/// [`Pending::seal`].
+/// The data from the start of a login that its end needs. It contains secrets: store it with
+/// [`Pending::encrypt`].
 #[derive(Serialize, Deserialize)]
 pub struct Pending {
     pub(super) provider: ProviderName,
@@ -34,30 +34,30 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// For the database, bound to the hash of `state`, under which it is stored.
-    pub fn seal(&self, sealer: &Encryptor, state: &LoginState) -> Vec<u8> {
+    /// Encrypts the login for the database, bound to the hash of `state`.
+    pub fn encrypt(&self, encryptor: &Encryptor, state: &LoginState) -> Vec<u8> {
         let json = Zeroizing::new(serde_json::to_vec(self).expect("texts and times are JSON"));
-        sealer.encrypt(AssociatedData { purpose: PURPOSE, row: state.hash().as_bytes() }, &json)
+        encryptor.encrypt(AssociatedData { purpose: PURPOSE, row: state.hash().as_bytes() }, &json)
     }
 
-    /// What was sealed for `state`.
-    pub fn open(
-        sealer: &Encryptor,
+    /// Decrypts the login of `state`.
+    pub fn decrypt(
+        encryptor: &Encryptor,
         state: &LoginState,
-        envelope: &[u8],
+        ciphertext: &[u8],
     ) -> Result<Self, mc_crypto::Error> {
         let hash = state.hash();
-        let json =
-            sealer.decrypt(AssociatedData { purpose: PURPOSE, row: hash.as_bytes() }, envelope)?;
+        let json = encryptor
+            .decrypt(AssociatedData { purpose: PURPOSE, row: hash.as_bytes() }, ciphertext)?;
         serde_json::from_slice(&json).map_err(|_| mc_crypto::Error::Malformed)
     }
 
-    /// When it is of no more use, and can be deleted.
+    /// Returns the expiry, after which the row can be deleted.
     pub fn expires_at(&self) -> DateTime<Utc> {
         self.expires_at
     }
 
-    /// Whether `callback` may end this login with `provider` at `now`.
+    /// Checks that `callback` belongs to this login with `provider`, and that it has not expired.
     pub(super) fn check(
         &self,
         provider: &ProviderName,
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
     use mc_crypto::EncryptionKey;
 
-    fn begun(state: &LoginState) -> Pending {
+    fn pending(state: &LoginState) -> Pending {
         Pending {
             provider: ProviderName::parse("corp").expect("a name"),
             state_hash: hex::encode(state.hash().as_bytes()),
@@ -99,19 +99,19 @@ mod tests {
         }
     }
 
-    fn answer(state: &LoginState) -> Callback {
-        Callback::from_query(&format!("code=a&state={}", state.expose())).expect("an answer")
+    fn callback(state: &LoginState) -> Callback {
+        Callback::from_query(&format!("code=a&state={}", state.expose())).expect("an callback")
     }
 
     #[test]
     fn a_login_rests_sealed_and_belongs_to_its_state() {
-        let sealer = Encryptor::new(EncryptionKey::generate(), Vec::new());
+        let encryptor = Encryptor::new(EncryptionKey::generate(), Vec::new());
         let (state, other) = (LoginState::generate(), LoginState::generate());
-        let envelope = begun(&state).seal(&sealer, &state);
-        let opened = Pending::open(&sealer, &state, &envelope).expect("opens");
+        let ciphertext = pending(&state).encrypt(&encryptor, &state);
+        let opened = Pending::decrypt(&encryptor, &state, &ciphertext).expect("opens");
         assert_eq!(opened.pkce_verifier.secret(), "verifier");
         assert!(!format!("{opened:?}").contains("verifier"));
-        let elsewhere = Pending::open(&sealer, &other, &envelope);
+        let elsewhere = Pending::decrypt(&encryptor, &other, &ciphertext);
         assert_eq!(elsewhere.err(), Some(mc_crypto::Error::Forged));
     }
 
@@ -120,13 +120,13 @@ mod tests {
         let (state, other) = (LoginState::generate(), LoginState::generate());
         let (corp, evil) = (ProviderName::parse("corp"), ProviderName::parse("evil"));
         let (corp, evil) = (corp.expect("a name"), evil.expect("a name"));
-        let begun = begun(&state);
+        let pending = pending(&state);
         let start = DateTime::UNIX_EPOCH;
-        assert_eq!(begun.check(&corp, &answer(&state), start), Ok(()));
-        assert_eq!(begun.check(&corp, &answer(&other), start), Err(Error::WrongState));
-        let mix_up = begun.check(&evil, &answer(&state), start);
+        assert_eq!(pending.check(&corp, &callback(&state), start), Ok(()));
+        assert_eq!(pending.check(&corp, &callback(&other), start), Err(Error::WrongState));
+        let mix_up = pending.check(&evil, &callback(&state), start);
         assert_eq!(mix_up, Err(Error::MixUp { provider: corp.clone() }));
-        let late = begun.check(&corp, &answer(&state), start + LIFETIME);
+        let late = pending.check(&corp, &callback(&state), start + LIFETIME);
         assert_eq!(late, Err(Error::Expired));
     }
 }

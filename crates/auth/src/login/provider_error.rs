@@ -1,4 +1,4 @@
-//! What a provider's answer means when it is not the one that was wanted.
+//! Classification of a provider's error responses.
 
 use std::fmt::Display;
 
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::http::ProviderHttpError;
 use super::{Error, ProviderName};
 
-/// Characters of an error code that are shown.
+/// Maximum characters of an error code that are shown.
 const MAX_CODE: usize = 40;
 
 impl ProviderHttpError {
@@ -23,17 +23,17 @@ impl ProviderHttpError {
     }
 }
 
-/// The token endpoint's refusal.
-pub(super) fn of_token<T: ErrorResponseType + Display + 'static>(
+/// Classifies an error of the token endpoint.
+pub(super) fn token_error<T: ErrorResponseType + Display + 'static>(
     provider: &ProviderName,
     error: RequestTokenError<ProviderHttpError, StandardErrorResponse<T>>,
 ) -> Error {
     let refused =
         |code: &str| Error::Refused { provider: provider.clone(), code: shown_code(code) };
     match error {
-        RequestTokenError::Request(lost) => lost.of(provider),
+        RequestTokenError::Request(error) => error.of(provider),
         RequestTokenError::ServerResponse(response) => refused(&response.error().to_string()),
-        // GitHub answers its refusals with status 200.
+        // GitHub sends errors with status 200.
         RequestTokenError::Parse(error, body) => match serde_json::from_slice::<Refusal>(&body) {
             Ok(refusal) => refused(&refusal.error),
             Err(_) => bad_answer(provider, &format!("no token at `{}`", error.path())),
@@ -42,12 +42,13 @@ pub(super) fn of_token<T: ErrorResponseType + Display + 'static>(
     }
 }
 
-/// `reason` says where the answer is wrong, and repeats none of it: it may hold a token.
+/// Returns the error of an invalid response. `reason` must not quote it: it may contain a token.
 pub(super) fn bad_answer(provider: &ProviderName, reason: &str) -> Error {
     Error::BadAnswer { provider: provider.clone(), reason: reason.to_owned() }
 }
 
-/// An error code from outside, harmless to show: letters, digits, `_`, `-` and `.` of it.
+/// Reduces an error code of a provider to letters, digits, `_`, `-` and `.`, so that it is safe to
+/// show.
 pub(crate) fn shown_code(code: &str) -> String {
     let is_harmless = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     code.chars().filter(is_harmless).take(MAX_CODE).collect()

@@ -1,12 +1,12 @@
-//! Numbers as digits, then capitals, then small letters, always of the same length.
+//! Base62 of fixed length: digits, then upper-case letters, then lower-case letters.
 
 use zeroize::Zeroize as _;
 
 const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// Characters that 256 bits take.
+/// Characters of 256 bits.
 pub(super) const LEN_256: usize = 43;
-/// Characters that 32 bits take.
+/// Characters of 32 bits.
 pub(super) const LEN_32: usize = 6;
 
 /// Appends a number of 256 bits, the most significant byte first.
@@ -20,7 +20,7 @@ pub(super) fn push_256(text: &mut String, number: &[u8; 32]) {
     digits.zeroize();
 }
 
-/// Divides a number in place by 62 and answers the remainder.
+/// Divides a number by 62 in place and returns the remainder.
 fn divide(number: &mut [u8; 32]) -> u8 {
     let mut remainder = 0_u16;
     for byte in number {
@@ -31,14 +31,14 @@ fn divide(number: &mut [u8; 32]) -> u8 {
     u8::try_from(remainder).expect("below 62")
 }
 
-/// Whether `text` is what [`push_256`] writes for some number: 2^256 and above are not.
+/// Whether `text` is an output of [`push_256`]: a number below 2^256.
 pub(super) fn is_256(text: &str) -> bool {
     let mut number = [0_u8; 32];
     text.len() == LEN_256
         && text.bytes().all(|digit| value(digit).is_some_and(|value| extend(&mut number, value)))
 }
 
-/// Multiplies a number in place by 62 and adds `digit`; false when it no longer fits.
+/// Multiplies a number by 62 in place and adds `digit`; returns whether the result fits.
 fn extend(number: &mut [u8; 32], digit: u8) -> bool {
     let mut carry = u16::from(digit);
     for byte in number.iter_mut().rev() {
@@ -60,7 +60,7 @@ pub(super) fn push_32(text: &mut String, number: u32) {
     text.extend(digits.iter().map(|&digit| char::from(digit)));
 }
 
-/// The number that [`push_32`] wrote.
+/// Parses the output of [`push_32`].
 pub(super) fn read_32(text: &str) -> Option<u32> {
     text.bytes().try_fold(0_u32, |number, digit| {
         number.checked_mul(62)?.checked_add(u32::from(value(digit)?))
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_of_the_range_are_written_in_full() {
+    fn smallest_and_largest_numbers_have_full_length() {
         assert_eq!(written([0; 32]), "0".repeat(LEN_256));
         let mut small = [0; 32];
         small[31] = 62;
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn numbers_beyond_the_range_are_rejected() {
         assert!(is_256(&written([255; 32])));
         assert!(!is_256("yhjskwdA6OZ1AL1YmHWZWm8LLG7HjnuCA2j5rOw8Xp2"));
         assert_eq!(read_32("4gfFC3"), Some(u32::MAX));
@@ -108,7 +108,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn numbers_read_back(number: u32, wide: [u8; 32]) {
+        fn numbers_parse_back(number: u32, wide: [u8; 32]) {
             let mut text = String::new();
             push_32(&mut text, number);
             prop_assert_eq!((text.len(), read_32(&text)), (LEN_32, Some(number)));

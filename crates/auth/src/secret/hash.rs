@@ -1,26 +1,26 @@
-//! What is kept of a secret.
+//! The stored hash of a secret.
 
 use std::fmt;
 
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
-/// SHA-256 of a secret's text: 32 bytes, compared in constant time. Rows are found by it.
+/// The SHA-256 of a secret's text: 32 bytes, compared in constant time. Rows are found by it.
 #[derive(Clone, Copy)]
 pub struct SecretHash([u8; 32]);
 
-/// Bytes that are no SHA-256.
+/// The error of bytes that are not a SHA-256.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a stored hash has 32 bytes")]
 pub struct InvalidHash;
 
 impl SecretHash {
-    /// The hash of a secret's bytes.
+    /// Hashes a secret's bytes.
     pub fn of(secret: &[u8]) -> Self {
         Self(Sha256::digest(secret).into())
     }
 
-    /// For the database.
+    /// Returns the bytes, for the database.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
@@ -43,7 +43,7 @@ impl PartialEq for SecretHash {
 impl Eq for SecretHash {}
 
 impl fmt::Debug for SecretHash {
-    /// The first bytes, which tell two apart in a log.
+    /// Writes the first bytes, which distinguish hashes in a log.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SecretHash({}..)", hex::encode(&self.0[..4]))
     }
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hash_reads_back_from_its_bytes() {
+    fn hash_parses_back_from_its_bytes() {
         let hash = SecretHash::of(b"abc");
         assert_eq!(SecretHash::try_from(&hash.as_bytes()[..]), Ok(hash));
         assert_eq!(SecretHash::try_from(&[0; 31][..]), Err(InvalidHash));

@@ -1,4 +1,4 @@
-//! The code that a person carries from a terminal to a browser (RFC 8628, section 6.1).
+//! User codes, which a person types from a terminal into a browser (RFC 8628, section 6.1).
 
 use std::fmt;
 
@@ -6,16 +6,16 @@ use mc_domain::{Classified, ErrorKind};
 
 use super::{SecretHash, fill};
 
-/// Consonants without `Y`: no words come about, and none looks like a digit.
+/// Consonants without `Y`: they form no words and do not look like digits.
 const LETTERS: &[u8; 20] = b"BCDFGHJKLMNPQRSTVWXZ";
-/// Letters of a code: 20^8 make 34 bits, which hold for minutes behind a limit on guesses.
+/// Letters of a code. 20^8 codes are 34 bits, enough for some minutes with a limit on guesses.
 const LEN: usize = 8;
 
-/// Eight letters, written `XXXX-XXXX`. Guesses at it must be limited by the caller.
+/// A user code: eight letters, written `XXXX-XXXX`. The caller must limit guesses.
 #[derive(Clone, PartialEq, Eq)]
 pub struct UserCode([u8; LEN]);
 
-/// A text that can't be a [`UserCode`].
+/// The error of a text that is not a [`UserCode`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the code has eight letters without vowels, like BCDF-GHJK; type it as the terminal shows it"
@@ -29,12 +29,12 @@ impl Classified for MalformedUserCode {
 }
 
 impl UserCode {
-    /// A new code; each letter is as likely as any other.
+    /// Generates a code of uniformly distributed letters.
     pub fn generate() -> Self {
         Self([(); LEN].map(|()| letter()))
     }
 
-    /// Reads what a person typed: case, spaces and dashes of any kind don't matter.
+    /// Parses a typed code; case, spaces and dashes do not matter.
     pub fn parse(typed: &str) -> Result<Self, MalformedUserCode> {
         let mut letters = typed.chars().filter(|c| !c.is_whitespace() && !is_dash(*c));
         let mut code = [0; LEN];
@@ -44,8 +44,8 @@ impl UserCode {
         letters.next().map_or(Ok(Self(code)), |_| Err(MalformedUserCode))
     }
 
-    /// What is stored, and looked up by. It hides nothing: all codes can be tried against it. They are
-    /// worth nothing but the chance to approve somebody else's login, for some minutes.
+    /// Returns the hash, which is stored and used for look-ups. All codes can be tried against it,
+    /// so it hides nothing. A code only allows to approve another person's login, for some minutes.
     pub fn hash(&self) -> SecretHash {
         SecretHash::of(&self.0)
     }

@@ -1,5 +1,5 @@
-//! Claims that are missing, of another type, somebody else's or too many. Every token is signed with
-//! the active key.
+//! Claims that are missing, of another type, of another party or unexpected. Every token is signed
+//! with the active key.
 
 use mc_auth::jwt::Reason;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! A workshop for tokens: the service's keys, and every way to use them wrongly.
+//! A builder of valid and forged tokens with the service's keys.
 
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
 use base64::Engine as _;
@@ -8,39 +8,39 @@ use mc_auth::jwt::{self, Access, InvalidAccessToken, LIFETIME, Reason, TokenAudi
 use mc_auth::keys::{KeySet, KeyState, SigningKey, VerifyingKey};
 use serde_json::{Value, json};
 
-/// A token that must be refused.
+/// A token that must be rejected.
 #[derive(Clone)]
 pub struct Case {
     pub name: &'static str,
     pub token: String,
     pub reason: Reason,
-    /// When it is presented.
+    /// The time at which it is presented.
     pub at: DateTime<Utc>,
 }
 
 impl Case {
-    /// A token that is presented [`now`].
+    /// Creates a case that is presented at [`now`].
     pub fn new(name: &'static str, token: impl Into<String>, reason: Reason) -> Self {
         Self { name, token: token.into(), reason, at: now() }
     }
 }
 
-/// The service's party and keys; the private halves are in the open here.
+/// The service's audience and keys, with their private halves.
 pub struct Forge {
     pub party: TokenAudience,
     pub active: Ed25519KeyPair,
     pub retiring: Ed25519KeyPair,
     pub retired: Ed25519KeyPair,
-    /// Its time as a retiring key is over.
+    /// A retiring key whose time is over.
     pub outlived: Ed25519KeyPair,
-    /// A key that the service has never had.
+    /// A key that the service never had.
     pub foreign: Ed25519KeyPair,
-    /// The service's own way to sign.
+    /// The service's own signing key.
     pub service_key: SigningKey,
     keys: KeySet,
 }
 
-/// When tokens are presented, unless a case says otherwise.
+/// The default time at which tokens are presented.
 pub fn now() -> DateTime<Utc> {
     DateTime::from_timestamp(1_800_000_000, 0).expect("a time")
 }
@@ -101,43 +101,43 @@ impl Forge {
         })
     }
 
-    /// A token that has nothing wrong.
+    /// Builds a valid token.
     pub fn good(&self) -> String {
         self.signed(self.header().to_string().as_bytes(), self.claims().to_string().as_bytes())
     }
 
-    /// A token of any bytes, signed with the active key.
+    /// Signs any bytes with the active key.
     pub fn signed(&self, header: &[u8], claims: &[u8]) -> String {
         sign(&self.active, header, claims)
     }
 
-    /// The good token with another header, signed.
+    /// Builds the valid token with another header, signed.
     pub fn with_header(&self, header: &Value) -> String {
         self.signed(header.to_string().as_bytes(), self.claims().to_string().as_bytes())
     }
 
-    /// The good token with one more header parameter, or another value of one, signed.
+    /// Builds the valid token with a header parameter added or replaced, signed.
     pub fn with_parameter(&self, name: &str, value: Value) -> String {
         let mut header = self.header();
         header[name] = value;
         self.with_header(&header)
     }
 
-    /// The good token with one more claim, or another value of one, signed.
+    /// Builds the valid token with a claim added or replaced, signed.
     pub fn with_claim(&self, name: &str, value: Value) -> String {
         let mut claims = self.claims();
         claims[name] = value;
         self.signed(self.header().to_string().as_bytes(), claims.to_string().as_bytes())
     }
 
-    /// The good token without a claim, signed.
+    /// Builds the valid token without a claim, signed.
     pub fn without_claim(&self, name: &str) -> String {
         let mut claims = self.claims();
         claims.as_object_mut().expect("an object").remove(name).expect("a claim");
         self.signed(self.header().to_string().as_bytes(), claims.to_string().as_bytes())
     }
 
-    /// The good token with a claim's JSON text replaced as it stands, signed.
+    /// Builds the valid token with the JSON text of a claim replaced, signed.
     pub fn with_raw_claim(&self, name: &str, text: &str) -> String {
         let good = self.claims();
         let mut claims = good.clone();
@@ -146,7 +146,7 @@ impl Forge {
         self.signed(self.header().to_string().as_bytes(), claims.as_bytes())
     }
 
-    /// The good token with more text before the claims' closing brace, signed.
+    /// Builds the valid token with text added before the claims' closing brace, signed.
     pub fn with_more_claims(&self, more: &str) -> String {
         let claims = self.claims().to_string();
         let claims = format!("{},{more}}}", claims.trim_end_matches('}'));
@@ -159,13 +159,13 @@ pub fn kid(pair: &Ed25519KeyPair) -> String {
     VerifyingKey::new(public(pair), state).id().to_string()
 }
 
-/// A token of these claims, signed with `pair` and naming it.
+/// Builds a token of these claims, signed with `pair` under its key id.
 pub fn signed_by(pair: &Ed25519KeyPair, claims: &Value) -> String {
     let header = json!({"alg": "EdDSA", "typ": "at+jwt", "kid": kid(pair)});
     sign(pair, header.to_string().as_bytes(), claims.to_string().as_bytes())
 }
 
-/// A token of any header and claims, signed with `pair`.
+/// Builds a token of any header and claims, signed with `pair`.
 pub fn sign(pair: &Ed25519KeyPair, header: &[u8], claims: &[u8]) -> String {
     let signed = format!("{}.{}", base64url(header), base64url(claims));
     let signature = pair.sign(signed.as_bytes());

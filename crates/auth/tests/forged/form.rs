@@ -1,4 +1,4 @@
-//! What is no token, or not written as one.
+//! Texts that are not tokens, or not in canonical form.
 
 use mc_auth::jwt::{MAX_BYTES, Part, Reason};
 use serde_json::json;
@@ -185,14 +185,14 @@ fn general_json(token: &str) -> String {
     json!({"payload": claims, "protected": header, "signature": signature}).to_string()
 }
 
-/// The claims part exactly as given, under a right signature.
+/// Signs the claims part exactly as given.
 fn signed_as_is(forge: &Forge, claims: &str) -> String {
     let signed = format!("{}.{claims}", base64url(header_json(forge)));
     let signature = forge.active.sign(signed.as_bytes());
     format!("{signed}.{}", base64url(signature))
 }
 
-/// 64 bytes are 86 characters, of whose last only two bits count: another spelling of the same bytes.
+/// Changes the unused bits of the last of 86 characters: another spelling of the same 64 bytes.
 fn with_unused_bits(signature: &str) -> String {
     let (rest, last) = signature.split_at(signature.len() - 1);
     let other = match last {

@@ -1,4 +1,4 @@
-//! Headers that say too much, or the wrong thing. Every one is signed with the active key.
+//! Headers with unknown parameters or wrong values. Every token is signed with the active key.
 
 use mc_auth::jwt::Reason;
 use serde_json::{Value, json};
@@ -89,7 +89,7 @@ fn key_ids(forge: &Forge) -> Vec<Case> {
     cases
 }
 
-/// Parameters of RFC 7515, 7516, 7797 and of nobody: what is not understood is not passed over.
+/// Parameters of RFC 7515, 7516 and 7797, and unknown ones: none is ignored.
 fn parameters(forge: &Forge) -> Vec<Case> {
     let own_key = json!({"kty": "OKP", "crv": "Ed25519", "x": base64url(public(&forge.foreign))});
     let values = [

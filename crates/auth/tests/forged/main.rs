@@ -1,5 +1,5 @@
-//! Tokens that must be refused, each for the reason that it was made for. They are built by hand and
-//! most are signed with the right key, so that only what is wrong with them can be why.
+//! Tokens that must be rejected, each for its own reason. They are built by hand, and most are
+//! signed with the right key, so that only the defect can be the reason.
 
 mod claims;
 mod forge;
@@ -18,7 +18,7 @@ use secrecy::ExposeSecret as _;
 use crate::forge::{Case, Forge, now, signed_by};
 
 #[test]
-fn every_forged_token_is_refused_for_its_own_reason() {
+fn every_forged_token_is_rejected_for_its_own_reason() {
     let forge = Forge::new();
     let cases = all(&forge);
     let mut surprises = Vec::new();
@@ -33,7 +33,7 @@ fn every_forged_token_is_refused_for_its_own_reason() {
 }
 
 #[test]
-fn there_are_many_kinds_and_no_two_are_the_same() {
+fn forged_tokens_are_many_and_distinct() {
     let forge = Forge::new();
     let cases = all(&forge);
     let names: BTreeSet<&str> = cases.iter().map(|case| case.name).collect();
@@ -44,7 +44,7 @@ fn there_are_many_kinds_and_no_two_are_the_same() {
 }
 
 #[test]
-fn the_bearer_learns_nothing_from_a_refusal() {
+fn rejections_are_the_same_to_the_bearer() {
     let forge = Forge::new();
     let messages: BTreeSet<String> = all(&forge)
         .iter()
@@ -57,7 +57,7 @@ fn the_bearer_learns_nothing_from_a_refusal() {
 }
 
 #[test]
-fn a_token_by_hand_that_has_nothing_wrong_is_accepted() {
+fn valid_token_built_by_hand_is_accepted() {
     let forge = Forge::new();
     let access = forge.verify(&forge.good(), now()).expect("a good token");
     assert_eq!(access.user.to_string(), forge.claims()["sub"]);
@@ -69,7 +69,7 @@ fn a_token_by_hand_that_has_nothing_wrong_is_accepted() {
 }
 
 #[test]
-fn a_token_with_any_one_character_changed_is_refused() {
+fn token_with_one_changed_character_is_rejected() {
     let forge = Forge::new();
     let good = forge.good();
     for at in 0..good.len() {
@@ -82,7 +82,7 @@ fn a_token_with_any_one_character_changed_is_refused() {
 }
 
 #[test]
-fn the_order_and_the_spelling_of_json_do_not_matter() {
+fn json_order_and_escapes_do_not_matter() {
     let forge = Forge::new();
     let header =
         format!(r#" {{ "kid" : "{}", "typ":"at\u002bjwt", "alg":"EdDSA" }} "#, forge.kid());
@@ -91,14 +91,14 @@ fn the_order_and_the_spelling_of_json_do_not_matter() {
 }
 
 #[test]
-fn a_key_that_retires_is_good_for_what_it_signed() {
+fn retiring_key_verifies_its_tokens() {
     let forge = Forge::new();
     let token = signed_by(&forge.retiring, &forge.claims());
     assert!(forge.verify(&token, now()).is_ok());
 }
 
 #[test]
-fn clocks_may_be_apart_by_the_leeway_and_no_more() {
+fn clocks_may_differ_by_the_leeway_only() {
     let forge = Forge::new();
     let second = chrono::TimeDelta::seconds(1);
     let token = forge.good();
@@ -110,7 +110,7 @@ fn clocks_may_be_apart_by_the_leeway_and_no_more() {
 }
 
 #[test]
-fn what_is_issued_is_accepted() {
+fn issued_tokens_are_accepted() {
     let forge = Forge::new();
     let grant = grant("memory:read ingest");
     let issued = jwt::issue(&forge.party, &forge.service_key, &grant, now()).expect("issues");
@@ -123,7 +123,7 @@ fn what_is_issued_is_accepted() {
 }
 
 #[test]
-fn a_token_ends_with_its_session() {
+fn token_expires_with_its_session() {
     let forge = Forge::new();
     let end = now() + chrono::TimeDelta::minutes(2);
     let grant = Grant { session_ends_at: Some(end), ..grant("") };

@@ -1,4 +1,4 @@
-//! Credentials of another kind, shown where an access token belongs.
+//! Credentials of another kind in place of an access token.
 
 use mc_auth::jwt::{Part, Reason};
 use mc_auth::secret::{DeviceCode, PersonalAccessToken, RefreshToken};
@@ -34,7 +34,7 @@ pub fn cases(forge: &Forge) -> Vec<Case> {
     ]
 }
 
-/// The five parts of RFC 7516, appendix A.1, cut short.
+/// The five parts of RFC 7516, appendix A.1, truncated.
 const ENCRYPTED: &str = "eyJhbGciOiJSU0EtT0FFUCIsImVuYyI6IkEyNTZHQ00ifQ.OKOawDo13gRp2ojaHV7LFp\
                          cgV7T6DVZKTyKOMTYUmKoTCVJRgckCL9kiMT03JGe.48V1_ALb6US04U3b.5eym8TW_c8S\
                          uK0ltJ3rpYIzOeDQz7TALvtu6UG9oMo4vpzs9tX_EFShS8iB7j6ji.XFBoMYUZodetZdvT\

@@ -1,4 +1,4 @@
-//! Signatures that are none, somebody else's, or of something else.
+//! Signatures that are missing, of another key, or of another text.
 
 use aws_lc_rs::hmac;
 use mc_auth::jwt::Reason;
@@ -52,7 +52,7 @@ fn changed(forge: &Forge) -> Vec<Case> {
     ]
 }
 
-/// The verifier's public key, which everybody knows, taken for a shared secret.
+/// Algorithm confusion: the public key as a MAC key.
 fn confused(forge: &Forge) -> Vec<Case> {
     let public = public(&forge.active);
     let pem = format!("-----BEGIN PUBLIC KEY-----\n{}\n-----END PUBLIC KEY-----\n", spki(&public));
@@ -111,7 +111,7 @@ fn other_keys(forge: &Forge) -> Vec<Case> {
     ]
 }
 
-/// Adds the group's order to the signature's number: without a check of its range that verifies too.
+/// Adds the group's order to the scalar of a signature: without a range check, it verifies as well.
 fn malleable(signature: &[u8]) -> Vec<u8> {
     let mut changed = signature.to_vec();
     let mut carry = 0_u16;
@@ -123,7 +123,7 @@ fn malleable(signature: &[u8]) -> Vec<u8> {
     changed
 }
 
-/// The header with a space more: the same to a reader of JSON, and not what was signed.
+/// Adds a space to the header: the same JSON, but not the signed text.
 fn respelled(forge: &Forge, claims: &str, signature: &str) -> String {
     let header = forge.header().to_string().replacen(',', ", ", 1);
     format!("{}.{claims}.{signature}", base64url(header))
@@ -137,7 +137,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The key as a `SubjectPublicKeyInfo` (RFC 8410), in base64.
+/// Encodes the key as a `SubjectPublicKeyInfo` (RFC 8410), in base64.
 fn spki(public: &[u8; 32]) -> String {
     use base64::Engine as _;
     let prefix = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];

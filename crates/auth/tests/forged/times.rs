@@ -1,5 +1,5 @@
-//! Times that are over, ahead, of another type or out of order. Every token is signed with the active
-//! key.
+//! Times that are past, future, of another type or out of order. Every token is signed with the
+//! active key.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use mc_auth::jwt::{LEEWAY, LIFETIME, Reason};
@@ -11,7 +11,7 @@ pub fn cases(forge: &Forge) -> Vec<Case> {
     [presented(forge), types(forge), orders(forge)].concat()
 }
 
-/// The good token at another time.
+/// The valid token at another time.
 fn presented(forge: &Forge) -> Vec<Case> {
     let second = TimeDelta::seconds(1);
     let at = |name, at, reason| Case { at, ..Case::new(name, forge.good(), reason) };

@@ -1,4 +1,4 @@
-//! Authorization code with PKCE and nonce, by OpenID Connect.
+//! Authorization code with PKCE and nonce, with OpenID Connect.
 
 use chrono::{TimeDelta, Utc};
 use mc_auth::login::{Callback, Error, LoginProvider, Pending, ProviderKind};
@@ -9,7 +9,7 @@ use crate::server::Server;
 use crate::support::{altered, callback, config, login, oidc, redirect_uri, start, up_to_callback};
 
 #[tokio::test]
-async fn a_person_signs_in_with_openid_connect() {
+async fn person_signs_in_with_openid_connect() {
     let server = Server::oidc().await;
     for algorithm in ["RS256", "PS256", "ES256", "EdDSA"] {
         let provider = oidc(&server, algorithm).await;
@@ -23,15 +23,15 @@ async fn a_person_signs_in_with_openid_connect() {
 }
 
 #[tokio::test]
-async fn an_address_that_is_not_verified_is_left_out() {
+async fn unverified_address_is_dropped() {
     let server = Server::oidc().await;
     let identity = login(&oidc(&server, "RS256").await, "unverified-1").await.expect("a person");
     assert_eq!((identity.subject.as_str(), identity.email), ("unverified-1", None));
 }
 
 #[tokio::test]
-async fn the_secret_is_sent_as_the_provider_wants_it() {
-    // This one takes it in the body only, and its issuer has a path.
+async fn client_secret_is_sent_by_the_providers_method() {
+    // This provider accepts it in the body only, and its issuer has a path.
     let server = Server::github().await;
     let issuer = server.url.join("login/oauth").expect("an address").to_string();
     let config = config("web-RS256", ProviderKind::Oidc { issuer });
@@ -40,22 +40,22 @@ async fn the_secret_is_sent_as_the_provider_wants_it() {
 }
 
 #[tokio::test]
-async fn a_login_survives_its_rest_in_the_database() {
+async fn login_survives_storage_in_the_database() {
     let server = Server::oidc().await;
     let provider = oidc(&server, "RS256").await;
-    let sealer = Encryptor::new(EncryptionKey::generate(), Vec::new());
+    let encryptor = Encryptor::new(EncryptionKey::generate(), Vec::new());
     let started = start(&provider);
-    let envelope = started.pending.seal(&sealer, &started.state);
+    let ciphertext = started.pending.encrypt(&encryptor, &started.state);
 
     let back = callback(&Browser::new().sign_in(&started.url, "1815").await);
     assert_eq!(back.state().hash(), started.state.hash());
-    let pending = Pending::open(&sealer, back.state(), &envelope).expect("opens");
+    let pending = Pending::decrypt(&encryptor, back.state(), &ciphertext).expect("opens");
     let identity = provider.finish(&back, pending, Utc::now()).await.expect("a person");
     assert_eq!(identity.subject, "1815");
 }
 
 #[tokio::test]
-async fn a_code_is_good_for_one_login() {
+async fn code_is_valid_for_one_login() {
     let server = Server::oidc().await;
     let provider = oidc(&server, "RS256").await;
     let (back, pending) = up_to_callback(&provider, "1815").await;
@@ -65,7 +65,7 @@ async fn a_code_is_good_for_one_login() {
 }
 
 #[tokio::test]
-async fn a_stolen_code_is_worth_nothing_without_its_verifier() {
+async fn stolen_code_is_rejected_without_its_verifier() {
     let server = Server::oidc().await;
     let provider = oidc(&server, "RS256").await;
     let (back, pending) = up_to_callback(&provider, "1815").await;
@@ -75,7 +75,7 @@ async fn a_stolen_code_is_worth_nothing_without_its_verifier() {
 }
 
 #[tokio::test]
-async fn a_code_belongs_to_its_redirect_address() {
+async fn code_is_bound_to_its_redirect_url() {
     let server = Server::oidc().await;
     let provider = oidc(&server, "RS256").await;
     let (back, pending) = up_to_callback(&provider, "1815").await;
@@ -84,7 +84,7 @@ async fn a_code_belongs_to_its_redirect_address() {
 }
 
 #[tokio::test]
-async fn an_id_token_for_another_login_is_not_believed() {
+async fn id_token_of_another_login_is_rejected() {
     let server = Server::oidc().await;
     let provider = oidc(&server, "RS256").await;
     let (back, pending) = up_to_callback(&provider, "1815").await;
@@ -97,7 +97,7 @@ async fn an_id_token_for_another_login_is_not_believed() {
 }
 
 #[tokio::test]
-async fn an_answer_ends_no_login_but_its_own() {
+async fn response_finishes_only_its_own_login() {
     let server = Server::oidc().await;
     let provider = oidc(&server, "RS256").await;
     let (attackers_answer, _) = up_to_callback(&provider, "attacker").await;
@@ -107,7 +107,7 @@ async fn an_answer_ends_no_login_but_its_own() {
 }
 
 #[tokio::test]
-async fn a_login_does_not_wait_for_ever() {
+async fn pending_login_expires() {
     let server = Server::oidc().await;
     let provider = oidc(&server, "RS256").await;
     let (back, pending) = up_to_callback(&provider, "1815").await;
@@ -116,7 +116,7 @@ async fn a_login_does_not_wait_for_ever() {
 }
 
 #[tokio::test]
-async fn one_provider_cannot_answer_for_another() {
+async fn provider_cannot_answer_for_another() {
     let (honest, evil) = tokio::join!(Server::oidc(), Server::oidc());
     let provider = oidc(&honest, "RS256").await;
     let mix_up = Error::MixUp { provider: provider.name().clone() };
@@ -133,7 +133,7 @@ async fn one_provider_cannot_answer_for_another() {
         }
         callback(&address)
     };
-    // This provider promises to name itself, so an answer that does not is somebody else's as well.
+    // This provider promises an issuer in its responses, so one without it is rejected as well.
     for issuer in [Some(evil.issuer()), Some(""), None] {
         let pending = copy(&started.pending);
         let error = provider.finish(&with_issuer(issuer), pending, Utc::now()).await.err();
@@ -144,7 +144,7 @@ async fn one_provider_cannot_answer_for_another() {
 }
 
 #[tokio::test]
-async fn a_login_begun_with_one_provider_is_not_ended_by_another() {
+async fn login_is_finished_only_by_its_own_provider() {
     let (one, other) = tokio::join!(Server::oidc(), Server::oidc());
     let (back, pending) = up_to_callback(&oidc(&one, "RS256").await, "1815").await;
     let mut config = config("web-RS256", ProviderKind::Oidc { issuer: other.issuer().to_owned() });
@@ -155,7 +155,7 @@ async fn a_login_begun_with_one_provider_is_not_ended_by_another() {
 }
 
 #[tokio::test]
-async fn metadata_that_names_another_issuer_is_refused() {
+async fn metadata_of_another_issuer_is_rejected() {
     let server = Server::oidc().await;
     let alias = server.issuer().replace("127.0.0.1", "localhost");
     for issuer in [alias, format!("{}/", server.issuer())] {
@@ -166,7 +166,7 @@ async fn metadata_that_names_another_issuer_is_refused() {
 }
 
 #[tokio::test]
-async fn a_person_may_change_their_mind() {
+async fn person_may_deny_the_login() {
     let server = Server::oidc().await;
     let started = start(&oidc(&server, "RS256").await);
     let back = Browser::new().cancel(&started.url).await;
@@ -175,7 +175,7 @@ async fn a_person_may_change_their_mind() {
 }
 
 #[tokio::test]
-async fn a_provider_that_is_gone_is_said_to_be() {
+async fn unreachable_provider_is_reported() {
     let server = Server::oidc().await;
     let provider = oidc(&server, "RS256").await;
     let (back, pending) = up_to_callback(&provider, "1815").await;
@@ -185,7 +185,7 @@ async fn a_provider_that_is_gone_is_said_to_be() {
 }
 
 #[tokio::test]
-async fn only_registered_addresses_are_sent_back_to() {
+async fn only_registered_redirect_urls_are_used() {
     let server = Server::oidc().await;
     let provider = oidc(&server, "RS256").await;
     let mut elsewhere = redirect_uri();

@@ -1,4 +1,4 @@
-//! The device flow, from the terminal's side.
+//! The client side of the device flow.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -22,7 +22,7 @@ fn scopes() -> Scopes {
 }
 
 #[tokio::test]
-async fn a_terminal_signs_in_when_somebody_approves_in_a_browser() {
+async fn terminal_signs_in_when_approved_in_a_browser() {
     let server = Server::oidc().await;
     let terminal = terminal(&server, "memory-copilot-cli");
     let invitation = terminal.begin(scopes()).await.expect("a code");
@@ -30,7 +30,7 @@ async fn a_terminal_signs_in_when_somebody_approves_in_a_browser() {
     let page = invitation.complete_address.clone().expect("an address with the code");
     assert!(page.query().is_some_and(|query| query.contains(&invitation.user_code)));
 
-    // The first poll finds nothing decided; the person does it while the terminal waits.
+    // The first poll is pending; the person decides while the terminal waits.
     let waits = AtomicUsize::new(0);
     let tokens = terminal.wait(invitation, |_| async {
         waits.fetch_add(1, Ordering::Relaxed);
@@ -44,7 +44,7 @@ async fn a_terminal_signs_in_when_somebody_approves_in_a_browser() {
 }
 
 #[tokio::test]
-async fn a_terminal_is_told_when_somebody_refuses() {
+async fn terminal_reports_a_denied_login() {
     let server = Server::oidc().await;
     let terminal = terminal(&server, "memory-copilot-cli");
     let invitation = terminal.begin(scopes()).await.expect("a code");
@@ -57,18 +57,18 @@ async fn a_terminal_is_told_when_somebody_refuses() {
 }
 
 #[tokio::test]
-async fn an_unknown_program_gets_no_code() {
+async fn unknown_client_gets_no_code() {
     let server = Server::oidc().await;
     let error = terminal(&server, "somebody-else").begin(scopes()).await.err();
-    assert_eq!(error, Some(Error::Refused("invalid_client".to_owned())));
+    assert_eq!(error, Some(Error::Rejected("invalid_client".to_owned())));
 }
 
 #[tokio::test]
-async fn an_address_that_is_no_service_is_said_to_be_none() {
+async fn address_without_a_service_is_reported() {
     let server = Server::oidc().await;
     let endpoint = |path| server.url.join(path).expect("an address");
     let client = ClientId::parse("memory-copilot-cli").expect("an id");
     let terminal = DeviceFlowClient::new(endpoint("nowhere"), endpoint("token"), &client, None);
     let error = terminal.expect("an address").begin(scopes()).await.err();
-    assert!(matches!(error, Some(Error::Refused(_) | Error::BadAnswer)), "{error:?}");
+    assert!(matches!(error, Some(Error::Rejected(_) | Error::InvalidResponse)), "{error:?}");
 }

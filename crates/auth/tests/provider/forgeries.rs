@@ -1,12 +1,12 @@
-//! What a real provider was made to say: ID tokens that are forged, most of them with its own key, and
-//! metadata that lead elsewhere.
+//! Forged responses of a real provider: ID tokens, most of them signed with its own key, and
+//! metadata with other URLs.
 
 use mc_auth::login::{Error, LoginProvider, ProviderKind};
 
 use crate::server::Server;
 use crate::support::{config, login, oidc};
 
-/// Kind of forgery, and a word of the reason for which it must be refused.
+/// Kinds of forgery, each with a word of the reason for its rejection.
 const FORGERIES: [(&str, &str); 18] = [
     ("unsigned", "signature"),
     ("signed with the client secret", "signature"),
@@ -29,26 +29,26 @@ const FORGERIES: [(&str, &str); 18] = [
 ];
 
 #[tokio::test]
-async fn a_forged_statement_is_not_believed() {
+async fn forged_id_tokens_are_rejected() {
     let server = Server::oidc().await;
     let provider = oidc(&server, "RS256").await;
     for (kind, word) in FORGERIES {
         server.forge(kind).await;
         let reason = match login(&provider, "1815").await {
             Err(Error::Identity { reason, .. }) => reason,
-            // Not even the shape of an ID token.
+            // Without the form of an ID token.
             Err(Error::BadAnswer { reason, .. }) if kind == "no subject" => reason,
             other => panic!("{kind}: {other:?}"),
         };
         assert!(reason.to_lowercase().contains(&word.to_lowercase()), "{kind}: {reason}");
     }
-    // The forger's own way of signing is right: what it leaves as it was is believed.
+    // The forger's signatures are valid: an unchanged ID token is accepted.
     server.forge("nothing at all").await;
     assert_eq!(login(&provider, "1815").await.expect("a person").subject, "1815");
 }
 
 #[tokio::test]
-async fn metadata_lead_nowhere_without_tls() {
+async fn metadata_urls_need_tls() {
     let server = Server::oidc().await;
     for kind in ["a page without TLS", "a page that is a script", "keys without TLS"] {
         server.forge(kind).await;
@@ -68,7 +68,7 @@ async fn metadata_lead_nowhere_without_tls() {
 }
 
 #[tokio::test]
-async fn nobody_is_followed_who_redirects() {
+async fn redirects_are_not_followed() {
     let server = Server::oidc().await;
     server.forge("keys that have moved").await;
     let error = discovery(&server).await.expect_err("redirected");
@@ -79,7 +79,7 @@ async fn nobody_is_followed_who_redirects() {
 }
 
 #[tokio::test]
-async fn an_answer_is_read_up_to_a_limit() {
+async fn responses_are_limited_in_size() {
     let server = Server::oidc().await;
     server.forge("more than anybody reads").await;
     let error = discovery(&server).await.expect_err("too large");

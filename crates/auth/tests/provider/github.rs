@@ -1,4 +1,4 @@
-//! Plain OAuth 2.0 with PKCE, and GitHub's REST API, at addresses like GitHub's.
+//! Plain OAuth 2.0 with PKCE, and GitHub's REST API, at URLs like GitHub's.
 
 use chrono::Utc;
 use mc_auth::login::{Error, LoginProvider, ProviderKind};
@@ -12,7 +12,7 @@ async fn github(server: &Server) -> LoginProvider {
 }
 
 #[tokio::test]
-async fn a_person_signs_in_with_plain_oauth() {
+async fn person_signs_in_with_plain_oauth() {
     let server = Server::github().await;
     let identity = login(&github(&server).await, "1815").await.expect("a person");
     assert_eq!(identity.subject, "1815");
@@ -22,14 +22,14 @@ async fn a_person_signs_in_with_plain_oauth() {
 }
 
 #[tokio::test]
-async fn a_primary_address_that_is_not_verified_is_left_out() {
+async fn unverified_primary_address_is_dropped() {
     let server = Server::github().await;
     let identity = login(&github(&server).await, "13").await.expect("a person");
     assert_eq!((identity.subject.as_str(), identity.email), ("13", None));
 }
 
 #[tokio::test]
-async fn a_stolen_code_is_worth_nothing_without_its_verifier() {
+async fn stolen_code_is_rejected_without_its_verifier() {
     let server = Server::github().await;
     let provider = github(&server).await;
     let (back, pending) = up_to_callback(&provider, "1815").await;
@@ -40,7 +40,7 @@ async fn a_stolen_code_is_worth_nothing_without_its_verifier() {
 }
 
 #[tokio::test]
-async fn an_answer_that_names_somebody_else_is_refused() {
+async fn response_of_another_issuer_is_rejected() {
     let (server, other) = tokio::join!(Server::github(), Server::github());
     let kind = ProviderKind::Github { web: other.url.clone(), api: server.url.clone() };
     let confused = LoginProvider::discover(&config("web-RS256", kind)).await.expect("a provider");
@@ -50,7 +50,7 @@ async fn an_answer_that_names_somebody_else_is_refused() {
 }
 
 #[tokio::test]
-async fn an_api_that_is_not_githubs_is_said_to_be() {
+async fn unknown_api_is_reported() {
     let (server, other) = tokio::join!(Server::github(), Server::github());
     let kind = ProviderKind::Github { web: server.url.clone(), api: other.url.clone() };
     let provider = LoginProvider::discover(&config("web-RS256", kind)).await.expect("a provider");

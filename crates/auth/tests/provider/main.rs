@@ -1,5 +1,5 @@
-//! The login flows against a provider that this project did not write, on this machine
-//! (`scripts/setup oidc-provider` fetches it).
+//! The login flows against an independent provider on this machine (`scripts/setup oidc-provider`
+//! fetches it).
 
 #[path = "../../../../tests/oidc/browser.rs"]
 mod browser;

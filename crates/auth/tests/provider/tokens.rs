@@ -1,4 +1,4 @@
-//! Access tokens of this project, read by a library of others.
+//! Access tokens of this service, verified by an independent library.
 
 use std::process::{Command, Stdio};
 
@@ -41,7 +41,7 @@ impl Service {
         issued.token.expose_secret().to_owned()
     }
 
-    /// What `jose` makes of `token` by the keys that the service publishes.
+    /// Verifies `token` with `jose` and the service's JWKS.
     fn read_by_others(&self, token: &str) -> Result<Value, String> {
         let question = json!({
             "token": token,
@@ -80,7 +80,7 @@ fn grant() -> Grant {
 }
 
 #[test]
-fn others_read_our_tokens_by_our_published_keys() {
+fn other_library_verifies_our_tokens_by_the_jwks() {
     let service = Service::new();
     let grant = grant();
     let read = service.read_by_others(&service.token(&grant)).expect("a good token");
@@ -94,7 +94,7 @@ fn others_read_our_tokens_by_our_published_keys() {
 }
 
 #[test]
-fn others_refuse_what_our_keys_did_not_sign() {
+fn other_library_rejects_tokens_of_other_keys() {
     let (service, another) = (Service::new(), Service::new());
     let error = service.read_by_others(&another.token(&grant())).expect_err("another's token");
     assert!(error.contains("ERR_JWKS_NO_MATCHING_KEY"), "{error}");

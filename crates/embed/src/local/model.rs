@@ -18,9 +18,9 @@ const DEFAULT_MAX_LENGTH: usize = 256;
 /// nothing on coordination. Larger weights are held once, and all threads work on one text.
 const LARGEST_REPLICATED: u64 = 64 * 1024 * 1024;
 
-/// ONNX Runtime joins an addition and the normalisation after it into one kernel, which takes several
-/// times as long on a CPU as the two by themselves: a quarter of a short text's time. The vectors
-/// are the same.
+/// ONNX Runtime joins an addition and the normalization after it into one kernel, which takes
+/// several times as long on a CPU as the two by themselves: a quarter of a short text's time. The
+/// vectors are the same.
 const UNFUSED: (&str, &str) = ("optimization.disable_specified_optimizers", "SkipLayerNormFusion");
 
 /// Where a model's files are.
@@ -50,7 +50,7 @@ impl Source {
                     || info.model.to_string().eq_ignore_ascii_case(model)
             })
             .ok_or_else(|| Error::UnknownModel { model: model.to_owned() })?;
-        // One repository may hold the weights in several quantisations; fastembed's name tells them
+        // One repository may hold the weights in several quantizations; fastembed's name tells them
         // apart.
         let name = format!("{} ({})", known.model_code, known.model);
         Ok(Self::Hub { model: known.model, name, cache_dir: cache_dir.to_owned() })

@@ -1,9 +1,9 @@
 //! The queue before the model: three lanes, the queries' first, then what is being saved, then the
 //! passages of the background; and as few threads at work as will do.
 //!
-//! A thread that has rested is slow: its session's weights have left the caches, which costs a short
-//! text half its time again. So the thread that worked last works next, and all but queries rather
-//! wait a moment for a warm thread than wake a cold one.
+//! A thread that has rested is slow: its session's weights have left the caches, which costs a
+//! short text half its time again. So the thread that worked last works next, and all but queries
+//! rather wait a moment for a warm thread than wake a cold one.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -42,8 +42,8 @@ impl EmbedRequest {
     }
 }
 
-/// Bytes of saves and passages that may wait while a thread is at work, before another one is woken: some ten
-/// milliseconds' work for the default model.
+/// Bytes of saves and passages that may wait while a thread is at work, before another one is
+/// woken: some ten milliseconds' work for the default model.
 const WAITING_MAX: usize = 1_024;
 
 /// Jobs that wait for a thread. The callers hold a permit for each, which bounds the lanes.
@@ -96,8 +96,8 @@ impl PriorityQueue {
         }
     }
 
-    /// The next job that someone still waits for; blocks until there is one, and answers `None` once
-    /// the lanes are closed.
+    /// The next job that someone still waits for; blocks until there is one, and answers `None`
+    /// once the lanes are closed.
     pub(super) fn next(&self) -> Option<EmbedRequest> {
         let mut waiting = self.lock();
         loop {
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_query_goes_ahead_of_what_is_saved_and_that_of_passages_that_came_before() {
+    fn queries_precede_saves_and_saves_precede_passages() {
         let lanes = PriorityQueue::new(1);
         let (first, _first) = EmbedRequest::new("passage 1".into());
         let (second, _second) = EmbedRequest::new("passage 2".into());

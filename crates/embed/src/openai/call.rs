@@ -151,7 +151,8 @@ impl Call {
         } else {
             "the connection broke"
         };
-        tracing::debug!(embedding.server = self.server(), error = ?error.without_url(), "request lost");
+        tracing::debug!(embedding.server = self.server(), error = ?error.without_url(), "request \
+            lost");
         self.unavailable(what.to_owned(), None)
     }
 
@@ -204,7 +205,8 @@ mod tests {
 
     #[test]
     fn a_servers_words_are_shortened_and_masked() {
-        let body = br#"{"error": {"message": "Incorrect key\n ghp_16C7e42F292c6912E7710c838347Ae178B4a"}}"#;
+        let body =
+            br#"{"error": {"message": "Incorrect key\n ghp_16C7e42F292c6912E7710c838347Ae178B4a"}}"#;
         assert_eq!(reason(body), "Incorrect key [secret:github-token]");
         assert_eq!(reason(br#"{"error": "model not found"}"#), "model not found");
         assert_eq!(reason(&[b'x'; 1000]).len(), MAX_REASON);

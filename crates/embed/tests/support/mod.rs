@@ -78,7 +78,9 @@ pub fn vectors(body: &Value) -> Response {
     let mut data: Vec<Value> = inputs(body)
         .iter()
         .enumerate()
-        .map(|(index, text)| json!({"object": "embedding", "index": index, "embedding": letters(text)}))
+        .map(|(index, text)| {
+            json!({"object": "embedding", "index": index, "embedding": letters(text)})
+        })
         .collect();
     data.reverse();
     axum::Json(json!({"object": "list", "data": data, "model": body["model"]})).into_response()

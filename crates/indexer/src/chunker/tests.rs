@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::text::normalise;
+use crate::text::normalize;
 
 mod languages;
 
@@ -36,13 +36,14 @@ fn check(language: &str, text: &str, limits: Limits) -> ChunkedFile {
 /// Something between a program and noise: it nests, breaks off and has long and odd lines.
 fn source() -> impl Strategy<Value = String> {
     let line = prop_oneof![
-        4 => "[ \t]{0,8}(class|def|fn|function|if|end|module|impl|//|#|/\\*|\"\"\")? ?[A-Za-z_]{0,8}[(){};:<>]{0,3}",
+        4 => "[ \t]{0,8}(class|def|fn|function|if|end|module|impl|//|#|/\\*|\"\"\")? \
+             ?[A-Za-z_]{0,8}[(){};:<>]{0,3}",
         2 => "[{}()\\[\\]]{0,6}",
         1 => "\\PC{0,40}",
         1 => "[a-z\u{e9}\u{1f600} ]{0,120}",
         2 => Just(String::new()),
     ];
-    prop::collection::vec(line, 0..60).prop_map(|lines| normalise(&lines.join("\n")))
+    prop::collection::vec(line, 0..60).prop_map(|lines| normalize(&lines.join("\n")))
 }
 
 proptest! {

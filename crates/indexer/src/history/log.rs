@@ -1,4 +1,5 @@
-//! Reads the output of `git log`: which commit touched which files, by the names that they have now.
+//! Reads the output of `git log`: which commit touched which files, by the names that they have
+//! now.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -7,10 +8,12 @@ use crate::language;
 /// A commit of more files of code says nothing of any of them: a new formatter, a move, a licence.
 pub(super) const MAX_FILES: usize = 30;
 
-/// Object name, parents, time and message, each ended by a NUL as `-z` ends the whole and each field of the status.
+/// Object name, parents, time and message, each ended by a NUL as `-z` ends the whole and each
+/// field of the status.
 pub(crate) const FORMAT: &str = "--format=tformat:%H%x00%P%x00%ct%x00%B";
 
-/// How much of a history is held at a time, in bytes: whoever wrote it may have wanted it to be more than there is.
+/// How much of a history is held at a time, in bytes: whoever wrote it may have wanted it to be
+/// more than there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Room {
     /// For messages and paths of commits.
@@ -54,7 +57,8 @@ pub(super) struct Log {
     pub unfollowed: usize,
 }
 
-/// Reads field by field. Newest first, so that a rename is known before the older commits by the older name.
+/// Reads field by field. Newest first, so that a rename is known before the older commits by the
+/// older name.
 #[derive(Debug)]
 pub(super) struct Reader {
     log: Log,
@@ -64,7 +68,8 @@ pub(super) struct Reader {
     is_shallow: bool,
     state: State,
     current: Option<Entry>,
-    /// The current commit's renames, which hold for older ones: a name may be used again in the same commit.
+    /// The current commit's renames, which hold for older ones: a name may be used again in the
+    /// same commit.
     renamed: Vec<(String, String)>,
     has_parents: bool,
 }
@@ -170,8 +175,8 @@ impl Reader {
         now
     }
 
-    /// Notes what a file was called before, if there is room: else older commits are known by the older name alone,
-    /// and say nothing of the file.
+    /// Notes what a file was called before, if there is room: else older commits are known by the
+    /// older name alone, and say nothing of the file.
     fn rename(&mut self, from: String, now: String) {
         if take(&mut self.room.renames, from.len() + now.len() + OVERHEAD) {
             self.renamed.push((from, now));
@@ -309,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_commits_are_left_out_where_there_is_no_room_for_them() {
+    fn the_oldest_commits_are_left_out_above_the_memory_limit() {
         let long = "x".repeat(1_000);
         let fields: Vec<&str> = ["short", &long, &long, "older"]
             .into_iter()
@@ -328,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn where_a_history_is_cut_off_its_oldest_commit_is_not_taken_for_the_origin_of_all() {
+    fn a_truncated_history_does_not_start_at_its_oldest_commit() {
         let fields = [B, A, "20", "x", "\nM", "a.rb", A, "", "10", "y", "\nA", "a.rb"];
         assert_eq!(read(&fields, true).entries.len(), 1);
         assert_eq!(read(&fields, false).entries.len(), 2);

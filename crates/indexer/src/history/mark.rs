@@ -1,5 +1,5 @@
-//! Remembers, in a small file in the cache, that a history is beyond the limits: else every run would fetch it again
-//! only to throw it away.
+//! Remembers, in a small file in the cache, that a history is beyond the limits: else every run
+//! would fetch it again only to throw it away.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_holds_for_a_day_and_for_these_limits() {
+    fn a_marker_is_valid_for_a_day_and_for_its_limits() {
         let cache = tempfile::tempdir().expect("a folder");
         let here = mark(&cache.path().join("new"), Limits::default());
         assert_eq!((here.holds(), here.is_there()), (None, false));

@@ -9,8 +9,8 @@ const MAX_MESSAGE: usize = 4_000;
 /// Most characters of the first line.
 const MAX_SUBJECT: usize = 200;
 
-/// Lines that tools and customs add: who signed, reviewed or reported it, which issue it closes, where it was picked
-/// from.
+/// Lines that tools and customs add: who signed, reviewed or reported it, which issue it closes,
+/// where it was picked from.
 static TRAILER: LazyLock<Regex> = LazyLock::new(|| {
     compile(
         r"(?ix)^\s*(

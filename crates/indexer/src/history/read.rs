@@ -30,8 +30,9 @@ pub(crate) struct Run<'a> {
     pub stop: &'a CancellationToken,
 }
 
-/// Reads what is new in the history of the checkout. A history that can't be had stops no run: it is logged, and the
-/// next run tries again, or one of the next day where the history is beyond the limits.
+/// Reads what is new in the history of the checkout. A history that can't be had stops no run: it
+/// is logged, and the next run tries again, or one of the next day where the history is beyond the
+/// limits.
 pub(crate) async fn read(run: Run<'_>) -> Result<Update, Error> {
     match run.update().await {
         Ok(update) => Ok(update),
@@ -40,7 +41,8 @@ pub(crate) async fn read(run: Run<'_>) -> Result<Update, Error> {
             tracing::warn!(
                 run.repository.namespace,
                 %error,
-                "the history of the repository can't be read; search goes on with what is stored of it"
+                "the history of the repository can't be read; search goes on with what is stored \
+                of it"
             );
             Ok(Update::ReadAgain)
         }
@@ -63,7 +65,7 @@ impl Run<'_> {
             Some(HistoryRange::Nothing) => {
                 tracing::info!(
                     self.repository.namespace,
-                    "the history of the repository was beyond the limits; it is tried again a day later"
+                    "repository history exceeded the limits; reading is retried after a day"
                 );
                 Ok(Update::ReadAgain)
             }
@@ -81,7 +83,8 @@ impl Run<'_> {
                 tracing::warn!(
                     self.repository.namespace,
                     %error,
-                    "the history of the repository is beyond the limits; only its newest part is read"
+                    "the history of the repository is beyond the limits; only its newest part is \
+                    read"
                 );
                 self.smaller(origin, mark).await
             }
@@ -132,7 +135,8 @@ impl Run<'_> {
             }
             tracing::info!(
                 self.repository.namespace,
-                "older commits touched files that are indexed now and were not before; all of the history is read"
+                "older commits touched files that are indexed now and were not before; all of the \
+                history is read"
             );
         }
         let log = self.log(&commits, sha, limits).await?;
@@ -148,14 +152,15 @@ impl Run<'_> {
                 self.repository.namespace,
                 commits.left_out = log.left_out,
                 renames.unfollowed = log.unfollowed,
-                "the history of the repository takes more memory than it may; its oldest part is left out"
+                "the history of the repository takes more memory than it may; its oldest part is \
+                left out"
             );
         }
         Ok(log)
     }
 
-    /// What the new files were called before the commits that renamed them so; without the names whose files are
-    /// known, and followed.
+    /// What the new files were called before the commits that renamed them so; without the names
+    /// whose files are known, and followed.
     fn names_before(&self, renames: &HashMap<String, String>) -> Vec<String> {
         let added: std::collections::HashSet<&String> = self.added.iter().collect();
         let is_lost =

@@ -25,8 +25,8 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    /// The commits as they are stored. Masking many takes its time, on a thread of its own: the run goes on telling
-    /// that it lives.
+    /// The commits as they are stored. Masking many takes its time, on a thread of its own: the run
+    /// goes on telling that it lives.
     pub(super) async fn commits(
         &self,
         entries: Vec<Entry>,

@@ -1,40 +1,40 @@
-//! From a path to rows that are ready to be written; no database here.
+//! Reads, masks and chunks one file into rows. No database access.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mc_domain::Trust;
 use mc_prompt_guard::Detection;
-use mc_sanitizer::{Class, Sanitized, mask_with};
+use mc_sanitizer::{Sanitized, identifier, mask_with};
 use mc_store::docs::NewDoc;
 use mc_store::files::{KnownFile, NewChunk, NewFile, NewSymbol};
 use mc_store::passages::NewPassage;
 
 use super::IndexTask;
 use crate::chunker::{self, Chunk, ChunkedFile, Symbol};
-use crate::document::{self, Page};
+use crate::document::{self, Page, mask_identifier};
 use crate::walk::{SkipReason, Source};
 use crate::{hash, text};
 
-/// A file that was looked at.
+/// Path and outcome of a scanned file.
 pub(super) struct ScannedFile {
     pub path: String,
     pub seen: ScanOutcome,
 }
 
-/// What was found.
+/// Outcome of [`scan_file`].
 pub(super) enum ScanOutcome {
-    /// As stored.
+    /// The stored file is current.
     Unchanged,
-    /// Not to be indexed.
+    /// The file is not indexed.
     Skipped(SkipReason),
-    /// To be written.
+    /// The file has to be written.
     Changed(Box<Prepared>),
 }
 
-/// A file, ready to be written.
+/// Rows of a file, ready to be written.
 pub(super) struct Prepared {
     pub file: NewFile,
-    /// Whether its bytes are those that are stored: only how they are masked or cut is new.
+    /// Whether the stored bytes are the same, and only the masking or the chunker changed.
     pub is_same_text: bool,
     pub body: Body,
 }
@@ -45,36 +45,28 @@ pub(super) enum Body {
 }
 
 impl Prepared {
-    /// Bytes of text, roughly: what decides how many files make a batch.
+    /// Returns the approximate size in bytes, which bounds a batch.
     pub fn weight(&self) -> i64 {
         self.file.size_bytes
     }
 }
 
-/// Reads a file and cuts it, if it is not stored as it is.
+/// Reads and chunks a file, unless the stored file is current.
 pub(super) fn scan_file(job: &IndexTask, path: &str) -> ScanOutcome {
-    // A fault in a parser costs one file, not the run.
+    // A panic in a parser skips one file and does not stop the run.
     let looked = catch_unwind(AssertUnwindSafe(|| look_at(job, path)));
     match looked {
         Ok(Ok(seen)) => seen,
         Ok(Err(skip)) => ScanOutcome::Skipped(skip),
         Err(_) => {
-            tracing::error!(file.path = path, "cutting the file failed; it is left out");
+            tracing::error!(file.path = path, "chunking the file panicked; skipping it");
             ScanOutcome::Skipped(SkipReason::Failed)
         }
     }
 }
 
-/// Whether a path can't be stored: masked, it would be that of another file.
-fn reveals(path: &str) -> bool {
-    let finds = mc_sanitizer::mask(path).finds;
-    finds.iter().any(|find| find.class == Class::Secret || find.category == "email")
-}
-
 fn look_at(job: &IndexTask, path: &str) -> Result<ScanOutcome, SkipReason> {
-    if reveals(path) {
-        return Err(SkipReason::RevealingName);
-    }
+    let location = identifier(path).ok_or(SkipReason::RevealingName)?;
     if job.tree.is_generated_by_path(path) {
         return Err(SkipReason::Generated);
     }
@@ -89,7 +81,7 @@ fn look_at(job: &IndexTask, path: &str) -> Result<ScanOutcome, SkipReason> {
         return Ok(ScanOutcome::Unchanged);
     }
     let Source { text, language, .. } = job.tree.understand(path, &bytes)?;
-    // Before it is cut: a secret must not be split, nor come into a name or a summary.
+    // Masked before chunking: a secret must not be split or reach a name or a summary.
     let sanitizing = &job.rules.sanitizing;
     let text = mask_with(&text, sanitizing).text;
     let (line_count, body) = if language == "markdown" {
@@ -102,7 +94,7 @@ fn look_at(job: &IndexTask, path: &str) -> Result<ScanOutcome, SkipReason> {
     } else {
         let ChunkedFile { chunks, symbols, line_count } =
             chunker::cut(path, language, text.as_str(), job.ctx.cut);
-        let chunks = chunks.into_iter().map(|chunk| code_chunk(job, path, language, chunk));
+        let chunks = chunks.into_iter().map(|chunk| code_chunk(job, &location, language, chunk));
         let chunks = chunks.collect();
         (line_count, Body::Code { chunks, symbols: symbols.into_iter().map(symbol).collect() })
     };
@@ -119,8 +111,9 @@ fn look_at(job: &IndexTask, path: &str) -> Result<ScanOutcome, SkipReason> {
 }
 
 impl IndexTask {
-    /// Who vouches for texts of the repository that are shown as one: nobody where any of them addresses a
-    /// model. They are not held back for that: the repository has them all the same.
+    /// Returns the trust of texts that are shown together: untrusted if any is a prompt injection.
+    ///
+    /// They are not quarantined, because the repository has them anyway.
     fn trust(&self, texts: &[&str]) -> Trust {
         let is_order =
             |text: &&str| mc_prompt_guard::inspect(text).iter().any(Detection::quarantines);
@@ -129,23 +122,24 @@ impl IndexTask {
     }
 }
 
-fn code_chunk(job: &IndexTask, path: &str, language: &str, chunk: Chunk) -> NewChunk {
-    let title = chunk.parent_symbol.as_ref().or(chunk.symbols.first()).cloned().unwrap_or_default();
+fn code_chunk(job: &IndexTask, location: &Sanitized, language: &str, chunk: Chunk) -> NewChunk {
+    let sanitizing = &job.rules.sanitizing;
+    let title = chunk.parent_symbol.as_ref().or(chunk.symbols.first());
     NewChunk {
-        // The summary tells of the comment above a definition, which may stand in the chunk before.
+        // The summary repeats the comment above a definition, which may be in the previous chunk.
         trust: job.trust(&[chunk.text.as_str(), chunk.summary.as_str()]),
         passage: NewPassage {
             record_kind: None,
-            title,
-            location: path.to_owned(),
+            title: title.map(|name| mask_identifier(name, sanitizing)).unwrap_or_default(),
+            location: location.clone(),
             symbols: chunk.symbols,
             scope: Vec::new(),
             tags: Vec::new(),
             language: language.to_owned(),
-            author: String::new(),
+            author: Sanitized::default(),
             context: Sanitized::default(),
             // Masking again changes nothing that was masked.
-            text: mask_with(&chunk.text, &job.rules.sanitizing).text,
+            text: mask_with(&chunk.text, sanitizing).text,
             lines: None,
         },
         chunk_index: number(chunk.index),

@@ -38,7 +38,8 @@ fn underlined_headings_count_and_rules_do_not() {
 
 #[test]
 fn front_matter_gives_title_tags_and_scope() {
-    let text = "---\ntitle: Delays\ntags: [cart, delay]\nscope: app/models, lib\nother: {a: 1}\n---\n# H\ntext\n";
+    let text = "---\ntitle: Delays\ntags: [cart, delay]\nscope: app/models, lib\nother: {a: 1}\n\
+               ---\n# H\ntext\n";
     let document = parse(text, Limits::default());
     assert_eq!(document.title, "Delays");
     assert_eq!(document.tags, ["cart", "delay"]);
@@ -48,7 +49,7 @@ fn front_matter_gives_title_tags_and_scope() {
 }
 
 #[test]
-fn a_value_that_is_no_text_is_read_as_one_and_a_bad_one_loses_only_itself() {
+fn a_bad_front_matter_value_loses_only_itself() {
     let read = |front: &str| {
         let Document { title, tags, scope, .. } =
             parse(&format!("---\n{front}\n---\n# H\ntext\n"), Limits::default());
@@ -104,7 +105,8 @@ proptest! {
         }
         // Front matter apart, what is not blank is in exactly one section.
         if !text.starts_with("---") {
-            let covered: String = document.sections.iter().flat_map(|s| s.text.split_whitespace()).collect();
+            let sections = document.sections.iter();
+            let covered: String = sections.flat_map(|s| s.text.split_whitespace()).collect();
             let all: String = text.split_whitespace().collect();
             prop_assert_eq!(covered, all);
         }

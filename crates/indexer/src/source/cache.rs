@@ -26,8 +26,8 @@ pub(super) struct Lock(
     #[expect(dead_code, reason = "the lock lasts as long as the open file")] File,
 );
 
-/// Brings the copy of `url` to the requested ref (empty: the default branch); the tree is the folder
-/// `below` in it. On the way there git has these settings, too.
+/// Brings the copy of `url` to the requested ref (empty: the default branch); the tree is the
+/// folder `below` in it. On the way there git has these settings, too.
 pub(super) async fn checkout(
     url: &Url,
     requested_ref: &str,
@@ -80,7 +80,8 @@ fn inside(copy: &Path, below: &str, requested_ref: &str) -> Result<PathBuf, Erro
         let is_folder = folder.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
         if !is_folder || matches!(part, "." | ".." | ".git") {
             return Err(Error::BadLocation(format!(
-                "the repository has no folder \"{}\" at \"{requested_ref}\"; name another folder or ref",
+                "the repository has no folder \"{}\" at \"{requested_ref}\"; name another folder \
+                or ref",
                 below.trim_end_matches('/')
             )));
         }
@@ -88,8 +89,8 @@ fn inside(copy: &Path, below: &str, requested_ref: &str) -> Result<PathBuf, Erro
     Ok(folder)
 }
 
-/// The commit that the ref points to. None where the repository has no branch and no tag at all: it was emptied, or
-/// nobody has put anything into it yet.
+/// The commit that the ref points to. None where the repository has no branch and no tag at all: it
+/// was emptied, or nobody has put anything into it yet.
 async fn newest(
     git: &Git,
     url: &Url,
@@ -164,7 +165,8 @@ async fn fetch(
 }
 
 /// The program that gives out what is fetched. For a repository on this disk git starts it here, as
-/// our user and without our settings: it has to be told again that other users' folders may be read.
+/// our user and without our settings: it has to be told again that other users' folders may be
+/// read.
 pub(super) fn upload_pack(url: &Url) -> &'static str {
     match url.scheme() {
         "file" => "--upload-pack=git -c safe.directory='*' upload-pack",

@@ -1,4 +1,5 @@
-//! What a run would read now, in a word: whoever compares it with an earlier one knows whether a run has anything to do.
+//! What a run would read now, in a word: whoever compares it with an earlier one knows whether a
+//! run has anything to do.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
@@ -21,9 +22,10 @@ const NO_FOLDER: &str = "/";
 /// Said in place of a repository, so that none around the folder is read.
 const NO_REPOSITORY: &str = "--git-dir=/dev/null";
 
-/// The commit that a run at this ref would read (empty: the default branch); of a folder that is read as it lies
-/// there, a digest of its commit and of its files' names, sizes and times. `None` where there is no such branch or tag:
-/// a commit that was asked for by its own name never becomes another. Over the network git goes no further than `reach`.
+/// The commit that a run at this ref would read (empty: the default branch); of a folder that is
+/// read as it lies there, a digest of its commit and of its files' names, sizes and times. `None`
+/// where there is no such branch or tag: a commit that was asked for by its own name never becomes
+/// another. Over the network git goes no further than `reach`.
 pub async fn state(
     origin: &Origin,
     requested_ref: &str,
@@ -77,8 +79,8 @@ pub(super) async fn ask(
     Ok(names.iter().find_map(|name| commit_of(&told, name)))
 }
 
-/// The full names that a ref may have, in the order in which git looks for them; each first by what an annotated tag
-/// stands on, which is what is read of it.
+/// The full names that a ref may have, in the order in which git looks for them; each first by what
+/// an annotated tag stands on, which is what is read of it.
 fn names(requested_ref: &str) -> Vec<String> {
     let plain = match requested_ref {
         "" | "HEAD" => vec!["HEAD".to_owned()],
@@ -90,13 +92,15 @@ fn names(requested_ref: &str) -> Vec<String> {
     plain.into_iter().flat_map(|name| [format!("{name}^{{}}"), name]).collect()
 }
 
-/// What git says that the ref of exactly this name points to; it lists others that end like it, too.
+/// What git says that the ref of exactly this name points to; it lists others that end like it,
+/// too.
 fn commit_of(told: &str, name: &str) -> Option<String> {
     let mut listed = told.lines().filter_map(|line| line.split_once('\t'));
     listed.find(|(_, known)| *known == name).map(|(commit, _)| commit.to_owned())
 }
 
-/// A digest of what stands in the folder. Files whose size and time stay as they are are not looked into.
+/// A digest of what stands in the folder. Files whose size and time stay as they are are not looked
+/// into.
 async fn fingerprint_dir(root: PathBuf, cancel: &CancellationToken) -> Result<String, Error> {
     let commit = head(&Git::in_folder(&root), cancel).await?;
     // The walk ends when nobody waits for it any more.

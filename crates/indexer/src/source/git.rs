@@ -45,8 +45,8 @@ const SETTINGS: &[&str] = &[
     "transfer.bundleURI=false",
 ];
 
-/// A home without `.netrc`, `.gitconfig` or attributes, and in which nobody can put any. Without one they would be
-/// looked for in that of the user whom the service runs as.
+/// A home without `.netrc`, `.gitconfig` or attributes, and in which nobody can put any. Without
+/// one they would be looked for in that of the user whom the service runs as.
 const NO_HOME: &str = "/dev/null";
 
 /// The first git that can be held to the addresses of a host.
@@ -54,11 +54,12 @@ const CAN_BE_PINNED: (u32, u32) = (2, 37);
 
 /// Has git tell which lines of its protocol it hears.
 const TRACE: &str = "GIT_TRACE_PACKET";
-/// The first line of a git server's answer over the web, by the versions of the protocol; git hears none of another
-/// server.
+/// The first line of a git server's answer over the web, by the versions of the protocol; git hears
+/// none of another server.
 const GREETINGS: &[&str] = &["< # service=git-upload-pack", "< version 2"];
 /// Said where something else answers in place of a git server.
-const NO_GIT_SERVER: &str = "what answers there is no git server, and git takes it for an empty repository; see \
+const NO_GIT_SERVER: &str = "what answers there is no git server, and git takes it for an empty \
+    repository; see \
                              that no proxy on the way is out of order, then try again";
 
 /// Variables by which the surroundings would steer git.
@@ -107,8 +108,8 @@ impl Git {
         }
     }
 
-    /// The same without any transport: what a partial clone lacks is not fetched, from wherever its own configuration
-    /// says, but an error.
+    /// The same without any transport: what a partial clone lacks is not fetched, from wherever its
+    /// own configuration says, but an error.
     pub fn offline(self) -> Self {
         Self { is_offline: true, ..self }
     }
@@ -159,8 +160,8 @@ impl Git {
         Ok(warnings)
     }
 
-    /// Runs git and hands over its output of any size, field by field, as the NUL bytes end them. A field is cut at
-    /// [`MAX_FIELD`] bytes. `take` runs on this task, between reads.
+    /// Runs git and hands over its output of any size, field by field, as the NUL bytes end them. A
+    /// field is cut at [`MAX_FIELD`] bytes. `take` runs on this task, between reads.
     pub async fn fields(
         &self,
         arguments: &[&str],
@@ -175,8 +176,9 @@ impl Git {
         if is_success { Ok(()) } else { Err(failure(&complaint)) }
     }
 
-    /// Runs `git ls-remote` with these arguments. That there is nothing is believed of a git server alone: over the web
-    /// git takes whatever is answered with next to nothing for an empty repository. So it is asked once more, by whom.
+    /// Runs `git ls-remote` with these arguments. That there is nothing is believed of a git server
+    /// alone: over the web git takes whatever is answered with next to nothing for an empty
+    /// repository. So it is asked once more, by whom.
     pub async fn list(
         &self,
         arguments: &[&str],
@@ -246,8 +248,8 @@ async fn finish(
     if is_success { Ok((output.trim().to_owned(), complaint)) } else { Err(failure(&complaint)) }
 }
 
-/// Whether a program succeeded and what was read of it, to the end. It is killed, with all that it started, where it
-/// takes longer or is cancelled.
+/// Whether a program succeeded and what was read of it, to the end. It is killed, with all that it
+/// started, where it takes longer or is cancelled.
 async fn ended<T>(
     mut child: Child,
     reading: impl Future<Output = std::io::Result<T>>,
@@ -328,8 +330,8 @@ async fn kill(child: &mut Child) {
     let _ = child.wait().await;
 }
 
-/// What git, ssh and the usual hosts say of a repository that is not there or not for us. The network
-/// and the server's own faults are not among them.
+/// What git, ssh and the usual hosts say of a repository that is not there or not for us. The
+/// network and the server's own faults are not among them.
 const REFUSALS: &[&str] = &[
     "authentication failed for",
     "could not read password for",
@@ -384,10 +386,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_repository_that_is_not_there_or_not_for_us_is_not_asked_again() {
+    fn a_missing_or_forbidden_repository_is_not_retried() {
         for (complaint, told) in [
             (
-                "remote: Repository not found.\nfatal: repository 'https://example.org/a/b/' not found\n",
+                "remote: Repository not found.\nfatal: repository 'https://example.org/a/b/' not \
+                found\n",
                 "'https://example.org/a/b/'",
             ),
             (
@@ -395,16 +398,19 @@ mod tests {
                 "Repository not found",
             ),
             (
-                "fatal: '/srv/x' does not appear to be a git repository\nfatal: Could not read from remote repository.\n",
+                "fatal: '/srv/x' does not appear to be a git repository\nfatal: Could not read \
+                from remote repository.\n",
                 "/srv/x",
             ),
             ("fatal: Authentication failed for 'https://example.org/a/b/'\n", "Authentication"),
             (
-                "fatal: could not read Username for 'https://example.org': terminal prompts disabled\n",
+                "fatal: could not read Username for 'https://example.org': terminal prompts \
+                disabled\n",
                 "Username",
             ),
             (
-                "git@example.org: Permission denied (publickey).\r\nfatal: Could not read from remote repository.\n",
+                "git@example.org: Permission denied (publickey).\r\nfatal: Could not read from \
+                remote repository.\n",
                 "publickey",
             ),
             (
@@ -422,7 +428,8 @@ mod tests {
     #[test]
     fn a_host_that_sends_git_on_is_not_asked_again() {
         let error = failure(
-            "fatal: unable to access 'https://a.example/b/': The requested URL returned error: 301\n",
+            "fatal: unable to access 'https://a.example/b/': The requested URL returned error: \
+            301\n",
         );
         assert!(matches!(error, Error::SentOn), "{error}");
         assert_eq!(error.kind(), ErrorKind::Invalid);
@@ -432,7 +439,8 @@ mod tests {
     fn a_git_server_is_known_by_its_first_line() {
         for (heard, expected) in [
             (
-                "14:51:15.296885 pkt-line.c:86           packet:          git< # service=git-upload-pack\n",
+                "14:51:15.296885 pkt-line.c:86           packet:          git< # \
+                service=git-upload-pack\n",
                 true,
             ),
             ("14:51:15.331654 pkt-line.c:86           packet:          git< version 2\n", true),
@@ -455,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn git_is_held_to_where_it_may_go_and_finds_no_login_of_its_user() {
+    fn git_reaches_only_allowed_hosts_and_no_user_credentials() {
         let url = Url::parse("https://example.org/a/b").expect("a URL");
         let held = vec!["http.followRedirects=false".to_owned(), "http.proxy=".to_owned()];
         let git = Git::in_folder(Path::new("/")).on_the_way_to(&url, held);
@@ -480,11 +488,14 @@ mod tests {
     }
 
     #[test]
-    fn what_may_pass_is_asked_again() {
+    fn a_temporary_git_error_is_retried() {
         for complaint in [
-            "fatal: unable to access 'https://example.org/a/b/': Could not resolve host: example.org\n",
-            "fatal: unable to access 'https://example.org/a/b/': The requested URL returned error: 503\n",
-            "ssh: connect to host example.org port 22: Connection refused\nfatal: Could not read from remote repository.\n",
+            "fatal: unable to access 'https://example.org/a/b/': Could not resolve host: \
+            example.org\n",
+            "fatal: unable to access 'https://example.org/a/b/': The requested URL returned \
+            error: 503\n",
+            "ssh: connect to host example.org port 22: Connection refused\nfatal: Could not read \
+            from remote repository.\n",
             "fatal: the remote end hung up unexpectedly\n",
             "fatal: not a git repository (or any of the parent directories): .git\n",
             "",

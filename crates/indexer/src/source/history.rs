@@ -1,4 +1,5 @@
-//! The commits behind a checkout: where they are read, and fetching them without the files that they changed.
+//! The commits behind a checkout: where they are read, and fetching them without the files that
+//! they changed.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -21,7 +22,8 @@ const UNFILTERED: &str = "unfiltered";
 /// The name under which the newest commit is kept, so that the next fetch asks for what follows it.
 const KEPT: &str = "refs/history/newest";
 
-/// Most files of which git is asked at once, and most bytes of their names: what a command line surely holds.
+/// Most files of which git is asked at once, and most bytes of their names: what a command line
+/// surely holds.
 const ASKED: usize = 500;
 const ASKED_BYTES: usize = 64 * 1024;
 
@@ -63,9 +65,11 @@ impl HistoryOrigin {
 pub(crate) struct Commits {
     git: Git,
     below: String,
-    /// Whether only files that moved unchanged are known as renamed: the contents of others are not there.
+    /// Whether only files that moved unchanged are known as renamed: the contents of others are not
+    /// there.
     has_exact_renames_only: bool,
-    /// Whether the oldest commits are cut off from their parents, and seem to add all that they hold.
+    /// Whether the oldest commits are cut off from their parents, and seem to add all that they
+    /// hold.
     is_shallow: bool,
     deadline: Instant,
 }
@@ -123,8 +127,8 @@ impl Commits {
         }
     }
 
-    /// Whether one of the commits that are read of `newest` touched one of these files, as they are called there. Of
-    /// more than can be asked it is taken for granted.
+    /// Whether one of the commits that are read of `newest` touched one of these files, as they are
+    /// called there. Of more than can be asked it is taken for granted.
     pub async fn has_touched(
         &self,
         newest: &str,
@@ -152,7 +156,8 @@ impl Commits {
         Ok(!self.run(&asked, cancel).await?.is_empty())
     }
 
-    /// Hands over `git log` of `range`, newest first and without merges, as [`crate::history::log`] reads it.
+    /// Hands over `git log` of `range`, newest first and without merges, as [`crate::history::log`]
+    /// reads it.
     pub async fn log(
         &self,
         range: &str,
@@ -251,7 +256,8 @@ impl Fetch<'_> {
         }
         match self.fetch(&git, sha, cancel).await {
             Ok(()) => {}
-            // A server may give out commits by their branches alone; what is newer than the commit is not read.
+            // A server may give out commits by their branches alone; what is newer than the commit
+            // is not read.
             Err(Error::Unreachable(_) | Error::NoRepository(_)) => {
                 let wanted =
                     if self.requested_ref.is_empty() { "HEAD" } else { self.requested_ref };

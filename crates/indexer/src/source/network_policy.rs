@@ -1,6 +1,7 @@
-//! From where git may fetch. The service reaches what its callers can't: the network that it stands in. Where
-//! nobody vouches for a location it is held to the addresses outside of that network, which are looked up right
-//! before git runs, and which git is then told: what the name is made to lead to in between does not count.
+//! From where git may fetch. The service reaches what its callers can't: the network that it stands
+//! in. Where nobody vouches for a location it is held to the addresses outside of that network,
+//! which are looked up right before git runs, and which git is then told: what the name is made to
+//! lead to in between does not count.
 
 use std::io;
 use std::net::IpAddr;
@@ -17,8 +18,8 @@ use crate::Error;
 const LOOK_UP_LIMIT: Duration = Duration::from_secs(10);
 /// The setting that holds git to addresses.
 const PIN: &str = "http.curloptResolve=";
-/// How the C libraries say that a name has no address, in small letters. A resolver that does not answer is
-/// not among them.
+/// How the C libraries say that a name has no address, in small letters. A resolver that does not
+/// answer is not among them.
 const NOWHERE: &[&str] = &[
     "address family for hostname not supported",
     "name does not resolve",
@@ -37,7 +38,8 @@ pub enum NetworkAccess<'a> {
     Outside(&'a [AllowedPrivateHost]),
 }
 
-/// A host that may be fetched from although its address is inside the service's network, at one port.
+/// A host that may be fetched from although its address is inside the service's network, at one
+/// port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AllowedPrivateHost {
     /// As it stands in a URL.
@@ -76,8 +78,8 @@ impl AllowedPrivateHost {
     }
 }
 
-/// Whether git would go to the location on behalf of somebody who does not administer the service. It is looked
-/// at again when it does: a name may lead elsewhere by then.
+/// Whether git would go to the location on behalf of somebody who does not administer the service.
+/// It is looked at again when it does: a name may lead elsewhere by then.
 pub async fn check_public(location: &Location, inside: &[AllowedPrivateHost]) -> Result<(), Error> {
     match location {
         Location::Url(url) => for_now(settings(url, NetworkAccess::Outside(inside)).await),
@@ -110,7 +112,8 @@ pub(super) async fn settings(url: &Url, reach: NetworkAccess<'_>) -> Result<Vec<
     Ok(settings)
 }
 
-/// Whether git must know how to be held to addresses. One that does not passes over it without a word.
+/// Whether git must know how to be held to addresses. One that does not passes over it without a
+/// word.
 pub(super) fn needs_pinning(settings: &[String]) -> bool {
     settings.iter().any(|setting| setting.starts_with(PIN))
 }
@@ -140,13 +143,14 @@ fn pinnable(name: &str) -> Result<&str, Error> {
         return Ok(name);
     }
     Err(Error::BadLocation(format!(
-        "\"{name}\" is no name of a host that git can be held to; write it without a dot at its end, and with \
+        "\"{name}\" is no name of a host that git can be held to; write it without a dot at its \
+        end, and with \
          letters, digits, \"-\" and \"_\" only"
     )))
 }
 
-/// Nothing where the name leads nowhere. That is answered like one that leads inside: which names the service's
-/// network knows is no more the caller's business than its addresses.
+/// Nothing where the name leads nowhere. That is answered like one that leads inside: which names
+/// the service's network knows is no more the caller's business than its addresses.
 async fn look_up(name: &str, port: u16) -> Result<Vec<IpAddr>, Error> {
     let asked = tokio::time::timeout(LOOK_UP_LIMIT, tokio::net::lookup_host((name, port))).await;
     let answer = asked.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
@@ -159,7 +163,8 @@ fn heard(name: &str, answer: io::Result<Vec<IpAddr>>) -> Result<Vec<IpAddr>, Err
         Ok(found) => Ok(found),
         Err(error) if leads_nowhere(&error) => Ok(Vec::new()),
         Err(error) => Err(Error::Unreachable(format!(
-            "\"{name}\" could not be looked up ({error}); if this goes on, make sure that names can be resolved \
+            "\"{name}\" could not be looked up ({error}); if this goes on, make sure that names \
+            can be resolved \
              where the service runs"
         ))),
     }
@@ -182,7 +187,8 @@ pub(super) fn pin(name: &str, port: u16, addresses: &[IpAddr]) -> String {
 
 fn not_by_https() -> Error {
     Error::BadLocation(
-        "only what an administrator of the service asked for is read from its disk or by its ssh key; ask one, \
+        "only what an administrator of the service asked for is read from its disk or by its ssh \
+        key; ask one, \
          or give the repository's https address"
             .into(),
     )
@@ -203,7 +209,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nobody_has_the_services_own_network_looked_at() {
+    async fn a_private_address_is_refused() {
         for inside in [
             "https://127.0.0.1/a/b",
             "https://2130706433/a/b",
@@ -230,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_cannot_be_looked_up_is_tried_again_and_one_that_leads_nowhere_is_inside() {
+    fn a_failed_lookup_is_retried_and_an_empty_one_is_private() {
         let name = "git.example.org";
         for said in ["Name or service not known", "No address associated with hostname"] {
             let said = format!("failed to lookup address information: {said}");
@@ -248,7 +254,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_not_fetched_by_https_is_for_administrators() {
+    async fn a_location_other_than_https_requires_an_administrator() {
         for location in ["ssh://git@example.org/a/b", "file:///srv/git/a"] {
             let location = url(location);
             let refused = settings(&location, NetworkAccess::Outside(&[])).await;
@@ -262,7 +268,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn hosts_that_the_operator_lists_are_reached_at_their_port_without_redirects() {
+    async fn allowed_private_hosts_are_reached_without_redirects() {
         let listed = hosts(&["localhost:8443", "10.0.0.5", "[::1]"]);
         let reach = NetworkAccess::Outside(&listed);
         for allowed in ["https://localhost:8443/a/b", "https://10.0.0.5/a", "https://[::1]:443/a"] {

@@ -40,7 +40,7 @@ fn a_folder_is_local() {
 }
 
 #[test]
-fn what_git_must_not_see_is_refused() {
+fn a_location_unsafe_for_git_is_rejected() {
     for location in [
         "",
         "relative/path",
@@ -140,7 +140,7 @@ async fn content(location: &str, wanted: &str, cache: &Path) -> Result<(String, 
 }
 
 #[tokio::test]
-async fn a_folder_is_read_as_it_lies_there_or_at_a_ref_without_touching_it() {
+async fn a_directory_is_read_as_is_or_at_a_ref_without_changes() {
     let (folder, cache) =
         (tempfile::tempdir().expect("folder"), tempfile::tempdir().expect("folder"));
     let [one, two] = repository(folder.path());
@@ -298,7 +298,7 @@ async fn a_repository_that_is_not_there_says_so() {
 }
 
 #[tokio::test]
-async fn a_repository_without_a_commit_is_an_empty_tree_and_one_without_the_branch_is_not() {
+async fn a_repository_without_commits_is_an_empty_tree() {
     let (folder, cache) =
         (tempfile::tempdir().expect("folder"), tempfile::tempdir().expect("folder"));
     repository(folder.path());
@@ -327,7 +327,8 @@ async fn a_repository_without_a_commit_is_an_empty_tree_and_one_without_the_bran
 /// What a web server answers with.
 fn answer(status: &str, kind: &str, body: &[u8]) -> Vec<u8> {
     let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\
+        \r\n",
         body.len()
     );
     [head.as_bytes(), body].concat()
@@ -341,7 +342,7 @@ async fn copied(url: &Url, cache: &Path) -> Result<Checkout, Error> {
 }
 
 #[tokio::test]
-async fn that_a_repository_is_empty_is_believed_of_a_git_server_alone() {
+async fn only_a_git_server_may_report_an_empty_repository() {
     let cache = tempfile::tempdir().expect("folder");
     for broken in [
         b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n".to_vec(),
@@ -394,7 +395,7 @@ async fn fetched(url: &Url, settings: Vec<String>) -> Result<String, Error> {
 }
 
 #[tokio::test]
-async fn git_goes_to_the_addresses_that_were_looked_at_whatever_the_name_leads_to() {
+async fn git_connects_to_the_checked_addresses_only() {
     let host = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = host.local_addr().expect("an address");
     let name = "git.example.invalid";
@@ -478,7 +479,7 @@ async fn state_of(location: &str, wanted: &str) -> Result<Option<String>, Error>
 }
 
 #[tokio::test]
-async fn what_a_run_would_read_of_a_repository_is_the_commit_of_its_ref() {
+async fn the_fingerprint_of_a_repository_is_the_commit_of_its_ref() {
     let folder = tempfile::tempdir().expect("folder");
     let [one, two] = repository(folder.path());
     git(folder.path(), &["tag", "--annotate", "-m", "noted", "noted", "one"]);
@@ -511,7 +512,7 @@ async fn what_a_run_would_read_of_a_repository_is_the_commit_of_its_ref() {
 }
 
 #[tokio::test]
-async fn what_a_run_would_read_of_a_folder_changes_with_its_files() {
+async fn the_fingerprint_of_a_directory_changes_with_its_files() {
     let folder = tempfile::tempdir().expect("folder");
     let path = folder.path().to_str().expect("UTF-8");
     fs::write(folder.path().join(".gitignore"), "*.tmp\n").expect("file");

@@ -16,7 +16,7 @@ fn listed(root: &Path) -> (Vec<String>, Skipped) {
 }
 
 #[test]
-fn ignore_files_and_the_ignore_list_are_honoured_without_a_repository() {
+fn ignore_files_apply_without_a_repository() {
     let root = tempfile::tempdir().expect("folder");
     for path in [
         "src/main.rs",
@@ -86,7 +86,7 @@ fn a_work_tree_honours_what_its_clone_excludes() {
 }
 
 #[test]
-fn an_ignore_file_that_is_a_link_or_a_pipe_says_nothing_and_stops_nothing() {
+fn an_ignore_file_that_is_a_link_or_a_pipe_has_no_effect() {
     let outside = tempfile::tempdir().expect("folder");
     write(outside.path(), "rules", "*\n");
     let root = tempfile::tempdir().expect("folder");
@@ -114,7 +114,7 @@ fn pipe(path: &Path) {
 }
 
 #[test]
-fn links_pipes_large_files_and_odd_names_are_counted_and_left_out() {
+fn links_pipes_large_files_and_odd_names_are_skipped() {
     let outside = tempfile::tempdir().expect("folder");
     write(outside.path(), "secret.txt", "secret");
     let root = tempfile::tempdir().expect("folder");
@@ -218,7 +218,7 @@ fn gitattributes_have_the_last_word_on_generated_files() {
 }
 
 #[test]
-fn what_lies_below_a_folder_that_cannot_be_read_is_out_of_sight() {
+fn files_below_an_unreadable_directory_are_unreadable() {
     let root = tempfile::tempdir().expect("folder");
     write(root.path(), "open/a.txt", "a");
     write(root.path(), "shut/deep/b.txt", "b");

@@ -1,5 +1,5 @@
-//! What people say of issues and changes, and what versions bring: documents, made anew from what was told of their
-//! parts whenever one of those changes.
+//! What people say of issues and changes, and what versions bring: documents, made anew from what
+//! was told of their parts whenever one of those changes.
 
 use chrono::{DateTime, Utc};
 use mc_connectors::{Comment, Release, Thread};
@@ -21,8 +21,8 @@ const COMMENTS: usize = 200;
 /// The one part of a document that has no others.
 const NOTES: &str = "";
 
-/// What was said of an issue or a change, as a project's policy has it. Made before the transaction that writes it:
-/// masking much takes long.
+/// What was said of an issue or a change, as a project's policy has it. Made before the transaction
+/// that writes it: masking much takes long.
 #[derive(Debug)]
 pub struct DocPartBatch {
     source: String,
@@ -43,8 +43,8 @@ struct Listed {
 }
 
 impl DocPartBatch {
-    /// Comments as the system tells of them one by one. What says no time was said at `heard_at`. None is taken in
-    /// unless the project's policy says so, but what is gone goes.
+    /// Comments as the system tells of them one by one. What says no time was said at `heard_at`.
+    /// None is taken in unless the project's policy says so, but what is gone goes.
     pub fn told(
         policy: &Policy,
         (system, of): (Provider, &Thread),
@@ -63,8 +63,8 @@ impl DocPartBatch {
         }
     }
 
-    /// Comments as the system listed them when it was asked at `listed_at`, oldest first; where they are all that there
-    /// are (`is_whole`), the others that are known are gone.
+    /// Comments as the system listed them when it was asked at `listed_at`, oldest first; where
+    /// they are all that there are (`is_whole`), the others that are known are gone.
     pub fn listed(
         policy: &Policy,
         of: (Provider, &Thread),
@@ -85,9 +85,10 @@ impl DocPartBatch {
     }
 }
 
-/// Takes in what was said of an issue or a change, by whichever way it was heard of: one document for each, of the
-/// source [`source`], in which every comment is found by itself and read with the two before it. What was said of a
-/// comment later counts, in whichever order it comes. Answers whether the document is another now.
+/// Takes in what was said of an issue or a change, by whichever way it was heard of: one document
+/// for each, of the source [`source`], in which every comment is found by itself and read with the
+/// two before it. What was said of a comment later counts, in whichever order it comes. Answers
+/// whether the document is another now.
 pub async fn write(
     tx: &mut Tx,
     project: ProjectId,
@@ -117,8 +118,8 @@ pub async fn forget(
     docs::remove(tx, project, &source, external_id).await
 }
 
-/// Takes in what a version brings, as a document of the source `releases:owner/name`; answers whether it is another
-/// than before.
+/// Takes in what a version brings, as a document of the source `releases:owner/name`; answers
+/// whether it is another than before.
 pub(crate) async fn publish(
     tx: &mut Tx,
     project: ProjectId,
@@ -212,7 +213,8 @@ async fn put_conversation(
     Ok(outcome != docs::Outcome::Unchanged)
 }
 
-/// What a document was made of that was told of part by part, as `masking` has it; nothing where no part of it is known.
+/// What a document was made of that was told of part by part, as `masking` has it; nothing where no
+/// part of it is known.
 pub(crate) async fn find_known(
     tx: &mut Tx,
     project: ProjectId,

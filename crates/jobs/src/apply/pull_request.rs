@@ -8,7 +8,8 @@ use mc_store::ci_results::{self, CiResult};
 use mc_store::pull_requests::{self, NewPullRequest, NewReview};
 use mc_store::{Error, Tx};
 
-/// Takes in what a host says of a change, and what reviewers said of it; answers whether any of it is news.
+/// Takes in what a host says of a change, and what reviewers said of it; answers whether any of it
+/// is news.
 pub(crate) async fn change(
     tx: &mut Tx,
     project: ProjectId,

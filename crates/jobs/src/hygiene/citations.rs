@@ -1,4 +1,5 @@
-//! What records cite is held against the indexed code: a change that no index run and no recall has noticed.
+//! What records cite is held against the indexed code: a change that no index run and no recall has
+//! noticed.
 
 use mc_domain::RecordId;
 use mc_memory::{Error, RecheckReport, preview_recheck, recheck_records};

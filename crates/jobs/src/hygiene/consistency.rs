@@ -1,5 +1,5 @@
-//! What search sees is held against what it was made of, and made to fit. A dry run does the same in a transaction
-//! that is taken back.
+//! What search sees is held against what it was made of, and made to fit. A dry run does the same
+//! in a transaction that is taken back.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,8 @@ type Counts = BTreeMap<&'static str, u64>;
 
 /// What one transaction mends of each sort, at most.
 const PART: i64 = 500;
-/// Transactions of one job at most: what is mended and found again at once is no case for more of them.
+/// Transactions of one job at most: what is mended and found again at once is no case for more of
+/// them.
 const PARTS: usize = 200;
 /// What the sources of documents begin with that are made of comments (`doc_parts::source`).
 const TRACKER: &str = "tracker:";
@@ -57,7 +58,8 @@ pub(super) async fn run(store: &Store, given: &HygieneTarget) -> Result<Outcome,
     Ok(outcome)
 }
 
-/// Mends a part of all; answers how much that was of what. Documents up to `looked_at` are passed over.
+/// Mends a part of all; answers how much that was of what. Documents up to `looked_at` are passed
+/// over.
 async fn mend(
     tx: &mut Tx,
     given: &HygieneTarget,
@@ -92,8 +94,8 @@ async fn mend(
     ]))
 }
 
-/// Cuts documents that have no passage; answers how many have one now. Those of which nothing can be made are found
-/// each time, so it goes on from the last that was looked at.
+/// Cuts documents that have no passage; answers how many have one now. Those of which nothing can
+/// be made are found each time, so it goes on from the last that was looked at.
 async fn mend_docs(
     tx: &mut Tx,
     given: &HygieneTarget,
@@ -121,8 +123,9 @@ async fn mend_docs(
     Ok(mended.unsigned_abs())
 }
 
-/// What search is to see of a document, cut as it was before; `None` where it was made of comments and nothing but its
-/// text is known: who said which, and in answer to what, is not in that. Whatever is said next, or a sync, makes it anew.
+/// What search is to see of a document, cut as it was before; `None` where it was made of comments
+/// and nothing but its text is known: who said which, and in answer to what, is not in that.
+/// Whatever is said next, or a sync, makes it anew.
 async fn cut_anew(
     tx: &mut Tx,
     project: ProjectId,
@@ -166,8 +169,8 @@ async fn mend_files(tx: &mut Tx, given: &HygieneTarget) -> Result<u64, Error> {
         return Ok(pieces.len() as u64);
     }
     let known = repositories::list_in(tx, given.project).await?;
-    // All of them are held before the first run is noted: who asks for a run holds its repository first, and then
-    // the audit.
+    // All of them are held before the first run is noted: who asks for a run holds its repository
+    // first, and then the audit.
     let mut held = Vec::new();
     for repository in known.iter().filter(|known| of.contains(&known.id)) {
         match ingest_runs::last_requested_ref(tx, repository).await {

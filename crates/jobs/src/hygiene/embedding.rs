@@ -1,4 +1,5 @@
-//! Passages without a vector of the model in use: counted, queued, and tried again where they failed.
+//! Passages without a vector of the model in use: counted, queued, and tried again where they
+//! failed.
 
 use mc_memory::Error;
 use mc_store::Store;
@@ -11,7 +12,8 @@ use serde_json::{Value, json};
 pub struct Embedding {
     /// Under which its vectors are kept.
     pub model: Model,
-    /// Whether texts leave this machine for it; those of projects that forbid it have no vectors of it.
+    /// Whether texts leave this machine for it; those of projects that forbid it have no vectors of
+    /// it.
     pub is_remote: bool,
 }
 
@@ -27,7 +29,7 @@ pub(super) async fn run(
         return Ok(outcome);
     }
     let most = i64::try_from(FINDINGS_MAX).unwrap_or(i64::MAX);
-    for failing in vectors::failing(store, given.project, most).await? {
+    for failing in vectors::list_failed(store, given.project, most).await? {
         outcome.found(finding(&failing));
     }
     if !given.is_dry_run {

@@ -1,16 +1,17 @@
-//! Records whose time was over long ago are taken out; what the policy deletes for good before long is counted. Where too
-//! many would end or go at once, that waits for a person.
+//! Records whose time was over long ago are taken out; what the policy deletes for good before long
+//! is counted. Where too many would end or go at once, that waits for a person.
 
-use mc_domain::{AuditAction, HeldEnds, RecordId};
+use mc_domain::{AuditAction, ExpiryDecision, RecordId};
 use mc_memory::Error;
 use mc_store::Store;
 use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::hygiene::expiry::{self, Due, Expired};
-use mc_store::hygiene::mass_expiry::{self, Held};
+use mc_store::hygiene::mass_expiry::{self, Suspended};
 use mc_store::hygiene::{FINDINGS_MAX, HygieneTarget, Outcome};
 use serde_json::json;
 
-/// Days for which an expired record, which nobody finds any more, is revived by whoever saves the same.
+/// Days for which an expired record, which nobody finds any more, is revived by whoever saves the
+/// same.
 const GRACE_DAYS: i32 = 30;
 /// How far ahead it is said what goes.
 const AHEAD_DAYS: i32 = 7;
@@ -35,8 +36,8 @@ pub(super) async fn run(store: &Store, given: &HygieneTarget) -> Result<Outcome,
     Ok(outcome)
 }
 
-/// Does what a maintainer decided about ends that wait, has more of them wait where too many come at once, and says
-/// which do. A dry run takes it back.
+/// Does what a maintainer decided about ends that wait, has more of them wait where too many come
+/// at once, and says which do. A dry run takes it back.
 async fn hold_back(
     store: &Store,
     given: &HygieneTarget,
@@ -44,22 +45,22 @@ async fn hold_back(
 ) -> Result<(), Error> {
     let mut tx = store.begin().await?;
     match given.expiry_decision {
-        Some(HeldEnds::Confirm) => {
+        Some(ExpiryDecision::Confirm) => {
             outcome.count("ended", mass_expiry::confirm(&mut tx, given.project).await?);
         }
-        Some(HeldEnds::Extend) => {
+        Some(ExpiryDecision::Extend) => {
             outcome.count("extended", mass_expiry::extend(&mut tx, given.project).await?);
         }
         None => {}
     }
-    let soon = mass_expiry::hold(&mut tx, Some(given.project)).await?;
-    let expired = mass_expiry::hold_expired(&mut tx, given.project, GRACE_DAYS).await?;
+    let soon = mass_expiry::suspend(&mut tx, Some(given.project)).await?;
+    let expired = mass_expiry::suspend_expired(&mut tx, given.project, GRACE_DAYS).await?;
     outcome.count("held_now", soon + expired);
     if !given.is_dry_run {
         tx.commit().await?;
     }
     let most = i64::try_from(FINDINGS_MAX).unwrap_or(i64::MAX);
-    let Held { count, shared } = mass_expiry::held(store, given.project, most).await?;
+    let Suspended { count, shared } = mass_expiry::suspended(store, given.project, most).await?;
     outcome.count("held", count.unsigned_abs());
     for id in shared {
         outcome.found(json!({ "record": id, "end": "held" }));

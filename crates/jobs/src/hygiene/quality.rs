@@ -1,5 +1,5 @@
-//! How the team's records stand, and which of them help nobody: listed for people, put before reviewers, or taken
-//! out, as the policy has it.
+//! How the team's records stand, and which of them help nobody: listed for people, put before
+//! reviewers, or taken out, as the policy has it.
 
 use mc_domain::{AuditAction, RecordId, UnusedAction};
 use mc_memory::Error;
@@ -93,7 +93,8 @@ async fn set_aside(
     note(tx, given, noise, &waiting).await
 }
 
-/// Says in the audit which are gone from the recall, how and why, and makes it so; answers how many they are.
+/// Says in the audit which are gone from the recall, how and why, and makes it so; answers how many
+/// they are.
 async fn note(
     mut tx: Tx,
     given: &HygieneTarget,

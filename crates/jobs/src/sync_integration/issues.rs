@@ -62,8 +62,8 @@ impl SyncSession<'_> {
         self.reconcile(place, at, &*tracker).await
     }
 
-    /// Where the sync goes on. Comments that are wanted now and were not before are asked for from the beginning;
-    /// those that are not any more are forgotten.
+    /// Where the sync goes on. Comments that are wanted now and were not before are asked for from
+    /// the beginning; those that are not any more are forgotten.
     async fn where_to_begin(&self, place: &mut Place) -> Result<Option<SyncState>, SyncError> {
         let asking = self.asking;
         let is_wanted = asking.include_comments && asking.policy.trackers.import_comments;
@@ -87,7 +87,8 @@ impl SyncSession<'_> {
         Ok(Some(at))
     }
 
-    /// Writes a page, and where the next one begins, or nothing; `false` where somebody else has gone on.
+    /// Writes a page, and where the next one begins, or nothing; `false` where somebody else has
+    /// gone on.
     async fn take_issues(
         &self,
         place: &mut Place,
@@ -170,7 +171,7 @@ impl SyncSession<'_> {
 /// Whether the policy lets the issue's id in: masked it would be another's.
 fn keeps_its_id(policy: &Policy, discussion: &IssueWithComments) -> bool {
     let external_id = discussion.issue.external_id.clone();
-    let event = Event::IssueGone { external_id }.masked(|id| filter_field_text(policy, id));
+    let event = Event::IssueDeleted { external_id }.masked(|id| filter_field_text(policy, id));
     event.subject() == Some(&discussion.issue.external_id)
 }
 

@@ -30,7 +30,7 @@ impl SyncSession<'_> {
         let mut place = Place::of(self.asking);
         let mut at: SyncState = place.read();
         loop {
-            let page = wiki.changed(&at.cursor).await?;
+            let page = wiki.list_changed(&at.cursor).await?;
             let is_last = page.is_last;
             if !is_last && page.next == at.cursor {
                 return Err(super::no_progress());
@@ -48,7 +48,8 @@ impl SyncSession<'_> {
         self.reconcile(place, at, &*wiki).await
     }
 
-    /// Writes a page of them, and where the next one begins, or nothing; `false` where somebody else has gone on.
+    /// Writes a page of them, and where the next one begins, or nothing; `false` where somebody
+    /// else has gone on.
     async fn take_pages(
         &self,
         place: &mut Place,
@@ -59,7 +60,8 @@ impl SyncSession<'_> {
         let (connection, source) = (self.asking.id, format!("wiki:{}", self.asking.connector));
         let each = page.items.iter().map(|page| as_document(connection, &source, page));
         let policy = &self.asking.policy;
-        let prepared = documents::prepare_all(policy, each.collect(), ReviewStatus::Nobody).await;
+        let prepared =
+            documents::prepare_all(policy, each.collect(), ReviewStatus::Unreviewed).await;
         let ids: Vec<_> = page.items.iter().map(|page| page.id.clone()).collect();
         let mut tx = self.store.begin().await?;
         if !self.advance(&mut tx, place, to_json(&next)?).await? {
@@ -91,16 +93,16 @@ impl SyncSession<'_> {
         Ok(taken)
     }
 
-    /// Writes a page, has a person decide about it, or leaves it out, as the policy has it. What was taken in of it
-    /// before stays meanwhile.
+    /// Writes a page, has a person decide about it, or leaves it out, as the policy has it. What
+    /// was taken in of it before stays meanwhile.
     async fn write_page(&self, tx: &mut Tx, page: Prepared) -> Result<&'static str, SyncError> {
         // Masked its id would be another's.
         if page.doc.doc_id != page.incoming.document.doc_id {
             return Ok("refused");
         }
-        match page.verdict {
-            FilterDecision::Refuse(_) => Ok("refused"),
-            FilterDecision::Hold(reasons) => {
+        match page.decision {
+            FilterDecision::Reject(_) => Ok("refused"),
+            FilterDecision::Quarantine(reasons) => {
                 let holding = QuarantineRequest {
                     project: self.asking.project,
                     kind: "document",
@@ -109,10 +111,10 @@ impl SyncSession<'_> {
                     request: &page.incoming,
                 };
                 let policy = &self.asking.policy;
-                quarantine::hold_under(tx, policy, self.sealer, holding).await?;
+                quarantine::create_with_policy(tx, policy, self.sealer, holding).await?;
                 Ok("quarantined")
             }
-            FilterDecision::Take { .. } => {
+            FilterDecision::Accept { .. } => {
                 let (_, outcome) = page.write(tx, self.asking.project).await?;
                 Ok(match outcome {
                     Outcome::Created => "created",
@@ -124,7 +126,8 @@ impl SyncSession<'_> {
     }
 }
 
-/// A page as a document: known by the wiki's own id, so that it stays one when it is renamed or moved.
+/// A page as a document: known by the wiki's own id, so that it stays one when it is renamed or
+/// moved.
 fn as_document(connection: IntegrationId, source: &str, page: &WikiPage) -> NewDocument {
     let line = |text: &str, most| strip_control(text, most).replace(['\n', '\r', '\t'], " ");
     let words = |words: &[String]| words.iter().map(|word| line(word, WORD)).collect();
@@ -150,7 +153,8 @@ fn as_document(connection: IntegrationId, source: &str, page: &WikiPage) -> NewD
     }
 }
 
-/// The text with the names of what is attached, which nobody reads here, under a heading at its end.
+/// The text with the names of what is attached, which nobody reads here, under a heading at its
+/// end.
 fn with_attachments(mut text: String, attachments: &[String]) -> String {
     if attachments.is_empty() {
         return text;

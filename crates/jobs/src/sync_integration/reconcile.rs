@@ -1,9 +1,10 @@
 //! What is known here and not there any more.
 //!
-//! All that the system has is listed, page by page; what is known and not yet on it is kept in the database
-//! (`mc_store::unlisted`), and how far the list was read beside where the sync stands. So a list that takes longer than
-//! one job is read on by the next, and nothing is taken for gone before the list has come to its end, twice: what moves
-//! from one page to another while they are read may be missing once.
+//! All that the system has is listed, page by page; what is known and not yet on it is kept in the
+//! database (`mc_store::unlisted`), and how far the list was read beside where the sync stands. So
+//! a list that takes longer than one job is read on by the next, and nothing is taken for gone
+//! before the list has come to its end, twice: what moves from one page to another while they are
+//! read may be missing once.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use futures::future::BoxFuture;
@@ -22,7 +23,7 @@ const IDS: usize = 500_000;
 /// A list that was begun longer ago tells of a time that is over.
 const OLDEST: TimeDelta = TimeDelta::days(2);
 /// So many are forgotten in one transaction.
-const TOGETHER: i64 = 500;
+const BATCH_SIZE: i64 = 500;
 
 /// How far the comparison of what is known with all that there is has come.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,7 +65,7 @@ impl ListIds for dyn Tracker {
 
 impl ListIds for dyn Wiki {
     fn list<'a>(&'a self, from: &'a Cursor) -> Listing<'a> {
-        self.ids(from)
+        self.list_ids(from)
     }
 }
 
@@ -74,7 +75,8 @@ impl Reconciliation {
         Self { next, listed: 0, started_at: Utc::now(), stage: ReconcilePhase::First }
     }
 
-    /// Whether it was begun too long ago to be gone on with: after a pause, say, or weeks of failures.
+    /// Whether it was begun too long ago to be gone on with: after a pause, say, or weeks of
+    /// failures.
     fn is_old(&self) -> bool {
         Utc::now() - self.started_at > OLDEST
     }
@@ -93,7 +95,8 @@ impl Reconciliation {
         Self { next: Cursor::default(), listed: 0, stage, ..self }
     }
 
-    /// Whether the page can be believed. A system that lists nothing at all hides rather than has nothing.
+    /// Whether the page can be believed. A system that lists nothing at all hides rather than has
+    /// nothing.
     fn check(&self, page: &Page<String>) -> Result<(), SyncError> {
         let listed = self.listed + page.items.len();
         if !page.is_last && page.next == self.next {
@@ -115,8 +118,8 @@ impl Reconciliation {
 }
 
 impl SyncSession<'_> {
-    /// Goes on comparing what is known with all that the system lists, and forgets what is gone; begins where it is time
-    /// to. What is not done when the sync's turn is over is for the next.
+    /// Goes on comparing what is known with all that the system lists, and forgets what is gone;
+    /// begins where it is time to. What is not done when the sync's turn is over is for the next.
     pub(super) async fn reconcile(
         &self,
         mut place: Place,
@@ -144,7 +147,8 @@ impl SyncSession<'_> {
         Ok(Ended::Done)
     }
 
-    /// Notes what is known, to be looked for on the list; `false` where somebody else has gone on, as all of these.
+    /// Notes what is known, to be looked for on the list; `false` where somebody else has gone on,
+    /// as all of these.
     async fn begin_sweep(&self, place: &mut Place, at: &mut SyncState) -> Result<bool, SyncError> {
         let (mut tx, sweep) = (self.store.begin().await?, Reconciliation::from_the_beginning());
         if !self.sweep_on(&mut tx, place, at, Some(sweep.clone())).await? {
@@ -211,7 +215,7 @@ impl SyncSession<'_> {
         if !self.sweep_on(&mut tx, place, at, Some(sweep)).await? {
             return Ok(false);
         }
-        let gone = deletion_candidates::take(&mut tx, self.asking.id, TOGETHER).await?;
+        let gone = deletion_candidates::take(&mut tx, self.asking.id, BATCH_SIZE).await?;
         if gone.is_empty() {
             self.sweep_on(&mut tx, place, at, None).await?;
             integrations::mark_reconciled(&mut tx, self.asking.id).await?;
@@ -238,7 +242,8 @@ impl SyncSession<'_> {
         Ok(true)
     }
 
-    /// Forgets documents that are gone, or what was told of tasks that were not heard of since `requested_at`.
+    /// Forgets documents that are gone, or what was told of tasks that were not heard of since
+    /// `requested_at`.
     async fn forget(
         &self,
         tx: &mut Tx,
@@ -324,7 +329,7 @@ mod tests {
             let answer = (self.answer)(from, asked.len());
             asked.push(from.0.clone());
             let away = || client::Error::Unavailable {
-                system: "ours".to_owned(),
+                connector: "ours".to_owned(),
                 reason: "it stopped".to_owned(),
             };
             Box::pin(std::future::ready(answer.ok_or_else(away)))

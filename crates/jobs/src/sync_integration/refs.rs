@@ -29,7 +29,8 @@ impl SyncSession<'_> {
         let mut place = Place::of(self.asking);
         let here = at(system, &self.asking.resource);
         let all = repositories::list(self.store, self.asking.project).await?;
-        let mut of_it = all.into_iter().filter(|one| here.is_of(&one.location)).peekable();
+        let mut of_it =
+            all.into_iter().filter(|one| here.is_same_repository(&one.location)).peekable();
         if of_it.peek().is_none() {
             return Err(self.not_indexed());
         }
@@ -44,8 +45,8 @@ impl SyncSession<'_> {
         Ok(Ended::Done)
     }
 
-    /// The same for a repository whose host has no interface but git's, or that lies on this machine. It is reached as
-    /// its index runs reach it.
+    /// The same for a repository whose host has no interface but git's, or that lies on this
+    /// machine. It is reached as its index runs reach it.
     pub(super) async fn plain_git_refs(
         &self,
         inside: &[AllowedPrivateHost],
@@ -73,9 +74,10 @@ impl SyncSession<'_> {
         ))
     }
 
-    /// Asks for a run where the ref that was asked for last points elsewhere than when it was last looked at, or
-    /// where the run that was asked for then has failed. Where somebody has asked for another ref while the host was
-    /// asked, theirs stands, and the next sync asks for that; `false` where another sync has gone on.
+    /// Asks for a run where the ref that was asked for last points elsewhere than when it was last
+    /// looked at, or where the run that was asked for then has failed. Where somebody has asked for
+    /// another ref while the host was asked, theirs stands, and the next sync asks for that;
+    /// `false` where another sync has gone on.
     async fn enqueue_if_moved(
         &self,
         place: &mut Place,
@@ -118,8 +120,8 @@ impl SyncSession<'_> {
     }
 }
 
-/// What a run would read now. A folder that has lost everything is not followed: most often nothing is mounted there for
-/// now, and a run would take all of it out of the search.
+/// What a run would read now. A folder that has lost everything is not followed: most often nothing
+/// is mounted there for now, and a run would take all of it out of the search.
 async fn state_of(
     store: &Store,
     repository: &Repository,

@@ -1,4 +1,4 @@
-//! What the workers of a node share: its name, who wakes them, and who looks after what the queue leaves lying.
+//! What the workers of a node share: its name, wake-ups, and maintenance of the queue.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -15,21 +15,21 @@ use uuid::Uuid;
 
 use super::Timing;
 
-/// After so many days what was done is forgotten, later than any schedule looks back; what is dead stays.
-const KEPT_DAYS: i32 = 40;
-/// The library may be looking into the queue while a job comes, and then waits without having seen it. So it
-/// is told once more, after any such look is over.
-const ECHO: Duration = Duration::from_millis(25);
+/// Days until a completed job is pruned, more than any schedule looks back; discarded jobs stay.
+const RETENTION_DAYS: i32 = 40;
+/// The library may be looking into the queue while a job comes, and then waits without having seen
+/// it. So it is told once more, after any such look is over.
+const SECOND_WAKE_DELAY: Duration = Duration::from_millis(25);
 
 /// What the workers of a node share.
 pub(super) struct Node {
     pub(super) name: String,
     pub(super) store: Store,
-    /// What the library takes jobs off the queue with.
+    /// The library's own connections.
     pub(super) library: ApalisPool,
     pub(super) timing: Timing,
-    /// Those who look for jobs.
-    pub(super) bells: Wakeups,
+    /// Wake-ups of the workers.
+    pub(super) wakeups: Wakeups,
 }
 
 impl Node {
@@ -40,30 +40,30 @@ impl Node {
             library: jobs::queue(&store),
             store,
             timing,
-            bells: Wakeups::default(),
+            wakeups: Wakeups::default(),
         }
     }
 }
 
-/// Those who wait for work, by its kind.
+/// Wake-ups of the workers, by job kind.
 #[derive(Default)]
 pub(super) struct Wakeups(Mutex<HashMap<&'static str, Arc<Wakeup>>>);
 
 impl Wakeups {
-    /// A bell for the worker of a kind instead of the former one's, and what it is heard by.
+    /// A wakeup for the worker of a kind instead of the former one's, and what it is heard by.
     pub(super) fn subscribe(&self, kind: &'static str) -> (Arc<Wakeup>, mpsc::Receiver<()>) {
         let (sender, woken) = mpsc::channel(1);
-        let bell = Arc::new(Wakeup { woken: Mutex::new(sender), again: Notify::new() });
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(kind, Arc::clone(&bell));
-        (bell, woken)
+        let wakeup = Arc::new(Wakeup { woken: Mutex::new(sender), again: Notify::new() });
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(kind, Arc::clone(&wakeup));
+        (wakeup, woken)
     }
 
     /// Wakes the workers of a kind, or all.
     pub(super) fn wake(&self, kind: Option<&str>) {
-        let bells = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for (_, bell) in bells.iter().filter(|(of, _)| kind.is_none_or(|kind| kind == **of)) {
-            bell.ring();
-            bell.again.notify_one();
+        let wakeups = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for (_, wakeup) in wakeups.iter().filter(|(of, _)| kind.is_none_or(|kind| kind == **of)) {
+            wakeup.ring();
+            wakeup.again.notify_one();
         }
     }
 }
@@ -84,7 +84,7 @@ impl Wakeup {
     pub(super) async fn wake_again(&self) -> ! {
         loop {
             self.again.notified().await;
-            tokio::time::sleep(ECHO).await;
+            tokio::time::sleep(SECOND_WAKE_DELAY).await;
             self.ring();
         }
     }
@@ -103,7 +103,7 @@ fn process_name(node: Option<String>) -> String {
 /// Has the first sweep free what the node's former processes held.
 pub(super) async fn expire_former_workers(store: &Store, node: &str) {
     if let Err(error) = jobs::expire_workers(store, &format!("{node}{PROCESS}")).await {
-        tracing::warn!(%error, "what this node left when it ended is free when it was silent for long");
+        tracing::warn!(%error, "jobs of this node's former process are rescued only after the heartbeat timeout");
     }
 }
 
@@ -111,35 +111,42 @@ pub(super) async fn expire_former_workers(store: &Store, node: &str) {
 pub(super) async fn listen(node: Arc<Node>, stop: CancellationToken) {
     while let Some(ended) = stop.run_until_cancelled(listen_for_jobs(&node)).await {
         let Err(error) = ended;
-        tracing::warn!(%error, "nobody tells of new jobs; they are looked for");
-        let _ = stop.run_until_cancelled(tokio::time::sleep(node.timing.look)).await;
+        tracing::warn!(%error, "notifications of new jobs failed; the queue is polled");
+        let _ = stop.run_until_cancelled(tokio::time::sleep(node.timing.poll_interval)).await;
     }
 }
 
 async fn listen_for_jobs(node: &Node) -> Result<Infallible, mc_store::Error> {
     let mut inserted = jobs::listen(&node.store).await?;
     // Some may have come before.
-    node.bells.wake(None);
+    node.wakeups.wake(None);
     loop {
-        node.bells.wake(inserted.next().await?.as_deref());
+        node.wakeups.wake(inserted.next().await?.as_deref());
     }
 }
 
-/// Looks after what the queue leaves lying.
-pub(super) async fn sweep(node: Arc<Node>, stop: CancellationToken) {
+/// Rescues the jobs of dead workers and prunes completed jobs.
+pub(super) async fn maintain(node: Arc<Node>, stop: CancellationToken) {
     let timing = node.timing;
-    let mut due = tokio::time::interval(timing.sweep);
+    let mut due = tokio::time::interval(timing.maintenance_interval);
     due.set_missed_tick_behavior(MissedTickBehavior::Delay);
     while stop.run_until_cancelled(due.tick()).await.is_some() {
-        match jobs::maintain(&node.store, timing.silence, timing.apart, KEPT_DAYS).await {
+        match jobs::maintain(
+            &node.store,
+            timing.heartbeat_timeout,
+            timing.rescue_spread,
+            RETENTION_DAYS,
+        )
+        .await
+        {
             Ok(swept) if swept == MaintenanceReport::default() => {}
             Ok(MaintenanceReport { rescued, discarded, pruned }) => {
-                tracing::info!(rescued, discarded, pruned, "looked after the queue");
+                tracing::info!(rescued, discarded, pruned, "maintained the queue");
                 if rescued > 0 {
-                    node.bells.wake(None);
+                    node.wakeups.wake(None);
                 }
             }
-            Err(error) => tracing::warn!(%error, "the queue could not be looked after"),
+            Err(error) => tracing::warn!(%error, "the queue can't be maintained; trying again"),
         }
     }
 }

@@ -8,8 +8,11 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
+use futures::future::BoxFuture;
 use mc_domain::JobState;
-use mc_jobs::{BackgroundJob, Enqueue, JobError, Schedule, Timing, WorkerPool};
+use mc_jobs::{
+    BackgroundJob, Enqueue, JobError, JobSettings, KindSettings, Schedule, Timing, WorkerPool,
+};
 use mc_store::Store;
 use mc_store::jobs::{self, JobFilter, JobRow, NewJob};
 use mc_store::testing::{execute, text};
@@ -20,11 +23,34 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 /// Longer than any of this takes on a busy machine.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 /// What the helper is called.
 const NODE: &str = "kitchen";
 /// Names the database for [`a_worker_that_waits_to_be_killed`].
 const HELPER: &str = "MC_TEST_JOBS_DATABASE";
+
+/// What a test job does.
+type Handler<J> = Arc<dyn Fn(J) -> BoxFuture<'static, Result<(), JobError>> + Send + Sync>;
+
+/// Registers a test job with a closure that runs it.
+trait Handle: Sized {
+    fn handle<J, F, Fut>(self, run: F) -> Self
+    where
+        J: BackgroundJob<Context = Handler<J>>,
+        F: Fn(J) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<(), JobError>> + Send + 'static;
+}
+
+impl Handle for WorkerPool {
+    fn handle<J, F, Fut>(self, run: F) -> Self
+    where
+        J: BackgroundJob<Context = Handler<J>>,
+        F: Fn(J) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<(), JobError>> + Send + 'static,
+    {
+        self.register::<J>(Arc::new(move |job| Box::pin(run(job))))
+    }
+}
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Note {
@@ -32,11 +58,17 @@ struct Note {
 }
 
 impl BackgroundJob for Note {
-    const KIND: &'static str = "note";
-    const AT_ONCE: usize = 4;
-    const STARTS: u16 = 3;
-    const TIME: Duration = Duration::from_secs(30);
-    const PAUSE: Duration = Duration::from_millis(50);
+    const NAME: &'static str = "note";
+    const CONCURRENCY: usize = 4;
+    const MAX_ATTEMPTS: u16 = 3;
+    const TIMEOUT: Duration = Duration::from_secs(30);
+    const BACKOFF_BASE: Duration = Duration::from_millis(50);
+
+    type Context = Handler<Self>;
+
+    async fn run(self, handler: &Handler<Self>) -> Result<(), JobError> {
+        handler(self).await
+    }
 }
 
 /// Ends the process that begins it.
@@ -44,28 +76,56 @@ impl BackgroundJob for Note {
 struct Poison {}
 
 impl BackgroundJob for Poison {
-    const KIND: &'static str = "poison";
-    const AT_ONCE: usize = 1;
-    const STARTS: u16 = 3;
-    const TIME: Duration = Duration::from_secs(30);
+    const NAME: &'static str = "poison";
+    const CONCURRENCY: usize = 1;
+    const MAX_ATTEMPTS: u16 = 3;
+    const TIMEOUT: Duration = Duration::from_secs(30);
+
+    type Context = Handler<Self>;
+
+    async fn run(self, handler: &Handler<Self>) -> Result<(), JobError> {
+        handler(self).await
+    }
+}
+
+/// Has the name of a kind that operators can configure.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Configured {}
+
+impl BackgroundJob for Configured {
+    const NAME: &'static str = "cleanup";
+    const CONCURRENCY: usize = 1;
+    const TIMEOUT: Duration = Duration::from_mins(30);
+
+    type Context = Handler<Self>;
+
+    async fn run(self, handler: &Handler<Self>) -> Result<(), JobError> {
+        handler(self).await
+    }
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Tick {}
 
 impl BackgroundJob for Tick {
-    const KIND: &'static str = "tick";
-    const AT_ONCE: usize = 2;
-    const TIME: Duration = Duration::from_secs(30);
+    const NAME: &'static str = "tick";
+    const CONCURRENCY: usize = 2;
+    const TIMEOUT: Duration = Duration::from_secs(30);
+
+    type Context = Handler<Self>;
+
+    async fn run(self, handler: &Handler<Self>) -> Result<(), JobError> {
+        handler(self).await
+    }
 }
 
 fn quick() -> Timing {
     Timing {
-        look: Duration::from_millis(300),
+        poll_interval: Duration::from_millis(300),
         heartbeat: Duration::from_millis(200),
-        silence: Duration::from_secs(1),
-        sweep: Duration::from_millis(500),
-        apart: Duration::from_millis(300),
+        heartbeat_timeout: Duration::from_secs(1),
+        maintenance_interval: Duration::from_millis(500),
+        rescue_spread: Duration::from_millis(300),
         grace: Duration::from_millis(500),
     }
 }
@@ -87,7 +147,7 @@ impl Running {
 
     async fn stop(self) {
         self.stop.cancel();
-        tokio::time::timeout(PATIENCE, self.task).await.unwrap().unwrap();
+        tokio::time::timeout(TIMEOUT, self.task).await.unwrap().unwrap();
     }
 }
 
@@ -116,7 +176,7 @@ async fn all(store: &Store, kind: &str, state: JobState) -> Vec<JobRow> {
         if !jobs.is_empty() && jobs.iter().all(|job| job.state == state) {
             return jobs;
         }
-        assert!(begun.elapsed() < PATIENCE, "{jobs:?}");
+        assert!(begun.elapsed() < TIMEOUT, "{jobs:?}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
@@ -127,9 +187,9 @@ async fn each_job_is_done_by_one_of_two_nodes() {
     let (sender, mut done) = mpsc::unbounded_channel();
     let node = || {
         let sender = sender.clone();
-        WorkerPool::new(db.store().clone()).register(move |note: Note| {
+        WorkerPool::new(db.store().clone()).handle(move |note: Note| {
             let sent = sender.send(note.n);
-            async move { sent.map_err(|_| JobError::ForGood("nobody asks".into())) }
+            async move { sent.map_err(|_| JobError::Permanent("nobody asks".into())) }
         })
     };
     let nodes = [Running::start(node()), Running::start(node())];
@@ -175,17 +235,17 @@ async fn what_fails_is_begun_again_later_and_then_given_up_until_a_person_says()
     let starts = Arc::new(Mutex::new(Vec::new()));
     let heals = Arc::new(Mutex::new(false));
     let (times, healed) = (Arc::clone(&starts), Arc::clone(&heals));
-    let workers = WorkerPool::new(store.clone()).register(move |note: Note| {
+    let workers = WorkerPool::new(store.clone()).handle(move |note: Note| {
         times.lock().unwrap().push((note.n, Instant::now()));
         let is_well = *healed.lock().unwrap();
         async move {
             match note.n {
                 _ if is_well => Ok(()),
-                0 => Err(JobError::ForNow(
+                0 => Err(JobError::Retryable(
                     "the disk is full, token ghp_16C7e42F292c6912E7710c838347Ae178B4a".into(),
                 )),
                 1 => panic!("not at all"),
-                _ => Err(JobError::ForGood("there is no such thing".into())),
+                _ => Err(JobError::Permanent("there is no such thing".into())),
             }
         }
     });
@@ -216,44 +276,77 @@ async fn what_fails_is_begun_again_later_and_then_given_up_until_a_person_says()
     running.stop().await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn configured_timeout_and_concurrency_apply_to_jobs() {
+    let db = TestDatabase::create().await;
+    let mut settings = JobSettings::default();
+    let timeout = Duration::from_secs(2);
+    settings.set_kind("cleanup", KindSettings { concurrency: 2, timeout }).unwrap();
+    let (started, mut seen) = mpsc::unbounded_channel();
+    let workers = WorkerPool::new(db.store().clone()).with_settings(settings);
+    let running = Running::start(workers.handle(move |_: Configured| {
+        let _ = started.send(Instant::now());
+        std::future::pending()
+    }));
+    for _ in 0..3 {
+        put(db.store(), &Configured {}, None).await;
+    }
+    let mut times = Vec::new();
+    for _ in 0..3 {
+        times.push(tokio::time::timeout(TIMEOUT, seen.recv()).await.unwrap().unwrap());
+    }
+    assert!(times[1] - times[0] < timeout, "two run at once");
+    assert!(times[2] - times[0] >= timeout, "the third waits until one has timed out");
+    let begun = Instant::now();
+    let has_timed_out =
+        |job: &JobRow| job.last_error.as_deref() == Some("the job timed out after 2 s");
+    while !of_kind(db.store(), "cleanup").await.iter().any(has_timed_out) {
+        assert!(begun.elapsed() < TIMEOUT);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    running.stop().await;
+}
+
 /// Nobody tells of new jobs: they are found all the same.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_notices_jobs_are_looked_for() {
     let db = TestDatabase::create().await;
     execute(db.url(), "drop trigger notify_workers on apalis.jobs").await.unwrap();
     let running =
-        Running::start(WorkerPool::new(db.store().clone()).register(|_: Note| async { Ok(()) }));
+        Running::start(WorkerPool::new(db.store().clone()).handle(|_: Note| async { Ok(()) }));
     for n in 0..3 {
         put(db.store(), &Note { n }, None).await;
         // The worker has seen it, so that it sees the next by looking again.
         all(db.store(), "note", JobState::Completed).await;
-        tokio::time::sleep(quick().look * 2).await;
+        tokio::time::sleep(quick().poll_interval * 2).await;
     }
     running.stop().await;
 }
 
-/// What is at work when a node stops is done, or begun anew by another at once; that start does not count.
+/// What is at work when a node stops is done, or begun anew by another at once; that start does not
+/// count.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_node_that_stops_gives_back_what_it_can_not_finish() {
     let db = TestDatabase::create().await;
     let (begun, mut seen) = mpsc::unbounded_channel();
-    let stuck = WorkerPool::new(db.store().clone()).register(move |note: Note| {
+    let stuck = WorkerPool::new(db.store().clone()).handle(move |note: Note| {
         let _ = begun.send(note.n);
         std::future::pending()
     });
     let running = Running::start(stuck);
     put(db.store(), &Note { n: 7 }, None).await;
-    assert_eq!(tokio::time::timeout(PATIENCE, seen.recv()).await.unwrap(), Some(7));
+    assert_eq!(tokio::time::timeout(TIMEOUT, seen.recv()).await.unwrap(), Some(7));
     running.stop().await;
     let jobs = all(db.store(), "note", JobState::Pending).await;
     assert_eq!(jobs[0].attempts, 0);
     let running =
-        Running::start(WorkerPool::new(db.store().clone()).register(|_: Note| async { Ok(()) }));
+        Running::start(WorkerPool::new(db.store().clone()).handle(|_: Note| async { Ok(()) }));
     assert_eq!(all(db.store(), "note", JobState::Completed).await[0].attempts, 1);
     running.stop().await;
 }
 
-/// Jobs that last longer than a silent worker is given stay with theirs, also while others wait behind them.
+/// Jobs that last longer than a silent worker is given stay with theirs, also while others wait
+/// behind them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn jobs_that_last_are_begun_once() {
     let db = TestDatabase::create().await;
@@ -261,8 +354,8 @@ async fn jobs_that_last_are_begun_once() {
         put(db.store(), &Note { n }, None).await;
     }
     let node = || {
-        WorkerPool::new(db.store().clone()).register(|_: Note| async {
-            tokio::time::sleep(quick().silence * 2).await;
+        WorkerPool::new(db.store().clone()).handle(|_: Note| async {
+            tokio::time::sleep(quick().heartbeat_timeout * 2).await;
             Ok(())
         })
     };
@@ -280,7 +373,7 @@ async fn a_job_that_can_not_be_read_is_given_up_and_holds_nobody_up() {
     let db = TestDatabase::create().await;
     let args = serde_json::json!({"no": 1});
     let odd =
-        NewJob { kind: Note::KIND, unique_key: None, args, delay: Duration::ZERO, max_attempts: 3 };
+        NewJob { kind: Note::NAME, unique_key: None, args, delay: Duration::ZERO, max_attempts: 3 };
     let mut tx = db.store().begin().await.unwrap();
     assert!(jobs::enqueue(&mut tx, &NewJob { max_attempts: 0, ..odd.clone() }).await.is_err());
     drop(tx);
@@ -289,14 +382,14 @@ async fn a_job_that_can_not_be_read_is_given_up_and_holds_nobody_up() {
     tx.commit().await.unwrap();
     put(db.store(), &Note { n: 1 }, None).await;
     let running =
-        Running::start(WorkerPool::new(db.store().clone()).register(|_: Note| async { Ok(()) }));
+        Running::start(WorkerPool::new(db.store().clone()).handle(|_: Note| async { Ok(()) }));
     let begun = Instant::now();
     let jobs = loop {
         let jobs = of_kind(db.store(), "note").await;
         if jobs.iter().all(|job| job.completed_at.is_some()) {
             break jobs;
         }
-        assert!(begun.elapsed() < PATIENCE, "{jobs:?}");
+        assert!(begun.elapsed() < TIMEOUT, "{jobs:?}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     };
     let states: Vec<_> = jobs.iter().map(|job| job.state).collect();
@@ -305,7 +398,8 @@ async fn a_job_that_can_not_be_read_is_given_up_and_holds_nobody_up() {
     running.stop().await;
 }
 
-/// Work is done at least once, its effect once: a second start finds that it was taken, unless that was undone.
+/// Work is done at least once, its effect once: a second start finds that it was taken, unless that
+/// was undone.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_effect_is_taken_once() {
     let db = TestDatabase::create().await;
@@ -320,8 +414,8 @@ async fn an_effect_is_taken_once() {
     }
 }
 
-/// Three nodes, one of which is killed again and again: each tick is asked for once, and done. As many ticks as
-/// `MC_TEST_TICKS` says.
+/// Three nodes, one of which is killed again and again: each tick is asked for once, and done. As
+/// many ticks as `MC_TEST_TICKS` says.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_tick_is_one_job_on_any_number_of_nodes() {
     let db = TestDatabase::create().await;
@@ -350,19 +444,20 @@ async fn each_tick_is_one_job_on_any_number_of_nodes() {
 
 /// The same, asking for a tick each second and doing it.
 fn ticking(workers: WorkerPool) -> WorkerPool {
-    let workers = workers.register(|_: Tick| async { Ok(()) });
+    let workers = workers.handle(|_: Tick| async { Ok(()) });
     workers.schedule(Schedule::new("* * * * * *", Tick {}))
 }
 
-/// Of what a jump forward passes over the last tick alone is asked for, and after a jump back ticks go on by the time
-/// that it is then: none waits for the clock to catch up, and none is asked for twice.
+/// Of what a jump forward passes over the last tick alone is asked for, and after a jump back ticks
+/// go on by the time that it is then: none waits for the clock to catch up, and none is asked for
+/// twice.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ticks_go_on_when_the_clock_jumps() {
     let db = TestDatabase::create().await;
     let ahead = Arc::new(AtomicI64::new(0));
     let seconds = Arc::clone(&ahead);
     let clock = move || Utc::now() + TimeDelta::seconds(seconds.load(Ordering::SeqCst));
-    let workers = WorkerPool::new(db.store().clone()).register(|_: Tick| async { Ok(()) });
+    let workers = WorkerPool::new(db.store().clone()).handle(|_: Tick| async { Ok(()) });
     let schedule = Schedule::new("* * * * * *", Tick {}).by(clock.clone());
     let running = Running::start(workers.schedule(schedule));
     ticks_from(&db, clock()).await;
@@ -384,7 +479,7 @@ async fn ticks_go_on_when_the_clock_jumps() {
 async fn ticks_from(db: &TestDatabase, from: DateTime<Utc>) {
     let begun = Instant::now();
     while ticks_within(db, from, from + TimeDelta::minutes(1)).await == 0 {
-        assert!(begun.elapsed() < PATIENCE, "no tick from {from} on");
+        assert!(begun.elapsed() < TIMEOUT, "no tick from {from} on");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
@@ -395,8 +490,8 @@ async fn ticks_within(db: &TestDatabase, from: DateTime<Utc>, to: DateTime<Utc>)
     ticks.filter(|key| at(key).is_some_and(|at| from < at && at < to)).count()
 }
 
-/// A job that ends its process each time is given up after as many starts as it has, and those that wait
-/// beside it are done.
+/// A job that ends its process each time is given up after as many starts as it has, and those that
+/// wait beside it are done.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_job_that_ends_its_process_is_given_up_and_its_neighbours_are_done() {
     let db = TestDatabase::create().await;
@@ -416,7 +511,7 @@ async fn a_job_that_ends_its_process_is_given_up_and_its_neighbours_are_done() {
         if jobs[0].state == JobState::Discarded {
             break jobs;
         }
-        assert!(begun.elapsed() < PATIENCE, "{jobs:?}");
+        assert!(begun.elapsed() < TIMEOUT, "{jobs:?}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     };
     assert_eq!((deaths, poisoned[0].attempts), (3, 3));
@@ -425,8 +520,8 @@ async fn a_job_that_ends_its_process_is_given_up_and_its_neighbours_are_done() {
     assert_eq!(notes.len(), 20);
 }
 
-/// What a worker held that was killed is done by whoever comes next, soon or late: within the silence after which
-/// it counts as dead, and long after.
+/// What a worker held that was killed is done by whoever comes next, soon or late: within the
+/// silence after which it counts as dead, and long after.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_restart_strands_nothing() {
     tokio::join!(
@@ -440,7 +535,7 @@ async fn a_restart_strands_nothing() {
 async fn restarted_after(wait: Duration) {
     let db = killed_at_work().await;
     tokio::time::sleep(wait).await;
-    let workers = WorkerPool::new(db.store().clone()).register(|_: Note| async { Ok(()) });
+    let workers = WorkerPool::new(db.store().clone()).handle(|_: Note| async { Ok(()) });
     let running = Running::start(workers);
     let jobs = all(db.store(), "note", JobState::Completed).await;
     assert!(jobs.iter().all(|job| job.attempts <= 2), "{wait:?}: {jobs:?}");
@@ -451,8 +546,8 @@ async fn restarted_after(wait: Duration) {
 async fn a_node_that_begins_anew_takes_up_what_it_held_however_long_others_would_wait() {
     let db = killed_at_work().await;
     let node = |name: &str| {
-        let workers = WorkerPool::new(db.store().clone()).register(|_: Note| async { Ok(()) });
-        let patient = Timing { silence: Duration::from_hours(1), ..quick() };
+        let workers = WorkerPool::new(db.store().clone()).handle(|_: Note| async { Ok(()) });
+        let patient = Timing { heartbeat_timeout: Duration::from_hours(1), ..quick() };
         Running::timed(workers.node_name(name), patient)
     };
     let other = node("another");
@@ -472,7 +567,7 @@ async fn killed_at_work() -> TestDatabase {
     let _helper = Helper::start(&db);
     let begun = Instant::now();
     while of_kind(db.store(), "note").await.iter().all(|job| job.attempts == 0) {
-        assert!(begun.elapsed() < PATIENCE);
+        assert!(begun.elapsed() < TIMEOUT);
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     db
@@ -507,13 +602,13 @@ async fn a_worker_that_waits_to_be_killed() {
     let store = Store::connect(&url, 8, mc_store::testing::chains()).await.unwrap();
     let workers = WorkerPool::new(store)
         .node_name(NODE)
-        .register(|note: Note| async move {
+        .handle(|note: Note| async move {
             // Those are held until the process is killed.
             if note.n >= 1000 {
                 std::future::pending::<()>().await;
             }
             Ok(())
         })
-        .register(|_: Poison| async { std::process::abort() });
+        .handle(|_: Poison| async { std::process::abort() });
     ticking(workers).with_timing(quick()).run(CancellationToken::new()).await;
 }

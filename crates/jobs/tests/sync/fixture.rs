@@ -8,7 +8,7 @@ use mc_connectors::ConnectorRegistry;
 use mc_connectors::client::{Connector, ConnectorConfig, Limits, Provider};
 use mc_crypto::{EncryptionKey, Encryptor};
 use mc_domain::{Capability, IntegrationId, ProjectId, UserId};
-use mc_jobs::{Embedding, SyncContext, Timing};
+use mc_jobs::{Embedding, JobContext, JobSettings, SyncContext, Timing};
 use mc_store::integrations::{self, Integration, NewIntegration};
 use mc_store::testing::{execute, text};
 use mc_store::vectors::Model;
@@ -21,7 +21,7 @@ use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
 /// Longer than any of this takes on a busy machine.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 /// The credential of the system.
 pub const TOKEN: &str = "t0ken-of-the-system-4242";
 
@@ -76,7 +76,7 @@ impl Node {
 
     pub async fn stop(self) {
         self.stop.cancel();
-        tokio::time::timeout(PATIENCE, self.task).await.unwrap().unwrap();
+        tokio::time::timeout(TIMEOUT, self.task).await.unwrap().unwrap();
     }
 }
 
@@ -125,8 +125,9 @@ impl World {
         // Nothing is embedded here.
         let model = Model { id: 0, name: String::new(), dimensions: 3, provider: json!({}) };
         let embedding = Embedding { model, is_remote: false };
-        let workers =
-            mc_jobs::workers(store.clone(), store, connecting, embedding).with_timing(quick());
+        let (sync, settings) = (connecting, JobSettings::default());
+        let context = JobContext { store: store.clone(), sync, embedding, settings };
+        let workers = mc_jobs::workers(store.clone(), &context).with_timing(quick());
         let stop = CancellationToken::new();
         Node { task: tokio::spawn(workers.run(stop.clone())), stop }
     }
@@ -188,7 +189,7 @@ impl World {
             if is_so(&one) {
                 return one;
             }
-            assert!(begun.elapsed() < PATIENCE, "{one:?}");
+            assert!(begun.elapsed() < TIMEOUT, "{one:?}");
             tokio::time::sleep(Duration::from_millis(30)).await;
         }
     }
@@ -200,7 +201,7 @@ impl World {
             if said == expected {
                 return;
             }
-            assert!(begun.elapsed() < PATIENCE, "{sql}: {said}");
+            assert!(begun.elapsed() < TIMEOUT, "{sql}: {said}");
             tokio::time::sleep(Duration::from_millis(30)).await;
         }
     }
@@ -238,7 +239,7 @@ impl World {
 
 fn answer(upstream: &Upstream, request: &Request, answering: Answering) -> ResponseTemplate {
     match upstream.trouble {
-        _ if upstream.is_silent => ResponseTemplate::new(200).set_delay(PATIENCE),
+        _ if upstream.is_silent => ResponseTemplate::new(200).set_delay(TIMEOUT),
         // What asks to be left alone says for how long.
         Some((429, body)) => {
             ResponseTemplate::new(429).insert_header("retry-after", "3600").set_body_string(body)
@@ -250,11 +251,11 @@ fn answer(upstream: &Upstream, request: &Request, answering: Answering) -> Respo
 
 fn quick() -> Timing {
     Timing {
-        look: Duration::from_millis(300),
+        poll_interval: Duration::from_millis(300),
         heartbeat: Duration::from_millis(200),
-        silence: Duration::from_secs(1),
-        sweep: Duration::from_millis(500),
-        apart: Duration::from_millis(100),
+        heartbeat_timeout: Duration::from_secs(1),
+        maintenance_interval: Duration::from_millis(500),
+        rescue_spread: Duration::from_millis(100),
         grace: Duration::from_millis(500),
     }
 }
@@ -309,7 +310,7 @@ fn listed(upstream: &Upstream, request: &Request) -> ResponseTemplate {
     let is_first = since.is_none() && offset == 0;
     let is_stuck = upstream.is_stuck && !is_first;
     let is_stuck_there = since.is_some() && since == upstream.stuck_since;
-    if is_stuck || is_stuck_there { answer.set_delay(PATIENCE) } else { answer }
+    if is_stuck || is_stuck_there { answer.set_delay(TIMEOUT) } else { answer }
 }
 
 /// As a GitHub that is hosted elsewhere answers.

@@ -206,7 +206,7 @@ async fn whatever_a_system_answers_what_is_known_stays_and_the_next_sync_goes_on
     world.ask(id).await;
     let failing = world.until(id, |one| one.consecutive_failures > 8).await;
     let error = failing.last_error.unwrap();
-    assert!(error.contains("did not answer in time"), "{error}");
+    assert!(error.contains("did not respond in time"), "{error}");
     assert_eq!(world.text(TITLES).await, "Carts hang");
     node.stop().await;
 

@@ -1,4 +1,5 @@
-//! Other systems, asked over real HTTP: what becomes of what they have, and of what they don't have any more.
+//! Other systems, asked over real HTTP: what becomes of what they have, and of what they don't have
+//! any more.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test that can't go on should stop")]
 
 mod fixture;

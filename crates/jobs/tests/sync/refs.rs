@@ -38,7 +38,7 @@ async fn a_repository_is_read_again_when_its_ref_moved_and_not_before() {
     world.synced(id).await;
     assert_eq!(world.text(RUNS).await, "1", "nobody knows what was indexed");
     world.execute("update ingest_runs set status = 'SUCCEEDED'").await;
-    repositories::indexed(world.db.store(), repository.id, FIRST).await.unwrap();
+    repositories::mark_indexed(world.db.store(), repository.id, FIRST).await.unwrap();
     world.synced(id).await;
     assert_eq!(world.text(RUNS).await, "1", "nothing moved");
     world.has(|upstream| upstream.head = SECOND);
@@ -57,7 +57,7 @@ async fn a_repository_is_read_again_when_its_ref_moved_and_not_before() {
         world.synced(id).await;
         assert_eq!(world.text(RUNS).await, "3", "it is tried once more");
     }
-    repositories::indexed(world.db.store(), repository.id, SECOND).await.unwrap();
+    repositories::mark_indexed(world.db.store(), repository.id, SECOND).await.unwrap();
     world.execute("update ingest_runs set status = 'FAILED'").await;
     world.execute(earlier).await;
     world.synced(id).await;
@@ -65,7 +65,8 @@ async fn a_repository_is_read_again_when_its_ref_moved_and_not_before() {
     node.stop().await;
 }
 
-/// A repository at the host that is indexed as it is there: its default branch, at the first commit.
+/// A repository at the host that is indexed as it is there: its default branch, at the first
+/// commit.
 async fn indexed(world: &World) -> Repository {
     world.has(|upstream| upstream.head = FIRST);
     let location = format!("{}/example/shop.git", world.server.uri());
@@ -75,7 +76,7 @@ async fn indexed(world: &World) -> Repository {
     ingest_runs::enqueue(&mut tx, &repository, "").await.unwrap();
     tx.commit().await.unwrap();
     world.execute("update ingest_runs set status = 'SUCCEEDED'").await;
-    repositories::indexed(world.db.store(), repository.id, FIRST).await.unwrap();
+    repositories::mark_indexed(world.db.store(), repository.id, FIRST).await.unwrap();
     repository
 }
 
@@ -161,7 +162,7 @@ async fn known(
     let mut tx = world.shop().begin().await.unwrap();
     let ensured =
         repositories::ensure(&mut tx, world.project, "local", "notes", location).await.unwrap();
-    repositories::set_reach(&mut tx, ensured.id, allows_private_network).await.unwrap();
+    repositories::set_network_access(&mut tx, ensured.id, allows_private_network).await.unwrap();
     ingest_runs::enqueue(&mut tx, &ensured, at).await.unwrap();
     tx.commit().await.unwrap();
     world.execute("update ingest_runs set status = 'SUCCEEDED'").await;
@@ -178,7 +179,7 @@ async fn a_repository_at_any_host_of_git_is_read_again_when_its_ref_moved_and_no
     let first = committed(&folder, "one");
     let location = format!("file://{}", folder.display());
     let repository = known(&world, &location, "main", true).await;
-    repositories::indexed(world.db.store(), repository.id, &first).await.unwrap();
+    repositories::mark_indexed(world.db.store(), repository.id, &first).await.unwrap();
     let node = world.node();
     let id = world.connect_to("git", "local/notes", Capability::Refs).await;
     world.until(id, |one| one.last_success_at.is_some()).await;

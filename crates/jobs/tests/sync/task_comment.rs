@@ -1,4 +1,5 @@
-//! The comment that tells a task's tracker what belongs to it: written where and as was agreed to, and once.
+//! The comment that tells a task's tracker what belongs to it: written where and as was agreed to,
+//! and once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -52,12 +53,12 @@ async fn shown(world: &World, task: TaskId) -> TaskCommentText {
 
 async fn agree(world: &World, task: TaskId, comment: &TaskCommentText) {
     let mut tx = world.shop().begin().await.unwrap();
-    task_comments::ask(&mut tx, world.project, task, &comment.digest).await.unwrap();
+    task_comments::approve(&mut tx, world.project, task, &comment.digest).await.unwrap();
     tx.commit().await.unwrap();
 }
 
 async fn standing(world: &World, task: TaskId) -> TaskComment {
-    task_comments::standing(&world.shop(), task).await.unwrap().unwrap()
+    task_comments::find(&world.shop(), task).await.unwrap().unwrap()
 }
 
 fn me() -> ResponseTemplate {
@@ -189,7 +190,7 @@ async fn an_issue_that_was_moved_to_another_project_is_told_nothing() {
     let node = world.node();
     world.until_text(STATE, "failed").await;
     let reason = standing(&world, task).await.reason;
-    assert!(reason.contains("at another place by now"), "{reason}");
+    assert!(reason.contains("moved or renamed"), "{reason}");
     assert!(notes.lock().unwrap().is_empty());
     node.stop().await;
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::errors::CallError;
 use crate::core::{CoreCall, CoreClient, CoreError};
-use crate::tools::{self, FieldError, Reference, Tool, glob, project_of};
+use crate::tools::{self, FieldError, Handles, Reference, Tool, glob, project_of};
 
 /// Most handles that a refusal names.
 const NAMED: usize = 30;
@@ -40,7 +40,7 @@ impl Asker<'_> {
         match project_of(arguments, self.project) {
             Err(error) if !arguments.contains_key("project_key") => {
                 let own = self.send(CoreCall::get("/projects", Vec::new())).await?;
-                let own = own["projects"].as_array().into_iter().flatten();
+                let own = own["items"].as_array().into_iter().flatten();
                 let keys: Vec<&str> =
                     own.filter_map(|own| own["key"].as_str()).take(NAMED).collect();
                 let rule = match keys.as_slice() {
@@ -58,7 +58,7 @@ impl Asker<'_> {
 /// read, where a handle names it.
 pub(super) async fn resolve(
     ask: &Asker<'_>,
-    tool: Tool,
+    tool: &Tool,
     arguments: &mut JsonObject,
 ) -> Result<Option<Value>, CallError> {
     let (mut handles, mut item) = (Vec::new(), None);
@@ -68,7 +68,8 @@ pub(super) async fn resolve(
             Reference::Path(path) => put_path(ask, arguments, &field, &path).await?,
         }
     }
-    let needs_bundle = tool == Tool::Feedback && !arguments.contains_key("bundle_id");
+    let uses = tool.spec.handles;
+    let needs_bundle = uses == Handles::Items && !arguments.contains_key("bundle_id");
     if handles.is_empty() && !needs_bundle {
         return Ok(None);
     }
@@ -78,13 +79,13 @@ pub(super) async fn resolve(
     }
     for (field, handle) in handles {
         let found = found(&named, &field, handle)?;
-        if tool == Tool::OpenDoc {
+        if uses == Handles::Read {
             item = Some(found.clone());
         } else {
-            tools::put(arguments, &field, id_for(tool, &field, handle, found)?)?;
+            tools::put(arguments, &field, id_for(uses, &field, handle, found)?)?;
         }
     }
-    if tool != Tool::Feedback {
+    if uses != Handles::Items {
         arguments.remove("bundle_id");
     }
     Ok(item)
@@ -125,9 +126,9 @@ fn found<'a>(named: &'a Value, field: &str, handle: Handle) -> Result<&'a Value,
 }
 
 /// The id of what a handle stands for, as the argument needs it.
-fn id_for(tool: Tool, field: &str, handle: Handle, item: &Value) -> Result<String, FieldError> {
-    let (wanted, names): (&str, &[&str]) = match (tool, field) {
-        (Tool::Feedback, _) => ("thing", &["record_id", "doc_id", "passage_id"]),
+fn id_for(uses: Handles, field: &str, handle: Handle, item: &Value) -> Result<String, FieldError> {
+    let (wanted, names): (&str, &[&str]) = match (uses, field) {
+        (Handles::Items, _) => ("thing", &["record_id", "doc_id", "passage_id"]),
         (_, "dialog_id") => ("dialog", &["dialog_id"]),
         _ => ("memory record", &["record_id"]),
     };
@@ -195,14 +196,14 @@ mod tests {
             {"handle": "m1", "record_id": "r", "passage_id": "p"},
             {"handle": "d1", "doc_id": "d", "passage_id": "q"}]});
         let handle = |text: &str| text.parse::<Handle>().expect("a handle");
-        let id = |tool, field: &str, name: &str| {
-            id_for(tool, field, handle(name), found(&named, field, handle(name))?)
+        let id = |uses, field: &str, name: &str| {
+            id_for(uses, field, handle(name), found(&named, field, handle(name))?)
         };
-        assert_eq!(id(Tool::Save, "supersedes", "m1").as_deref(), Ok("r"));
-        assert_eq!(id(Tool::Feedback, "used[0]", "d1").as_deref(), Ok("d"));
-        let error = id(Tool::Forget, "id", "d1").expect_err("a document");
+        assert_eq!(id(Handles::Ids, "supersedes", "m1").as_deref(), Ok("r"));
+        assert_eq!(id(Handles::Items, "used[0]", "d1").as_deref(), Ok("d"));
+        let error = id(Handles::Ids, "id", "d1").expect_err("a document");
         assert!(error.to_string().starts_with("id: d1 is no memory record"), "{error}");
-        let error = id(Tool::Feedback, "used[1]", "m9").expect_err("unknown");
+        let error = id(Handles::Items, "used[1]", "m9").expect_err("unknown");
         assert!(error.to_string().contains("no m9; it has m1, d1."), "{error}");
     }
 }

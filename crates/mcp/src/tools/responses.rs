@@ -8,7 +8,6 @@ use mc_domain::ProjectKey;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
 use serde_json::{Map, Value, json};
 
-use super::Tool;
 use super::sections::{NoSection, Piece};
 use crate::core::CoreError;
 use crate::{render, resources};
@@ -24,8 +23,9 @@ const AROUND: usize = 150;
 /// Least tokens of what is read: a letter a call helps nobody.
 const LEAST: usize = 50;
 /// Fields of a record that only its keeper needs.
-const FOR_KEEPERS: [&str; 9] = [
+const FOR_KEEPERS: [&str; 10] = [
     "versions",
+    "contributions",
     "quality",
     "recall_count",
     "use_count",
@@ -36,45 +36,17 @@ const FOR_KEEPERS: [&str; 9] = [
     "version",
 ];
 
-/// The tool result for the Core's `answer` to a call with `arguments`. What `open_doc` reads is [`opened`].
-pub fn answer(
-    tool: Tool,
-    arguments: &JsonObject,
-    answer: Value,
-) -> Result<CallToolResult, CoreError> {
-    if tool == Tool::Forget {
-        // A deletion has nothing to say.
-        let name = arguments.get("id").and_then(Value::as_str).unwrap_or_default();
-        return Ok(complete(vec![render::forgotten(name)], json!({ "forgotten": name })));
+/// The Core's response, which is an object.
+pub(super) fn object(response: Value) -> Result<Value, CoreError> {
+    if response.is_object() {
+        Ok(response)
+    } else {
+        Err(CoreError::BadAnswer { status: StatusCode::OK })
     }
-    if !answer.is_object() {
-        return Err(CoreError::BadAnswer { status: StatusCode::OK });
-    }
-    Ok(match tool {
-        Tool::Recall => complete(vec![render::bundle(&answer)], render::slim_bundle(&answer)),
-        Tool::Search | Tool::SearchCode => {
-            let shown = render::results(&answer, budget(arguments));
-            complete(vec![shown.text], shown.structured)
-        }
-        Tool::Save => complete(vec![render::saved(&answer)], slim_save(&answer)),
-        Tool::LinkIssue => complete(vec![render::linked(&answer)], answer),
-        Tool::Feedback | Tool::OpenDoc | Tool::Forget => {
-            complete(vec![render::recorded(&answer)], answer)
-        }
-    })
 }
 
-/// What a save says, without the record: whoever sent it knows what it holds.
-fn slim_save(answer: &Value) -> Value {
-    let said = answer.as_object().into_iter().flatten();
-    let said = said.filter(|(name, value)| {
-        let is_empty = matches!(value, Value::Null) || **value == json!([]);
-        *name != "record" && !is_empty
-    });
-    Value::Object(said.map(|(name, value)| (name.clone(), value.clone())).collect::<Map<_, _>>())
-}
-
-fn budget(arguments: &JsonObject) -> usize {
+/// Tokens that a result may take.
+pub(super) fn budget(arguments: &JsonObject) -> usize {
     let explains = arguments.get("explain").is_some_and(|explain| *explain == json!(true));
     let default = if explains { BUDGET_TO_EXPLAIN } else { BUDGET };
     let given = arguments.get("limit_tokens").and_then(Value::as_i64);
@@ -187,7 +159,8 @@ fn offset(arguments: &JsonObject) -> u64 {
     arguments.get("offset").and_then(Value::as_u64).unwrap_or(0)
 }
 
-fn complete(texts: Vec<String>, mut structured: Value) -> CallToolResult {
+/// A result with text for models and the same as structured content for programs.
+pub(super) fn complete(texts: Vec<String>, mut structured: Value) -> CallToolResult {
     render::structured(&mut structured);
     let mut result = CallToolResult::success(texts.into_iter().map(ContentBlock::text).collect());
     result.structured_content = Some(structured);
@@ -235,15 +208,5 @@ mod tests {
             assert!(shown <= limit && shown * 2 > limit, "{shown} tokens of {limit}");
             assert!(tokens::count(&structured.to_string()) * 10 <= shown * 12, "{structured}");
         }
-    }
-
-    #[test]
-    fn a_save_says_what_became_of_it_and_not_what_was_sent() {
-        let sent = json!({"outcome": "proposed", "id": "r", "message": "proposed r", "reason": "an agent's",
-            "redactions": [], "citations": [], "record": {"content": "long"}, "scores": {"novelty": 1.0}});
-        let saved = answer(Tool::Save, &JsonObject::new(), sent).expect("a result");
-        let structured = saved.structured_content.expect("structured content");
-        assert_eq!(structured["outcome"], "proposed");
-        assert!(structured.get("record").is_none() && structured.get("redactions").is_none());
     }
 }

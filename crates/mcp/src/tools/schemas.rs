@@ -1,202 +1,132 @@
-//! The tools' schemas. Inputs are enforced as they are listed; of outputs only what every outcome has, and what
-//! callers lean on, is named. Clients hand them on to models' makers, who know different parts of JSON Schema:
-//! every enum has a type, and no string a format.
+//! The schemas that `tools/list` shows, taken from the types of the contract. What a model needs is
+//! kept: types, words of closed lists, ranges. Patterns and lengths are not: every word costs
+//! tokens in every conversation, and the types enforce them. Clients pass the schemas on to model
+//! providers, which know different parts of JSON Schema: every enum has a type, and no string has a
+//! format.
 
-use serde_json::{Value, json};
+use rmcp::model::JsonObject;
+use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
 
-use super::Tool;
+use super::spec::{Argument, Spec};
 
-/// Kinds of memory record.
-const KINDS: [&str; 6] = ["fact", "fewshot", "pattern", "adr_link", "gotcha", "rule"];
-/// Everything that can become of a save.
-const OUTCOMES: [&str; 7] =
-    ["created", "merged", "superseded", "proposed", "duplicate", "quarantined", "rejected"];
-
-/// What `tool` takes.
-pub fn input(tool: Tool) -> Value {
-    match tool {
-        Tool::Recall => inputs(&[], recall()),
-        Tool::Save => inputs(&["kind", "content"], save()),
-        Tool::Search => inputs(
-            &[],
-            json!({
-                "query": string(),
-                "task_external_id": text("Issue"),
-                "sources": list_of(&["memory", "doc", "code", "dialog"]),
-                "kinds": list_of(&KINDS),
-                "scope": strings(),
-                "tags": strings(),
-                "path": text("File, folder or glob"),
-                "language": string(),
-                "limit": number(1, 100, ""),
-                "limit_tokens": tokens(),
-                "explain": {"type": "boolean"},
-            }),
-        ),
-        Tool::SearchCode => inputs(
-            &["query"],
-            json!({
-                "query": text("Symbol, path or description"),
-                "path": text("File, folder or glob"),
-                "language": string(),
-                "limit": number(1, 100, ""),
-                "limit_tokens": tokens(),
-            }),
-        ),
-        Tool::LinkIssue => inputs(
-            &["issue_id"],
-            json!({
-                "issue_id": string(),
-                "dialog_id": string(),
-                "record_ids": strings(),
-                "bundle_id": string(),
-            }),
-        ),
-        Tool::OpenDoc => inputs(
-            &[],
-            json!({
-                "id": text("Handle or id"),
-                "title": text("Title or path"),
-                "url": string(),
-                "section": text("Heading"),
-                "offset": {"type": "integer", "minimum": 0, "description": "Offset to continue from"},
-                "limit_tokens": tokens(),
-                "bundle_id": text("Bundle of the handle; default: newest"),
-            }),
-        ),
-        Tool::Feedback => {
-            inputs(&["used"], json!({ "bundle_id": string(), "used": list("Handles or ids") }))
+/// The schema of a tool's arguments.
+pub fn input<Request: ToSchema, Own: ToSchema>(spec: &Spec) -> JsonObject {
+    let (request, own) = (Fields::of::<Request>(), Fields::of::<Own>());
+    let property = |argument: &Argument| {
+        let fields = if argument.is_own { &own } else { &request };
+        let mut schema = fields.slim(argument.field, Detail::Input);
+        if !argument.words.is_empty() {
+            schema["description"] = json!(argument.words);
         }
-        Tool::Forget => {
-            inputs(&["id"], json!({ "id": text("Handle or id"), "bundle_id": string() }))
-        }
-    }
-}
-
-fn recall() -> Value {
-    json!({
-        "query": text("What you are about to do"),
-        "task_external_id": text("Issue, e.g. CS-214"),
-        "repo_path": text("File or folder"),
-        "symbols": list("Qualified names"),
-        "signals": list("Error words or lines"),
-        "limit_tokens": number(96, 32_000, "Default 2000"),
-        "include": list_of(&["changes"]),
-    })
-}
-
-fn save() -> Value {
-    json!({
-        "kind": {
-            "type": "string", "enum": KINDS,
-            "description": "gotcha: pitfall; rule: agreed; fewshot: worked fix",
-        },
-        "content": text("The cause and the rule, self-contained"),
-        "title": string(),
-        "scope": list("Modules or paths it applies to"),
-        "tags": strings(),
-        "task_external_id": string(),
-        "citations": {"type": "array", "items": {
-            "type": "object",
-            "properties": {
-                "file": string(),
-                "symbol": string(),
-                "line_start": {"type": "integer", "minimum": 1},
-                "line_end": {"type": "integer", "minimum": 1},
-                "commit": string(),
-            },
-            "required": ["file"],
-        }},
-        "steps": list("fewshot: what was done"),
-        "patch_ref": string(),
-        "url": string(),
-        "ttl": text("Expiry: YYYY-MM-DD or 30d"),
-        "contradicts": {"type": "boolean", "description": "True if the old record is wrong"},
-        "supersedes": text("Handle or id it replaces"),
-        "dialog_id": string(),
-        "visibility": {"type": "string", "enum": ["team", "private"]},
-        "source": text("What it was taken from"),
-        "quality": {"type": "object", "description": "usefulness, 0 to 1"},
-        "meta": {"type": "object", "description": "Kept as given, e.g. patch_sha"},
-        "bundle_id": string(),
-    })
-}
-
-/// What every answer of `tool` has; the rest passes through.
-pub fn output(tool: Tool) -> Value {
-    let array = json!({"type": "array"});
-    match tool {
-        Tool::Recall => open(
-            &["facts", "few_shots", "links", "confidence"],
-            json!({
-                "facts": array,
-                "few_shots": array,
-                "links": array,
-                "confidence": {"type": "number"},
-                "bundle_id": string(),
-            }),
-        ),
-        Tool::Save => open(
-            &["outcome"],
-            json!({"outcome": {"type": "string", "enum": OUTCOMES}, "id": string()}),
-        ),
-        Tool::Search | Tool::SearchCode => open(&["results"], json!({ "results": array })),
-        Tool::LinkIssue => open(&["task"], json!({"task": {"type": "object"}})),
-        Tool::OpenDoc => open(
-            &["title", "content"],
-            json!({ "title": string(), "content": string(), "next_offset": {"type": "integer"} }),
-        ),
-        Tool::Feedback => open(&["recorded"], json!({"recorded": {"type": "integer"}})),
-        Tool::Forget => open(&["forgotten"], json!({ "forgotten": string() })),
-    }
-}
-
-/// An input that takes `project_key` besides its own properties.
-fn inputs(required: &[&str], mut properties: Value) -> Value {
-    properties["project_key"] = string();
-    let mut schema = open(required, properties);
-    schema["additionalProperties"] = json!(false);
+        (argument.name.to_owned(), schema)
+    };
+    let mut properties: Map<String, Value> = spec.arguments.iter().map(property).collect();
+    properties.insert("project_key".to_owned(), json!({"type": "string"}));
+    let required = spec.arguments.iter().filter(|argument| argument.is_required);
+    let required: Vec<&str> = required.map(|argument| argument.name).collect();
+    let mut schema = object(properties, &required);
+    schema.insert("additionalProperties".to_owned(), json!(false));
     schema
 }
 
-fn open(required: &[&str], properties: Value) -> Value {
-    let mut schema = json!({"type": "object"});
-    schema["properties"] = properties;
+/// The schema of a tool's structured content. Other fields than the listed ones may be there.
+pub fn output<Response: ToSchema>(spec: &Spec) -> JsonObject {
+    let fields = Fields::of::<Response>();
+    let property = |name: &&str| ((*name).to_owned(), fields.slim(name, Detail::Output));
+    let properties = spec.output.iter().map(property).collect();
+    let required: Vec<&str> =
+        spec.output.iter().copied().filter(|name| fields.is_required(name)).collect();
+    object(properties, &required)
+}
+
+fn object(properties: Map<String, Value>, required: &[&str]) -> JsonObject {
+    let mut schema = JsonObject::new();
+    schema.insert("type".to_owned(), json!("object"));
+    schema.insert("properties".to_owned(), Value::Object(properties));
     if !required.is_empty() {
-        schema["required"] = json!(required);
+        schema.insert("required".to_owned(), json!(required));
     }
     schema
 }
 
-fn string() -> Value {
-    json!({"type": "string"})
+/// How much of a schema is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    /// Items of lists, too.
+    Input,
+    /// Types alone.
+    Output,
 }
 
-fn text(description: &str) -> Value {
-    json!({"type": "string", "description": description})
+/// The schema of a type, with those that it refers to.
+struct Fields {
+    schema: Value,
+    others: Map<String, Value>,
 }
 
-fn strings() -> Value {
-    json!({"type": "array", "items": {"type": "string"}})
-}
-
-fn list(description: &str) -> Value {
-    json!({"type": "array", "items": {"type": "string"}, "description": description})
-}
-
-fn list_of(words: &[&str]) -> Value {
-    json!({"type": "array", "items": {"type": "string", "enum": words}})
-}
-
-/// Most tokens of an answer. Any number will do: what is shown has at least one result or line.
-fn tokens() -> Value {
-    json!({"type": "integer", "description": "Default 1200"})
-}
-
-fn number(least: u32, most: u32, description: &str) -> Value {
-    let mut schema = json!({"type": "integer", "minimum": least, "maximum": most});
-    if !description.is_empty() {
-        schema["description"] = json!(description);
+impl Fields {
+    fn of<T: ToSchema>() -> Self {
+        let mut others = Vec::new();
+        T::schemas(&mut others);
+        let others = others.into_iter().map(|(name, schema)| (name, json!(schema))).collect();
+        Self { schema: json!(T::schema()), others }
     }
-    schema
+
+    /// # Panics
+    /// If the type has no such field: the definition of the tool is wrong, and its test says so.
+    fn slim(&self, field: &str, detail: Detail) -> Value {
+        let schema = self.schema["properties"].get(field);
+        self.slimmed(schema.unwrap_or_else(|| panic!("the type has no field {field}")), detail)
+    }
+
+    fn is_required(&self, field: &str) -> bool {
+        self.schema["required"].as_array().is_some_and(|names| names.contains(&json!(field)))
+    }
+
+    fn slimmed(&self, schema: &Value, detail: Detail) -> Value {
+        let schema = self.resolved(schema);
+        let kind = kind_of(schema);
+        let mut slim = json!({ "type": kind });
+        for name in ["enum", "minimum", "maximum"] {
+            if let Some(value) = schema.get(name) {
+                slim[name] = value.clone();
+            }
+        }
+        if kind == "array" && detail == Detail::Input {
+            let item = self.resolved(&schema["items"]);
+            slim["items"] = self.slimmed(item, detail);
+            if let Some(properties) = item["properties"].as_object() {
+                let properties =
+                    properties.iter().map(|(name, one)| (name.clone(), self.bare(one)));
+                slim["items"]["properties"] = Value::Object(properties.collect());
+                slim["items"]["required"] = item["required"].clone();
+            }
+        }
+        slim
+    }
+
+    /// A field of an item: its type alone.
+    fn bare(&self, schema: &Value) -> Value {
+        json!({ "type": kind_of(self.resolved(schema)) })
+    }
+
+    /// The schema behind a reference or an optional value.
+    fn resolved<'a>(&'a self, schema: &'a Value) -> &'a Value {
+        if let Some(path) = schema["$ref"].as_str() {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            return self.others.get(name).map_or(schema, |schema| self.resolved(schema));
+        }
+        let mut choices = schema["oneOf"].as_array().into_iter().flatten();
+        let present = choices.find(|choice| choice["type"] != "null");
+        present.map_or(schema, |schema| self.resolved(schema))
+    }
+}
+
+/// The type of a value that is present.
+fn kind_of(schema: &Value) -> Value {
+    let kinds = schema["type"].as_array().into_iter().flatten();
+    kinds.into_iter().find(|kind| **kind != "null").cloned().unwrap_or_else(|| {
+        if schema["type"].is_string() { schema["type"].clone() } else { json!("object") }
+    })
 }

@@ -1,31 +1,31 @@
-//! Handles: what the items of a bundle are called in it.
+//! Handles: short names of the items in a bundle.
 
 use mc_domain::{BundleSection as Section, Handle, HandleKind};
 
 use super::{Bundle, LinkTarget};
 
-/// The handles of a bundle's items, section by section, in the order in which the sections are shown.
+/// The handles of a bundle, section by section, in the order shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Handles([(Section, Vec<Handle>); 6]);
 
 impl Handles {
-    /// Each section with the handles of its items.
+    /// Returns each section with the handles of its items.
     pub fn by_section(&self) -> impl Iterator<Item = (Section, &[Handle])> {
         self.0.iter().map(|(section, handles)| (*section, handles.as_slice()))
     }
 
-    /// The handles of a section's items, in their order.
+    /// Returns the handles of a section, in order.
     pub fn of(&self, section: Section) -> &[Handle] {
         self.by_section().find(|(of, _)| *of == section).map_or(&[], |(_, handles)| handles)
     }
 
-    /// All of them, in the order shown.
+    /// Returns all handles, in the order shown.
     pub fn in_order(&self) -> Vec<Handle> {
         self.0.iter().flat_map(|(_, handles)| handles.iter().copied()).collect()
     }
 }
 
-/// Names the items of a bundle: each letter is numbered by itself, in the order shown.
+/// Assigns handles to a bundle's items: each letter is numbered separately, in the order shown.
 pub fn handles(bundle: &Bundle) -> Handles {
     let mut next = Numbering::default();
     let link = |target: LinkTarget| match target {
@@ -42,7 +42,7 @@ pub fn handles(bundle: &Bundle) -> Handles {
     ])
 }
 
-/// How many handles of each letter were given.
+/// Number of handles assigned per letter.
 #[derive(Default)]
 struct Numbering([u16; HandleKind::ALL.len()]);
 

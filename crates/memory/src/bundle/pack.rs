@@ -1,4 +1,4 @@
-//! Filling a token budget.
+//! Packing a bundle into a token budget.
 
 use mc_domain::{BundleId, BundleSection as Section, Trust};
 
@@ -12,7 +12,7 @@ use crate::distill::condense;
 use crate::text::cut;
 use crate::tokens::{self, TokenBudget};
 
-/// What might go into a bundle, each section best first.
+/// Candidates for a bundle, each section best first.
 #[derive(Debug, Clone, Default)]
 pub struct Contents {
     /// Rules and warnings.
@@ -23,71 +23,70 @@ pub struct Contents {
     pub few_shots: Vec<FewShot>,
     /// Decisions and documents.
     pub links: Vec<Link>,
-    /// What came out of conversations.
+    /// Excerpts of dialogs.
     pub dialogs: Vec<DialogExcerpt>,
     /// Places in the code.
     pub code: Vec<CodePlace>,
 }
 
-/// What a bundle says beside its contents.
+/// Fields of a bundle beside its contents.
 #[derive(Debug, Clone)]
 pub struct Envelope {
-    /// Names the bundle.
+    /// Id of the bundle.
     pub id: BundleId,
-    /// How sure it is that this helps, 0 to 1.
+    /// Confidence that the bundle helps, 0 to 1.
     pub confidence: f32,
-    /// Parts of the search that were late or away.
+    /// Parts of the search that were late or unavailable.
     pub degraded: Vec<String>,
-    /// Why the bundle is empty, should it be.
+    /// Reason, if the bundle is empty.
     pub reason: Option<String>,
     /// The task.
     pub task: Option<TaskSummary>,
 }
 
-/// Why a bundle is empty although something was found.
+/// Reason for an empty bundle although something was found.
 const NO_ROOM: &str = "limit_tokens is too small for what was found";
 
-/// Digits that `tokens` itself may take, counted before its value is known.
+/// Placeholder for `tokens`, whose digits count before its value is known.
 const TOKENS_PLACEHOLDER: usize = TokenBudget::MAX;
 
-/// A bundle whose JSON costs at most `budget` tokens: records first, the most relevant first, each whole
-/// where it fits; what else there is takes the room that they leave. What nobody vouches for is tried
-/// when all else has been.
+/// Packs a bundle whose JSON costs at most `budget` tokens. Records come first, the most relevant
+/// first, each whole if it fits; other items take the room that is left. Untrusted items come last.
 pub fn pack(envelope: Envelope, contents: Contents, budget: TokenBudget) -> Bundle {
     let had_contents = !is_empty(&contents);
     let mut bundle = fit_envelope(envelope, budget);
-    let mut queues = Queues::new(contents);
-    let mut spent = Spent::of(&bundle);
+    let mut items = ItemOrder::new(contents);
+    let mut usage = Usage::of(&bundle);
     let mut taken = Vec::new();
-    while let Some(item) = queues.next() {
-        let Some(item) = spent.fitted(item, &bundle, budget) else {
+    while let Some(item) = items.next() {
+        let Some(item) = usage.fitted(item, &bundle, budget) else {
             bundle.omitted += 1;
             continue;
         };
-        queues.took(&item);
+        items.count_taken(&item);
         taken.push(section(&item));
         put(&mut bundle, item);
     }
-    // Tokens of parts need not add up to the tokens of the whole; the whole is what counts.
+    // The tokens of the parts need not add up to those of the whole, which count.
     let mut whole = size(&bundle);
     while whole > budget.get()
         && let Some(section) = taken.pop()
     {
-        take_back(&mut bundle, section);
+        remove_last(&mut bundle, section);
         bundle.omitted += 1;
         whole = size(&bundle);
     }
     if whole > budget.get() {
-        // What is left is the envelope, which took all the room.
+        // Only the envelope is left, and it took all the room.
         bundle.omitted = 0;
         whole = size(&bundle);
     }
     if bundle.is_empty() && bundle.reason.is_none() {
-        // The reason says so.
+        // The reason replaces the count.
         bundle.omitted = 0;
         if had_contents {
-            let told = Bundle { reason: Some(NO_ROOM.to_owned()), ..bundle.clone() };
-            bundle = if size(&told) <= budget.get() { told } else { bundle };
+            let explained = Bundle { reason: Some(NO_ROOM.to_owned()), ..bundle.clone() };
+            bundle = if size(&explained) <= budget.get() { explained } else { bundle };
         }
         bundle.confidence = 0.0;
         whole = size(&bundle);
@@ -96,19 +95,20 @@ pub fn pack(envelope: Envelope, contents: Contents, budget: TokenBudget) -> Bund
     bundle
 }
 
-/// What a bundle costs so far. No token is shorter than a byte: as long as a bundle's bytes fit, nothing is counted.
-struct Spent {
+/// Upper bound of a bundle's tokens. No token is shorter than a byte, so tokens are counted only
+/// once the bytes exceed the budget.
+struct Usage {
     at_most: usize,
     is_exact: bool,
 }
 
-impl Spent {
+impl Usage {
     fn of(bundle: &Bundle) -> Self {
         Self { at_most: json_of(bundle).len(), is_exact: false }
     }
 
-    /// The item: whole where the bundle has room for it, else shortened to the sentences that tell most, which says so;
-    /// `None` where not even that fits.
+    /// Fits an item: whole if there is room, else shortened to its most telling sentences, and
+    /// marked so; `None` if not even that fits.
     fn fitted(&mut self, item: Item, bundle: &Bundle, budget: TokenBudget) -> Option<Item> {
         let json = json_of_item(&item);
         if self.has_room(json.len(), budget) {
@@ -137,7 +137,7 @@ impl Spent {
     }
 }
 
-/// The item with a shorter text and fewer steps; `None` where neither is longer than that.
+/// Shortens the text and steps of an item; `None` if neither is long.
 fn shortened(item: Item) -> Option<Item> {
     let mut item = item;
     let (text, full_chars, steps) = match &mut item {
@@ -161,12 +161,12 @@ fn shortened(item: Item) -> Option<Item> {
     if let Some(steps) = steps {
         shorten_steps(steps);
     }
-    // Of the statement of a longer text that is said already.
+    // The statement of a long text has its length set already.
     full_chars.get_or_insert(of_text + of_steps);
     Some(item)
 }
 
-/// Keeps the first steps: as many as there is room for, and of the first one at least the sentences that tell most.
+/// Keeps the first steps that fit, and at least the most telling sentences of the first one.
 fn shorten_steps(steps: &mut Vec<String>) {
     let mut room = STATEMENT_MAX_CHARS;
     let fits = |step: &&String| {
@@ -182,7 +182,7 @@ fn shorten_steps(steps: &mut Vec<String>) {
     steps.truncate(count.max(1));
 }
 
-/// Tokens of the bundle as it may be handed out, with room for its own `tokens` field.
+/// Counts the tokens of the bundle, with room for its own `tokens` field.
 fn size(bundle: &Bundle) -> usize {
     tokens::count(&json_of(bundle))
 }
@@ -192,14 +192,14 @@ fn json_of(bundle: &Bundle) -> String {
     as_json(&sized).to_string()
 }
 
-/// A [`size`] with the real `tokens` in the place of the placeholder. Digits are tokens of their own,
-/// whatever stands around them, so nothing else needs to be counted again.
+/// Replaces the placeholder in a [`size`] by the real `tokens`. Digits are tokens of their own in
+/// any context, so the rest stays the same.
 fn exact(size: usize) -> usize {
     let digits = |number: usize| tokens::count(&number.to_string());
     size + digits(size) - digits(TOKENS_PLACEHOLDER)
 }
 
-/// A bundle without contents that fits: the reason is cut and the task left out if need be.
+/// Builds a bundle without contents that fits: cuts the reason and drops the task if needed.
 fn fit_envelope(envelope: Envelope, budget: TokenBudget) -> Bundle {
     let mut bundle = Bundle {
         id: envelope.id,
@@ -232,14 +232,14 @@ fn fit_envelope(envelope: Envelope, budget: TokenBudget) -> Bundle {
     bundle
 }
 
-/// One thing of a bundle, with its section.
+/// An item of a bundle, with its section.
 #[derive(Debug, Clone)]
 enum Item {
     Gotcha(Statement),
     Fact(Statement),
     FewShot(FewShot),
     Link(Link),
-    Talk(DialogExcerpt),
+    Dialog(DialogExcerpt),
     Code(CodePlace),
 }
 
@@ -249,12 +249,12 @@ fn put(bundle: &mut Bundle, item: Item) {
         Item::Fact(statement) => bundle.facts.push(statement),
         Item::FewShot(shot) => bundle.few_shots.push(shot),
         Item::Link(link) => bundle.links.push(link),
-        Item::Talk(talk) => bundle.dialogs.push(talk),
+        Item::Dialog(dialog) => bundle.dialogs.push(dialog),
         Item::Code(place) => bundle.code.push(place),
     }
 }
 
-fn take_back(bundle: &mut Bundle, section: Section) {
+fn remove_last(bundle: &mut Bundle, section: Section) {
     match section {
         Section::Gotchas => drop(bundle.gotchas.pop()),
         Section::Facts => drop(bundle.facts.pop()),
@@ -265,8 +265,7 @@ fn take_back(bundle: &mut Bundle, section: Section) {
     }
 }
 
-/// Tokens of an item beside its own: those of its handle, which it gets when all are there, and the comma that parts it
-/// from the next.
+/// Additional tokens per item: its handle, which is assigned at the end, and the separating comma.
 const ITEM_TOKENS: usize = 7;
 
 fn json_of_item(item: &Item) -> String {
@@ -274,7 +273,7 @@ fn json_of_item(item: &Item) -> String {
         Item::Gotcha(item) | Item::Fact(item) => render::statement(item),
         Item::FewShot(item) => render::few_shot(item),
         Item::Link(item) => render::link(item),
-        Item::Talk(item) => render::talk(item),
+        Item::Dialog(item) => render::dialog(item),
         Item::Code(item) => render::code(item),
     };
     json.to_string()
@@ -289,35 +288,35 @@ fn is_empty(contents: &Contents) -> bool {
         && contents.code.is_empty()
 }
 
-/// The order in which items are tried.
-struct Queues {
+/// Items in the order in which they are tried.
+struct ItemOrder {
     order: std::vec::IntoIter<Item>,
     counts: [usize; Section::ALL.len()],
 }
 
-impl Queues {
+impl ItemOrder {
     fn new(contents: Contents) -> Self {
         let gotchas = contents.gotchas.into_iter().map(Item::Gotcha);
         let facts = contents.facts.into_iter().map(Item::Fact);
         let shots = contents.few_shots.into_iter().map(Item::FewShot);
         let links = contents.links.into_iter().map(Item::Link);
-        let dialogs = contents.dialogs.into_iter().map(Item::Talk);
+        let dialogs = contents.dialogs.into_iter().map(Item::Dialog);
         let code = contents.code.into_iter().map(Item::Code);
         let mut order: Vec<Item> =
             gotchas.chain(facts).chain(shots).chain(links).chain(dialogs).chain(code).collect();
-        // Stable: items of one score keep the order of the sections.
+        // The sort is stable: items of one score keep the order of the sections.
         order.sort_by(|a, b| is_record(b).cmp(&is_record(a)).then(score(b).total_cmp(&score(a))));
         sort_by_trust(&mut order, trust);
         Self { order: order.into_iter(), counts: [0; Section::ALL.len()] }
     }
 
-    /// The next item whose section is not full.
+    /// Returns the next item whose section is not full.
     fn next(&mut self) -> Option<Item> {
         let counts = &self.counts;
-        self.order.find(|item| counts[section(item) as usize] < most(section(item)))
+        self.order.find(|item| counts[section(item) as usize] < section_max(section(item)))
     }
 
-    fn took(&mut self, item: &Item) {
+    fn count_taken(&mut self, item: &Item) {
         self.counts[section(item) as usize] += 1;
     }
 }
@@ -326,7 +325,7 @@ fn is_record(item: &Item) -> bool {
     match item {
         Item::Gotcha(_) | Item::Fact(_) | Item::FewShot(_) => true,
         Item::Link(link) => matches!(link.target, LinkTarget::Record(_)),
-        Item::Talk(_) | Item::Code(_) => false,
+        Item::Dialog(_) | Item::Code(_) => false,
     }
 }
 
@@ -335,7 +334,7 @@ fn score(item: &Item) -> f32 {
         Item::Gotcha(item) | Item::Fact(item) => item.score,
         Item::FewShot(item) => item.score,
         Item::Link(item) => item.score,
-        Item::Talk(item) => item.score,
+        Item::Dialog(item) => item.score,
         Item::Code(item) => item.score,
     }
 }
@@ -345,12 +344,12 @@ fn trust(item: &Item) -> Trust {
         Item::Gotcha(item) | Item::Fact(item) => item.trust,
         Item::FewShot(item) => item.trust,
         Item::Link(item) => item.trust,
-        Item::Talk(item) => item.trust,
+        Item::Dialog(item) => item.trust,
         Item::Code(item) => item.trust,
     }
 }
 
-fn most(section: Section) -> usize {
+fn section_max(section: Section) -> usize {
     match section {
         Section::Gotchas => GOTCHAS_MAX,
         Section::Facts => FACTS_MAX,
@@ -367,7 +366,7 @@ fn section(item: &Item) -> Section {
         Item::Fact(_) => Section::Facts,
         Item::FewShot(_) => Section::FewShots,
         Item::Link(_) => Section::Links,
-        Item::Talk(_) => Section::Dialogs,
+        Item::Dialog(_) => Section::Dialogs,
         Item::Code(_) => Section::Code,
     }
 }

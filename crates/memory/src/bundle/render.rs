@@ -1,4 +1,4 @@
-//! A bundle in the shape of `POST /recall`.
+//! Rendering a bundle as the JSON of `POST /recall`.
 
 use mc_domain::CiVerdict;
 use serde_json::{Map, Value, json};
@@ -8,14 +8,14 @@ use super::{
     handles,
 };
 
-/// The bundle in the shape of `POST /recall`; what the token limit is counted on.
+/// Renders the bundle as the JSON of `POST /recall`, on which the token limit is counted.
 pub fn as_json(bundle: &Bundle) -> Value {
     let mut json = json!({
         "gotchas": bundle.gotchas.iter().map(statement).collect::<Vec<_>>(),
         "facts": bundle.facts.iter().map(statement).collect::<Vec<_>>(),
         "few_shots": bundle.few_shots.iter().map(few_shot).collect::<Vec<_>>(),
         "links": bundle.links.iter().map(link).collect::<Vec<_>>(),
-        "dialogs": bundle.dialogs.iter().map(talk).collect::<Vec<_>>(),
+        "dialogs": bundle.dialogs.iter().map(dialog).collect::<Vec<_>>(),
         "code": bundle.code.iter().map(code).collect::<Vec<_>>(),
         "confidence": rounded(bundle.confidence),
         "bundle_id": bundle.id.0,
@@ -33,7 +33,7 @@ pub fn as_json(bundle: &Bundle) -> Value {
     json
 }
 
-/// Puts the items' handles beside what they are.
+/// Adds the handles to the items.
 fn name(json: &mut Value, handles: &Handles) {
     for (section, handles) in handles.by_section() {
         let items = json[section.as_str()].as_array_mut().into_iter().flatten();
@@ -43,7 +43,7 @@ fn name(json: &mut Value, handles: &Handles) {
     }
 }
 
-/// A score with two decimals: more would cost tokens and say nothing.
+/// Rounds a score to two decimals: more would only cost tokens.
 pub(super) fn rounded(score: f32) -> f64 {
     (f64::from(score) * 100.0).round() / 100.0
 }
@@ -125,18 +125,18 @@ pub(super) fn link(link: &Link) -> Value {
     json
 }
 
-pub(super) fn talk(talk: &DialogExcerpt) -> Value {
+pub(super) fn dialog(dialog: &DialogExcerpt) -> Value {
     json!({
-        "id": talk.id.0,
-        "text": talk.text,
-        "trust": talk.trust.as_str(),
-        "score": rounded(talk.score),
+        "id": dialog.id.0,
+        "text": dialog.text,
+        "trust": dialog.trust.as_str(),
+        "score": rounded(dialog.score),
     })
 }
 
 pub(super) fn code(place: &CodePlace) -> Value {
     let mut json = json!({
-        "place": place.location,
+        "location": place.location,
         "line_start": place.line_start,
         "line_end": place.line_end,
         "summary": place.summary,

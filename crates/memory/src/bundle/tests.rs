@@ -91,7 +91,7 @@ fn contents() -> Contents {
 }
 
 #[test]
-fn a_roomy_budget_holds_every_section_up_to_its_limit() {
+fn large_budget_holds_every_section_up_to_its_limit() {
     let bundle = pack(envelope(), contents(), TokenBudget::new(8_000).unwrap());
     let sizes = (
         bundle.gotchas.len(),
@@ -107,7 +107,7 @@ fn a_roomy_budget_holds_every_section_up_to_its_limit() {
 }
 
 #[test]
-fn what_nobody_vouches_for_comes_last_and_takes_only_the_room_that_is_left() {
+fn untrusted_items_come_last_and_take_the_room_that_is_left() {
     let trusted = |n, trust| Statement {
         trust,
         ..statement(RecordKind::Fact, &format!("fact {n} of the place"))
@@ -128,7 +128,7 @@ fn what_nobody_vouches_for_comes_last_and_takes_only_the_room_that_is_left() {
     }
 }
 
-/// Documents, dialogs and code, every other one vouched for by nobody, and facts behind them.
+/// Documents, dialogs and code, half of them untrusted, and then facts.
 fn places_to_read_on() -> Contents {
     let full = contents();
     let trusts = [Trust::Untrusted, Trust::Imported, Trust::Untrusted, Trust::Imported];
@@ -145,7 +145,7 @@ fn places_to_read_on() -> Contents {
     }
 }
 
-/// Asserts that `items` are those of `vouched`, and behind them only what nobody vouches for.
+/// Asserts that `items` are those of `vouched`, followed only by untrusted ones.
 fn assert_ahead<T: PartialEq + std::fmt::Debug>(
     vouched: &[T],
     items: &[T],
@@ -157,7 +157,7 @@ fn assert_ahead<T: PartialEq + std::fmt::Debug>(
 }
 
 #[test]
-fn code_documents_and_dialogs_that_nobody_vouches_for_displace_nothing() {
+fn untrusted_places_displace_no_trusted_item() {
     let mixed = places_to_read_on();
     let mut vouched = mixed.clone();
     vouched.links.retain(|link| link.trust > Trust::Untrusted);
@@ -175,7 +175,7 @@ fn code_documents_and_dialogs_that_nobody_vouches_for_displace_nothing() {
 }
 
 #[test]
-fn code_says_who_vouches_for_it() {
+fn code_place_has_its_trust_level() {
     let bundle = pack(envelope(), places_to_read_on(), TokenBudget::new(8_000).unwrap());
     let trusts: Vec<_> = bundle.code.iter().map(|place| place.trust).collect();
     assert_eq!(
@@ -189,7 +189,7 @@ fn code_says_who_vouches_for_it() {
 }
 
 #[test]
-fn a_statement_says_what_it_was_taken_from() {
+fn statement_has_its_source() {
     let source = Some("https://wiki.example/cart".to_owned());
     let mut full = contents();
     full.facts[0].source.clone_from(&source);
@@ -211,7 +211,7 @@ fn a_small_budget_holds_the_gotcha_first() {
 }
 
 #[test]
-fn a_long_statement_is_whole_where_it_fits_and_says_so_where_it_does_not() {
+fn long_statement_is_whole_or_marked_as_shortened() {
     let story =
         "We looked at the logs and at the queue for two days and saw nothing of use. ".repeat(10);
     let text = format!("{story}Never retry a charge without its key.");
@@ -227,7 +227,7 @@ fn a_long_statement_is_whole_where_it_fits_and_says_so_where_it_does_not() {
 }
 
 #[test]
-fn a_budget_too_small_for_anything_says_so() {
+fn budget_too_small_for_any_item_is_reported() {
     let full = Contents {
         facts: vec![statement(RecordKind::Fact, &"long ".repeat(50))],
         ..Contents::default()
@@ -248,13 +248,23 @@ fn stale_records_say_what_changed() {
         verdict,
     };
     let warning = |places: &[CitedPlace]| staleness_warning(places).unwrap_or_default();
-    assert_eq!(warning(&[place("a.rb", Verdict::Fresh), place("b.rb", Verdict::Unchecked)]), "");
-    assert!(
-        warning(&[place("a.rb", Verdict::Drifted)]).starts_with("cited code changed in a.rb since")
+    assert_eq!(
+        warning(&[
+            place("a.rb", CitationVerdict::Fresh),
+            place("b.rb", CitationVerdict::Unchecked)
+        ]),
+        ""
     );
     assert!(
-        warning(&[place("a.rb", Verdict::Orphaned), place("b.rb", Verdict::Drifted)])
-            .starts_with("cited code is gone from a.rb and 1 more")
+        warning(&[place("a.rb", CitationVerdict::Drifted)])
+            .starts_with("cited code changed in a.rb since")
+    );
+    assert!(
+        warning(&[
+            place("a.rb", CitationVerdict::Orphaned),
+            place("b.rb", CitationVerdict::Drifted)
+        ])
+        .starts_with("cited code is gone from a.rb and 1 more")
     );
 }
 
@@ -271,16 +281,21 @@ proptest! {
         let mut full = contents();
         full.facts = texts.iter().map(|text| statement(RecordKind::Fact, text)).collect();
         full.gotchas = texts.iter().rev().map(|text| statement(RecordKind::Rule, text)).collect();
-        let task = title.map(|title| TaskSummary { external_id: "CS-214".into(), title, status: "open".into() });
-        let bundle = pack(Envelope { degraded, reason, task, ..envelope() }, full, TokenBudget::new(limit).unwrap());
+        let task = title.map(|title| TaskSummary {
+            external_id: "CS-214".into(),
+            title,
+            status: "open".into(),
+        });
+        let envelope = Envelope { degraded, reason, task, ..envelope() };
+        let bundle = pack(envelope, full, TokenBudget::new(limit).unwrap());
         prop_assert!(tokens::count(&as_json(&bundle).to_string()) <= limit);
         prop_assert!(bundle.token_count <= limit);
     }
 }
 
-/// A bundle that is all envelope has no room to say how much it lacks.
+/// A bundle of an envelope alone has no room for the number of omitted items.
 #[test]
-fn what_an_envelope_leaves_no_room_to_count_is_not_counted() {
+fn omitted_items_are_not_counted_when_the_count_has_no_room() {
     let said = |words: &str| Some(words.repeat(12));
     for limit in TokenBudget::MIN..400 {
         let task = said("заголовок задачи ").map(|title| TaskSummary {
@@ -295,7 +310,7 @@ fn what_an_envelope_leaves_no_room_to_count_is_not_counted() {
     }
 }
 
-/// How many tokens an id takes depends on its digits.
+/// The tokens of an id depend on its digits.
 #[test]
 fn an_empty_bundle_fits_the_smallest_limit_whatever_its_id() {
     let budget = TokenBudget::new(TokenBudget::MIN).unwrap();

@@ -1,9 +1,9 @@
-//! What trust a place in a bundle takes.
+//! Trust in bundles.
 
 use mc_domain::{RecordKind, Trust};
 use mc_store::passages::Passage;
 
-/// Who vouches for a passage.
+/// Returns the trust level of a passage.
 pub fn trust(passage: &Passage) -> Trust {
     let record = passage.record.as_ref().map(|record| record.trust);
     let doc = passage.doc.as_ref().map(|doc| doc.trust);
@@ -13,14 +13,14 @@ pub fn trust(passage: &Passage) -> Trust {
     record.or(doc).or(code).or(talk).or(commit).unwrap_or(Trust::Imported)
 }
 
-/// Whether a record may be recalled at all. What nobody vouches for may inform, but tells nobody what to
-/// do or to avoid: a rule or a warning of that sort is left out, whatever section it would stand in.
+/// Whether a record may be recalled. Untrusted records may inform, but give no instructions:
+/// untrusted rules and gotchas are left out of every section.
 pub fn admits(kind: RecordKind, trust: Trust) -> bool {
     trust > Trust::Untrusted || !matches!(kind, RecordKind::Rule | RecordKind::Gotcha)
 }
 
-/// Puts what nobody vouches for behind everything else, which keeps its order: however well it matches,
-/// it comes after each confirmed item, and takes only the room that the others leave.
+/// Moves untrusted items behind all others, which keep their order. However well they match, they
+/// take only the room that is left.
 pub fn sort_by_trust<T>(items: &mut [T], trust: impl Fn(&T) -> Trust) {
     items.sort_by_key(|item| trust(item) == Trust::Untrusted);
 }
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_rules_and_gotchas_need_somebody_who_vouches() {
+    fn only_untrusted_rules_and_gotchas_are_left_out() {
         for kind in RecordKind::ALL {
             let tells_what_to_do = matches!(kind, RecordKind::Rule | RecordKind::Gotcha);
             assert_eq!(admits(*kind, Trust::Untrusted), !tells_what_to_do, "{kind}");
@@ -42,7 +42,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_untrusted_comes_before_anything_vouched_for(
+        fn untrusted_items_come_after_all_others(
             trusts in prop::collection::vec(prop::sample::select(Trust::ALL), 0..20),
         ) {
             let mut items: Vec<(usize, Trust)> = trusts.into_iter().enumerate().collect();

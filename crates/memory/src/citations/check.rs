@@ -1,36 +1,37 @@
-//! One citation held against the indexed code.
+//! Checking one citation against the indexed code.
 
-use mc_domain::Verdict;
+use mc_domain::CitationVerdict;
 use mc_store::citations::{Citation, SymbolSpan};
 use sha2::{Digest, Sha256};
 
-/// A window of cited lines that was found elsewhere in the file proves something only when it
-/// holds this many letters and digits: `end` and `}` stand everywhere.
+/// Letters and digits that cited lines need to be recognized elsewhere in the file: `end` and `}`
+/// are everywhere.
 const TELLING_CHARS_MIN: usize = 12;
 
-/// What is indexed of the cited place.
+/// Indexed code of a cited place.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CodeView<'a> {
-    /// The lines of each file that has the cited path: one for each repository that has it.
+    /// Lines of each file with the cited path, one per repository that has it.
     pub files: &'a [Vec<String>],
-    /// Where the cited symbol is defined, in any file.
+    /// Definitions of the cited symbol, in any file.
     pub spans: &'a [SymbolSpan],
 }
 
-/// The citation with its verdict, and with path and lines where its text stands now.
+/// Checks a citation: returns it with its verdict, and with the path and lines of its text now.
 pub fn check(citation: &Citation, code: &CodeView<'_>) -> Citation {
     let checked = match citation.symbol {
         Some(_) => check_symbol(citation, code),
         None => check_files(citation, code.files),
     };
     match checked {
-        Ok(fresh) => Citation { verdict: Verdict::Fresh, outdated: false, ..fresh },
+        Ok(fresh) => Citation { verdict: CitationVerdict::Fresh, outdated: false, ..fresh },
         Err(verdict) => Citation { verdict, outdated: false, ..citation.clone() },
     }
 }
 
-/// A citation names no repository: it holds if it does in any that has the path.
-fn check_files(citation: &Citation, files: &[Vec<String>]) -> Result<Citation, Verdict> {
+/// Checks a citation without a symbol. It names no repository, so it is fresh if it is in any that
+/// has the path.
+fn check_files(citation: &Citation, files: &[Vec<String>]) -> Result<Citation, CitationVerdict> {
     let mut verdict = missing(citation);
     for (at, lines) in files.iter().enumerate() {
         let checked = match citation.lines {
@@ -39,24 +40,26 @@ fn check_files(citation: &Citation, files: &[Vec<String>]) -> Result<Citation, V
         };
         match checked {
             Ok(fresh) => return Ok(fresh),
-            // Code that changed says more than lines that another repository never had.
-            Err(found) if at == 0 || found == Verdict::Drifted => verdict = found,
+            // Changed code counts for more than lines that another repository never had.
+            Err(found) if at == 0 || found == CitationVerdict::Drifted => verdict = found,
             Err(_) => {}
         }
     }
     Err(verdict)
 }
 
-/// What can be said of code that is not in the index: gone, if it was there before.
-fn missing(citation: &Citation) -> Verdict {
+/// Returns the verdict for code that is not indexed: orphaned if it was found before.
+fn missing(citation: &Citation) -> CitationVerdict {
     match citation.verdict {
-        Verdict::Unchecked => Verdict::Unchecked,
-        Verdict::Fresh | Verdict::Drifted | Verdict::Orphaned => Verdict::Orphaned,
+        CitationVerdict::Unchecked => CitationVerdict::Unchecked,
+        CitationVerdict::Fresh | CitationVerdict::Drifted | CitationVerdict::Orphaned => {
+            CitationVerdict::Orphaned
+        }
     }
 }
 
-/// A definition is found by name, and by its text wherever it moved.
-fn check_symbol(citation: &Citation, code: &CodeView<'_>) -> Result<Citation, Verdict> {
+/// Checks a cited definition, which is found by name, and by its text if it moved.
+fn check_symbol(citation: &Citation, code: &CodeView<'_>) -> Result<Citation, CitationVerdict> {
     let here = |span: &&SymbolSpan| span.path == citation.file_path;
     let at = |span: &SymbolSpan| Citation {
         file_path: span.path.clone(),
@@ -66,48 +69,48 @@ fn check_symbol(citation: &Citation, code: &CodeView<'_>) -> Result<Citation, Ve
     };
     let in_file = code.spans.iter().find(here);
     let Some(hash) = &citation.content_hash else {
-        // Nothing is known of the text as it was: what stands there now is what was meant.
+        // Without a hash, the current text is what the sender meant.
         let only = if code.spans.len() == 1 { code.spans.first() } else { None };
         return match in_file.or(only) {
             Some(span) => Ok(at(span)),
             None if code.spans.is_empty() && code.files.is_empty() => Err(missing(citation)),
-            None if code.spans.is_empty() => Err(Verdict::Orphaned),
-            None => Err(Verdict::Drifted),
+            None if code.spans.is_empty() => Err(CitationVerdict::Orphaned),
+            None => Err(CitationVerdict::Drifted),
         };
     };
     let same = |span: &&SymbolSpan| span.span_hash == *hash;
     let found = match in_file {
-        // The file still defines it: a copy elsewhere is not what was cited.
+        // The file still defines it, so a copy elsewhere is not what was cited.
         Some(_) => code.spans.iter().filter(here).find(same),
         None => code.spans.iter().find(same),
     };
     match found {
         Some(span) => Ok(at(span)),
-        None if !code.spans.is_empty() => Err(Verdict::Drifted),
+        None if !code.spans.is_empty() => Err(CitationVerdict::Drifted),
         None if code.files.is_empty() => Err(missing(citation)),
-        None => Err(Verdict::Orphaned),
+        None => Err(CitationVerdict::Orphaned),
     }
 }
 
-/// Lines are fresh where they were cited, or wherever in the file the same lines stand now.
+/// Checks cited lines, which are fresh if they are unchanged, wherever in the file they are now.
 fn check_span(
     citation: &Citation,
     (start, end): (i32, i32),
     lines: &[String],
-) -> Result<Citation, Verdict> {
+) -> Result<Citation, CitationVerdict> {
     let first = usize::try_from(start).unwrap_or(1).max(1) - 1;
     let count = usize::try_from(end.saturating_sub(start)).unwrap_or(0) + 1;
     let cited = lines.get(first..(first + count).min(lines.len()));
     let line = |index: usize| i32::try_from(index).unwrap_or(i32::MAX);
     let Some(hash) = &citation.content_hash else {
         return match cited {
-            // Lines beyond the end of the file were not meant: what is appended later is no drift.
+            // Lines beyond the end of the file were not meant, so appended lines are no drift.
             Some(cited) if !cited.is_empty() => Ok(Citation {
                 content_hash: Some(hash_lines(cited)),
                 lines: Some((line(first + 1), line(first + cited.len()))),
                 ..citation.clone()
             }),
-            _ => Err(Verdict::Orphaned),
+            _ => Err(CitationVerdict::Orphaned),
         };
     };
     if cited.is_some_and(|cited| is_hash_of(hash, cited)) {
@@ -117,19 +120,19 @@ fn check_span(
         Some(at) => {
             Ok(Citation { lines: Some((line(at + 1), line(at + count))), ..citation.clone() })
         }
-        None => Err(Verdict::Drifted),
+        None => Err(CitationVerdict::Drifted),
     }
 }
 
-fn check_file(citation: &Citation, lines: &[String]) -> Result<Citation, Verdict> {
+fn check_file(citation: &Citation, lines: &[String]) -> Result<Citation, CitationVerdict> {
     match &citation.content_hash {
         None => Ok(Citation { content_hash: Some(hash_lines(lines)), ..citation.clone() }),
         Some(hash) if is_hash_of(hash, lines) => Ok(citation.clone()),
-        Some(_) => Err(Verdict::Drifted),
+        Some(_) => Err(CitationVerdict::Drifted),
     }
 }
 
-/// Where `count` lines of this hash start, from 0; the place nearest to `origin` first.
+/// Finds `count` lines with this hash; returns the first index, the nearest to `origin`.
 fn find_window(lines: &[String], origin: usize, count: usize, hash: &[u8]) -> Option<usize> {
     let last = lines.len().checked_sub(count)?;
     let origin = origin.min(last);
@@ -145,13 +148,13 @@ fn is_telling(window: &[String]) -> bool {
         >= TELLING_CHARS_MIN
 }
 
-/// sha256 of lines joined by line feeds.
+/// Returns the sha256 of lines joined by line feeds.
 pub fn hash_lines(lines: &[String]) -> Vec<u8> {
     hash(lines, false)
 }
 
-/// Whether `expected` is the hash of these lines, with or without a line feed after the last one:
-/// callers cut spans with tools that keep it.
+/// Whether `expected` is the hash of these lines, with or without a final line feed, as some tools
+/// keep it.
 fn is_hash_of(expected: &[u8], lines: &[String]) -> bool {
     hash(lines, false) == expected || hash(lines, true) == expected
 }
@@ -179,7 +182,10 @@ mod tests {
 
     use super::*;
 
-    const FILE: &str = "class Cart\n  def total\n    items.sum(&:price)\n  end\n\n  def empty?\n    items.none?\n  end\nend";
+    const FILE: &str = concat!(
+        "class Cart\n  def total\n    items.sum(&:price)\n  end\n\n",
+        "  def empty?\n    items.none?\n  end\nend",
+    );
 
     fn lines(text: &str) -> Vec<String> {
         text.split('\n').map(str::to_owned).collect()
@@ -194,19 +200,19 @@ mod tests {
             lines: span,
             commit: None,
             content_hash: None,
-            verdict: Verdict::Unchecked,
+            verdict: CitationVerdict::Unchecked,
             checked_at: None,
             outdated: true,
         }
     }
 
-    /// Checked against the texts of the cited path in each repository.
+    /// Checks a citation against the cited file's text in each repository.
     fn in_files(citation: &Citation, texts: &[&str]) -> Citation {
         let files: Vec<_> = texts.iter().map(|text| lines(text)).collect();
         check(citation, &CodeView { files: &files, spans: &[] })
     }
 
-    /// Checked against definitions, the cited path being indexed.
+    /// Checks a citation against definitions; the cited path is indexed.
     fn in_spans(citation: &Citation, spans: &[SymbolSpan]) -> Citation {
         check(citation, &CodeView { files: &[lines(FILE)], spans })
     }
@@ -223,99 +229,106 @@ mod tests {
     #[test]
     fn a_span_follows_its_lines_and_drifts_with_them() {
         let saved = in_files(&citation(None, Some((2, 4))), &[FILE]);
-        assert_eq!((saved.verdict, saved.lines), (Verdict::Fresh, Some((2, 4))));
+        assert_eq!((saved.verdict, saved.lines), (CitationVerdict::Fresh, Some((2, 4))));
 
         let shifted = in_files(&saved, &[&format!("# frozen\n\n{FILE}")]);
-        assert_eq!((shifted.verdict, shifted.lines), (Verdict::Fresh, Some((4, 6))));
+        assert_eq!((shifted.verdict, shifted.lines), (CitationVerdict::Fresh, Some((4, 6))));
 
         let changed = in_files(&saved, &[&FILE.replace("price", "cost")]);
-        assert_eq!((changed.verdict, changed.lines), (Verdict::Drifted, Some((2, 4))));
+        assert_eq!((changed.verdict, changed.lines), (CitationVerdict::Drifted, Some((2, 4))));
 
         let elsewhere = in_files(&saved, &[&FILE.replace("none?", "empty?")]);
-        assert_eq!(elsewhere.verdict, Verdict::Fresh);
+        assert_eq!(elsewhere.verdict, CitationVerdict::Fresh);
 
         let gone = check(&saved, &CodeView::default());
-        assert_eq!(gone.verdict, Verdict::Orphaned);
-        assert_eq!(in_files(&gone, &[FILE]).verdict, Verdict::Fresh);
+        assert_eq!(gone.verdict, CitationVerdict::Orphaned);
+        assert_eq!(in_files(&gone, &[FILE]).verdict, CitationVerdict::Fresh);
     }
 
     #[test]
-    fn a_span_of_no_telling_line_is_not_found_elsewhere() {
+    fn span_without_telling_lines_is_not_found_elsewhere() {
         let saved = in_files(&citation(None, Some((4, 4))), &[FILE]);
         let changed = FILE.replacen("  end", "  end # total", 1);
-        assert_eq!(in_files(&saved, &[&changed]).verdict, Verdict::Drifted);
+        assert_eq!(in_files(&saved, &[&changed]).verdict, CitationVerdict::Drifted);
     }
 
     #[test]
-    fn lines_beyond_the_file_are_orphaned_and_unknown_files_unchecked() {
-        assert_eq!(in_files(&citation(None, Some((90, 95))), &[FILE]).verdict, Verdict::Orphaned);
+    fn lines_past_the_end_are_orphaned_and_unknown_files_unchecked() {
+        assert_eq!(
+            in_files(&citation(None, Some((90, 95))), &[FILE]).verdict,
+            CitationVerdict::Orphaned
+        );
         assert_eq!(
             check(&citation(None, Some((1, 2))), &CodeView::default()).verdict,
-            Verdict::Unchecked
+            CitationVerdict::Unchecked
         );
-        assert_eq!(check(&citation(None, None), &CodeView::default()).verdict, Verdict::Unchecked);
+        assert_eq!(
+            check(&citation(None, None), &CodeView::default()).verdict,
+            CitationVerdict::Unchecked
+        );
     }
 
     #[test]
-    fn a_symbol_stays_fresh_when_it_moves_and_drifts_when_it_changes() {
+    fn symbol_stays_fresh_when_moved_and_drifts_when_changed() {
         let body = "def total\n  sum\nend";
         let saved =
             in_spans(&citation(Some("Cart#total"), None), &[span("app/models/cart.rb", 2, body)]);
-        assert_eq!((saved.verdict, saved.lines), (Verdict::Fresh, Some((2, 4))));
+        assert_eq!((saved.verdict, saved.lines), (CitationVerdict::Fresh, Some((2, 4))));
 
         let moved = in_spans(&saved, &[span("lib/cart.rb", 9, body)]);
         assert_eq!(
             (moved.verdict, moved.file_path.as_str(), moved.lines),
-            (Verdict::Fresh, "lib/cart.rb", Some((9, 11)))
+            (CitationVerdict::Fresh, "lib/cart.rb", Some((9, 11)))
         );
 
         let changed = in_spans(&saved, &[span("app/models/cart.rb", 2, "def total\n  0\nend")]);
         assert_eq!(
             (changed.verdict, changed.file_path.as_str()),
-            (Verdict::Drifted, "app/models/cart.rb")
+            (CitationVerdict::Drifted, "app/models/cart.rb")
         );
 
         let copy = span("lib/cart.rb", 9, body);
         let changed = span("app/models/cart.rb", 2, "def total\n  0\nend");
-        assert_eq!(in_spans(&saved, &[changed, copy]).verdict, Verdict::Drifted);
+        assert_eq!(in_spans(&saved, &[changed, copy]).verdict, CitationVerdict::Drifted);
 
-        assert_eq!(in_spans(&saved, &[]).verdict, Verdict::Orphaned);
-        assert_eq!(check(&saved, &CodeView::default()).verdict, Verdict::Orphaned);
+        assert_eq!(in_spans(&saved, &[]).verdict, CitationVerdict::Orphaned);
+        assert_eq!(check(&saved, &CodeView::default()).verdict, CitationVerdict::Orphaned);
     }
 
     #[test]
-    fn a_path_of_two_repositories_is_fresh_while_one_of_them_has_it() {
+    fn path_in_two_repositories_is_fresh_while_one_has_it() {
         let other = "class Other\nend";
         let saved = in_files(&citation(None, Some((2, 4))), &[FILE]);
-        assert_eq!(in_files(&saved, &[other, FILE]).verdict, Verdict::Fresh);
+        assert_eq!(in_files(&saved, &[other, FILE]).verdict, CitationVerdict::Fresh);
         let changed = FILE.replace("price", "cost");
-        assert_eq!(in_files(&saved, &[other, &changed]).verdict, Verdict::Drifted);
+        assert_eq!(in_files(&saved, &[other, &changed]).verdict, CitationVerdict::Drifted);
     }
 
     #[test]
     fn lines_past_the_end_are_cut_to_the_file() {
         let saved = in_files(&citation(None, Some((8, 90))), &[FILE]);
-        assert_eq!((saved.verdict, saved.lines), (Verdict::Fresh, Some((8, 9))));
-        assert_eq!(in_files(&saved, &[&format!("{FILE}\nputs 1")]).verdict, Verdict::Fresh);
+        assert_eq!((saved.verdict, saved.lines), (CitationVerdict::Fresh, Some((8, 9))));
+        assert_eq!(in_files(&saved, &[&format!("{FILE}\nputs 1")]).verdict, CitationVerdict::Fresh);
     }
 
     #[test]
-    fn a_callers_hash_counts_with_and_without_the_last_line_feed() {
+    fn callers_hash_matches_with_and_without_final_line_feed() {
         for text in ["    items.sum(&:price)", "    items.sum(&:price)\n"] {
             let given = Citation {
                 content_hash: Some(Sha256::digest(text).to_vec()),
                 ..citation(None, Some((3, 3)))
             };
-            assert_eq!(in_files(&given, &[FILE]).verdict, Verdict::Fresh, "{text:?}");
+            assert_eq!(in_files(&given, &[FILE]).verdict, CitationVerdict::Fresh, "{text:?}");
         }
     }
 
     proptest! {
         #[test]
-        fn every_edit_of_a_cited_line_drifts_and_no_edit_elsewhere_does(
+        fn only_edits_of_cited_lines_cause_drift(
             edited in 0usize..40, start in 1usize..30, count in 1usize..8,
         ) {
-            let original: Vec<String> = (0..40).map(|n| format!("let value_{n} = compute({n});")).collect();
+            let line = |n| format!("let value_{n} = compute({n});");
+            let original: Vec<String> = (0..40).map(line).collect();
             let end = (start + count - 1).min(40);
             let span = (i32::try_from(start).unwrap(), i32::try_from(end).unwrap());
             let in_lines = |citation: &Citation, lines: &[String]| {
@@ -326,12 +339,12 @@ mod tests {
             changed[edited].push_str(" // edited");
             let is_cited = (start - 1..end).contains(&edited);
             let verdict = in_lines(&saved, &changed).verdict;
-            prop_assert_eq!(verdict, if is_cited { Verdict::Drifted } else { Verdict::Fresh });
+            prop_assert_eq!(verdict, if is_cited { CitationVerdict::Drifted } else { CitationVerdict::Fresh });
             changed[edited] = original[edited].clone();
             changed.insert(edited, "inserted".to_owned());
             let splits = (start..end).contains(&edited);
             let verdict = in_lines(&saved, &changed).verdict;
-            prop_assert_eq!(verdict, if splits { Verdict::Drifted } else { Verdict::Fresh });
+            prop_assert_eq!(verdict, if splits { CitationVerdict::Drifted } else { CitationVerdict::Fresh });
         }
     }
 }

@@ -1,34 +1,35 @@
-//! Citations of what is in no indexed repository: left out with what may have been meant, rather than kept to be blamed
-//! for it later. Where a project has no index yet, nothing is unknown.
+//! Citations of places that no indexed repository has. They are left out with similar places as
+//! suggestions, as a kept one would turn the record stale later. A project without an index has no
+//! unknown citations.
 
-use mc_domain::{ProjectId, Verdict};
+use mc_domain::{CitationVerdict, ProjectId};
 use mc_store::Store;
 use mc_store::citations::{self, Citation};
 
 use crate::Error;
-use crate::judge::compare::slips;
+use crate::judge::compare::edit_distance;
 
-/// Near paths and near names that are told, of each.
+/// Most suggested paths and most suggested names.
 const NEAR_MAX: usize = 3;
-/// Names and paths that are looked at for that.
+/// Most names or paths compared for suggestions.
 const CANDIDATES: u8 = 200;
 
-/// A citation that was left out, and why.
+/// A citation that was left out, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownCitation {
-    /// Path, as it was cited.
+    /// Cited path.
     pub file: String,
-    /// Qualified name, as it was cited.
+    /// Cited qualified name.
     pub symbol: Option<String>,
-    /// Lines, as they were cited.
+    /// Cited lines.
     pub lines: Option<(i32, i32)>,
-    /// What there is not, and what to do about it, in words.
+    /// What is missing and what to do about it, in words.
     pub reason: String,
-    /// What may have been meant: `path`, or `path#name` where a name was cited; the nearest first.
+    /// Suggestions: `path`, or `path#name` if a name was cited; the nearest first.
     pub near: Vec<String>,
 }
 
-/// Why a citation is unknown, judged from what its check found.
+/// What the index lacks of a citation.
 enum Missing {
     File,
     Symbol,
@@ -36,22 +37,24 @@ enum Missing {
     Lines,
 }
 
-/// What is wrong with a citation that was checked for the first time: `None` where it holds, or where what it cites is
-/// there and merely other than its sender saw it.
+/// Returns what the index lacks of a citation checked for the first time. `None` if the place
+/// exists, even if its code differs from what the sender saw.
 fn missing(draft: &Citation, checked: &Citation) -> Option<Missing> {
     match checked.verdict {
-        Verdict::Fresh => None,
-        Verdict::Unchecked | Verdict::Orphaned if draft.symbol.is_some() => Some(Missing::Symbol),
-        Verdict::Unchecked => Some(Missing::File),
-        Verdict::Orphaned => Some(Missing::Lines),
-        // The text that was seen is sent along: it changed.
-        Verdict::Drifted if draft.content_hash.is_some() => None,
-        Verdict::Drifted => draft.symbol.is_some().then_some(Missing::Elsewhere),
+        CitationVerdict::Fresh => None,
+        CitationVerdict::Unchecked | CitationVerdict::Orphaned if draft.symbol.is_some() => {
+            Some(Missing::Symbol)
+        }
+        CitationVerdict::Unchecked => Some(Missing::File),
+        CitationVerdict::Orphaned => Some(Missing::Lines),
+        // The sender sent a hash of the code, which has changed since.
+        CitationVerdict::Drifted if draft.content_hash.is_some() => None,
+        CitationVerdict::Drifted => draft.symbol.is_some().then_some(Missing::Elsewhere),
     }
 }
 
-/// What is said of a citation that the index does not bear out; `None` for one that it does.
-pub(super) async fn tell(
+/// Describes a citation that the index lacks; `None` for others.
+pub(super) async fn describe(
     store: &Store,
     project: ProjectId,
     draft: &Citation,
@@ -88,13 +91,13 @@ pub(super) async fn tell(
         file: path.clone(),
         symbol: draft.symbol.clone(),
         lines: draft.lines,
-        reason: format!("{what}: {}", way_out(&missing, &near)),
+        reason: format!("{what}: {}", advice(&missing, &near)),
         near,
     }))
 }
 
-/// What whoever sent the citation can do.
-fn way_out(missing: &Missing, near: &[String]) -> &'static str {
+/// Returns what the sender can do.
+fn advice(missing: &Missing, near: &[String]) -> &'static str {
     match missing {
         Missing::Lines => "cite lines that it has, or save again once it is indexed anew",
         _ if near.is_empty() => "save again once it is indexed",
@@ -102,10 +105,11 @@ fn way_out(missing: &Missing, near: &[String]) -> &'static str {
     }
 }
 
-/// The citation with the one name or path of the index that it can mean: a name with other separators (`Cart#total` for
-/// `Cart.total`) or without its namespaces, a path without its first folders. `None` where none or several can be meant,
-/// or there are so many like it that not all were looked at.
-pub(super) async fn meant(
+/// Resolves a citation to the one name or path of the index that it can mean: a name with other
+/// separators (`Cart#total` for `Cart.total`) or without its namespaces, a path without its first
+/// directories. `None` if none or several match, or if there are too many candidates to compare
+/// all.
+pub(super) async fn resolve(
     store: &Store,
     project: ProjectId,
     draft: &Citation,
@@ -123,31 +127,31 @@ pub(super) async fn meant(
     let (wanted, end) = (plain_name(name), format!("::{}", plain_name(name)));
     let like = symbols_like(store, project, name, path).await?;
     let is_all = like.len() < usize::from(CANDIDATES);
-    // Those of the file come first: where others follow them, they are all here.
+    // Candidates in the file come first: if others follow them, all of the file are here.
     let is_all_of_file = is_all || like.last().is_some_and(|(_, file)| file != path);
-    let is_meant = |symbol: &str| {
+    let is_match = |symbol: &str| {
         let plain = plain_name(symbol);
         plain == wanted || plain.ends_with(&end)
     };
-    let found = like.into_iter().filter(|(symbol, _)| is_meant(symbol));
+    let found = like.into_iter().filter(|(symbol, _)| is_match(symbol));
     let (here, elsewhere): (Vec<_>, Vec<_>) = found.partition(|(_, file)| file == path);
     let (found, is_complete) =
         if here.is_empty() { (elsewhere, is_all) } else { (here, is_all_of_file) };
-    let meant = if is_complete { only(found.into_iter()) } else { None };
-    Ok(meant.map(|(symbol, file_path)| Citation {
+    let resolve = if is_complete { only(found.into_iter()) } else { None };
+    Ok(resolve.map(|(symbol, file_path)| Citation {
         symbol: Some(symbol),
         file_path,
         ..draft.clone()
     }))
 }
 
-/// The one of several that is the only one.
+/// Returns the item if there is exactly one.
 fn only<T>(mut found: impl Iterator<Item = T>) -> Option<T> {
     let first = found.next()?;
     found.next().is_none().then_some(first)
 }
 
-/// A qualified name whose parts are joined alike in all languages.
+/// Returns a qualified name with the same separator for all languages.
 fn plain_name(name: &str) -> String {
     let parts = name.split(['#', '.', ':', '/']).filter(|part| !part.is_empty());
     parts.collect::<Vec<_>>().join("::")
@@ -158,9 +162,9 @@ fn last_part(name: &str) -> &str {
 }
 
 async fn paths_like(store: &Store, project: ProjectId, path: &str) -> Result<Vec<String>, Error> {
-    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
     let stem = name.split('.').next().unwrap_or(name);
-    Ok(citations::paths_like(store, project, folder, stem, i64::from(CANDIDATES)).await?)
+    Ok(citations::paths_like(store, project, directory, stem, i64::from(CANDIDATES)).await?)
 }
 
 async fn symbols_like(
@@ -188,13 +192,13 @@ async fn near_symbols(
     Ok(near.into_iter().map(|(symbol, path)| format!("{path}#{symbol}")).collect())
 }
 
-/// Those of `found` that are spelt most like `wanted`, the nearest first.
+/// Returns the items spelled most like `wanted`, the nearest first.
 fn nearest<T>(found: Vec<T>, wanted: &str, spelling: impl Fn(&T) -> String) -> Vec<T> {
     let wanted = wanted.to_lowercase();
     let mut found: Vec<_> = found
         .into_iter()
-        .map(|one| (slips(&spelling(&one).to_lowercase(), &wanted), one))
+        .map(|one| (edit_distance(&spelling(&one).to_lowercase(), &wanted), one))
         .collect();
-    found.sort_by_key(|(slips, _)| *slips);
+    found.sort_by_key(|(distance, _)| *distance);
     found.into_iter().take(NEAR_MAX).map(|(_, one)| one).collect()
 }

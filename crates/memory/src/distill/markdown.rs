@@ -1,4 +1,4 @@
-//! Markdown and chat, cut into units that can be kept or left out.
+//! Splitting Markdown and chat into units that can be kept or left out.
 
 use std::sync::LazyLock;
 
@@ -7,14 +7,14 @@ use regex::Regex;
 use crate::text::sentences;
 use crate::text::stop_phrases::{is_chatter, strip_lead};
 
-/// A sentence, list item or block of code.
+/// A sentence, list item or code block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unit {
     /// Its text.
     pub text: String,
-    /// Whether it starts a line (otherwise it follows the unit before on the same line).
+    /// Whether it starts a line; otherwise it follows the previous unit on its line.
     pub starts_line: bool,
-    /// Whether it is a block of code, which stays as it is.
+    /// Whether it is a code block, which stays verbatim.
     pub is_code: bool,
 }
 
@@ -35,19 +35,18 @@ static PREFIX: LazyLock<Regex> =
     LazyLock::new(|| regex(r"^\s*(?:#{1,6}\s+|>(?:\s+|$)|[*+•·]\s+|-\s+)*"));
 static BULLET: LazyLock<Regex> = LazyLock::new(|| regex(r"^\s*(?:>\s?)*(?:[*+•·-]\s+)"));
 
-/// A text, cut into units.
+/// A text split into units.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Reading {
-    /// What it says, in order.
+pub struct SplitText {
+    /// The units, in order.
     pub units: Vec<Unit>,
-    /// What was taken for a greeting, thanks, a word that only leads up to a sentence, or a comment that nobody is
-    /// shown.
+    /// Text recognized as a greeting, thanks, an introductory phrase or a hidden comment.
     pub left_out: Vec<String>,
 }
 
-/// Reads `text`.
-pub fn read(text: &str) -> Reading {
-    let mut reading = Reading::default();
+/// Splits `text` into units.
+pub fn read(text: &str) -> SplitText {
+    let mut split_text = SplitText::default();
     let lines: Vec<_> = text.lines().collect();
     let mut fence: Option<Fence> = None;
     let mut at = 0;
@@ -55,7 +54,7 @@ pub fn read(text: &str) -> Reading {
         at += 1;
         if let Some(mut open) = fence.take() {
             if open.is_closed_by(line) {
-                reading.units.extend(open.close());
+                split_text.units.extend(open.close());
             } else {
                 open.lines.push(line.trim_end().to_owned());
                 fence = Some(open);
@@ -63,21 +62,21 @@ pub fn read(text: &str) -> Reading {
         } else if let Some(open) = Fence::opened_by(line) {
             fence = Some(open);
         } else if let Some(more) = rest_of_comment(line, &lines[at..]) {
-            reading.left_out.push(lines[at - 1..at + more].join("\n").trim().to_owned());
+            split_text.left_out.push(lines[at - 1..at + more].join("\n").trim().to_owned());
             at += more;
         } else {
-            read_line(line, &mut reading);
+            read_line(line, &mut split_text);
         }
     }
-    reading.units.extend(fence.and_then(Fence::close));
-    reading
+    split_text.units.extend(fence.and_then(Fence::close));
+    split_text
 }
 
-/// A block of code that is being read.
+/// A code block that is being read.
 struct Fence {
     /// Three or more backticks or tildes.
     mark: String,
-    /// What stands behind them, such as the language.
+    /// Text after them, such as the language.
     info: String,
     lines: Vec<String>,
 }
@@ -90,7 +89,7 @@ impl Fence {
             _ => return None,
         };
         let info = line[mark.len()..].trim();
-        // Backticks that close on the same line are a span of code.
+        // Backticks closed on the same line are a code span.
         let is_span = mark.starts_with('`') && info.contains('`');
         (mark.len() >= 3 && !is_span).then(|| Self {
             mark,
@@ -116,18 +115,18 @@ impl Fence {
     }
 }
 
-/// How many of the lines that follow belong to a comment which `line` begins and nothing else stands beside; `None`
-/// where there is none, or it does not end.
+/// Returns how many following lines belong to the HTML comment that `line` opens. `None` without
+/// one, or if it does not end or has text rest it.
 fn rest_of_comment(line: &str, following: &[&str]) -> Option<usize> {
     let line = line.trim().strip_prefix("<!--")?;
     let mut lines = std::iter::once(&line).chain(following);
     let end = lines.position(|line| line.contains("-->"))?;
     let last = if end == 0 { line } else { following[end - 1] };
-    let (_, beside) = last.split_once("-->")?;
-    beside.trim().is_empty().then_some(end)
+    let (_, rest) = last.split_once("-->")?;
+    rest.trim().is_empty().then_some(end)
 }
 
-fn read_line(line: &str, reading: &mut Reading) {
+fn read_line(line: &str, split_text: &mut SplitText) {
     if RULE.is_match(line) {
         return;
     }
@@ -135,31 +134,31 @@ fn read_line(line: &str, reading: &mut Reading) {
     let line = plain(PREFIX.replace(line, "").trim());
     let mut starts_line = true;
     for sentence in sentences(&line) {
-        let said = strip_lead(sentence);
-        if said.is_empty() || is_chatter(said) {
-            reading.left_out.push(sentence.to_owned());
+        let statement = strip_lead(sentence);
+        if statement.is_empty() || is_chatter(statement) {
+            split_text.left_out.push(sentence.to_owned());
             continue;
         }
-        if !says_something(said) {
+        if !says_something(statement) {
             continue;
         }
-        let lead = sentence[..sentence.len() - said.len()].trim();
+        let lead = sentence[..sentence.len() - statement.len()].trim();
         if !lead.is_empty() {
-            reading.left_out.push(lead.to_owned());
+            split_text.left_out.push(lead.to_owned());
         }
         let bullet = if is_item && starts_line { "- " } else { "" };
-        let text = format!("{bullet}{said}");
-        reading.units.push(Unit { text, starts_line, is_code: false });
+        let text = format!("{bullet}{statement}");
+        split_text.units.push(Unit { text, starts_line, is_code: false });
         starts_line = false;
     }
 }
 
-/// Whether there is more in it than punctuation and pictures.
+/// Whether a text has more than punctuation and pictures.
 fn says_something(text: &str) -> bool {
     text.chars().any(|c| c.is_alphanumeric() || "<>=|&+^%$~\\".contains(c))
 }
 
-/// A line without emphasis, images and link syntax; code spans, names and URLs stay.
+/// Removes emphasis, images and link syntax from a line; code spans, names and URLs stay.
 fn plain(line: &str) -> String {
     let named = |found: &regex::Captures<'_>| match (found[1].trim(), &found[2]) {
         (label, "") => label.to_owned(),
@@ -174,7 +173,7 @@ fn plain(line: &str) -> String {
     })
 }
 
-/// Applies `change` to what stands outside backticks.
+/// Applies `change` to the text outside code spans.
 fn outside_code(line: &str, change: impl Fn(&str) -> String) -> String {
     let parts = line.split('`').enumerate();
     let changed: Vec<_> =

@@ -1,4 +1,4 @@
-//! The parts of a system that a text, its paths and its symbols are about.
+//! Deriving scopes: the parts of a system that a text, its paths and its symbols are about.
 
 use std::sync::LazyLock;
 
@@ -6,7 +6,7 @@ use regex::Regex;
 
 use super::Raw;
 
-/// Folders that sort files by their role and say nothing about the part of the system.
+/// Directories that group files by role and do not name a part of the system.
 const LAYERS: &[&str] = &[
     "app",
     "apps",
@@ -122,8 +122,8 @@ static SYMBOL: LazyLock<Regex> = LazyLock::new(|| {
 static CODE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"`([^`\n]{2,120})`").expect("a checked expression"));
 
-/// Scopes of a note, the most telling first: cited files and symbols, then paths, symbols and
-/// code spans of the text.
+/// Derives scopes, the most telling first: from cited files and symbols, then from paths, symbols
+/// and code spans of the text.
 pub fn derive(raw: &Raw<'_>, content: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     found.extend(raw.files.iter().copied().flat_map(of_path));
@@ -141,16 +141,16 @@ pub fn derive(raw: &Raw<'_>, content: &str) -> Vec<String> {
     found
 }
 
-/// The parts that a path names, the innermost folder first, then the file: of
+/// Returns the scopes of a path, the innermost directory first, then the file: for
 /// `app/services/cart_sessions/setting.rb`, `cart_sessions` and `setting`.
 pub fn of_path(path: &str) -> Vec<String> {
     let parts: Vec<&str> =
         path.split(['/', '\\']).filter(|part| !part.is_empty() && !part.starts_with('.')).collect();
-    let Some((last, folders)) = parts.split_last() else {
+    let Some((last, directories)) = parts.split_last() else {
         return Vec::new();
     };
     let is_file = last.contains('.');
-    let innermost = folders.iter().rev().find(|folder| is_telling(folder));
+    let innermost = directories.iter().rev().find(|directory| is_telling(directory));
     let file = last.split('.').next().unwrap_or_default();
     let file = file.trim_end_matches("_spec").trim_end_matches("_test").trim_start_matches("test_");
     let leaf = is_telling(file).then_some(file);
@@ -159,7 +159,7 @@ pub fn of_path(path: &str) -> Vec<String> {
     ordered.into_iter().flatten().take(count).map(snake).collect()
 }
 
-/// The namespaces that a symbol stands in: of `CartSessions::Setting#delay`, `cart_sessions` and
+/// Returns the namespaces of a symbol: for `CartSessions::Setting#delay`, `cart_sessions` and
 /// `setting`.
 pub fn of_symbol(symbol: &str) -> Vec<String> {
     let names: Vec<&str> =
@@ -168,7 +168,7 @@ pub fn of_symbol(symbol: &str) -> Vec<String> {
     classes.take(2).map(|name| snake(name)).filter(|name| is_telling(name)).collect()
 }
 
-/// A code span that is one name: `delay_unit`, `CartSession`.
+/// Returns the scope of a code span that is one name: `delay_unit`, `CartSession`.
 fn of_code(span: &str) -> Option<String> {
     let is_name = span.chars().all(|c| c.is_alphanumeric() || c == '_');
     let is_class = is_name
@@ -190,7 +190,8 @@ fn is_telling(name: &str) -> bool {
         && lower.contains(char::is_alphabetic)
 }
 
-/// `CartSessions` as `cart_sessions`; what is not camel case is only lower-cased.
+/// Converts camel case to snake case (`CartSessions` to `cart_sessions`) and other names to lower
+/// case.
 fn snake(name: &str) -> String {
     let letters: Vec<char> = name.chars().collect();
     let mut snake = String::with_capacity(name.len() + 4);
@@ -213,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_name_parts_and_not_layers() {
+    fn scope_of_path_skips_layers() {
         let cases: [(&str, &[&str]); 9] = [
             ("app/services/cart_sessions", &["cart_sessions"]),
             ("app/services/cart_sessions/", &["cart_sessions"]),
@@ -231,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn symbols_name_their_namespaces() {
+    fn scope_of_symbol_is_its_namespaces() {
         assert_eq!(of_symbol("CartSessions::Setting#trigger_delay"), ["cart_sessions", "setting"]);
         assert_eq!(of_symbol("HTTPServer.start"), ["http_server"]);
         assert!(of_symbol("start").is_empty());

@@ -1,4 +1,4 @@
-//! Which units stay when a note is too long.
+//! Selecting the units of a note that is too long.
 
 use std::sync::LazyLock;
 
@@ -9,14 +9,16 @@ use crate::judge::ParsedNote;
 use crate::text::cut;
 
 static TELLING: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r"(?i)\b(because|cause[sd]?|root cause|fix(?:ed|es)?|must|never|always|instead|otherwise|decided|decision|rule|workaround|breaks?|fails?|причин\w*|потому|нельзя|всегда|никогда|вместо|иначе|решени\w*|решили|исправ\w*|ломается|падает)\b",
-    )
+    Regex::new(concat!(
+        r"(?i)\b(because|cause[sd]?|root cause|fix(?:ed|es)?|must|never|always|instead|",
+        r"otherwise|decided|decision|rule|workaround|breaks?|fails?|причин\w*|потому|нельзя|",
+        r"всегда|никогда|вместо|иначе|решени\w*|решили|исправ\w*|ломается|падает)\b",
+    ))
     .expect("a checked expression")
 });
 
-/// The units as text of at most `max` characters: all of them when they fit, else the last sentence, where the rule
-/// often stands, and those that tell most for their length, in their order.
+/// Joins units to a text of at most `max` characters: all if they fit, else the last sentence,
+/// which often states the rule, and those that tell most for their length, in order.
 pub fn within(units: &[Unit], max: usize) -> String {
     let whole = join(units);
     if whole.chars().count() <= max {
@@ -30,7 +32,7 @@ pub fn within(units: &[Unit], max: usize) -> String {
     let mut kept: Vec<usize> = Vec::new();
     let mut room = max;
     for at in last.into_iter().chain(others) {
-        // One character parts a unit from the one before.
+        // One character separates a unit from the one before.
         let cost = units[at].text.chars().count() + 1;
         if cost <= room {
             room -= cost;
@@ -44,7 +46,7 @@ pub fn within(units: &[Unit], max: usize) -> String {
     join(kept.into_iter().map(|at| &units[at]))
 }
 
-/// The units as text.
+/// Joins units to a text.
 pub fn join<'a>(units: impl IntoIterator<Item = &'a Unit>) -> String {
     let mut text = String::new();
     for unit in units {
@@ -56,19 +58,19 @@ pub fn join<'a>(units: impl IntoIterator<Item = &'a Unit>) -> String {
     text
 }
 
-/// How much a unit tells per character: names and numbers, words of cause and decision, and a
-/// bonus for standing at the top.
+/// Scores how much a unit tells per character: names and numbers, words of cause and decision, and
+/// a bonus at the top.
 fn score(at: usize, unit: &Unit) -> f32 {
     let note = ParsedNote::read(&unit.text);
-    let said = small(note.words.len()) + 3.0 * small(note.marks.len());
-    let telling = 4.0 * small(TELLING.find_iter(&unit.text).count());
+    let content = as_f32(note.words.len()) + 3.0 * as_f32(note.marks.len());
+    let telling = 4.0 * as_f32(TELLING.find_iter(&unit.text).count());
     let top = if at < 2 { 6.0 } else { 0.0 };
-    // A long block of code seldom says what its sentence does not.
+    // A long code block seldom says more than its sentence.
     let code = if unit.is_code { 0.5 } else { 1.0 };
-    // 40 characters of ballast, so that a two-word sentence does not win by its shortness.
-    code * (said + telling + top) / (40.0 + small(unit.text.chars().count()))
+    // 40 characters of ballast keep two-word sentences from winning by their shortness.
+    code * (content + telling + top) / (40.0 + as_f32(unit.text.chars().count()))
 }
 
-fn small(n: usize) -> f32 {
+fn as_f32(n: usize) -> f32 {
     f32::from(u16::try_from(n).unwrap_or(u16::MAX))
 }

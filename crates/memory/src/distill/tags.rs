@@ -1,15 +1,18 @@
-//! Tags that a text gives away by its words.
+//! Deriving tags from the words of a text.
 
 use std::sync::LazyLock;
 
 use mc_domain::RecordKind;
 use regex::Regex;
 
-/// Tag and the words that give it away, at the start of a word.
+/// Tags with the expressions that imply them, at the start of a word.
 const CUES: &[(&str, &str)] = &[
     (
         "bugfix",
-        r"bugs?|bugfix|fix(?:ed|es)?|root cause|regression|crash\w*|nil|nullpointer\w*|причина|баг\w*|исправ\w*|падает|ошибк\w*",
+        concat!(
+            r"bugs?|bugfix|fix(?:ed|es)?|root cause|regression|crash\w*|nil|nullpointer\w*|",
+            r"причина|баг\w*|исправ\w*|падает|ошибк\w*",
+        ),
     ),
     (
         "performance",
@@ -38,7 +41,7 @@ static HASHTAG: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?:^|\s)#(\p{L}[\p{L}\d_-]{1,30})\b").expect("a checked expression")
 });
 
-/// Tags of a note: hashtags first, then those that its words give away, most mentioned first.
+/// Derives tags: hashtags first, then those that words imply, most mentioned first.
 pub fn derive(kind: RecordKind, text: &str) -> Vec<String> {
     let mut tags: Vec<String> =
         HASHTAG.captures_iter(text).map(|found| found[1].to_lowercase()).collect();

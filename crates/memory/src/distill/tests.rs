@@ -18,27 +18,30 @@ fn raw(content: &str) -> Raw<'_> {
 
 #[test]
 fn chatter_and_markup_go_and_the_statement_stays() {
-    let text = "Hi team!\n\nSure, here is the summary:\n\n## Root cause\n\n**Причина nil**: расхождение \
-                `delay_unit` и `trigger_delay_unit` in [settings](app/models/setting.rb).\n\n---\n\
-                I hope this helps! Let me know if you have questions.\n<!-- draft -->";
+    let text = "Hi team!\n\nSure, here is the summary:\n\n## Root cause\n\n**Причина nil**: \
+        расхождение `delay_unit` и `trigger_delay_unit` in \
+        [settings](app/models/setting.rb).\n\n---\nI hope this helps! Let me know if you have \
+        questions.\n<!-- draft -->";
     assert_eq!(
-        distil(&raw(text)).content,
-        "Root cause\nПричина nil: расхождение `delay_unit` и `trigger_delay_unit` in settings (app/models/setting.rb)."
+        distill(&raw(text)).content,
+        "Root cause\nПричина nil: расхождение `delay_unit` и `trigger_delay_unit` in settings \
+            (app/models/setting.rb)."
     );
 }
 
 #[test]
 fn code_and_lists_keep_their_shape() {
-    let text = "Please note that the order matters:\n* run `a __b__ *c*`\n* [ ] then\n```ruby\n  x = *y*\n\n  z\n```\n";
+    let text = "Please note that the order matters:\n* run `a __b__ *c*`\n* [ ] then\n```ruby\n  \
+        x = *y*\n\n  z\n```\n";
     assert_eq!(
-        distil(&raw(text)).content,
+        distill(&raw(text)).content,
         "the order matters:\n- run `a __b__ *c*`\n- [ ] then\n```ruby\n  x = *y*\n\n  z\n```"
     );
 }
 
 #[test]
 fn nothing_but_chatter_leaves_nothing() {
-    assert_eq!(distil(&raw("Hi there!\n\nThanks!\n\n---\nСпасибо!")).content, "");
+    assert_eq!(distill(&raw("Hi there!\n\nThanks!\n\n---\nСпасибо!")).content, "");
 }
 
 #[test]
@@ -54,7 +57,7 @@ fn every_sentence_of_a_note_is_kept_above_all_the_last() {
         "`<!-- keep -->` has to precede the table.",
         "Never write the footer before the body is flushed",
     ];
-    let distilled = distil(&raw(&format!("Hi team,\n\n{}", sentences.join("\n\n"))));
+    let distilled = distill(&raw(&format!("Hi team,\n\n{}", sentences.join("\n\n"))));
     for sentence in sentences {
         assert!(distilled.content.contains(sentence), "{sentence:?} of {}", distilled.content);
     }
@@ -63,9 +66,10 @@ fn every_sentence_of_a_note_is_kept_above_all_the_last() {
 }
 
 #[test]
-fn what_is_left_out_is_told() {
-    let distilled = distil(&raw(
-        "Thanks!\n<!-- for the\nreviewer -->\nPlease note that retries are off.\nI hope this helps.",
+fn text_left_out_is_reported() {
+    let distilled = distill(&raw(
+        "Thanks!\n<!-- for the\nreviewer -->\nPlease note that retries are off.\nI hope this \
+            helps.",
     ));
     assert_eq!(distilled.content, "retries are off.");
     let left_out =
@@ -75,9 +79,10 @@ fn what_is_left_out_is_told() {
 
 #[test]
 fn comments_and_pictures_within_what_is_said_stay() {
-    let text = "```xml\n<a>\n<!-- order matters -->\n</a>\n```\nSee ![the flow](https://x.example/f.png).\n\
+    let text = "```xml\n<a>\n<!-- order matters -->\n</a>\n```\nSee ![the \
+        flow](https://x.example/f.png).\n\
                 The marker <!-- x --> precedes it.\n<!-- never closed";
-    let content = distil(&raw(text)).content;
+    let content = distill(&raw(text)).content;
     for said in
         ["order matters", "the flow (https://x.example/f.png)", "<!-- x -->", "never closed"]
     {
@@ -86,14 +91,14 @@ fn comments_and_pictures_within_what_is_said_stay() {
 }
 
 #[test]
-fn a_note_that_is_too_long_for_a_record_gives_it_what_tells_most_and_the_last_sentence() {
+fn too_long_note_keeps_telling_sentences_and_the_last_one() {
     let filler = "It was a long day and people talked about many different things at some length. "
         .repeat(60);
     let text = format!(
-        "{filler}The root cause is `Cart#total` in app/models/cart.rb: it must use BigDecimal, never Float. {filler}\
-         So the sum is made before the tax."
+        "{filler}The root cause is `Cart#total` in app/models/cart.rb: it must use BigDecimal, \
+            never Float. {filler}So the sum is made before the tax."
     );
-    let distilled = distil(&raw(&text));
+    let distilled = distill(&raw(&text));
     let content = &distilled.content;
     assert!(!distilled.is_whole);
     assert!(content.contains("`Cart#total` in app/models/cart.rb"), "{content}");
@@ -104,13 +109,12 @@ fn a_note_that_is_too_long_for_a_record_gives_it_what_tells_most_and_the_last_se
 #[test]
 fn scope_and_tags_are_added_to_those_given() {
     let given = (vec!["billing".to_owned()], vec!["Unit".to_owned()]);
-    let distilled = distil(&Raw {
+    let distilled = distill(&Raw {
         scope: &given.0,
         tags: &given.1,
         files: &["app/services/cart_sessions/setting.rb"],
-        ..raw(
-            "Fixed the nil bug: `delay_unit` differs from CartSessions::Setting#trigger_delay_unit #unit",
-        )
+        ..raw("Fixed the nil bug: `delay_unit` differs from \
+                CartSessions::Setting#trigger_delay_unit #unit")
     });
     assert_eq!(distilled.scope, ["billing", "cart_sessions", "setting", "delay_unit"]);
     assert_eq!(distilled.tags, ["Unit", "bugfix"]);
@@ -118,8 +122,8 @@ fn scope_and_tags_are_added_to_those_given() {
 
 #[test]
 fn the_title_is_the_callers_or_the_first_sentence() {
-    assert_eq!(distil(&raw("- Retries are off. They were too many.")).title, "Retries are off");
-    assert_eq!(distil(&Raw { title: Some(" A\n title "), ..raw("x y") }).title, "A title");
+    assert_eq!(distill(&raw("- Retries are off. They were too many.")).title, "Retries are off");
+    assert_eq!(distill(&Raw { title: Some(" A\n title "), ..raw("x y") }).title, "A title");
 }
 
 proptest! {
@@ -128,7 +132,7 @@ proptest! {
         text in "([ a-zA-Zа-я0-9.!?*_`#/\n-]{0,40}|😀){0,90}",
         name in "[a-z]{3,8}_[a-z]{3,8}",
     ) {
-        let distilled = distil(&raw(&text));
+        let distilled = distill(&raw(&text));
         prop_assert!(distilled.content.chars().count() <= WHOLE_MAX_CHARS);
         prop_assert!(distilled.title.chars().count() <= TITLE_MAX_CHARS);
         let again = condense(&distilled.content, MAX_CHARS);

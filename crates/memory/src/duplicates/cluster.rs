@@ -1,4 +1,4 @@
-//! Notes that say the same, put together.
+//! Clustering records that say the same.
 
 use std::collections::HashMap;
 
@@ -7,15 +7,15 @@ use mc_store::duplicates::{DuplicateCandidate, Member};
 use super::minhash;
 use crate::judge::{ParsedNote, compare, mergeable};
 
-/// So many notes are one cluster at most; what more there are is found when these are one.
+/// Most members of a cluster; further ones are found once these are merged.
 pub const MEMBERS_MAX: usize = 32;
 
-/// Which notes were decided about together, while they said what they do.
+/// Records that were decided about together, by their content at that time.
 #[derive(Debug, Default)]
 pub struct Decided(HashMap<Member, Vec<usize>>);
 
 impl Decided {
-    /// From what was decided, each about several.
+    /// Indexes decisions, each about several members.
     pub fn new(decisions: Vec<Vec<Member>>) -> Self {
         let mut decided: HashMap<Member, Vec<usize>> = HashMap::new();
         for (at, members) in decisions.into_iter().enumerate() {
@@ -26,7 +26,7 @@ impl Decided {
         Self(decided)
     }
 
-    fn about(&self, a: &DuplicateCandidate, b: &DuplicateCandidate) -> bool {
+    fn includes_pair(&self, a: &DuplicateCandidate, b: &DuplicateCandidate) -> bool {
         let decisions = |note: &DuplicateCandidate| self.0.get(&member(note));
         match (decisions(a), decisions(b)) {
             (Some(a), Some(b)) => a.iter().any(|decision| b.contains(decision)),
@@ -35,18 +35,18 @@ impl Decided {
     }
 }
 
-/// A note, and those that say the same as it.
+/// A record, and others that say the same.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClusterMatch {
-    /// The index of the note that would stay.
+    /// Index of the record that would stay.
     pub keeper: usize,
-    /// The indices of the others, each with the share of words that it and the keeper have in common.
+    /// Indices of the others, each with the share of words in common with the keeper.
     pub others: Vec<(usize, f32)>,
 }
 
-/// Puts together the notes that say the same: who stays is vouched for by more, then more used, then older, and
-/// each of the others says the same as it by the judge's own comparison, so that no chain of small differences
-/// leads from one to another that says something else. Busy for seconds where there are many.
+/// Clusters records that say the same. The keeper has the highest trust, then the most use, then
+/// the greatest age. Each other member equals it by the judge's comparison, so no chain of
+/// small differences links unlike records. Takes seconds for many records.
 pub fn clusters(notes: &[DuplicateCandidate], decided: &Decided) -> Vec<ClusterMatch> {
     let order = best_first(notes);
     let bands: Vec<_> =
@@ -61,7 +61,7 @@ pub fn clusters(notes: &[DuplicateCandidate], decided: &Decided) -> Vec<ClusterM
         }
         let near = near.iter().map(|(_, other)| order[*other as usize]);
         let free: Vec<_> = near.filter(|other| !is_taken[*other]).collect();
-        let mut others = same_as(&notes[keeper], free, notes, decided);
+        let mut others = duplicates_of(&notes[keeper], free, notes, decided);
         others.truncate(MEMBERS_MAX - 1);
         if others.is_empty() {
             continue;
@@ -75,30 +75,30 @@ pub fn clusters(notes: &[DuplicateCandidate], decided: &Decided) -> Vec<ClusterM
     clusters
 }
 
-/// The indices of the notes, that which would stay among alike ones first.
+/// Returns the indices of the records, preferred keepers first.
 fn best_first(notes: &[DuplicateCandidate]) -> Vec<usize> {
     let mut order: Vec<_> = (0..notes.len()).collect();
-    let standing = |note: &DuplicateCandidate| (note.trust, note.use_count, note.recall_count);
+    let priority = |note: &DuplicateCandidate| (note.trust, note.use_count, note.recall_count);
     order.sort_by(|a, b| {
         let (a, b) = (&notes[*a], &notes[*b]);
-        standing(b).cmp(&standing(a)).then(a.id.cmp(&b.id))
+        priority(b).cmp(&priority(a)).then(a.id.cmp(&b.id))
     });
     order
 }
 
-fn same_as(
+fn duplicates_of(
     keeper: &DuplicateCandidate,
     candidates: Vec<usize>,
     notes: &[DuplicateCandidate],
     decided: &Decided,
 ) -> Vec<(usize, f32)> {
-    let said = ParsedNote::read(&keeper.content);
+    let parsed = ParsedNote::read(&keeper.content);
     let same = |at: usize| {
         let other = &notes[at];
-        if !mergeable(keeper.kind, other.kind) || decided.about(keeper, other) {
+        if !mergeable(keeper.kind, other.kind) || decided.includes_pair(keeper, other) {
             return None;
         }
-        let comparison = compare(&said, &ParsedNote::read(&other.content));
+        let comparison = compare(&parsed, &ParsedNote::read(&other.content));
         comparison.difference.is_none().then_some((at, comparison.jaccard))
     };
     candidates.into_iter().filter_map(same).collect()
@@ -117,7 +117,8 @@ mod tests {
 
     const RETRY: &str =
         "The payments worker retries a failed charge 3 times with jitter before it gives up";
-    const RETOLD: &str = "Please note: before it gives up, the payments worker retries failed charges three times with jitter";
+    const RETOLD: &str = "Please note: before it gives up, the payments worker \
+        retries failed charges three times with jitter";
     const OTHER: &str =
         "Cart sessions expire after the delay that the shop owner sets in the panel";
 
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_vouched_for_stays_then_who_is_used_then_who_was_there_first() {
+    fn keeper_is_chosen_by_trust_then_use_then_age() {
         let (first, second) = (note(RETRY), note(RETOLD));
         let notes = [first.clone(), note(OTHER), second.clone()];
         assert_eq!(found(&notes), [(0, vec![2])]);
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_in_a_number_an_identifier_or_a_denial_stays_apart() {
+    fn notes_that_differ_in_a_mark_or_denial_stay_apart() {
         for (a, b) in [
             (RETRY, RETRY.replace('3', "4")),
             (
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn an_example_is_no_duplicate_of_a_fact() {
+    fn example_is_no_duplicate_of_a_fact() {
         let example = DuplicateCandidate { kind: RecordKind::Fewshot, ..note(RETOLD) };
         assert_eq!(found(&[note(RETRY), example]), []);
         let rule = DuplicateCandidate { kind: RecordKind::Rule, ..note(RETOLD) };
@@ -182,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_decided_about_stays_so_until_one_says_something_else() {
+    fn decided_pair_is_not_clustered_until_one_changes() {
         let (a, b) = (note(RETRY), note(RETOLD));
         let decided = Decided::new(vec![vec![member(&a), member(&b)]]);
         assert_eq!(clusters(&[a.clone(), b.clone()], &decided), []);
@@ -196,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_of_small_differences_is_not_one_cluster() {
+    fn chain_of_small_differences_is_not_one_cluster() {
         let base = "The nightly export of shops writes totals to the bucket of the finance team";
         let more = format!("{base} before breakfast");
         let most = format!("{more}, then mails a summary");

@@ -1,4 +1,4 @@
-//! One record in the place of others that say the same.
+//! Merging duplicate records into one.
 
 use mc_domain::{ProjectId, Visibility};
 use mc_store::citations::{self, Citation};
@@ -10,67 +10,67 @@ use mc_store::{Tx, docs};
 use crate::Error;
 use crate::normalize::content_hash;
 use crate::review::{body_of, index, is_live};
-use crate::save::{CITATIONS_MAX, is_same_place, merged_kind, united};
+use crate::save::{CITATIONS_MAX, is_same_place, merged_kind, union_capped};
 
-/// The members as they are, held until the transaction ends and in their order; `None` where one of them is no
-/// live record of the team any more, or says something else.
-pub(super) async fn held(
+/// Locks the members and returns them in order; `None` if one is no longer a live team record or
+/// has changed.
+pub(super) async fn lock_members(
     tx: &mut Tx,
     project: ProjectId,
     members: &[Member],
 ) -> Result<Option<Vec<Record>>, Error> {
     let ids: Vec<_> = members.iter().map(|member| member.id).collect();
     records::lock(tx, &ids).await?;
-    let mut held = Vec::with_capacity(members.len());
+    let mut lock_members = Vec::with_capacity(members.len());
     for member in members {
         let record = records::find_in(tx, member.id).await?;
-        match record.filter(|record| is_as_found(record, project, member)) {
-            Some(record) => held.push(record),
+        match record.filter(|record| is_unchanged(record, project, member)) {
+            Some(record) => lock_members.push(record),
             None => return Ok(None),
         }
     }
-    Ok(Some(held))
+    Ok(Some(lock_members))
 }
 
-fn is_as_found(record: &Record, project: ProjectId, member: &Member) -> bool {
+fn is_unchanged(record: &Record, project: ProjectId, member: &Member) -> bool {
     record.project == project
         && record.access.visibility == Visibility::Team
         && is_live(record)
         && content_hash(&record.content)[..] == member.content_hash
 }
 
-/// Has the first of the records, which are held, take the place of the others: it keeps its text and who vouches
-/// for it, and gathers what they are tagged with, cite and are linked to. Where no person says so it gathers that
-/// from none that is vouched for by less: what was confirmed of it would be what nobody confirmed. All of it stays
-/// in the histories.
+/// Merges locked records into the first. It keeps its text and trust, and takes over tags,
+/// citations and links of the others. Without a reviewer, it takes nothing from less trusted
+/// records, as a confirmed record would then hold unconfirmed data. The histories keep everything.
 pub(super) async fn merge_into(
     tx: &mut Tx,
     all: &[Record],
     reviewer: Option<&str>,
 ) -> Result<(), Error> {
     let Some((kept, replaced)) = all.split_first() else { return Ok(()) };
-    let is_heard = |other: &Record| reviewer.is_some() || other.access.trust >= kept.access.trust;
+    let is_trusted = |other: &Record| reviewer.is_some() || other.access.trust >= kept.access.trust;
     let mut origins = Vec::new();
     let known = citations::of_record_in(tx, kept.id).await?;
     let mut cited = known.clone();
     for record in replaced {
-        if is_heard(record) {
-            gather(&mut cited, citations::of_record_in(tx, record.id).await?);
+        if is_trusted(record) {
+            add_citations(&mut cited, citations::of_record_in(tx, record.id).await?);
         }
-        origins.extend(records::origins(tx, record.id).await?);
-        // Before the other is changed: two live ones never say the same with the same words.
+        origins.extend(records::list_sources(tx, record.id).await?);
+        // The other is superseded first, as two live records never have the same content.
         records::supersede(tx, record.project, record.id, kept.id).await?;
         passages::remove(tx, PassageSource::Record(record.id)).await?;
         docs::transfer_superseded(tx, record.id, kept.id).await?;
     }
-    let heard = replaced.iter().filter(|other| is_heard(other));
-    let mut body = heard.fold(body_of(kept), gathered);
-    // A rule, say, with the same words: one that is replaced could not be brought back beside another, and one that
-    // lives stands beside this for people who said that both are to.
-    let is_body = |other: &Record| {
+    let trusted = replaced.iter().filter(|other| is_trusted(other));
+    let mut body = trusted.fold(body_of(kept), with_labels_of);
+    // The kind stays if another record has this kind and content: a replaced one could not be
+    // restored beside it, and a live one is there because people kept both.
+    let has_same_content = |other: &Record| {
         other.kind == body.kind && content_hash(&other.content)[..] == body.content_hash
     };
-    if replaced.iter().any(is_body) || records::same(tx, kept, &body).await?.is_some() {
+    if replaced.iter().any(has_same_content) || records::find_same(tx, kept, &body).await?.is_some()
+    {
         body.kind = kept.kind;
     }
     let change = RecordUpdate {
@@ -78,7 +78,7 @@ pub(super) async fn merge_into(
         citations: (cited.len() > known.len()).then_some(cited.as_slice()),
         trust: kept.access.trust,
         origins: &origins,
-        reason: &format!("took the place of {}", listed(replaced)),
+        reason: &format!("took the place of {}", id_list(replaced)),
         changed_by: reviewer.or(Some("hygiene")),
     };
     records::update(tx, kept, &change).await?;
@@ -87,8 +87,8 @@ pub(super) async fn merge_into(
     Ok(())
 }
 
-/// Adds what stands for no place that is cited already, as far as there is room.
-fn gather(cited: &mut Vec<Citation>, others: Vec<Citation>) {
+/// Adds citations of new places, up to the limit.
+fn add_citations(cited: &mut Vec<Citation>, others: Vec<Citation>) {
     for other in others {
         if cited.len() < CITATIONS_MAX && !cited.iter().any(|one| is_same_place(one, &other)) {
             cited.push(other);
@@ -96,13 +96,13 @@ fn gather(cited: &mut Vec<Citation>, others: Vec<Citation>) {
     }
 }
 
-/// What the record says and is told by, with what another that says the same has besides.
-fn gathered(mut body: RecordBody, other: &Record) -> RecordBody {
+/// Adds labels, links and `meta` of another record to a body.
+fn with_labels_of(mut body: RecordBody, other: &Record) -> RecordBody {
     body.kind = merged_kind(body.kind, other.kind);
-    body.scope = united(&body.scope, &other.scope);
-    body.tags = united(&body.tags, &other.tags);
+    body.scope = union_capped(&body.scope, &other.scope);
+    body.tags = union_capped(&body.tags, &other.tags);
     body.owner = body.owner.or_else(|| other.owner.clone());
-    // It lives for as long as any of them would have, and an end is named only where each has one.
+    // The latest end counts, and it is explicit only if all are.
     body.ttl = body.ttl.max(other.ttl);
     body.is_ttl_explicit &= other.is_ttl_explicit;
     body.task = body.task.or(other.task);
@@ -115,6 +115,6 @@ fn gathered(mut body: RecordBody, other: &Record) -> RecordBody {
     body
 }
 
-fn listed(records: &[Record]) -> String {
+fn id_list(records: &[Record]) -> String {
     records.iter().map(|record| record.id.to_string()).collect::<Vec<_>>().join(", ")
 }

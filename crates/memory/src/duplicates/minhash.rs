@@ -1,17 +1,20 @@
-//! Which of many notes share most of their features, without a look at every pair: `MinHash` signatures in bands.
+//! Finding notes that share most of their features without comparing all pairs: `MinHash`
+//! signatures in bands.
 //!
-//! A note is the set of its features: the letter trigrams of its words and its marks, in no order. Two notes whose
-//! sets have the Jaccard similarity `s` agree in one row of their signatures with the probability `s`, in a band
-//! of [`ROWS`] rows with `s^ROWS`, and meet in at least one of [`BANDS`] bands with `1 - (1 - s^ROWS)^BANDS`:
+//! A note is the set of its features: the letter trigrams of its words, and its marks. Two notes
+//! whose sets have the Jaccard similarity `s` agree in one row of their signatures with probability
+//! `s`, in a band of [`ROWS`] rows with `s^ROWS`, and become a candidate pair in at least one of
+//! [`BANDS`] bands with `1 - (1 - s^ROWS)^BANDS`:
 //!
 //! | s | 0.1 | 0.2 | 0.3 | 0.5 | 0.6 | 0.7 | 0.8 | 0.9 |
 //! | --- | --- | --- | --- | --- | --- | --- | --- | --- |
-//! | they meet | 0.02 % | 0.8 % | 5.7 % | 53 % | 86 % | 98.8 % | 99.99 % | 100 % |
+//! | candidates | 0.02 % | 0.8 % | 5.7 % | 53 % | 86 % | 98.8 % | 99.99 % | 100 % |
 //!
-//! Notes that the judge takes for the same share at least 0.7 in nearly all cases (at most 15 % of words more, and
-//! typos that leave most trigrams of a word alone), so one in a hundred of the hardest is missed, and found when
-//! either changes. Unrelated notes share about 0.1: of the five thousand million pairs of 100,000 notes a million
-//! would meet, were they not kept apart by their numbers and denials besides ([`stamp`]). Who meets is compared exactly.
+//! Notes that the judge merges share at least 0.7 in nearly all cases: they have at most 15 % of
+//! words more, and typos leave most trigrams of a word alone. So one in a hundred of the hardest
+//! pairs is missed, and found when either note changes. Unrelated notes share about 0.1. Of the
+//! five thousand million pairs of 100,000 notes, a million would be candidates if numbers and
+//! denials did not separate them ([`stamp`]). Candidate pairs are compared exactly.
 
 use crate::judge::ParsedNote;
 
@@ -19,26 +22,25 @@ use crate::judge::ParsedNote;
 const BANDS: usize = 24;
 /// Rows of a band.
 const ROWS: usize = 5;
-/// Of notes that meet in a band, each is compared with so many before it at most: a thousand notes made of one
+/// Most earlier notes that a note of the same bucket is compared with: a thousand notes of one
 /// template would be half a million pairs.
-const NEAREST: usize = 32;
+const BUCKET_NEIGHBORS_MAX: usize = 32;
 
-/// In which bands a note meets others: where two have the same number in the same band.
+/// Band values of a note. Two notes with the same value in the same band are a candidate pair.
 pub type Bands = [u64; BANDS];
 
-/// The bands of a note. Notes that differ in what they are told apart by never meet, however much else they
-/// share.
+/// Computes the bands of a note. Notes with different stamps are never a candidate pair.
 pub fn bands(note: &ParsedNote) -> Bands {
-    let apart = stamp(note);
+    let stamp_hash = stamp(note);
     let signature = signature(&features(note));
     let mut bands = [0; BANDS];
     for (band, rows) in bands.iter_mut().zip(signature.chunks_exact(ROWS)) {
-        *band = hash(rows.iter().map(|row| u64::from(*row)).chain([apart]));
+        *band = hash(rows.iter().map(|row| u64::from(*row)).chain([stamp_hash]));
     }
     bands
 }
 
-/// The pairs that meet in some band, the smaller index first, sorted.
+/// Returns the pairs that share a bucket in some band, the smaller index first, sorted.
 pub fn candidate_pairs(notes: &[Bands]) -> Vec<(u32, u32)> {
     let mut pairs = Vec::new();
     for band in 0..BANDS {
@@ -46,7 +48,7 @@ pub fn candidate_pairs(notes: &[Bands]) -> Vec<(u32, u32)> {
         order.sort_unstable();
         for bucket in order.chunk_by(|a, b| a.0 == b.0) {
             for (at, (_, later)) in bucket.iter().enumerate() {
-                let before = &bucket[at.saturating_sub(NEAREST)..at];
+                let before = &bucket[at.saturating_sub(BUCKET_NEIGHBORS_MAX)..at];
                 pairs.extend(before.iter().map(|(_, earlier)| (*earlier, *later)));
             }
         }
@@ -56,8 +58,8 @@ pub fn candidate_pairs(notes: &[Bands]) -> Vec<(u32, u32)> {
     pairs
 }
 
-/// What notes that say the same have in common without exception: every mark with a digit, every operator, and
-/// which denials and relations there are. The judge tells apart what differs in these.
+/// Hashes what duplicates always have in common: marks with a digit, operators, and the denials and
+/// relations. The judge separates notes that differ in these.
 fn stamp(note: &ParsedNote) -> u64 {
     let numbers = note.marks.iter().filter(|mark| mark.contains(|c: char| c.is_ascii_digit()));
     let mut operators: Vec<_> = note.frames.iter().map(|frame| frame.operator).collect();
@@ -67,11 +69,11 @@ fn stamp(note: &ParsedNote) -> u64 {
     hash(texts.map(|text| hash(text.bytes().map(u64::from))))
 }
 
-/// The features of a note, as numbers.
+/// Returns the features of a note as numbers.
 fn features(note: &ParsedNote) -> Vec<u64> {
     let mut features = Vec::new();
     for word in &note.words {
-        // Its ends tell more of a word than its middle.
+        // The ends of a word tell more than its middle.
         let letters: Vec<_> = ['^'].into_iter().chain(word.stem.chars()).chain(['$']).collect();
         let trigrams = letters.windows(3);
         features.extend(trigrams.map(|three| hash(three.iter().map(|letter| u64::from(*letter)))));
@@ -80,7 +82,7 @@ fn features(note: &ParsedNote) -> Vec<u64> {
     features
 }
 
-/// Of each of [`ORDERS`], which are random orders of all features, the first that the note has.
+/// Computes, for each random order of features in [`ORDERS`], the first feature that the note has.
 fn signature(features: &[u64]) -> [u32; BANDS * ROWS] {
     let mut signature = [u32::MAX; BANDS * ROWS];
     for feature in features {
@@ -92,7 +94,7 @@ fn signature(features: &[u64]) -> [u32; BANDS * ROWS] {
     signature
 }
 
-/// An order of features is the upper half of `feature * times + plus`, with an odd factor.
+/// Orders of features: the upper half of `feature * times + plus`, with an odd factor.
 const ORDERS: [(u64, u64); BANDS * ROWS] = orders();
 
 const fn orders() -> [(u64, u64); BANDS * ROWS] {
@@ -105,12 +107,12 @@ const fn orders() -> [(u64, u64); BANDS * ROWS] {
     orders
 }
 
-/// A number for a sequence of them, the same in every process.
+/// Hashes a sequence of numbers, the same in every process.
 fn hash(parts: impl IntoIterator<Item = u64>) -> u64 {
     parts.into_iter().fold(0, |hash, part| mixed(hash ^ part))
 }
 
-/// The generator `SplitMix64`: every bit of the answer hangs on every bit of the number.
+/// The generator `SplitMix64`: every output bit depends on every input bit.
 const fn mixed(number: u64) -> u64 {
     let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -126,13 +128,13 @@ mod tests {
         bands(&ParsedNote::read(text))
     }
 
-    fn meet(a: &str, b: &str) -> bool {
+    fn is_candidate(a: &str, b: &str) -> bool {
         !candidate_pairs(&[of(a), of(b)]).is_empty()
     }
 
-    /// As far as two signatures of 120 rows can tell: the standard deviation is at most 0.046.
+    /// The standard deviation with 120 rows is at most 0.046.
     #[test]
-    fn signatures_agree_in_as_many_rows_as_the_sets_share() {
+    fn signature_agreement_estimates_jaccard() {
         let numbers: Vec<u64> = (0..400).map(mixed).collect();
         for shared in [40, 100, 160, 190] {
             let (a, b) = (&numbers[..200], &numbers[200 - shared..400 - shared]);
@@ -144,33 +146,33 @@ mod tests {
     }
 
     #[test]
-    fn the_same_in_other_words_meets_and_another_subject_does_not() {
+    fn paraphrase_is_a_candidate_and_another_subject_is_not() {
         let note =
             "The payments worker retries a failed charge 3 times with jitter before it gives up";
         let same =
             "Before it gives up, the payment worker retries failed charges three times with jiter";
-        assert!(meet(note, same));
-        assert!(!meet(
+        assert!(is_candidate(note, same));
+        assert!(!is_candidate(
             note,
             "Cart sessions expire 3 hours after the owner sets a delay in the panel"
         ));
     }
 
     #[test]
-    fn what_a_number_or_a_denial_sets_apart_never_meets() {
+    fn notes_with_other_numbers_or_denials_are_no_candidates() {
         let note = "Retries are enabled in staging for 30 seconds";
         for other in [
             "Retries are enabled in staging for 60 seconds",
             "Retries are not enabled in staging for 30 seconds",
             "Retries are enabled in staging for < 30 seconds",
         ] {
-            assert!(!meet(note, other), "{other}");
+            assert!(!is_candidate(note, other), "{other}");
         }
     }
 
     #[test]
-    fn many_alike_are_not_each_compared_with_each() {
+    fn candidate_pairs_of_similar_notes_are_bounded() {
         let alike = vec![of("Retries are enabled in staging"); 1_000];
-        assert!(candidate_pairs(&alike).len() <= 1_000 * NEAREST);
+        assert!(candidate_pairs(&alike).len() <= 1_000 * BUCKET_NEIGHBORS_MAX);
     }
 }

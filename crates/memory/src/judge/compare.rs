@@ -1,34 +1,34 @@
-//! Whether two notes say the same, by their words alone.
+//! Comparing two notes by their words alone.
 
 use std::fmt;
 
 use super::note::{Frame, ParsedNote, Word};
 use crate::tokens;
 
-/// A near duplicate may say this share of words more than the other.
+/// Most extra words of a near duplicate, as a share of the longer note.
 const EXTRA_WORDS_SHARE: f32 = 0.15;
-/// Two notes that have more words than this that the other has not say something else, whichever of them are misspelt:
-/// to pair them would take long.
+/// Most unshared words of each note for which typos are paired, as pairing more takes long; notes
+/// with more differ anyway.
 const UNSHARED_MAX: usize = 100;
-/// A near duplicate may have typos in this share of its words (and in one word always).
+/// Share of words with typos in a near duplicate; one word may always have one.
 const TYPO_SHARE: f32 = 0.2;
 
-/// What sets two notes apart.
+/// A difference between two notes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Difference {
     /// A number or identifier that only one of them has.
     Mark(String),
     /// A quotation that only one of them has.
     Quote(String),
-    /// Something denied, or a relation turned round.
+    /// A denial or relation that only one of them has.
     Frame(String),
-    /// An operator.
+    /// An operator that only one of them has.
     Symbol(String),
-    /// Words in the place of other words.
+    /// A word in place of another.
     Words(String, String),
-    /// Two words that changed places (`a calls b`, `b calls a`).
+    /// Two swapped words (`a calls b`, `b calls a`).
     Swapped(String, String),
-    /// One says a good deal more than the other.
+    /// One says much more than the other.
     Extent,
 }
 
@@ -46,14 +46,14 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Two notes side by side.
+/// Comparison of two notes.
 #[derive(Debug, Clone)]
 pub struct Comparison {
-    /// What sets them apart; none for notes that say the same.
+    /// The first difference found; `None` for notes that say the same.
     pub difference: Option<Difference>,
-    /// Shared words and marks over all of them, typos counted as shared; 0 to 1.
+    /// Share of words and marks in common, typos counted as shared, 0 to 1.
     pub jaccard: f32,
-    /// How many words are the same but for a typo.
+    /// Number of words that are the same except for a typo.
     pub typos: usize,
 }
 
@@ -78,7 +78,7 @@ pub fn compare(a: &ParsedNote, b: &ParsedNote) -> Comparison {
     }
 }
 
-/// The words of two notes, paired.
+/// The words of two notes, aligned.
 struct Alignment<'a> {
     shared: usize,
     typos: Vec<(&'a Word, &'a Word)>,
@@ -87,7 +87,7 @@ struct Alignment<'a> {
 }
 
 fn align<'a>(a: &'a ParsedNote, b: &'a ParsedNote) -> Alignment<'a> {
-    // A word counts as known to the other note when that spells it inside a mark or another way.
+    // A word also counts as shared if the other note has it inside a mark.
     let missing = |word: &&Word, note: &ParsedNote| {
         !note.stems.contains(&word.stem) && !note.spelled.contains(&word.written)
     };
@@ -114,7 +114,7 @@ fn marks_differ(a: &ParsedNote, b: &ParsedNote) -> Option<Difference> {
     };
     let unquoted = |from: &ParsedNote, to: &ParsedNote| {
         let quoted = from.quoted();
-        let text = if quoted.is_empty() { String::new() } else { to.normalised() };
+        let text = if quoted.is_empty() { String::new() } else { to.normalized() };
         quoted.into_iter().find(|quote| !text.contains(quote))
     };
     missing(a, b)
@@ -158,7 +158,7 @@ fn words_differ(a: &ParsedNote, b: &ParsedNote, alignment: &Alignment<'_>) -> Op
     (count(extra) > allowed(EXTRA_WORDS_SHARE)).then_some(Difference::Extent)
 }
 
-/// Two words that changed places over something that stayed: who does what to whom.
+/// Finds two words that changed places around one that stayed: who does what to whom.
 fn roles_swapped(a: &ParsedNote, b: &ParsedNote, alignment: &Alignment<'_>) -> Option<Difference> {
     let order = |note: &ParsedNote| -> Vec<String> {
         let left = |stem: &str| {
@@ -186,10 +186,10 @@ fn roles_swapped(a: &ParsedNote, b: &ParsedNote, alignment: &Alignment<'_>) -> O
     }
 }
 
-/// Whether two words are one word misspelt: the same first letter, one slip (two in long words),
-/// and not both of them words that the tokenizer's vocabulary knows (`contact`, `contract`).
+/// Whether one word is a misspelling of the other: the same first letter, one edit (two in long
+/// words), and not both in the tokenizer's vocabulary (`contact`, `contract`).
 fn is_typo(a: &Word, b: &Word) -> bool {
-    // First what costs nothing: most pairs of words end here.
+    // Cheapest check first: most pairs of words end here.
     if a.written.chars().next() != b.written.chars().next() {
         return false;
     }
@@ -201,11 +201,12 @@ fn is_typo(a: &Word, b: &Word) -> bool {
     };
     allowed > 0
         && !are_opposites(&a.written, &b.written)
-        && slips(&a.written, &b.written) <= allowed
+        && edit_distance(&a.written, &b.written) <= allowed
         && !(tokens::is_one_token(&a.written) && tokens::is_one_token(&b.written))
 }
 
-/// Russian opposites that differ in a letter: `включить` and `выключить`, `ввод` and `вывод`.
+/// Whether two Russian words are opposites that differ in a letter: `включить` and `выключить`,
+/// `ввод` and `вывод`.
 fn are_opposites(a: &str, b: &str) -> bool {
     let opposite = |x: &str, y: &str| match (x.strip_prefix("вы"), y.strip_prefix('в')) {
         (Some(out), Some(into)) => out == into,
@@ -214,8 +215,8 @@ fn are_opposites(a: &str, b: &str) -> bool {
     opposite(a, b) || opposite(b, a)
 }
 
-/// Damerau-Levenshtein distance (adjacent letters may change places), in characters.
-pub(crate) fn slips(a: &str, b: &str) -> usize {
+/// Returns the Damerau-Levenshtein distance (adjacent letters may change places), in characters.
+pub(crate) fn edit_distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
     for i in 1..=a.len() {
@@ -251,14 +252,14 @@ mod tests {
     }
 
     #[test]
-    fn slips_are_counted_as_people_make_them() {
-        assert_eq!(slips("worker", "wroker"), 1);
-        assert_eq!(slips("retry", "rety"), 1);
-        assert_eq!(slips("кэширование", "кешированее"), 2);
+    fn edit_distance_counts_swaps_as_one() {
+        assert_eq!(edit_distance("worker", "wroker"), 1);
+        assert_eq!(edit_distance("retry", "rety"), 1);
+        assert_eq!(edit_distance("кэширование", "кешированее"), 2);
     }
 
     #[test]
-    fn the_same_said_otherwise_is_the_same() {
+    fn paraphrases_have_no_difference() {
         let cases = [
             (
                 "The payments worker retries a failed charge 3 times before giving up.",
@@ -285,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_in_meaning_is_told_apart() {
+    fn notes_of_different_meaning_have_a_difference() {
         let cases = [
             ("decision E0123 about payment retries", "decision E0124 about payment retries"),
             ("Retries are enabled in staging", "Retries are not enabled in staging"),

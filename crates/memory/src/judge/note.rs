@@ -1,24 +1,24 @@
-//! A note taken apart for comparison.
+//! Parsing a note for comparison.
 
 use std::collections::{BTreeSet, HashSet};
 
-use crate::normalize::normalise;
+use crate::normalize::normalize;
 use crate::text::{Token, fold, tokenize};
 
-/// What of a note decides whether another note says the same.
+/// The parts of a note that decide whether another says the same.
 #[derive(Debug, Clone)]
 pub struct ParsedNote {
-    /// Content words in order, each by its stem; a repeated word stands once.
+    /// Content words in order, each stem once.
     pub words: Vec<Word>,
     /// The stems of the words.
     pub stems: HashSet<String>,
-    /// Numbers and identifiers: what tells notes of one template apart.
+    /// Numbers and identifiers, which distinguish notes of one template.
     pub marks: BTreeSet<String>,
-    /// Operators that stand alone.
+    /// Standalone operators.
     pub symbols: BTreeSet<String>,
-    /// Each denial and relation with the word that follows it, sorted.
+    /// Each denial and relation with the word after it, sorted.
     pub frames: Vec<Frame>,
-    /// Every token without its punctuation, to look another note's marks up in.
+    /// Every token without punctuation, to find another note's marks in.
     pub spelled: BTreeSet<String>,
     text: String,
 }
@@ -26,9 +26,9 @@ pub struct ParsedNote {
 /// A content word.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Word {
-    /// By what it is compared.
+    /// Stem, by which words are compared.
     pub stem: String,
-    /// As it was written, in lower case.
+    /// Spelling, in lower case.
     pub written: String,
 }
 
@@ -42,7 +42,7 @@ pub struct Frame {
 }
 
 impl ParsedNote {
-    /// Takes `text` apart.
+    /// Parses `text`.
     pub fn read(text: &str) -> Self {
         let tokens = tokenize(text);
         let mut note = Self {
@@ -82,31 +82,31 @@ impl ParsedNote {
         }
     }
 
-    /// The note as it was written.
+    /// Returns the note's text.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Texts in double quotes, normalised. Made when asked for: most notes are told apart before.
+    /// Returns texts in double quotes, normalized. Computed on demand, as most notes differ before.
     pub fn quoted(&self) -> BTreeSet<String> {
         let folded = fold(&self.text);
         let inner =
             folded.split('"').enumerate().filter(|(at, _)| at % 2 == 1).map(|(_, quote)| quote);
-        inner.map(normalise).filter(|quote| !quote.is_empty()).collect()
+        inner.map(normalize).filter(|quote| !quote.is_empty()).collect()
     }
 
-    /// The whole note, normalised, to look another note's quotes up in.
-    pub fn normalised(&self) -> String {
-        normalise(&self.text)
+    /// Returns the whole note, normalized, to find another note's quotes in.
+    pub fn normalized(&self) -> String {
+        normalize(&self.text)
     }
 
-    /// Words and marks together: how much the note says.
+    /// Returns the number of words and marks: how much the note says.
     pub fn weight(&self) -> usize {
         self.words.len() + self.marks.len()
     }
 }
 
-/// The text by which a token can be the object of a frame.
+/// Returns a token's text as the object of a frame.
 fn object(token: &Token) -> Option<&str> {
     match token {
         Token::Word { stem, .. } => Some(stem),

@@ -1,5 +1,5 @@
-//! Records as they were taken apart for the last comparisons. Saves of a project meet the same neighbours again and
-//! again, and taking sixty of them apart costs more than all else that a save computes by itself.
+//! Cache of parsed records. Saves of a project are compared with the same records again and again,
+//! and parsing sixty of them costs more than all other computation of a save.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,17 +9,17 @@ use moka::sync::Cache;
 
 use super::ParsedNote;
 
-/// Bytes of the texts that are remembered; taken apart they are some thirty times as large.
+/// Most bytes of cached texts; parsed, they are some thirty times as large.
 const TEXTS_MAX: u64 = 512 * 1024;
-/// What was not compared for as long is not met again, what was erased included; a later save frees its place.
+/// Idle time after which a record, perhaps erased, is dropped; a later save frees its memory.
 const IDLE_MAX: Duration = Duration::from_mins(10);
 
-/// Notes by the record that says them; cheap to clone.
+/// Parsed notes by record; cheap to clone.
 #[derive(Clone)]
 pub(crate) struct NoteCache(Cache<RecordId, Arc<ParsedNote>>);
 
 impl NoteCache {
-    /// An empty one.
+    /// Creates an empty cache.
     pub(crate) fn new() -> Self {
         let size = |_: &RecordId, note: &Arc<ParsedNote>| {
             u32::try_from(note.text().len()).unwrap_or(u32::MAX)
@@ -27,8 +27,8 @@ impl NoteCache {
         Self(Cache::builder().max_capacity(TEXTS_MAX).weigher(size).time_to_idle(IDLE_MAX).build())
     }
 
-    /// What the record says, taken apart. By the record and not by the text: how long it takes must not tell of what
-    /// others hold.
+    /// Returns a record's parsed content. The key is the record and not the text, as response times
+    /// must not reveal what others have saved.
     pub(crate) fn read(&self, record: RecordId, content: &str) -> Arc<ParsedNote> {
         if let Some(known) = self.0.get(&record).filter(|known| known.text() == content) {
             return known;
@@ -38,7 +38,7 @@ impl NoteCache {
         note
     }
 
-    /// Remembers what a record says, where it was taken apart before it was a record.
+    /// Caches a note that was parsed before its record existed.
     pub(crate) fn keep(&self, record: RecordId, note: Arc<ParsedNote>) {
         self.0.insert(record, note);
     }
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_that_says_something_else_now_is_taken_apart_anew() {
+    fn changed_record_is_parsed_again() {
         let (notes, record) = (NoteCache::new(), RecordId::generate());
         let first = notes.read(record, "Carts live for 40 minutes.");
         assert!(Arc::ptr_eq(&first, &notes.read(record, "Carts live for 40 minutes.")));

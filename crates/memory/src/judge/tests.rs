@@ -1,5 +1,5 @@
-//! The judge on sets that are made like real ones: notes of a team from templates, each told
-//! apart by an identifier, a number, a name or a denial, and their retellings.
+//! The judge on generated sets: notes from templates that differ in an identifier, a number, a name
+//! or a denial, and paraphrases of them.
 
 #![allow(clippy::unwrap_used)]
 
@@ -8,15 +8,18 @@ use proptest::prelude::*;
 use super::*;
 use crate::normalize::content_hash;
 
-/// Notes with holes; `{c}` a component, `{o}` another, `{n}` a number, `{i}` an issue key.
+/// Templates: `{c}` is a component, `{o}` another, `{n}` a number, `{i}` an issue key.
 const TEMPLATES: &[&str] = &[
-    "Decision {i}: the {c} service retries failed calls to {o} {n} times with jitter, because its gateway drops connections under load.",
-    "The {c} worker must take the lock before it touches the {o} table, otherwise two workers charge the customer twice ({i}).",
+    "Decision {i}: the {c} service retries failed calls to {o} {n} times with jitter, because \
+        its gateway drops connections under load.",
+    "The {c} worker must take the lock before it touches the {o} table, otherwise two workers \
+        charge the customer twice ({i}).",
     "Timeout of the {c} client is {n} seconds; the {o} proxy closes idle connections after that.",
     "Do not cache {c} responses in Redis, they depend on the current {o} of the shop.",
     "Cache {c} responses in Redis for {n} minutes, they are expensive to build from {o}.",
     "`{c}_unit` and `{o}_unit` must agree, a mismatch gives nil in app/models/{c}.rb.",
-    "Migration {i} adds the column {c}_id to {o}; it runs concurrently and takes about {n} minutes in production.",
+    "Migration {i} adds the column {c}_id to {o}; it runs concurrently and takes about {n} \
+        minutes in production.",
     "The nightly export of {c} to {o} fails when the file is larger than {n} MB, split it first.",
     "Воркер {c} повторяет запрос к {o} {n} раза, потому что шлюз теряет соединения под нагрузкой.",
     "Не используйте {c} напрямую, вызывайте {o} через фасад: иначе теряется аудит ({i}).",
@@ -47,9 +50,9 @@ fn notes() -> Vec<String> {
     notes
 }
 
-/// Ways to say the same again.
+/// Ways to paraphrase a note.
 type Retelling = (&'static str, fn(&str) -> String);
-const RETELLINGS: &[Retelling] = &[
+const PARAPHRASES: &[Retelling] = &[
     ("upper case", |note| note.to_uppercase()),
     ("spacing", |note| note.replace(' ', "  \n")),
     ("no punctuation", |note| {
@@ -120,17 +123,17 @@ fn incoming(content: &str) -> Candidate {
 }
 
 #[test]
-fn retellings_are_recognised() {
+fn paraphrases_are_recognized_as_duplicates() {
     let (mut total, mut found) = (0, 0);
     let mut missed = Vec::new();
     for note in notes() {
         let record = known(&note, Some(0.9));
-        for (name, retell) in RETELLINGS {
+        for (name, paraphrase) in PARAPHRASES {
             total += 1;
-            let told = retell(&note);
-            match judge(&incoming(&told), std::slice::from_ref(&record)).action {
+            let text = paraphrase(&note);
+            match judge(&incoming(&text), std::slice::from_ref(&record)).action {
                 Action::Merge { .. } => found += 1,
-                Action::Create => missed.push(format!("{name}: {told}")),
+                Action::Create => missed.push(format!("{name}: {text}")),
             }
         }
     }
@@ -139,7 +142,7 @@ fn retellings_are_recognised() {
 }
 
 #[test]
-fn distinct_notes_of_one_template_stay_apart_however_near_their_vectors() {
+fn distinct_notes_of_one_template_stay_apart() {
     let notes: Vec<_> = notes().iter().map(|note| ParsedNote::read(note)).collect();
     let mut pairs = 0_u32;
     let mut wrong = Vec::new();
@@ -147,7 +150,7 @@ fn distinct_notes_of_one_template_stay_apart_however_near_their_vectors() {
         for b in &notes[at + 1..] {
             pairs += 1;
             if compare(a, b).difference.is_none() {
-                wrong.push((a.normalised(), b.normalised()));
+                wrong.push((a.normalized(), b.normalized()));
             }
         }
     }
@@ -156,7 +159,7 @@ fn distinct_notes_of_one_template_stay_apart_however_near_their_vectors() {
 }
 
 #[test]
-fn a_retelling_of_one_note_is_never_taken_for_its_neighbour() {
+fn paraphrase_of_one_note_never_merges_into_another() {
     let notes = notes();
     for (at, note) in notes.iter().enumerate().step_by(5) {
         let neighbours: Vec<_> = notes
@@ -165,31 +168,29 @@ fn a_retelling_of_one_note_is_never_taken_for_its_neighbour() {
             .filter(|(other, _)| *other != at)
             .map(|(_, n)| known(n, Some(0.97)))
             .collect();
-        for (name, retell) in RETELLINGS.iter().step_by(3) {
-            let told = retell(note);
-            let judgement = judge(&incoming(&told), &neighbours);
-            assert_eq!(judgement.action, Action::Create, "{name}: {told}: {}", judgement.reason);
+        for (name, paraphrase) in PARAPHRASES.iter().step_by(3) {
+            let text = paraphrase(note);
+            let judgment = judge(&incoming(&text), &neighbours);
+            assert_eq!(judgment.action, Action::Create, "{name}: {text}: {}", judgment.reason);
         }
     }
 }
 
 #[test]
-fn an_exact_duplicate_merges_whatever_its_kind_or_claims() {
+fn exact_duplicate_merges_whatever_its_kind() {
     let record = known("The queue is FIFO per shop", None);
     let mut note = incoming("the queue is FIFO, per shop!");
     for (kind, contradicts) in [(RecordKind::Fact, true), (RecordKind::Fewshot, false)] {
         note.kind = kind;
         note.contradicts = contradicts;
-        let judgement = judge(&note, std::slice::from_ref(&record));
-        assert_eq!(judgement.action, Action::Merge { into: record.id, exact: true });
-        assert!(
-            (judgement.scores.dup - 1.0).abs() < f32::EPSILON && judgement.supersede.is_empty()
-        );
+        let judgment = judge(&note, std::slice::from_ref(&record));
+        assert_eq!(judgment.action, Action::Merge { into: record.id, exact: true });
+        assert!((judgment.scores.dup - 1.0).abs() < f32::EPSILON && judgment.supersede.is_empty());
     }
 }
 
 #[test]
-fn a_near_duplicate_of_another_kind_merges_only_among_statements() {
+fn near_duplicate_of_another_kind_merges_only_among_statements() {
     let record = known("The payments queue is FIFO per shop", None);
     let mut note = incoming("Please note that the payments queue is a FIFO per shop: shop");
     note.kind = RecordKind::Rule;
@@ -205,20 +206,20 @@ fn a_near_duplicate_of_another_kind_merges_only_among_statements() {
 }
 
 #[test]
-fn a_contradiction_replaces_the_nearest_related_record_and_no_stranger() {
+fn contradiction_replaces_only_the_nearest_related_record() {
     let near = known("Retries of the payments worker are enabled in staging", Some(0.9));
     let far = known("Cart sessions expire after the delay of the shop", Some(0.1));
     let mut note = incoming("Retries of the payments worker are not enabled in staging");
     note.contradicts = true;
-    let judgement = judge(&note, &[far.clone(), near.clone()]);
-    assert_eq!((judgement.action, judgement.supersede), (Action::Create, vec![near.id]));
-    let judgement = judge(&note, std::slice::from_ref(&far));
-    assert!(judgement.supersede.is_empty());
-    assert!(judgement.reason.contains("near enough"), "{}", judgement.reason);
+    let judgment = judge(&note, &[far.clone(), near.clone()]);
+    assert_eq!((judgment.action, judgment.supersede), (Action::Create, vec![near.id]));
+    let judgment = judge(&note, std::slice::from_ref(&far));
+    assert!(judgment.supersede.is_empty());
+    assert!(judgment.reason.contains("near enough"), "{}", judgment.reason);
 }
 
 #[test]
-fn a_contradiction_replaces_no_worked_example_and_nothing_by_its_vector_alone() {
+fn contradiction_replaces_no_example_and_needs_shared_words() {
     let mut example = known("Retries of the payments worker are enabled in staging", Some(0.9));
     example.kind = RecordKind::Fewshot;
     let unlike = known("Charges are attempted anew by the billing daemon", Some(0.9));
@@ -228,14 +229,14 @@ fn a_contradiction_replaces_no_worked_example_and_nothing_by_its_vector_alone() 
 }
 
 #[test]
-fn a_contradiction_that_is_known_already_replaces_nothing_more() {
+fn known_contradiction_replaces_nothing() {
     let text = "Retries of the payments worker are not enabled in staging";
     let (twin, near) = (known(text, Some(1.0)), known(&text.replace("not ", ""), Some(0.9)));
     let mut note = incoming(text);
     note.contradicts = true;
-    let judgement = judge(&note, &[near, twin]);
-    assert_eq!(judgement.supersede, []);
-    assert!(judgement.reason.contains("supersedes"), "{}", judgement.reason);
+    let judgment = judge(&note, &[near, twin]);
+    assert_eq!(judgment.supersede, []);
+    assert!(judgment.reason.contains("supersedes"), "{}", judgment.reason);
 }
 
 #[test]
@@ -244,16 +245,16 @@ fn a_record_replaced_by_name_is_not_merged_into() {
     let mut note =
         incoming("Please note: timeouts of the client are 30 seconds in production since spring");
     note.supersedes = Some(record.id);
-    let judgement = judge(&note, std::slice::from_ref(&record));
-    assert_eq!((judgement.action, judgement.supersede), (Action::Create, vec![record.id]));
+    let judgment = judge(&note, std::slice::from_ref(&record));
+    assert_eq!((judgment.action, judgment.supersede), (Action::Create, vec![record.id]));
 }
 
 #[test]
 fn a_far_vector_overrules_words_that_agree() {
     let record = known("The payments queue is FIFO per shop", Some(0.2));
     let note = incoming("the payments queue is FIFO per shop, shops");
-    let judgement = judge(&note, std::slice::from_ref(&record));
-    assert!(matches!(judgement.action, Action::Create | Action::Merge { exact: true, .. }));
+    let judgment = judge(&note, std::slice::from_ref(&record));
+    assert!(matches!(judgment.action, Action::Create | Action::Merge { exact: true, .. }));
 }
 
 proptest! {
@@ -261,11 +262,11 @@ proptest! {
     fn scores_are_fractions_and_the_judge_never_fails(
         text in "\\PC{0,120}", other in "\\PC{0,120}", cosine in -1.0f32..1.0,
     ) {
-        let judgement = judge(&incoming(&text), &[known(&other, Some(cosine)), known(&text, None)]);
-        for score in [judgement.scores.novelty, judgement.scores.dup, judgement.scores.usefulness] {
+        let judgment = judge(&incoming(&text), &[known(&other, Some(cosine)), known(&text, None)]);
+        for score in [judgment.scores.novelty, judgment.scores.dup, judgment.scores.usefulness] {
             prop_assert!((0.0..=1.0).contains(&score));
         }
-        let merged_exactly = matches!(judgement.action, Action::Merge { exact: true, .. });
+        let merged_exactly = matches!(judgment.action, Action::Merge { exact: true, .. });
         prop_assert!(merged_exactly);
     }
 
@@ -274,10 +275,12 @@ proptest! {
         a in 0u32..10_000, b in 0u32..10_000, words in "[a-z]{4,9}( [a-z]{4,9}){4,14}",
     ) {
         prop_assume!(a != b);
-        for (left, right) in [(format!("E{a:04}"), format!("E{b:04}")), (a.to_string(), b.to_string())] {
-            let (left, right) = (format!("decision {left} {words}"), format!("decision {right} {words}"));
-            let judgement = judge(&incoming(&left), &[known(&right, Some(0.99))]);
-            prop_assert_eq!(judgement.action, Action::Create);
+        let keys = (format!("E{a:04}"), format!("E{b:04}"));
+        for (left, right) in [keys, (a.to_string(), b.to_string())] {
+            let (left, right) = (format!("decision {left} {words}"), format!("decision {right} \
+                {words}"));
+            let judgment = judge(&incoming(&left), &[known(&right, Some(0.99))]);
+            prop_assert_eq!(judgment.action, Action::Create);
         }
     }
 }

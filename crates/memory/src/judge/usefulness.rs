@@ -1,4 +1,4 @@
-//! Whether a note says anything, and how much it may help.
+//! Whether a note says anything, and how useful it may be.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,30 +9,36 @@ use regex::Regex;
 use super::note::ParsedNote;
 use crate::text::vocabulary::is_placeholder;
 
-/// Fewer content words than this, and no identifier, say nothing about anything.
+/// With fewer content words than this and no identifier, a note says nothing.
 const CONTENT_WORDS_MIN: usize = 2;
 
-/// Why a note is turned away.
+/// Why a note is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reject {
-    /// Nothing is left when greetings, thanks and markup are gone.
+    /// Nothing is left without greetings, thanks and markup.
     Empty,
-    /// Only a stand-in for something to be written later.
+    /// Only a placeholder for a text to be written later.
     Placeholder,
     /// Only masked secrets.
     OnlySecrets,
-    /// Too little to mean anything to anyone else.
+    /// Too short to mean anything to others.
     TooShort,
-    /// The same word over and over.
+    /// The same word repeated.
     Repetitive,
 }
 
 impl fmt::Display for Reject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Empty => "nothing is left once greetings, thanks and markup are gone; say what is true, where, and why",
+            Self::Empty => {
+                "nothing is left once greetings, thanks and markup are gone; say what \
+                is true, where, and why"
+            }
             Self::Placeholder => "it is only a placeholder; say what is true, where, and why",
-            Self::OnlySecrets => "it holds nothing but a masked secret; secrets don't belong into the memory, say what it is for instead",
+            Self::OnlySecrets => {
+                "it holds nothing but a masked secret; secrets don't belong \
+                into the memory, say what it is for instead"
+            }
             Self::TooShort => "it is too short to help anyone; say what is true, where, and why",
             Self::Repetitive => "it repeats the same words; say once what is true, where, and why",
         })
@@ -42,7 +48,7 @@ impl fmt::Display for Reject {
 static SECRET: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\[secret:[a-z0-9-]+\]").expect("a checked expression"));
 
-/// Why the distilled `content` is not worth keeping; `None` when it is.
+/// Returns why the distilled `content` is not worth keeping, if so.
 pub fn reject(content: &str) -> Option<Reject> {
     if !content.chars().any(char::is_alphanumeric) {
         return Some(Reject::Empty);
@@ -65,28 +71,30 @@ pub fn reject(content: &str) -> Option<Reject> {
     None
 }
 
-/// What stands behind a note beside its text.
+/// Evidence for a note beside its text.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Evidence {
-    /// Places in the code that it cites.
+    /// Number of citations.
     pub citations: usize,
-    /// Whether it names the patch that came of it.
+    /// Whether it names its patch.
     pub patch: bool,
     /// Whether it belongs to a task.
     pub task: bool,
-    /// What the caller's own judge thinks, 0 to 1.
+    /// The caller's own rating, 0 to 1.
     pub callers_opinion: Option<f32>,
 }
 
 static REASONING: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r"(?i)\b(because|since|so that|otherwise|therefore|must|never|always|cause[sd]?|fix(?:ed)?|instead|unless|if|when|workaround|потому|чтобы|иначе|поэтому|причин\w*|нельзя|всегда|никогда|вместо|если|когда|нужно|должн\w*)\b",
-    )
+    Regex::new(concat!(
+        r"(?i)\b(because|since|so that|otherwise|therefore|must|never|always|cause[sd]?|",
+        r"fix(?:ed)?|instead|unless|if|when|workaround|потому|чтобы|иначе|поэтому|причин\w*|",
+        r"нельзя|всегда|никогда|вместо|если|когда|нужно|должн\w*)\b",
+    ))
     .expect("a checked expression")
 });
 
-/// How much a note may help, 0 to 1: it names things, gives reasons, has a body, and stands on
-/// evidence. The caller's own opinion counts half, where there is one.
+/// Returns how useful a note may be, 0 to 1: it scores for names, reasons, length and evidence. The
+/// caller's rating counts half, if there is one.
 pub fn usefulness(note: &ParsedNote, evidence: &Evidence) -> f32 {
     let names = note.marks.iter().filter(|mark| mark.contains(char::is_alphabetic)).count();
     let reasons: BTreeSet<_> =
@@ -104,7 +112,7 @@ pub fn usefulness(note: &ParsedNote, evidence: &Evidence) -> f32 {
     }
 }
 
-/// `count` of `enough`, at most 1.
+/// Returns `count` as a share of `enough`, at most 1.
 fn saturating(count: usize, enough: u8) -> f32 {
     f32::from(u8::try_from(count).unwrap_or(u8::MAX).min(enough)) / f32::from(enough)
 }
@@ -114,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn notes_that_say_nothing_are_turned_away() {
+    fn notes_that_say_nothing_are_rejected() {
         let cases = [
             ("", Reject::Empty),
             ("...!", Reject::Empty),
@@ -149,11 +157,12 @@ mod tests {
     }
 
     #[test]
-    fn a_note_that_names_and_explains_is_worth_more() {
+    fn note_with_names_and_reasons_is_more_useful() {
         let bare = usefulness(&ParsedNote::read("It is slow sometimes"), &Evidence::default());
         let rich = usefulness(
             &ParsedNote::read(
-                "Never call `CartSessions::Setting#delay` without `delay_unit`, because app/models/cart.rb treats nil as minutes",
+                "Never call `CartSessions::Setting#delay` without `delay_unit`, because \
+                    app/models/cart.rb treats nil as minutes",
             ),
             &Evidence { citations: 1, patch: true, task: true, callers_opinion: None },
         );

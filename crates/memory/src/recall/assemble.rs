@@ -1,4 +1,4 @@
-//! From hits to the sections of a bundle.
+//! Assembling the sections of a bundle from ranked records and other hits.
 
 use std::collections::HashSet;
 
@@ -8,57 +8,59 @@ use mc_store::citations::Citation;
 use mc_store::passages::{CodeFacet, DocFacet, RecordFacet};
 use serde_json::Value;
 
-use super::aside;
 use super::excerpt::{Excerpt, excerpt, stems};
-use super::relevance::Note;
+use super::peripheral;
+use super::relevance::RankedRecord;
 use crate::bundle::{
     CitedPlace, CodePlace, Contents, DIALOGS_MAX, DialogExcerpt, FewShot, Link, LinkTarget,
     SOURCE_MAX_CHARS, STATEMENT_MAX_CHARS, Statement, admits, staleness_warning, trust,
 };
 use crate::confidence::{self, QueryFeatures, evidence, names_symbol};
+use crate::task_links::TaskLinks;
 use crate::text::cut;
-use crate::tied::Linked;
 
-/// Code, documents and dialogs are there to read on; they must be surer than records.
+/// Least evidence of code, documents and dialogs if no record was found: they are for further
+/// reading and must be surer than records.
 const PLACE_FLOOR: f32 = 0.6;
-/// The same for what people said, where no record answers: the next best thing to one.
+/// Least evidence of a dialog if no record was found, as it is the next best.
 const DIALOG_FLOOR: f32 = 0.45;
-/// Most of them where no record is good enough.
+/// Most places if no record was found.
 const PLACES_MAX: usize = 3;
-/// The same beside a record that may answer: what is only near would be noise.
-const BESIDE_NOTES_FLOOR: f32 = 0.85;
-const BESIDE_NOTES_MAX: usize = 1;
-/// The same for a question that seeks places.
-const SOUGHT_FLOOR: f32 = 0.4;
-const SOUGHT_MAX: usize = 2;
-/// Relevance from which a record is taken to answer.
-const ANSWERS: f32 = 0.55;
-/// Places that are named are shown, at most this many.
-const NAMED_PLACES: usize = 2;
-/// Of what is linked to a task, and is no record: dialogs, at most this many.
-const LINKED_PLACES: usize = DIALOGS_MAX;
-/// What such a link says at least.
+/// Least evidence and number beside a record that may answer: a place that is only near would be
+/// noise.
+const BESIDE_RECORDS_FLOOR: f32 = 0.85;
+const BESIDE_RECORDS_MAX: usize = 1;
+/// Least evidence and number if the query seeks places.
+const SOUGHT_PLACE_FLOOR: f32 = 0.4;
+const SOUGHT_PLACES_MAX: usize = 2;
+/// Relevance from which a record is taken to answer the query.
+const ANSWER_RELEVANCE: f32 = 0.55;
+/// Most places that define a symbol of the query.
+const NAMED_PLACES_MAX: usize = 2;
+/// Most dialogs linked to the task.
+const LINKED_DIALOGS_MAX: usize = DIALOGS_MAX;
+/// Least evidence of such a dialog.
 const LINKED_EVIDENCE: f32 = 0.6;
 
-/// Code, a document or a dialog that is good enough.
+/// A hit in code, a document or a dialog, with its evidence.
 #[derive(Debug, Clone)]
 pub struct Place {
     hit: Hit,
     evidence: f32,
-    /// Whether it defines a symbol that is asked about.
+    /// Whether it defines a symbol of the query.
     is_named: bool,
-    /// Whether it is linked to a task that is asked about.
+    /// Whether it is linked to a task of the query.
     is_linked: bool,
 }
 
 impl Place {
-    fn new(question: &QueryFeatures, hit: Hit, linked: &Linked) -> Self {
+    fn new(features: &QueryFeatures, hit: Hit, linked: &TaskLinks) -> Self {
         let indexed = &hit.passage.indexed;
         let is_linked = linked.passages.contains(&indexed.id);
-        let is_named = hit.passage.code.is_some() && names_symbol(question, indexed);
-        let aside = if question.seeks_places { 1.0 } else { aside::factor(question, indexed) };
+        let is_named = hit.passage.code.is_some() && names_symbol(features, indexed);
+        let aside = if features.seeks_places { 1.0 } else { peripheral::factor(features, indexed) };
         let least = if is_linked { LINKED_EVIDENCE } else { 0.0 };
-        let evidence = (evidence(question, &hit) * aside).max(least);
+        let evidence = (evidence(features, &hit) * aside).max(least);
         Self { hit, evidence, is_named, is_linked }
     }
 }
@@ -75,64 +77,66 @@ impl From<&Citation> for CitedPlace {
     }
 }
 
-/// Whether a hit may be recalled, however well it matches. Whoever proposed a rule meets it again, as a statement.
-fn is_admitted(hit: &Hit, linked: &Linked) -> bool {
+/// Whether a hit may be recalled, however well it matches. Proposers see their own proposed rule,
+/// as a statement.
+fn is_admitted(hit: &Hit, linked: &TaskLinks) -> bool {
     let trust = trust(&hit.passage);
     linked.own_proposals.contains(&hit.passage.indexed.id)
         || hit.passage.record.as_ref().is_none_or(|record| admits(record.kind, trust))
 }
 
-/// Records, and what else was found.
-pub fn part(hits: Vec<Hit>, linked: &Linked) -> (Vec<Note>, Vec<Hit>) {
+/// Splits hits into records, not ranked yet, and the rest.
+pub fn split_records(hits: Vec<Hit>, linked: &TaskLinks) -> (Vec<RankedRecord>, Vec<Hit>) {
     let (records, others): (Vec<_>, Vec<_>) = hits
         .into_iter()
         .filter(|hit| is_admitted(hit, linked))
         .partition(|hit| hit.passage.record.is_some());
-    let note = |hit: Hit| {
+    let record = |hit: Hit| {
         let passage = hit.passage.indexed.id;
-        let note = Note::new(hit, linked.passages.contains(&passage))?;
-        Some(Note { is_own_proposal: linked.own_proposals.contains(&passage), ..note })
+        let record = RankedRecord::new(hit, linked.passages.contains(&passage))?;
+        Some(RankedRecord { is_own_proposal: linked.own_proposals.contains(&passage), ..record })
     };
-    (records.into_iter().filter_map(note).collect(), others)
+    (records.into_iter().filter_map(record).collect(), others)
 }
 
-/// Of the rest what is good enough beside the records, best first. A place that is named and a dialog that is linked
-/// to the task are shown whatever else is, and places that are sought stand in the order of the search, which knows
-/// code best; for the others, the surer the records answer, the less room there is.
-pub fn others(
-    question: &QueryFeatures,
+/// Selects the places of the bundle, best first. Places that define a symbol of the query and
+/// dialogs linked to the task are always shown. If the query seeks places, they keep the order of
+/// the search, which knows code best. Of the others, the surer the records answer, the fewer are
+/// shown.
+pub fn select_places(
+    features: &QueryFeatures,
     hits: Vec<Hit>,
-    notes: &[Note],
-    linked: &Linked,
+    records: &[RankedRecord],
+    linked: &TaskLinks,
 ) -> Vec<Place> {
-    let answer = notes.first().map_or(0.0, |note| note.relevance);
-    let (floor, most) = match answer {
-        _ if question.seeks_places => (SOUGHT_FLOOR, SOUGHT_MAX),
-        answer if answer >= ANSWERS => (f32::INFINITY, 0),
-        answer if answer > 0.0 => (BESIDE_NOTES_FLOOR, BESIDE_NOTES_MAX),
+    let answer = records.first().map_or(0.0, |record| record.relevance);
+    let (floor, max) = match answer {
+        _ if features.seeks_places => (SOUGHT_PLACE_FLOOR, SOUGHT_PLACES_MAX),
+        answer if answer >= ANSWER_RELEVANCE => (f32::INFINITY, 0),
+        answer if answer > 0.0 => (BESIDE_RECORDS_FLOOR, BESIDE_RECORDS_MAX),
         _ => (PLACE_FLOOR, PLACES_MAX),
     };
-    let place = |hit| Place::new(question, hit, linked);
+    let place = |hit| Place::new(features, hit, linked);
     let mut places: Vec<_> = hits.into_iter().map(place).collect();
-    let key = |place: &Place| if question.seeks_places { place.hit.score } else { place.evidence };
+    let key = |place: &Place| if features.seeks_places { place.hit.score } else { place.evidence };
     places.sort_by(|a, b| {
         let linked_first = b.is_linked.cmp(&a.is_linked);
         let newest_first = || b.hit.passage.indexed.id.cmp(&a.hit.passage.indexed.id);
         linked_first.then_with(|| key(b).total_cmp(&key(a))).then_with(newest_first)
     });
     let mut dialogs = HashSet::new();
-    let (mut of_task, mut named, mut others) = (0, 0, 0);
+    let (mut linked_count, mut named_count, mut other_count) = (0, 0, 0);
     places.retain(|place| {
         let dialog = place.hit.passage.dialog;
         let (count, limit, floor) = match place {
-            Place { is_linked: true, .. } => (&mut of_task, LINKED_PLACES, 0.0),
-            Place { is_named: true, .. } => (&mut named, NAMED_PLACES, 0.0),
-            _ if dialog.is_some() && notes.is_empty() => {
-                (&mut others, most, floor.min(DIALOG_FLOOR))
+            Place { is_linked: true, .. } => (&mut linked_count, LINKED_DIALOGS_MAX, 0.0),
+            Place { is_named: true, .. } => (&mut named_count, NAMED_PLACES_MAX, 0.0),
+            _ if dialog.is_some() && records.is_empty() => {
+                (&mut other_count, max, floor.min(DIALOG_FLOOR))
             }
-            _ => (&mut others, most, floor),
+            _ => (&mut other_count, max, floor),
         };
-        // Of a dialog of several passages the best one is enough.
+        // The best passage of a dialog is enough.
         let is_kept = *count < limit
             && place.evidence >= floor
             && dialog.is_none_or(|dialog| dialogs.insert(dialog));
@@ -142,53 +146,57 @@ pub fn others(
     places
 }
 
-/// How sure it is that all of it helps, 0 to 1.
-pub fn confidence(notes: &[Note], others: &[Place]) -> f32 {
-    let notes = notes.iter().map(|note| confidence::likely_relevant(note.relevance));
-    confidence::confidence(notes.chain(others.iter().map(|place| place.evidence)).collect())
+/// Returns the confidence of the bundle, 0 to 1.
+pub fn confidence(records: &[RankedRecord], others: &[Place]) -> f32 {
+    let records = records.iter().map(|record| confidence::likely_relevant(record.relevance));
+    confidence::confidence(records.chain(others.iter().map(|place| place.evidence)).collect())
 }
 
-/// Sorts notes and places into the sections of a bundle, each best first. What is fresh comes before
-/// what is stale. Warnings that lead stand before the statements; one that is less to the point stands
-/// where it ranks.
-pub fn contents(question: &QueryFeatures, mut notes: Vec<Note>, others: &[Place]) -> Contents {
-    notes.sort_by_key(|note| note.state == RecordState::Stale);
+/// Sorts records and places into the sections of a bundle, each best first. Fresh records come
+/// before stale ones. Warnings that lead come before the statements, and less relevant ones stay
+/// where they rank.
+pub fn contents(
+    features: &QueryFeatures,
+    mut records: Vec<RankedRecord>,
+    others: &[Place],
+) -> Contents {
+    records.sort_by_key(|record| record.state == RecordState::Stale);
     let mut contents = Contents::default();
-    for note in &notes {
-        add_record(&mut contents, note);
+    for record in &records {
+        add_record(&mut contents, record);
     }
     for place in others {
         let passage = &place.hit.passage;
         match (&passage.doc, &passage.code, passage.dialog) {
             (Some(doc), ..) => add_doc(&mut contents, place, doc),
-            (_, Some(code), _) => contents.code.push(code_place(question, place, code)),
-            (.., Some(dialog)) => contents.dialogs.push(talk(place, dialog)),
+            (_, Some(code), _) => contents.code.push(code_place(features, place, code)),
+            (.., Some(dialog)) => contents.dialogs.push(dialog_excerpt(place, dialog)),
             _ => {}
         }
     }
     contents
 }
 
-fn add_record(contents: &mut Contents, note: &Note) {
-    let url = || note.record.meta.get("url").and_then(Value::as_str);
-    match note.record.kind {
-        RecordKind::Fewshot => contents.few_shots.push(few_shot(note)),
-        RecordKind::AdrLink if let Some(url) = url() => contents.links.push(decision(note, url)),
-        _ if note.is_warning() && !note.is_own_proposal && contents.facts.is_empty() => {
-            contents.gotchas.push(statement(note));
+fn add_record(contents: &mut Contents, record: &RankedRecord) {
+    let url = || record.facet.meta.get("url").and_then(Value::as_str);
+    match record.facet.kind {
+        RecordKind::Fewshot => contents.few_shots.push(few_shot(record)),
+        RecordKind::AdrLink if let Some(url) = url() => contents.links.push(decision(record, url)),
+        _ if record.is_warning() && !record.is_own_proposal && contents.facts.is_empty() => {
+            contents.gotchas.push(statement(record));
         }
-        _ => contents.facts.push(statement(note)),
+        _ => contents.facts.push(statement(record)),
     }
 }
 
 fn add_doc(contents: &mut Contents, place: &Place, doc: &DocFacet) {
     let target = LinkTarget::Doc(doc.id);
-    // Several passages of a document are one link: to the section that is nearest.
+    // Several passages of a document become one link, to the nearest section.
     if contents.links.iter().any(|link| link.target == target) {
         return;
     }
     let indexed = &place.hit.passage.indexed;
-    // A file of a repository that has no web address is named by its path.
+    // A file of a repository without a web address is named by its path.
     let url = if doc.url.is_empty() { &indexed.location } else { &doc.url };
     contents.links.push(Link {
         title: doc.title.clone(),
@@ -204,97 +212,97 @@ fn add_doc(contents: &mut Contents, place: &Place, doc: &DocFacet) {
     });
 }
 
-fn warning(note: &Note) -> Option<String> {
+fn warning(record: &RankedRecord) -> Option<String> {
     let stale =
         || "cited code changed since this was saved; check before you rely on it".to_owned();
-    let stale = staleness_warning(&note.citations)
-        .or_else(|| (note.state == RecordState::Stale).then(stale));
-    let undecided = note
+    let stale = staleness_warning(&record.citations)
+        .or_else(|| (record.state == RecordState::Stale).then(stale));
+    let undecided = record
         .is_own_proposal
         .then(|| "you proposed this, and nobody has decided about it yet".to_owned());
-    let warnings: Vec<_> = note.disagrees.iter().cloned().chain(stale).chain(undecided).collect();
+    let warnings: Vec<_> = record.disagrees.iter().cloned().chain(stale).chain(undecided).collect();
     (!warnings.is_empty()).then(|| warnings.join("; "))
 }
 
-fn statement(note: &Note) -> Statement {
-    let indexed = &note.hit.passage.indexed;
+fn statement(record: &RankedRecord) -> Statement {
+    let indexed = &record.hit.passage.indexed;
     Statement {
-        id: note.record.id,
+        id: record.facet.id,
         passage: indexed.id,
         text: indexed.text.clone(),
-        full_chars: note.record.whole_chars,
-        kind: note.record.kind,
+        full_chars: record.facet.whole_chars,
+        kind: record.facet.kind,
         scope: indexed.scope.clone(),
         tags: indexed.tags.clone(),
-        trust: trust(&note.hit.passage),
-        source: source(&note.record),
-        ci_status: note.record.ci_status,
-        score: note.rank.min(1.0),
-        state: note.state,
-        citations: note.citations.clone(),
-        warning: warning(note),
-        updated_at: note.record.updated_at,
+        trust: trust(&record.hit.passage),
+        source: source(&record.facet),
+        ci_status: record.facet.ci_status,
+        score: record.rank.min(1.0),
+        state: record.state,
+        citations: record.citations.clone(),
+        warning: warning(record),
+        updated_at: record.facet.updated_at,
     }
 }
 
-fn few_shot(note: &Note) -> FewShot {
-    let indexed = &note.hit.passage.indexed;
-    let text = |key: &str| note.record.meta.get(key).and_then(Value::as_str).map(str::to_owned);
-    let steps = note.record.meta.get("steps").and_then(Value::as_array).into_iter().flatten();
+fn few_shot(record: &RankedRecord) -> FewShot {
+    let indexed = &record.hit.passage.indexed;
+    let text = |key: &str| record.facet.meta.get(key).and_then(Value::as_str).map(str::to_owned);
+    let steps = record.facet.meta.get("steps").and_then(Value::as_array).into_iter().flatten();
     let steps: Vec<_> = steps.filter_map(Value::as_str).map(str::to_owned).collect();
     FewShot {
-        id: note.record.id,
+        id: record.facet.id,
         passage: indexed.id,
         title: indexed.title.clone(),
         text: Some(without_steps(&indexed.text, &steps)),
-        full_chars: note.record.whole_chars,
+        full_chars: record.facet.whole_chars,
         steps,
         patch_ref: text("patch_ref").or_else(|| text("patch_sha")),
         scope: indexed.scope.clone(),
-        trust: trust(&note.hit.passage),
-        source: source(&note.record),
-        ci_status: note.record.ci_status,
-        score: note.rank.min(1.0),
-        warning: warning(note),
+        trust: trust(&record.hit.passage),
+        source: source(&record.facet),
+        ci_status: record.facet.ci_status,
+        score: record.rank.min(1.0),
+        warning: warning(record),
     }
 }
 
-/// An example's text without its steps: a record's text has them, too, numbered and perhaps shortened, so that they are
-/// searched.
+/// Removes the steps from an example's text, which has them numbered and perhaps shortened so that
+/// search finds them.
 fn without_steps(text: &str, steps: &[String]) -> String {
     let is_step = |line: &str| {
-        let Some((number, said)) = line.trim().split_once('.') else { return false };
+        let Some((number, query_stems)) = line.trim().split_once('.') else { return false };
         let step = number.parse::<usize>().ok().and_then(|n| steps.get(n.checked_sub(1)?));
-        let said = said.trim().trim_end_matches('…').trim_end();
-        step.is_some_and(|step| step.trim().starts_with(said))
+        let query_stems = query_stems.trim().trim_end_matches('…').trim_end();
+        step.is_some_and(|step| step.trim().starts_with(query_stems))
     };
     let kept: Vec<_> = text.lines().filter(|line| !is_step(line)).collect();
     kept.join("\n").trim_end().to_owned()
 }
 
-/// What the record was taken from, short enough to stand beside what it says.
+/// Returns the record's source, shortened.
 fn source(record: &RecordFacet) -> Option<String> {
     record.source.as_ref().map(|source| cut(source, SOURCE_MAX_CHARS))
 }
 
-/// A decision: what was decided, and where to read on.
-fn decision(note: &Note, url: &str) -> Link {
-    let indexed = &note.hit.passage.indexed;
+/// Returns a link to a decision, with its statement.
+fn decision(record: &RankedRecord, url: &str) -> Link {
+    let indexed = &record.hit.passage.indexed;
     Link {
         title: indexed.title.clone(),
         url: url.to_owned(),
         text: Some(indexed.text.clone()),
-        full_chars: note.record.whole_chars,
+        full_chars: record.facet.whole_chars,
         section: None,
         lines: None,
-        target: LinkTarget::Record(note.record.id),
+        target: LinkTarget::Record(record.facet.id),
         passage: indexed.id,
-        trust: trust(&note.hit.passage),
-        score: note.rank.min(1.0),
+        trust: trust(&record.hit.passage),
+        score: record.rank.min(1.0),
     }
 }
 
-fn talk(place: &Place, id: DialogId) -> DialogExcerpt {
+fn dialog_excerpt(place: &Place, id: DialogId) -> DialogExcerpt {
     let indexed = &place.hit.passage.indexed;
     DialogExcerpt {
         id,
@@ -305,12 +313,18 @@ fn talk(place: &Place, id: DialogId) -> DialogExcerpt {
     }
 }
 
-fn code_place(question: &QueryFeatures, place: &Place, code: &CodeFacet) -> CodePlace {
+fn code_place(features: &QueryFeatures, place: &Place, code: &CodeFacet) -> CodePlace {
     let indexed = &place.hit.passage.indexed;
-    let asked = indexed.symbols.iter().find(|own| question.symbols.contains(&own.to_lowercase()));
-    let said = question.texts.iter().chain(&question.signals).flat_map(|note| stems(note.text()));
-    let Excerpt { symbol, text } =
-        excerpt(&indexed.text, &indexed.symbols, asked.map(String::as_str), &said.collect());
+    let query_symbol =
+        indexed.symbols.iter().find(|own| features.symbols.contains(&own.to_lowercase()));
+    let query_stems =
+        features.texts.iter().chain(&features.signals).flat_map(|record| stems(record.text()));
+    let Excerpt { symbol, text } = excerpt(
+        &indexed.text,
+        &indexed.symbols,
+        query_symbol.map(String::as_str),
+        &query_stems.collect(),
+    );
     let owner = || code.parent_symbol.clone().or_else(|| indexed.symbols.first().cloned());
     CodePlace {
         passage: indexed.id,

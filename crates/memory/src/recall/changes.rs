@@ -1,6 +1,8 @@
-//! Similar past changes: commits whose messages are near to the task, and the files that they touched.
+//! Similar past changes: commits whose messages are near to the task, and the files that they
+//! touched.
 //!
-//! A section beside the bundle, for callers that ask for it. It takes no place of a record and counts as no evidence.
+//! A section beside the bundle, for callers that request it. It takes no room of a record and does
+//! not count as evidence.
 
 use chrono::{DateTime, Utc};
 use mc_domain::{SourceKind, Trust};
@@ -12,21 +14,22 @@ use tokio::time::{Instant, timeout_at};
 use super::{RecallRequest, query};
 use crate::{Error, MemoryContext};
 
-/// Most changes of a section. In two of three cases one of the three nearest touched a file that has to change.
+/// Most changes of a section. In two of three cases, one of the three nearest touched a file that
+/// has to change.
 pub const MAX_CHANGES: usize = 3;
 
 /// Cosine similarity from which a commit's message counts as near.
-const NEAR: f32 = 0.3;
-/// With fewer words than these, any two texts are near each other: a greeting and "Begin", say.
-const FEW_WORDS: usize = 3;
+const SIMILARITY_MIN: f32 = 0.3;
+/// With fewer words than this, any two texts are near each other: a greeting and "Begin", say.
+const WORDS_MIN: usize = 3;
 
-/// Hexadecimal digits of a commit that people read.
-const SHORT_ID: usize = 10;
+/// Hexadecimal digits of a commit id as people read it.
+const SHORT_ID_DIGITS: usize = 10;
 
 /// A past change that resembles the task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PastChange {
-    /// First digits of the commit's name.
+    /// First digits of the commit id.
     pub commit: String,
     /// First line of its message.
     pub subject: String,
@@ -34,7 +37,7 @@ pub struct PastChange {
     pub committed_at: DateTime<Utc>,
     /// Paths of the indexed files of code that it touched, by their names now, sorted.
     pub files: Vec<String>,
-    /// Who vouches for the message.
+    /// Trust level of the message.
     pub trust: Trust,
 }
 
@@ -43,11 +46,11 @@ pub struct PastChange {
 pub struct PastChanges {
     /// At most [`MAX_CHANGES`].
     pub changes: Vec<PastChange>,
-    /// What was late or failed and was left out.
+    /// Parts that were late or failed and were left out.
     pub degraded: Vec<String>,
 }
 
-/// Finds the past changes nearest to what the request is about, within its time budget.
+/// Finds the past changes nearest to the request, within its time budget.
 pub async fn past_changes(
     ctx: &MemoryContext,
     request: &RecallRequest,
@@ -68,9 +71,9 @@ async fn find(
     };
     let mut filter = PassageFilter::project(request.project);
     filter.sources = vec![SourceKind::Change];
-    let asked = query::read(request, task.as_ref(), &ctx.search.sanitizing);
-    let Some(asked) = asked else { return Ok(PastChanges::default()) };
-    let query = asked.of_changes(filter);
+    let recall_query = query::read(request, task.as_ref(), &ctx.search.sanitizing);
+    let Some(recall_query) = recall_query else { return Ok(PastChanges::default()) };
+    let query = recall_query.of_changes(filter);
     if query.is_empty() {
         return Ok(PastChanges::default());
     }
@@ -80,7 +83,7 @@ async fn find(
         ..Options::default()
     };
     let found = search(&ctx.search, &query, &options).await?;
-    let is_short = asked.question.bare_words().is_some_and(|words| words < FEW_WORDS);
+    let is_short = recall_query.features.bare_words().is_some_and(|words| words < WORDS_MIN);
     let near = found.hits.iter().filter(|hit| is_near(hit, is_short));
     let ids: Vec<_> = near.map(|hit| hit.passage.indexed.id).collect();
     let mut commits = history::of_passages(&ctx.store, request.project, &ids).await?;
@@ -88,16 +91,23 @@ async fn find(
     Ok(PastChanges { changes, degraded: found.degraded })
 }
 
-/// Whether a commit means the like; of one that the vectors did not hand out, or that has none yet, and for few words,
-/// the words tell.
+/// Whether a commit is similar. Words decide if it has no similarity, because the vectors did not
+/// return it or it has none yet, and if the query is short.
 fn is_near(hit: &Hit, is_short: bool) -> bool {
     let has_words = hit.keyword.is_some();
-    hit.similarity.map_or(has_words, |similarity| similarity >= NEAR && (has_words || !is_short))
+    hit.similarity
+        .map_or(has_words, |similarity| similarity >= SIMILARITY_MIN && (has_words || !is_short))
 }
 
 impl From<history::Commit> for PastChange {
     fn from(commit: history::Commit) -> Self {
         let history::Commit { sha, subject, committed_at, trust, files, .. } = commit;
-        Self { commit: sha.chars().take(SHORT_ID).collect(), subject, committed_at, files, trust }
+        Self {
+            commit: sha.chars().take(SHORT_ID_DIGITS).collect(),
+            subject,
+            committed_at,
+            files,
+            trust,
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The lines of a piece of code that matter: the signature of what is asked for with its doc comment.
+//! Excerpts of code: the doc comment and signature of the definition that the query is about.
 
 use std::collections::HashSet;
 
@@ -9,50 +9,50 @@ use crate::text::cut;
 
 /// Longest excerpt, in characters.
 const CHARS_MAX: usize = 320;
-/// Lines of a doc comment that are kept: the first say what it is.
+/// Lines kept of a doc comment: the first say what the definition is.
 const COMMENT_LINES: usize = 3;
-/// Lines of a signature that are kept.
+/// Lines kept of a signature.
 const SIGNATURE_LINES: usize = 8;
 
-/// What of a piece of code is shown.
+/// An excerpt of a chunk of code.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Excerpt {
-    /// The definition that it is of, of those that the piece has.
+    /// Symbol of the definition, if the chunk has it.
     pub symbol: Option<String>,
-    /// Its doc comment and signature; the first line of code where there is no definition.
+    /// Doc comment and signature; the first line of code if there is no definition.
     pub text: String,
 }
 
-/// The definition in `text` that a question is about: the one that it names (`asked`), or the one whose name has most of
-/// its words (`stems`), or else the first that is no namespace. `symbols` are the qualified names that the piece defines
-/// or lies in, the outermost first.
+/// Excerpts the definition in `text` that the query names (`named`), else the one whose name has
+/// most of the query's word stems, else the first that is no namespace. `symbols` are the qualified
+/// names that the chunk defines or lies in, the outermost first.
 pub fn excerpt(
     text: &str,
     symbols: &[String],
-    asked: Option<&str>,
+    query_symbol: Option<&str>,
     stems: &HashSet<String>,
 ) -> Excerpt {
     let lines: Vec<&str> = text.lines().collect();
-    let place = |symbol: &&str| definition(&lines, own_name(symbol)?);
-    let tells = |symbol: &&str| place(symbol).is_some_and(|at| !opens_namespace(lines[at]));
-    let named = asked.filter(|symbol| place(symbol).is_some());
-    let symbol = named.or_else(|| alike(symbols, stems).filter(tells));
-    let Some(at) = symbol.as_ref().and_then(place).or_else(|| first_definition(&lines)) else {
+    let line_of = |symbol: &&str| definition(&lines, own_name(symbol)?);
+    let is_telling = |symbol: &&str| line_of(symbol).is_some_and(|at| !opens_namespace(lines[at]));
+    let named = query_symbol.filter(|symbol| line_of(symbol).is_some());
+    let symbol = named.or_else(|| best_match(symbols, stems).filter(is_telling));
+    let Some(at) = symbol.as_ref().and_then(line_of).or_else(|| first_definition(&lines)) else {
         return Excerpt { symbol: None, text: first_line(&lines) };
     };
     let of_line =
-        || symbols.iter().rev().map(String::as_str).find(|symbol| place(symbol) == Some(at));
+        || symbols.iter().rev().map(String::as_str).find(|symbol| line_of(symbol) == Some(at));
     let symbol = symbol.or_else(of_line).map(str::to_owned);
-    Excerpt { symbol, text: around(&lines, at) }
+    Excerpt { symbol, text: with_context(&lines, at) }
 }
 
-/// The stems by which names are held against questions.
+/// Returns the stems by which names are compared with queries.
 pub fn stems(text: &str) -> HashSet<String> {
     stem_terms(text).into_iter().map(|term| term.text).collect()
 }
 
-/// The symbol whose own name has most of these stems, the innermost of several; `None` where none has any.
-fn alike<'a>(symbols: &'a [String], wanted: &HashSet<String>) -> Option<&'a str> {
+/// Returns the symbol whose own name has most of these stems, the innermost of several.
+fn best_match<'a>(symbols: &'a [String], wanted: &HashSet<String>) -> Option<&'a str> {
     let shared = |symbol: &String| {
         own_name(symbol).map_or(0, |name| stems(name).intersection(wanted).count())
     };
@@ -61,20 +61,20 @@ fn alike<'a>(symbols: &'a [String], wanted: &HashSet<String>) -> Option<&'a str>
     best.map(|(_, symbol)| symbol.as_str())
 }
 
-/// The first line that defines something and is no namespace.
+/// Finds the first line with a definition that is no namespace.
 fn first_definition(lines: &[&str]) -> Option<usize> {
     lines.iter().position(|line| is_code(line) && defines(line) && !opens_namespace(line))
 }
 
-/// The first line of code, a namespace only where there is nothing else.
+/// Returns the first line of code; a namespace only if there is nothing else.
 fn first_line(lines: &[&str]) -> String {
     let mut code = lines.iter().filter(|line| is_code(line));
     let line = code.clone().find(|line| !opens_namespace(line)).or_else(|| code.next());
     cut(line.map_or("", |line| line.trim()), CHARS_MAX)
 }
 
-/// A definition's doc comment, signature and docstring.
-fn around(lines: &[&str], at: usize) -> String {
+/// Returns a definition's doc comment, signature and docstring.
+fn with_context(lines: &[&str], at: usize) -> String {
     let signature = signature(&lines[at..]);
     let docstring = docstring(&lines[at + signature.len()..]);
     let comment = comment_above(lines, at).into_iter().take(COMMENT_LINES);
@@ -82,7 +82,7 @@ fn around(lines: &[&str], at: usize) -> String {
     cut(&kept.map(str::trim).collect::<Vec<_>>().join("\n"), CHARS_MAX)
 }
 
-/// The first lines, until all brackets of parameters are closed.
+/// Returns the lines until all brackets of parameters are closed.
 fn signature<'a>(lines: &'a [&'a str]) -> &'a [&'a str] {
     let mut open = 0_usize;
     for (at, line) in lines.iter().enumerate().take(SIGNATURE_LINES) {
@@ -100,7 +100,7 @@ fn signature<'a>(lines: &'a [&'a str]) -> &'a [&'a str] {
     &lines[..1]
 }
 
-/// The first line of a text that says what is defined above it, as in Python.
+/// Returns the first line of a docstring below a definition, as in Python.
 fn docstring<'a>(lines: &[&'a str]) -> Option<&'a str> {
     let mut lines = lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty());
     let first = lines.next().filter(|line| {
@@ -110,13 +110,13 @@ fn docstring<'a>(lines: &[&'a str]) -> Option<&'a str> {
     if says_something(first) { Some(first) } else { lines.next() }
 }
 
-/// A symbol without its owner.
+/// Returns a symbol's name without its owner.
 fn own_name(symbol: &str) -> Option<&str> {
     let name = symbol.trim_end_matches(['(', ')', '?', '!']).rsplit(['#', '.', ':', '/']).next()?;
     (!name.is_empty()).then_some(name)
 }
 
-/// The first line of code that has the name and is no mere use of it as far as can be told.
+/// Finds the first line that defines the name, else the first that has it.
 fn definition(lines: &[&str], name: &str) -> Option<usize> {
     let has = |line: &&&str| is_code(line) && has_name(line, name);
     let at = lines.iter().position(|line| has(&line) && defines(line));
@@ -127,7 +127,7 @@ fn defines(line: &str) -> bool {
     words(line).any(|word| KEYWORDS.contains(&word))
 }
 
-/// Whether a line opens a namespace or brings names in: it says nothing of what stands below it.
+/// Whether a line opens a namespace or imports names, which says nothing of the code below it.
 fn opens_namespace(line: &str) -> bool {
     words(line)
         .find(|word| !MODIFIERS.contains(word))
@@ -138,7 +138,7 @@ fn words(line: &str) -> impl Iterator<Item = &str> {
     line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
 }
 
-/// Words by which languages begin a definition.
+/// Keywords that begin a definition.
 const KEYWORDS: &[&str] = &[
     "class",
     "const",
@@ -164,10 +164,10 @@ const KEYWORDS: &[&str] = &[
     "var",
 ];
 
-/// What stands before these.
+/// Modifiers before these keywords.
 const MODIFIERS: &[&str] = &["crate", "declare", "export", "internal", "pub", "public"];
 
-/// Words by which they open a namespace, or bring names in.
+/// Keywords that open a namespace or import names.
 const NAMESPACES: &[&str] = &[
     "extern",
     "from",
@@ -182,7 +182,7 @@ const NAMESPACES: &[&str] = &[
     "using",
 ];
 
-/// The comment right above a line, attributes between them left out.
+/// Returns the comment right above a line, without attributes between them.
 fn comment_above<'a>(lines: &[&'a str], at: usize) -> Vec<&'a str> {
     let mut above: Vec<_> = lines[..at]
         .iter()
@@ -211,7 +211,7 @@ fn is_attribute(line: &str) -> bool {
     line.starts_with("#[") || line.starts_with("#![") || line.starts_with('@')
 }
 
-/// Whether a line is for the preprocessor of C.
+/// Whether a line is a directive of the C preprocessor.
 fn is_directive(line: &str) -> bool {
     const DIRECTIVES: &[&str] = &[
         "define", "elif", "else", "endif", "error", "if", "ifdef", "ifndef", "include", "pragma",
@@ -219,7 +219,7 @@ fn is_directive(line: &str) -> bool {
     ];
     let word = line.trim_start().strip_prefix('#').map(str::trim_start);
     let word = word.and_then(|rest| rest.split(|c: char| !c.is_alphabetic()).next());
-    // Of what looks like one, a comment goes on in prose: `# if the cart is empty`.
+    // A `#` followed by a space begins a comment: `# if the cart is empty`.
     word.is_some_and(|word| DIRECTIVES.contains(&word)) && !line.trim_start().starts_with("# ")
 }
 
@@ -231,13 +231,14 @@ fn says_something(line: &str) -> bool {
 mod tests {
     use super::*;
 
-    const RUST: &str = "// Copyright 2026\n\nuse std::fmt;\n\n/// Adds two.\n///\n/// Never fails.\n#[must_use]\n\
+    const RUST: &str = "// Copyright 2026\n\nuse std::fmt;\n\n/// Adds two.\n///\n/// Never \
+        fails.\n#[must_use]\n\
                         pub fn add(a: u8, b: u8) -> u8 {\n    a + b\n}\n\nfn main() { add(1, 2); }";
 
-    /// The excerpt of a piece with these symbols, for a question in words.
-    fn shown(text: &str, symbols: &[&str], question: &str) -> String {
+    /// Returns the excerpt of a chunk with these symbols, for a query in words.
+    fn shown(text: &str, symbols: &[&str], features: &str) -> String {
         let symbols: Vec<_> = symbols.iter().map(|&symbol| symbol.to_owned()).collect();
-        excerpt(text, &symbols, None, &stems(question)).text
+        excerpt(text, &symbols, None, &stems(features)).text
     }
 
     fn named(text: &str, symbol: &str) -> String {
@@ -256,9 +257,10 @@ mod tests {
     }
 
     #[test]
-    fn the_definition_with_the_words_of_the_question_is_shown_and_no_module_or_licence() {
-        let ruby = "# Copyright 2026\nmodule Shop\n  class Cart\n    # Empties it.\n    def clear\n    end\n\n    \
-                    # Adds up.\n    def total_price(\n      currency,\n      rounding: :half_up\n    )\n    end\n  end\nend";
+    fn excerpt_is_the_definition_with_the_words_of_the_query() {
+        let ruby = "# Copyright 2026\nmodule Shop\n  class Cart\n    # Empties it.\n    def \
+            clear\n    end\n\n    # Adds up.\n    def total_price(\n      currency,\n      \
+            rounding: :half_up\n    )\n    end\n  end\nend";
         let symbols = ["Shop", "Shop::Cart", "Shop::Cart#clear", "Shop::Cart#total_price"];
         let total = "# Adds up.\ndef total_price(\ncurrency,\nrounding: :half_up\n)";
         assert_eq!(shown(ruby, &symbols, "how does the shop round its prices"), total);
@@ -269,8 +271,9 @@ mod tests {
     }
 
     #[test]
-    fn a_docstring_stands_below_its_definition_and_a_macro_is_no_comment() {
-        let python = "def merge(\n    base,\n    other,\n):\n    \"\"\"Merges settings, the later one wins.\"\"\"\n    return";
+    fn excerpt_has_docstrings_and_reads_macros_as_code() {
+        let python = "def merge(\n    base,\n    other,\n):\n    \"\"\"Merges settings, the \
+            later one wins.\"\"\"\n    return";
         assert_eq!(
             named(python, "config.merge"),
             "def merge(\nbase,\nother,\n):\n\"\"\"Merges settings, the later one wins.\"\"\""
@@ -280,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_made_of_nothing() {
+    fn excerpt_of_an_empty_text_is_empty() {
         assert_eq!(named("", "x"), "");
         assert_eq!(shown("}\n", &[], "x"), "");
     }

@@ -1,4 +1,4 @@
-//! From task, path, symbols and signals to a query.
+//! Reading a recall request: from task, path, symbols and signals to a query.
 
 use std::sync::LazyLock;
 
@@ -11,18 +11,18 @@ use regex::Regex;
 use serde_json::{Value, json};
 
 use super::RecallRequest;
-use super::signals::essence;
+use super::signals::condense_signal;
 use crate::confidence::{QueryFeatures, is_latin};
 use crate::distill::{scope_of_path, scope_of_symbol};
 use crate::judge::ParsedNote;
 use crate::task_ids;
 
-/// What is asked, without secrets.
+/// The query of a recall, without secrets.
 #[derive(Debug, Clone)]
 pub struct RecallQuery {
-    /// For ranking.
-    pub question: QueryFeatures,
-    /// Issues that are asked about, by the tracker's ids: the task at hand, and those that the texts name.
+    /// Features for ranking.
+    pub features: QueryFeatures,
+    /// Tracker ids of the issues: the current task, and those that the texts name.
     pub task_ids: Vec<String>,
     text: String,
     symbols: Vec<String>,
@@ -31,53 +31,53 @@ pub struct RecallQuery {
 }
 
 impl RecallQuery {
-    /// The query for records: words, and the symbols as words. Ids of issues are no words.
+    /// Returns the query for records: words, and symbols as words. Issue ids are no words.
     pub fn of_records(&self, filter: PassageFilter) -> Query {
         let text = joined(std::iter::once(&self.text).chain(&self.symbols));
         self.query(text, filter)
     }
 
-    /// The query for anything else.
+    /// Returns the query for documents, dialogs and code.
     pub fn of_places(&self, filter: PassageFilter) -> Query {
         self.query(self.text.clone(), filter)
     }
 
-    /// The query for commits, whose messages name parts of the code by words, and whose issues are taken out.
+    /// Returns the query for commits, whose messages name code by words and have no issue ids.
     pub fn of_changes(&self, filter: PassageFilter) -> Query {
         let parts = std::iter::once(&self.text).chain(&self.symbols).chain(&self.path);
         Query::text(joined(parts), filter)
     }
 
-    /// Ids of issues are looked up, and besides found where they stand as a whole: what looks like one (`GPT-4`) may be
-    /// a word.
+    /// Builds a query. Issue ids are looked up, and also searched as whole words: what looks like
+    /// one (`GPT-4`) may be a word.
     fn query(&self, text: String, filter: PassageFilter) -> Query {
         let paths = self.path.iter().cloned().collect();
         let ids = self.task_ids.clone();
         Query { symbols: self.symbols.clone(), paths, ids, ..Query::text(text, filter) }
     }
 
-    /// Whether anything is asked but issues.
+    /// Whether the query has anything but issues.
     pub fn has_words(&self) -> bool {
         !self.text.is_empty() || !self.symbols.is_empty() || self.path.is_some()
     }
 
-    /// The file or directory that is asked about.
+    /// Returns the file or directory of the query.
     pub fn paths(&self) -> Vec<String> {
         self.path.iter().map(|path| path.trim_matches('/').to_owned()).collect()
     }
 
-    /// The request as it may be kept.
+    /// Returns the request, masked, as it is stored.
     pub fn as_json(&self) -> Value {
         self.request.clone()
     }
 }
 
-/// The parts as one text, those without any left out.
+/// Joins the parts that are not empty.
 fn joined<'a>(parts: impl Iterator<Item = &'a String>) -> String {
     parts.filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(" ")
 }
 
-/// Reads a request, masked as the texts are that it is compared with; `None` when it asks for nothing.
+/// Reads a request, masked like the texts that it is compared with; `None` for an empty one.
 pub fn read(
     request: &RecallRequest,
     task: Option<&Task>,
@@ -93,26 +93,26 @@ pub fn read(
     let path = request.repo_path.as_deref().and_then(clean);
     let symbols: Vec<String> = request.symbols.iter().filter_map(|s| clean(s)).collect();
     let signals = request.signals.iter().filter_map(|s| clean(s));
-    let signals: Vec<String> = signals.map(|signal| essence(&signal)).collect();
-    // Titles come from our own database, where only clean text is.
+    let signals: Vec<String> = signals.map(|signal| condense_signal(&signal)).collect();
+    // Titles come from the database, where texts are masked.
     let title = task.map(|task| task.title.clone()).filter(|title| !title.is_empty());
 
-    let said = [&query, &title].into_iter().flatten().chain(&signals);
-    let task_ids = task_ids::asked(task_id.clone(), said.map(String::as_str));
+    let texts_with_ids = [&query, &title].into_iter().flatten().chain(&signals);
+    let task_ids = task_ids::collect(task_id.clone(), texts_with_ids.map(String::as_str));
     let stripped = |text: &String| Some(task_ids::strip(text)).filter(|text| !text.is_empty());
     let texts: Vec<String> = [&query, &title].into_iter().flatten().filter_map(stripped).collect();
-    let noticed: Vec<String> = signals.iter().filter_map(stripped).collect();
-    let text = [texts.as_slice(), noticed.as_slice()].concat().join(" ");
+    let signal_texts: Vec<String> = signals.iter().filter_map(stripped).collect();
+    let text = [texts.as_slice(), signal_texts.as_slice()].concat().join(" ");
     if text.is_empty() && symbols.is_empty() && path.is_none() && task_ids.is_empty() {
         return None;
     }
     let gloss = gloss::english(&text).map(|gloss| gloss.text);
-    let question = QueryFeatures {
+    let features = QueryFeatures {
         texts: texts.iter().chain(&gloss).map(|text| ParsedNote::read(text)).collect(),
         symbols: symbols.iter().flat_map(|symbol| names(symbol)).collect(),
         named: symbols.clone(),
         issues: task_ids.iter().map(|id| id.to_lowercase()).collect(),
-        signals: noticed
+        signals: signal_texts
             .iter()
             .map(|signal| ParsedNote::read(&signal.replace(['-', '_'], " ")))
             .collect(),
@@ -126,10 +126,10 @@ pub fn read(
         "signals": signals, "limit_tokens": request.limit.get(),
         "time_budget_ms": u64::try_from(request.time_budget.as_millis()).unwrap_or(u64::MAX),
     });
-    Some(RecallQuery { question, task_ids, text, symbols, path, request })
+    Some(RecallQuery { features, task_ids, text, symbols, path, request })
 }
 
-/// Names code or documents as what is sought.
+/// Matches queries that ask for code or documents.
 static NAMES_PLACES: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?ix)
@@ -141,20 +141,23 @@ static NAMES_PLACES: LazyLock<Regex> = LazyLock::new(|| {
     .expect("a checked expression")
 });
 
-/// Asks where something is, or how something works.
-static ASKS_OF_THINGS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)^(where|how) (is|are|does|was|were)\b|^(где|как) (работа|устро|реализ|определ|описан)")
-        .expect("a checked expression")
+/// Matches queries that ask where something is or how it works.
+static ASKS_ABOUT_CODE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"(?i)^(where|how) (is|are|does|was|were)\b|^(где|как) (работа|устро|реализ|определ|",
+        r"описан)",
+    ))
+    .expect("a checked expression")
 });
 
-/// What people ask of each other is answered by notes: how *we* do it, where do *I* put it.
-static ASKS_PEOPLE: LazyLock<Regex> = LazyLock::new(|| {
+/// Matches queries about people, which records answer: how *we* do it, where do *I* put it.
+static ASKS_ABOUT_PEOPLE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)\b(we|i|our|us|my|мы|нас|наш\w*|я|мне)\b").expect("a checked expression")
 });
 
 fn seeks_places(query: &str) -> bool {
     NAMES_PLACES.is_match(query)
-        || (ASKS_OF_THINGS.is_match(query.trim_start()) && !ASKS_PEOPLE.is_match(query))
+        || (ASKS_ABOUT_CODE.is_match(query.trim_start()) && !ASKS_ABOUT_PEOPLE.is_match(query))
 }
 
 fn scope(path: Option<&str>, symbols: &[String]) -> Vec<String> {
@@ -165,7 +168,7 @@ fn scope(path: Option<&str>, symbols: &[String]) -> Vec<String> {
     scope
 }
 
-/// A symbol's qualified name and its own name, in lower case.
+/// Returns a symbol's qualified and own name, in lower case.
 fn names(symbol: &str) -> Vec<String> {
     let full = symbol.to_lowercase();
     let own = full.rsplit(['#', '.', ':', '/']).next().unwrap_or_default().to_owned();
@@ -194,15 +197,15 @@ mod tests {
             signals: vec!["nil-delay".into()],
             ..request()
         };
-        let asked = read(&request, None, &Policy::default()).unwrap();
-        assert_eq!(asked.question.scope, ["cart_sessions", "setting"]);
-        assert_eq!(asked.text, "nil-delay");
-        assert_eq!(asked.task_ids, ["CS-214"]);
-        assert_eq!(asked.question.symbols[1], "trigger_delay_time_in_minutes");
+        let recall_query = read(&request, None, &Policy::default()).unwrap();
+        assert_eq!(recall_query.features.scope, ["cart_sessions", "setting"]);
+        assert_eq!(recall_query.text, "nil-delay");
+        assert_eq!(recall_query.task_ids, ["CS-214"]);
+        assert_eq!(recall_query.features.symbols[1], "trigger_delay_time_in_minutes");
     }
 
     #[test]
-    fn questions_about_code_are_told_from_those_about_people() {
+    fn queries_about_code_differ_from_those_about_people() {
         for query in [
             "Where are flag names suggested?",
             "how does it decide, in the code",
@@ -222,16 +225,16 @@ mod tests {
     }
 
     #[test]
-    fn the_words_of_a_question_are_counted_where_it_has_nothing_else() {
-        let asked = |query: &str, symbols: &[&str]| {
+    fn bare_words_are_counted_for_queries_without_names() {
+        let recall_query = |query: &str, symbols: &[&str]| {
             let symbols = symbols.iter().map(|&symbol| symbol.to_owned()).collect();
             let request = RecallRequest { query: Some(query.into()), symbols, ..request() };
-            read(&request, None, &Policy::default()).unwrap().question.bare_words()
+            read(&request, None, &Policy::default()).unwrap().features.bare_words()
         };
-        assert_eq!(asked("make it faster", &[]), Some(2));
-        assert_eq!(asked("fix the failing test", &[]), Some(3));
-        assert_eq!(asked("make it faster", &["Cart#total"]), None);
-        assert_eq!(asked("why E0123", &[]), None);
+        assert_eq!(recall_query("make it faster", &[]), Some(2));
+        assert_eq!(recall_query("fix the failing test", &[]), Some(3));
+        assert_eq!(recall_query("make it faster", &["Cart#total"]), None);
+        assert_eq!(recall_query("why E0123", &[]), None);
     }
 
     #[test]
@@ -239,12 +242,12 @@ mod tests {
         let request = RecallRequest {
             query: Some("почему падает сборка".into()), ..request()
         };
-        let question = read(&request, None, &Policy::default()).unwrap().question;
-        assert!(question.is_latin && question.texts.len() == 2, "{question:?}");
+        let features = read(&request, None, &Policy::default()).unwrap().features;
+        assert!(features.is_latin && features.texts.len() == 2, "{features:?}");
     }
 
     #[test]
-    fn a_request_for_nothing_is_none_and_secrets_do_not_get_through() {
+    fn empty_request_is_none_and_secrets_are_masked() {
         assert!(read(&request(), None, &Policy::default()).is_none());
         assert!(
             read(
@@ -255,12 +258,15 @@ mod tests {
             .is_none()
         );
         let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
-        let asked = read(
+        let recall_query = read(
             &RecallRequest { query: Some(format!("token {token}")), ..request() },
             None,
             &Policy::default(),
         )
         .unwrap();
-        assert!(!asked.text.contains(&token) && !asked.as_json().to_string().contains(&token));
+        assert!(
+            !recall_query.text.contains(&token)
+                && !recall_query.as_json().to_string().contains(&token)
+        );
     }
 }

@@ -1,164 +1,183 @@
-//! Which records a bundle gets. A bundle is not filled for its own sake: each record that does not help
-//! costs the reader more than its tokens.
+//! Selecting the records of a bundle. A bundle is not filled for its own sake: a record that does
+//! not help costs the reader more than its tokens.
 
 use std::collections::HashSet;
 
 use mc_domain::{PassageId, RecordKind};
 
-use super::relevance::Note;
+use super::relevance::RankedRecord;
 use crate::confidence::{QueryFeatures, is_latin};
 
-/// Relevance below which a record is left out: nothing is better than a guess.
-const LEAST: f32 = 0.335;
-/// The same for a question that seeks places: a record is not what was asked for, and has to be surely about it.
-const LEAST_BESIDE_PLACES: f32 = 0.55;
-/// To a question of next to no words (`make it faster`) the best one has to say most of them, or to be near in meaning:
-/// something of both is chance.
+/// Least relevance of a record: no record is better than a guess.
+const RELEVANCE_MIN: f32 = 0.335;
+/// Least relevance if the query seeks places: a record is then second choice and has to be surely
+/// about it.
+const RELEVANCE_MIN_BESIDE_PLACES: f32 = 0.55;
+/// For a vague query (`make it faster`), the best record has to have max of its words or be near
+/// in meaning: something of both is chance.
 const VAGUE_WORDS: usize = 2;
 const VAGUE_COVERAGE: f32 = 0.5;
 const VAGUE_SIMILARITY: f32 = 0.4;
-/// A question of so few words (`fix the failing test`) gets one record, unless that is surely about it.
+/// A short query (`fix the failing test`) gets one record, unless that one is surely about it.
 const SHORT_WORDS: usize = 3;
-const SURE: f32 = 0.6;
-/// What the others need of the best one's relevance.
+const SURE_RELEVANCE: f32 = 0.6;
+/// Share of the best record's relevance that the others need.
 const LEAD_SHARE: f32 = 0.92;
-/// The same, where an example or a decision is the best, which seldom says all: a statement belongs beside it.
-const LATE_LEAD_SHARE: f32 = 0.9;
-/// What a companion of the best one needs, which cites the same code: the two belong together.
+/// The share if the best is an example or a decision, which seldom says all: a statement belongs
+/// beside it.
+const EXAMPLE_LEAD_SHARE: f32 = 0.9;
+/// The share for a companion of the best record that cites the same code.
 const CITING_SHARE: f32 = 0.5;
-/// The same, where the two have a tag in common.
+/// The share for a companion with a tag in common.
 const TAGGED_SHARE: f32 = 0.8;
-const COMPANION_LEAST: f32 = 0.25;
-/// From which cosine similarity on a record is near the best one in meaning, and belongs to it; of the pairs of a
-/// project's records two or three in a thousand are as near.
-pub const NEAR: f32 = 0.58;
-/// What such a one needs of the best one's relevance, and the share of long words that the two have in common: few
-/// records have that, so that vectors are seldom asked for.
+const COMPANION_RELEVANCE_MIN: f32 = 0.25;
+/// Cosine similarity from which a record belongs to the best one. Two or three in a thousand pairs
+/// of a project's records are as near.
+pub const NEAR_COSINE: f32 = 0.58;
+/// The share for such a record, its least relevance, and the share of long words in common. Few
+/// records have these, so vectors are seldom compared.
 const NEAR_SHARE: f32 = 0.4;
-const NEAR_LEAST: f32 = 0.2;
-const NEAR_WORDS: f32 = 0.25;
-/// Letters of a word that says what a text is about, more often than not.
-const LONG_WORD: usize = 5;
-/// A file that more records cite, or a tag or a wording that more have, makes no companions.
+const NEAR_RELEVANCE_MIN: f32 = 0.2;
+const NEAR_WORD_SHARE: f32 = 0.25;
+/// Letters of a word that usually says what a text is about.
+const LONG_WORD_LETTERS: usize = 5;
+/// A file, tag or wording that more records share makes no companions.
 const COMPANIONS_MAX: usize = 4;
 /// Most records of one bundle.
 const NOTES_MAX: usize = 8;
 
-/// What is chosen of judged notes, best first.
+/// Ranked records, and which of them are selected.
 #[derive(Debug)]
-pub struct Choice {
-    notes: Vec<Note>,
-    /// Whether a note is good enough, note by note.
-    is_kept: Vec<bool>,
-    /// Whether what means nearly the same goes along: not where a place is asked about, and it may be of another one.
-    takes_near: bool,
-    most: usize,
+pub struct Selection {
+    records: Vec<RankedRecord>,
+    /// Whether each record is selected.
+    is_selected: Vec<bool>,
+    /// Whether records near in meaning are selected, too. Not if the query names a place, as they
+    /// may be about another one.
+    includes_near: bool,
+    max: usize,
 }
 
-impl Choice {
-    /// Those that are good enough by themselves, or belong to the best one by what both name.
-    pub fn of(question: &QueryFeatures, notes: Vec<Note>) -> Self {
-        let bare_words = question.bare_words().unwrap_or(usize::MAX);
-        let least = if question.seeks_places { LEAST_BESIDE_PLACES } else { LEAST };
-        let is_about_it = |note: &Note| {
-            let (coverage, similarity) = (note.hit.coverage, note.hit.similarity);
+impl Selection {
+    /// Selects records that are good by themselves, and those that share names with the best one.
+    pub fn of(features: &QueryFeatures, records: Vec<RankedRecord>) -> Self {
+        let bare_words = features.bare_words().unwrap_or(usize::MAX);
+        let least = if features.seeks_places { RELEVANCE_MIN_BESIDE_PLACES } else { RELEVANCE_MIN };
+        let is_about_it = |record: &RankedRecord| {
+            let (coverage, similarity) = (record.hit.coverage, record.hit.similarity);
             bare_words > VAGUE_WORDS
                 || coverage.is_some_and(|share| share >= VAGUE_COVERAGE)
                 || similarity.is_some_and(|cosine| cosine >= VAGUE_SIMILARITY)
         };
-        let is_enough =
-            |best: &&Note| best.is_of_task || (best.relevance >= least && is_about_it(best));
-        let Some(best) = notes.first().filter(is_enough) else {
-            return Self { notes: Vec::new(), is_kept: Vec::new(), takes_near: false, most: 0 };
+        let is_enough = |best: &&RankedRecord| {
+            best.is_of_task || (best.relevance >= least && is_about_it(best))
         };
-        let is_late = matches!(best.record.kind, RecordKind::Fewshot | RecordKind::AdrLink);
-        let share = if is_late { LATE_LEAD_SHARE } else { LEAD_SHARE };
-        let (citing, tagged) = (Shared::of(best, &notes, files), Shared::of(best, &notes, tags));
-        let is_kept = |note: &Note| {
-            let has = |least: f32, share: f32| has(note, best, least, share);
-            // What has no more in common with an example or a decision than a tag would be shown before it.
-            let is_companion = (has(COMPANION_LEAST, CITING_SHARE) && citing.has(note))
-                || (!is_late && has(COMPANION_LEAST, TAGGED_SHARE) && tagged.has(note));
-            note.is_of_task || has(least, share) || is_companion
+        let Some(best) = records.first().filter(is_enough) else {
+            return Self {
+                records: Vec::new(),
+                is_selected: Vec::new(),
+                includes_near: false,
+                max: 0,
+            };
         };
-        let is_kept = notes.iter().map(is_kept).collect();
-        let is_short = bare_words <= SHORT_WORDS && best.relevance < SURE;
-        let most = if is_short { 1 } else { NOTES_MAX };
-        let takes_near = most > 1 && question.path.is_none() && question.symbols.is_empty();
-        Self { notes, is_kept, takes_near, most }
+        let is_example = matches!(best.facet.kind, RecordKind::Fewshot | RecordKind::AdrLink);
+        let share = if is_example { EXAMPLE_LEAD_SHARE } else { LEAD_SHARE };
+        let (citing, tagged) =
+            (Shared::of(best, &records, files), Shared::of(best, &records, tags));
+        let is_selected = |record: &RankedRecord| {
+            let has = |least: f32, share: f32| has(record, best, least, share);
+            // A shared tag alone is too little beside an example or a decision, as the record would
+            // be shown before it.
+            let is_companion = (has(COMPANION_RELEVANCE_MIN, CITING_SHARE) && citing.has(record))
+                || (!is_example
+                    && has(COMPANION_RELEVANCE_MIN, TAGGED_SHARE)
+                    && tagged.has(record));
+            record.is_of_task || has(least, share) || is_companion
+        };
+        let is_selected = records.iter().map(is_selected).collect();
+        let is_short = bare_words <= SHORT_WORDS && best.relevance < SURE_RELEVANCE;
+        let max = if is_short { 1 } else { NOTES_MAX };
+        let includes_near = max > 1 && features.path.is_none() && features.symbols.is_empty();
+        Self { records, is_selected, includes_near, max }
     }
 
-    /// The best one's passage and those of the notes that belong to it if they mean nearly the same ([`NEAR`]); `None`
-    /// where nothing hangs on that.
-    pub fn in_doubt(&self) -> Option<(PassageId, Vec<PassageId>)> {
-        // In other scripts any two texts lie near each other, to the model that is there by default.
-        let is_read = |note: &Note| is_latin(&note.hit.passage.indexed.text);
-        let best = self.notes.first().filter(|best| self.takes_near && is_read(best))?;
+    /// Returns the best record's passage and the passages whose selection depends on their
+    /// similarity to it ([`NEAR_COSINE`]), or `None` if there are none.
+    pub fn undecided(&self) -> Option<(PassageId, Vec<PassageId>)> {
+        // In scripts other than Latin, the default model places any two texts near each other.
+        let is_read = |record: &RankedRecord| is_latin(&record.hit.passage.indexed.text);
+        let best = self.records.first().filter(|best| self.includes_near && is_read(best))?;
         let words = long_words(best);
-        let is_in_doubt = |(note, is_kept): &(&Note, &bool)| {
-            !**is_kept
-                && has(note, best, NEAR_LEAST, NEAR_SHARE)
-                && is_read(note)
-                && shared(&words, &long_words(note)) >= NEAR_WORDS
+        let is_undecided = |(record, is_selected): &(&RankedRecord, &bool)| {
+            !**is_selected
+                && has(record, best, NEAR_RELEVANCE_MIN, NEAR_SHARE)
+                && is_read(record)
+                && shared(&words, &long_words(record)) >= NEAR_WORD_SHARE
         };
-        let notes = self.notes.iter().zip(&self.is_kept).filter(is_in_doubt);
-        let passage = |note: &Note| note.hit.passage.indexed.id;
-        let passages: Vec<_> = notes.map(|(note, _)| passage(note)).collect();
+        let records = self.records.iter().zip(&self.is_selected).filter(is_undecided);
+        let passage = |record: &RankedRecord| record.hit.passage.indexed.id;
+        let passages: Vec<_> = records.map(|(record, _)| passage(record)).collect();
         (1..=COMPANIONS_MAX).contains(&passages.len()).then(|| (passage(best), passages))
     }
 
-    /// The notes that are chosen, with those of these passages.
-    pub fn with(self, near: &[PassageId]) -> Vec<Note> {
-        let notes = self.notes.into_iter().zip(self.is_kept);
-        let chosen =
-            notes.filter(|(note, is_kept)| *is_kept || near.contains(&note.hit.passage.indexed.id));
-        chosen.map(|(note, _)| note).take(self.most).collect()
+    /// Returns the selected records, and those of these passages.
+    pub fn with(self, near: &[PassageId]) -> Vec<RankedRecord> {
+        let records = self.records.into_iter().zip(self.is_selected);
+        let selected = records.filter(|(record, is_selected)| {
+            *is_selected || near.contains(&record.hit.passage.indexed.id)
+        });
+        selected.map(|(record, _)| record).take(self.max).collect()
     }
 }
 
-/// The words of a note that are long enough to say what it is about, in lower case.
-fn long_words(note: &Note) -> HashSet<String> {
-    let words = note.hit.passage.indexed.text.split(|c: char| !c.is_alphabetic());
-    let long = words.filter(|word| word.chars().nth(LONG_WORD - 1).is_some());
+/// Returns the long words of a record's text, in lower case.
+fn long_words(record: &RankedRecord) -> HashSet<String> {
+    let words = record.hit.passage.indexed.text.split(|c: char| !c.is_alphabetic());
+    let long = words.filter(|word| word.chars().nth(LONG_WORD_LETTERS - 1).is_some());
     long.map(str::to_lowercase).collect()
 }
 
-/// The share that both have of the words of the one that has fewer.
-#[expect(clippy::cast_precision_loss, reason = "words of a note")]
+/// Returns the share of words in common, of the text with fewer words.
+#[expect(clippy::cast_precision_loss, reason = "words of a record")]
 fn shared(one: &HashSet<String>, other: &HashSet<String>) -> f32 {
     let fewer = one.len().min(other.len()).max(1);
     one.intersection(other).count() as f32 / fewer as f32
 }
 
-/// Whether a note has this relevance, and this share of the best one's.
-fn has(note: &Note, best: &Note, least: f32, share: f32) -> bool {
-    note.relevance >= least.max(share * best.relevance)
+/// Whether a record has this relevance and this share of the best one's.
+fn has(record: &RankedRecord, best: &RankedRecord, least: f32, share: f32) -> bool {
+    record.relevance >= least.max(share * best.relevance)
 }
 
-/// What the best note has and few others: names of one sort.
+/// Names of one kind that the best record shares with few others.
 struct Shared {
     rare: Vec<String>,
-    names: fn(&Note) -> HashSet<&str>,
+    names: fn(&RankedRecord) -> HashSet<&str>,
 }
 
 impl Shared {
-    fn of(best: &Note, notes: &[Note], names: fn(&Note) -> HashSet<&str>) -> Self {
-        let count = |name: &str| notes.iter().filter(|note| names(note).contains(name)).count();
+    fn of(
+        best: &RankedRecord,
+        records: &[RankedRecord],
+        names: fn(&RankedRecord) -> HashSet<&str>,
+    ) -> Self {
+        let count =
+            |name: &str| records.iter().filter(|record| names(record).contains(name)).count();
         let rare = names(best).into_iter().filter(|name| count(name) <= COMPANIONS_MAX);
         Self { rare: rare.map(str::to_owned).collect(), names }
     }
 
-    fn has(&self, note: &Note) -> bool {
-        let names = (self.names)(note);
+    fn has(&self, record: &RankedRecord) -> bool {
+        let names = (self.names)(record);
         self.rare.iter().any(|rare| names.contains(rare.as_str()))
     }
 }
 
-/// The files that a note cites.
-fn files(note: &Note) -> HashSet<&str> {
-    note.citations.iter().map(|citation| citation.file.as_str()).collect()
+/// Returns the files that a record cites.
+fn files(record: &RankedRecord) -> HashSet<&str> {
+    record.citations.iter().map(|citation| citation.file.as_str()).collect()
 }
 
-fn tags(note: &Note) -> HashSet<&str> {
-    note.hit.passage.indexed.tags.iter().map(String::as_str).collect()
+fn tags(record: &RankedRecord) -> HashSet<&str> {
+    record.hit.passage.indexed.tags.iter().map(String::as_str).collect()
 }

@@ -1,15 +1,17 @@
-//! What of a signal is worth asking by. A model that met an error sends the line, or the whole trace.
+//! Reducing signals to what is worth searching. A model that met an error sends the line or the
+//! whole trace.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// A signal of at most so many characters is taken as it is: a short mark says nothing in vain.
-const SHORT: usize = 120;
-/// Most that is kept of a longer one, in characters: more words would outweigh the question.
-const KEPT: usize = 400;
+/// Longest signal that is used as it is, in characters: a short one has no noise.
+const SHORT_MAX_CHARS: usize = 120;
+/// Most characters kept of a longer signal: more words would outweigh the query.
+const KEPT_MAX_CHARS: usize = 400;
 
-/// What no two runs have in common: times, addresses, ids, colours of a terminal, and the folders above a file.
+/// Parts that differ between runs: times, addresses, ids, terminal colors, and the directories
+/// above a file.
 static NOISE: LazyLock<Regex> = LazyLock::new(|| {
     let parts = [
         r"\x1b\[[0-9;]*[A-Za-z]",
@@ -23,33 +25,34 @@ static NOISE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&parts.join("|")).expect("a pattern of ours")
 });
 
-/// A line of a trace that only says by which way it came there.
+/// A stack frame of a trace.
 static FRAME: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"^(at |from |File "|in |\d+: |#\d+ |\.{3} \d+ more)"#).expect("a pattern of ours")
 });
 
-/// A line that names the trouble. Python's stands last, most others' first.
-static TROUBLE: LazyLock<Regex> = LazyLock::new(|| {
+/// A line that names the error. Python prints it last, most others first.
+static ERROR_LINE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)(error|exception|panic|fatal|violation|fail|refused|denied|timed out|timeout)")
         .expect("a pattern of ours")
 });
 
-/// The signal itself where it is short, else its words that other reports of the same trouble share: first the
-/// lines that say what went wrong, then other lines, then the nearest frames, as far as there is room.
-pub fn essence(signal: &str) -> String {
-    if signal.chars().count() <= SHORT {
+/// Returns a short signal as it is, and of a longer one the words that other reports of the same
+/// error share: first from lines that name the error, then from other lines, then from the nearest
+/// frames, up to the limit.
+pub fn condense_signal(signal: &str) -> String {
+    if signal.chars().count() <= SHORT_MAX_CHARS {
         return signal.to_owned();
     }
     let lines = signal.lines().map(str::trim).filter(|line| !line.is_empty());
     let (frames, messages): (Vec<&str>, Vec<&str>) = lines.partition(|line| FRAME.is_match(line));
-    let (trouble, others): (Vec<&str>, Vec<&str>) =
-        messages.into_iter().partition(|line| TROUBLE.is_match(line));
+    let (errors, others): (Vec<&str>, Vec<&str>) =
+        messages.into_iter().partition(|line| ERROR_LINE.is_match(line));
     let mut kept = String::new();
-    for word in trouble.iter().chain(&others).chain(&frames).flat_map(|line| words(line)) {
+    for word in errors.iter().chain(&others).chain(&frames).flat_map(|line| words(line)) {
         let length = word.chars().count();
-        if kept.chars().count() + length >= KEPT {
-            // What never fits, such as a line of JSON, is no reason to lose what stands behind it.
-            if length >= KEPT {
+        if kept.chars().count() + length >= KEPT_MAX_CHARS {
+            // A word that never fits, such as a line of JSON, must not hide what follows it.
+            if length >= KEPT_MAX_CHARS {
                 continue;
             }
             break;
@@ -59,8 +62,8 @@ pub fn essence(signal: &str) -> String {
         }
         kept.push_str(&word);
     }
-    // Nothing but ids and places: better those than nothing.
-    if kept.is_empty() { signal.chars().take(KEPT).collect() } else { kept }
+    // If there are only ids and paths, they are better than nothing.
+    if kept.is_empty() { signal.chars().take(KEPT_MAX_CHARS).collect() } else { kept }
 }
 
 fn words(line: &str) -> Vec<String> {
@@ -75,48 +78,52 @@ mod tests {
     #[test]
     fn a_short_signal_is_taken_as_it_is() {
         for signal in ["nil-delay", "", "2026-01-01 0xdeadbeef /a/b/c.rb"] {
-            assert_eq!(essence(signal), signal);
+            assert_eq!(condense_signal(signal), signal);
         }
     }
 
     #[test]
-    fn a_long_line_keeps_its_words_and_loses_what_no_other_run_has() {
-        let line = "2026-11-20T10:11:12.345Z ERROR worker 0x7f3a9c PG::UniqueViolation: duplicate key \
-                    value violates unique constraint \"orders_pkey\" in /home/me/shop/app/models/order.rb:42";
+    fn long_line_keeps_words_and_loses_parts_of_one_run() {
+        let line = "2026-11-20T10:11:12.345Z ERROR worker 0x7f3a9c PG::UniqueViolation: duplicate \
+            key value violates unique constraint \"orders_pkey\" in \
+            /home/me/shop/app/models/order.rb:42";
         assert_eq!(
-            essence(line),
+            condense_signal(line),
             "ERROR worker PG::UniqueViolation: duplicate key value violates unique constraint \
              \"orders_pkey\" in order.rb:42"
         );
     }
 
     #[test]
-    fn a_trace_is_told_by_its_message_before_its_frames() {
+    fn trace_keeps_its_message_before_its_frames() {
         let frames: String =
             (0..40).map(|n| format!("    at frame{n} (/srv/app/lib/file{n}.js:{n}:1)\n")).collect();
         let trace =
             format!("TypeError: Cannot read properties of undefined (reading 'delay')\n{frames}");
-        let kept = essence(&trace);
+        let kept = condense_signal(&trace);
         assert!(kept.starts_with(
             "TypeError: Cannot read properties of undefined (reading 'delay') at frame0"
         ));
-        assert!(kept.chars().count() <= KEPT, "{kept}");
+        assert!(kept.chars().count() <= KEPT_MAX_CHARS, "{kept}");
         let calls =
             "  File \"/srv/app/x.py\", line 3, in f\n    value = settings[name]\n".repeat(20);
         let python = format!("Traceback (most recent call last):\n{calls}KeyError: 'delay_unit'");
-        assert!(essence(&python).starts_with("KeyError: 'delay_unit' Traceback"), "{python}");
+        assert!(
+            condense_signal(&python).starts_with("KeyError: 'delay_unit' Traceback"),
+            "{python}"
+        );
     }
 
     #[test]
-    fn what_stands_behind_a_word_that_never_fits_is_kept() {
+    fn text_after_a_word_that_never_fits_is_kept() {
         let json = format!("{{\"items\":[{}]}}", "1,".repeat(300));
-        let kept = essence(&format!("Error: {json} caused by nil delay_unit"));
+        let kept = condense_signal(&format!("Error: {json} caused by nil delay_unit"));
         assert_eq!(kept, "Error: caused by nil delay_unit");
     }
 
     #[test]
     fn a_signal_of_ids_alone_is_not_emptied() {
         let ids = "0123456789abcdef0123 ".repeat(8);
-        assert!(!essence(&ids).is_empty());
+        assert!(!condense_signal(&ids).is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! What a save says of a request that was not taken as it came: nothing of it goes without a word.
+//! Notes about the parts of a request that a save did not take over as they were.
 
 use mc_domain::{DocId, RecordId};
 use mc_store::records::Record;
@@ -7,25 +7,24 @@ use super::{CONTENT_MAX_CHARS, Prepared, SaveRequest};
 use crate::judge::Contradiction;
 use crate::text::cut;
 
-/// Characters of a contradicted record that the answer shows.
+/// Longest text of a contradicted record in the outcome, in characters.
 const SHOWN_MAX_CHARS: usize = 600;
 
-/// What became of a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// Where the text of a save is now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kept {
-    /// The record says all of it.
+    /// The record holds all of it.
     Whole,
-    /// The record holds a statement of it, a document behind the record all of it.
+    /// The record holds a statement of it, and the document behind it the whole text.
     Document,
-    /// The record that says the same kept its own text.
+    /// The duplicate kept its own text.
     Existing,
-    /// It is not in memory: it waits in quarantine, or was rejected.
-    #[default]
+    /// It is not in memory: the save was quarantined or rejected.
     Nothing,
 }
 
 impl Kept {
-    /// The word for it on the wire.
+    /// Returns the value of the field `kept`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Whole => "whole",
@@ -36,14 +35,14 @@ impl Kept {
     }
 }
 
-/// A known record that what was saved seems to contradict.
+/// A known record that the saved note seems to contradict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contradicted {
     /// The record.
     pub id: RecordId,
-    /// What it says, or the beginning of that.
+    /// Its content, or the beginning of it.
     pub text: String,
-    /// What sets the two apart.
+    /// How the two differ.
     pub difference: String,
 }
 
@@ -57,45 +56,43 @@ impl From<Contradiction> for Contradicted {
     }
 }
 
-/// What writing a note has to say.
-#[derive(Debug, Default)]
+/// Report of a note that was written.
+#[derive(Debug)]
 pub(crate) struct Report {
     pub kept: Kept,
+    /// The document behind the record, if the text is longer than a record.
     pub document: Option<DocId>,
+    /// Parts of the request that were not taken over.
     pub notes: Vec<String>,
 }
 
-impl Report {
-    /// Says how many of what a record could not gather, if any.
-    pub fn left_out(&mut self, count: usize, what: &str, max: usize) {
-        if count > 0 {
-            self.notes.push(format!("{count} {what} left out: a record has at most {max}"));
-        }
-    }
-
-    /// Says from which issue the save takes a record that is known, if it does.
-    pub fn moved(&mut self, known: &Record, request: &SaveRequest) {
-        let (from, to) = (&known.task_external_id, &request.task_external_id);
-        if let (Some(from), Some(to)) = (from, to)
-            && from != to
-        {
-            self.notes.push(format!(
-                "the record is linked to {to} now and no longer to {from}: a record belongs to one issue"
-            ));
-        }
-    }
+/// Notes how many scopes, tags or citations exceeded the limit of a record, if any did.
+pub(super) fn left_out(count: usize, items: &str, max: usize) -> Option<String> {
+    (count > 0).then(|| format!("{count} {items} left out: a record has at most {max}"))
 }
 
-/// What of a request was not taken as it came, whatever was decided about it.
-pub(super) fn of_request(
+/// Notes from which issue the save moves a known record to another, if it does.
+pub(super) fn moved(known: &Record, request: &SaveRequest) -> Option<String> {
+    let (from, to) = (known.task_external_id.as_ref()?, request.task_external_id.as_ref()?);
+    (from != to).then(|| {
+        format!(
+            "the record is linked to {to} now and no longer to {from}: a record belongs to one \
+             issue"
+        )
+    })
+}
+
+/// Returns notes about parts of the request that were not taken over, whatever was decided.
+pub(super) fn request_notes(
     request: &SaveRequest,
     prepared: &Prepared,
     document: Option<DocId>,
 ) -> Vec<String> {
     let mut notes = Vec::new();
-    if let (Some(whole), Some(_)) = (&prepared.whole, document) {
+    if let (Some(whole), Some(_)) = (&prepared.long_text, document) {
         notes.push(format!(
-            "the text has {} characters with its steps, and a record at most {CONTENT_MAX_CHARS}: it holds a statement of it, the document all",
+            "the text has {} characters with its steps, and a record at most \
+                {CONTENT_MAX_CHARS}: it holds a statement of it, the document all",
             whole.length
         ));
     }

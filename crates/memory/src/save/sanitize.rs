@@ -1,4 +1,4 @@
-//! A request without secrets.
+//! The first stage of a save: the texts of the request, masked.
 
 use mc_domain::RecordKind;
 use mc_sanitizer::Sanitized;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::SaveRequest;
 use crate::citations::NewCitation;
 use crate::content_filter::ContentFilter;
-use crate::distill::{Distilled, Raw, WHOLE_MAX_CHARS, condense, distil};
+use crate::distill::{Distilled, Raw, WHOLE_MAX_CHARS, condense, distill};
 use crate::text::cut;
 
 /// The texts of a request, masked.
@@ -22,46 +22,47 @@ pub(crate) struct SanitizedRequest {
     /// The caller's `meta` with `steps`, `patch_ref` and `url` in it.
     pub meta: Map<String, Value>,
     pub citations: Vec<NewCitation>,
-    /// What it was taken from.
+    /// Source of the note; empty if it reads like an instruction to a model.
     pub source: String,
 }
 
 impl SanitizedRequest {
-    pub fn of(request: &SaveRequest, gate: &mut ContentFilter) -> Self {
-        let steps: Vec<String> = request.steps.iter().map(|step| gate.pass_text(step)).collect();
-        let url = request.url.as_ref().map(|url| gate.pass_text(url));
-        let mut meta = gate.pass_map(&request.meta);
+    pub fn of(request: &SaveRequest, filter: &mut ContentFilter) -> Self {
+        let steps: Vec<String> =
+            request.steps.iter().map(|step| filter.filter_text(step)).collect();
+        let url = request.url.as_ref().map(|url| filter.filter_text(url));
+        let mut meta = filter.filter_object(&request.meta);
         if !steps.is_empty() {
             meta.insert("steps".to_owned(), steps.clone().into());
         }
         if let Some(patch) = &request.patch_ref {
-            meta.insert("patch_ref".to_owned(), gate.pass_text(patch).into());
+            meta.insert("patch_ref".to_owned(), filter.filter_text(patch).into());
         }
         if let Some(url) = &url {
             meta.insert("url".to_owned(), url.clone().into());
         }
         Self {
-            text: whole_text(&gate.pass_text(&request.content), &steps, url.as_deref()),
-            title: request.title.as_ref().map(|title| gate.pass_text(title)),
-            scope: request.scope.iter().map(|scope| gate.pass_text(scope)).collect(),
-            tags: request.tags.iter().map(|tag| gate.pass_text(tag)).collect(),
-            owner: request.owner.as_ref().map(|owner| gate.pass_text(owner)),
+            text: whole_text(&filter.filter_text(&request.content), &steps, url.as_deref()),
+            title: request.title.as_ref().map(|title| filter.filter_text(title)),
+            scope: request.scope.iter().map(|scope| filter.filter_text(scope)).collect(),
+            tags: request.tags.iter().map(|tag| filter.filter_text(tag)).collect(),
+            owner: request.owner.as_ref().map(|owner| filter.filter_text(owner)),
             url,
             meta,
             citations: request
                 .citations
                 .iter()
-                .map(|citation| clean_citation(citation, gate))
+                .map(|citation| sanitize_citation(citation, filter))
                 .collect(),
-            source: innocent(gate.pass_text(&request.source)),
+            source: without_instructions(filter.filter_text(&request.source)),
         }
     }
 
-    pub fn distil(&self, kind: RecordKind) -> Distilled {
+    pub fn distill(&self, kind: RecordKind) -> Distilled {
         let files: Vec<&str> = self.citations.iter().map(|c| c.file.as_str()).collect();
         let symbols: Vec<&str> =
             self.citations.iter().filter_map(|c| c.symbol.as_deref()).collect();
-        distil(&Raw {
+        distill(&Raw {
             kind,
             content: &self.text,
             title: self.title.as_deref(),
@@ -73,32 +74,32 @@ impl SanitizedRequest {
     }
 }
 
-/// What a record was taken from, or nothing where that reads like an order: it is shown beside a text that
-/// others may have vouched for.
-fn innocent(source: String) -> String {
+/// Returns the source, or an empty text if it reads like an instruction to a model: bundles show it
+/// beside a text that others may have vouched for.
+fn without_instructions(source: String) -> String {
     if mc_prompt_guard::inspect(&source).is_empty() { source } else { String::new() }
 }
 
-/// A distilled text in at most `max` characters, masked once more: what was taken away between two
-/// words (`**`, a line break) may have hidden a secret from the first look.
-pub(crate) fn mask_distilled(gate: &mut ContentFilter, text: &str, max: usize) -> Sanitized {
-    /// Masks may be longer than what they cover.
-    const ROOM: usize = 64;
-    let masked = gate.filter_again(text);
+/// Masks a distilled text once more and cuts it to `max` characters. Markup removed between two
+/// words (`**`, a line break) may have hidden a secret from the first pass.
+pub(crate) fn mask_distilled(filter: &mut ContentFilter, text: &str, max: usize) -> Sanitized {
+    /// Room for masks, which may be longer than the text that they cover.
+    const MASK_ROOM: usize = 64;
+    let masked = filter.filter_again(text);
     if masked.as_str().chars().count() <= max {
         return masked;
     }
-    gate.filter_again(&cut(masked.as_str(), max.saturating_sub(ROOM)))
+    filter.filter_again(&cut(masked.as_str(), max.saturating_sub(MASK_ROOM)))
 }
 
-/// Content, steps and address: what makes this record another one than its neighbour, and what
-/// people search for.
+/// Joins content, steps and URL: they distinguish the record from similar ones, and people search
+/// for them.
 fn whole_text(content: &str, steps: &[String], url: Option<&str>) -> String {
     let mut text = content.trim_end().to_owned();
-    // A record that comes back from an export has its steps in its content already, distilled.
-    let is_said =
+    // A record imported from an export has its steps, distilled, in its content already.
+    let has_step =
         |step: &str| content.contains(step) || content.contains(&condense(step, WHOLE_MAX_CHARS));
-    for (at, step) in steps.iter().enumerate().filter(|(_, step)| !is_said(step)) {
+    for (at, step) in steps.iter().enumerate().filter(|(_, step)| !has_step(step)) {
         text.push_str(&format!("\n{}. {}", at + 1, step.trim()));
     }
     if let Some(url) = url.filter(|url| !content.contains(*url)) {
@@ -107,11 +108,11 @@ fn whole_text(content: &str, steps: &[String], url: Option<&str>) -> String {
     text
 }
 
-fn clean_citation(citation: &NewCitation, gate: &mut ContentFilter) -> NewCitation {
+fn sanitize_citation(citation: &NewCitation, filter: &mut ContentFilter) -> NewCitation {
     NewCitation {
-        file: gate.pass_text(&citation.file),
-        symbol: citation.symbol.as_ref().map(|symbol| gate.pass_text(symbol)),
-        commit: citation.commit.as_ref().map(|commit| gate.pass_text(commit)),
+        file: filter.filter_text(&citation.file),
+        symbol: citation.symbol.as_ref().map(|symbol| filter.filter_text(symbol)),
+        commit: citation.commit.as_ref().map(|commit| filter.filter_text(commit)),
         ..citation.clone()
     }
 }
@@ -124,19 +125,19 @@ mod tests {
     use super::*;
     use crate::content_filter::{MaskedCount, ReviewStatus};
 
-    fn gate() -> ContentFilter {
-        ContentFilter::new(&Policy::default(), ReviewStatus::Nobody)
+    fn filter() -> ContentFilter {
+        ContentFilter::new(&Policy::default(), ReviewStatus::Unreviewed)
     }
 
     #[test]
-    fn a_secret_that_distilling_lays_open_is_masked_counted_and_kept_within_the_limit() {
-        let mut gate = gate();
+    fn secret_uncovered_by_distilling_is_masked_within_the_limit() {
+        let mut filter = filter();
         let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
         let long = format!("{} {token}", "word ".repeat(400));
-        let masked = mask_distilled(&mut gate, &long, 2_000);
+        let masked = mask_distilled(&mut filter, &long, 2_000);
         assert!(!masked.as_str().contains(&token));
         assert!(masked.as_str().chars().count() <= 2_000);
-        assert_eq!(gate.masked(), [MaskedCount { category: "github-token", count: 1 }]);
+        assert_eq!(filter.masked(), [MaskedCount { category: "github-token", count: 1 }]);
     }
 
     #[test]
@@ -156,19 +157,19 @@ mod tests {
                 format!("call with {token}"),
             )
         };
-        let mut gate = gate();
-        let clean = SanitizedRequest::of(&request, &mut gate);
+        let mut filter = filter();
+        let clean = SanitizedRequest::of(&request, &mut filter);
         assert!(!format!("{clean:?}").contains(&token));
         let [card, token] = ["card", "github-token"];
         let count = |category, count| MaskedCount { category, count };
-        assert_eq!(gate.masked(), [count(card, 1), count(token, 5)]);
+        assert_eq!(filter.masked(), [count(card, 1), count(token, 5)]);
         assert_eq!((&clean.meta["n"], &clean.meta["card"]), (&json!(1), &json!("[personal:card]")));
         assert!(clean.text.contains("\n1. export T="), "{}", clean.text);
     }
 
     #[test]
-    fn a_source_that_hides_something_names_none() {
-        let source = |text: &str| innocent(text.to_owned());
+    fn source_with_hidden_text_is_dropped() {
+        let source = |text: &str| without_instructions(text.to_owned());
         assert_eq!(source("https://wiki.example.org/7"), "https://wiki.example.org/7");
         assert_eq!(source("wiki\u{202e}7"), "");
     }

@@ -1,6 +1,6 @@
-//! A save that is ready, judged and written.
+//! Judging and writing prepared saves: alone, or queued ones in one transaction.
 
-use chrono::{TimeDelta, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use mc_domain::{AuditAction, DialogId, ProjectId, RecordId, UserId, Visibility};
 use mc_store::audit::{self, NewEvent};
 use mc_store::citations::Citation;
@@ -9,22 +9,23 @@ use mc_store::vectors::Model;
 use mc_store::{Store, Tx, tasks};
 use serde_json::json;
 
+use super::batch::create_batch;
+use super::merge::merge;
 use super::report::{Contradicted, Kept, Report};
-use super::together::write_new;
 use super::{Decision, Prepared, SaveRequest, apply};
 use crate::content_filter::ReviewStatus;
-use crate::groups::Work;
 use crate::judge::{
     self, Action, CANDIDATE_DISTANCE_MAX, Candidate, Known, NoteCache, Scores, judge,
 };
+use crate::write_queue::QueuedWrite;
 use crate::{Error, quarantine};
 
-/// What a new record is compared with.
+/// How near a known record must be for the judge to compare it.
 const NEARNESS: Nearness = Nearness { max_distance: CANDIDATE_DISTANCE_MAX, limit: 16 };
 
 /// A save that is ready to be judged and written.
 pub(crate) struct Save {
-    /// The database, on behalf of who saves.
+    /// Store in the context of the saver.
     pub store: Store,
     pub request: SaveRequest,
     pub prepared: Prepared,
@@ -32,22 +33,22 @@ pub(crate) struct Save {
     pub notes: NoteCache,
 }
 
-/// Who saves, for whom, and with vectors of which model.
+/// Saver, owner of a private note, and id of the embedding model.
 pub(super) type Audience = (Option<UserId>, Option<UserId>, Option<i16>);
 
 impl Save {
-    /// Saves that are alike in this are looked up and written by the same statements.
+    /// Returns the audience; saves with the same audience share their statements.
     pub(super) fn audience(&self) -> Audience {
         let model = self.model().map(|model| model.id);
         (self.store.principal(), private_to(&self.request), model)
     }
 
     pub(super) fn model(&self) -> Option<&Model> {
-        self.prepared.vector.as_ref().map(|embedded| &embedded.active.model)
+        self.prepared.vector().map(|(model, _)| model)
     }
 
     pub(super) fn vector(&self) -> Option<&[f32]> {
-        self.prepared.vector.as_ref().map(|embedded| embedded.vector.as_slice())
+        self.prepared.vector().map(|(_, vector)| vector)
     }
 
     fn fingerprint(&self) -> Fingerprint<'_> {
@@ -69,7 +70,7 @@ impl Save {
         }
     }
 
-    /// The next saves of the project meet what is new.
+    /// Caches the parsed note of a new record for the next saves of the project.
     fn remember(&self, written: &Written) {
         if let Decision::Created(id) = written.decision {
             self.notes.keep(id, self.prepared.note.clone());
@@ -77,7 +78,7 @@ impl Save {
     }
 }
 
-/// What was written.
+/// A written save with the judge's decision.
 pub(crate) struct Written {
     pub record: Record,
     pub decision: Decision,
@@ -89,14 +90,14 @@ pub(crate) struct Written {
     pub has_vector: bool,
 }
 
-impl Work for Save {
-    type Done = Written;
+impl QueuedWrite for Save {
+    type Output = Written;
 
     fn project(&self) -> ProjectId {
         self.request.project
     }
 
-    async fn alone(&mut self) -> Result<Written, Error> {
+    async fn write_one(&mut self) -> Result<Written, Error> {
         let mut tx = self.store.begin_with_memory_lock(self.request.project).await?;
         let written = judge_and_write(&mut tx, self).await?;
         tx.commit().await?;
@@ -104,22 +105,22 @@ impl Work for Save {
         Ok(written)
     }
 
-    async fn together(group: &mut [Self]) -> Result<Vec<Result<Written, Error>>, Error> {
+    async fn write_batch(group: &mut [Self]) -> Result<Vec<Result<Written, Error>>, Error> {
         let Some(first) = group.first() else { return Ok(Vec::new()) };
         let mut tx = first.store.begin_with_memory_lock(first.request.project).await?;
-        let new = write_new(&mut tx, group).await?;
+        let new = create_batch(&mut tx, group).await?;
         let mut written = Vec::with_capacity(group.len());
         for (save, new) in group.iter_mut().zip(new) {
             if let Some(new) = new {
                 written.push(Ok(new));
                 continue;
             }
-            let part = tx.begin_part(&save.store).await?;
+            let part = tx.savepoint(&save.store).await?;
             let one = judge_and_write(&mut tx, save).await;
             match &one {
-                // All begin again, each by itself.
+                // After a deadlock, all saves of the batch are retried one by one.
                 Err(Error::Store(error)) if error.is_deadlock() => return one.map(|_| Vec::new()),
-                Err(_) => tx.undo(part).await?,
+                Err(_) => tx.rollback_to(part).await?,
                 Ok(_) => {}
             }
             written.push(one);
@@ -134,64 +135,58 @@ impl Work for Save {
     }
 }
 
-/// Judges and writes in a transaction that has the project's lock, so that of two people who save the same thing at
-/// once the second meets the record of the first. Where it fails, what it has written is to be undone.
-async fn judge_and_write(tx: &mut Tx, save: &mut Save) -> Result<Written, Error> {
-    quarantine::claim(tx, save.prepared.looked).await?;
+/// Judges and writes a save in a transaction that holds the project's memory lock, so that of two
+/// equal saves at once the second finds the first's record. If it fails, the caller rolls back what
+/// it wrote.
+async fn judge_and_write(tx: &mut Tx, save: &Save) -> Result<Written, Error> {
+    quarantine::claim(tx, save.prepared.review_status).await?;
     let task = match &save.request.task_external_id {
         Some(id) => Some(tasks::ensure(tx, save.request.project, id).await?),
         None => None,
     };
-    let known = known_to(tx, &[save]).await?.pop().unwrap_or_default();
-    let judgement = judge(&save.incoming(), &known);
+    let known = find_candidates(tx, &[save]).await?.pop().unwrap_or_default();
+    let judgment = judge(&save.incoming(), &known);
     let links = apply::Links { task, dialog: save.dialog };
-    let (request, prepared) = (&save.request, &mut save.prepared);
-    // What was held may be older than what would be changed: a person decides with both before them.
-    let is_overtaken = match prepared.looked {
+    let (request, prepared) = (&save.request, &save.prepared);
+    // A released text may be older than the record it would change, so a person decides again.
+    let is_outdated = match prepared.review_status {
         ReviewStatus::Released(hold) => {
-            mc_store::quarantine::is_outdated(tx, hold, &judgement.touches()).await?
+            mc_store::quarantine::is_outdated(tx, hold, &judgment.touches()).await?
         }
         _ => false,
     };
-    if request.visibility == Visibility::Proposed || is_overtaken {
-        return propose(tx, request, prepared, links, judgement).await;
+    if request.visibility == Visibility::Proposed || is_outdated {
+        return propose(tx, request, prepared, links, judgment).await;
     }
-    // All of them now and in one order: recalls count their hits on several records at once.
-    let touched = judgement.touches();
+    // Locks all records at once, in one order, as recalls count hits on several records.
+    let touched = judgment.touches();
     if !touched.is_empty() {
         records::lock(tx, &touched).await?;
     }
-    let applied = match judgement.action {
-        Action::Create => apply::create(tx, request, prepared, links, judgement.scores).await?,
+    let applied = match judgment.action {
+        Action::Create => apply::create(tx, request, prepared, links, judgment.scores).await?,
         Action::Merge { into, exact } => {
-            apply::merge(
-                tx,
-                request,
-                prepared,
-                links,
-                apply::ExactDuplicate { id: into, exact },
-                &judgement,
-            )
-            .await?
+            let duplicate = apply::DuplicateRecord { id: into, exact };
+            merge(tx, request, prepared, links, duplicate, &judgment).await?
         }
     };
     let id = applied.record.id;
-    for replaced in &judgement.supersede {
+    for replaced in &judgment.supersede {
         apply::supersede(tx, request.project, *replaced, id).await?;
     }
-    let contradicts = judgement.contradicts.map(Contradicted::from);
-    let decision = match (judgement.action, judgement.supersede) {
+    let contradicts = judgment.contradicts.map(Contradicted::from);
+    let decision = match (judgment.action, judgment.supersede) {
         (Action::Create, replaced) if replaced.is_empty() => Decision::Created(id),
         (Action::Merge { .. }, replaced) if replaced.is_empty() => Decision::Merged(id),
         (_, replaced) => Decision::Superseded { by: id, replaced },
     };
-    quarantine::settle(tx, prepared.looked).await?;
-    note(tx, request, &decision, id);
+    quarantine::settle(tx, prepared.review_status).await?;
+    audit_save(tx, request, &decision, id);
     Ok(Written {
         record: applied.record,
         decision,
-        reason: judgement.reason,
-        scores: judgement.scores,
+        reason: judgment.reason,
+        scores: judgment.scores,
         citations: applied.citations,
         report: applied.report,
         contradicts,
@@ -199,12 +194,15 @@ async fn judge_and_write(tx: &mut Tx, save: &mut Save) -> Result<Written, Error>
     })
 }
 
-/// For each of several saves of one audience ([`Save::audience`]) what may say the same among the records that it may be
-/// merged into, or would change.
-pub(super) async fn known_to(tx: &mut Tx, saves: &[&Save]) -> Result<Vec<Vec<Known>>, Error> {
+/// Returns, for each save of one audience ([`Save::audience`]), the records that it may duplicate
+/// or change.
+pub(super) async fn find_candidates(
+    tx: &mut Tx,
+    saves: &[&Save],
+) -> Result<Vec<Vec<Known>>, Error> {
     let Some(first) = saves.first() else { return Ok(Vec::new()) };
     let private_to = private_to(&first.request);
-    let embedded = first.prepared.vector.as_ref();
+    let embedded = first.prepared.vector.as_ref().ok();
     let model = embedded.map(|embedded| (&embedded.active.model, embedded.others));
     let texts: Vec<_> = saves.iter().map(|save| save.fingerprint()).collect();
     let found =
@@ -219,55 +217,52 @@ pub(super) async fn known_to(tx: &mut Tx, saves: &[&Save]) -> Result<Vec<Vec<Kno
     Ok(found.into_iter().map(|found| found.into_iter().map(known).collect()).collect())
 }
 
-/// Who alone may see what is saved.
+/// Returns the only user who may see the record, for a private note.
 pub(super) fn private_to(request: &SaveRequest) -> Option<UserId> {
     request.saved_by.filter(|_| request.visibility == Visibility::Private)
 }
 
-/// Puts a note before the reviewers. It is never merged into what the team has: where it comes close to
-/// one record, it is a proposal to change that.
+/// Creates a proposal. It is never merged into a team record: a near duplicate becomes a proposal
+/// to amend it.
 async fn propose(
     tx: &mut Tx,
     request: &SaveRequest,
-    prepared: &mut Prepared,
+    prepared: &Prepared,
     links: apply::Links,
-    judgement: judge::Judgment,
+    judgment: judge::Judgment,
 ) -> Result<Written, Error> {
-    if request.ttl.is_none() {
-        // One that nobody decides about ends in any case.
-        let waits = Utc::now() + TimeDelta::days(i64::from(PROPOSAL_DAYS));
-        prepared.ttl = prepared.ttl.min(waits);
-    }
-    let amends = match judgement.action {
+    let ttl = proposal_ttl(request, prepared);
+    let amends = match judgment.action {
         Action::Merge { into, exact: true } => {
             let record = records::find_in(tx, into).await?.ok_or(Error::UnknownRecord(into))?;
-            quarantine::settle(tx, prepared.looked).await?;
+            quarantine::settle(tx, prepared.review_status).await?;
             let reason = "the team knows this already".to_owned();
-            return Ok(unchanged(record, Decision::Duplicate(into), reason, judgement.scores));
+            return Ok(unchanged(record, Decision::Duplicate(into), reason, judgment.scores));
         }
         Action::Merge { into, exact: false } => Some(into),
         Action::Create => None,
     };
     let hash = &prepared.content_hash;
     if let Some(same) = records::same_proposal(tx, request.project, request.kind, hash).await? {
-        // One that expired unread is before the reviewers again: that is what the caller is told.
-        records::extend_ttl(tx, same, prepared.ttl).await?;
+        // An expired proposal is open for review again.
+        records::extend_ttl(tx, same, ttl).await?;
         let record = records::find_in(tx, same).await?.ok_or(Error::UnknownRecord(same))?;
         let decision = Decision::Proposed(same);
-        // It is theirs as well, and stays when those are forgotten who proposed it before.
-        let is_noted =
+        // The saver becomes a contributor, so the proposal survives the erasure of earlier ones.
+        let is_new_contributor =
             records::add_contribution(tx, same, &apply::origin(request, prepared)).await?;
-        quarantine::settle(tx, prepared.looked).await?;
-        if is_noted {
-            note(tx, request, &decision, same);
+        quarantine::settle(tx, prepared.review_status).await?;
+        if is_new_contributor {
+            audit_save(tx, request, &decision, same);
         }
         let reason = "it was proposed already and waits for a person of the team".to_owned();
-        return Ok(unchanged(record, decision, reason, judgement.scores));
+        return Ok(unchanged(record, decision, reason, judgment.scores));
     }
-    let applied = apply::propose(tx, request, prepared, links, amends, judgement.scores).await?;
+    let applied =
+        apply::propose(tx, request, prepared, links, amends, ttl, judgment.scores).await?;
     let decision = Decision::Proposed(applied.record.id);
-    quarantine::settle(tx, prepared.looked).await?;
-    note(tx, request, &decision, applied.record.id);
+    quarantine::settle(tx, prepared.review_status).await?;
+    audit_save(tx, request, &decision, applied.record.id);
     let reason = match amends {
         Some(id) => format!("a person of the team decides whether record {id} is to say this"),
         None => "a person of the team decides whether it is to count".to_owned(),
@@ -276,40 +271,42 @@ async fn propose(
         record: applied.record,
         decision,
         reason,
-        scores: judgement.scores,
+        scores: judgment.scores,
         citations: applied.citations,
         report: applied.report,
-        contradicts: judgement.contradicts.map(Contradicted::from),
+        contradicts: judgment.contradicts.map(Contradicted::from),
         has_vector: true,
     })
 }
 
+/// Decides when a proposal ends: without an explicit TTL after [`PROPOSAL_DAYS`] at the latest, so
+/// that one nobody decides about does not stay.
+fn proposal_ttl(request: &SaveRequest, prepared: &Prepared) -> DateTime<Utc> {
+    let review_end = Utc::now() + TimeDelta::days(i64::from(PROPOSAL_DAYS));
+    if request.ttl.is_some() { prepared.ttl } else { prepared.ttl.min(review_end) }
+}
+
+/// Reports a note that a record holds already.
 fn unchanged(record: Record, decision: Decision, reason: String, scores: Scores) -> Written {
-    let report = Report { kept: Kept::Existing, ..Report::default() };
-    let citations = Vec::new();
     Written {
         record,
         decision,
         reason,
         scores,
-        citations,
-        report,
+        citations: Vec::new(),
+        report: Report { kept: Kept::Existing, document: None, notes: Vec::new() },
         contradicts: None,
         has_vector: true,
     }
 }
 
-/// Notes in the audit what was done.
-pub(super) fn note(tx: &mut Tx, request: &SaveRequest, decision: &Decision, id: RecordId) {
-    let replaced = match decision {
-        Decision::Superseded { replaced, .. } => replaced.clone(),
-        _ => Vec::new(),
-    };
-    let detail = json!({
+/// Records the save in the audit trail.
+pub(super) fn audit_save(tx: &mut Tx, request: &SaveRequest, decision: &Decision, id: RecordId) {
+    let details = json!({
         "outcome": decision.as_str(),
         "kind": request.kind,
         "visibility": request.visibility,
-        "replaced": replaced,
+        "replaced": decision.replaced(),
     });
-    audit::record(tx, NewEvent::new(AuditAction::RecordSaved, id).with(detail));
+    audit::record(tx, NewEvent::new(AuditAction::RecordSaved, id).with(details));
 }

@@ -1,14 +1,14 @@
-//! Characters that look or mean the same, made the same.
+//! Folding characters that look or mean the same.
 
 use unicode_normalization::UnicodeNormalization;
 
-/// Composes characters (NFC) and folds what editors and chat programs put in by themselves: curly
-/// quotes, dashes, exotic spaces, invisible joiners. Case and line breaks stay.
+/// Composes characters (NFC) and folds characters that editors insert by themselves: curly quotes,
+/// dashes, exotic spaces, invisible joiners. Case and line breaks stay.
 ///
-/// Not NFKC: that turns `10²` into `102`.
+/// NFKC is not used, as it turns `10²` into `102`.
 pub fn fold(text: &str) -> String {
     if text.is_ascii() {
-        // Composed already, and most of what is read.
+        // ASCII is composed already, and most texts are ASCII.
         return text.chars().filter_map(fold_char).collect();
     }
     text.nfc().filter_map(fold_char).collect()
@@ -20,7 +20,7 @@ fn fold_char(c: char) -> Option<char> {
         '\u{2018}' | '\u{2019}' | '\u{201A}' | '\u{02BC}' => Some('\''),
         '\u{201C}' | '\u{201D}' | '\u{201E}' | '«' | '»' => Some('"'),
         '\u{2010}'..='\u{2013}' | '\u{2212}' => Some('-'),
-        // An em dash parts words even where no space stands around it.
+        // An em dash separates words even without spaces.
         '\u{2014}' | '\u{2015}' => Some(' '),
         '\r' | '\u{2028}' | '\u{2029}' => Some('\n'),
         c if c.is_whitespace() && c != '\n' => Some(' '),
@@ -28,7 +28,7 @@ fn fold_char(c: char) -> Option<char> {
     }
 }
 
-/// Lower case, with the Russian `ё` as most people type it.
+/// Converts to lower case, with the Russian `ё` as most people type it.
 pub fn lower(text: &str) -> String {
     let lower = text.to_lowercase();
     if lower.is_ascii() { lower } else { lower.replace('ё', "е") }

@@ -1,10 +1,10 @@
-//! Sentences, and cutting at their ends.
+//! Splitting texts into sentences, and cutting texts at their ends.
 
 /// Marks a cut.
 const ELLIPSIS: char = '…';
 
-/// Shortenings whose full stop ends no sentence.
-const SHORTENINGS: &[&str] = &[
+/// Abbreviations whose full stop ends no sentence.
+const ABBREVIATIONS: &[&str] = &[
     "e.g.",
     "i.e.",
     "etc.",
@@ -21,10 +21,10 @@ const SHORTENINGS: &[&str] = &[
     "см.",
 ];
 
-/// Length of the longest of them.
-const SHORTENING_CHARS: usize = 7;
+/// Length of the longest abbreviation.
+const ABBREVIATION_MAX_CHARS: usize = 7;
 
-/// The sentences of a paragraph or line, trimmed, in order; none is empty.
+/// Splits a paragraph or line into sentences, trimmed, in order; none is empty.
 pub fn sentences(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut start = 0;
@@ -45,26 +45,28 @@ fn is_end(c: char) -> bool {
 }
 
 fn ends_here(sentence: &str, rest: &str) -> bool {
-    let parted = rest.chars().next().is_none_or(char::is_whitespace) || sentence.ends_with('。');
-    let goes_on = || rest.trim_start().chars().next().is_some_and(char::is_lowercase);
-    parted && !goes_on() && !ends_in_shortening(sentence)
+    let is_separated =
+        rest.chars().next().is_none_or(char::is_whitespace) || sentence.ends_with('。');
+    let continues = || rest.trim_start().chars().next().is_some_and(char::is_lowercase);
+    is_separated && !continues() && !ends_in_abbreviation(sentence)
 }
 
-/// Looks at the end only: a line of a log can be one sentence of a hundred thousand characters.
-fn ends_in_shortening(sentence: &str) -> bool {
-    let start = sentence.char_indices().rev().nth(SHORTENING_CHARS - 1).map_or(0, |(at, _)| at);
+/// Checks only the end, as a log line can be one sentence of a hundred thousand characters.
+fn ends_in_abbreviation(sentence: &str) -> bool {
+    let start =
+        sentence.char_indices().rev().nth(ABBREVIATION_MAX_CHARS - 1).map_or(0, |(at, _)| at);
     let tail = sentence[start..].to_lowercase();
-    SHORTENINGS.iter().any(|short| tail.ends_with(short))
+    ABBREVIATIONS.iter().any(|short| tail.ends_with(short))
 }
 
-/// `text` in at most `max` characters: whole when it fits, else up to the end of a sentence when
-/// that keeps most of it, else up to the end of a word; a cut shows as `…`.
+/// Cuts `text` to at most `max` characters: at the end of a sentence if that keeps most of it, else
+/// at the end of a word. A cut ends in `…`.
 pub fn cut(text: &str, max: usize) -> String {
     let text = text.trim();
     let Some((limit, _)) = text.char_indices().nth(max) else {
         return text.to_owned();
     };
-    // One character goes to the ellipsis.
+    // One character is for the ellipsis.
     let room = text[..limit].char_indices().next_back().map_or(0, |(at, _)| at);
     let head = &text[..room];
     let boundary = sentence_end(head, &text[room..]).or_else(|| word_end(head, &text[room..]));
@@ -72,7 +74,7 @@ pub fn cut(text: &str, max: usize) -> String {
     if max == 0 { String::new() } else { format!("{kept}{ELLIPSIS}") }
 }
 
-/// Where the last whole sentence of `head` ends, if that keeps at least three fifths of it.
+/// Returns the end of the last sentence of `head`, if that keeps at least three fifths of it.
 fn sentence_end(head: &str, rest: &str) -> Option<usize> {
     let mut ends = head.char_indices().map(|(at, c)| (at + c.len_utf8(), c)).filter(|&(end, c)| {
         let follows = if end == head.len() { rest } else { &head[end..] };
@@ -81,7 +83,7 @@ fn sentence_end(head: &str, rest: &str) -> Option<usize> {
     ends.rfind(|(end, _)| end * 5 >= head.len() * 3).map(|(end, _)| end)
 }
 
-/// Where the last whole word of `head` ends; none when `head` is one long word.
+/// Returns the end of the last word of `head`; `None` if `head` is one long word.
 fn word_end(head: &str, rest: &str) -> Option<usize> {
     if rest.starts_with(char::is_whitespace) {
         return Some(head.len());
@@ -95,22 +97,22 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn sentences_end_where_people_end_them() {
+    fn sentences_end_at_full_stops_of_prose() {
         let text = "Use v1.2. Then see e.g. Foo. И т.д. не конец? Да! end.";
         let expected = ["Use v1.2.", "Then see e.g. Foo.", "И т.д. не конец?", "Да! end."];
         assert_eq!(sentences(text), expected);
     }
 
     #[test]
-    fn every_shortening_is_seen_whole() {
-        for short in SHORTENINGS {
-            assert!(short.chars().count() <= SHORTENING_CHARS, "{short}");
+    fn abbreviations_end_no_sentence() {
+        for short in ABBREVIATIONS {
+            assert!(short.chars().count() <= ABBREVIATION_MAX_CHARS, "{short}");
             assert_eq!(sentences(&format!("Some text {short} Next")).len(), 1, "{short}");
         }
     }
 
     #[test]
-    fn a_cut_prefers_the_end_of_a_sentence() {
+    fn cut_prefers_the_end_of_a_sentence() {
         assert_eq!(cut("One two three. Four five six seven", 22), "One two three.…");
         assert_eq!(cut("One two three four five", 12), "One two…");
         assert_eq!(cut("short", 12), "short");
@@ -119,7 +121,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_cut_never_exceeds_its_limit(text in "[ a-zа-я.!?\n😀]{0,80}", max in 0usize..60) {
+        fn cut_never_exceeds_its_limit(text in "[ a-zа-я.!?\n😀]{0,80}", max in 0usize..60) {
             let short = cut(&text, max);
             prop_assert!(short.chars().count() <= max);
             let kept = short.trim_end_matches('…');

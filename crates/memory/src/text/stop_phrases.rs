@@ -1,59 +1,132 @@
-//! What people and assistants say around the thing they say.
+//! Phrases without content that people and assistants put around a statement.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Openings that carry nothing; what follows them is the sentence. Each ends in its punctuation or in a `that`: without
-/// it the same words may begin what is said ("In short transactions", "We found no reason to").
+/// Introductory phrases, followed by the statement. Each ends in punctuation or `that`: without it,
+/// the same words may begin a statement ("In short transactions", "We found no reason to").
 const LEADS: &[&str] = &[
-    r"(?:hi|hello|hey|dear)\s+(?:all|team|everyone|everybody|folks|guys|there|colleagues|copilot)\s*[,!.:]+",
+    concat!(
+        r"(?:hi|hello|hey|dear)\s+(?:all|team|everyone|everybody|folks|guys|there|colleagues|",
+        r"copilot)\s*[,!.:]+",
+    ),
     r"(?:hi|hello|hey)\s*[,!.]+",
     r"(?:hi|dear)\s+(?-i:\p{Lu})\p{L}+\s*,",
-    r"(?:sure|certainly|absolutely|of course|ok|okay|great|perfect|right|alright|good question|great question|got it|understood)\s*[,!.]+",
+    concat!(
+        r"(?:sure|certainly|absolutely|of course|ok|okay|great|perfect|right|alright|",
+        r"good question|great question|got it|understood)\s*[,!.]+",
+    ),
     r"(?:please\s+)?(?:note|remember|be aware|keep in mind|bear in mind|mind|be advised)\s+that",
-    r"(?:please\s+)?(?:note|remember|reminder|important|attention|fyi|tl;?dr|summary|heads[- ]?up|nb|n\.b\.)\s*[:,!]",
+    concat!(
+        r"(?:please\s+)?(?:note|remember|reminder|important|attention|fyi|tl;?dr|summary|",
+        r"heads[- ]?up|nb|n\.b\.)\s*[:,!]",
+    ),
     r"please",
-    r"(?:just\s+)?(?:a\s+)?(?:quick|small|friendly)\s+(?:note|reminder|heads[- ]?up)(?:\s*[:,]|\s+that)",
+    concat!(
+        r"(?:just\s+)?(?:a\s+)?(?:quick|small|friendly)\s+(?:note|reminder|",
+        r"heads[- ]?up)(?:\s*[:,]|\s+that)",
+    ),
     r"(?:just\s+)?(?:as\s+)?(?:an?\s+)?(?:fyi|reminder|heads[- ]?up)\s*[:,]",
-    r"(?:for the record|by the way|btw|in case you missed it|good to know|worth noting|it is worth noting|it's worth noting|it turns out|it turned out|turns out|to be clear|in short|in summary|to summarize|to sum up)(?:\s*[:,](?:\s+that)?|\s+that)",
-    r"(?:i found|i found out|i noticed|i have found|i've found|we found|we found out|we noticed|we learned|we learnt|we have learned|i learned)(?:\s*[:,](?:\s+that)?|\s+that)",
-    r"(?:here is|here's|here are|below is|below are)(?: the| a| an| my| your)? (?:summary|answer|explanation|note|notes|fact|facts|result|results|breakdown|overview)\s*:",
+    concat!(
+        r"(?:for the record|by the way|btw|in case you missed it|good to know|worth noting|",
+        r"it is worth noting|it's worth noting|it turns out|it turned out|turns out|to be clear|",
+        r"in short|in summary|to summarize|to sum up)(?:\s*[:,](?:\s+that)?|\s+that)",
+    ),
+    concat!(
+        r"(?:i found|i found out|i noticed|i have found|i've found|we found|we found out|",
+        r"we noticed|we learned|we learnt|we have learned|i learned)(?:\s*[:,](?:\s+that)?|",
+        r"\s+that)",
+    ),
+    concat!(
+        r"(?:here is|here's|here are|below is|below are)(?: the| a| an| my| your)? (?:summary|",
+        r"answer|explanation|note|notes|fact|facts|result|results|breakdown|overview)\s*:",
+    ),
     r"(?:thanks|thank you)(?:\s+(?:all|everyone|so much|a lot|very much|in advance))?\s*[,!.:]+",
-    r"(?:привет|здравствуйте|добрый день|доброе утро|добрый вечер|коллеги|ребята|всем привет|привет всем)(?:,?\s+(?:всем|коллеги|ребята|команда))?\s*[,!.:]+",
+    concat!(
+        r"(?:привет|здравствуйте|добрый день|доброе утро|добрый вечер|коллеги|ребята|",
+        r"всем привет|привет всем)(?:,?\s+(?:всем|коллеги|ребята|команда))?\s*[,!.:]+",
+    ),
     r"(?:конечно|хорошо|понял|понятно|отлично|ок|ладно)\s*[,!.]+",
-    r"(?:пожалуйста,?\s*)?(?:обрати(?:те)? внимание|учти(?:те)?|помни(?:те)?|имей(?:те)? в виду|не забывай(?:те)?|хочу отметить|стоит отметить|важно отметить|напоминаю|напомню)(?:\s*[:,](?:\s*что)?|\s+что)",
+    concat!(
+        r"(?:пожалуйста,?\s*)?(?:обрати(?:те)? внимание|учти(?:те)?|помни(?:те)?|",
+        r"имей(?:те)? в виду|не забывай(?:те)?|хочу отметить|стоит отметить|важно отметить|",
+        r"напоминаю|напомню)(?:\s*[:,](?:\s*что)?|\s+что)",
+    ),
     r"(?:важно|внимание|напоминание|кратко|итог|на заметку|к сведению|для справки)\s*[:!]",
     r"пожалуйста\s*,",
-    r"(?:кстати|между прочим|к слову|на всякий случай|в общем|короче|оказалось|выяснилось|как выяснилось|мы выяснили|мы заметили)(?:\s*[:,](?:\s*что)?|\s+что)",
+    concat!(
+        r"(?:кстати|между прочим|к слову|на всякий случай|в общем|короче|оказалось|выяснилось|",
+        r"как выяснилось|мы выяснили|мы заметили)(?:\s*[:,](?:\s*что)?|\s+что)",
+    ),
     r"(?:спасибо|благодарю)(?:\s+(?:всем|большое|заранее|за внимание))?\s*[,!.:]+",
 ];
 
-/// Sentences that carry nothing, as a whole. None has room for anything else: a rule that begins like a greeting or an
-/// offer is a rule.
+/// Whole sentences without content. None leaves room for a statement: a rule that begins like a
+/// greeting or an offer is a rule.
 const CHATTER: &[&str] = &[
-    r"(?:hi|hello|hey|dear)(?:[\s,]+(?:again|all|team|everyone|everybody|folks|guys|there|friends|colleagues|copilot))*",
-    r"(?:sure|certainly|absolutely|of course|ok|okay|great|perfect|got it|understood|good question|great question|no problem|sounds good|you're welcome|you are welcome)",
-    r"(?:many )?(?:thanks|thank you)(?:[\s,]+(?:all|everyone|team|guys|so much|very much|a lot|again|in advance|for asking|for (?:your|the|all the|any) (?:help|time|attention|reading|support|answer|patience)))*",
+    concat!(
+        r"(?:hi|hello|hey|dear)(?:[\s,]+(?:again|all|team|everyone|everybody|folks|guys|there|",
+        r"friends|colleagues|copilot))*",
+    ),
+    concat!(
+        r"(?:sure|certainly|absolutely|of course|ok|okay|great|perfect|got it|understood|",
+        r"good question|great question|no problem|sounds good|you're welcome|you are welcome)",
+    ),
+    concat!(
+        r"(?:many )?(?:thanks|thank you)(?:[\s,]+(?:all|everyone|team|guys|so much|very much|",
+        r"a lot|again|in advance|for asking|for (?:your|the|all the|any) (?:help|time|attention|",
+        r"reading|support|answer|patience)))*",
+    ),
     r"(?:i )?hope (?:this|that|it) helps(?: you| everyone| someone| somebody| others| out)?",
-    r"(?:please )?(?:let me know|feel free to (?:ask|ping me|contact me|reach out)|(?:don't|do not) hesitate to (?:ask|contact me|reach out)|happy to help|reach out|ping me)(?: (?:if|should|when|in case)(?: [\w']+){1,6} (?:questions?|help|anything(?: else)?|more(?: info| details)?|details|unclear|problems?|issues?|clarification))?",
-    r"(?:is there anything else|anything else|would you like me to|do you want me to|shall i)\b[^`.:]{0,100}\?",
+    concat!(
+        r"(?:please )?(?:let me know|feel free to (?:ask|ping me|contact me|reach out)|(?:don't|",
+        r"do not) hesitate to (?:ask|contact me|reach out)|happy to help|reach out|",
+        r"ping me)(?: (?:if|should|when|in case)(?: [\w']+){1,6} (?:questions?|help|",
+        r"anything(?: else)?|more(?: info| details)?|details|unclear|problems?|issues?|",
+        r"clarification))?",
+    ),
+    concat!(
+        r"(?:is there anything else|anything else|would you like me to|do you want me to|",
+        r"shall i)\b[^`.:]{0,100}\?",
+    ),
     r"as an? (?:ai|language model|ai language model)\b,? i\b[^`:]{0,140}",
-    r"(?:i'll|i will|let me|i'm going to|i am going to) (?:now )?(?:take a look|look|check|explain|help|walk you|start|go ahead|summari[sz]e|save|remember)[\w ']{0,40}",
-    r"(?:here is|here's|here are|below is|below are)(?: the| a| an| my| your)? (?:summary|answer|explanation|note|notes|fact|facts|result|results|breakdown|overview)",
-    r"(?:cheers|best|best regards|kind regards|regards|have a nice day|have a great day|good luck)(?:\s*,\s*(?-i:\p{Lu})\p{L}+)?",
-    r"(?:привет|здравствуйте|добрый день|доброе утро|добрый вечер)(?:[\s,]+(?:всем|коллеги|ребята|команда|друзья))*",
+    concat!(
+        r"(?:i'll|i will|let me|i'm going to|i am going to) (?:now )?(?:take a look|look|check|",
+        r"explain|help|walk you|start|go ahead|summari[sz]e|save|remember)[\w ']{0,40}",
+    ),
+    concat!(
+        r"(?:here is|here's|here are|below is|below are)(?: the| a| an| my| your)? (?:summary|",
+        r"answer|explanation|note|notes|fact|facts|result|results|breakdown|overview)",
+    ),
+    concat!(
+        r"(?:cheers|best|best regards|kind regards|regards|have a nice day|have a great day|",
+        r"good luck)(?:\s*,\s*(?-i:\p{Lu})\p{L}+)?",
+    ),
+    concat!(
+        r"(?:привет|здравствуйте|добрый день|доброе утро|добрый вечер)(?:[\s,]+(?:всем|коллеги|",
+        r"ребята|команда|друзья))*",
+    ),
     r"(?:конечно|хорошо|понял|понятно|отлично|ладно|ок)",
-    r"(?:большое )?(?:спасибо|благодарю)(?:[\s,]+(?:всем|большое|огромное|заранее|за (?:внимание|помощь|ответ)))*",
+    concat!(
+        r"(?:большое )?(?:спасибо|благодарю)(?:[\s,]+(?:всем|большое|огромное|заранее|",
+        r"за (?:внимание|помощь|ответ)))*",
+    ),
     r"надеюсь,? (?:это|что это)? ?помо\w+(?: вам| тебе)?",
-    r"(?:(?:дайте|дай)(?: мне)? знать|обращайтесь|пишите|спрашивайте),? если(?: \w+){0,3} вопрос\w*",
+    concat!(
+        r"(?:(?:дайте|дай)(?: мне)? знать|обращайтесь|пишите|",
+        r"спрашивайте),? если(?: \w+){0,3} вопрос\w*",
+    ),
     r"(?:дайте знать|дай знать|обращайтесь|буду рада? помочь)",
-    r"если (?:есть|будут|возникнут) вопрос\w*(?:[, ]+(?:пишите|обращайтесь|дайте знать|спрашивайте))?",
+    concat!(
+        r"если (?:есть|будут|возникнут) вопрос\w*(?:[, ]+(?:пишите|обращайтесь|дайте знать|",
+        r"спрашивайте))?",
+    ),
     r"(?:вот|ниже)(?: краткий| краткое| краткая)? (?:ответ|объяснение|итог|сводка|резюме)",
     r"(?:с уважением(?:,\s*[\w ]{1,30})?|хорошего дня|удачи)",
 ];
 
-/// What makes a greeting the name of a program: `Hello, World!` is one that everybody has written.
+/// Word that turns a greeting into the name of a program: `Hello, World!`.
 const NOT_GREETED: &str = "world";
 
 static LEAD: LazyLock<Regex> = LazyLock::new(|| {
@@ -65,15 +138,15 @@ static WHOLE: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a checked expression")
 });
 
-/// The sentence without the words that only lead up to it.
+/// Removes introductory phrases from a sentence.
 pub fn strip_lead(sentence: &str) -> &str {
     let mut rest = sentence.trim();
     while let Some(found) = LEAD.find(rest) {
-        let said = rest[found.end()..].trim_start();
-        if begins_with_word(said, NOT_GREETED) {
+        let statement = rest[found.end()..].trim_start();
+        if begins_with_word(statement, NOT_GREETED) {
             break;
         }
-        rest = said;
+        rest = statement;
     }
     rest
 }
@@ -84,7 +157,7 @@ fn begins_with_word(text: &str, word: &str) -> bool {
     first.eq_ignore_ascii_case(word)
 }
 
-/// Whether the sentence says nothing about anything: a greeting, thanks, an offer to help.
+/// Whether a sentence has no content: a greeting, thanks, an offer to help.
 pub fn is_chatter(sentence: &str) -> bool {
     WHOLE.is_match(sentence.trim())
 }
@@ -94,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn leads_go_and_statements_stay() {
+    fn introductory_phrases_are_removed() {
         let cases = [
             ("Hi team, please note that retries are off", "retries are off"),
             ("Hi, the cache is shared", "the cache is shared"),
@@ -112,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_that_begins_like_a_lead_stays_whole() {
+    fn sentence_that_begins_like_a_lead_stays_whole() {
         for sentence in [
             "Hello World example needs the trailing newline",
             "Hello, World! is printed without a newline",
@@ -132,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn chatter_is_told_from_statements() {
+    fn chatter_differs_from_statements() {
         for chatter in [
             "Hi all!",
             "Sure!",

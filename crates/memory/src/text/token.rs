@@ -1,35 +1,35 @@
-//! Tokens of a note: words by their stem, and the marks that tell one note from another.
+//! Tokens of a note: words by their stem, and marks that distinguish notes.
 
 use frostem::{Algorithm, Stemmer};
 
 use super::fold::{fold, lower};
 use super::vocabulary;
 
-/// A token, with what it is worth when notes are compared. All texts are lower case.
+/// A token, by its role when notes are compared. All texts are lower case.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Token {
     /// A word of prose, by its stem.
     Word {
         /// The stem by which it is compared.
         stem: String,
-        /// As it was written.
+        /// Spelling.
         written: String,
     },
     /// A word without meaning of its own.
     Stop(String),
     /// A number, without its unit and without thousands separators.
     Number(String),
-    /// Something that names one thing only: a symbol, path, version, URL, flag or issue key.
+    /// A name of one thing: a symbol, path, version, URL, flag or issue key.
     Identifier(String),
     /// A denial.
     Negation,
-    /// A word whose meaning lies in what follows it.
+    /// A word that relates to what follows it.
     Relation(&'static str),
-    /// An operator that stands alone: `==`, `->`, `>`.
+    /// A standalone operator: `==`, `->`, `>`.
     Symbol(String),
 }
 
-/// Cuts `text` into tokens, in the order of the text.
+/// Splits `text` into tokens, in order.
 pub fn tokenize(text: &str) -> Vec<Token> {
     let folded = fold(text);
     let mut tokens = Vec::new();
@@ -41,7 +41,7 @@ pub fn tokenize(text: &str) -> Vec<Token> {
 
 fn read(raw: &str, tokens: &mut Vec<Token>) {
     let mut rest = raw;
-    // One item of a list after the other: `a,b,c` may be thousands of them.
+    // Splits one list item after the other: `a,b,c` may have thousands.
     while !is_url(rest)
         && let Some((item, after)) = split_list(trim(rest))
     {
@@ -107,7 +107,7 @@ fn word(part: &str) -> Token {
     }
 }
 
-/// The stem of a lower-case word; Russian by its letters, English otherwise.
+/// Returns the stem of a lower-case word: Russian by its letters, English otherwise.
 pub fn stem_of(word: &str) -> String {
     let possessive = word.strip_suffix("'s").unwrap_or(word);
     let is_cyrillic = possessive.chars().any(|c| matches!(c, 'а'..='я'));
@@ -115,26 +115,26 @@ pub fn stem_of(word: &str) -> String {
     Stemmer::new(language).stem(possessive).into_owned()
 }
 
-/// Punctuation that opens a token in prose and is no part of it.
+/// Whether a character is punctuation that opens a token in prose and is no part of it.
 fn is_wrapping(c: char) -> bool {
     matches!(c, '"' | '\'' | '`' | '(' | '[' | '{' | '*' | '~' | '|' | '•' | '·')
 }
 
-/// The sign before `core` that makes it another thing: `--force` and `force`, `!ready` and
-/// `ready`, `-5` and `5`, `<=5` and `>=5` are not the same.
+/// Returns the sign before `core` that changes its meaning: `--force` and `force`, `!ready` and
+/// `ready`, `-5` and `5`, `<=5` and `>=5` differ.
 pub(crate) fn sign<'a>(raw: &'a str, core: &str) -> Option<&'a str> {
     let lead = raw.trim_start_matches(is_wrapping);
-    // What is emphasized keeps its sign: `_!ready_`.
+    // Emphasized text keeps its sign: `_!ready_`.
     let sign = lead[..lead.find(core)?].trim_start_matches('_');
     let before_number = starts_with_digit(core)
         && matches!(sign, "<" | ">" | "<=" | ">=" | "=" | "!=" | "-" | "+" | "~" | "±" | "≤" | "≥");
     (sign == "--" || sign == "!" || before_number).then_some(sign)
 }
 
-/// What is left of `raw` without the punctuation around it; empty when that is all there is.
+/// Removes the punctuation around `raw`; empty if there is nothing else.
 pub(crate) fn trim(raw: &str) -> &str {
     let core = raw.trim_matches(|c: char| !c.is_alphanumeric() && c != '_' && c != '%');
-    // `_emphasis_`, but `__init__` and `_private` are names.
+    // `_emphasis_` is trimmed; `__init__` and `_private` are names.
     match core.strip_prefix('_').and_then(|rest| rest.strip_suffix('_')) {
         Some(inner) if !inner.contains('_') && operator(inner).is_none() => trim(inner),
         Some(inner) if operator(inner).is_some() => inner,
@@ -143,7 +143,7 @@ pub(crate) fn trim(raw: &str) -> &str {
     }
 }
 
-/// `raw` as an operator that stands alone.
+/// Returns `raw` if it is a standalone operator.
 pub(crate) fn operator(raw: &str) -> Option<&'static str> {
     const OPERATORS: &[&str] = &[
         "==", "!=", "<=", ">=", "=>", "->", "<-", "<", ">", "=", "+", "&&", "||", "≠", "≤", "≥",
@@ -167,7 +167,7 @@ fn url(raw: &str) -> Option<&str> {
     })
 }
 
-/// `a,b` without a space, unless the comma groups digits.
+/// Splits `a,b` at the comma, unless that groups digits.
 fn split_list(core: &str) -> Option<(&str, &str)> {
     let at = core.char_indices().find(|&(at, c)| {
         matches!(c, ',' | ';')
@@ -181,7 +181,7 @@ fn starts_with_digit(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// A number and its unit: `1,000` is `1000`, `30s` is `30` and `s`.
+/// Splits a number from its unit: `1,000` is `1000`, `30s` is `30` and `s`.
 fn number(core: &str) -> Option<(String, &str)> {
     if !starts_with_digit(core) {
         return None;
@@ -202,7 +202,7 @@ fn is_identifier(core: &str) -> bool {
     has_digit || has_sign || has_inner_dot(core) || is_camel_case(core)
 }
 
-/// `config.yml`, `user.name`; but not `e.g` and `т.е`.
+/// Whether a dot is inside a name: in `config.yml` and `user.name`, but not in `e.g` and `т.е`.
 fn has_inner_dot(core: &str) -> bool {
     core.contains('.') && core.split('.').all(|part| part.chars().count() > 1)
 }
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_classed() {
+    fn tokens_are_classified() {
         let cases = [
             ("The worker doesn't retry.", "(the) worker NOT retri"),
             ("Retries: 3 times, 30s", "retri #3 x #30 s"),

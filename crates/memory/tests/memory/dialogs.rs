@@ -27,7 +27,7 @@ async fn found(world: &World, text: &str) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_dialog_is_found_by_what_it_comes_to() {
+async fn dialog_is_found_by_its_summary() {
     let world = World::new().await;
     let request = dialog(
         &world,
@@ -36,7 +36,8 @@ async fn a_dialog_is_found_by_what_it_comes_to() {
             ("user", "Hi! Why is trigger_delay nil in cart sessions?"),
             (
                 "assistant",
-                "Sure! The units differ: delay_unit is hours, trigger_delay_unit is minutes. Hope this helps!",
+                "Sure! The units differ: delay_unit is hours, trigger_delay_unit is minutes. \
+                    Hope this helps!",
             ),
         ],
     );
@@ -56,13 +57,14 @@ async fn a_dialog_is_found_by_what_it_comes_to() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_passage_that_was_lost_is_made_again_as_it_was_and_none_for_what_is_not_found() {
+async fn repair_restores_lost_passages_of_searchable_records_only() {
     let world = World::new().await;
     let said = [("user", "Which unit is trigger_delay in? The units of both delays differ.")];
     world.kept(&dialog(&world, &said)).await;
     world.kept(&SaveDialog { is_searchable: false, ..dialog(&world, &said) }).await;
     world.kept(&dialog(&world, &[("user", "thanks!")])).await;
-    let passages = "select json_agg(row(dialog_id, title, location, tags, text, content_hash))::text from passages";
+    let passages = "select json_agg(row(dialog_id, title, location, tags, text, \
+        content_hash))::text from passages";
     let before = testing::text(world.store(), passages).await.unwrap();
     testing::execute(world.url(), "delete from passages").await.unwrap();
     for expected in [1, 0] {
@@ -75,7 +77,7 @@ async fn a_passage_that_was_lost_is_made_again_as_it_was_and_none_for_what_is_no
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_a_tools_answer_its_length_is_kept_whatever_it_begins_with() {
+async fn tool_result_is_replaced_by_its_length() {
     let world = World::new().await;
     let note = "(a tool's answer of 12 characters)";
     let answers = [
@@ -93,13 +95,13 @@ async fn of_a_tools_answer_its_length_is_kept_whatever_it_begins_with() {
     let kept = testing::text(world.store(), kept).await.unwrap();
     let note_of = |length| format!("(a tool's answer of {length} characters)");
     let mut expected: Vec<_> = answers.iter().map(|one| note_of(one.chars().count())).collect();
-    // What was kept before, as of a dialog that was held, is not counted again.
+    // A note that replaced a tool result before, as in a dialog from quarantine, is kept.
     expected[5] = note.to_owned();
     assert_eq!(kept, expected.join("|"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_issue_is_linked_before_any_tracker_told_of_it() {
+async fn issue_is_linked_before_it_is_synced() {
     let world = World::new().await;
     let record =
         world.created(&world.note("The payments worker retries a failed charge 3 times")).await;

@@ -1,4 +1,4 @@
-//! Records that say the same though both were kept: found, made one, and taken apart again.
+//! Duplicate records: found, merged, and rolled back.
 
 use mc_domain::{DuplicateClusterId, RecordId, RecordKind, RecordState, Trust, UserId};
 use mc_memory::duplicates::{accept, dismiss, find, merge_by_policy};
@@ -13,22 +13,23 @@ use crate::support::World;
 
 const RETRY: &str =
     "The payments worker retries a failed charge 3 times with jitter before it gives up";
-const RETOLD: &str = "Please note: before it gives up, the payments worker retries failed charges three \
-                      times with jitter";
+const RETOLD: &str = "Please note: before it gives up, the payments worker retries failed charges \
+    three times with jitter";
 const OTHER: &str = "Cart sessions expire after the delay that the shop owner sets in the panel";
 
-/// Has a record say something without a judge, as an import of another program might.
+/// Changes a record's text without the judge, as an import of another program might.
 async fn says(world: &World, id: RecordId, content: &str) {
     let hash: String = content_hash(content).iter().map(|byte| format!("{byte:02x}")).collect();
     let sql = format!(
         "with said as (update memory_records set content = '{content}', content_hash = '\\x{hash}'
                        where id = '{id}')
-         delete from embeddings where passage_id in (select id from passages where record_id = '{id}')"
+         delete from embeddings
+         where passage_id in (select id from passages where record_id = '{id}')"
     );
     testing::execute(world.url(), &sql).await.unwrap();
 }
 
-/// A record with this content, though there may be one that says the same.
+/// Creates a record with this content, even if there is a duplicate.
 async fn told(world: &World, request: &SaveRequest) -> RecordId {
     let filler =
         format!("{} is what the tool {} prints", request.tags.join(" "), RecordId::generate());
@@ -67,13 +68,13 @@ fn ids(cluster: &NewCluster) -> Vec<RecordId> {
     cluster.record_ids.iter().map(|member| member.id).collect()
 }
 
-/// Puts what is found before people.
+/// Stores the clusters found, for reviewers.
 async fn proposed(world: &World) -> Vec<Cluster> {
     let found = found(world).await;
     let mut tx = world.store().begin().await.unwrap();
     duplicates::propose(&mut tx, world.project, &found).await.unwrap();
     tx.commit().await.unwrap();
-    duplicates::waiting(world.store(), world.project, None, 10).await.unwrap()
+    duplicates::list_open(world.store(), world.project, None, 10).await.unwrap()
 }
 
 async fn only(world: &World) -> DuplicateClusterId {
@@ -92,7 +93,7 @@ async fn passages_of(world: &World, id: RecordId) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_kept_record_gathers_what_the_others_had_and_both_can_be_taken_apart_again() {
+async fn merged_record_has_all_labels_and_can_be_rolled_back() {
     let world = World::new().await;
     let [kept, gone] = pair(&world).await;
     world.created(&world.note(OTHER)).await;
@@ -113,19 +114,19 @@ async fn the_kept_record_gathers_what_the_others_had_and_both_can_be_taken_apart
         ("1".into(), "0".into())
     );
 
-    // Each by the way that there is for any change.
+    // Each is rolled back like any change.
     let back = roll_back(&world.ctx, gone, None, "ann").await.unwrap();
     assert_eq!((back.state, back.content.as_str()), (RecordState::Active, RETOLD));
     let before = roll_back(&world.ctx, kept, None, "ann").await.unwrap();
     assert_eq!((before.kind, before.owner), (RecordKind::Fact, None));
     assert!(!before.tags.contains(&"jitter".to_owned()));
     assert_eq!(passages_of(&world, gone).await, "1");
-    // A person took them apart: nobody puts them together again.
+    // A reviewer separated them, so they are not clustered again.
     assert_eq!(found(&world).await, []);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_person_may_keep_another_of_them() {
+async fn reviewer_may_keep_another_member() {
     let world = World::new().await;
     let [first, second] = pair(&world).await;
     let cluster = only(&world).await;
@@ -140,7 +141,7 @@ async fn a_person_may_keep_another_of_them() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_dismissed_comes_back_only_when_a_member_says_something_else() {
+async fn dismissed_cluster_returns_only_when_a_member_changes() {
     let world = World::new().await;
     let [_, second] = pair(&world).await;
     let cluster = only(&world).await;
@@ -149,15 +150,21 @@ async fn what_was_dismissed_comes_back_only_when_a_member_says_something_else() 
     let again = dismiss(&world.ctx, world.project, cluster).await;
     assert!(matches!(again, Err(Error::NoCluster(_))), "{again:?}");
 
-    says(&world, second, "The payments worker retries failed charges three times with some jitter before it gives up").await;
+    says(
+        &world,
+        second,
+        "The payments worker retries failed charges three times with some \
+        jitter before it gives up",
+    )
+    .await;
     assert_eq!(proposed(&world).await.len(), 1);
-    // What waits is withdrawn when it holds no longer.
+    // An open cluster is withdrawn when it no longer holds.
     says(&world, second, OTHER).await;
     assert!(proposed(&world).await.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_is_merged_that_changed_since_it_was_looked_at() {
+async fn merge_fails_when_a_member_has_changed() {
     let world = World::new().await;
     let [_, second] = pair(&world).await;
     let cluster = only(&world).await;
@@ -171,7 +178,7 @@ async fn nothing_is_merged_that_changed_since_it_was_looked_at() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_policy_merges_what_a_person_would_and_prefers_what_is_used() {
+async fn merge_by_policy_prefers_used_records() {
     let world = World::new().await;
     let [first, second] = pair(&world).await;
     let used = format!("update memory_records set use_count = 3 where id = '{second}'");
@@ -186,7 +193,7 @@ async fn the_policy_merges_what_a_person_would_and_prefers_what_is_used() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn private_notes_proposals_and_what_has_expired_are_never_put_together() {
+async fn private_proposed_and_expired_records_are_never_clustered() {
     for change in [
         "visibility = 'proposed', trust = 'untrusted'".to_owned(),
         format!("visibility = 'private', private_to = '{}'", UserId::LOCAL),
@@ -202,14 +209,15 @@ async fn private_notes_proposals_and_what_has_expired_are_never_put_together() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn words_alone_are_not_enough_where_the_vectors_lie_far_apart() {
+async fn near_duplicates_with_distant_vectors_are_not_clustered() {
     let world = World::new().await;
     let [first, second] = pair(&world).await;
     assert_eq!(found(&world).await.len(), 1);
     let vector = |id: RecordId, at: usize| {
         let numbers: Vec<_> = (0..256).map(|n| if n == at { "1" } else { "0" }).collect();
         format!(
-            "insert into embeddings (model_id, passage_id, project_id, source_kind, text_hash, embedding)
+            "insert into embeddings (model_id, passage_id, project_id, source_kind, text_hash, \
+                embedding)
              select m.id, p.id, p.project_id, 'memory', p.content_hash, '[{}]'
              from passages p, embedding_models m where p.record_id = '{id}'",
             numbers.join(",")
@@ -221,7 +229,7 @@ async fn words_alone_are_not_enough_where_the_vectors_lie_far_apart() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_merge_makes_a_second_rule_of_what_people_keep_apart() {
+async fn merge_keeps_the_kind_when_another_record_has_it() {
     let world = World::new().await;
     let fact = told(&world, &tagged(&world, RETRY, "charges")).await;
     let rule = SaveRequest { kind: RecordKind::Rule, ..tagged(&world, RETRY, "rules") };
@@ -244,7 +252,7 @@ async fn no_merge_makes_a_second_rule_of_what_people_keep_apart() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_policy_makes_nothing_confirmed_that_nobody_confirmed() {
+async fn merge_by_policy_confirms_no_unconfirmed_data() {
     let world = World::new().await;
     let [kept, gone] = pair(&world).await;
     let confirm = format!("update memory_records set trust = 'confirmed' where id = '{kept}'");
@@ -264,16 +272,17 @@ async fn the_policy_makes_nothing_confirmed_that_nobody_confirmed() {
     assert_eq!(record(&world, gone).await.superseded_by, Some(kept));
 }
 
-/// Names the end of a record, so many days from now.
+/// Sets an explicit TTL of a record, this many days from now.
 async fn ends(world: &World, id: RecordId, days: u8) {
     let sql = format!(
-        "update memory_records set ttl = now() + interval '{days} days', is_ttl_explicit = true where id = '{id}'"
+        "update memory_records set ttl = now() + interval '{days} days', is_ttl_explicit = true \
+            where id = '{id}'"
     );
     testing::execute(world.url(), &sql).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_kept_ends_no_earlier_than_what_it_took_the_place_of() {
+async fn merged_record_ends_no_earlier_than_replaced_ones() {
     for others_end in [None, Some(9)] {
         let world = World::new().await;
         let [kept, gone] = pair(&world).await;

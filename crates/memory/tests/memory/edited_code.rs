@@ -1,5 +1,5 @@
-//! Hundreds of generated edits in a real repository: every record whose cited code was edited turns
-//! stale, and no other does.
+//! Hundreds of generated edits in a real repository: a record turns stale exactly if its cited code
+//! was edited.
 
 mod checkout;
 mod citing;
@@ -9,7 +9,7 @@ mod tree;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use mc_domain::{RecordId, RecordState, Verdict};
+use mc_domain::{CitationVerdict, RecordId, RecordState};
 use mc_store::citations::{self, Citation};
 use mc_store::records::{self, RecordFilter};
 use rand::rngs::StdRng;
@@ -26,12 +26,12 @@ const SEED: u64 = 20_261_121;
 const FILES_PER_LANGUAGE: usize = 16;
 const METHODS_PER_FILE: usize = 6;
 const ROUNDS: usize = 8;
-/// Edits of a round, besides one file that moves and one that is deleted.
+/// Edits of a round, besides one moved and one deleted file.
 const EDITS: usize = 25;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[expect(clippy::print_stdout, reason = "the figures say what was measured")]
-async fn every_edit_of_cited_code_is_flagged_and_no_fresh_citation_is() {
+async fn only_edits_of_cited_code_make_records_stale() {
     let mut run = Run::start().await;
     for _ in 0..ROUNDS {
         for at in 0..EDITS {
@@ -66,7 +66,7 @@ async fn a_policy_that_masks_otherwise_turns_no_record_stale() {
     }
     let hashes = async || {
         let found = citations::of_records(world.store(), &cited).await.unwrap();
-        assert!(found.iter().all(|one| one.verdict == Verdict::Fresh), "{found:?}");
+        assert!(found.iter().all(|one| one.verdict == CitationVerdict::Fresh), "{found:?}");
         found.into_iter().map(|one| (one.id, one.content_hash)).collect::<BTreeMap<_, _>>()
     };
     let before = hashes().await;
@@ -77,15 +77,15 @@ async fn a_policy_that_masks_otherwise_turns_no_record_stale() {
     let after = hashes().await;
     assert_ne!(before, after, "the text is another one");
 
-    // It counts from then on: an edit is noticed.
+    // From then on, an edit is noticed.
     let file = tree.files.values_mut().next().expect("a file");
     file.preamble.push("// ask bo.berg@acme-widgets.io".into());
     checkout.push(&tree).await;
     let found = citations::of_records(world.store(), &cited[..1]).await.unwrap();
-    assert_eq!(found[0].verdict, Verdict::Drifted);
+    assert_eq!(found[0].verdict, CitationVerdict::Drifted);
 }
 
-/// The tree, the records that cite its methods and files, and what the edits did to them.
+/// The tree, the records that cite its methods and files, and the effect of the edits.
 struct Run {
     world: World,
     checkout: Checkout,
@@ -94,7 +94,7 @@ struct Run {
     methods: HashMap<RecordId, MethodId>,
     /// Records that cite a whole file, by path and text.
     files: HashMap<RecordId, (String, String)>,
-    /// Methods whose cited lines are no more what they were, and by which edit.
+    /// Methods whose cited lines were changed, and by which edit.
     edited: BTreeMap<MethodId, String>,
     edits: usize,
 }
@@ -136,7 +136,7 @@ impl Run {
         self.edits += 1;
     }
 
-    /// What is cited by its name is found again, what is cited by its lines is not.
+    /// Citations by name are found again, citations by lines are not.
     fn move_a_file(&mut self) {
         let path = any_path(&self.tree, &mut self.random);
         let file = self.tree.files.remove(&path).expect("a file");
@@ -162,7 +162,7 @@ impl Run {
         id.0 < self.methods.len() && !self.edited.contains_key(&id)
     }
 
-    /// Holds the state of every record, and the place that it cites, against what was edited.
+    /// Compares the state and cited place of every record with the edits.
     async fn check(&self) {
         let store = self.world.store();
         let live = records::list(store, self.world.project, &RecordFilter::default(), None, 1_000)
@@ -183,19 +183,19 @@ impl Run {
         assert!(wrong.is_empty(), "{} of {}: {wrong:#?}", wrong.len(), ids.len());
     }
 
-    /// What is wrong with a citation and the state of its record.
+    /// Returns the mistake in a citation or the state of its record.
     fn fault(&self, citation: &Citation, is_stale: bool) -> Option<String> {
         let found = (is_stale, citation.verdict);
         let at = (citation.file_path.clone(), citation.lines);
         match self.edit_of(citation) {
-            Some(_) if is_stale && citation.verdict != Verdict::Fresh => None,
+            Some(_) if is_stale && citation.verdict != CitationVerdict::Fresh => None,
             Some(edit) => Some(format!("not flagged: {edit}, {found:?} {at:?}")),
-            None if found == (false, Verdict::Fresh) && at == self.place(citation) => None,
+            None if found == (false, CitationVerdict::Fresh) && at == self.place(citation) => None,
             None => Some(format!("fresh: {found:?} {at:?}, stands at {:?}", self.place(citation))),
         }
     }
 
-    /// The edit that changed what is cited, if one did.
+    /// Returns the edit that changed the cited code, if one did.
     fn edit_of(&self, citation: &Citation) -> Option<&str> {
         match self.files.get(&citation.record) {
             Some((path, text)) => {
@@ -206,7 +206,7 @@ impl Run {
         }
     }
 
-    /// Where the cited text stands now, which no edit changed.
+    /// Returns the current place of cited text that no edit changed.
     fn place(&self, citation: &Citation) -> (String, Option<(i32, i32)>) {
         let Some(id) = self.methods.get(&citation.record) else {
             return (citation.file_path.clone(), None);

@@ -1,8 +1,8 @@
 //! The use-cases on a real database and a real keyword index.
 //!
-//! Every test has worker threads of its own: dropping the database blocks the test's thread, and a
-//! connection that is being opened meanwhile must still be answered, or PostgreSQL waits for it
-//! until its authentication times out after a minute.
+//! Every test has its own worker threads. Dropping the database blocks the test's thread, and
+//! PostgreSQL must be answered while a connection is being opened, or it waits a minute until its
+//! authentication times out.
 
 #![allow(clippy::unwrap_used)]
 
@@ -11,8 +11,8 @@ mod duplicates;
 mod edited_code;
 mod freshness;
 mod named_issues;
-mod nothing_lost;
 mod recalling;
 mod reviewing;
+mod save_reports;
 mod saving;
 mod support;

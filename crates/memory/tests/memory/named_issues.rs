@@ -1,4 +1,4 @@
-//! Recalls that name an issue, or a word that looks like one, and what stands in a bundle of an example.
+//! Recalls that name an issue or a word that looks like one, and worked examples in bundles.
 
 use mc_domain::RecordKind;
 use mc_memory::{RecallRequest, SaveRequest, TokenBudget};
@@ -6,14 +6,15 @@ use mc_memory::{RecallRequest, SaveRequest, TokenBudget};
 use crate::support::World;
 
 const BANNERS: &str = "Banners of the storefront are cached in Varnish for ten minutes";
-const REMINDER: &str = "The reminder's delay is nil because delay_unit and trigger_delay_unit differ; compare units first";
+const REMINDER: &str = "The reminder's delay is nil because delay_unit and trigger_delay_unit \
+    differ; compare units first";
 
 fn about(world: &World, task: &str) -> RecallRequest {
     RecallRequest { query: None, task_external_id: Some(task.into()), ..world.question("") }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_dialog_that_is_linked_to_the_issue_is_recalled_with_records_and_without() {
+async fn dialog_linked_to_the_issue_is_always_recalled() {
     let world = World::new().await;
     let dialog = world.kept(&world.dialog(Some("SHOP-12"), BANNERS)).await;
     world.kept(&world.dialog(Some("SHOP-13"), BANNERS)).await;
@@ -29,7 +30,7 @@ async fn a_dialog_that_is_linked_to_the_issue_is_recalled_with_records_and_witho
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_word_that_looks_like_an_issue_is_found_where_it_stands_as_a_whole() {
+async fn word_that_looks_like_an_issue_id_is_found_as_a_whole() {
     let world = World::new().await;
     let named = world
         .created(
@@ -47,7 +48,7 @@ async fn a_word_that_looks_like_an_issue_is_found_where_it_stands_as_a_whole() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_issue_that_nothing_names_takes_nothing_from_what_the_words_find() {
+async fn unknown_issue_id_does_not_reduce_word_hits() {
     let world = World::new().await;
     let id = world.created(&world.note(REMINDER)).await;
     let relevance = async |query: &str| {
@@ -61,7 +62,7 @@ async fn an_issue_that_nothing_names_takes_nothing_from_what_the_words_find() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_example_says_its_steps_once_and_what_has_no_room_is_counted() {
+async fn example_has_its_steps_once_and_omitted_items_are_counted() {
     let world = World::new().await;
     let step =
         |n: u8| format!("step {n}: {}", "compare the units of the reminder's delay ".repeat(8));
@@ -92,7 +93,7 @@ async fn an_example_says_its_steps_once_and_what_has_no_room_is_counted() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_issue_is_known_by_its_number_with_a_hash_and_without() {
+async fn issue_is_found_by_its_number_with_and_without_a_hash() {
     let world = World::new().await;
     let of = |task: &str, text: &str| SaveRequest {
         task_external_id: Some(task.into()),
@@ -112,7 +113,7 @@ async fn an_issue_is_known_by_its_number_with_a_hash_and_without() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_save_that_takes_a_record_to_another_issue_says_so() {
+async fn save_that_moves_a_record_to_another_issue_reports_it() {
     let world = World::new().await;
     let of =
         |task: &str| SaveRequest { task_external_id: Some(task.into()), ..world.note(REMINDER) };
@@ -124,7 +125,7 @@ async fn a_save_that_takes_a_record_to_another_issue_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_statement_of_a_long_text_says_how_long_the_whole_is() {
+async fn statement_of_a_long_text_has_the_full_length() {
     let world = World::new().await;
     let sentence = |n: u32| {
         format!("Step {n} of the release drains the worker of shard {n} and waits for its queue. ")

@@ -1,4 +1,6 @@
-//! What `recall` answers, and what feedback makes of it.
+//! Bundles of `recall`, and feedback on them.
+
+mod ranking;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,35 +40,35 @@ async fn a_fact_is_recalled_at_once_by_the_seeds_request() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_question_is_embedded_without_what_every_record_says() {
+async fn query_is_embedded_without_words_of_every_record() {
     let words = Arc::new(Words::default());
     let world = World::with(words.clone()).await;
     for bird in ["kestrel", "heron", "swift", "osprey", "plover", "dunlin"] {
         world.created(&world.note(&format!("the harbour shelters a {bird} named {bird}1"))).await;
     }
-    // The next one looks at an index that knows the notes.
+    // The next recall uses an index with the notes.
     world.recalled("plover").await;
     words.asked();
     let asked = async |question: &str| {
         world.recalled(question).await;
         words.asked().concat()
     };
-    // Without words that any text has the question says what it said.
+    // The query without words of every text stays the same.
     assert_eq!(
         asked("Where is the kestrel fed, the heron too?").await,
         ["Where is kestrel fed, heron too?"]
     );
-    // What the project is about says something, and not what is asked.
+    // The project's subject is common to all records and does not count.
     let about = "kestrel of the harbour, heron";
     assert_eq!(asked(about).await, [about, "kestrel of heron"]);
-    // Too little is left.
+    // Too little would be left.
     let about = "kestrel of the harbour";
     assert_eq!(asked(about).await, [about]);
     assert_eq!(asked("kestrel fed fish").await, ["kestrel fed fish"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_exact_identifier_is_told_from_its_neighbours() {
+async fn exact_identifier_ranks_before_similar_ones() {
     let world = World::new().await;
     let mut ids = Vec::new();
     for n in 0..60 {
@@ -87,7 +89,7 @@ async fn an_exact_identifier_is_told_from_its_neighbours() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_good_enough_gives_an_empty_bundle_that_says_why() {
+async fn bundle_without_good_results_is_empty_with_a_reason() {
     let world = World::new().await;
     let nothing = world.recall(&world.question("how are invoices numbered")).await;
     assert!(nothing.is_empty());
@@ -105,7 +107,7 @@ async fn nothing_good_enough_gives_an_empty_bundle_that_says_why() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rules_and_warnings_about_the_place_come_first_and_each_kind_has_its_section() {
+async fn gotchas_come_first_and_each_kind_has_its_section() {
     let world = World::new().await;
     let scope = vec!["payments".to_owned()];
     let of =
@@ -163,7 +165,7 @@ async fn a_record_is_recalled_with_what_it_was_taken_from() {
     world.created(&SaveRequest { source: page.into(), ..note.clone() }).await;
     let question = world.question("how often does the payments worker retry a failed charge");
     assert_eq!(world.recall(&question).await.facts[0].source.as_deref(), Some(page));
-    // Whoever says the same again puts no other source beside it.
+    // Saving the same again adds no second source.
     world.save(&SaveRequest { source: "elsewhere".into(), ..note.clone() }).await;
     assert_eq!(world.recall(&question).await.facts[0].source.as_deref(), Some(page));
 
@@ -183,7 +185,7 @@ async fn a_record_is_recalled_with_what_it_was_taken_from() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn code_that_nobody_vouches_for_comes_last_and_says_so() {
+async fn untrusted_code_comes_last_and_is_marked() {
     let world = World::new().await;
     let cart = "class Cart\n  def total_in_cents\n    items.sum(&:price_in_cents)\n  end\nend";
     let basket = "class Basket\n  def total_in_cents\n    rows.sum(&:amount)\n  end\nend";
@@ -204,7 +206,7 @@ async fn code_that_nobody_vouches_for_comes_last_and_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_token_limit_is_kept_and_what_does_not_fit_whole_says_so() {
+async fn bundle_keeps_the_token_limit_and_marks_shortened_items() {
     let world = World::new().await;
     for n in 0..25 {
         let content = format!(
@@ -254,7 +256,7 @@ async fn the_title_of_a_synced_task_is_part_of_the_question() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_late_leg_is_left_out_and_named() {
+async fn late_retriever_is_left_out_and_named() {
     let world = World::with(Arc::new(Away::silent())).await;
     let mut tx = world.store().begin().await.unwrap();
     tasks::ensure(&mut tx, world.project, "X-1").await.unwrap();
@@ -271,10 +273,10 @@ async fn a_late_leg_is_left_out_and_named() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_that_does_not_answer_is_not_waited_for() {
+async fn recall_does_not_wait_for_a_blocked_database() {
     let world = World::new().await;
     world.created(&world.note("The payments worker retries a failed charge 3 times")).await;
-    // Nobody can read a passage while this is held: the recall must come back all the same.
+    // This lock blocks all reads of passages; the recall must return all the same.
     let held = testing::hold(world.url(), "lock table passages").await.unwrap();
     let request = RecallRequest {
         time_budget: Duration::from_millis(300),
@@ -295,7 +297,7 @@ async fn a_recall_for_nothing_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn feedback_marks_what_was_used_once_and_names_what_it_does_not_know() {
+async fn feedback_marks_items_once_and_names_unknown_ids() {
     let world = World::new().await;
     let id =
         world.created(&world.note("The payments worker retries a failed charge 3 times")).await;
@@ -314,7 +316,7 @@ async fn feedback_marks_what_was_used_once_and_names_what_it_does_not_know() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_recalled_lives_on_unless_its_end_was_named() {
+async fn recall_extends_the_ttl_unless_it_is_explicit() {
     let world = World::new().await;
     let soon = Utc::now() + TimeDelta::days(3);
     let named = SaveRequest {
@@ -337,7 +339,7 @@ async fn what_is_recalled_lives_on_unless_its_end_was_named() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_came_out_of_a_dialog_is_recalled_though_nobody_made_a_record_of_it() {
+async fn dialog_without_a_record_is_recalled() {
     let world = World::new().await;
     let said = "Banners of the storefront are cached in Varnish for ten minutes";
     let id = world.kept(&world.dialog(None, said)).await;
@@ -369,7 +371,7 @@ async fn a_warning_about_another_place_does_not_go_first() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_recalled_is_on_record_when_the_service_stops() {
+async fn bundles_are_written_before_the_service_stops() {
     let world = World::new().await;
     let id =
         world.created(&world.note("The payments worker retries a failed charge 3 times")).await;
@@ -379,111 +381,4 @@ async fn what_was_recalled_is_on_record_when_the_service_stops() {
     world.ctx.finish().await;
     assert_eq!(records::find(world.store(), id).await.unwrap().unwrap().recall_count, 5);
     assert_eq!(vectors::queue_length(world.store(), Some(world.project), false).await.unwrap(), 0);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn another_projects_memory_is_never_recalled() {
-    let world = World::new().await;
-    let other = mc_store::projects::create(
-        world.store(),
-        mc_domain::UserId::LOCAL,
-        &"other".parse().unwrap(),
-        "other",
-    )
-    .await
-    .unwrap()
-    .0;
-    let request = SaveRequest {
-        project: other.id,
-        ..world.note("The payments worker retries a failed charge 3 times")
-    };
-    world.created(&request).await;
-    assert!(world.recalled("how often does the payments worker retry a charge").await.is_empty());
-    let same = world.note("The payments worker retries a failed charge 3 times");
-    world.created(&same).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_request_is_kept_without_secrets() {
-    let world = World::new().await;
-    let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
-    let bundle = world.recall(&world.question(&format!("why is {token} refused"))).await;
-    assert!(!json!(as_json(&bundle)).to_string().contains(&token));
-    world.ctx.finish().await;
-    let kept = testing::text(world.store(), "select request::text from bundles").await.unwrap();
-    assert!(kept.contains("refused") && !kept.contains(&token), "{kept}");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_russian_question_finds_english_notes() {
-    let world = World::new().await;
-    let umlauts =
-        "The import of spreadsheets guesses the encoding, and umlauts break; choose it by hand";
-    let id = world.created(&world.note(umlauts)).await;
-    let console = "The production console is reached by the bastion, and its sessions are recorded";
-    world.created(&world.note(console)).await;
-    assert_eq!(world.recalled("почему при импорте ломаются умлауты и кодировка").await, [id]);
-    // A note in the language of the question is found by its own words.
-    let russian = "При импорте умлауты ломаются у заказчика из Вены: кодировка файла другая";
-    let own = world.created(&world.note(russian)).await;
-    let found = world.recalled("почему при импорте ломаются умлауты и кодировка").await;
-    assert_eq!(found.first(), Some(&own));
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_two_records_that_disagree_the_newer_comes_first_and_both_say_of_when_they_are() {
-    let world = World::new().await;
-    let note =
-        |minutes| format!("The session of a customer in the shop ends after {minutes} minutes");
-    let old = world.created(&world.note(&note(30))).await;
-    let new = world.created(&world.note(&note(45))).await;
-    let earlier = format!(
-        "update memory_records set updated_at = now() - interval '90 days' where id = '{old}'"
-    );
-    testing::execute(world.url(), &earlier).await.unwrap();
-    let bundle = world.recall(&world.question("when does the session of a customer end")).await;
-    let ids: Vec<_> = bundle.facts.iter().map(|fact| fact.id).collect();
-    assert_eq!(ids, [new, old]);
-    let [of_new, of_old] = [0, 1].map(|at| bundle.facts[at].warning.clone().unwrap());
-    assert!(of_new.contains("disagrees with an older record"), "{of_new}");
-    assert!(of_old.contains("a newer record") && of_old.contains("45"), "{of_old}");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_record_that_is_named_comes_first_among_more_than_the_vectors_hand_out() {
-    let world = World::new().await;
-    let services =
-        ["payment worker", "mail relay", "stock importer", "login gateway", "chat bridge"];
-    let notes: Vec<_> = (0..230_usize)
-        .map(|n| {
-            let (service, times) = (services[n % services.len()], 3 + n % 7);
-            world.note(&format!(
-                "Decision E{n:04}: the {service} retries {times} times, as case {n} showed."
-            ))
-        })
-        .collect();
-    join_all(notes.iter().map(|note| world.created(note))).await;
-    for named in ["E0000", "E0117", "E0229"] {
-        let bundle = world.recall(&world.question(&format!("why does {named} retry"))).await;
-        let first = bundle.facts.first().map(|fact| fact.text.clone()).unwrap_or_default();
-        assert!(first.contains(named), "{named}: {first}");
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_means_nearly_the_same_as_the_best_record_goes_with_it() {
-    let world = World::new().await;
-    let rule = "Refunds need approval of a manager: the worker of the payment gateway keeps the order open until the \
-                ledger confirms.";
-    let pitfall = "The worker of the payment gateway keeps the order open until the ledger confirms, and drops its \
-                   vouchers at midnight.";
-    // It has words of the question, too, and little in common with the rule.
-    let other = "The gateway of the mail team keeps letters open for a week.";
-    for note in [rule, pitfall, other] {
-        world.created(&world.note(note)).await;
-    }
-    let question = "which payment gateway worker keeps refunds open for approval of a manager";
-    let bundle = world.recall(&world.question(question)).await;
-    let texts: Vec<_> = bundle.facts.iter().map(|fact| fact.text.as_str()).collect();
-    assert_eq!(texts, [rule, pitfall], "{bundle:?}");
 }

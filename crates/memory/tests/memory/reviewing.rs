@@ -1,9 +1,11 @@
-//! What a person decides about a record: rolling back and forgetting restore what it was.
+//! Reviews of records: rollback and erasure restore earlier texts.
+
+mod proposals;
 
 use std::sync::Arc;
 
 use chrono::{TimeDelta, Utc};
-use mc_domain::{RecordId, RecordKind, RecordState, Trust, UserId, Verdict, Visibility};
+use mc_domain::{CitationVerdict, RecordId, RecordKind, RecordState, Trust, UserId, Visibility};
 use mc_memory::review::{
     Edit, ErasureReport, ReviewedVersions, accept, confirm, forget, proposals, roll_back, share,
 };
@@ -16,8 +18,8 @@ use crate::support::World;
 
 const RETRY: &str = "The payments worker retries a failed charge 3 times with jitter, because the \
                      gateway drops connections under load";
-const RETOLD: &str = "Hi team, please note that because the gateway drops connections under load, the \
-                      payments worker retries failed charges three times with jitter!";
+const RETOLD: &str = "Hi team, please note that because the gateway drops connections under load, \
+    the payments worker retries failed charges three times with jitter!";
 const EXPORT: &str = "The nightly export runs at 2:00";
 const WORKER: &str = "app/workers/payments.rb";
 const PATH: &str = "app/models/cart.rb";
@@ -39,7 +41,7 @@ async fn somebody(world: &World) -> UserId {
     id
 }
 
-/// Runs a statement to bring about what takes days.
+/// Runs a statement that simulates the passing of days.
 async fn execute(world: &World, sql: &str) {
     testing::execute(world.url(), sql).await.unwrap();
 }
@@ -52,7 +54,7 @@ async fn cited(world: &World, id: RecordId) -> Vec<Citation> {
     citations::of_records(world.store(), &[id]).await.unwrap()
 }
 
-/// What search sees of the only record.
+/// Returns the passage of the only record.
 async fn passage(world: &World) -> String {
     let sql = "select concat_ws('|', record_kind, author, location, symbols::text)
                from passages where record_id is not null";
@@ -63,7 +65,7 @@ async fn forgetting(world: &World, whose: UserId, dry_run: bool) -> ErasureRepor
     forget(&world.ctx, world.project, &Contributor::User(whose), dry_run).await.unwrap()
 }
 
-/// Forgets what somebody did to the only record.
+/// Erases a user's share of the only record.
 async fn forgotten(world: &World, whose: UserId, id: RecordId) -> Record {
     let forgotten = forgetting(world, whose, false).await;
     assert_eq!(forgotten.rolled_back, [id], "{forgotten:?}");
@@ -84,7 +86,7 @@ async fn a_change_of_nothing_but_the_kind_is_rolled_back() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_roll_back_restores_owner_and_citations_and_can_be_rolled_back() {
+async fn rollback_restores_owner_and_citations_and_is_reversible() {
     let world = World::new().await;
     world.index_file(PATH, CART, TOTAL).await;
     let id = world.created(&world.note(RETRY)).await;
@@ -96,7 +98,7 @@ async fn a_roll_back_restores_owner_and_citations_and_can_be_rolled_back() {
     };
     assert_eq!(world.save(&second).await.decision, Decision::Merged(id));
     let before = cited(&world, id).await.remove(0);
-    assert_eq!(before.verdict, Verdict::Fresh);
+    assert_eq!(before.verdict, CitationVerdict::Fresh);
 
     let first = roll_back(&world.ctx, id, None, "ann").await.unwrap();
     assert_eq!((first.kind, first.owner, first.content.as_str()), (RecordKind::Fact, None, RETRY));
@@ -133,7 +135,7 @@ async fn forgetting_restores_kind_owner_end_and_citations() {
         ..world.note(RETOLD)
     };
     assert_eq!(world.save(&hers).await.decision, Decision::Merged(id));
-    // What she cites makes it stale.
+    // Her citation makes it stale.
     world.index_file(PATH, &CART.replace("price_in_cents", "amount"), TOTAL).await;
     recheck_files(world.store(), world.project, &[PATH.to_owned()]).await.unwrap();
     let made = record(&world, id).await;
@@ -150,7 +152,7 @@ async fn forgetting_restores_kind_owner_end_and_citations() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_somebody_adds_to_the_same_words_is_forgotten_too() {
+async fn labels_added_to_the_same_text_are_erased() {
     let world = World::new().await;
     let eve = somebody(&world).await;
     let ours =
@@ -175,7 +177,7 @@ async fn what_somebody_adds_to_the_same_words_is_forgotten_too() {
     }
 }
 
-/// Has somebody replace a record.
+/// Replaces a record as another user.
 async fn replaced(world: &World, whose: UserId, content: &str, replaced: RecordId) -> RecordId {
     let request =
         SaveRequest { saved_by: Some(whose), supersedes: Some(replaced), ..world.note(content) };
@@ -186,7 +188,7 @@ async fn replaced(world: &World, whose: UserId, content: &str, replaced: RecordI
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_somebody_replaced_is_there_again_once_they_are_forgotten() {
+async fn erasure_restores_records_that_the_user_replaced() {
     let world = World::new().await;
     world.index_file(PATH, CART, TOTAL).await;
     let eve = somebody(&world).await;
@@ -196,7 +198,7 @@ async fn what_somebody_replaced_is_there_again_once_they_are_forgotten() {
     recheck_files(world.store(), world.project, &[PATH.to_owned()]).await.unwrap();
     let hers = replaced(&world, eve, "The nightly export runs at 4:30", id).await;
     let hers_too = replaced(&world, eve, "The nightly export runs at 5:45", hers).await;
-    // Its end comes while it is replaced.
+    // It expires while it is replaced.
     execute(&world, "update memory_records set ttl = now() - interval '1 day'").await;
 
     let announced = forgetting(&world, eve, true).await;
@@ -213,7 +215,7 @@ async fn what_somebody_replaced_is_there_again_once_they_are_forgotten() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_somebody_else_replaced_in_turn_stays_replaced() {
+async fn record_replaced_by_another_user_stays_replaced() {
     let world = World::new().await;
     let (eve, bob) = (somebody(&world).await, somebody(&world).await);
     let id = world.created(&world.note(EXPORT)).await;
@@ -227,7 +229,7 @@ async fn what_somebody_else_replaced_in_turn_stays_replaced() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_another_record_says_meanwhile_comes_back_once_that_is_forgotten_too() {
+async fn record_returns_once_its_later_duplicate_is_erased() {
     let world = World::new().await;
     let (eve, bob) = (somebody(&world).await, somebody(&world).await);
     let id = world.created(&world.note(EXPORT)).await;
@@ -240,9 +242,10 @@ async fn what_another_record_says_meanwhile_comes_back_once_that_is_forgotten_to
     assert_eq!(world.recalled("when does the nightly export run").await, [id]);
 }
 
-/// Recalls had not moved the end since somebody named one: it lies in the past, and nobody meant that.
+/// After an explicit TTL, recalls have not moved the default end, which is in the past now; a
+/// rollback must not expire the record.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_others_know_does_not_end_by_forgetting_or_rolling_back() {
+async fn erasure_and_rollback_never_expire_records_of_others() {
     let days = |days| Utc::now() + TimeDelta::days(days);
     for named in [false, true] {
         for rolls_back in [false, true] {
@@ -264,7 +267,7 @@ async fn what_others_know_does_not_end_by_forgetting_or_rolling_back() {
                 forgotten(&world, eve, id).await
             };
             assert_eq!(left.kind, RecordKind::Fact);
-            // One that somebody named, and that is over, is no end to go back to.
+            // An explicit end in the past is not restored.
             let least = if named { days(1_499) } else { days(29) };
             let most = if named { days(1_501) } else { days(31) };
             assert_eq!(left.is_ttl_explicit, named, "{rolls_back}");
@@ -302,7 +305,7 @@ async fn citing_the_same_again_makes_no_version() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_cited_again_is_not_what_too_many_push_out() {
+async fn citations_named_again_stay_when_others_exceed_the_limit() {
     let world = World::new().await;
     let path = |n: usize| format!("app/models/part_{n:02}.rb");
     let citing = |parts: Vec<usize>| {
@@ -314,258 +317,4 @@ async fn what_is_cited_again_is_not_what_too_many_push_out() {
     let cites: Vec<_> = cited(&world, id).await.into_iter().map(|one| one.file_path).collect();
     let kept: Vec<_> = std::iter::once(0).chain(2..=32).map(path).collect();
     assert_eq!(cites, kept);
-}
-
-/// Has somebody propose something, which may wait for the reviewers already.
-async fn proposed(world: &World, by: UserId, content: &str) -> RecordId {
-    let request =
-        SaveRequest { saved_by: Some(by), visibility: Visibility::Proposed, ..world.note(content) };
-    match world.save(&request).await.decision {
-        Decision::Proposed(id) => id,
-        other => panic!("expected a proposal, got {other:?}"),
-    }
-}
-
-/// Who saved what a record was made of, oldest first.
-async fn contributors(world: &World, id: RecordId) -> Vec<UserId> {
-    let all = records::contributions(world.store(), id).await.unwrap();
-    all.into_iter().filter_map(|one| one.saved_by).collect()
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_two_propose_stays_the_seconds_when_the_first_is_forgotten() {
-    let world = World::new().await;
-    let (eve, bob) = (somebody(&world).await, somebody(&world).await);
-    let id = proposed(&world, eve, EXPORT).await;
-    for by in [bob, bob, eve] {
-        assert_eq!(proposed(&world, by, EXPORT).await, id);
-    }
-    assert_eq!(contributors(&world, id).await, [eve, bob], "each is noted once");
-
-    let gone = forgetting(&world, eve, false).await;
-    assert_eq!((gone.deleted, gone.reattributed), (vec![], vec![id]));
-    let left = record(&world, id).await;
-    assert_eq!((left.content.as_str(), left.state), (EXPORT, RecordState::Active));
-    assert_eq!(left.access.visibility, Visibility::Proposed);
-    assert_eq!(contributors(&world, id).await, [bob]);
-    assert_eq!(forgetting(&world, bob, false).await.deleted, [id]);
-}
-
-/// What a person is shown to decide about.
-async fn waiting(world: &World) -> Vec<RecordId> {
-    let all = records::proposals(world.store(), world.project, None, 10).await.unwrap();
-    all.into_iter().map(|proposal| proposal.id).collect()
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_expired_unread_is_before_the_reviewers_again_when_it_is_proposed_again() {
-    let world = World::new().await;
-    let (eve, bob) = (somebody(&world).await, somebody(&world).await);
-    let id = proposed(&world, eve, EXPORT).await;
-    let until = record(&world, id).await.ttl;
-    // That she said it is noted, that he did is not yet.
-    for by in [eve, bob] {
-        execute(&world, "update memory_records set ttl = now() - interval '1 day'").await;
-        assert!(waiting(&world).await.is_empty());
-        assert_eq!(proposed(&world, by, EXPORT).await, id);
-        assert_eq!(waiting(&world).await, [id]);
-        assert!(record(&world, id).await.ttl >= until);
-    }
-    let soon = SaveRequest {
-        visibility: Visibility::Proposed,
-        ttl: Some(Utc::now() + TimeDelta::days(1)),
-        ..world.note(EXPORT)
-    };
-    world.save(&soon).await;
-    assert!(record(&world, id).await.ttl >= until, "nobody shortens it by saying the same");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_would_change_a_record_that_was_set_aside_counts_by_itself() {
-    let world = World::new().await;
-    let eve = somebody(&world).await;
-    let ours = world.created(&world.note(RETRY)).await;
-    let amending = proposed(&world, eve, RETOLD).await;
-    let shown = async || proposals(&world.ctx, vec![record(&world, amending).await]).await.unwrap();
-    assert!(shown().await[0].amends_record_id.is_some());
-    let aside = format!("update memory_records set visibility = 'proposed' where id = '{ours}'");
-    execute(&world, &aside).await;
-    assert!(shown().await[0].amends_record_id.is_none());
-
-    let seen = ReviewedVersions { version: 1, amends_version: None };
-    let counts = accept(&world.ctx, amending, seen, &Edit::default(), "ann").await.unwrap();
-    assert_eq!((counts.id, counts.access.visibility), (amending, Visibility::Team));
-    let left = record(&world, ours).await;
-    assert_eq!((left.version, left.access.visibility), (1, Visibility::Proposed));
-    assert_eq!(waiting(&world).await, [ours]);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_two_proposed_and_a_person_accepted_is_both_of_theirs() {
-    let world = World::new().await;
-    let (eve, bob) = (somebody(&world).await, somebody(&world).await);
-    let ours = world.created(&world.note(RETRY)).await;
-    let amending = proposed(&world, eve, RETOLD).await;
-    assert_eq!(proposed(&world, bob, RETOLD).await, amending);
-    let own = proposed(&world, eve, EXPORT).await;
-    assert_eq!(proposed(&world, bob, EXPORT).await, own);
-
-    let seen = ReviewedVersions { version: 1, amends_version: Some(1) };
-    let amended = accept(&world.ctx, amending, seen, &Edit::default(), "ann").await.unwrap();
-    assert_eq!((amended.id, amended.version), (ours, 2));
-    let edit = Edit { content: Some(format!("{EXPORT}, but not on Sundays")), title: None };
-    let seen = ReviewedVersions { version: 1, amends_version: None };
-    let edited = accept(&world.ctx, own, seen, &edit, "ann").await.unwrap();
-    assert_eq!((edited.id, edited.version), (own, 2));
-
-    let gone = forgetting(&world, eve, false).await;
-    assert!(gone.deleted.is_empty() && gone.rolled_back.is_empty(), "{gone:?}");
-    assert_eq!(record(&world, ours).await.content, amended.content);
-    assert_eq!(record(&world, own).await.content, edited.content);
-    assert_eq!(forgetting(&world, bob, false).await.rolled_back, [ours]);
-    assert_eq!(record(&world, ours).await.content, RETRY);
-}
-
-/// More than a record holds.
-fn long_text(end: &str) -> String {
-    let day = |n: usize| {
-        format!("On day {n} the cluster of region {n} was moved, with its certificate number {n}. ")
-    };
-    format!("{}\n\n{end}", (0..80).map(day).collect::<String>())
-}
-
-/// The ends of the texts that stand whole behind records, and whose they are.
-async fn whole_texts(world: &World) -> String {
-    let sql = "select coalesce(string_agg(right(content, 10) || ' ' || coalesce(saved_by::text, 'nobody'), '; '
-                                          order by id), '') from docs";
-    testing::text(world.store(), sql).await.unwrap()
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_long_text_that_two_saved_stays_until_both_are_forgotten() {
-    let world = World::new().await;
-    let (ann, ben) = (somebody(&world).await, somebody(&world).await);
-    let by = |who| SaveRequest { saved_by: Some(who), ..world.note(&long_text(RETRY)) };
-    let id = world.created(&by(ann)).await;
-    for again in [by(ben), SaveRequest { tags: vec!["moves".into()], ..by(ann) }] {
-        assert_eq!(world.save(&again).await.decision, Decision::Merged(id));
-    }
-    let gone = forgetting(&world, ann, false).await;
-    assert_eq!((gone.docs, gone.deleted.len()), (0, 0), "{gone:?}");
-    assert_eq!(whole_texts(&world).await, format!("under load {ben}"));
-    let gone = forgetting(&world, ben, false).await;
-    assert_eq!(gone.deleted, [id]);
-    assert_eq!(whole_texts(&world).await, "");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_long_text_that_one_made_of_anothers_goes_with_who_made_it() {
-    let world = World::new().await;
-    let (ann, ben) = (somebody(&world).await, somebody(&world).await);
-    let by = |who, text: &str| SaveRequest { saved_by: Some(who), ..world.note(text) };
-    let id = world.created(&by(ben, &long_text(RETRY))).await;
-    let retold = long_text(RETOLD);
-    assert_eq!(world.save(&by(ann, &retold)).await.decision, Decision::Merged(id));
-    forgotten(&world, ann, id).await;
-    assert_eq!(whole_texts(&world).await, format!("under load {ben}"));
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_long_text_that_two_proposed_and_a_person_accepted_stays_the_others() {
-    let world = World::new().await;
-    let (ann, ben) = (somebody(&world).await, somebody(&world).await);
-    let target = world.created(&world.note(&long_text(RETRY))).await;
-    let retold = long_text(RETOLD);
-    let id = proposed(&world, ann, &retold).await;
-    assert_eq!(proposed(&world, ben, &retold).await, id);
-    let seen = ReviewedVersions { version: 1, amends_version: Some(1) };
-    accept(&world.ctx, id, seen, &Edit::default(), "carol").await.unwrap();
-    let gone = forgetting(&world, ann, false).await;
-    assert_eq!(gone.docs, 0, "{gone:?}");
-    let left = format!("under load nobody; th jitter! {ben}");
-    assert_eq!(whole_texts(&world).await, left);
-    let gone = forgetting(&world, ben, false).await;
-    assert_eq!((gone.docs, gone.rolled_back), (1, vec![target]), "nobody else said it");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_note_is_shared_as_it_is_once_the_save_before_is_through() {
-    let world = World::new().await;
-    let private = |content: &str, trust: Trust| SaveRequest {
-        saved_by: Some(UserId::LOCAL),
-        visibility: Visibility::Private,
-        trust,
-        ..world.note(content)
-    };
-    let id = world.created(&private(RETRY, Trust::Team)).await;
-    // Both wait for the record, and get it in the order in which they came.
-    let mut tx = world.store().begin().await.unwrap();
-    records::lock(&mut tx, &[id]).await.unwrap();
-    let (ctx, retold) = (world.ctx.clone(), private(RETOLD, Trust::Untrusted));
-    let saved = tokio::spawn(async move { save(&ctx, &retold).await });
-    waits(&world, 1).await;
-    let ctx = world.ctx.clone();
-    let shared = tokio::spawn(async move { share(&ctx, id, Visibility::Team).await });
-    waits(&world, 2).await;
-    tx.commit().await.unwrap();
-
-    assert_eq!(saved.await.unwrap().unwrap().decision, Decision::Merged(id));
-    let shared = shared.await.unwrap().unwrap();
-    assert_eq!(shared.access.trust, Trust::Untrusted);
-    let found = "select text from passages where record_id is not null";
-    assert_eq!(testing::text(world.store(), found).await.unwrap(), shared.content);
-}
-
-/// Until this many sessions wait for a lock.
-async fn waits(world: &World, sessions: i64) {
-    while testing::waiting_for_a_lock(world.store()).await.unwrap() < sessions {
-        tokio::task::yield_now().await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_proposed_something_for_a_task_meets_it_again_there_and_nobody_else_does() {
-    let world = World::new().await;
-    let (robot, other) = (somebody(&world).await, somebody(&world).await);
-    let proposed = |content: &str, kind| SaveRequest {
-        visibility: Visibility::Proposed,
-        saved_by: Some(robot),
-        task_external_id: Some("CS-214".into()),
-        kind,
-        ..world.note(content)
-    };
-    let Decision::Proposed(id) = world.save(&proposed(RETRY, RecordKind::Fact)).await.decision
-    else {
-        panic!("a proposal");
-    };
-    // What nobody vouches for tells nobody what to do: for its author a rule is a statement as well.
-    let rule = world.save(&proposed(EXPORT, RecordKind::Rule)).await.decision;
-    let Decision::Proposed(rule) = rule else { panic!("{rule:?}") };
-    let ends = record(&world, id).await.ttl;
-
-    let question = RecallRequest {
-        query: None,
-        task_external_id: Some("CS-214".into()),
-        ..world.question("")
-    };
-    let as_one = |user| {
-        let store = world.store().for_project(user, world.project);
-        world.ctx.with_store(store, Arc::clone(&world.ctx.policy))
-    };
-    let bundle = recall(&as_one(robot), &question).await.unwrap();
-    let mut found: Vec<_> = bundle.facts.iter().map(|fact| fact.id).collect();
-    found.sort_unstable();
-    assert_eq!(found, [id, rule], "{bundle:?}");
-    for fact in &bundle.facts {
-        assert_eq!(fact.trust, Trust::Untrusted);
-        let warning = fact.warning.clone().unwrap_or_default();
-        assert!(warning.contains("you proposed this"), "{warning}");
-    }
-    assert!(bundle.gotchas.is_empty(), "{bundle:?}");
-    world.ctx.wait_until_stored(bundle.id).await;
-    assert_eq!(record(&world, id).await.ttl, ends, "it waits no longer for being recalled");
-
-    assert!(recall(&as_one(other), &question).await.unwrap().is_empty());
-    let elsewhere = RecallRequest { task_external_id: Some("CS-215".into()), ..question };
-    assert!(recall(&as_one(robot), &elsewhere).await.unwrap().is_empty());
 }

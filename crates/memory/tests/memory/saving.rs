@@ -1,4 +1,4 @@
-//! What `save` does with a note, and what it says about it.
+//! Outcomes of `save`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,9 +37,9 @@ async fn fifty_people_who_save_the_same_leave_one_record() {
     assert_eq!(given, 50, "no tag of a merged note is lost");
 }
 
-/// What the policy refuses is refused before the database is asked: only masking keeps the answer waiting.
+/// A rejection by policy needs no database: only masking keeps the caller waiting.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_long_note_is_masked_beside_the_others() {
+async fn long_note_is_masked_on_a_blocking_thread() {
     let world = World::new().await;
     let refusing = json!({"sanitizer": {"categories": {"github-token": "reject"}}});
     let policy = Arc::new(serde_json::from_value(refusing).unwrap());
@@ -70,8 +70,8 @@ async fn a_near_duplicate_merges_and_the_history_says_what_was_there() {
     let world = World::new().await;
     let first = SaveRequest { scope: vec!["payments".into()], ..world.note(RETRY) };
     let id = world.created(&first).await;
-    let told = "Hi team, please note that because the gateway drops connections under load, the payments \
-                worker retries failed charges three times with jitter!";
+    let told = "Hi team, please note that because the gateway drops connections under load, the \
+        payments worker retries failed charges three times with jitter!";
     let later = Utc::now() + TimeDelta::days(400);
     let second = SaveRequest {
         scope: vec!["billing".into()],
@@ -98,7 +98,7 @@ async fn a_near_duplicate_merges_and_the_history_says_what_was_there() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_same_said_twice_is_newer_and_no_new_version() {
+async fn saving_the_same_twice_creates_no_version() {
     let world = World::new().await;
     let note = SaveRequest { scope: vec!["payments".into()], ..world.note(RETRY) };
     let id = world.created(&note).await;
@@ -167,7 +167,7 @@ async fn superseding_by_name_wants_a_live_record_of_the_project() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_says_nothing_is_rejected_with_the_reason() {
+async fn note_that_says_nothing_is_rejected_with_the_reason() {
     let world = World::new().await;
     for (content, reject) in [
         ("Hi! Thanks!", Reject::Empty),
@@ -197,7 +197,7 @@ async fn secrets_are_masked_before_anything_is_stored() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_note_is_linked_to_task_dialog_and_patch_and_lives_for_180_days() {
+async fn note_is_linked_to_task_dialog_and_patch_for_180_days() {
     let world = World::new().await;
     let request = SaveRequest {
         task_external_id: Some("CS-214".into()),
@@ -220,7 +220,7 @@ async fn a_note_is_linked_to_task_dialog_and_patch_and_lives_for_180_days() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_has_expired_is_not_recalled() {
+async fn expired_record_is_not_recalled() {
     let world = World::new().await;
     let soon = Utc::now() + TimeDelta::milliseconds(300);
     world.created(&SaveRequest { ttl: Some(soon), ..world.note(RETRY) }).await;
@@ -259,7 +259,7 @@ async fn an_expired_twin_does_not_stand_in_the_way() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_exact_duplicate_is_met_among_many_that_look_alike_even_without_vectors() {
+async fn exact_duplicate_is_found_among_similar_ones_without_vectors() {
     let world = World::with(Arc::new(Away::failing())).await;
     let note =
         |n: usize| format!("decision E{n:04} says how the payments worker of the shop retries");
@@ -283,7 +283,7 @@ async fn a_ttl_in_the_past_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_the_embedding_provider_a_note_is_kept_judged_and_found_by_its_words() {
+async fn note_is_saved_and_found_by_words_without_embeddings() {
     let world = World::with(Arc::new(Away::failing())).await;
     let outcome = world.save(&world.note(RETRY)).await;
     let id = outcome.decision.record().unwrap();
@@ -314,7 +314,7 @@ async fn kinds_that_are_no_statements_stay_apart() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_saves_that_are_written_together_one_that_fails_is_no_matter_of_the_others() {
+async fn failing_save_does_not_fail_others_of_its_batch() {
     let world = World::new().await;
     let unknown = RecordId::generate();
     let request = |n: usize| {
@@ -336,13 +336,13 @@ async fn of_saves_that_are_written_together_one_that_fails_is_no_matter_of_the_o
         }
     }
     assert_eq!(world.live_records().await, 32);
-    // The audit tells of each that was kept, and of no other.
+    // The audit has an event for each saved note and no other.
     let of_saves = "select count(*)::text from audit_events where action = 'record.saved'";
     assert_eq!(testing::text(world.store(), of_saves).await.unwrap(), "32");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn saves_that_are_written_together_know_of_each_other() {
+async fn saves_of_one_batch_are_compared_with_each_other() {
     const SAID: [&str; 4] = [
         "The checkout keeps its lock on a cart for {} minutes.",
         "Mails that bounce are sent again after {} hours by the outbox.",
@@ -350,7 +350,7 @@ async fn saves_that_are_written_together_know_of_each_other() {
         "A search index is rebuilt in {} seconds at night.",
     ];
     let world = World::new().await;
-    // Whoever holds the project's memory lets the saves gather.
+    // Holding the project's memory lock queues the saves.
     let held = world.store().begin_with_memory_lock(world.project).await.unwrap();
     let said = |text: &str, number: &str| world.note(&text.replace("{}", number));
     let requests: Vec<_> =
@@ -371,7 +371,7 @@ async fn saves_that_are_written_together_know_of_each_other() {
         let merged: Vec<_> = merged.filter_map(|one| one.decision.record()).collect();
         assert_eq!((created.len(), merged.len()), (2, 1), "the same said twice is one record");
         assert!(created.contains(&merged[0]));
-        // Whichever of the two came second says that the other says otherwise.
+        // The second of the two reports the contradiction.
         let told: Vec<_> = of_text.iter().filter_map(|one| one.contradicts.as_ref()).collect();
         assert!(!told.is_empty() && told.iter().all(|other| created.contains(&other.id)));
     }

@@ -1,4 +1,4 @@
-//! A project with a database and a keyword index of its own, and an embedder that knows words.
+//! A project with its own database and keyword index, and an embedder of word bags.
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -25,11 +25,11 @@ use mc_testkit::TestDatabase;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-/// No recall of a test takes this long unless something hangs.
+/// Time budget of recalls in tests, which only a hanging one exceeds.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A key that nobody else has.
-fn sealer() -> Arc<Encryptor> {
+/// An encryption key for tests.
+fn encryptor() -> Arc<Encryptor> {
     Arc::new(Encryptor::new(EncryptionKey::generate(), Vec::new()))
 }
 
@@ -37,7 +37,7 @@ pub struct World {
     pub ctx: MemoryContext,
     pub project: ProjectId,
     stop: CancellationToken,
-    // Dropped last: everything above looks into them.
+    // Dropped last, as everything above uses it.
     _folder: TempDir,
     database: TestDatabase,
 }
@@ -64,7 +64,7 @@ impl World {
         let models = ActiveModels::new(ActiveModel { model, embedder, is_remote: false }, None);
         let ctx = MemoryContext::new(
             SearchContext { store, keyword, models, sanitizing: Arc::default() },
-            sealer(),
+            encryptor(),
         );
         Self { ctx, project, stop, _folder: folder, database }
     }
@@ -77,12 +77,13 @@ impl World {
         self.database.url()
     }
 
-    /// The use-cases on behalf of a new member of the project.
+    /// Returns the context of a new member of the project.
     pub async fn member(&self) -> MemoryContext {
         let (user, project) = (UserId::generate(), self.project);
         let joined = format!(
             "with joining as (insert into users (id, login) values ('{user}', 'user {user}'))
-             insert into project_members (project_id, user_id, role) values ('{project}', '{user}', 'member')"
+             insert into project_members (project_id, user_id, role)
+             values ('{project}', '{user}', 'member')"
         );
         testing::execute(self.url(), &joined).await.unwrap();
         self.ctx.with_store(self.database.service().for_project(user, project), Arc::default())
@@ -96,7 +97,7 @@ impl World {
         save(&self.ctx, request).await.unwrap()
     }
 
-    /// Saves a note that is expected to be new.
+    /// Saves a note, which must create a record.
     pub async fn created(&self, request: &SaveRequest) -> RecordId {
         match self.save(request).await.decision {
             Decision::Created(id) => id,
@@ -104,7 +105,7 @@ impl World {
         }
     }
 
-    /// A dialog in which an assistant says one thing.
+    /// Returns a dialog with one message of the assistant.
     pub fn dialog(&self, task: Option<&str>, said: &str) -> SaveDialog {
         SaveDialog {
             saved_by: None,
@@ -119,9 +120,9 @@ impl World {
         }
     }
 
-    /// Saves a dialog that nothing holds back.
+    /// Saves a dialog that is not quarantined.
     pub async fn kept(&self, dialog: &SaveDialog) -> DialogId {
-        match save_dialog(&self.ctx, dialog, ReviewStatus::Nobody).await.unwrap() {
+        match save_dialog(&self.ctx, dialog, ReviewStatus::Unreviewed).await.unwrap() {
             SaveDialogOutcome::Kept(id) => id,
             SaveDialogOutcome::Quarantined(id) => panic!("held as {id}"),
         }
@@ -139,7 +140,7 @@ impl World {
         recall(&self.ctx, request).await.unwrap()
     }
 
-    /// The ids of every statement that a question brings, in order.
+    /// Returns the ids of the statements recalled for a query, in order.
     pub async fn recalled(&self, query: &str) -> Vec<RecordId> {
         let bundle = self.recall(&self.question(query)).await;
         bundle.gotchas.iter().chain(&bundle.facts).map(|statement| statement.id).collect()
@@ -177,7 +178,7 @@ impl World {
         let chunk = NewChunk {
             trust: mc_domain::Trust::Imported,
             passage: NewPassage {
-                location: path.to_owned(),
+                location: mask(path).text,
                 symbols: symbol.iter().map(|s| s.0.to_owned()).collect(),
                 scope: Vec::new(),
                 tags: Vec::new(),
@@ -227,14 +228,14 @@ impl Drop for World {
 
 const DIMENSIONS: usize = 256;
 
-/// Makes texts near that share words: a bag of hashed words.
+/// Embeds texts as a bag of hashed words, so that texts with common words are near.
 pub struct Words {
     model: ModelId,
     asked: Mutex<Vec<Vec<String>>>,
 }
 
 impl Words {
-    /// The texts of each question since the last look.
+    /// The texts of each query since the last call of `texts`.
     pub fn asked(&self) -> Vec<Vec<String>> {
         std::mem::take(&mut self.asked.lock().unwrap())
     }
@@ -279,7 +280,7 @@ fn bag_of_words(text: &str) -> Vec<f32> {
     vector.into_iter().map(|x| x / length).collect()
 }
 
-/// A provider that never answers in time, or says that it is away.
+/// A provider that times out or is unavailable.
 pub struct Away {
     model: ModelId,
     silent: bool,

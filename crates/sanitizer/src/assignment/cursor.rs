@@ -1,6 +1,6 @@
-//! Steps through the bytes of a text.
+//! A cursor over the bytes of a text.
 
-/// A place in a text. ASCII is all the grammar looks for, so bytes will do.
+/// An offset in a text. The grammar is ASCII, so bytes suffice.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cursor<'t> {
     bytes: &'t [u8],
@@ -20,29 +20,29 @@ impl<'t> Cursor<'t> {
         self.at.checked_sub(1).map(|before| self.bytes[before])
     }
 
-    /// Steps over bytes that `is` takes, `most` of them; answers how many.
-    pub(super) fn skip(&mut self, most: usize, is: impl Fn(u8) -> bool) -> usize {
+    /// Skips at most `max` bytes that match `is`, and returns their number.
+    pub(super) fn skip(&mut self, max: usize, is: impl Fn(u8) -> bool) -> usize {
         let rest = &self.bytes[self.at..];
-        let length = rest.iter().take(most).take_while(|byte| is(**byte)).count();
+        let length = rest.iter().take(max).take_while(|byte| is(**byte)).count();
         self.at += length;
         length
     }
 
-    /// Steps over `sign`, if it stands here.
-    pub(super) fn eat(&mut self, sign: &str) -> bool {
-        let here = self.bytes[self.at..].starts_with(sign.as_bytes());
-        if here {
-            self.at += sign.len();
+    /// Skips `token` if it is next, and returns whether it was.
+    pub(super) fn eat(&mut self, token: &str) -> bool {
+        let is_next = self.bytes[self.at..].starts_with(token.as_bytes());
+        if is_next {
+            self.at += token.len();
         }
-        here
+        is_next
     }
 
-    /// Steps over spaces and tabs.
+    /// Skips spaces and tabs.
     pub(super) fn spaces(&mut self) -> usize {
         self.skip(40, |byte| matches!(byte, b' ' | b'\t'))
     }
 
-    /// Steps over white space of all kinds, and backslashes that continue a line.
+    /// Skips all white space, and backslashes that continue a line.
     pub(super) fn blanks(&mut self) -> usize {
         self.skip(64, |byte| byte.is_ascii_whitespace())
             + if self.eat("\\\n") { 1 + self.blanks() } else { 0 }

@@ -1,4 +1,4 @@
-//! Whether an identifier names a secret.
+//! Identifiers, and whether they name a secret.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -7,30 +7,31 @@ use regex::Regex;
 
 use super::cursor::Cursor;
 
-/// How much a word in a name says about the value.
+/// The strength of a word in a name as evidence for a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Strength {
-    /// People think the value up: `password`.
-    Chosen,
-    /// Machines draw it: `token`.
-    Generated,
-    /// It may be anything: `key`.
+    /// People choose such values: `password`.
+    HumanChosen,
+    /// Machines generate such values: `token`.
+    Random,
+    /// The word has many other uses: `key`.
     Weak,
 }
 
-/// The words that the rule files name, in lower case.
+/// The word lists of the rule files, in lower case.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
-    /// Before a weak word, they make it as good as `token`.
+    /// Before a weak word, these make it as strong as `token`.
     pub qualifiers: HashSet<String>,
-    /// Right before the word, they make it something else: `primary_key`.
+    /// Directly before the word, these make it something else: `primary_key`.
     pub kinds: HashSet<String>,
-    /// Behind it, they say that the value is about a secret: `token_url`.
+    /// After the word, these make the value a property of a secret: `token_url`.
     pub aspects: HashSet<String>,
-    /// Anywhere in the name, they say that it is none: `invalid_token`.
+    /// Anywhere in the name, these mean that the value is not secret: `invalid_token`.
     pub denials: HashSet<String>,
+    /// Parts of placeholder values: `your-api-key`.
     pub stand_ins: Vec<String>,
-    /// Values of these shapes are for their own formats to judge.
+    /// Values of these forms are left to the rules of their formats.
     pub claimed: Vec<Regex>,
 }
 
@@ -44,32 +45,32 @@ impl Names {
         self.claimed.extend(other.claimed);
     }
 
-    /// Whether the value has the shape of a format that judges it.
+    /// Whether the value is left to the rule of its format.
     pub(crate) fn claims(&self, value: &str) -> bool {
-        self.claimed.iter().any(|shape| shape.is_match(value))
+        self.claimed.iter().any(|form| form.is_match(value))
     }
 
-    /// Whether a word of the name says that it names no secret.
+    /// Whether a word of the name means that the value is not secret.
     pub(crate) fn denies(&self, name: &str) -> bool {
         words(name).any(|word| self.denials.contains(&word))
     }
 
-    /// Whether a word of the name makes it that of something else.
+    /// Whether a word of the name makes it the name of something else.
     pub(crate) fn is_other(&self, name: &str) -> bool {
         words(name).any(|word| self.kinds.contains(&word))
     }
 
-    /// Whether a sign in the value says "put yours here".
+    /// Whether the value is a placeholder.
     pub(crate) fn is_stand_in(&self, value: &str) -> bool {
         let lower = value.to_ascii_lowercase();
-        self.stand_ins.iter().any(|sign| lower.contains(sign.as_str()))
+        self.stand_ins.iter().any(|part| lower.contains(part.as_str()))
     }
 }
 
-/// Bytes of an identifier on either side of the word.
-const REACH: usize = 48;
+/// Maximum length of an identifier on either side of the word, in bytes.
+const MAX_BYTES: usize = 48;
 
-/// An identifier with a word in it that may name a secret.
+/// An identifier with a word that may name a secret.
 pub(super) struct Name<'t> {
     text: &'t str,
     start: usize,
@@ -78,26 +79,26 @@ pub(super) struct Name<'t> {
 }
 
 impl<'t> Name<'t> {
-    /// The identifier around `word`, unless the word goes on.
+    /// Returns the identifier around `word`, unless the word is longer.
     pub(super) fn around(text: &'t str, word: Range<usize>) -> Option<Self> {
         let bytes = text.as_bytes();
         ends_word(bytes, &word).then_some(())?;
         let is_inner =
             |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
-        let before = bytes[..word.start].iter().rev().take(REACH).take_while(|b| is_inner(**b));
+        let before = bytes[..word.start].iter().rev().take(MAX_BYTES).take_while(|b| is_inner(**b));
         let start = word.start - before.count();
-        let mut behind = Cursor::new(text, word.end);
-        // Languages that bend their words: `паролем`.
-        let is_bent = !bytes[word.end - 1].is_ascii();
-        behind.skip(if is_bent { REACH } else { 0 }, |byte| !byte.is_ascii());
-        behind.skip(REACH, is_inner);
+        let mut cursor = Cursor::new(text, word.end);
+        // Inflected words: `паролем`.
+        let may_inflect = !bytes[word.end - 1].is_ascii();
+        cursor.skip(if may_inflect { MAX_BYTES } else { 0 }, |byte| !byte.is_ascii());
+        cursor.skip(MAX_BYTES, is_inner);
         // A full stop ends a sentence, a dash begins an arrow.
-        let tail = text[word.end..text.floor_char_boundary(behind.at)].trim_end_matches(['.', '-']);
+        let tail = text[word.end..text.floor_char_boundary(cursor.at)].trim_end_matches(['.', '-']);
         let end = word.end + tail.len();
         Some(Self { text, start, word, end })
     }
 
-    /// How much the name says about its value, if it says that this is a secret.
+    /// Returns the strength of the name, if it names a secret.
     pub(super) fn strength(&self, of_word: Strength, names: &Names) -> Option<Strength> {
         let head = &self.text[self.start..self.word.start];
         let tail = &self.text[self.word.end..self.end];
@@ -113,10 +114,10 @@ impl<'t> Name<'t> {
         if is_about || names.kinds.contains(&previous) || names.denies(head) || names.denies(tail) {
             return None;
         }
-        Some(if qualified && of_word == Strength::Weak { Strength::Generated } else { of_word })
+        Some(if qualified && of_word == Strength::Weak { Strength::Random } else { of_word })
     }
 
-    /// `api key`: whether a word of these stands before a space.
+    /// Whether one of the words precedes the name and a space: `api key`.
     fn is_preceded_by(&self, known: &HashSet<String>) -> bool {
         let Some(before) = self.text[..self.start].strip_suffix(' ') else { return false };
         let letters = before.bytes().rev().take(16).take_while(u8::is_ascii_alphabetic).count();
@@ -124,7 +125,7 @@ impl<'t> Name<'t> {
     }
 }
 
-/// Short words are parts of many others: `compass`, `monkey`.
+/// Whether the word is part of many others: `compass`, `monkey`.
 fn is_part_of_others(word: &str, strength: Strength) -> bool {
     strength == Strength::Weak || word.len() <= 4
 }
@@ -137,8 +138,8 @@ fn begins_word(bytes: &[u8], at: usize) -> bool {
     })
 }
 
-/// `token`, `tokens`, `tokenValue`, `TOKEN_1`, but not `tokenizer`. Letters beyond ASCII may follow: many
-/// languages bend their words.
+/// Whether the word ends here, as in `token`, `tokens`, `tokenValue` and `TOKEN_1`, but not in
+/// `tokenizer`. Letters beyond ASCII may follow, since many languages inflect words.
 fn ends_word(bytes: &[u8], word: &Range<usize>) -> bool {
     let was_lower = bytes[word.end - 1].is_ascii_lowercase();
     let ends = |byte: Option<&u8>| {
@@ -151,7 +152,7 @@ fn ends_word(bytes: &[u8], word: &Range<usize>) -> bool {
     ends(next) || is_plural && ends(bytes.get(word.end + 1))
 }
 
-/// The words of an identifier, in lower case: `my`, `api`, `key` of `my_apiKey`.
+/// Splits an identifier into words, in lower case: `my`, `api`, `key` of `my_apiKey`.
 fn words(identifier: &str) -> impl Iterator<Item = String> + '_ {
     identifier.split(|c: char| !c.is_ascii_alphabetic()).flat_map(|part| {
         let bytes = part.as_bytes();

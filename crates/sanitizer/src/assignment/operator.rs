@@ -1,16 +1,16 @@
-//! What links a name to its value.
+//! The operator between a name and its value.
 
 use super::cursor::{Cursor, is_quote};
 use super::name::Strength;
 use super::value::Candidate;
-use super::{Need, value};
+use super::{Requirements, value};
 
-/// Where the value begins, and what says that it is one.
+/// An operator, with the start of the value.
 #[derive(Debug)]
-pub(super) struct Link {
-    pub at: usize,
+pub(super) struct Operator {
+    pub value_start: usize,
     pub kind: Kind,
-    /// Words stand between the name and the sign: `token for staging: `.
+    /// Words are between the name and the operator: `token for staging: `.
     pub is_distant: bool,
     /// The value is the argument of a call, which may look it up: `env("PASSWORD_1")`.
     pub is_wrapped: bool,
@@ -18,85 +18,85 @@ pub(super) struct Link {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// `=`, `:`, `=>` and their like.
+    /// `=`, `:`, `=>` and similar ones.
     Assigned,
-    /// The next of a list or a table's row, an argument, a dash.
-    Beside,
+    /// The next item of a list or a table's row, an argument, a dash.
+    Adjacent,
     /// The content of an XML element.
     Element,
     /// `is` and `was`.
-    Said,
-    /// Nothing but a space.
-    Bare,
+    Verb,
+    /// A space only.
+    Space,
 }
 
-impl Link {
-    /// What the value must show.
-    pub(super) fn need(&self, strength: Strength, candidate: &Candidate) -> Need {
+impl Operator {
+    /// Returns the requirements on the value.
+    pub(super) fn requirements(&self, strength: Strength, candidate: &Candidate) -> Requirements {
         let quoted = candidate.is_quoted;
         let (evidence, length) = match (self.kind, quoted) {
-            (Kind::Beside | Kind::Bare, false) if strength == Strength::Chosen => (8.0, 8),
+            (Kind::Adjacent | Kind::Space, false) if strength == Strength::HumanChosen => (8.0, 8),
             (Kind::Assigned, true) => (5.0, 8),
             (Kind::Assigned | Kind::Element, _) => (5.0, 10),
-            (Kind::Said, _) | (_, true) => (8.0, 10),
-            (Kind::Beside | Kind::Bare, false) => (12.0, 16),
+            (Kind::Verb, _) | (_, true) => (8.0, 10),
+            (Kind::Adjacent | Kind::Space, false) => (12.0, 16),
         };
-        let far = if self.is_distant || candidate.is_part { 3.0 } else { 0.0 };
+        let extra = if self.is_distant || candidate.is_part { 3.0 } else { 0.0 };
         let (evidence, length) = match strength {
-            Strength::Chosen | Strength::Generated => (evidence + far, length),
-            Strength::Weak => (evidence + far + 5.0, length.max(16)),
+            Strength::HumanChosen | Strength::Random => (evidence + extra, length),
+            Strength::Weak => (evidence + extra + 5.0, length.max(16)),
         };
-        let may_be_chosen = strength == Strength::Chosen
+        let may_be_human_chosen = strength == Strength::HumanChosen
             && !self.is_distant
             && !self.is_wrapped
             && !candidate.is_part
             && matches!(self.kind, Kind::Assigned | Kind::Element)
             && (quoted || candidate.ends_line);
-        let chosen = may_be_chosen.then_some(if quoted { 6 } else { 8 });
-        Need { evidence, length, chosen }
+        let human_chosen_length = may_be_human_chosen.then_some(if quoted { 6 } else { 8 });
+        Requirements { evidence, length, human_chosen_length }
     }
 }
 
-/// Words that may stand between a name and the sign behind them.
-const WORDS_BETWEEN: usize = 5;
+/// Maximum number of words between a name and its operator.
+const MAX_WORDS_BETWEEN: usize = 5;
 
-/// Bytes of the longest of them.
-const LONGEST_WORD: usize = 24;
+/// Maximum length of such a word, in bytes.
+const MAX_WORD_BYTES: usize = 24;
 
-/// The link that follows a name ending at `end`.
-pub(super) fn after(text: &str, end: usize) -> Option<Link> {
-    let mut here = Cursor::new(text, end);
-    here.skip(6, |byte| is_quote(byte) || matches!(byte, b'\\' | b']' | b'*'));
-    let closed = here.at > end;
-    if let Some(behind) = after_value_word(here) {
-        return Some(link(text, behind, Kind::Assigned, false));
+/// Returns the operator after a name that ends at `end`.
+pub(super) fn after(text: &str, end: usize) -> Option<Operator> {
+    let mut cursor = Cursor::new(text, end);
+    cursor.skip(6, |byte| is_quote(byte) || matches!(byte, b'\\' | b']' | b'*'));
+    let closed = cursor.at > end;
+    if let Some(behind) = after_value_word(cursor) {
+        return Some(to_value(text, behind, Kind::Assigned, false));
     }
-    let spaced = here.spaces() > 0;
-    if let Some(kind) = sign(&mut here, spaced) {
-        return Some(link(text, here, kind, false));
+    let spaced = cursor.spaces() > 0;
+    if let Some(kind) = eat_operator(&mut cursor, spaced) {
+        return Some(to_value(text, cursor, kind, false));
     }
     if !spaced {
         return None;
     }
-    let bare = (!closed).then(|| link(text, here, Kind::Bare, false));
-    beyond_words(text, here).or(bare)
+    let bare = (!closed).then(|| to_value(text, cursor, Kind::Space, false));
+    beyond_words(text, cursor).or(bare)
 }
 
-/// The sign behind some words: `token for staging: `.
-fn beyond_words(text: &str, mut here: Cursor<'_>) -> Option<Link> {
-    for _ in 0..WORDS_BETWEEN {
+/// Returns the operator after some words: `token for staging: `.
+fn beyond_words(text: &str, mut cursor: Cursor<'_>) -> Option<Operator> {
+    for _ in 0..MAX_WORDS_BETWEEN {
         let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii();
-        let length = here.skip(LONGEST_WORD, is_inner);
-        let said = matches!(&text.as_bytes()[here.at - length..here.at], b"is" | b"was");
-        let spaced = here.spaces() > 0;
-        if length == 0 || length == LONGEST_WORD {
+        let length = cursor.skip(MAX_WORD_BYTES, is_inner);
+        let is_verb = matches!(&text.as_bytes()[cursor.at - length..cursor.at], b"is" | b"was");
+        let spaced = cursor.spaces() > 0;
+        if length == 0 || length == MAX_WORD_BYTES {
             return None;
         }
-        if said {
-            return Some(link(text, here, Kind::Said, false));
+        if is_verb {
+            return Some(to_value(text, cursor, Kind::Verb, false));
         }
-        if let Some(kind @ (Kind::Assigned | Kind::Beside)) = sign(&mut here, spaced) {
-            return Some(link(text, here, kind, true));
+        if let Some(kind @ (Kind::Assigned | Kind::Adjacent)) = eat_operator(&mut cursor, spaced) {
+            return Some(to_value(text, cursor, kind, true));
         }
         if !spaced {
             return None;
@@ -105,82 +105,84 @@ fn beyond_words(text: &str, mut here: Cursor<'_>) -> Option<Link> {
     None
 }
 
-/// The link whose sign ends here: the value begins behind blanks, brackets, and a call around it.
-fn link(text: &str, mut here: Cursor<'_>, kind: Kind, is_distant: bool) -> Link {
-    if kind != Kind::Bare {
-        here.blanks();
-        here.skip(1, |byte| matches!(byte, b'[' | b'(' | b'{'));
-        here.blanks();
+/// Returns the operator that ends at the cursor. The value begins after blanks, brackets, and a
+/// call around it.
+fn to_value(text: &str, mut cursor: Cursor<'_>, kind: Kind, is_distant: bool) -> Operator {
+    if kind != Kind::Space {
+        cursor.blanks();
+        cursor.skip(1, |byte| matches!(byte, b'[' | b'(' | b'{'));
+        cursor.blanks();
     }
-    let mut inside = here;
+    let mut inside = cursor;
     let name = inside.skip(32, |byte| byte.is_ascii_alphanumeric() || b"_.: &!".contains(&byte));
     let calls = name > 0 && inside.skip(2, |byte| matches!(byte, b'(' | b'[')) > 0;
     let is_wrapped = calls && value::opens_quote(text, inside.at);
-    let at = if is_wrapped { inside.at } else { here.at };
-    Link { at, kind, is_distant, is_wrapped }
+    let value_start = if is_wrapped { inside.at } else { cursor.at };
+    Operator { value_start, kind, is_distant, is_wrapped }
 }
 
-/// `name="token" value="..."` in XML, JSON and YAML, `variable "token" { default = "..." }`.
-fn after_value_word(mut here: Cursor<'_>) -> Option<Cursor<'_>> {
-    here.skip(1, |byte| byte == b',');
-    here.blanks();
-    here.skip(1, |byte| byte == b'{');
-    here.blanks();
-    here.skip(2, |byte| is_quote(byte) || byte == b'\\');
-    if !["value", "Value", "default", "content"].iter().any(|word| here.eat(word)) {
+/// Returns the position of the value in `name="token" value="..."` of XML, JSON and YAML, and in
+/// `variable "token" { default = "..." }`.
+fn after_value_word(mut cursor: Cursor<'_>) -> Option<Cursor<'_>> {
+    cursor.skip(1, |byte| byte == b',');
+    cursor.blanks();
+    cursor.skip(1, |byte| byte == b'{');
+    cursor.blanks();
+    cursor.skip(2, |byte| is_quote(byte) || byte == b'\\');
+    if !["value", "Value", "default", "content"].iter().any(|word| cursor.eat(word)) {
         return None;
     }
-    here.skip(2, |byte| is_quote(byte) || byte == b'\\');
-    here.spaces();
-    let is_sign = here.skip(1, |byte| matches!(byte, b':' | b'=')) == 1;
-    is_sign.then_some(here)
+    cursor.skip(2, |byte| is_quote(byte) || byte == b'\\');
+    cursor.spaces();
+    let is_sign = cursor.skip(1, |byte| matches!(byte, b':' | b'=')) == 1;
+    is_sign.then_some(cursor)
 }
 
-/// Steps over the sign that stands here.
-fn sign(here: &mut Cursor<'_>, spaced: bool) -> Option<Kind> {
+/// Skips the operator at the cursor.
+fn eat_operator(cursor: &mut Cursor<'_>, spaced: bool) -> Option<Kind> {
     const ASSIGNING: [&str; 14] =
         [":=", "=>", "->", "===", "==", "!=", "?=", ".=", "+=", "||=", "~=", "::=", "=", "："];
-    if ASSIGNING.iter().any(|sign| here.eat(sign)) {
+    if ASSIGNING.iter().any(|token| cursor.eat(token)) {
         return Some(Kind::Assigned);
     }
-    let typed = *here;
-    if here.eat(":") {
+    let typed = *cursor;
+    if cursor.eat(":") {
         // `token::new`, and `**Token:** value`.
-        let is_path = here.peek() == Some(b':');
-        here.skip(2, |byte| byte == b'*');
-        skip_type(here);
-        skip_block_mark(here);
+        let is_path = cursor.peek() == Some(b':');
+        cursor.skip(2, |byte| byte == b'*');
+        skip_type(cursor);
+        skip_block_mark(cursor);
         return (!is_path || typed.previous().is_some_and(is_quote)).then_some(Kind::Assigned);
     }
-    if here.eat(">") {
+    if cursor.eat(">") {
         return Some(Kind::Element);
     }
-    if here.eat(",") || here.eat("|") || here.eat("(") {
-        return Some(Kind::Beside);
+    if cursor.eat(",") || cursor.eat("|") || cursor.eat("(") {
+        return Some(Kind::Adjacent);
     }
-    let dash = spaced && ["- ", "– ", "— "].iter().any(|sign| here.eat(sign));
-    dash.then_some(Kind::Beside)
+    let dash = spaced && ["- ", "– ", "— "].iter().any(|token| cursor.eat(token));
+    dash.then_some(Kind::Adjacent)
 }
 
-/// `&'static str =`, `string =`, `Option<String> =` behind a colon.
-fn skip_type(here: &mut Cursor<'_>) {
-    let mut ahead = *here;
+/// Skips a type after a colon: `&'static str =`, `string =`, `Option<String> =`.
+fn skip_type(cursor: &mut Cursor<'_>) {
+    let mut ahead = *cursor;
     ahead.spaces();
     let is_type = |byte: u8| byte.is_ascii_alphanumeric() || b"_&<>'?|[]. ".contains(&byte);
     ahead.skip(40, is_type);
     let spaced = ahead.previous().is_some_and(|byte| matches!(byte, b' ' | b'>' | b']'));
     if spaced && ahead.eat("=") && ahead.peek() == Some(b' ') {
-        *here = ahead;
+        *cursor = ahead;
     }
 }
 
-/// `>-` and `|` behind a colon in YAML: the value stands on the next lines.
-fn skip_block_mark(here: &mut Cursor<'_>) {
-    let mut ahead = *here;
+/// Skips `>-` or `|` after a colon in YAML: the value is on the next lines.
+fn skip_block_mark(cursor: &mut Cursor<'_>) {
+    let mut ahead = *cursor;
     ahead.spaces();
     let marked = ahead.skip(1, |byte| matches!(byte, b'>' | b'|')) == 1;
     ahead.skip(1, |byte| matches!(byte, b'-' | b'+'));
     if marked && ahead.peek() == Some(b'\n') {
-        *here = ahead;
+        *cursor = ahead;
     }
 }

@@ -1,22 +1,22 @@
-//! Base64, in the standard alphabet and in that of URLs, with padding or without.
+//! Base64 in the standard or the URL alphabet, with or without padding.
 
 use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
-use super::{Kind, Origin, View};
+use super::{Origin, View, ViewKind};
 use crate::keyword_scan::KeywordScan;
 
-/// Characters of the shortest run that is decoded: a secret takes eighteen bytes.
-const SHORTEST: usize = 24;
+/// Minimum length of a decoded run, in characters: a secret has at least eighteen bytes.
+const MIN_LENGTH: usize = 24;
 
-/// Characters by which a run is judged before all of it is decoded.
+/// Characters of a run that are decoded first, to skip runs that are not text.
 const PROBE: usize = 64;
 
-/// Each run of base64 that holds text.
-pub(super) fn views<'r>(reading: &'r KeywordScan<'_>) -> impl Iterator<Item = View> + 'r {
-    let text = reading.text;
-    let long = reading.runs.iter().filter(|run| run.len() >= SHORTEST);
+/// Returns a view of each base64 run that decodes to text.
+pub(super) fn views<'r>(scan: &'r KeywordScan<'_>) -> impl Iterator<Item = View> + 'r {
+    let text = scan.text;
+    let long = scan.runs.iter().filter(|run| run.len() >= MIN_LENGTH);
     long.filter_map(move |run| {
         let characters = &text[run.clone()];
         is_text(characters.get(..PROBE).unwrap_or(characters)).then_some(())?;
@@ -25,8 +25,8 @@ pub(super) fn views<'r>(reading: &'r KeywordScan<'_>) -> impl Iterator<Item = Vi
         let whole = run.start..run.end + padding;
         (!has_control(&decoded)).then_some(View {
             text: decoded,
-            origin: Origin::Whole(whole),
-            kind: Kind::Decoded,
+            origin: Origin::Range(whole),
+            kind: ViewKind::Decoded,
         })
     })
 }
@@ -38,17 +38,17 @@ const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIEN
 const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
 
 fn decode(characters: &str) -> Option<Vec<u8>> {
-    // A remainder of one character is none of base64.
+    // Base64 has no remainder of one character.
     let whole = &characters[..characters.len() - usize::from(characters.len() % 4 == 1)];
     STANDARD.decode(whole).or_else(|_| URL_SAFE.decode(whole)).ok()
 }
 
-/// Whether the beginning of a run decodes to text. Most runs are names and paths, and fail here.
+/// Whether the start of a run decodes to text. Most runs are names and paths, which do not.
 fn is_text(probe: &str) -> bool {
     let Some(bytes) = decode(probe) else { return false };
     let valid = match std::str::from_utf8(&bytes) {
         Ok(text) => text,
-        // The probe may have been cut inside a character.
+        // The probe may end inside a character.
         Err(error) if error.error_len().is_none() => {
             std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()
         }
@@ -67,8 +67,8 @@ mod tests {
 
     #[test]
     fn only_text_is_decoded() {
-        assert_eq!(views(&KeywordScan::of("dG9rZW4gPSAiYWJjIiBldGM")).count(), 0);
-        assert_eq!(views(&KeywordScan::of("dG9rZW4gPSAiYWJjIiBldGMu")).count(), 1);
-        assert_eq!(views(&KeywordScan::of("getElementsByClassNameAndTagName")).count(), 0);
+        assert_eq!(views(&KeywordScan::new("dG9rZW4gPSAiYWJjIiBldGM")).count(), 0);
+        assert_eq!(views(&KeywordScan::new("dG9rZW4gPSAiYWJjIiBldGMu")).count(), 1);
+        assert_eq!(views(&KeywordScan::new("getElementsByClassNameAndTagName")).count(), 0);
     }
 }

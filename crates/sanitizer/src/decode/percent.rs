@@ -1,9 +1,10 @@
 //! Percent-encoding, as in URLs and forms.
 
-use super::{Kind, Origin, View};
 use std::ops::Range;
 
-/// Each run of characters that has percent-encoded bytes in it.
+use super::{Origin, View, ViewKind};
+
+/// Returns a view of each run of characters with percent-encoded bytes.
 pub(super) fn views(text: &str) -> impl Iterator<Item = View> + '_ {
     let mut from = 0;
     std::iter::from_fn(move || {
@@ -22,12 +23,12 @@ pub(super) fn views(text: &str) -> impl Iterator<Item = View> + '_ {
     })
 }
 
-/// Characters before the first encoded byte that may belong to it.
-const BEFORE: usize = 256;
+/// Maximum bytes of the run before its first encoded byte.
+const MAX_BYTES_BEFORE: usize = 256;
 
 fn run_around(text: &str, at: usize) -> Range<usize> {
     let is_outside = |c: char| c.is_whitespace() || "\"'`<>|".contains(c);
-    let near = text.floor_char_boundary(at.saturating_sub(BEFORE));
+    let near = text.floor_char_boundary(at.saturating_sub(MAX_BYTES_BEFORE));
     let start = text[near..at].rfind(is_outside).map_or(near, |outside| near + outside + 1);
     let end = text[at..].find(is_outside).map_or(text.len(), |outside| at + outside);
     text.ceil_char_boundary(start)..end
@@ -35,19 +36,19 @@ fn run_around(text: &str, at: usize) -> Range<usize> {
 
 fn decoded(text: &str, run: Range<usize>) -> Option<View> {
     let bytes = text.as_bytes();
-    let (mut decoded, mut places) = (Vec::new(), Vec::new());
+    let (mut decoded, mut origins) = (Vec::new(), Vec::new());
     let mut at = run.start;
     while at < run.end {
         let (byte, length) = byte_at(bytes, at).map_or((bytes[at], 1), |byte| (byte, 3));
         decoded.push(byte);
-        places.push(at..at + length);
+        origins.push(at..at + length);
         at += length;
     }
     let text = String::from_utf8(decoded).ok()?;
-    Some(View { text, origin: Origin::Bytes(places), kind: Kind::Decoded })
+    Some(View { text, origin: Origin::Bytes(origins), kind: ViewKind::Decoded })
 }
 
-/// The byte that is encoded at `at`.
+/// Decodes the byte at `at`.
 fn byte_at(bytes: &[u8], at: usize) -> Option<u8> {
     let digit = |at: usize| bytes.get(at).and_then(|byte| char::from(*byte).to_digit(16));
     (bytes[at] == b'%').then_some(())?;
@@ -59,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_span_of_the_view_is_that_of_the_encoded_bytes() {
+    fn view_spans_map_to_the_encoded_bytes() {
         let text = "see https://a.b/?q=%D0%B6%3Dx&r=1 there";
         let view = views(text).next().expect("one run");
         assert_eq!(view.text, "https://a.b/?q=ж=x&r=1");

@@ -1,6 +1,7 @@
-//! Check digits, each as its issuer publishes it. All take ASCII digits unless they say otherwise.
+//! Check digits, as their issuers publish them. Unless noted otherwise, each function checks ASCII
+//! digits.
 
-/// Payment cards (ISO/IEC 7812-1, annex B).
+/// Checks the number of a payment card (ISO/IEC 7812-1, annex B).
 pub(super) fn luhn(digits: &[u8]) -> bool {
     let doubled = |digit: u32| if digit > 4 { digit * 2 - 9 } else { digit * 2 };
     let sum: u32 = (digits.iter().rev().enumerate())
@@ -9,7 +10,7 @@ pub(super) fn luhn(digits: &[u8]) -> bool {
     sum.is_multiple_of(10)
 }
 
-/// IBAN (ISO 13616): letters and digits, without spaces.
+/// Checks an IBAN (ISO 13616): letters and digits, without spaces.
 pub(super) fn iban(code: &[u8]) -> bool {
     let Some((head, account)) = code.split_at_checked(4) else { return false };
     let mut rest = 0_u32;
@@ -20,7 +21,7 @@ pub(super) fn iban(code: &[u8]) -> bool {
     rest == 1
 }
 
-/// Taxpayer's number of an organisation (10 digits) or a person (12), Russia.
+/// Checks a Russian taxpayer number of an organization (10 digits) or a person (12).
 pub(super) fn inn(digits: &[u8]) -> bool {
     const WEIGHTS: [u32; 11] = [3, 7, 2, 4, 10, 3, 5, 9, 4, 6, 8];
     let check = |length: usize| {
@@ -34,7 +35,7 @@ pub(super) fn inn(digits: &[u8]) -> bool {
     }
 }
 
-/// State registration number of an organisation (13 digits) or an entrepreneur (15), Russia.
+/// Checks a Russian registration number of an organization (13 digits) or an entrepreneur (15).
 pub(super) fn ogrn(digits: &[u8]) -> bool {
     let Some((&last, head)) = digits.split_last() else { return false };
     let modulus = match digits.len() {
@@ -46,26 +47,27 @@ pub(super) fn ogrn(digits: &[u8]) -> bool {
     number % modulus % 10 == u64::from(value(last))
 }
 
-/// Pension insurance number, Russia: eleven digits.
+/// Checks a Russian pension insurance number: eleven digits.
 pub(super) fn snils(digits: &[u8]) -> bool {
     let sum = weighted(digits, &[9, 8, 7, 6, 5, 4, 3, 2, 1]);
     digits.len() == 11 && sum % 101 % 100 == value(digits[9]) * 10 + value(digits[10])
 }
 
-/// Aadhaar, India: twelve digits, the last by Verhoeff's method; none begins with 0 or 1.
+/// Checks an Indian Aadhaar number: twelve digits, the last by the Verhoeff algorithm. None begins
+/// with 0 or 1.
 pub(super) fn aadhaar(digits: &[u8]) -> bool {
     digits.len() == 12 && digits[0] > b'1' && verhoeff(digits)
 }
 
-/// Tax file number, Australia: nine digits.
+/// Checks an Australian tax file number: nine digits.
 pub(super) fn tfn(digits: &[u8]) -> bool {
     digits.len() == 9
         && digits.iter().any(|digit| *digit != digits[0])
         && weighted(digits, &[1, 4, 3, 7, 5, 8, 6, 9, 10]).is_multiple_of(11)
 }
 
-/// Social security number, United States. It has no check digit, but areas, groups and serials
-/// that are never given out, and two numbers that were printed in advertisements.
+/// Checks a United States social security number. It has no check digit, but some areas, groups and
+/// serials are never issued, and two numbers were used in advertisements.
 pub(super) fn ssn(digits: &[u8]) -> bool {
     let unused = [&b"078051120"[..], &b"219099999"[..]];
     digits.len() == 9
@@ -77,21 +79,21 @@ pub(super) fn ssn(digits: &[u8]) -> bool {
         && digits.iter().any(|digit| *digit != digits[0])
 }
 
-/// Codice fiscale, Italy: sixteen letters and digits, in upper case.
+/// Checks an Italian codice fiscale: sixteen letters and digits, in upper case.
 pub(super) fn fiscal_code(code: &[u8]) -> bool {
     const ODD: [u32; 26] = [
         1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24,
         23,
     ];
     let Some((&last, head)) = code.split_last() else { return false };
-    let place = |byte: u8| {
+    let number = |byte: u8| {
         usize::from(if byte.is_ascii_digit() { byte - b'0' } else { byte.saturating_sub(b'A') })
     };
     let sum: u32 = (head.iter().enumerate())
-        // The first character is an odd one.
-        .map(|(at, &byte)| match place(byte) {
-            place if at % 2 == 0 => ODD.get(place).copied().unwrap_or_default(),
-            place => u32::try_from(place).unwrap_or_default(),
+        // The first position is odd.
+        .map(|(index, &byte)| match number(byte) {
+            number if index % 2 == 0 => ODD.get(number).copied().unwrap_or_default(),
+            number => u32::try_from(number).unwrap_or_default(),
         })
         .sum();
     code.len() == 16 && sum % 26 == u32::from(last.saturating_sub(b'A'))
@@ -105,14 +107,14 @@ fn value(digit: u8) -> u32 {
     u32::from(digit - b'0')
 }
 
-/// Verhoeff's check: the digits permuted by their place and multiplied in the dihedral group of the
-/// pentagon give its neutral element.
+/// Verhoeff algorithm: the digits, permuted by position and multiplied in the dihedral group of
+/// order 10, give its neutral element.
 fn verhoeff(digits: &[u8]) -> bool {
     const PERMUTATION: [u32; 10] = [1, 5, 7, 6, 2, 8, 3, 0, 9, 4];
     let permuted = |digit: u32, times: usize| {
         (0..times % 8).fold(digit, |digit, _| PERMUTATION[digit as usize])
     };
-    // Elements below 5 turn, those from 5 on turn and mirror.
+    // Elements below 5 are rotations, the others are reflections.
     let product = |a: u32, b: u32| match (a < 5, b < 5) {
         (true, true) => (a + b) % 5,
         (true, false) => 5 + (a + b - 5) % 5,
@@ -128,8 +130,9 @@ fn verhoeff(digits: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// Changing any one digit of a valid number must make it invalid.
-    fn holds(check: fn(&[u8]) -> bool, valid: &str) {
+    /// Checks that a number is valid, and invalid with any single digit changed.
+    #[track_caller]
+    fn assert_check(check: fn(&[u8]) -> bool, valid: &str) {
         assert!(check(valid.as_bytes()), "{valid}");
         for at in 0..valid.len() {
             let mut wrong = valid.as_bytes().to_vec();
@@ -141,15 +144,15 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_the_issuers_own_examples_hold_and_no_neighbour_does() {
-        holds(luhn, "4012888888881881");
-        holds(luhn, "378282246310005");
-        holds(iban, "GB82WEST12345698765432");
-        holds(iban, "DE89370400440532013000");
-        holds(inn, "7707083893");
-        holds(snils, "11223344595");
-        holds(aadhaar, "234123412346");
-        holds(tfn, "123456782");
+    fn issuers_examples_are_valid_until_a_digit_changes() {
+        assert_check(luhn, "4012888888881881");
+        assert_check(luhn, "378282246310005");
+        assert_check(iban, "GB82WEST12345698765432");
+        assert_check(iban, "DE89370400440532013000");
+        assert_check(inn, "7707083893");
+        assert_check(snils, "11223344595");
+        assert_check(aadhaar, "234123412346");
+        assert_check(tfn, "123456782");
         assert!(inn(b"500100732259") && !inn(b"500100732258"));
         assert!(ogrn(b"1027700132195") && !ogrn(b"1027700132196"));
         assert!(ogrn(b"304500116000157") && !ogrn(b"304500116000158"));
@@ -157,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_are_never_given_out_are_none() {
+    fn numbers_that_are_never_issued_are_invalid() {
         for number in ["000123456", "666123456", "900123456", "123004567", "123450000", "078051120"]
         {
             assert!(!ssn(number.as_bytes()), "{number}");

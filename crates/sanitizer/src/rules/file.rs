@@ -6,36 +6,36 @@ use regex::Regex;
 use serde::Deserialize;
 
 use super::Rule;
-use crate::allowlist::Allowed;
+use crate::allowlist::Allowlist;
 use crate::assignment::{Names, Strength};
 use crate::finding::category;
-use crate::validators::Check;
+use crate::validators::Validator;
 
-/// Why a rule file was refused.
+/// The error of an invalid rule file.
 #[derive(Debug, thiserror::Error)]
 pub enum RuleError {
-    /// It is no YAML of the form that `config/sanitizer.yaml` explains.
+    /// The text is not YAML of the form that `config/sanitizer.yaml` documents.
     #[error("not a rule file: {0}")]
     Form(#[from] serde_norway::Error),
-    /// A field of a rule holds what it cannot.
+    /// A field of a rule has an invalid value.
     #[error("rule {category}, field {field}: {reason}")]
     Field {
         /// The rule's category.
         category: String,
         /// The field.
         field: &'static str,
-        /// What is wrong with it.
+        /// The violated rule, or the error of the regex.
         reason: String,
     },
-    /// A list of patterns holds one that is none.
+    /// A list contains an invalid regex.
     #[error("field {field}: {reason}")]
     List {
         /// The list.
         field: &'static str,
-        /// What is wrong with the pattern.
+        /// The error of the regex.
         reason: String,
     },
-    /// The keywords are too many to look for at once.
+    /// The keywords are too many for one automaton.
     #[error("the keywords of all rules: {0}")]
     Keywords(aho_corasick::BuildError),
 }
@@ -43,32 +43,32 @@ pub enum RuleError {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct File {
-    rules: Vec<RawRule>,
-    names: RawNames,
+    rules: Vec<RuleEntry>,
+    names: NamesEntry,
     claimed: Vec<String>,
     stand_ins: Vec<String>,
-    allow: RawAllow,
+    allow: AllowEntry,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RawRule {
+struct RuleEntry {
     category: String,
     keywords: Vec<String>,
-    pattern: String,
+    regex: String,
     #[serde(default)]
-    check: Check,
-    entropy: Option<f32>,
-    before: Option<usize>,
-    reach: Option<usize>,
+    validator: Validator,
+    min_entropy: Option<f32>,
+    max_bytes_before: Option<usize>,
+    max_bytes_after: Option<usize>,
     confidence: Option<f32>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct RawNames {
-    chosen: Vec<String>,
-    generated: Vec<String>,
+struct NamesEntry {
+    human_chosen: Vec<String>,
+    random: Vec<String>,
     weak: Vec<String>,
     qualifiers: HashSet<String>,
     kinds: HashSet<String>,
@@ -78,20 +78,20 @@ struct RawNames {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct RawAllow {
+struct AllowEntry {
     values: HashSet<String>,
     digests: HashSet<String>,
-    patterns: Vec<String>,
+    regexes: Vec<String>,
 }
 
-/// One rule file, or several in a row.
+/// The contents of one or several rule files.
 #[derive(Debug, Default)]
 pub(super) struct Parsed {
     /// Each rule with its keywords.
     pub formats: Vec<(Rule, Vec<String>)>,
     pub words: Vec<(String, Strength)>,
     pub names: Names,
-    pub allowed: Allowed,
+    pub allowed: Allowlist,
 }
 
 impl Parsed {
@@ -108,8 +108,8 @@ pub(super) fn parse(text: &str) -> Result<Parsed, RuleError> {
     let file: File = serde_norway::from_str(text)?;
     let formats = file.rules.into_iter().map(compile).collect::<Result<_, _>>()?;
     let of = |words: Vec<String>, strength| words.into_iter().map(move |word| (word, strength));
-    let words = of(file.names.chosen, Strength::Chosen)
-        .chain(of(file.names.generated, Strength::Generated))
+    let words = of(file.names.human_chosen, Strength::HumanChosen)
+        .chain(of(file.names.random, Strength::Random))
         .chain(of(file.names.weak, Strength::Weak));
     Ok(Parsed {
         formats,
@@ -120,69 +120,68 @@ pub(super) fn parse(text: &str) -> Result<Parsed, RuleError> {
             aspects: file.names.aspects,
             denials: file.names.denials,
             stand_ins: file.stand_ins,
-            claimed: patterns(&file.claimed, "claimed")?,
+            claimed: regexes(&file.claimed, "claimed")?,
         },
         allowed: allowed(file.allow)?,
     })
 }
 
-/// Bits a character, where a rule doesn't say: below, a value repeats itself.
-const ENTROPY: f32 = 2.5;
+/// Default of `min_entropy`, in bits per character: below, a value repeats itself.
+const MIN_ENTROPY: f32 = 2.5;
 
-/// Bytes before a keyword, where a rule doesn't say: most formats begin with theirs.
-const BEFORE: usize = 4;
+/// Default of `max_bytes_before`: most formats begin with their keyword.
+const MAX_BYTES_BEFORE: usize = 4;
 
-/// Bytes behind a keyword, where a rule doesn't say.
-const REACH: usize = 256;
+/// Default of `max_bytes_after`.
+const MAX_BYTES_AFTER: usize = 256;
 
-fn compile(raw: RawRule) -> Result<(Rule, Vec<String>), RuleError> {
-    let fault = |field, reason: &dyn ToString| RuleError::Field {
-        category: raw.category.clone(),
+fn compile(entry: RuleEntry) -> Result<(Rule, Vec<String>), RuleError> {
+    let error = |field, reason: &dyn ToString| RuleError::Field {
+        category: entry.category.clone(),
         field,
         reason: reason.to_string(),
     };
     let is_name = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
-    if raw.category.is_empty() || !raw.category.bytes().all(is_name) {
-        return Err(fault("category", &"lower-case letters, digits and hyphens only"));
+    if entry.category.is_empty() || !entry.category.bytes().all(is_name) {
+        return Err(error("category", &"must be lower-case letters, digits and hyphens"));
     }
-    if raw.keywords.is_empty() || raw.keywords.iter().any(String::is_empty) {
-        return Err(fault("keywords", &"name at least one, and none that is empty"));
+    if entry.keywords.is_empty() || entry.keywords.iter().any(String::is_empty) {
+        return Err(error("keywords", &"must have at least one keyword, and no empty one"));
     }
-    let confidence = raw.confidence.unwrap_or(raw.check.confidence());
+    let confidence = entry.confidence.unwrap_or(entry.validator.confidence());
     if !(0.0..=1.0).contains(&confidence) {
-        return Err(fault("confidence", &"a number from 0 to 1"));
+        return Err(error("confidence", &"must be from 0 to 1"));
     }
-    let pattern = Regex::new(&raw.pattern).map_err(|error| fault("pattern", &error))?;
-    if pattern.is_match("") {
-        return Err(fault("pattern", &"it matches the empty text"));
+    let regex = Regex::new(&entry.regex).map_err(|invalid| error("regex", &invalid))?;
+    if regex.is_match("") {
+        return Err(error("regex", &"must not match the empty text"));
     }
-    let names_secret = pattern.capture_names().any(|name| name == Some("s"));
-    let pattern = if names_secret { pattern } else { standing_alone(&raw.pattern) };
+    let has_secret_group = regex.capture_names().any(|name| name == Some("s"));
+    let regex = if has_secret_group { regex } else { at_word_start(&entry.regex) };
     let rule = Rule {
-        category: category(&raw.category),
-        pattern,
-        check: raw.check,
-        entropy: raw.entropy.unwrap_or(ENTROPY),
-        before: raw.before.unwrap_or(BEFORE),
-        reach: raw.reach.unwrap_or(REACH),
+        category: category(&entry.category),
+        regex,
+        validator: entry.validator,
+        min_entropy: entry.min_entropy.unwrap_or(MIN_ENTROPY),
+        max_bytes_before: entry.max_bytes_before.unwrap_or(MAX_BYTES_BEFORE),
+        max_bytes_after: entry.max_bytes_after.unwrap_or(MAX_BYTES_AFTER),
         confidence,
     };
-    Ok((rule, raw.keywords))
+    Ok((rule, entry.keywords))
 }
 
-/// The pattern where neither letter nor digit stands before it. An underscore may: file names are put
-/// together with it.
-fn standing_alone(pattern: &str) -> Regex {
-    Regex::new(&format!("(?:^|[^A-Za-z0-9])(?P<s>{pattern})"))
-        .expect("it compiled without the frame")
+/// Compiles the regex with the condition that no letter or digit precedes its match. An underscore
+/// may, since file names are composed with it.
+fn at_word_start(regex: &str) -> Regex {
+    Regex::new(&format!("(?:^|[^A-Za-z0-9])(?P<s>{regex})")).expect("valid without the condition")
 }
 
-fn allowed(raw: RawAllow) -> Result<Allowed, RuleError> {
-    let patterns = patterns(&raw.patterns, "patterns")?;
-    Ok(Allowed { values: raw.values, digests: raw.digests, patterns })
+fn allowed(entry: AllowEntry) -> Result<Allowlist, RuleError> {
+    let regexes = regexes(&entry.regexes, "regexes")?;
+    Ok(Allowlist { values: entry.values, digests: entry.digests, regexes })
 }
 
-fn patterns(texts: &[String], field: &'static str) -> Result<Vec<Regex>, RuleError> {
+fn regexes(texts: &[String], field: &'static str) -> Result<Vec<Regex>, RuleError> {
     let compile = |text: &String| {
         Regex::new(text).map_err(|error| RuleError::List { field, reason: error.to_string() })
     };

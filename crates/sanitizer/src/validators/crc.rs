@@ -1,14 +1,16 @@
-//! The checksum in the tokens of GitHub and npm, as GitHub describes it: the last six characters are
+//! The checksum in tokens of GitHub and npm, as GitHub documents it: the last six characters are
 //! the CRC-32 of the thirty before them, in base 62.
 
 const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-const RANDOM: usize = 30;
-const CHECKSUM: usize = 6;
+const RANDOM_LENGTH: usize = 30;
+const CHECKSUM_LENGTH: usize = 6;
 
 /// Whether `token`, with its prefix up to the underscore, ends in its checksum.
-pub(super) fn holds(token: &str) -> bool {
+pub(super) fn is_valid(token: &str) -> bool {
     let Some((_, body)) = token.split_once('_') else { return false };
-    let Some((random, checksum)) = body.as_bytes().split_at_checked(RANDOM) else { return false };
+    let Some((random, checksum)) = body.as_bytes().split_at_checked(RANDOM_LENGTH) else {
+        return false;
+    };
     checksum == base62(crc32(random))
 }
 
@@ -20,8 +22,8 @@ fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, next)
 }
 
-fn base62(mut number: u32) -> [u8; CHECKSUM] {
-    let mut digits = [b'0'; CHECKSUM];
+fn base62(mut number: u32) -> [u8; CHECKSUM_LENGTH] {
+    let mut digits = [b'0'; CHECKSUM_LENGTH];
     for digit in digits.iter_mut().rev() {
         *digit = DIGITS[(number % 62) as usize];
         number /= 62;
@@ -34,17 +36,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_checksum_is_that_of_the_standard() {
+    fn checksum_matches_the_standard_vector() {
         assert_eq!(crc32(b"123456789"), 0xCBF4_3926);
         assert_eq!(&base62(61 * 62 + 10), b"0000zA");
     }
 
     #[test]
-    fn a_token_holds_only_with_its_own_checksum() {
+    fn token_is_valid_only_with_its_own_checksum() {
         let random = "abcdefghijklmnopqrstuvwxyz0123";
         let checksum = base62(crc32(random.as_bytes()));
         let token = format!("ghp_{random}{}", String::from_utf8_lossy(&checksum));
-        assert!(holds(&token));
-        assert!(!holds(&token.replace('a', "b")) && !holds("ghp_abc") && !holds("abc"));
+        assert!(is_valid(&token));
+        assert!(!is_valid(&token.replace('a', "b")) && !is_valid("ghp_abc") && !is_valid("abc"));
     }
 }

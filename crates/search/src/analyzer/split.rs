@@ -1,7 +1,7 @@
 //! Parts of an identifier.
 
-/// Splits `HTTPServer2_config` into `HTTP`, `Server`, `2`, `config`: at underscores, between a small
-/// and a capital letter, before the last of several capitals, between letters and digits. A
+/// Splits `HTTPServer2_config` into `HTTP`, `Server`, `2`, `config`: at underscores, between a
+/// small and a capital letter, before the last of several capitals, between letters and digits. A
 /// possessive `'s` is dropped.
 pub(super) fn parts(identifier: &str) -> Vec<&str> {
     let identifier = without_possessive(identifier);

@@ -1,7 +1,7 @@
 //! Words that say nothing about what a question is after.
 
-/// Whether a lower-cased word is one of them, in English or Russian. Asked only of words of prose in
-/// a query: in an identifier every part counts, and in the index every word is kept.
+/// Whether a lower-cased word is one of them, in English or Russian. Asked only of words of prose
+/// in a query: in an identifier every part counts, and in the index every word is kept.
 pub fn is_stop_word(word: &str) -> bool {
     ENGLISH.binary_search(&word).is_ok() || RUSSIAN.binary_search(&word).is_ok()
 }

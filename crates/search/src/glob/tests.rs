@@ -59,7 +59,7 @@ fn the_root_holds_everything() {
 }
 
 #[test]
-fn what_is_no_glob_is_refused_with_a_reason() {
+fn an_invalid_glob_is_rejected_with_a_reason() {
     for (glob, reason) in [
         ("", "empty"),
         ("a[b", "\"[\" has no \"]\""),

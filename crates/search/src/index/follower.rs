@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mc_store::change_feed::FeedCursor;
-use mc_store::{Store, change_feed, passages, server_version};
+use mc_store::{Store, change_feed, passages, server};
 use tantivy::TantivyError;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
@@ -22,9 +22,9 @@ use crate::Error;
 const PAGE: u16 = 1000;
 /// Changes after which a long pass makes visible what it has so far.
 const COMMIT_EVERY: usize = 10_000;
-/// The distance of passes that nobody asked for. A search asks for a pass and gets it at once, so these only keep short
-/// what it has to catch up with: a word from the database at each commit, and a tiny segment for each few of them, cost
-/// the writes a tenth of their rate.
+/// The distance of passes that nobody asked for. A search asks for a pass and gets it at once, so
+/// these only keep short what it has to catch up with: a word from the database at each commit, and
+/// a tiny segment for each few of them, cost the writes a tenth of their rate.
 const POLL: Duration = Duration::from_secs(1);
 /// An index that can't be written is tried again after this, and after twice as long each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
@@ -67,8 +67,8 @@ impl Follower {
         Ok(Self { store, folder, shared, found, is_trusted })
     }
 
-    /// Follows until told to stop. An index that can't be written is opened again where it stood, and built anew
-    /// where that can't be done or where a search could not read it.
+    /// Follows until told to stop. An index that can't be written is opened again where it stood,
+    /// and built anew where that can't be done or where a search could not read it.
     pub(super) async fn run(
         mut self,
         mut requests: mpsc::UnboundedReceiver<Refresh>,
@@ -326,7 +326,7 @@ async fn open_current(
         tracing::info!("no keyword index yet, building it");
         return Ok(None);
     };
-    let database = server_version::identity(store).await?;
+    let database = server::identity(store).await?;
     let opened = tokio::task::spawn_blocking(move || Generation::open(&path, &database)).await;
     // tantivy asserts its way through files; a panic on a broken one is damage like any other.
     let opened = opened.unwrap_or_else(|panic| Err(Unusable::Damaged(panic.to_string())));

@@ -153,8 +153,8 @@ impl Generation {
 
 /// When segments become one. By its defaults tantivy takes all segments below 10,000 documents for
 /// equally large: a stream of single saves then rewrites the largest of them at every eighth save,
-/// which was half of the CPU of a service with 15,000 passages. Here a segment is merged with others
-/// of about its size.
+/// which was half of the CPU of a service with 15,000 passages. Here a segment is merged with
+/// others of about its size.
 fn merge_policy() -> LogMergePolicy {
     let mut policy = LogMergePolicy::default();
     policy.set_min_layer_size(SMALLEST_LAYER);

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use mc_store::change_feed::FeedCursor;
-use mc_store::{Store, change_feed, passages, server_version};
+use mc_store::{Store, change_feed, passages, server};
 
 use super::directory::Folder;
 use super::follower::{SharedGeneration, blocking};
@@ -39,7 +39,7 @@ async fn build(
 ) -> Result<(SharedGeneration, FeedCursor), Error> {
     // Taken first: what changes while the passages are read is in the feed behind this.
     let cursor = change_feed::safe_position(store).await?;
-    let database = server_version::identity(store).await?;
+    let database = server::identity(store).await?;
     let home = Arc::clone(folder);
     let (path, generation) = tokio::task::spawn_blocking(move || {
         let path = home.fresh()?;

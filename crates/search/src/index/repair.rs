@@ -1,5 +1,5 @@
-//! The keyword index held against the database, and made to fit: what the feed told of and the index lost, or the
-//! other way round. It is each node's own, and so is this.
+//! The keyword index held against the database, and made to fit: what the feed told of and the
+//! index lost, or the other way round. It is each node's own, and so is this.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -37,9 +37,9 @@ struct Difference {
 }
 
 impl KeywordIndex {
-    /// Finds which passages the index lacks or should not have, and has them told of once more; the follower does
-    /// the rest, here and on every other node. `None` where the index is being built anew or can't be written: it is
-    /// left alone. `store` sees every project.
+    /// Finds which passages the index lacks or should not have, and has them told of once more; the
+    /// follower does the rest, here and on every other node. `None` where the index is being built
+    /// anew or can't be written: it is left alone. `store` sees every project.
     pub async fn repair(&self, store: &Store) -> Result<Option<RepairReport>, Error> {
         if self.status().phase != Phase::Following {
             return Ok(None);

@@ -1,9 +1,9 @@
-//! The fields of the keyword index, and how a passage becomes a document.
+//! The fields of the keyword index, and the document of a passage.
 //!
-//! Projects are kept apart by their terms: each, of words, names and filters alike, begins with the
-//! id of its project. A search therefore walks terms and reads postings of its own project only,
-//! however many others there are, and neither how rare a word is nor what a filter has to read
-//! depends on what strangers wrote. The one exception is [`Fields::id`], which no search looks up.
+//! Terms separate the projects: every term of words, names and filters begins with a project id. A
+//! search therefore walks terms and reads postings of its own project only. Neither the rarity of a
+//! word nor the cost of a filter depends on other projects. The one exception is [`Fields::id`],
+//! which no search looks up. `retrievers/keyword.rs` has the BM25 weight of each field.
 
 use mc_domain::{PassageId, ProjectId, SourceKind};
 use mc_store::passages::IndexedPassage;
@@ -16,26 +16,25 @@ use tantivy::{TantivyDocument, Term};
 use crate::analyzer::{Lexeme, analyse};
 use crate::names;
 
-/// Raised with every change of the schema, the analyser or the look-up spellings: an index of
-/// another format is built anew.
+/// Version of the schema, the analyzer and the lookup spellings. An index of another version is
+/// rebuilt.
 pub const FORMAT: u32 = 6;
 
-/// The fields by name.
+/// Fields of the keyword index.
 #[derive(Debug, Clone, Copy)]
 pub struct Fields {
-    /// The passage's id, 16 bytes, to delete by. Not the project's: of a passage that is gone, only
-    /// its id is known.
+    /// Passage id, 16 bytes, for deletion. Without the project: a deletion knows only the id.
     pub id: Field,
-    /// The id's halves: all that a search reads of a hit.
+    /// Halves of the id, the only values that a search reads of a hit.
     pub id_halves: (Field, Field),
     /// Nothing but the project: what all its passages have, and, by another term, all its commits
     /// ([`Corpus`]). This and the filters that follow have one term for each value.
     pub project: Field,
-    /// The same, of passages that only one user may find.
+    /// Project of a passage that only one user may find.
     pub hidden: Field,
-    /// Who alone may find it.
+    /// The only user who may find the passage.
     pub private_to: Field,
-    /// What it was cut from.
+    /// Source kind of the passage.
     pub source: Field,
     /// Kind of memory record.
     pub record_kind: Field,
@@ -45,28 +44,28 @@ pub struct Fields {
     pub tags: Field,
     /// Language.
     pub language: Field,
-    /// The place as it is, for globs.
+    /// Unmodified location, for globs.
     pub location: Field,
-    /// Tails of the place ([`names::path_key`]).
+    /// Suffixes of the location ([`names::path_key`]).
     pub path_key: Field,
-    /// Tails of the symbols ([`names::symbol_key`]).
+    /// Suffixes of the symbols ([`names::symbol_key`]).
     pub symbol_key: Field,
-    /// Words of the place.
+    /// Words of the location. BM25 weight: `PATH_WEIGHT`.
     pub path: Field,
-    /// Words of the text.
+    /// Words of the text. BM25 weight: `BODY_WEIGHT`.
     pub body: Field,
-    /// Words of the text and of what it is read with: place, title and context.
+    /// Words of the text with its location, title and context. BM25 weight: `WINDOW_WEIGHT`.
     pub window: Field,
-    /// Words of a memory record with all that it is read with: title, steps, tags, and the places and
-    /// symbols that it cites. No other passage has it, so how rare a word is among the project's
-    /// records can be looked up.
+    /// Words of a memory record with all that it is read with: title, steps, tags, and the places
+    /// and symbols that it cites. No other passage has it, so how rare a word is among the
+    /// project's records can be looked up.
     pub record: Field,
-    /// Words of a commit's message. They are in no other field, so that neither how rare a word is in code and notes
-    /// nor how long those are depends on the history of a repository.
+    /// Words of a commit's message. They are in no other field, so that neither how rare a word is
+    /// in code and notes nor how long those are depends on the history of a repository.
     pub change: Field,
 }
 
-/// The schema and its fields.
+/// Returns the schema and its fields.
 pub fn schema() -> (Schema, Fields) {
     let mut builder = Schema::builder();
     let half = || NumericOptions::default().set_fast();
@@ -93,9 +92,9 @@ pub fn schema() -> (Schema, Fields) {
     (builder.build(), fields)
 }
 
-/// Names of the columns that hold the id's halves.
+/// Column of the upper half of the passage id.
 pub const ID_HIGH: &str = "id_high";
-/// See [`ID_HIGH`].
+/// Column of the lower half of the passage id.
 pub const ID_LOW: &str = "id_low";
 
 fn exact() -> TextOptions {
@@ -176,7 +175,8 @@ impl Scope {
     }
 
     fn tokens<'a>(&self, lexemes: impl IntoIterator<Item = &'a Lexeme>) -> PreTokenizedString {
-        // Positions are not indexed, but tantivy adds to them, and a token's default is the last one.
+        // Positions are not indexed, but tantivy adds to them, and a token's default is the last
+        // one.
         let token = |lexeme: &Lexeme| Token {
             text: self.own(&lexeme.text),
             position: 0,

@@ -119,8 +119,8 @@ impl Bm25StatisticsProvider for ProjectStatistics<'_> {
     }
 
     fn doc_freq(&self, term: &Term) -> Result<u64, TantivyError> {
-        // Each term is one project's own. Names and filters count passages of any corpus, and score what their
-        // clause says.
+        // Each term is one project's own. Names and filters count passages of any corpus, and score
+        // what their clause says.
         Ok(self.searcher.doc_freq(term)?.min(self.size.docs))
     }
 }

@@ -21,9 +21,11 @@ pub enum Phase {
     Rebuilding,
     /// Complete, and kept up to date.
     Following,
-    /// It can't be written, as when the disk is full; searches see what is in so far. It is tried again by itself.
+    /// It can't be written, as when the disk is full; searches see what is in so far. It is tried
+    /// again by itself.
     Stuck,
-    /// It had to be built anew and can't be; searches see the part that is in so far. It is tried again by itself.
+    /// It had to be built anew and can't be; searches see the part that is in so far. It is tried
+    /// again by itself.
     Unbuilt,
 }
 

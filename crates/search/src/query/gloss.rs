@@ -1,15 +1,17 @@
 //! An English reading of Russian questions, word by word.
 //!
-//! The default embedding model knows English only, and so do the notes of many teams whose people ask in Russian. A
-//! glossary of what software teams talk about, and Latin letters for what it lacks (most of that was borrowed from
-//! English, or is a name), say enough to find such notes. It is no translation.
+//! The default embedding model knows English only, and so do the notes of many teams whose people
+//! ask in Russian. A glossary of what software teams talk about, and Latin letters for what it
+//! lacks (most of that was borrowed from English, or is a name), say enough to find such notes. It
+//! is no translation.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use crate::analyzer::{TermKind, analyse, is_stop_word};
 
-/// The share of a question's telling words that has to be in the glossary, or in Latin letters already.
+/// The share of a question's telling words that has to be in the glossary, or in Latin letters
+/// already.
 const KNOWN_SHARE: f32 = 0.34;
 
 /// English words by the stem of a Russian one.
@@ -33,7 +35,8 @@ pub struct Gloss {
     pub words: Vec<Vec<String>>,
 }
 
-/// The English reading of a text; `None` of one that is English, or of whose words too few are known.
+/// The English reading of a text; `None` of one that is English, or of whose words too few are
+/// known.
 pub fn english(text: &str) -> Option<Gloss> {
     // Every search asks, and most are of no Russian at all.
     if !text.chars().any(is_cyrillic) {
@@ -83,7 +86,8 @@ fn is_cyrillic(c: char) -> bool {
     matches!(c, '\u{400}'..='\u{4FF}')
 }
 
-/// How a borrowed word may be spelled in English: letter by letter, and with the letters that Russian has no own for.
+/// How a borrowed word may be spelled in English: letter by letter, and with the letters that
+/// Russian has no own for.
 fn spellings(stem: &str) -> Vec<String> {
     let plain: String = stem.chars().map(latin).collect();
     let mut spellings = vec![plain.clone()];

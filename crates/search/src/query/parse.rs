@@ -33,7 +33,8 @@ pub struct ParsedQuery {
     pub symbols: Vec<Name>,
     /// Paths, surest first.
     pub paths: Vec<Name>,
-    /// Words that name one thing among many alike (`E0123`, `CS-214`, `trigger_delay`), lower-cased.
+    /// Words that name one thing among many alike (`E0123`, `CS-214`, `trigger_delay`),
+    /// lower-cased.
     pub identifiers: Vec<String>,
     /// Stems of the words by which the text names a part of the system in front of its colon
     /// (`fix(jwt): ...`).
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_caller_names_is_surer_than_what_the_text_mentions() {
+    fn a_name_from_the_caller_is_surer_than_one_in_the_text() {
         let mut query =
             Query::text("Setting.delay is ignored", PassageFilter::project(ProjectId::generate()));
         query.symbols.push("Setting#delay".into());

@@ -52,7 +52,8 @@ fn telling(lexemes: &[Lexeme]) -> impl Iterator<Item = &Lexeme> {
     })
 }
 
-/// Those of [`telling_terms`] that a text is compared by with others, however each inflects its words.
+/// Those of [`telling_terms`] that a text is compared by with others, however each inflects its
+/// words.
 pub fn stem_terms(text: &str) -> Vec<QueryTerm> {
     let lexemes = analyse(text);
     let stems = lexemes.iter().filter(|lexeme| lexeme.kind != TermKind::Surface);

@@ -1,7 +1,7 @@
-//! Fusion of the legs' lists: scores brought to one scale and added (a convex combination).
+//! Fusion of the retrievers' lists: scores brought to one scale and added (a convex combination).
 //!
-//! Ranks alone (reciprocal rank fusion) lose how much better the first hit is than the second, which
-//! is most of what a leg knows; docs/retrieval.md has both side by side.
+//! Ranks alone (reciprocal rank fusion) lose how much better the first hit is than the second,
+//! which is most of what a retriever knows; docs/retrieval.md has both side by side.
 
 use std::collections::HashMap;
 
@@ -10,9 +10,9 @@ use mc_domain::PassageId;
 use super::LegRank;
 use crate::retrievers::{RankedList, Retriever};
 
-/// What the best hit of a leg counts.
-pub const fn leg_weight(leg: Retriever) -> f32 {
-    match leg {
+/// What the best hit of a retriever counts.
+pub const fn leg_weight(retriever: Retriever) -> f32 {
+    match retriever {
         Retriever::Keyword => 1.0,
         Retriever::Vector => 0.5,
         // A name in passing; for one that is meant the rerank sees to its place.
@@ -22,32 +22,32 @@ pub const fn leg_weight(leg: Retriever) -> f32 {
     }
 }
 
-/// What the last hit of the exact leg keeps of that weight: that a name points at it counts, and not
-/// only how it stands among others.
+/// What the last hit of the exact retriever keeps of that weight: that a name points at it counts,
+/// and not only how it stands among others.
 pub const LEAST_EXACT: f32 = 0.5;
 
-/// A passage with what the legs say of it.
+/// A passage with what the retrievers say of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fused {
     /// The passage.
     pub id: PassageId,
-    /// In the order of the legs given.
+    /// In the order of the retrievers given.
     pub retrievers: Vec<LegRank>,
-    /// Sum of what the legs give.
+    /// Sum of what the retrievers give.
     pub score: f32,
 }
 
 /// Merges the lists, best first; equal scores are ordered by id, newest first.
 pub fn fuse(lists: &[(Retriever, RankedList)]) -> Vec<Fused> {
     let mut fused: HashMap<PassageId, Fused> = HashMap::new();
-    for (leg, list) in lists {
-        let scale = Scale::of(*leg, list);
+    for (retriever, list) in lists {
+        let scale = Scale::of(*retriever, list);
         for (index, &(id, score)) in list.iter().enumerate() {
-            let share = leg_weight(*leg) * scale.share(score);
+            let share = leg_weight(*retriever) * scale.share(score);
             let entry =
                 fused.entry(id).or_insert_with(|| Fused { id, retrievers: Vec::new(), score: 0.0 });
             entry.retrievers.push(LegRank {
-                retriever: *leg,
+                retriever: *retriever,
                 rank: index + 1,
                 score,
                 contribution: share,
@@ -65,7 +65,7 @@ pub fn sort(fused: &mut [Fused]) {
     fused.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| b.id.cmp(&a.id)));
 }
 
-/// From a leg's own scores to 0 .. 1.
+/// From a retriever's own scores to 0 .. 1.
 struct Scale {
     /// The score that stands for nothing.
     zero: f32,
@@ -76,10 +76,10 @@ struct Scale {
 }
 
 impl Scale {
-    fn of(leg: Retriever, list: &RankedList) -> Self {
+    fn of(retriever: Retriever, list: &RankedList) -> Self {
         let scores = || list.iter().map(|(_, score)| *score);
         let best = scores().fold(f32::NEG_INFINITY, f32::max);
-        let (zero, least) = match leg {
+        let (zero, least) = match retriever {
             // No word in common is 0.
             Retriever::Keyword | Retriever::History => (0.0, 0.0),
             // Where unlike texts lie depends on the model: the farthest of the list are it.

@@ -1,4 +1,5 @@
-//! What the legs can't know: names, age, use, scope, state. Each step is a factor with a name.
+//! What the retrievers can't know: names, age, use, scope, state. Each step is a factor with a
+//! name.
 
 mod exactness;
 mod prefix;
@@ -64,8 +65,8 @@ pub fn rerank(candidates: &mut [Candidate], situation: &RankContext) {
     });
 }
 
-/// What the ranking makes of a passage whatever is asked for: the factors of its age, its use and its state, each with
-/// its step. Empty for what is new and not known to be of use.
+/// What the ranking makes of a passage whatever is asked for: the factors of its age, its use and
+/// its state, each with its step. Empty for what is new and not known to be of use.
 pub fn standing(passage: &Passage, now: DateTime<Utc>) -> Vec<(Step, f32)> {
     let (names, without) = (ParsedQuery::default(), DisabledSteps::default());
     let situation = RankContext { names, text: String::new(), now, disabled_steps: without };

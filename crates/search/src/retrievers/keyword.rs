@@ -1,5 +1,12 @@
-//! BM25 and exact look-ups in the keyword index. Queries are built from analysed terms; nothing a
-//! user types is ever parsed as query syntax.
+//! BM25 and exact retrieval from the keyword index.
+//!
+//! BM25 scores these fields ([`crate::index::schema::Fields`]), chosen in `Lookup::words`:
+//!
+//! - of code and documents, the text ([`BODY_WEIGHT`]), the text with its context
+//!   ([`WINDOW_WEIGHT`]) and the words of the path ([`PATH_WEIGHT`]);
+//! - of memory records and of commits one field each, with weight 1.
+//!
+//! Queries are built from analyzed terms; user input is never parsed as query syntax.
 
 mod exact;
 mod filter;
@@ -23,57 +30,61 @@ use crate::index::statistics::ProjectStatistics;
 use crate::query::{ParsedQuery, QueryTerm, is_of_stop_words, telling_terms, word_term};
 use crate::rank::step::{DisabledSteps, Step};
 
-/// What a match counts in the text alone, in the text with what it is read with, and in the words
-/// of its place: docs/retrieval.md has what was tried.
+/// BM25 weight of the passage's own text. `docs/retrieval.md` has the alternatives that were tried.
 const BODY_WEIGHT: f32 = 0.5;
+/// BM25 weight of the text with its context.
 const WINDOW_WEIGHT: f32 = 1.0;
+/// BM25 weight of the words of the path.
 const PATH_WEIGHT: f32 = 0.5;
-/// A word is common that so large a part of a project's records has, and so many of them at least.
+/// Share of a project's records from which a word that they contain counts as common.
 const COMMON_SHARE: f32 = 0.15;
+/// Number of records below which a word is never common.
 const COMMON_RECORDS: f32 = 5.0;
-/// A question that says less than this says little, however much of it a record has: two rare words.
+/// A question that says less than this says little, however much of it a record has: two rare
+/// words.
 const ATTAINABLE_MIN: f32 = 8.0;
-/// Letters from here on are of other scripts.
+/// First letter after the Latin scripts.
 const LATIN_END: char = '\u{250}';
-/// Terms that a question is to keep without its common words; fewer say too little.
+/// Terms that a query must keep after its common words are removed; fewer say too little.
 const TELLING_WORDS: usize = 2;
-/// Terms of one query; of a longer text the rarest ones are kept, which decide anyway.
+/// Maximum number of terms in a query; a longer text keeps its rarest, which decide anyway.
 const MAX_TERMS: usize = 48;
 
-/// What both look-ups found.
+/// Results of the exact and the BM25 retriever.
 #[derive(Debug, Default)]
 pub struct KeywordHits {
-    /// Passages that a name of the query points at.
+    /// Passages that match a name in the query.
     pub exact: RankedList,
     /// Passages by BM25.
     pub keyword: RankedList,
-    /// The share of the query's words that a record has, each counted by its rarity among records; empty where not
-    /// only records were sought.
+    /// The share of the query's words that a record has, each counted by its rarity among records;
+    /// empty where not only records were sought.
     pub covered: RankedList,
 }
 
-/// What to look up.
+/// Input of [`search`].
 #[derive(Debug)]
 pub struct Wanted {
-    /// Words.
+    /// Words of the query.
     pub terms: Vec<QueryTerm>,
-    /// Ids of one thing each. One that nothing names is no word of the query, and says nothing of what lacks it.
+    /// Ids of one thing each. One that nothing names is no word of the query, and says nothing of
+    /// what lacks it.
     pub ids: Vec<QueryTerm>,
     /// What those of another script may be called in English ([`crate::query::gloss`]).
     pub gloss: Vec<Vec<String>>,
-    /// Names.
+    /// Symbols, paths and other names of the query.
     pub names: ParsedQuery,
-    /// Where.
+    /// Passages that are searched.
     pub filter: PassageFilter,
-    /// Who asks: what only others may find is left out.
+    /// User whose query it is; private passages of others are left out.
     pub reader: Option<UserId>,
-    /// Most hits of each list.
+    /// Maximum number of hits in each list.
     pub limit: usize,
-    /// Steps to leave out: fields.
+    /// Steps to leave out; fields are steps too.
     pub disabled_steps: DisabledSteps,
 }
 
-/// Searches; blocks.
+/// Runs both retrievers. Blocks the thread.
 pub fn search(view: &IndexSnapshot, wanted: Wanted) -> Result<KeywordHits, TantivyError> {
     let Wanted { terms, ids, gloss, names, filter, reader, limit, disabled_steps: without } =
         wanted;
@@ -111,13 +122,14 @@ pub fn search(view: &IndexSnapshot, wanted: Wanted) -> Result<KeywordHits, Tanti
     Ok(KeywordHits { exact, keyword, covered })
 }
 
-/// Those that a filter lets through are few, beside the vectors in a graph, up to this number, and up to a share of all
-/// and the larger number. So many are compared in 20 to 60 ms. The graph would hand out very many until it comes by
-/// enough of so few, above all where they are alike and far from what is sought.
+/// Those that a filter lets through are few, beside the vectors in a graph, up to this number, and
+/// up to a share of all and the larger number. So many are compared in 20 to 60 ms. The graph would
+/// hand out very many until it comes by enough of so few, above all where they are alike and far
+/// from what is sought.
 const FEW: (usize, usize) = (10_000, 30_000);
 const FEW_SHARE: usize = 5;
 
-/// How many that pass the filter are few.
+/// Returns the number of passages up to which a filter's matches count as few.
 pub fn few(
     searcher: &Searcher,
     fields: &Fields,
@@ -128,12 +140,12 @@ pub fn few(
     Ok(share.clamp(FEW.0, FEW.1))
 }
 
-/// How many texts a filter chooses from.
+/// Returns the number of passages that a filter chooses from.
 pub fn size(view: &IndexSnapshot, filter: &PassageFilter) -> Result<u64, TantivyError> {
     view.reader.searcher().doc_freq(&all_of(&view.fields, filter))
 }
 
-/// The term of all that a filter chooses from.
+/// Returns the term that all passages of the filter's project and corpus have.
 fn all_of(fields: &Fields, filter: &PassageFilter) -> Term {
     fields.corpus_term(filter.project, corpus(filter, &DisabledSteps::default()))
 }
@@ -147,7 +159,8 @@ pub enum Passing {
     Many,
 }
 
-/// What the filter lets through, by its own terms, for someone who looks no further than `most`; blocks.
+/// What the filter lets through, by its own terms, for someone who looks no further than `most`;
+/// blocks.
 pub fn passing(
     searcher: &Searcher,
     fields: &Fields,
@@ -183,12 +196,14 @@ pub fn passing(
 pub struct Telling {
     /// What is left.
     pub text: String,
-    /// Only words that any text has are missing (`the`, `of`): what is left says what the whole does.
+    /// Only words that any text has are missing (`the`, `of`): what is left says what the whole
+    /// does.
     pub says_all: bool,
 }
 
-/// The text without the words that many of the project's records have (its own name, above all): those say what the
-/// project is about, not what the question is. `None` where that leaves all of it, or next to nothing.
+/// The text without the words that many of the project's records have (its own name, above all):
+/// those say what the project is about, not what the question is. `None` where that leaves all of
+/// it, or next to nothing.
 pub fn telling(
     view: &IndexSnapshot,
     project: ProjectId,
@@ -266,8 +281,8 @@ impl Lookup<'_> {
         Ok(queries.collect())
     }
 
-    /// The terms, those of another script in the words of English where no passage has any of them as it is: of several
-    /// words for one the one that most passages have.
+    /// The terms, those of another script in the words of English where no passage has any of them
+    /// as it is: of several words for one the one that most passages have.
     fn readable(
         &self,
         scope: &Scope,
@@ -316,8 +331,8 @@ impl Lookup<'_> {
         }
     }
 
-    /// The share of the terms that records have, each as heavy as it is rare. How often a record says a word, and how long
-    /// it is, tells nothing of that.
+    /// The share of the terms that records have, each as heavy as it is rare. How often a record
+    /// says a word, and how long it is, tells nothing of that.
     fn covered(
         &self,
         scope: &Scope,

@@ -34,7 +34,7 @@ impl Sought {
     }
 }
 
-/// The leg over one project.
+/// The retriever over one project.
 pub struct VectorRetriever<'a> {
     store: &'a Store,
     project: ProjectId,
@@ -42,13 +42,14 @@ pub struct VectorRetriever<'a> {
 }
 
 impl<'a> VectorRetriever<'a> {
-    /// The leg under the models that answer now.
+    /// The retriever under the models that answer now.
     pub fn new(store: &'a Store, models: &ActiveModels, project: ProjectId) -> Self {
         Self { store, project, models: models.all() }
     }
 
-    /// The passages nearest in meaning, with their cosine similarity. What the filter lets through among the many of a
-    /// large project, the keyword index knows sooner than the database, which has to read them all.
+    /// The passages nearest in meaning, with their cosine similarity. What the filter lets through
+    /// among the many of a large project, the keyword index knows sooner than the database, which
+    /// has to read them all.
     pub async fn search(
         &self,
         sought: &Sought,
@@ -78,8 +79,8 @@ impl<'a> VectorRetriever<'a> {
         let purpose = Purpose::Query(self.project);
         let embedded = async { Ok::<_, Error>(embedder.embed(texts, purpose).await?) };
         let looked_up = async {
-            self.store.arrive().await?;
-            Ok(vectors::extent(self.store, model, filter).await?)
+            self.store.start_shared_reads().await?;
+            Ok(vectors::placement(self.store, model, filter).await?)
         };
         // A visit would keep its connection for as long as another machine takes.
         let (embedded, extent) = if *is_remote {
@@ -90,20 +91,21 @@ impl<'a> VectorRetriever<'a> {
         let Some(query) = mean(embedded) else { return Ok(RankedList::new()) };
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let passing = match extent {
-            VectorPlacement::Graph if !filter.is_plain() => self.passing(index, filter).await,
+            VectorPlacement::Hnsw if !filter.is_plain() => self.passing(index, filter).await,
             _ => None,
         };
         let extent = match passing {
             Some(Passing::Few(ids)) => {
                 return Ok(vectors::nearest_of(self.store, model, &query, &ids, limit).await?);
             }
-            Some(Passing::Many) => VectorPlacement::GraphOfMany,
+            Some(Passing::Many) => VectorPlacement::HnswOfMany,
             None => extent,
         };
         Ok(vectors::nearest_in(self.store, model, &query, filter, limit, extent).await?)
     }
 
-    /// What the filter lets through, if there is an index to tell; why it can't, the keyword leg reports.
+    /// What the filter lets through, if there is an index to tell; why it can't, the keyword
+    /// retriever reports.
     async fn passing(&self, index: &UpToDate<'_>, filter: &PassageFilter) -> Option<Passing> {
         let view = index.view().await?;
         let (filter, reader) = (filter.clone(), self.store.principal());
@@ -147,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_passage_of_the_previous_model_stands_beside_those_of_the_current_one() {
+    fn passages_of_the_previous_and_current_model_merge() {
         let [both, old, new] = [1, 2, 3].map(|n| PassageId(uuid::Uuid::from_u128(n)));
         let current = vec![(new, 0.7), (both, 0.6)];
         let previous = vec![(both, 0.9), (old, 0.8)];

@@ -93,7 +93,7 @@ async fn a_folder_that_vanishes_under_a_running_node_is_survived() {
 
 /// As on a full disk: what the index writes is refused, and what it wrote before is whole.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_could_not_be_written_is_caught_up_with_and_nothing_is_rebuilt_for_it() {
+async fn a_failed_write_is_caught_up_without_a_rebuild() {
     let world = World::new().await;
     let node = world.node().await.ready().await;
     world.write("a", &[passage("a.md", "the kestrel hovers")]).await;

@@ -8,13 +8,14 @@ use crate::support::{PATIENCE, World, passage};
 /// Runs a statement of which no trigger hears.
 async fn unheard(world: &World, sql: &str) {
     let block = format!(
-        "do $unheard$ begin perform set_config('session_replication_role', 'replica', true); {sql}; end $unheard$"
+        "do $unheard$ begin perform set_config('session_replication_role', 'replica', true); \
+        {sql}; end $unheard$"
     );
     execute(world.database.url(), &block).await.expect("a statement");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_index_lost_comes_back_and_what_it_kept_goes() {
+async fn repair_restores_lost_passages_and_deletes_stale_ones() {
     let world = World::new().await;
     let node = world.node().await.ready().await;
     world.write("a", &[passage("a.md", "the kestrel hovers")]).await;
@@ -45,7 +46,7 @@ async fn what_the_index_lost_comes_back_and_what_it_kept_goes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_index_that_is_written_to_meanwhile_is_not_taken_for_damaged() {
+async fn an_index_written_during_a_repair_is_not_damaged() {
     let world = World::new().await;
     let node = world.node().await.ready().await;
     let keyword = node.context.keyword.clone();

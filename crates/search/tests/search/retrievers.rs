@@ -100,7 +100,7 @@ async fn an_empty_query_is_refused_with_the_field() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_other_projects_hold_changes_no_score() {
+async fn other_projects_change_no_score() {
     let world = World::new().await;
     let node = world.node().await.ready().await;
     world.write("a", &[passage("a.md", "the kestrel hovers"), passage("b.md", "an owl")]).await;
@@ -134,7 +134,7 @@ async fn a_search_can_do_without_a_step() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn meaning_finds_what_passes_a_filter_among_vectors_in_the_graph() {
+async fn a_vector_search_in_the_hnsw_index_respects_a_filter() {
     let world = World::new().await;
     let node =
         world.node_with(Arc::new(Fake::constant("north", [1.0, 0.0, 0.0]))).await.ready().await;

@@ -1,7 +1,7 @@
 //! Inflected questions over inflected notes, by the keyword leg alone.
 //!
-//! `russian/` is a set in the BEIR layout, so `memory-copilot eval` reads it too. Every question has
-//! one note; half of the notes are neighbours that answer none.
+//! `russian/` is a set in the BEIR layout, so `memory-copilot eval` reads it too. Every question
+//! has one note; half of the notes are neighbours that answer none.
 
 use std::collections::HashMap;
 

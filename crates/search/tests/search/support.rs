@@ -92,7 +92,7 @@ impl World {
             source: "test".into(),
             doc_id: name.into(),
             title: mask(name).text,
-            url: String::new(),
+            url: Sanitized::default(),
             content: mask(name).text,
             scope: Vec::new(),
             tags: Vec::new(),
@@ -139,7 +139,7 @@ impl Node {
 
 pub fn passage(place: &str, text: &str) -> NewPassage {
     NewPassage {
-        location: place.into(),
+        location: mask(place).text,
         symbols: Vec::new(),
         scope: Vec::new(),
         tags: Vec::new(),

@@ -1,4 +1,4 @@
-//! Reading a chain: the newest events first, or all of them in order.
+//! Reads of a chain: the newest events, or all in order.
 
 use chrono::{DateTime, Utc};
 use mc_domain::{AuditAction, UserId};
@@ -10,41 +10,41 @@ use crate::{Error, Store};
 /// An event as stored.
 #[derive(Debug, Clone)]
 pub struct Event {
-    /// Its place in the chain, from 1.
+    /// Position in the chain, from 1.
     pub seq: i64,
     /// When it was added.
     pub occurred_at: DateTime<Utc>,
-    /// Who did it; `None` for strangers and the service itself.
+    /// The actor; `None` for the service itself and for unauthenticated callers.
     pub actor: Option<UserId>,
-    /// The actor's login, as it is now.
+    /// The actor's present login.
     pub login: Option<String>,
-    /// What was done.
+    /// Action.
     pub action: String,
-    /// To what.
+    /// The target's id or key.
     pub target: String,
-    /// What else is known.
+    /// Additional data.
     pub details: Value,
-    /// Covers all of it, and the one before.
+    /// MAC over the event and the MAC of the event before.
     pub mac: Vec<u8>,
 }
 
-/// Which events.
+/// A filter of events.
 #[derive(Debug, Clone, Default)]
 pub struct EventFilter {
-    /// Of this actor.
+    /// Actor.
     pub actor: Option<UserId>,
-    /// Of this action.
+    /// Action.
     pub act: Option<AuditAction>,
-    /// Done to this.
+    /// The target's id or key.
     pub target: Option<String>,
-    /// Not before.
+    /// Earliest time, inclusive.
     pub since: Option<DateTime<Utc>>,
-    /// Before.
+    /// Latest time, exclusive.
     pub until: Option<DateTime<Utc>>,
 }
 
-/// Events before a place in the chain (its end when absent), newest first. The store must have been
-/// entered by somebody who may read the chain; to others it is empty.
+/// Returns events before a position in the chain, or the last ones, newest first; none if the
+/// store's principal may not read the chain.
 pub async fn newest(
     store: &Store,
     chain: Chain,
@@ -54,11 +54,13 @@ pub async fn newest(
 ) -> Result<Vec<Event>, Error> {
     let rows = sqlx::query_as!(
         Row,
-        "select e.seq, e.occurred_at, e.actor, u.login as \"login?\", e.action, e.target, e.details, e.mac
+        "select e.seq, e.occurred_at, e.actor, u.login as \"login?\", e.action, e.target,
+             e.details, e.mac
          from audit_events e left join users u on u.id = e.actor
          where e.chain = $1 and e.seq < $2 and ($3::uuid is null or e.actor = $3)
            and ($4::text is null or e.action = $4) and ($5::text is null or e.target = $5)
-           and ($6::timestamptz is null or e.occurred_at >= $6) and ($7::timestamptz is null or e.occurred_at < $7)
+           and ($6::timestamptz is null or e.occurred_at >= $6) and ($7::timestamptz is null
+               or e.occurred_at < $7)
          order by e.seq desc limit $8",
         chain.id(),
         before.unwrap_or(i64::MAX),
@@ -74,8 +76,8 @@ pub async fn newest(
     Ok(rows.into_iter().map(Row::into_event).collect())
 }
 
-/// Whether there is a chain that the store's auditor may read ([`Store::auditor`]): one with events, or one
-/// that had some when this service last added to it.
+/// Returns whether the store's principal may read the chain ([`Store::for_audit`]) and the chain
+/// has events, or had some when this service last added to it.
 pub async fn is_known(store: &Store, chain: Chain) -> Result<bool, Error> {
     let may_read = sqlx::query_scalar!(
         r#"select mc.project_as_maintainer() is not distinct from $1 as "may_read!""#,
@@ -87,11 +89,12 @@ pub async fn is_known(store: &Store, chain: Chain) -> Result<bool, Error> {
     Ok(may_read && (had_some || !after(store, chain, 0, 1).await?.is_empty()))
 }
 
-/// Events after a place in the chain, in its order.
+/// Returns events after a position in the chain, in order.
 pub async fn after(store: &Store, chain: Chain, seq: i64, limit: i64) -> Result<Vec<Event>, Error> {
     let rows = sqlx::query_as!(
         Row,
-        "select e.seq, e.occurred_at, e.actor, u.login as \"login?\", e.action, e.target, e.details, e.mac
+        "select e.seq, e.occurred_at, e.actor, u.login as \"login?\", e.action, e.target,
+             e.details, e.mac
          from audit_events e left join users u on u.id = e.actor
          where e.chain = $1 and e.seq > $2 order by e.seq limit $3",
         chain.id(),
@@ -123,7 +126,8 @@ impl Row {
             login: self.login,
             action: self.action,
             target: self.target,
-            // Somebody may have written anything into it: shown as it stands, found by `verify`.
+            // The text may have been tampered with: it is returned as it is, and `verify` reports
+            // it.
             details: serde_json::from_str(&self.details).unwrap_or(Value::String(self.details)),
             mac: self.mac,
         }

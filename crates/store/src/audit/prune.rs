@@ -1,4 +1,4 @@
-//! Dropping the oldest events without breaking a chain.
+//! Retention of audit events, without breaking a chain.
 
 use std::sync::Arc;
 
@@ -9,7 +9,8 @@ use serde_json::json;
 use super::{Chain, NewEvent, add};
 use crate::{Error, Store, Tx};
 
-/// Every chain that has events and no project: the service's own, and those of projects that were removed.
+/// Returns the chains that have events and no project: the service's own, and those of deleted
+/// projects.
 pub(crate) async fn chains_of_no_project(store: &Store) -> Result<Vec<Chain>, Error> {
     let chains = sqlx::query_scalar!(
         r#"select e.chain as "chain!" from (select distinct chain from audit_events) e
@@ -20,8 +21,8 @@ pub(crate) async fn chains_of_no_project(store: &Store) -> Result<Vec<Chain>, Er
     Ok(chains.into_iter().map(Chain::from).collect())
 }
 
-/// Drops the events of a chain that are older than so many days, but for its last one, leaving a
-/// checkpoint at which the rest begins. For the background; answers how many were dropped.
+/// Deletes events of a chain that are older than `days`, except its last one, and signs a
+/// checkpoint at which the rest starts. Runs as worker; returns the number of deleted events.
 pub(crate) async fn prune(tx: &mut Tx, chain: Chain, days: u16) -> Result<u64, Error> {
     let last = sqlx::query!(
         r#"select seq, mac from audit_events
@@ -39,9 +40,10 @@ pub(crate) async fn prune(tx: &mut Tx, chain: Chain, days: u16) -> Result<u64, E
     let Some(last) = last else { return Ok(0) };
     let mac = super::mac(&last.mac)?;
     let keys = Arc::clone(&tx.1.chains.keys);
-    let (key_id, seal) = sealed(chain, last.seq, &mac, |parts| keys.sign(parts));
+    let (key_id, seal) = sign_checkpoint(chain, last.seq, &mac, |parts| keys.sign(parts));
     sqlx::query!(
-        "insert into audit_checkpoints (chain, seq, mac, key_id, checkpoint_mac) values ($1, $2, $3, $4, $5)
+        "insert into audit_checkpoints (chain, seq, mac, key_id, checkpoint_mac)
+             values ($1, $2, $3, $4, $5)
          on conflict do nothing",
         chain.id(),
         last.seq,
@@ -63,7 +65,12 @@ pub(crate) async fn prune(tx: &mut Tx, chain: Chain, days: u16) -> Result<u64, E
     Ok(dropped.cast_unsigned())
 }
 
-/// What a checkpoint's seal is over.
-pub(super) fn sealed<R>(chain: Chain, seq: i64, mac: &Mac, then: impl FnOnce(&[&[u8]]) -> R) -> R {
+/// Passes the signed parts of a checkpoint to `then`.
+pub(super) fn sign_checkpoint<R>(
+    chain: Chain,
+    seq: i64,
+    mac: &Mac,
+    then: impl FnOnce(&[&[u8]]) -> R,
+) -> R {
     then(&[b"checkpoint", chain.id().as_bytes(), &seq.to_be_bytes(), mac])
 }

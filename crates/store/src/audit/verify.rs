@@ -1,25 +1,25 @@
-//! Whether a chain is as it was written.
+//! Verification of a chain.
 
 use chrono::{DateTime, Utc};
 use mc_crypto::{MAC_LEN, Mac};
-use sqlx::postgres::PgConnection;
+use mc_postgres::audit::newest_key;
 
 use super::{Chain, Head, Link};
 use crate::{Error, Store};
 
-/// Events looked at in one statement.
+/// Events read per statement.
 const PAGE: i64 = 5_000;
 
-/// What was found of a chain.
+/// The result of a verification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// Events that hold.
+    /// Number of valid events.
     pub events: i64,
-    /// The first of them; higher than 1 where older ones were dropped as the policy has it.
+    /// The first of them; above 1 if retention deleted older ones.
     pub first_seq: Option<i64>,
     /// The last of them.
     pub last_seq: Option<i64>,
-    /// What is wrong, and where it begins.
+    /// The first fault.
     pub error: Option<Fault>,
 }
 
@@ -29,49 +29,50 @@ impl Report {
     }
 }
 
-/// What is wrong with a chain: the first place at which it does not hold.
+/// The first fault of a chain.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// There is a gap.
+    /// An event is missing.
     #[error("event {seq} is missing")]
     Missing {
-        /// The event that should be there.
+        /// The missing event.
         seq: i64,
     },
-    /// It is not what was written, or not where it was written.
+    /// An event was changed or moved.
     #[error("event {seq} was changed, moved or forged, or one before it was removed")]
     Changed {
         /// The event.
         seq: i64,
     },
-    /// It is signed by a key that this process was not given.
+    /// An event is signed with an unknown key.
     #[error(
-        "event {seq} is signed with another key; give the previous encryption key to the service too"
+        "event {seq} is signed with another key; give the previous encryption key to the service \
+         too"
     )]
     UnknownKey {
         /// The event.
         seq: i64,
     },
-    /// The beginning was dropped, and not by the service.
+    /// The first events were deleted, and not by retention.
     #[error("the events before {seq} were removed, and no valid checkpoint says that they may be")]
     Beheaded {
-        /// The first event there is.
+        /// The first remaining event.
         seq: i64,
     },
-    /// The end is not what this service wrote last.
+    /// The last events are missing.
     #[error(
         "the chain should reach event {seq} and does not: its end was cut off, or the database was \
          restored from a backup"
     )]
     Shortened {
-        /// The last event that the service knows of.
+        /// The last event that the service knows.
         seq: i64,
     },
 }
 
-/// Reads a whole chain and compares it with its macs, and its end with what this service knows.
+/// Verifies a whole chain against its MACs, and its end against the known head.
 pub async fn verify(store: &Store, chain: Chain) -> Result<Report, Error> {
-    // Before the events are read: more may be added meanwhile.
+    // Read before the events: more may be added meanwhile.
     let known = store.chains.known(chain);
     let mut report = Report { events: 0, first_seq: None, last_seq: None, error: None };
     let mut at = Head { seq: 0, mac: [0; MAC_LEN] };
@@ -107,7 +108,7 @@ pub async fn verify(store: &Store, chain: Chain) -> Result<Report, Error> {
     }
 }
 
-/// What is wrong with the event that follows `before`.
+/// Returns the fault of the event that follows `before`, if any.
 fn fault(store: &Store, chain: Chain, before: Head, row: &Row) -> Option<Fault> {
     if row.seq != before.seq + 1 {
         return Some(Fault::Missing { seq: before.seq + 1 });
@@ -139,20 +140,11 @@ struct Row {
     mac: Vec<u8>,
 }
 
-/// Whether the newest event of the service's chain is by a key that this process has; so where there is none.
+/// Returns whether the newest event of the service's chain is signed with a key that this process
+/// has; true for an empty chain.
 pub async fn is_signed_with_known_keys(store: &Store) -> Result<bool, Error> {
     let newest = newest_key(&mut *store.plain().await?).await?;
     Ok(newest.is_none_or(|key| store.chains.keys.has(&key)))
-}
-
-/// The id of the key that the newest event of the service's chain is by.
-pub(crate) async fn newest_key(connection: &mut PgConnection) -> Result<Option<Vec<u8>>, Error> {
-    Ok(sqlx::query_scalar!(
-        "select key_id from audit_events where chain = $1 order by seq desc limit 1",
-        Chain::Service.id()
-    )
-    .fetch_optional(connection)
-    .await?)
 }
 
 async fn page(store: &Store, chain: Chain, after: i64) -> Result<Vec<Row>, Error> {
@@ -168,12 +160,12 @@ async fn page(store: &Store, chain: Chain, after: i64) -> Result<Vec<Row>, Error
     .await?)
 }
 
-/// The mac of the event before the first one there is, as a checkpoint of ours has it.
+/// Returns the MAC of the event before the first remaining one, from a valid checkpoint.
 async fn beginning(store: &Store, chain: Chain, first: i64) -> Result<Option<Mac>, Error> {
     checkpoint(store, chain, first - 1).await
 }
 
-/// Whether the chain was dropped up to its very end, as the policy had it.
+/// Returns whether retention deleted the chain up to the known head.
 async fn was_pruned(store: &Store, chain: Chain, known: Head) -> Result<bool, Error> {
     Ok(checkpoint(store, chain, known.seq).await? == Some(known.mac))
 }
@@ -188,7 +180,7 @@ async fn checkpoint(store: &Store, chain: Chain, seq: i64) -> Result<Option<Mac>
     .await?;
     let Some(row) = row else { return Ok(None) };
     let mac = super::mac(&row.mac)?;
-    let genuine = super::prune::sealed(chain, seq, &mac, |parts| {
+    let genuine = super::prune::sign_checkpoint(chain, seq, &mac, |parts| {
         store.chains.keys.is_genuine(&row.key_id, parts, &row.checkpoint_mac)
     });
     Ok((genuine == Some(true)).then_some(mac))

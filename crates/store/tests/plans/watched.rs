@@ -1,5 +1,5 @@
-//! A store whose every statement tells its plan: PostgreSQL's `auto_explain` sends it as a notice,
-//! sqlx passes notices on as events, and these are gathered here.
+//! A store that collects the plans of its statements: PostgreSQL's `auto_explain` sends them as
+//! notices, and sqlx emits notices as tracing events.
 
 use std::fmt::{Debug, Write};
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ use tracing::subscriber::DefaultGuard;
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
 const SETTINGS: [(&str, &str); 11] = [
-    // As the embedded server has them.
+    // As the embedded server is configured.
     ("effective_cache_size", "1GB"),
     ("work_mem", "16MB"),
     ("random_page_cost", "1.1"),
@@ -28,12 +28,12 @@ const SETTINGS: [(&str, &str); 11] = [
     // Triggers and foreign keys run statements, too.
     ("auto_explain.log_nested_statements", "on"),
 ];
-/// From the sixth execution on PostgreSQL may use one plan for all values of the parameters.
+/// From the sixth execution on, PostgreSQL may use a generic plan.
 pub const CALLS: usize = 8;
 
-/// Stores with one session each that tells its plans.
+/// Stores with one session each that sends its plans.
 pub struct Watched {
-    /// That of the background, or of someone in a project.
+    /// The present store, of the background or acting in a project.
     pub store: Store,
     worker: Store,
     service: Store,
@@ -44,7 +44,7 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// A database with the rows of `seed`.
+    /// Creates a database with the rows of `seed`.
     pub async fn seeded(seed: &str) -> Self {
         let database = TestDatabase::create().await;
         let run = async |sql: &str| mc_store::testing::execute(database.url(), sql).await.unwrap();
@@ -64,18 +64,18 @@ impl Watched {
         Self { store, worker, service, notices, excesses, _subscriber: guard, _database: database }
     }
 
-    /// From now on under the policies, in a project.
+    /// Acts in a project from now on, under row-level security.
     pub fn enter(&mut self, project: ProjectId) {
         self.store = self.service.for_project(UserId::LOCAL, project);
     }
 
-    /// From now on as the background.
+    /// Acts as the background from now on.
     pub fn leave(&mut self) {
         self.store = self.worker.clone();
     }
 
-    /// Calls a function of the store again and again and notes it when a step of a plan reads more
-    /// than `most` rows, those that it discards among them. Answers the plans' text.
+    /// Calls a function repeatedly and notes an excess if a step of a plan reads more than `most`
+    /// rows, discarded ones included. Returns the plans.
     pub async fn reads_at_most<T>(
         &mut self,
         what: &str,
@@ -96,7 +96,7 @@ impl Watched {
         plans.iter().map(Value::to_string).collect()
     }
 
-    /// Fails with all that was noted.
+    /// Panics if there was an excess.
     pub fn assert_no_excess(&self) {
         let count = self.excesses.len();
         assert!(count == 0, "{count} read too much:\n\n{}", self.excesses.join("\n\n"));
@@ -107,7 +107,7 @@ fn read(plan: &Value) -> f64 {
     most_read(&plan["Plan"])
 }
 
-/// The most rows that one step below `plan` reads of a table or an index.
+/// Returns the most rows that one step below `plan` reads of a table or an index.
 fn most_read(plan: &Value) -> f64 {
     let number = |key: &str| plan[key].as_f64().unwrap_or(0.0);
     let is_scan = plan.get("Relation Name").is_some() || plan.get("Index Name").is_some();
@@ -119,7 +119,7 @@ fn most_read(plan: &Value) -> f64 {
     below.fold(own, f64::max)
 }
 
-/// Plans that have arrived.
+/// The received plans.
 #[derive(Clone, Default)]
 struct Notices(Arc<Mutex<Vec<Value>>>);
 

@@ -1,4 +1,4 @@
-//! Connections of clients that are slow, greedy or gone.
+//! Connections of slow, greedy and disconnected clients.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use super::wire::{Answer, Service, routes_behind};
 
 const SOON: Duration = Duration::from_millis(50);
-/// HTTP/2: the preface, and empty settings.
+/// The HTTP/2 preface with empty settings.
 const HELLO: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 const GOAWAY: u8 = 7;
 const ENHANCE_YOUR_CALM: u8 = 11;
@@ -20,8 +20,8 @@ fn routes() -> Router {
 }
 
 #[tokio::test]
-async fn a_head_that_does_not_end_is_cut_off() {
-    let serving = Serving { head_time: SOON, ..Serving::default() };
+async fn a_header_that_does_not_end_times_out() {
+    let serving = Serving { header_timeout: SOON, ..Serving::default() };
     let service = Service::of(routes(), serving).await;
     let mut stream = service.connect().await;
     stream.write_all(b"GET / HTTP/1.1\r\nHost: local").await.unwrap();
@@ -30,8 +30,8 @@ async fn a_head_that_does_not_end_is_cut_off() {
 }
 
 #[tokio::test]
-async fn a_connection_on_which_nothing_moves_is_closed() {
-    let serving = Serving { idle_time: SOON, ..Serving::default() };
+async fn an_idle_connection_is_closed() {
+    let serving = Serving { idle_timeout: SOON, ..Serving::default() };
     let service = Service::of(routes(), serving).await;
     let mut silent = service.connect().await;
     assert_eq!(silent.read(&mut [0]).await.unwrap(), 0);
@@ -48,7 +48,7 @@ async fn a_connection_on_which_nothing_moves_is_closed() {
 }
 
 #[tokio::test]
-async fn too_many_or_too_large_headers_are_refused() {
+async fn too_many_or_too_large_headers_are_rejected() {
     let service = Service::of(routes(), Serving::default()).await;
     let with = |headers: String| format!("GET / HTTP/1.1\r\nHost: localhost{headers}");
     let few = with("\r\nX-A: b".repeat(60));
@@ -60,8 +60,8 @@ async fn too_many_or_too_large_headers_are_refused() {
 }
 
 #[tokio::test]
-async fn what_is_above_the_most_connections_waits_for_one_to_close() {
-    let serving = Serving { connections: 1, ..Serving::default() };
+async fn a_connection_above_the_limit_waits_for_one_to_close() {
+    let serving = Serving { max_connections: 1, ..Serving::default() };
     let service = Service::of(routes(), serving).await;
     let mut first = service.connect().await;
     first.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
@@ -82,7 +82,7 @@ async fn what_is_above_the_most_connections_waits_for_one_to_close() {
 
 #[tokio::test]
 async fn one_address_leaves_connections_for_others() {
-    let serving = Serving { connections_per_address: 1, ..Serving::default() };
+    let serving = Serving { max_connections_per_address: 1, ..Serving::default() };
     let service = Service::of(routes(), serving).await;
     let from = async |address: &str| {
         let socket = tokio::net::TcpSocket::new_v4().unwrap();
@@ -136,7 +136,7 @@ async fn a_flood_of_reset_streams_ends_the_connection() {
     for stream in (1..20_001_u32).step_by(2) {
         flood.extend(opened_and_reset(stream));
     }
-    // The service may close while it is still being written to.
+    // The service may close the connection during a write.
     let _ = stream.write_all(&flood).await;
     let mut frames = Vec::new();
     let _ = stream.read_to_end(&mut frames).await;
@@ -144,7 +144,7 @@ async fn a_flood_of_reset_streams_ends_the_connection() {
     assert_eq!(service.get("/").await.status, 200, "others go on");
 }
 
-/// HEADERS of `GET http://localhost/` with indexed fields, and its reset.
+/// The HEADERS frame of `GET http://localhost/` with indexed fields, and its reset.
 fn opened_and_reset(stream: u32) -> Vec<u8> {
     let fields = [&b"\x82\x86\x84\x41\x09"[..], b"localhost"].concat();
     let length = u8::try_from(fields.len()).unwrap();
@@ -154,7 +154,7 @@ fn opened_and_reset(stream: u32) -> Vec<u8> {
     [headers, reset].concat()
 }
 
-/// The error code of the GOAWAY among `frames`.
+/// Returns the error code of the GOAWAY frame in `frames`.
 fn reason_to_go_away(mut frames: &[u8]) -> Option<u8> {
     while frames.len() >= 9 {
         let length = usize::from(frames[1]) << 8 | usize::from(frames[2]);

@@ -1,4 +1,4 @@
-//! The page at `/docs` within what its policy lets it load: files of this service, nothing inline.
+//! The page at `/docs` loads what its policy allows: files of this service, no inline scripts.
 
 use mc_api::{ApiSettings, IngressConfig};
 use url::Url;

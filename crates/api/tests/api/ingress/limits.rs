@@ -1,4 +1,4 @@
-//! Rates, places, and the probes that neither touches.
+//! Rate and concurrency limits, which do not apply to probes.
 
 use axum::Router;
 use axum::body::Body;
@@ -24,8 +24,8 @@ fn assert_refused_for_now(answer: &Answer, status: u16) {
 }
 
 #[tokio::test]
-async fn an_address_that_asks_too_often_waits_and_its_probes_do_not() {
-    let door = IngressConfig { requests_per_address: 2, ..IngressConfig::default() };
+async fn a_rate_limit_by_address_does_not_apply_to_probes() {
+    let door = IngressConfig { requests_per_minute_per_address: 2, ..IngressConfig::default() };
     let service = Service::behind(door).await;
     for _ in 0..2 {
         assert_eq!(service.get("/").await.status, 200);
@@ -37,10 +37,10 @@ async fn an_address_that_asks_too_often_waits_and_its_probes_do_not() {
 }
 
 #[tokio::test]
-async fn none_is_no_limit() {
+async fn a_limit_of_zero_is_no_limit() {
     let door = IngressConfig {
-        requests_per_address: 0,
-        failures_per_address: 0,
+        requests_per_minute_per_address: 0,
+        auth_failures_per_minute_per_address: 0,
         ..IngressConfig::default()
     };
     let service = Service::behind(door).await;
@@ -50,9 +50,9 @@ async fn none_is_no_limit() {
 }
 
 #[tokio::test]
-async fn proxies_are_told_apart_from_their_clients_only_where_they_are_trusted() {
+async fn clients_of_a_trusted_proxy_are_limited_separately() {
     let limited = |trusted: &[&str]| IngressConfig {
-        requests_per_address: 1,
+        requests_per_minute_per_address: 1,
         trusted_proxies: trusted.iter().map(|network| network.parse().unwrap()).collect(),
         ..IngressConfig::default()
     };
@@ -71,9 +71,10 @@ async fn proxies_are_told_apart_from_their_clients_only_where_they_are_trusted()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_guesses_tokens_is_not_told_when_one_is_right() {
+async fn a_blocked_address_does_not_learn_that_a_token_is_valid() {
     let api = TestApi::start().await;
-    let door = IngressConfig { failures_per_address: 2, ..IngressConfig::default() };
+    let door =
+        IngressConfig { auth_failures_per_minute_per_address: 2, ..IngressConfig::default() };
     let service = served(&api, ApiSettings::default(), door).await;
     for path in ["/status", "/mcp", "/status"] {
         let answer = service.ask(&with_token(path, "wrong")).await;
@@ -87,9 +88,10 @@ async fn who_guesses_tokens_is_not_told_when_one_is_right() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_wrong_grant_is_a_guess_like_a_wrong_token() {
+async fn an_invalid_grant_counts_as_a_failed_authentication() {
     let api = TestApi::start().await;
-    let door = IngressConfig { failures_per_address: 2, ..IngressConfig::default() };
+    let door =
+        IngressConfig { auth_failures_per_minute_per_address: 2, ..IngressConfig::default() };
     let service = served(&api, ApiSettings::default(), door).await;
     let wrong = "grant_type=refresh_token&refresh_token=wrong";
     for _ in 0..3 {
@@ -101,9 +103,10 @@ async fn a_wrong_grant_is_a_guess_like_a_wrong_token() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_address_begins_only_so_many_logins_in_a_minute() {
+async fn started_logins_are_limited_by_address() {
     let api = TestApi::start().await;
-    let door = IngressConfig { failures_per_address: 2, ..IngressConfig::default() };
+    let door =
+        IngressConfig { auth_failures_per_minute_per_address: 2, ..IngressConfig::default() };
     let service = served(&api, ApiSettings::default(), door).await;
     for _ in 0..2 {
         assert_eq!(service.ask(&form("/auth/device", "")).await.status, 200);
@@ -115,16 +118,18 @@ async fn an_address_begins_only_so_many_logins_in_a_minute() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn forged_deliveries_shut_nobody_out() {
+async fn forged_deliveries_block_no_address() {
     let api = TestApi::start().await;
     let hook = api.post("/projects/shop/webhooks", json!({ "provider": "confluence" })).await.ok();
     let (path, secret) = (hook["url_path"].as_str().unwrap(), hook["secret"].as_str().unwrap());
-    let door = IngressConfig { failures_per_address: 2, ..IngressConfig::default() };
+    let door =
+        IngressConfig { auth_failures_per_minute_per_address: 2, ..IngressConfig::default() };
     let service = served(&api, ApiSettings::default(), door).await;
     let body = r#"{"event":"page_updated","timestamp":1,"page":{"id":1}}"#;
     let deliver = |token: &str| {
         format!(
-            "POST {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\
+            "POST {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer \
+             {token}\r\nConnection: close\r\n\
              Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
             body.len()
         )
@@ -133,7 +138,7 @@ async fn forged_deliveries_shut_nobody_out() {
         let answer = service.ask(&deliver("wrong")).await;
         assert_eq!(answer.status, 403, "{answer:?}");
     }
-    // Nor do others who guess tokens there.
+    // Nor do failed authentications of others at that address.
     for _ in 0..4 {
         service.ask(&with_token("/status", "wrong")).await;
     }
@@ -141,8 +146,8 @@ async fn forged_deliveries_shut_nobody_out() {
     let answer = service.ask(&deliver(secret)).await;
     assert_eq!(answer.status, 202, "{answer:?}");
 
-    // Some give a receiver up for good that says that the fault is theirs.
-    let door = IngressConfig { requests_per_address: 1, ..IngressConfig::default() };
+    // Some providers disable a webhook for good after a 4xx.
+    let door = IngressConfig { requests_per_minute_per_address: 1, ..IngressConfig::default() };
     let service = served(&api, ApiSettings::default(), door).await;
     service.ask(&deliver(secret)).await;
     assert_refused_for_now(&service.ask(&deliver(secret)).await, 503);
@@ -158,9 +163,9 @@ fn form(path: &str, body: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_caller_has_one_allowance_for_rest_and_mcp() {
+async fn a_caller_has_one_rate_limit_for_rest_and_mcp() {
     let api = TestApi::start().await;
-    let settings = ApiSettings { units_per_caller: 2, ..ApiSettings::default() };
+    let settings = ApiSettings { units_per_minute_per_caller: 2, ..ApiSettings::default() };
     let service = served(&api, settings, IngressConfig::default()).await;
     assert_eq!(service.ask(&with_token("/status", SECRET)).await.status, 200);
     assert_eq!(service.ask(&with_token("/mcp", SECRET)).await.status, 200);
@@ -170,7 +175,7 @@ async fn a_caller_has_one_allowance_for_rest_and_mcp() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_token_that_asks_too_often_leaves_its_owners_others_their_share() {
+async fn a_token_over_its_limit_leaves_others_of_its_owner_theirs() {
     let api = TestApi::start().await;
     let mut tokens = Vec::new();
     for name in ["runaway", "b", "c", "d", "e"] {
@@ -179,7 +184,7 @@ async fn a_token_that_asks_too_often_leaves_its_owners_others_their_share() {
         tokens.push(made["token"].as_str().unwrap().to_owned());
     }
     let ann = newcomer(&api, "ann").await;
-    let settings = ApiSettings { units_per_caller: 1, ..ApiSettings::default() };
+    let settings = ApiSettings { units_per_minute_per_caller: 1, ..ApiSettings::default() };
     let service = served(&api, settings, IngressConfig::default()).await;
     let [runaway, others @ .., last] = tokens.as_slice() else { unreachable!("five") };
     assert_eq!(service.ask(&with_token("/whoami", runaway)).await.status, 200);
@@ -189,17 +194,17 @@ async fn a_token_that_asks_too_often_leaves_its_owners_others_their_share() {
     for token in others {
         assert_eq!(service.ask(&with_token("/whoami", token)).await.status, 200);
     }
-    // All that one user comes in by has four times as much, however many there are.
+    // All tokens of one user together have four times as much.
     assert_refused_for_now(&service.ask(&with_token("/whoami", last)).await, 429);
     assert_eq!(service.ask(&with_token("/whoami", &ann)).await.status, 200, "somebody else");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_full_service_turns_requests_away_and_answers_its_probes() {
+async fn an_overloaded_service_rejects_requests_and_not_probes() {
     let api = TestApi::start().await;
-    let settings = ApiSettings { requests_at_once: 1, ..ApiSettings::default() };
+    let settings = ApiSettings { max_concurrent_requests: 1, ..ApiSettings::default() };
     let service = served(&api, settings, IngressConfig::default()).await;
-    // Inside, waiting for the rest of its body. That it is inside shows when another is refused.
+    // It waits for the rest of its body. That it has the permit shows when another is rejected.
     let mut slow = service.connect().await;
     let head = format!(
         "POST /recall HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {SECRET}\r\n\
@@ -225,9 +230,9 @@ async fn a_full_service_turns_requests_away_and_answers_its_probes() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_open_stream_keeps_its_place_until_its_client_is_gone() {
+async fn an_open_stream_holds_its_permit_until_it_ends() {
     let api = TestApi::start().await;
-    let settings = ApiSettings { streams_at_once: 1, ..ApiSettings::default() };
+    let settings = ApiSettings { max_mcp_streams: 1, ..ApiSettings::default() };
     let service = served(&api, settings, IngressConfig::default()).await;
     let mut stream = service.connect().await;
     let head = format!("{}\r\n\r\n", with_token("/mcp/stream", SECRET));
@@ -241,7 +246,7 @@ async fn an_open_stream_keeps_its_place_until_its_client_is_gone() {
     while service.ask(&with_token("/mcp", SECRET)).await.status != 200 {}
 }
 
-/// `api` for the network, with a stand-in for what is mounted at `/mcp`.
+/// Serves `api` for the network, with a stand-in for `/mcp`.
 pub async fn served(api: &TestApi, settings: ApiSettings, door: IngressConfig) -> Service {
     let endless =
         async || Body::from_stream(futures::stream::pending::<Result<&str, axum::Error>>());

@@ -13,7 +13,7 @@ fn open_to(hosts: &[&str], origins: &[&str]) -> IngressConfig {
 }
 
 #[tokio::test]
-async fn only_the_services_own_names_are_answered() {
+async fn only_hosts_of_the_service_are_accepted() {
     let service = Service::behind(open_to(&["memory.example", "other.example:8443"], &[])).await;
     let port = service.address.port();
     for (host, expected) in [
@@ -53,7 +53,7 @@ async fn only_the_services_own_names_are_answered() {
 }
 
 #[tokio::test]
-async fn one_request_names_one_host() {
+async fn a_request_has_exactly_one_host() {
     let service = Service::behind(IngressConfig::default()).await;
     for (head, expected) in [
         ("GET / HTTP/1.1", 400),
@@ -93,7 +93,7 @@ async fn http_2_names_its_host_in_the_authority() {
 }
 
 #[tokio::test]
-async fn a_service_on_every_address_answers_by_the_one_it_was_reached_at() {
+async fn the_address_of_the_connection_is_an_accepted_host() {
     let routes = routes_behind(IngressConfig::default());
     let service = Service::at("0.0.0.0:0", routes, Serving::default()).await;
     assert_eq!(service.get("/").await.status, 200);

@@ -1,4 +1,4 @@
-//! Doors of several nodes that count together, by a real Redis.
+//! Ingress of several nodes that share limits by a real Redis.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use mc_testkit::Redis;
 
 use super::wire::{Service, routes_at};
 
-/// A node, and what it shares.
+/// A node with its Redis client.
 struct Node {
     service: Service,
     shared: RedisClient,
@@ -21,7 +21,7 @@ impl Node {
         let settings = Settings {
             url: redis.url(),
             database: "database".into(),
-            answers_within: Duration::from_secs(10),
+            timeout: Duration::from_secs(10),
         };
         let shared = RedisClient::open(&settings).unwrap();
         let rates = SharedRateLimits::new(shared.clone(), Arc::clone(sealer));
@@ -31,9 +31,9 @@ impl Node {
         node
     }
 
-    /// Waits until it knows that Redis is away, or there.
+    /// Waits until the node knows whether Redis is available.
     async fn until(&self, away: bool) {
-        while self.shared.is_away() != away {
+        while self.shared.is_unavailable() != away {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
@@ -49,9 +49,9 @@ async fn nodes(redis: &Redis, door: &IngressConfig) -> [Node; 2] {
 }
 
 #[tokio::test]
-async fn an_address_has_one_allowance_at_all_nodes_and_one_at_each_while_they_share_nothing() {
+async fn nodes_share_the_rate_limit_of_an_address_while_redis_is_up() {
     let mut redis = Redis::start().await;
-    let door = IngressConfig { requests_per_address: 2, ..IngressConfig::default() };
+    let door = IngressConfig { requests_per_minute_per_address: 2, ..IngressConfig::default() };
     let [one, other] = nodes(&redis, &door).await;
     assert_eq!(one.status("/").await, 200);
     assert_eq!(other.status("/").await, 200);
@@ -71,22 +71,23 @@ async fn an_address_has_one_allowance_at_all_nodes_and_one_at_each_while_they_sh
     for node in [&one, &other] {
         node.until(false).await;
     }
-    // Empty, as it came back.
+    // Redis restarts empty.
     assert_eq!(one.status("/").await, 200);
     assert_eq!(other.status("/").await, 200);
     assert_eq!(one.status("/").await, 429);
 }
 
 #[tokio::test]
-async fn wrong_guesses_at_several_nodes_are_counted_together() {
+async fn failed_authentications_are_counted_across_nodes() {
     let redis = Redis::start().await;
-    let door = IngressConfig { failures_per_address: 2, ..IngressConfig::default() };
+    let door =
+        IngressConfig { auth_failures_per_minute_per_address: 2, ..IngressConfig::default() };
     let [one, other] = nodes(&redis, &door).await;
     assert_eq!(one.status("/closed").await, 401);
     assert_eq!(other.status("/closed").await, 401);
     assert_eq!(one.status("/").await, 200, "two are allowed");
     for node in [&one, &other] {
-        // It is told by the first of its own that is too many.
+        // A node blocks an address at the next failure that it sees itself.
         assert_eq!(node.status("/closed").await, 401);
         assert_eq!(node.status("/").await, 429);
     }

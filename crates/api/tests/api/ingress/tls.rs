@@ -1,4 +1,4 @@
-//! Encrypted connections, and certificates that are renewed.
+//! TLS connections, and renewal of certificates.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use super::wire::{Service, routes_behind};
 
-/// A folder with a certificate for `localhost` and this machine's `memory.example`.
+/// A directory with a certificate for `localhost` and `memory.example`.
 struct Issued {
     folder: TempDir,
 }
@@ -22,7 +22,7 @@ impl Issued {
         issued
     }
 
-    /// Writes another certificate, and gives it.
+    /// Writes another certificate and returns it.
     fn renew(&self) -> reqwest::Certificate {
         let CertifiedKey { cert, signing_key } = issue();
         let files = self.files();
@@ -64,7 +64,7 @@ async fn serve(tls: &Tls) -> Service {
 }
 
 #[tokio::test]
-async fn both_versions_of_http_are_encrypted_and_browsers_told_to_stay() {
+async fn both_http_versions_use_tls_and_hsts() {
     let issued = Issued::new();
     let trusted = issued.renew();
     let service = serve(&Tls::open(issued.files()).unwrap()).await;
@@ -77,7 +77,7 @@ async fn both_versions_of_http_are_encrypted_and_browsers_told_to_stay() {
         let answer = client.get(url("memory.example")).send().await.unwrap();
         assert_eq!((answer.status().as_u16(), answer.version()), (200, version));
         assert_eq!(answer.headers()["strict-transport-security"], "max-age=31536000");
-        // On localhost, a browser would hold every other service there to it.
+        // HSTS for localhost would apply to every other service on the machine.
         let local = client.get(url("localhost")).send().await.unwrap();
         assert_eq!(local.headers().get("strict-transport-security"), None);
         let own = client.get(url("localhost"));
@@ -90,20 +90,20 @@ async fn both_versions_of_http_are_encrypted_and_browsers_told_to_stay() {
 }
 
 #[tokio::test]
-async fn nothing_unencrypted_asks_browsers_for_encryption() {
+async fn hsts_is_sent_over_tls_only() {
     let service = Service::behind(IngressConfig::default()).await;
     assert_eq!(service.get("/").await.header("strict-transport-security"), None);
 }
 
 #[tokio::test]
-async fn a_renewed_certificate_is_taken_up_and_a_broken_one_is_not() {
+async fn a_renewed_certificate_is_loaded_and_a_broken_one_is_not() {
     let issued = Issued::new();
     let first = issued.renew();
     let tls = Tls::open(issued.files()).unwrap();
     let service = serve(&tls).await;
     let url = format!("https://localhost:{}/", service.address.port());
     let ask = async |trusted: &reqwest::Certificate| {
-        // A client of its own each time: no connection is used again.
+        // A new client for each request, so that no connection is reused.
         let client = client(&service, trusted.clone()).build().unwrap();
         client.get(&url).send().await.is_ok()
     };
@@ -122,7 +122,7 @@ async fn a_renewed_certificate_is_taken_up_and_a_broken_one_is_not() {
 }
 
 #[test]
-fn what_can_not_be_used_is_refused_with_its_file() {
+fn an_unusable_certificate_error_names_the_file() {
     let refusal = |change: &dyn Fn(&TlsFiles)| {
         let issued = Issued::new();
         change(&issued.files());

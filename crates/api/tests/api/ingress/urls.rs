@@ -1,4 +1,4 @@
-//! What stands in URLs, and what is written to the log of a request.
+//! Secrets in URLs, and the log of requests.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -8,7 +8,7 @@ use mc_api::IngressConfig;
 use super::wire::Service;
 
 #[tokio::test]
-async fn a_secret_in_the_url_is_refused_wherever_it_is_sent() {
+async fn a_secret_in_a_url_is_rejected_on_every_route() {
     let service = Service::behind(IngressConfig::default()).await;
     for path in ["/", "/healthz", "/nowhere"] {
         let answer = service.get(&format!("{path}?limit=1&Access_Token=hunter2")).await;
@@ -22,14 +22,14 @@ async fn a_secret_in_the_url_is_refused_wherever_it_is_sent() {
 }
 
 #[tokio::test]
-async fn a_long_url_is_refused() {
+async fn a_long_url_is_rejected() {
     let service = Service::behind(IngressConfig::default()).await;
     let long = service.get(&format!("/?q={}", "x".repeat(8 * 1024))).await;
     assert_eq!(long.status, 414);
     assert_eq!(long.problem()["type"], "urn:memory-copilot:problem:uri-too-long");
 }
 
-/// What was logged.
+/// The captured log.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -43,9 +43,9 @@ impl io::Write for Log {
     }
 }
 
-/// On one thread, so that the subscriber sees what the server does.
+/// Runs on one thread, so that the subscriber sees the server's events.
 #[tokio::test]
-async fn the_log_tells_of_requests_without_their_secrets() {
+async fn the_request_log_has_no_secrets() {
     let log = Log::default();
     let writer = log.clone();
     let subscriber = tracing_subscriber::fmt()
@@ -60,6 +60,6 @@ async fn the_log_tells_of_requests_without_their_secrets() {
         service.ask(&format!("GET {target} HTTP/1.1\r\n{secrets}")).await;
     }
     let written = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
-    assert_eq!(written.matches("request answered").count(), 4, "{written}");
+    assert_eq!(written.matches("request completed").count(), 4, "{written}");
     assert!(!written.contains("hunter2"), "{written}");
 }

@@ -1,4 +1,4 @@
-//! A service on a port of its own, and requests as bytes: what a polite client would never send.
+//! A service on its own port, and requests as bytes, which no well-behaved client sends.
 
 use std::net::SocketAddr;
 
@@ -10,19 +10,19 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// What listens, until it is dropped.
+/// A service that listens until it is dropped.
 pub struct Service {
     pub address: SocketAddr,
     _stop: DropGuard,
 }
 
 impl Service {
-    /// Serves `router` as it is.
+    /// Serves `router` unchanged.
     pub async fn of(router: Router, serving: Serving) -> Self {
         Self::at("127.0.0.1:0", router, serving).await
     }
 
-    /// The same at a given address.
+    /// Serves `router` at an address.
     pub async fn at(listen: &str, router: Router, serving: Serving) -> Self {
         let listener = TcpListener::bind(listen).await.unwrap();
         let (address, stop) = (listener.local_addr().unwrap(), CancellationToken::new());
@@ -30,12 +30,12 @@ impl Service {
         Self { address, _stop: stop.drop_guard() }
     }
 
-    /// A few routes that need no database behind a door.
+    /// Serves routes without a database behind ingress.
     pub async fn behind(door: IngressConfig) -> Self {
         Self::of(routes_behind(door), Serving::default()).await
     }
 
-    /// Sends `head` (without the empty line at its end) on a connection of its own.
+    /// Sends `head` (without its empty last line) on a new connection.
     pub async fn ask(&self, head: &str) -> Answer {
         let mut stream = self.connect().await;
         let request = format!("{head}\r\nConnection: close\r\n\r\n");
@@ -43,7 +43,7 @@ impl Service {
         Answer::read(&mut stream).await
     }
 
-    /// `GET` of `path` by the usual name.
+    /// Sends `GET` of `path` with the usual host.
     pub async fn get(&self, path: &str) -> Answer {
         self.ask(&format!("GET {path} HTTP/1.1\r\nHost: localhost")).await
     }
@@ -58,7 +58,7 @@ pub fn routes_behind(door: IngressConfig) -> Router {
     routes_at(&Ingress::new(door))
 }
 
-/// The same behind a door that is there already.
+/// Returns the routes behind an existing ingress.
 pub fn routes_at(door: &Ingress) -> Router {
     let router = Router::new()
         .route("/", get(async || "page"))
@@ -68,7 +68,7 @@ pub fn routes_at(door: &Ingress) -> Router {
     with_ingress(router, door)
 }
 
-/// An answer as it came.
+/// A raw response.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
@@ -77,10 +77,10 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Reads until the other side closes.
+    /// Reads until the service closes the connection.
     pub async fn read(stream: &mut TcpStream) -> Self {
         let mut bytes = Vec::new();
-        // A reset behind the answer does not undo it.
+        // A reset after the response is ignored.
         let _ = stream.read_to_end(&mut bytes).await;
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
@@ -94,7 +94,7 @@ impl Answer {
         found.next().map(|(_, value)| value.trim())
     }
 
-    /// The problem document; it must be one.
+    /// Returns the problem document.
     #[track_caller]
     pub fn problem(&self) -> Value {
         assert_eq!(self.header("content-type"), Some(mc_api::PROBLEM_JSON), "{self:?}");

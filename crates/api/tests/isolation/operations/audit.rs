@@ -1,4 +1,5 @@
-//! Who did what: in a project for those who keep it, to what belongs to none for those of the service.
+//! Who did what: in a project for those who keep it, to what belongs to none for those of the
+//! service.
 
 use serde_json::json;
 
@@ -61,8 +62,8 @@ fn of<'a>(d: &mut Draw<'a>, path: &str) -> (Attempt, Target<'a>) {
     let (Target::Of(project), true) = (target, attempt.is_allowed()) else {
         return (attempt, target);
     };
-    // Who was given a role for a while, and the teams of attempts. Of what people keep to themselves it
-    // says that there is something, by its id.
+    // Who was given a role for a while, and the teams of attempts. Of what people keep to
+    // themselves it says that there is something, by its id.
     let places = attempt.places | projects::pawn(d, project).place() | Places::one(COMMON);
     let ids = project.private_places();
     (Attempt { ids, ..attempt.places(places) }, target)

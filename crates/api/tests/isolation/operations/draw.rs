@@ -200,8 +200,8 @@ impl<'a> Draw<'a> {
         }
     }
 
-    /// Whose tasks, documents and folders a name is of, is not for this to decide: each tenant has some
-    /// by the same name.
+    /// Whose tasks, documents and folders a name is of, is not for this to decide: each tenant has
+    /// some by the same name.
     pub fn named(&mut self, things: Things) -> String {
         match self.thing(things) {
             Some((_, thing)) => thing.name.clone(),
@@ -273,7 +273,8 @@ impl<'a> Draw<'a> {
         Places::all(own.map(|project| Places::one(project.place)))
     }
 
-    /// What is done with a thing that the request names by its id alone; `None` where there is no such.
+    /// What is done with a thing that the request names by its id alone; `None` where there is no
+    /// such.
     pub fn holding(
         &mut self,
         attempt: Attempt,
@@ -343,8 +344,8 @@ fn nowhere(attempt: Attempt) -> Attempt {
     Attempt { reached: Reached::Project, ..refused(attempt, 404) }
 }
 
-/// A request that names a project, and a thing of it, of others or of nobody: what is not the project's is not
-/// there. The thing comes along where the caller comes to it.
+/// A request that names a project, and a thing of it, of others or of nobody: what is not the
+/// project's is not there. The thing comes along where the caller comes to it.
 pub fn naming<'a>(
     d: &mut Draw<'a>,
     things: Things,

@@ -1,4 +1,5 @@
-//! What keeps the memory in order: reports for maintainers, and records that say the same for who reviews.
+//! What keeps the memory in order: reports for maintainers, and records that say the same for who
+//! reviews.
 
 use serde_json::{Value, json};
 use uuid::Uuid;

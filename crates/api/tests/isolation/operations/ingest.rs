@@ -13,8 +13,8 @@ pub fn git(d: &mut Draw<'_>) -> Attempt {
         return webhook_receiver::from_git_host(d);
     }
     let target = d.project();
-    // A folder of the machine and a host inside its network are for its administrators; nothing runs the
-    // ingest here.
+    // A folder of the machine and a host inside its network are for its administrators; nothing
+    // runs the ingest here.
     let (location, name) = d.pick(&[
         ("/srv/repositories/core", "local"),
         ("https://10.0.0.5:8443/inside.git", "inside"),
@@ -44,7 +44,8 @@ pub fn docs(d: &mut Draw<'_>) -> Attempt {
         let thing = d.of(project, |project| &project.docs);
         let n = d.pick(&[0, 1]);
         document = json!({"doc_id": format!("sent-{n}"), "title": format!("Sent {n}"),
-            "content": format!("# Units\n\nThe gateway counts in other units than the cart.\n\n{}", thing.mark)});
+            "content": format!("# Units\n\nThe gateway counts in other units than the cart.\n\n{}",
+            thing.mark)});
     }
     let body = json!({"project_key": d.key(target), "source": "sent", "documents": [document]});
     let action = oracle::ingest(target.project());

@@ -53,7 +53,7 @@ pub fn sync(d: &mut Draw<'_>) -> Attempt {
 }
 
 pub fn remove(d: &mut Draw<'_>) -> Attempt {
-    let query = d.pick(&["", "?forget=true", "?forget=false"]);
+    let query = d.pick(&["", "?purge=true", "?purge=false"]);
     let request =
         |key: &str, id: Uuid| Attempt::delete(format!("/projects/{key}/integrations/{id}{query}"));
     spared(d, request)
@@ -69,7 +69,8 @@ fn spared(d: &mut Draw<'_>, request: impl Fn(&str, Uuid) -> Attempt) -> Attempt 
     request.places(attempt.places).before(sql)
 }
 
-/// Systems are the operator's; how connections to them are is each project's alone to see, and for administrators.
+/// Systems are the operator's; how connections to them are is each project's alone to see, and for
+/// administrators.
 pub fn systems(d: &mut Draw<'_>) -> Attempt {
     if d.one_in(4) {
         return d.for_root(Attempt::get("/connectors").places(Places::ALL).shows(SYSTEM));

@@ -29,7 +29,8 @@ pub fn recall(d: &mut Draw<'_>) -> Attempt {
 
 pub fn search(d: &mut Draw<'_>) -> Attempt {
     let target = d.project();
-    let mut body = json!({"project_key": d.key(target), "query": d.words(), "limit": 30, "explain": d.one_in(4),
+    let mut body = json!({"project_key": d.key(target), "query": d.words(), "limit": 30,
+        "explain": d.one_in(4),
         "time_budget_ms": 20_000});
     let narrowed_by = d.pick(&["tags", "path", "sources", ""]);
     if narrowed_by == "tags" {
@@ -53,7 +54,8 @@ pub fn search(d: &mut Draw<'_>) -> Attempt {
     };
     let finds_own = !own.is_empty() && d.one_in(3);
     if finds_own {
-        body = json!({"project_key": body["project_key"], "query": own, "limit": 30, "time_budget_ms": 20_000});
+        body = json!({"project_key": body["project_key"], "query": own, "limit": 30,
+        "time_budget_ms": 20_000});
     }
     let attempt = d.in_project(Attempt::post("/search", &body), READ, target).check(not_degraded);
     let attempt = attempt.check(waits_for_own(target));
@@ -68,15 +70,16 @@ pub fn search(d: &mut Draw<'_>) -> Attempt {
     attempt
 }
 
-/// A leg that is left out could hide what it would have shown. A tool's result names those alone that were.
+/// A leg that is left out could hide what it would have shown. A tool's result names those alone
+/// that were.
 fn not_degraded(answer: &Answer) -> Result<(), String> {
     let left_out = answer.body["degraded"].as_array().map_or(0, Vec::len);
     let is_whole = !answer.is_success() || left_out == 0;
     is_whole.then_some(()).ok_or_else(|| "an answer with a leg left out".to_owned())
 }
 
-/// Vectors that are waited for are counted in the project alone: two from the start, two of what the caller
-/// keeps to themselves, and those of what attempts add.
+/// Vectors that are waited for are counted in the project alone: two from the start, two of what
+/// the caller keeps to themselves, and those of what attempts add.
 pub fn waits_for_own(
     target: Target<'_>,
 ) -> impl Fn(&Answer) -> Result<(), String> + Send + Sync + use<> {
@@ -266,7 +269,8 @@ pub fn path(d: &mut Draw<'_>) -> Attempt {
 
 pub fn dialog(d: &mut Draw<'_>) -> Attempt {
     let target = d.project();
-    let mut body = json!({"project_key": d.key(target), "messages": [{"role": "user", "content": "Why is the unit wrong?"}]});
+    let mut body = json!({"project_key": d.key(target), "messages": [{"role": "user",
+        "content": "Why is the unit wrong?"}]});
     let Target::Of(project) = target else {
         return d.in_project(Attempt::post("/dialogs", &body).expect(201), PROPOSE, target);
     };
@@ -278,7 +282,8 @@ pub fn dialog(d: &mut Draw<'_>) -> Attempt {
     let said = format!("Why is the unit of the gateway's delay wrong? ({mark})");
     body["messages"] = json!([{"role": "user", "content": said}]);
     body["task_external_id"] = d.of(project, |project| &project.tasks).name.clone().into();
-    // What somebody says who may not save for the team is not found: nobody else's is replaced by that.
+    // What somebody says who may not save for the team is not found: nobody else's is replaced by
+    // that.
     if own.is_none() || oracle::decides(d.who, project) {
         body["id"] = id.to_string().into();
     }
@@ -295,8 +300,8 @@ pub fn dialog(d: &mut Draw<'_>) -> Attempt {
     if !attempt.is_allowed() {
         return attempt;
     }
-    // The id is the caller's choice, so it shows whether it is taken: nothing else of the dialog. One of the
-    // project is whose who sent it first.
+    // The id is the caller's choice, so it shows whether it is taken: nothing else of the dialog.
+    // One of the project is whose who sent it first.
     if own.is_some() { attempt.or(404) } else { attempt.expect(404) }
 }
 
@@ -417,7 +422,8 @@ pub fn forget(d: &mut Draw<'_>) -> Attempt {
     let (spare, words) = (d.id(), d.name());
     let sql = format!(
         "insert into memory_records (id, project_id, kind, content, ttl, content_hash, simhash)
-         values ('{spare}', '{}', 'fact', '{words}', now() + interval '1 day', sha256('{words}'), 1)",
+         values ('{spare}', '{}', 'fact', '{words}', now() + interval '1 day', sha256('{words}'), \
+         1)",
         project.id
     );
     d.signed(Attempt::delete(format!("/records/{spare}"))).places(attempt.places).before(sql)

@@ -70,7 +70,8 @@ fn decided(
     if is_amendment {
         sql = format!(
             "insert into memory_records (id, project_id, kind, content, ttl, content_hash, simhash)
-             values ('{changed}', '{}', 'fact', 'old {words}', now() + interval '1 day', sha256('old {words}'), 1);",
+             values ('{changed}', '{}', 'fact', 'old {words}', now() + interval '1 day', \
+             sha256('old {words}'), 1);",
             project.id
         );
     }
@@ -139,8 +140,10 @@ pub fn roll_back(d: &mut Draw<'_>) -> Attempt {
     }
     let (spare, words) = (d.id(), d.name());
     let sql = format!(
-        "insert into memory_records (id, project_id, kind, content, ttl, content_hash, simhash, state)
-         values ('{spare}', '{}', 'fact', '{words}', now() + interval '1 day', sha256('{words}'), 1, 'deleted')",
+        "insert into memory_records (id, project_id, kind, content, ttl, content_hash, simhash, \
+         state)
+         values ('{spare}', '{}', 'fact', '{words}', now() + interval '1 day', sha256('{words}'), \
+         1, 'deleted')",
         project.id
     );
     let request = d.signed(request(&spare.to_string(), &json!({})));
@@ -186,7 +189,8 @@ pub fn forget(d: &mut Draw<'_>) -> Attempt {
     let (spare, words) = (d.id(), d.name());
     let sql = format!(
         "insert into memory_records (id, project_id, kind, content, ttl, content_hash, simhash)
-         values ('{spare}', '{0}', 'fact', '{words}', now() + interval '1 day', sha256('{words}'), 1);
+         values ('{spare}', '{0}', 'fact', '{words}', now() + interval '1 day', sha256('{words}'), \
+         1);
          insert into record_contributions (project_id, record_id, version, source)
          values ('{0}', '{spare}', 1, '{value}')",
         project.id

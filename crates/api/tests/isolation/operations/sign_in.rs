@@ -14,8 +14,10 @@ fn waiting() -> (UserCode, String) {
     let user_code = hex::encode(code.hash().as_bytes());
     let device = hash(RefreshToken::generate().expose());
     let sql = format!(
-        "insert into device_grants (device_code_hash, user_code_hash, client, requested_scopes, expires_at, interval_seconds)
-         values ({device}, '\\x{user_code}', 'cli', array['memory:read'], now() + interval '9 minutes', 5)"
+        "insert into device_grants (device_code_hash, user_code_hash, client, requested_scopes, \
+         expires_at, interval_seconds)
+         values ({device}, '\\x{user_code}', 'cli', array['memory:read'], now() + interval '9 \
+         minutes', 5)"
     );
     (code, sql)
 }
@@ -33,8 +35,8 @@ pub fn decide(d: &mut Draw<'_>) -> Attempt {
     if d.one_in(3) { attempt.expect(404) } else { attempt.before(sql) }
 }
 
-/// A personal access token or a refresh token, of the caller or of anybody, for an access token. What
-/// comes is for whom the secret was.
+/// A personal access token or a refresh token, of the caller or of anybody, for an access token.
+/// What comes is for whom the secret was.
 pub fn token(d: &mut Draw<'_>) -> Attempt {
     if d.one_in(2) { exchange(d) } else { refresh(d) }
 }
@@ -62,10 +64,19 @@ fn refresh(d: &mut Draw<'_>) -> Attempt {
     let asked = d.pick(&[1, scopes, ALL]);
     let spoilt = d.pick(&["", "", "spent", "expired", "revoked", "over", "another client"]);
     sql.push_str(&match spoilt {
-        "spent" => format!("; update refresh_tokens set used_at = now() - interval '1 hour' where session_id = '{id}'"),
-        "expired" => format!("; update refresh_tokens set expires_at = now() - interval '1 hour' where session_id = '{id}'"),
+        "spent" => format!(
+            "; update refresh_tokens set used_at = now() - interval '1 hour' where \
+         session_id = '{id}'"
+        ),
+        "expired" => format!(
+            "; update refresh_tokens set expires_at = now() - interval '1 hour' \
+         where session_id = '{id}'"
+        ),
         "revoked" => format!("; update sessions set revoked_at = now() where id = '{id}'"),
-        "over" => format!("; update sessions set expires_at = now() - interval '1 hour' where id = '{id}'"),
+        "over" => format!(
+            "; update sessions set expires_at = now() - interval '1 hour' where id = \
+         '{id}'"
+        ),
         _ => String::new(),
     });
     let sql = sql.replace(";;", ";");
@@ -117,8 +128,8 @@ pub fn begin(d: &mut Draw<'_>) -> Attempt {
     Attempt::new(http::Method::POST, "/auth/device").form(&[("scope", &scope)])
 }
 
-/// A browser in which somebody has signed in, or once had: its cookie, what makes it, and whether it
-/// still counts.
+/// A browser in which somebody has signed in, or once had: its cookie, what makes it, and whether
+/// it still counts.
 fn visit(d: &mut Draw<'_>) -> (String, String, bool) {
     let spoilt = d.pick(&["", "", "another client", "revoked", "expired", "spent"]);
     let client = if spoilt == "another client" { "memory-copilot-cli" } else { "browser" };
@@ -126,7 +137,8 @@ fn visit(d: &mut Draw<'_>) -> (String, String, bool) {
     let spoil = match spoilt {
         "revoked" => format!("update sessions set revoked_at = now() where id = '{id}'"),
         "expired" => format!(
-            "update refresh_tokens set expires_at = now() - interval '1 hour' where session_id = '{id}'"
+            "update refresh_tokens set expires_at = now() - interval '1 hour' where session_id = \
+             '{id}'"
         ),
         "spent" => format!("update refresh_tokens set used_at = now() where session_id = '{id}'"),
         _ => "perform 1".to_owned(),

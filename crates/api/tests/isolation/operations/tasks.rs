@@ -115,7 +115,8 @@ pub fn agree(d: &mut Draw<'_>) -> Attempt {
     at_the_tracker(d, 403, |path| Attempt::post(path, &json!({"digest": "00".repeat(32)})))
 }
 
-/// A request about a task's tracker: one that is there is answered so, and one that is not like none.
+/// A request about a task's tracker: one that is there is answered so, and one that is not like
+/// none.
 fn at_the_tracker(d: &mut Draw<'_>, status: u16, request: impl Fn(String) -> Attempt) -> Attempt {
     let target = d.project();
     let name = d.named(|project| &project.tasks);

@@ -1,4 +1,5 @@
-//! The tools and resources of the MCP server: each is a call of the API, and must be refused as that is.
+//! The tools and resources of the MCP server: each is a call of the API, and must be refused as
+//! that is.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,6 @@
-//! What other systems tell: taken for the project of the hook that it is signed for and no other, whoever
-//! sends it. Who is not known by the hook's secret does not learn whether there is such a hook.
+//! What other systems tell: taken for the project of the hook that it is signed for and no other,
+//! whoever sends it. Who is not known by the hook's secret does not learn whether there is such a
+//! hook.
 
 use hmac::{Hmac, Mac as _};
 use serde_json::{Value, json};
@@ -99,7 +100,8 @@ fn said(source: &str, words: &str) -> Value {
     match source {
         "github" => json!({
             "action": "edited",
-            "issue": {"number": 9, "title": words, "state": "open", "updated_at": at, "html_url": url,
+            "issue": {"number": 9, "title": words, "state": "open", "updated_at": at,
+            "html_url": url,
                 "labels": [{"name": "units"}], "assignee": {"login": "vera"}, "body": words},
             "repository": {"name": "core", "full_name": "team/core", "default_branch": "main",
                 "html_url": repository},

@@ -1,4 +1,5 @@
-//! Where other systems tell a project of what happens there, and what they told: for its maintainers alone.
+//! Where other systems tell a project of what happens there, and what they told: for its
+//! maintainers alone.
 
 use serde_json::json;
 use uuid::Uuid;

@@ -71,8 +71,10 @@ pub async fn counts(world: &World) -> Result<(), Fault> {
 async fn delivered(world: &World) -> Result<(), Fault> {
     for project in &world.projects {
         let sql = format!(
-            "select coalesce(string_agg(concat_ws(' ', d.project_id, d.external_id, d.event_type, d.event, d.outcome), ' '), '')
-             from webhook_deliveries d join webhooks h on h.id = d.webhook_id where h.project_id = '{}'",
+            "select coalesce(string_agg(concat_ws(' ', d.project_id, d.external_id, d.event_type, \
+             d.event, d.outcome), ' '), '')
+             from webhook_deliveries d join webhooks h on h.id = d.webhook_id where h.project_id = \
+             '{}'",
             project.id
         );
         let kept = text(world.database.store(), &sql).await.map_err(|e| e.to_string())?;

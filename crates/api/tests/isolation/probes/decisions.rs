@@ -39,12 +39,16 @@ pub async fn decisions(world: &World) -> Result<(), Fault> {
             let curates = oracle::role(person, project) >= Some(Rank::Maintainer);
             let hold = project.holds[0].id;
             asked.push(format!(
-                "coalesce((select role from mc.find_project_of_quarantine_item('{who}', '{hold}'))::text, '-')"
+                "coalesce((select role from mc.find_project_of_quarantine_item('{who}', \
+                 '{hold}'))::text, '-')"
             ));
             expected.push(if curates { role } else { "-" });
             for private in &project.privates {
                 let record = private.records[0].id;
-                asked.push(format!("coalesce((select role from mc.find_project_of_record('{who}', '{record}'))::text, '-')"));
+                asked.push(format!(
+                    "coalesce((select role from mc.find_project_of_record('{who}', \
+                    '{record}'))::text, '-')"
+                ));
                 expected.push(if private.owner == who { role } else { "-" });
             }
             // The version in force, for who may not; one that never was, for who may.
@@ -71,7 +75,11 @@ pub async fn decisions(world: &World) -> Result<(), Fault> {
         expected.push(&seen);
         // Somebody who is shut out makes nothing, and no program does; others are not asked to.
         if person.post == Post::Disabled || !oracle::makes_projects(person) {
-            asked.push(format!("coalesce(mc.create_project('{}', gen_random_uuid(), 'shut-out-{0}', '')::text, '-')", person.id));
+            asked.push(format!(
+                "coalesce(mc.create_project('{}', gen_random_uuid(), \
+                'shut-out-{0}', '')::text, '-')",
+                person.id
+            ));
             expected.push("-");
         }
         let sql = format!("select concat_ws(' ', {})", asked.join(", "));

@@ -107,8 +107,8 @@ async fn own_hygiene(world: &World, ours: &Project, theirs: &Project) -> Result<
     let look = Look { world, ours };
     let all = ReportFilter::default();
     look.at("hygiene::list", hygiene::list(store, here, all, 200).await)?;
-    look.at("duplicates::waiting", duplicates::waiting(store, here, None, 200).await)?;
-    look.at("duplicates::notes", duplicates::notes(store, here, None, 200).await)?;
+    look.at("duplicates::waiting", duplicates::list_open(store, here, None, 200).await)?;
+    look.at("duplicates::notes", duplicates::list_candidates(store, here, None, 200).await)?;
     for one in ours.reports.iter().chain(&theirs.reports) {
         look.at("hygiene::find", hygiene::find(store, here, HygieneRunId(one.id)).await)?;
     }
@@ -118,7 +118,7 @@ async fn own_hygiene(world: &World, ours: &Project, theirs: &Project) -> Result<
     }
     let tx = &mut store.begin().await.map_err(|error| error.to_string())?;
     for one in &theirs.clusters {
-        nothing("duplicates::hold", duplicates::hold(tx, here, DuplicateClusterId(one.id)).await)?;
+        nothing("duplicates::hold", duplicates::lock(tx, here, DuplicateClusterId(one.id)).await)?;
     }
     Ok(())
 }
@@ -138,7 +138,8 @@ async fn others_hooks_stay(world: &World, ours: &Project, theirs: &Project) -> R
     Ok(())
 }
 
-/// Connections, asked for by others' ids as well; what changes them changes no other's, and is taken back.
+/// Connections, asked for by others' ids as well; what changes them changes no other's, and is
+/// taken back.
 async fn own_connections(world: &World, ours: &Project, theirs: &Project) -> Result<(), Fault> {
     let (store, here) = (world.database.store(), ProjectId(ours.id));
     let look = Look { world, ours };

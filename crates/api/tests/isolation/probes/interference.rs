@@ -46,7 +46,8 @@ async fn answers(world: &World, project: &Project) -> Result<Vec<(String, Value)
     queries.extend(project.passages.iter().take(6).map(|thing| thing.mark.clone()));
     let mut answers = Vec::new();
     for query in queries {
-        let body = json!({"project_key": project.key, "query": query, "limit": 100, "explain": true, "time_budget_ms": 20_000});
+        let body = json!({"project_key": project.key, "query": query, "limit": 100, "explain": true,
+            "time_budget_ms": 20_000});
         let attempt =
             Attempt::post("/search", &body).header("authorization", format!("Bearer {bearer}"));
         let answer = Answer::to(&attempt, world).await;
@@ -69,11 +70,15 @@ async fn flood(world: &World, theirs: &Project) -> Result<(), Fault> {
         "do $flood$ begin
          insert into passages (id, project_id, doc_id, title, text, content_hash, ordinal, symbols)
          select gen_random_uuid(), '{0}', '{doc}', 'Why',
-             'why is the ' || (array['delay', 'timeout', 'retry', 'rounding', 'cache', 'lock'])[1 + n % 6]
-                 || ' of the cart timer wrong at the gateway', sha256(n::text::bytea), n, array['{SHARED_SYMBOL}']
+             'why is the ' || (array['delay', 'timeout', 'retry', 'rounding', 'cache', 'lock'])[1 \
+             + n % 6]
+                 || ' of the cart timer wrong at the gateway', sha256(n::text::bytea), n, \
+                 array['{SHARED_SYMBOL}']
          from generate_series(1, {FLOOD}) n;
-         insert into embeddings (model_id, passage_id, project_id, source_kind, text_hash, embedding)
-         select (select max(id) from embedding_models), p.id, p.project_id, p.source_kind, p.content_hash,
+         insert into embeddings (model_id, passage_id, project_id, source_kind, text_hash, \
+         embedding)
+         select (select max(id) from embedding_models), p.id, p.project_id, p.source_kind, \
+         p.content_hash,
              (select embedding from embeddings where project_id = '{0}' limit 1)
          from passages p where p.doc_id = '{doc}' and p.title = 'Why';
          end $flood$",

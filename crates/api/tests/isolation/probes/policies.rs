@@ -56,8 +56,8 @@ const OF_RECORDS: usize = 4;
 /// Tables of no project, which the service must not read: they hold ids of all.
 const FORBIDDEN: [&str; 2] = ["change_feed", "change_feed_watermark"];
 
-/// With `lifted` the tables whose rows belong to records are looked at without the policy that hides what
-/// belongs to others' private ones, which stands before their other policies.
+/// With `lifted` the tables whose rows belong to records are looked at without the policy that
+/// hides what belongs to others' private ones, which stands before their other policies.
 pub async fn policies(world: &World, lifted: bool) -> Result<(), Fault> {
     let private = if lifted { &PRIVATE[..OF_RECORDS] } else { &PRIVATE[..] };
     let tables = tables(world).await?;
@@ -90,8 +90,8 @@ pub async fn policies(world: &World, lifted: bool) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Only who works in a project may lengthen its audit, and only who administers the service reads that of
-/// the service.
+/// Only who works in a project may lengthen its audit, and only who administers the service reads
+/// that of the service.
 async fn chains(
     world: &World,
     person: &Person,
@@ -201,7 +201,8 @@ async fn reads(
         let expected = if role >= Some(least) { (*own, *own) } else { (0, 0) };
         if seen.get(table) != Some(&expected) {
             return Err(format!(
-                "the {:?} of {:?} sees {:?} rows of {table} (all, and the project's) instead of {expected:?}",
+                "the {:?} of {:?} sees {:?} rows of {table} (all, and the project's) instead of \
+                 {expected:?}",
                 person.post,
                 person.tenant,
                 seen.get(table)
@@ -211,22 +212,29 @@ async fn reads(
     Ok(())
 }
 
-/// A query that counts the rows of each table, and those of a project; of what people keep to themselves
-/// there only those that are for `reader`, where one is given.
+/// A query that counts the rows of each table, and those of a project; of what people keep to
+/// themselves there only those that are for `reader`, where one is given.
 fn counted(
     tables: &Tables,
     project: Option<&Project>,
     reader: Option<(&Person, Private)>,
 ) -> String {
     let id = project.map_or_else(uuid::Uuid::nil, |project| project.id);
-    let each: Vec<_> = tables.iter().map(|(table, column)| {
-        let readers = match reader {
-            Some((reader, private)) if private.contains(&table.as_str()) =>
-                format!("and coalesce(private_to = '{}', true)", reader.id),
-            _ => String::new(),
-        };
-        format!("select '{table}' as name, count(*) as n, count(*) filter (where {column} = '{id}' {readers}) as own from {table}")
-    }).collect();
+    let each: Vec<_> = tables
+        .iter()
+        .map(|(table, column)| {
+            let readers = match reader {
+                Some((reader, private)) if private.contains(&table.as_str()) => {
+                    format!("and coalesce(private_to = '{}', true)", reader.id)
+                }
+                _ => String::new(),
+            };
+            format!(
+                "select '{table}' as name, count(*) as n, count(*) filter (where {column} = '{id}' \
+            {readers}) as own from {table}"
+            )
+        })
+        .collect();
     format!(
         "select string_agg(name || ' ' || n || ' ' || own, ',') from ({}) as counted",
         each.join(" union all ")
@@ -282,7 +290,8 @@ async fn writes(
         made += statements.len();
         for (what, statement) in statements {
             block.push_str(&format!(
-                "begin {statement}; get diagnostics n = row_count; raise exception using errcode = 'ZZ001', message = n::text;
+                "begin {statement}; get diagnostics n = row_count; raise exception using errcode = \
+                 'ZZ001', message = n::text;
                  exception when others then noted := noted || '{table} {what} ' || sqlstate || ' '
                     || (case sqlstate when 'ZZ001' then sqlerrm else '-' end) || ','; end; "));
         }
@@ -349,7 +358,8 @@ async fn writes(
         };
         if !is_right {
             return Err(format!(
-                "the {:?} of {:?} in tenant 0's main project: {what} on {table} ends with {state} and {rows} rows of {own}",
+                "the {:?} of {:?} in tenant 0's main project: {what} on {table} ends with {state} \
+                 and {rows} rows of {own}",
                 person.post, person.tenant
             ));
         }
@@ -359,8 +369,11 @@ async fn writes(
 }
 
 async fn columns(world: &World, table: &str) -> Result<String, Fault> {
-    let sql = format!("select string_agg(quote_ident(column_name), ', ' order by ordinal_position) from information_schema.columns
-        where table_schema = 'public' and table_name = '{table}' and is_generated = 'NEVER'");
+    let sql = format!(
+        "select string_agg(quote_ident(column_name), ', ' order by ordinal_position) \
+        from information_schema.columns
+        where table_schema = 'public' and table_name = '{table}' and is_generated = 'NEVER'"
+    );
     read(world.database.store(), &sql).await
 }
 
@@ -381,7 +394,8 @@ async fn copy(
     let sql = format!("select to_jsonb(one)::text from {table} as one where {which} limit 1");
     let row = read(world.database.store(), &sql).await?.replace('\'', "''");
     Ok(format!(
-        "insert into {table} ({columns}) overriding system value select {columns} from jsonb_populate_record(null::{table}, '{row}')"
+        "insert into {table} ({columns}) overriding system value select {columns} from \
+         jsonb_populate_record(null::{table}, '{row}')"
     ))
 }
 

@@ -59,8 +59,10 @@ pub fn cluster(project: &Project, id: Uuid, members: [Uuid; 2], words: &str) -> 
     };
     let [first, second] = said.each_ref().map(|said| hex::encode(content_hash(said)));
     format!(
-        "{} {} insert into duplicate_clusters (id, project_id, record_ids, content_hashes, similarity)
-         values ('{id}', '{}', array['{}', '{}']::uuid[], array['\\x{first}', '\\x{second}']::bytea[], 1)",
+        "{} {} insert into duplicate_clusters (id, project_id, record_ids, content_hashes, \
+         similarity)
+         values ('{id}', '{}', array['{}', '{}']::uuid[], array['\\x{first}', \
+         '\\x{second}']::bytea[], 1)",
         record(0),
         record(1),
         project.id,

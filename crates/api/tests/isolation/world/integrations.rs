@@ -32,11 +32,22 @@ pub fn sql(projects: &[Project]) -> String {
     let mut rows = Rows::default();
     for project in projects {
         rows.each(
-            "integrations (id, project_id, connector, resource, capability, interval_minutes, include_comments, last_error, consecutive_failures)",
+            "integrations (id, project_id, connector, resource, capability, interval_minutes, \
+             include_comments, last_error, consecutive_failures)",
             &project.connections,
             |_, one| {
                 let error = format!("it was away ({})", one.mark);
-                row![one.id, project.id, SYSTEM, one.name.as_str(), "issues", Plain(60), Plain(true), error, Plain(1)]
+                row![
+                    one.id,
+                    project.id,
+                    SYSTEM,
+                    one.name.as_str(),
+                    "issues",
+                    Plain(60),
+                    Plain(true),
+                    error,
+                    Plain(1)
+                ]
             },
         );
         rows.each(
@@ -51,7 +62,8 @@ pub fn sql(projects: &[Project]) -> String {
 /// A statement that adds a connection.
 pub fn connection(project: &Project, id: Uuid, what: &str) -> String {
     format!(
-        "insert into integrations (id, project_id, connector, resource, capability, interval_minutes, include_comments)
+        "insert into integrations (id, project_id, connector, resource, capability, \
+         interval_minutes, include_comments)
          values ('{id}', '{}', '{SYSTEM}', '{what}', 'issues', 60, true)",
         project.id
     )

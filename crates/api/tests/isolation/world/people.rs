@@ -384,7 +384,8 @@ pub fn token_row(rng: &mut StdRng, user: Uuid) -> (Uuid, String) {
     let id = id(rng);
     let hash = hash(PersonalAccessToken::generate().expose());
     let sql = format!(
-        "insert into access_tokens (id, user_id, name, hash, scopes) values ('{id}', '{user}', 'spare', {hash}, {})",
+        "insert into access_tokens (id, user_id, name, hash, scopes) values ('{id}', '{user}', \
+         'spare', {hash}, {})",
         array(1)
     );
     (id, sql)

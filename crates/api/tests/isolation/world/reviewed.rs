@@ -72,7 +72,8 @@ pub fn sql(projects: &[Project], people: &[Person], model: i16, sealer: &Encrypt
             &sources,
         );
         rows.each(
-            "quarantine_items (id, project_id, kind, reasons, excerpt, ciphertext, submitted_by, state, expires_at)",
+            "quarantine_items (id, project_id, kind, reasons, excerpt, ciphertext, submitted_by, \
+             state, expires_at)",
             &project.holds,
             |n, Thing { id, mark, .. }| {
                 let is_held = n % 2 == 0;
@@ -123,24 +124,50 @@ fn kept_to_themselves(rows: &mut Rows, project: &Project, model: i16) {
             );
             rows.0.push_str(&set);
             rows.add(
-                "record_versions (record_id, project_id, version, kind, title, content, scope, tags, owner,
+                "record_versions (record_id, project_id, version, kind, title, content, scope, \
+                 tags, owner,
                      ttl, is_ttl_explicit, trust, meta, citations, reason)",
-                &[row![*id, project.id, Plain(0), "fact", format!("before {mark}"), text.as_str(),
-                    Vec::<String>::new(), Vec::<String>::new(), format!("former owner {mark}"),
-                    Plain("now() + interval '1 day'"), Plain("false"), "untrusted", json!({}),
-                    formerly_cited(*id, mark), "merged"]],
+                &[row![
+                    *id,
+                    project.id,
+                    Plain(0),
+                    "fact",
+                    format!("before {mark}"),
+                    text.as_str(),
+                    Vec::<String>::new(),
+                    Vec::<String>::new(),
+                    format!("former owner {mark}"),
+                    Plain("now() + interval '1 day'"),
+                    Plain("false"),
+                    "untrusted",
+                    json!({}),
+                    formerly_cited(*id, mark),
+                    "merged"
+                ]],
             );
             rows.add(
-                "record_citations (id, record_id, project_id, file_path, symbol, line_start, line_end,
+                "record_citations (id, record_id, project_id, file_path, symbol, line_start, \
+                 line_end,
                      content_hash, verdict)",
-                &[row![passage.id, *id, project.id, format!("src/{mark}.rs"), format!("Timer#{mark}"),
-                    Plain(1), Plain(9), Hash(mark), "fresh"]],
+                &[row![
+                    passage.id,
+                    *id,
+                    project.id,
+                    format!("src/{mark}.rs"),
+                    format!("Timer#{mark}"),
+                    Plain(1),
+                    Plain(9),
+                    Hash(mark),
+                    "fresh"
+                ]],
             );
             rows.add(
-                "passages (id, project_id, record_id, record_kind, title, location, symbols, tags, text, content_hash,
+                "passages (id, project_id, record_id, record_kind, title, location, symbols, tags, \
+                 text, content_hash,
                      private_to)",
                 &[row![passage.id, project.id, *id, "fact", name.as_str(), format!("src/{mark}.rs"),
-                    vec![format!("Timer#{mark}")], vec![format!("tag {mark}")], text.as_str(), Hash(&text),
+                    vec![format!("Timer#{mark}")], vec![format!("tag {mark}")], text.as_str(),
+                    Hash(&text),
                     private.owner]],
             );
             let vector = json!(vector(&text));
@@ -155,7 +182,8 @@ fn kept_to_themselves(rows: &mut Rows, project: &Project, model: i16) {
             ]);
         }
         rows.add(
-            "embeddings (model_id, passage_id, project_id, source_kind, text_hash, embedding, private_to)",
+            "embeddings (model_id, passage_id, project_id, source_kind, text_hash, embedding, \
+             private_to)",
             &vectors,
         );
     }
@@ -164,8 +192,10 @@ fn kept_to_themselves(rows: &mut Rows, project: &Project, model: i16) {
 /// A statement that keeps a record for one reader alone, without a passage.
 pub fn private(project: &Project, id: Uuid, owner: Uuid, words: &str) -> String {
     format!(
-        "insert into memory_records (id, project_id, kind, content, ttl, content_hash, simhash, visibility, private_to, trust)
-         values ('{id}', '{}', 'fact', '{words}', now() + interval '1 day', sha256('{words}'), 1, 'private', '{owner}', 'untrusted')",
+        "insert into memory_records (id, project_id, kind, content, ttl, content_hash, simhash, \
+         visibility, private_to, trust)
+         values ('{id}', '{}', 'fact', '{words}', now() + interval '1 day', sha256('{words}'), 1, \
+         'private', '{owner}', 'untrusted')",
         project.id
     )
 }
@@ -174,8 +204,10 @@ pub fn private(project: &Project, id: Uuid, owner: Uuid, words: &str) -> String 
 pub fn proposal(project: &Project, id: Uuid, words: &str, amends: Option<Uuid>) -> String {
     let amends = row![amends].remove(0);
     format!(
-        "insert into memory_records (id, project_id, kind, content, ttl, content_hash, simhash, visibility, trust, amends_record_id)
-         values ('{id}', '{}', 'fact', '{words}', now() + interval '1 day', sha256('{words}'), 1, 'proposed', 'untrusted', {amends})",
+        "insert into memory_records (id, project_id, kind, content, ttl, content_hash, simhash, \
+         visibility, trust, amends_record_id)
+         values ('{id}', '{}', 'fact', '{words}', now() + interval '1 day', sha256('{words}'), 1, \
+         'proposed', 'untrusted', {amends})",
         project.id
     )
 }
@@ -186,11 +218,11 @@ pub fn hold(world: &World, project: &Project, id: Uuid, sender: &Person, words: 
     let mut sql = String::new();
     write!(
         sql,
-        "insert into quarantine_items (id, project_id, kind, reasons, excerpt, ciphertext, submitted_by, expires_at)
-         values ('{id}', '{}', 'save', array['override'], '{words}', '\\x{}', '{}', now() + interval '1 day')",
-        project.id,
-        sealed,
-        sender.id
+        "insert into quarantine_items (id, project_id, kind, reasons, excerpt, ciphertext, \
+         submitted_by, expires_at)
+         values ('{id}', '{}', 'save', array['override'], '{words}', '\\x{}', '{}', now() + \
+         interval '1 day')",
+        project.id, sealed, sender.id
     )
     .expect("text");
     sql

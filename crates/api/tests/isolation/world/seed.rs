@@ -130,7 +130,8 @@ fn worked_on(rows: &mut Rows, project: &Project) {
         "tasks (id, project_id, external_id, title, status, assignee, labels, links)",
         &project.tasks,
         |n, Thing { id, name, mark }| {
-            let link = json!([{"title": format!("PR {mark}"), "url": format!("https://git.example/{mark}")}]);
+            let link = json!([{"title": format!("PR {mark}"),
+                "url": format!("https://git.example/{mark}")}]);
             let (assignee, labels) = (format!("who {mark}"), vec![format!("label {mark}")]);
             row![*id, p, name.as_str(), text(n, mark), "open", assignee, labels, link]
         },
@@ -148,13 +149,15 @@ fn worked_on(rows: &mut Rows, project: &Project) {
         },
     );
     rows.each(
-        "memory_records (id, project_id, task_id, dialog_id, kind, title, content, scope, tags, owner,
+        "memory_records (id, project_id, task_id, dialog_id, kind, title, content, scope, tags, \
+         owner,
              ttl, meta, content_hash, simhash, state)",
         &project.records,
         |n, thing| record(project, n, thing),
     );
     rows.each(
-        "record_versions (record_id, project_id, version, kind, title, content, scope, tags, owner, ttl,
+        "record_versions (record_id, project_id, version, kind, title, content, scope, tags, \
+         owner, ttl,
              is_ttl_explicit, trust, meta, citations, reason, changed_by)",
         &project.records[..2],
         |n, Thing { id, mark, .. }| {
@@ -185,7 +188,8 @@ fn worked_on(rows: &mut Rows, project: &Project) {
 fn changed(rows: &mut Rows, project: &Project) {
     let p = project.id;
     rows.each(
-        "pull_requests (id, project_id, external_id, title, state, author, head_sha, base_ref, url, source_updated_at)",
+        "pull_requests (id, project_id, external_id, title, state, author, head_sha, base_ref, \
+         url, source_updated_at)",
         &project.changes,
         |n, Thing { id, name, mark }| {
             let (state, author) = (["open", "merged"][n % 2], format!("who {mark}"));
@@ -248,7 +252,8 @@ fn head(mark: &str) -> String {
 /// What a record cited in an earlier version, as that keeps it.
 pub fn formerly_cited(id: uuid::Uuid, mark: &str) -> serde_json::Value {
     json!([{"id": id.to_string(), "file_path": format!("src/before_{mark}.rs"),
-        "symbol": format!("Before#{mark}"), "verdict": "unchecked", "checked_at": "2026-11-20T00:00:00Z"}])
+        "symbol": format!("Before#{mark}"), "verdict": "unchecked",
+        "checked_at": "2026-11-20T00:00:00Z"}])
 }
 
 /// The policy of a project.
@@ -264,7 +269,8 @@ fn record(project: &Project, n: usize, Thing { id, name, mark }: &Thing) -> Vec<
     let state = if n % 7 == 6 { "stale" } else { "active" };
     let task = project.tasks[n % project.tasks.len()].id;
     let dialog = project.dialogs[n % project.dialogs.len()].id;
-    let meta = json!({"steps": [format!("step {mark}")], "url": format!("https://adr.example/{mark}"),
+    let meta = json!({"steps": [format!("step \
+        {mark}")], "url": format!("https://adr.example/{mark}"),
         "note": mark});
     // Far from one another, so that no two are held for the same.
     let simhash = i64::try_from(n).expect("few").wrapping_mul(0x5851_F42D_4C95_7F2D);
@@ -300,7 +306,8 @@ fn indexed(rows: &mut Rows, rng: &mut StdRng, project: &Project) {
     );
     let repository = project.repositories[0].id;
     rows.each(
-        "files (id, repository_id, project_id, path, content_hash, size_bytes, language, line_count, chunker_version)",
+        "files (id, repository_id, project_id, path, content_hash, size_bytes, language, \
+         line_count, chunker_version)",
         &project.files,
         |_, Thing { id, name, mark }| {
             let path = format!("{name}.rs");
@@ -392,22 +399,34 @@ fn source(project: &Project, n: usize) -> Source {
 /// One of each source, and a vector for all but those of the last two talks, which wait for theirs.
 fn passages(rows: &mut Rows, project: &Project, model: i16) {
     rows.each(
-        "passages (id, project_id, record_id, doc_id, dialog_id, file_id, record_kind, title, location,
+        "passages (id, project_id, record_id, doc_id, dialog_id, file_id, record_kind, title, \
+         location,
              symbols, scope, tags, language, author, text, content_hash, line_start, line_end)",
         &project.passages,
         |n, thing| passage(project, n, thing),
     );
     let first = project.passages.len() - project.files.len();
     rows.each(
-        "code_chunks (passage_id, project_id, repository_id, file_id, chunk_index, line_start, line_end,
+        "code_chunks (passage_id, project_id, repository_id, file_id, chunk_index, line_start, \
+         line_end,
              chunk_hash, span_hash, summary, parent_symbol, source_ref)",
         &project.passages[first..],
         |n, Thing { id, mark, .. }| {
             let (repository, file) = (project.repositories[0].id, project.files[n].id);
             let (summary, symbol) = (format!("summary {mark}"), format!("Timer#{mark}"));
             row![
-                *id, project.id, repository, file, Plain(0), Plain(1), Plain(9), Hash(mark), Hash(mark),
-                summary, symbol, mark.as_str()
+                *id,
+                project.id,
+                repository,
+                file,
+                Plain(0),
+                Plain(1),
+                Plain(9),
+                Hash(mark),
+                Hash(mark),
+                summary,
+                symbol,
+                mark.as_str()
             ]
         },
     );

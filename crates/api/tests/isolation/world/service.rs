@@ -1,10 +1,10 @@
-//! The service as it is composed when it serves: REST and `/mcp` behind the door, each with the role of
-//! the database that sees only what somebody has entered.
+//! The whole service: REST and `/mcp` behind ingress, with the service's database role.
 
 use std::sync::Arc;
 
 use axum::Router;
-use mc_api::{ApiSettings, ApiState, Ingress, IngressConfig, SignIn, SignInSettings};
+use mc_accounts::{SignIn, SignInSettings};
+use mc_api::{ApiSettings, ApiState, Ingress, IngressConfig};
 use mc_crypto::{EncryptionKey, Encryptor};
 use mc_mcp::{CoreClient, MemoryServer, ServerSettings};
 use mc_memory::MemoryContext;
@@ -45,12 +45,13 @@ pub async fn served(database: &TestDatabase) -> Service {
     let sealer = Encryptor::new(EncryptionKey::generate(), Vec::new());
     let memory = MemoryContext::new(search.clone(), Arc::new(sealer.clone()));
     let state = ApiState::new(memory, background, sign_in(store, sealer.clone()).await)
-        .with_systems(super::integrations::systems());
+        .with_connectors(super::integrations::systems());
     // How often somebody may ask is tested elsewhere.
-    let state = state.with_settings(ApiSettings { units_per_caller: 0, ..ApiSettings::default() });
+    let state = state
+        .with_settings(ApiSettings { units_per_minute_per_caller: 0, ..ApiSettings::default() });
     let door = IngressConfig {
-        requests_per_address: 0,
-        failures_per_address: 0,
+        requests_per_minute_per_address: 0,
+        auth_failures_per_minute_per_address: 0,
         ..IngressConfig::default()
     };
     let core = CoreClient::in_process(mc_api::router(state.clone()));
@@ -62,6 +63,6 @@ pub async fn served(database: &TestDatabase) -> Service {
 
 async fn sign_in(store: mc_store::Store, sealer: Encryptor) -> SignIn {
     let public_url = "http://127.0.0.1:7391".parse().expect("a URL");
-    let settings = SignInSettings { public_url, providers: Vec::new(), sealer };
+    let settings = SignInSettings { public_url, providers: Vec::new(), encryptor: sealer };
     SignIn::open(store, settings).await.expect("keys")
 }

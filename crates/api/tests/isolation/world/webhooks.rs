@@ -1,5 +1,5 @@
-//! Where other systems tell the projects of what happens there, and what they told, as statements for the
-//! database.
+//! Where other systems tell the projects of what happens there, and what they told, as statements
+//! for the database.
 
 use mc_crypto::{AssociatedData, Encryptor};
 use serde_json::json;
@@ -18,8 +18,8 @@ pub const STATES: [&str; 3] = ["pending", "completed", "ignored"];
 /// What every secret of the world's hooks begins with.
 pub const HOOK_SECRET: &str = "hook-secret-";
 
-/// What deliveries through a hook are signed with. It has the hook's mark, by which it is known where it must
-/// not be.
+/// What deliveries through a hook are signed with. It has the hook's mark, by which it is known
+/// where it must not be.
 pub fn hook_secret(hook: &Thing) -> String {
     format!("{HOOK_SECRET}{}", hook.mark)
 }
@@ -45,7 +45,8 @@ pub fn sql(projects: &[Project], people: &[Person], sealer: &Encryptor) -> Strin
             },
         );
         rows.each(
-            "webhook_deliveries (id, project_id, webhook_id, external_id, event_type, event, state, outcome, completed_at)",
+            "webhook_deliveries (id, project_id, webhook_id, external_id, event_type, event, \
+             state, outcome, completed_at)",
             &project.deliveries,
             |n, Thing { id, name, mark }| {
                 let (hook, state) = came_through(project, n);
@@ -57,7 +58,15 @@ pub fn sql(projects: &[Project], people: &[Person], sealer: &Encryptor) -> Strin
                 };
                 let sender = format!("sent-{mark}");
                 row![
-                    *id, project.id, hook.id, sender, name.as_str(), event, state, outcome, handled
+                    *id,
+                    project.id,
+                    hook.id,
+                    sender,
+                    name.as_str(),
+                    event,
+                    state,
+                    outcome,
+                    handled
                 ]
             },
         );
@@ -75,10 +84,12 @@ pub fn hook(world: &World, project: &Project, id: Uuid, source: &str) -> String 
     )
 }
 
-/// A statement that adds something which came through a hook of the project, with these words as its name.
+/// A statement that adds something which came through a hook of the project, with these words as
+/// its name.
 pub fn delivery(project: &Project, id: Uuid, words: &str) -> String {
     format!(
-        "insert into webhook_deliveries (id, project_id, webhook_id, external_id, event_type, event, state, outcome, completed_at)
+        "insert into webhook_deliveries (id, project_id, webhook_id, external_id, event_type, \
+         event, state, outcome, completed_at)
          values ('{id}', '{}', '{}', '{id}', '{words}', '{{}}', 'completed', 'seen to', now())",
         project.id, project.hooks[0].id
     )

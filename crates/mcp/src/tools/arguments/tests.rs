@@ -1,59 +1,93 @@
+use mc_domain::check_text;
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::super::Tool;
 use super::*;
+use crate::tools::{TOOLS, from_name};
 
-fn error(tool: Tool, arguments: Value) -> String {
+const ID: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
+
+/// Returns the arguments as they are read, if the tool's request accepts what they stand for.
+fn check(tool: &str, arguments: JsonObject) -> Result<JsonObject, FieldError> {
+    let tool = from_name(tool).expect("a tool");
+    let read = tool.read(arguments)?;
+    let mut resolved = read.clone();
+    for (field, reference) in references(&read) {
+        let value = match reference {
+            Reference::Handle(_) => ID,
+            Reference::Path(_) => "a/path",
+        };
+        put(&mut resolved, &field, value.to_owned())?;
+    }
+    resolved.entry("project_key").or_insert(json!("shop"));
+    if tool.name() == "feedback" {
+        resolved.entry("bundle_id").or_insert(json!(ID));
+    }
+    tool.core_call(&resolved).map(|_| read)
+}
+
+fn error(tool: &str, arguments: Value) -> String {
     let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
-    tool.check(arguments).expect_err("refused").to_string()
+    check(tool, arguments).expect_err("refused").to_string()
 }
 
 #[test]
 fn every_broken_argument_is_named_with_its_rule() {
     let cases = [
-        (Tool::SearchCode, json!({}), "query: is required"),
-        (Tool::Search, json!({"query": 7}), "query: must be a string"),
-        (Tool::SearchCode, json!({"query": null}), "query: is required"),
-        (Tool::Search, json!({"query": "x", "limit": -1}), "limit: must be 1 to 100"),
-        (Tool::Search, json!({"query": "x", "limit": 1.5}), "limit: must be an integer"),
-        (Tool::Search, json!({"query": "x", "limit": u64::MAX}), "limit: must be 1 to 100"),
-        (Tool::Search, json!({"query": "x", "limit": "ten"}), "limit: must be an integer"),
-        (Tool::Search, json!({"query": "x", "tags": true}), "tags: must be an array"),
-        (Tool::Search, json!({"query": "x", "explain": 1}), "explain: must be a boolean"),
+        ("search_code", json!({}), "query: is required"),
+        ("search", json!({"query": 7}), "query: must be a string, not integer `7`"),
+        ("search_code", json!({"query": null}), "query: is required"),
+        ("search", json!({"query": "x", "limit": -1}), "limit: must be from 1 to 100, not -1"),
+        ("search", json!({"query": "x", "limit": 1.5}), "limit: must be a whole number, not 1.5"),
         (
-            Tool::Search,
-            json!({"query": "x", "sources": ["memory", "wiki"]}),
-            "sources[1]: must be one of: memory, doc, code, dialog",
+            "search",
+            json!({"query": "x", "limit": u64::MAX}),
+            "limit: must be a whole number, not 18446744073709551615",
         ),
         (
-            Tool::Search,
+            "search",
+            json!({"query": "x", "limit": "ten"}),
+            "limit: must be a whole number, not string \"ten\"",
+        ),
+        ("search", json!({"query": "x", "tags": true}), "tags: must be a list, not boolean `true`"),
+        (
+            "search",
+            json!({"query": "x", "explain": 1}),
+            "explain: must be a boolean, not integer `1`",
+        ),
+        (
+            "search",
+            json!({"query": "x", "sources": ["memory", "wiki"]}),
+            "sources[1]: must be one of: memory, dialog, doc, code, change",
+        ),
+        (
+            "search",
             json!({"query": "x", "kinds": ["wiki"]}),
             "kinds[0]: must be one of: fact, fewshot, pattern, adr_link, gotcha, rule",
         ),
         (
-            Tool::Save,
+            "save",
             json!({"kind": "hunch", "content": "x"}),
             "kind: must be one of: fact, fewshot, pattern, adr_link, gotcha, rule",
         ),
         (
-            Tool::Save,
+            "save",
             json!({"kind": "fact", "content": "x", "citations": [{"symbol": "A"}]}),
             "citations[0].file: is required",
         ),
         (
-            Tool::Save,
+            "save",
             json!({"kind": "fact", "content": "x", "supersedes": "42"}),
             "supersedes: must be a handle of a recalled bundle (m1, d1) or a UUID, as search or save gave it",
         ),
-        (Tool::OpenDoc, json!({"offset": -5}), "offset: must be 0 or more"),
+        ("open_doc", json!({"offset": -5}), "offset: must be 0 or more, not -5"),
         (
-            Tool::Feedback,
+            "feedback",
             json!({"used": ["m1", "fact 2"]}),
             "used[1]: must be a handle of a recalled bundle (m1, d1) or a UUID, as search or save gave it",
         ),
         (
-            Tool::Feedback,
+            "feedback",
             json!({"bundle_id": "x", "used": []}),
             "bundle_id: must be a UUID, as recall gave it",
         ),
@@ -65,8 +99,8 @@ fn every_broken_argument_is_named_with_its_rule() {
 
 #[test]
 fn an_unknown_field_is_named_beside_the_known_ones() {
-    let error = error(Tool::SearchCode, json!({"query": "x", "repo": "y"}));
-    assert!(error.starts_with("repo: unknown field; use one of: "), "{error}");
+    let error = error("search_code", json!({"query": "x", "repo": "y"}));
+    assert!(error.starts_with("repo: is not a known field; use one of: "), "{error}");
     assert!(error.contains("language") && error.contains("project_key"), "{error}");
 }
 
@@ -82,90 +116,90 @@ fn what_can_be_meant_in_one_way_only_is_taken_so() {
     let place = |more: Value| save(json!({ "citations": more }));
     let cases = [
         // A string for a list.
-        (Tool::Recall, json!({"symbols": "Cart#total"}), json!({"symbols": ["Cart#total"]})),
-        (Tool::Recall, json!({"symbols": "A::b, C.d"}), json!({"symbols": ["A::b", "C.d"]})),
-        (Tool::Recall, json!({"symbols": "Map<A, B>"}), json!({"symbols": ["Map<A, B>"]})),
-        (Tool::Recall, json!({"symbols": "[\"A\", \"B\"]"}), json!({"symbols": ["A", "B"]})),
-        (Tool::Recall, json!({"signals": "E1: a, b"}), json!({"signals": ["E1: a, b"]})),
+        ("recall", json!({"symbols": "Cart#total"}), json!({"symbols": ["Cart#total"]})),
+        ("recall", json!({"symbols": "A::b, C.d"}), json!({"symbols": ["A::b", "C.d"]})),
+        ("recall", json!({"symbols": "Map<A, B>"}), json!({"symbols": ["Map<A, B>"]})),
+        ("recall", json!({"symbols": "[\"A\", \"B\"]"}), json!({"symbols": ["A", "B"]})),
+        ("recall", json!({"signals": "E1: a, b"}), json!({"signals": ["E1: a, b"]})),
         (
-            Tool::Search,
+            "search",
             json!({"query": "x", "tags": "a, b", "sources": "docs"}),
             json!({"query": "x", "tags": ["a", "b"], "sources": ["doc"]}),
         ),
-        (Tool::Feedback, json!({"used": "m1, c2"}), json!({"used": ["m1", "c2"]})),
+        ("feedback", json!({"used": "m1, c2"}), json!({"used": ["m1", "c2"]})),
         // Whole numbers, however they are written.
-        (Tool::Search, json!({"query": "x", "limit": 2.0}), json!({"query": "x", "limit": 2})),
-        (Tool::Search, json!({"query": "x", "limit": "10"}), json!({"query": "x", "limit": 10})),
-        (Tool::Recall, json!({"limit_tokens": "800"}), json!({"limit_tokens": 800})),
+        ("search", json!({"query": "x", "limit": 2.0}), json!({"query": "x", "limit": 2})),
+        ("search", json!({"query": "x", "limit": "10"}), json!({"query": "x", "limit": 10})),
         (
-            Tool::Search,
+            "recall",
+            json!({"query": "x", "limit_tokens": "800"}),
+            json!({"query": "x", "limit_tokens": 800}),
+        ),
+        (
+            "search",
             json!({"query": "x", "explain": "true"}),
             json!({"query": "x", "explain": true}),
         ),
         // Names for the same thing.
-        (Tool::Recall, json!({"path": "app/x.rb"}), json!({"repo_path": "app/x.rb"})),
-        (Tool::Recall, json!({"file": "./app/x.rb"}), json!({"repo_path": "app/x.rb"})),
-        (Tool::Recall, json!({"issue": "CS-214"}), json!({"task_external_id": "CS-214"})),
-        (Tool::Recall, json!({"task_id": 214}), json!({"task_external_id": "214"})),
-        (Tool::LinkIssue, json!({"issue": 12}), json!({"issue_id": "12"})),
-        (Tool::LinkIssue, json!({"task_external_id": "A-1"}), json!({"issue_id": "A-1"})),
-        (Tool::OpenDoc, json!({"path": "docs/a.md"}), json!({"title": "docs/a.md"})),
-        (Tool::OpenDoc, json!({"file": "./docs/a.md"}), json!({"title": "docs/a.md"})),
-        (Tool::OpenDoc, json!({"file": "docs\\a.md"}), json!({"title": "docs/a.md"})),
-        (Tool::OpenDoc, json!({"path": "/srv/a.md"}), json!({"title": "file:///srv/a.md"})),
-        (Tool::OpenDoc, json!({"path": "file:///srv/a"}), json!({"title": "file:///srv/a"})),
-        (Tool::OpenDoc, json!({"title": "./a.md"}), json!({"title": "./a.md"})),
+        ("recall", json!({"path": "app/x.rb"}), json!({"repo_path": "app/x.rb"})),
+        ("recall", json!({"file": "./app/x.rb"}), json!({"repo_path": "app/x.rb"})),
+        ("recall", json!({"issue": "CS-214"}), json!({"task_external_id": "CS-214"})),
+        ("recall", json!({"task_id": 214}), json!({"task_external_id": "214"})),
+        ("link_issue", json!({"issue": 12}), json!({"issue_id": "12"})),
+        ("link_issue", json!({"task_external_id": "A-1"}), json!({"issue_id": "A-1"})),
+        ("open_doc", json!({"path": "docs/a.md"}), json!({"title": "docs/a.md"})),
+        ("open_doc", json!({"file": "./docs/a.md"}), json!({"title": "docs/a.md"})),
+        ("open_doc", json!({"file": "docs\\a.md"}), json!({"title": "docs/a.md"})),
+        ("open_doc", json!({"path": "/srv/a.md"}), json!({"title": "file:///srv/a.md"})),
+        ("open_doc", json!({"path": "file:///srv/a"}), json!({"title": "file:///srv/a"})),
+        ("open_doc", json!({"title": "./a.md"}), json!({"title": "./a.md"})),
         (
-            Tool::OpenDoc,
+            "open_doc",
             json!({"handle": "D1", "heading": "Use"}),
             json!({"id": "D1", "section": "Use"}),
         ),
-        (Tool::Forget, json!({"record_id": id}), json!({"id": id})),
+        ("forget", json!({"record_id": id}), json!({"id": id})),
         (
-            Tool::Search,
+            "search",
             json!({"query": "x", "project": "a"}),
             json!({"query": "x", "project_key": "a"}),
         ),
         // A folder without a slash, and paths as Windows and URLs have them.
         (
-            Tool::SearchCode,
+            "search_code",
             json!({"query": "x", "repo_path": "app/models"}),
             json!({"query": "x", "path": "{app/models,app/models/**}"}),
         ),
         (
-            Tool::SearchCode,
+            "search_code",
             json!({"query": "x", "path": "crates"}),
             json!({"query": "x", "path": "{**/crates,**/crates/**}"}),
         ),
         (
-            Tool::SearchCode,
+            "search_code",
             json!({"query": "x", "path": "app/**/*.rb"}),
             json!({"query": "x", "path": "app/**/*.rb"}),
         ),
-        (
-            Tool::Recall,
-            json!({"path": "app\\models\\x.rb"}),
-            json!({"repo_path": "app/models/x.rb"}),
-        ),
-        (Tool::Recall, json!({"path": "file:///srv/x.rb"}), json!({"repo_path": "/srv/x.rb"})),
+        ("recall", json!({"path": "app\\models\\x.rb"}), json!({"repo_path": "app/models/x.rb"})),
+        ("recall", json!({"path": "file:///srv/x.rb"}), json!({"repo_path": "/srv/x.rb"})),
         // Lines.
         (
-            Tool::Save,
+            "save",
             place(json!([{"file": "a.rs", "line": 7}])),
             place(json!([{"file": "a.rs", "line_start": 7, "line_end": 7}])),
         ),
         (
-            Tool::Save,
+            "save",
             place(json!([{"path": "a.rs", "lines": "10-20"}])),
             place(json!([{"file": "a.rs", "line_start": 10, "line_end": 20}])),
         ),
         (
-            Tool::Save,
+            "save",
             place(json!({"file": "a.rs", "lines": [10, 20.0]})),
             place(json!([{"file": "a.rs", "line_start": 10, "line_end": 20}])),
         ),
         (
-            Tool::Save,
+            "save",
             place(json!(["a.rs:10-20", "b.rs#L3", "c.rb#Cart", "d.rb"])),
             place(json!([
                 {"file": "a.rs", "line_start": 10, "line_end": 20},
@@ -174,25 +208,25 @@ fn what_can_be_meant_in_one_way_only_is_taken_so() {
             ])),
         ),
         (
-            Tool::Save,
+            "save",
             save(json!({"file": "a.rs:7"})),
             place(json!([{"file": "a.rs", "line_start": 7, "line_end": 7}])),
         ),
         // Words of a list, in other letters.
         (
-            Tool::Save,
+            "save",
             json!({"kind": "Few-Shot", "text": "x"}),
             json!({"kind": "fewshot", "content": "x"}),
         ),
         (
-            Tool::Save,
+            "save",
             save(json!({"meta": "{\"patch_sha\": \"abc\"}"})),
             save(json!({"meta": {"patch_sha": "abc"}})),
         ),
     ];
     for (tool, sent, meant) in cases {
         let Value::Object(arguments) = sent.clone() else { panic!("arguments are an object") };
-        let checked = tool.check(arguments).unwrap_or_else(|error| panic!("{sent}: {error}"));
+        let checked = check(tool, arguments).unwrap_or_else(|error| panic!("{sent}: {error}"));
         assert_eq!(Value::Object(checked), meant, "{sent}");
     }
 }
@@ -200,12 +234,12 @@ fn what_can_be_meant_in_one_way_only_is_taken_so() {
 #[test]
 fn what_says_two_things_is_refused() {
     for (tool, arguments, expected) in [
-        (Tool::Recall, json!({"repo_path": "a", "path": "b"}), "path: unknown field"),
-        (Tool::Search, json!({"query": "x", "limit": 2.5}), "limit: must be an integer"),
+        ("recall", json!({"repo_path": "a", "path": "b"}), "path: is not a known field"),
+        ("search", json!({"query": "x", "limit": 2.5}), "limit: must be a whole number"),
         (
-            Tool::Save,
+            "save",
             json!({"kind": "fact", "content": "x", "citations": [{"file": "a", "lines": "top"}]}),
-            "citations[0].lines: unknown field",
+            "citations[0].lines: is not a known field",
         ),
     ] {
         assert!(error(tool, arguments.clone()).starts_with(expected), "{arguments}");
@@ -214,16 +248,14 @@ fn what_says_two_things_is_refused() {
 
 #[test]
 fn hostile_strings_are_refused_wherever_they_stand() {
-    let nul = error(Tool::Recall, json!({"symbols": ["ok", "a\0b"]}));
-    assert!(nul.starts_with("symbols[1]: holds the control character U+0000"), "{nul}");
-    let nested = error(
-        Tool::Save,
-        json!({"kind": "fact", "content": "x", "meta": {"a": [{"b": "\u{1b}[2J"}]}}),
-    );
-    assert!(nested.starts_with("meta.a[0].b: holds the control character"), "{nested}");
-    let huge = error(Tool::Recall, json!({"query": "x".repeat(10_000_000)}));
-    assert_eq!(huge, "query: is 10000000 bytes long; send at most 200000");
-    let name = error(Tool::Recall, json!({"n".repeat(10_000_000): 1}));
+    let nul = error("recall", json!({"symbols": ["ok", "a\0b"]}));
+    assert!(nul.starts_with("symbols[1]: contains the control character U+0000"), "{nul}");
+    let nested =
+        error("save", json!({"kind": "fact", "content": "x", "meta": {"a": [{"b": "\u{1b}[2J"}]}}));
+    assert!(nested.starts_with("meta.a[0].b: contains the control character"), "{nested}");
+    let huge = error("recall", json!({"query": "x".repeat(10_000_000)}));
+    assert_eq!(huge, "query: holds 10000000 characters; the limit is 4000");
+    let name = error("recall", json!({"n".repeat(10_000_000): 1}));
     assert!(name.len() < 500, "the error repeats {} bytes", name.len());
 }
 
@@ -235,7 +267,7 @@ fn nulls_count_as_not_given() {
     }) else {
         panic!("arguments are an object")
     };
-    let checked = Tool::Save.check(arguments).expect("accepted");
+    let checked = check("save", arguments).expect("accepted");
     assert_eq!(
         Value::Object(checked),
         json!({"kind": "fact", "content": "x", "citations": [{"file": "a.rs"}]})
@@ -262,9 +294,13 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
+fn names() -> Vec<&'static str> {
+    TOOLS.iter().map(crate::tools::Tool::name).collect()
+}
+
 /// Arguments whose names are mostly those of `tool`.
-fn any_arguments(tool: Tool) -> impl Strategy<Value = JsonObject> {
-    let listed = tool.definition();
+fn any_arguments(tool: &'static str) -> impl Strategy<Value = JsonObject> {
+    let listed = from_name(tool).expect("a tool").listed().clone();
     let properties = listed.input_schema["properties"].as_object().expect("properties");
     let names: Vec<String> = properties.keys().cloned().collect();
     let name = prop_oneof![9 => prop::sample::select(names), 1 => any::<String>()];
@@ -284,10 +320,10 @@ fn holds_forbidden(value: &Value) -> bool {
 proptest! {
     #[test]
     fn any_arguments_are_accepted_clean_or_refused_in_a_few_words(
-        (tool, arguments) in prop::sample::select(Tool::ALL)
+        (tool, arguments) in prop::sample::select(names())
             .prop_flat_map(|tool| (Just(tool), any_arguments(tool)))
     ) {
-        match tool.check(arguments) {
+        match check(tool, arguments) {
             Ok(accepted) => {
                 let accepted = Value::Object(accepted);
                 prop_assert!(!holds_forbidden(&accepted), "{accepted}");

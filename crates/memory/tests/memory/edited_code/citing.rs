@@ -1,4 +1,4 @@
-//! Records about the tree, each of which cites one place.
+//! Records that each cite one place of the tree.
 
 use mc_domain::RecordId;
 use mc_memory::{NewCitation, SaveRequest};
@@ -6,7 +6,7 @@ use mc_memory::{NewCitation, SaveRequest};
 use super::tree::{Method, MethodId, SourceFile};
 use crate::support::World;
 
-/// A third of the methods is cited by name, the others by their lines or some of them.
+/// Cites a third of the methods by name, and the others by some or all lines.
 pub fn is_by_name(id: MethodId) -> bool {
     id.0.is_multiple_of(3)
 }
@@ -24,7 +24,7 @@ pub async fn cite_method(world: &World, path: &str, file: &SourceFile, at: usize
     cite(world, &note, citation).await
 }
 
-/// Saves a record that cites a file and nothing in particular in it.
+/// Saves a record that cites a whole file.
 pub async fn cite_file(world: &World, path: &str, file: &SourceFile) -> RecordId {
     cite(world, &format!("{} is audited twice a year", file.class), whole(path)).await
 }

@@ -1,4 +1,4 @@
-//! Edits as people make them, each with what it does to the citations of the tree.
+//! Edits as people make them, each with its effect on the citations.
 
 use rand::Rng;
 use rand::rngs::StdRng;
@@ -23,7 +23,7 @@ pub enum Edit {
     MethodDeleted,
 }
 
-/// Changes no cited line, and moves many.
+/// Changes no cited line and moves many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Harmless {
     LinesAbove,
@@ -54,7 +54,7 @@ impl Edit {
         !needs_signature || method.cited.start == 0
     }
 
-    /// Makes the edit. Every citation covers an addition, two lines that come first in it or follow
+    /// Makes the edit. Every citation covers an addition: two lines that come first in it or follow
     /// the two that open the method.
     pub fn apply(self, tree: &mut Tree, random: &mut StdRng, path: &str, at: usize) {
         let number = tree.fresh();

@@ -1,4 +1,4 @@
-//! How five languages write the same small methods.
+//! Small methods in five languages.
 
 /// A language of the generated code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl Language {
         }
     }
 
-    /// What stands at the top of a file of this class.
+    /// Returns the top of a file with this class.
     pub fn preamble(self, class: &str) -> Vec<String> {
         let lines: &[&str] = match self {
             Self::Rust => &["use crate::ledger::record;", "", "pub struct CLASS;"],
@@ -53,7 +53,7 @@ impl Language {
         lines.iter().map(|line| line.replace("CLASS", class)).collect()
     }
 
-    /// The lines before and after the methods; none where methods stand by themselves.
+    /// Returns the lines before and after the methods; none for top-level functions.
     pub fn class(self, class: &str) -> (Option<String>, Option<String>) {
         match self {
             Self::Rust => (Some(format!("impl {class} {{")), Some("}".into())),
@@ -64,7 +64,7 @@ impl Language {
         }
     }
 
-    /// What methods are indented by.
+    /// Returns the indent of methods.
     pub fn margin(self) -> &'static str {
         match self {
             Self::Rust | Self::Python => "    ",
@@ -73,7 +73,7 @@ impl Language {
         }
     }
 
-    /// The name as the index has it.
+    /// Returns the name as the index has it.
     pub fn qualified(self, class: &str, method: &str) -> String {
         let joint = match self {
             Self::Rust => "::",
@@ -83,7 +83,7 @@ impl Language {
         format!("{class}{joint}{method}")
     }
 
-    /// The first line of a method; `more` is a further parameter or nothing.
+    /// Returns the first line of a method; `more` is a further parameter or empty.
     pub fn signature(self, class: &str, method: &str, more: Option<&str>) -> String {
         let with = |typed: &str| more.map(|name| format!(", {name}{typed}")).unwrap_or_default();
         match self {
@@ -95,7 +95,7 @@ impl Language {
         }
     }
 
-    /// The lines that begin and end the body.
+    /// Returns the lines that begin and end the body.
     pub fn frame(self) -> (&'static str, &'static [&'static str]) {
         match self {
             Self::Rust => ("    let mut total = count;", &["    total", "}"]),
@@ -106,7 +106,7 @@ impl Language {
         }
     }
 
-    /// A step in the body; `name` is a variable of its own.
+    /// Returns a step of the body; `name` is its variable.
     pub fn step(self, step: Step, name: &str, number: u32) -> Vec<String> {
         let text = match (step, self) {
             (Step::Add, Self::Rust) => "let NAME = NUMBER;\ntotal += NAME * 3;",
@@ -126,7 +126,7 @@ impl Language {
         text.lines().map(|line| format!("{}{line}", self.indent())).collect()
     }
 
-    /// What a body is indented by within its method.
+    /// Returns the indent of a body within its method.
     fn indent(self) -> &'static str {
         match self {
             Self::Rust | Self::Python => "    ",

@@ -1,4 +1,4 @@
-//! A generated source tree that knows where each of its methods stands.
+//! A generated source tree that knows the place of each method.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,20 +13,20 @@ const WORDS: [&str; 12] = [
     "payout", "rebate", "depot",
 ];
 
-/// Longer than a chunk may be: the index keeps it in several.
+/// Steps of a method longer than a chunk, which the index splits.
 const LONG_LINE_LETTERS: usize = 5_000;
 
-/// Which method, for good: it keeps its number wherever it goes.
+/// Number of a method, which stays when it moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MethodId(pub usize);
 
-/// A method; its lines bear the indent of the body, not that of the class.
+/// A method; its lines have the indent of the body, not of the class.
 #[derive(Debug, Clone)]
 pub struct Method {
     pub id: MethodId,
     pub name: String,
     pub lines: Vec<String>,
-    /// Which of the lines a record cites, where it doesn't cite the whole by its name.
+    /// Lines that a record cites; `None` if it cites the method by name.
     pub cited: Range<usize>,
 }
 
@@ -40,7 +40,7 @@ pub struct SourceFile {
     pub has_crlf: bool,
 }
 
-/// The files by path, and the numbers that are still free.
+/// The files by path, and the next unused number.
 #[derive(Debug, Default)]
 pub struct Tree {
     pub files: BTreeMap<String, SourceFile>,
@@ -48,7 +48,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// `files` files in each language with `methods` methods each.
+    /// Generates `files` files per language with `methods` methods each.
     pub fn generate(random: &mut StdRng, files: usize, methods: usize) -> Self {
         let mut tree = Self::default();
         let mut next = 0;
@@ -69,7 +69,7 @@ impl Tree {
         tree
     }
 
-    /// A number that nothing else in the tree has: what bears it is unlike all the rest.
+    /// Returns an unused number, which makes its code unique in the tree.
     pub fn fresh(&mut self) -> u32 {
         self.next += 1;
         1_000 + self.next
@@ -84,7 +84,7 @@ impl Tree {
         SourceFile { language, class, preamble, methods: Vec::new(), has_crlf: false }
     }
 
-    /// A method of two to eight steps, cited whole or in part by its number.
+    /// Generates a method of two to eight steps, cited whole or in part by its number.
     pub fn method(&mut self, random: &mut StdRng, file: &SourceFile, id: MethodId) -> Method {
         let (language, number) = (file.language, self.fresh());
         let name = format!("settle_{}_{number}", WORDS[random.random_range(0..WORDS.len())]);
@@ -101,21 +101,21 @@ impl Tree {
         Method { id, name, lines, cited }
     }
 
-    /// The lines of a step with a variable and a number of its own.
+    /// Generates a step with a variable and a number of its own.
     pub fn step(&mut self, random: &mut StdRng, language: Language, step: Step) -> Vec<String> {
         let word = WORDS[random.random_range(0..WORDS.len())];
         let name = format!("{word}_{}", self.fresh());
         language.step(step, &name, self.fresh())
     }
 
-    /// Every method, with its file.
+    /// Returns every method with its file.
     pub fn methods(&self) -> impl Iterator<Item = (&str, &SourceFile, &Method)> {
         self.files.iter().flat_map(|(path, file)| {
             file.methods.iter().map(move |method| (path.as_str(), file, method))
         })
     }
 
-    /// Where a method stands.
+    /// Returns the file and index of a method.
     pub fn place_of(&self, id: MethodId) -> Option<(String, usize)> {
         self.files.iter().find_map(|(path, file)| {
             let at = file.methods.iter().position(|method| method.id == id)?;
@@ -124,25 +124,25 @@ impl Tree {
     }
 }
 
-/// Some lines of a body, among them the first step: it alone has numbers and operators for certain.
+/// Returns some lines of a body, with the first step, as it surely has numbers and operators.
 fn part_of(random: &mut StdRng, body: Range<usize>) -> Range<usize> {
     let most = body.len().min(6);
     body.start..body.start + random.random_range(2..=most)
 }
 
 impl SourceFile {
-    /// The text without regard to line ends.
+    /// Returns the text with normalized line ends.
     pub fn text(&self) -> String {
         self.lines().0.join("\n")
     }
 
-    /// The text as it is written.
+    /// Returns the text as it is written.
     pub fn bytes(&self) -> String {
         let end = if self.has_crlf { "\r\n" } else { "\n" };
         self.lines().0.iter().map(|line| format!("{line}{end}")).collect()
     }
 
-    /// The lines, and the 1-based first one of each method.
+    /// Returns the lines, and the 1-based first line of each method.
     fn lines(&self) -> (Vec<String>, Vec<usize>) {
         let (open, close) = self.language.class(&self.class);
         let mut lines = self.preamble.clone();
@@ -161,7 +161,7 @@ impl SourceFile {
         (lines, starts)
     }
 
-    /// First and last line, from 1, of what is cited of the method at `at`.
+    /// Returns the first and last cited line of the method at `at`, from 1.
     pub fn cited_lines(&self, at: usize) -> (i32, i32) {
         let (start, cited) = (self.lines().1[at], &self.methods[at].cited);
         let line = |index: usize| i32::try_from(start + index).expect("a short file");

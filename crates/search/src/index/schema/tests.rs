@@ -63,7 +63,7 @@ fn projects_share_no_term() {
 }
 
 #[test]
-fn a_commit_has_words_in_a_field_of_its_own_and_counts_among_commits_alone() {
+fn a_commit_has_a_field_and_statistics_of_its_own() {
     let project = ProjectId::generate();
     let commit = IndexedPassage { source: SourceKind::Change, ..full(project) };
     let (searcher, fields) = index_of(&[commit]);

@@ -7,14 +7,14 @@ use crate::names;
 use crate::query::{Certainty, Name};
 use crate::rank::Candidate;
 
-/// A named thing comes before everything else: the weakest exact hit, last of its leg's list and
-/// in no other, times this stands above the strongest one that three legs found first, with every
-/// other step against it (a test holds that).
+/// A named thing comes before everything else: the weakest exact hit, last of its retriever's list
+/// and in no other, times this stands above the strongest one that three retrievers found first,
+/// with every other step against it (a test holds that).
 pub const NAMED_FACTOR: f32 = 800.0;
 /// A name in passing is a strong hint.
 const MENTIONED_FACTOR: f32 = 1.6;
 /// What a text gains that holds every identifier of the query. Notes of one pattern are neighbours
-/// for a vector, whatever their number; above 2, the word's own leg outvotes it.
+/// for a vector, whatever their number; above 2, the word's own retriever outvotes it.
 const IDENTIFIER_GAIN: f32 = 1.5;
 /// The whole name over a mere tail of it, and the same capitals over others.
 const WHOLE_NAME: f32 = 1.3;

@@ -10,12 +10,14 @@ use crate::rank::Candidate;
 /// What age can take from a memory or a dialog at most, and in how many days it takes half of that.
 const AGE_COST: f32 = 0.2;
 const AGE_HALF_LIFE_DAYS: f32 = 90.0;
-/// What being of use whenever that is known adds, and never being of use takes, when that is well known.
+/// What being of use whenever that is known adds, and never being of use takes, when that is well
+/// known.
 const USE_RANGE: f32 = 0.3;
 /// Pieces of evidence after which half of that counts.
 const USE_DOUBT: f32 = 5.0;
-/// What evidence weighs that nobody gave by a word, beside a word of feedback: that a later save cites it, that a merged
-/// change touches what it cites, and that it was opened, which may also be to find that it does not help.
+/// What evidence weighs that nobody gave by a word, beside a word of feedback: that a later save
+/// cites it, that a merged change touches what it cites, and that it was opened, which may also be
+/// to find that it does not help.
 const CITED_WEIGHT: f32 = 0.5;
 const MERGED_WEIGHT: f32 = 0.5;
 const OPENED_WEIGHT: f32 = 0.25;
@@ -43,7 +45,8 @@ pub(super) fn recency(candidate: &Candidate, situation: &RankContext) -> Option<
     (days > 0.0).then_some(factor)
 }
 
-/// How often a record was of use when it was recalled, and what CI says of the patch that it is about.
+/// How often a record was of use when it was recalled, and what CI says of the patch that it is
+/// about.
 pub(super) fn usefulness(candidate: &Candidate, _: &RankContext) -> Option<f32> {
     let record = candidate.passage.record.as_ref()?;
     let proof = record.ci_status.map(|ci| match ci {
@@ -54,8 +57,8 @@ pub(super) fn usefulness(candidate: &Candidate, _: &RankContext) -> Option<f32> 
     said.iter().any(Option::is_some).then(|| 1.0 + said.into_iter().flatten().sum::<f32>())
 }
 
-/// The share of what is known of its use that speaks for it, trusted the more the more that is. A recall of which
-/// nothing is known counts neither way.
+/// The share of what is known of its use that speaks for it, trusted the more the more that is. A
+/// recall of which nothing is known counts neither way.
 fn of_use(record: &RecordFacet) -> Option<f32> {
     let count = |times: i32| times.max(0) as f32;
     let speaks_for = count(record.use_count)

@@ -55,7 +55,7 @@ fn a_recall_of_which_nothing_is_known_counts_neither_way() {
 }
 
 #[test]
-fn what_is_in_use_does_not_fade() {
+fn a_used_record_does_not_lose_score_with_age() {
     let used = changed(fact("used", 700), |c| record(c).last_used_at = Some(now()));
     assert_eq!(order(vec![fact("old", 700), used], &situation()), ["used", "old"]);
 }
@@ -75,7 +75,7 @@ fn a_word_of_feedback_counts_more_than_use_that_was_only_seen() {
 }
 
 #[test]
-fn what_ci_says_counts_less_than_that_people_used_it() {
+fn a_ci_result_counts_less_than_use_by_people() {
     let said = |text: &str, ci| changed(fact(text, 0), |c| record(c).ci_status = Some(ci));
     let useful = changed(fact("useful", 0), |c| {
         record(c).skip_count = 10;
@@ -130,7 +130,7 @@ fn a_scope_that_holds_the_path_or_stands_in_the_text_lifts() {
 }
 
 #[test]
-fn the_whole_name_stands_before_a_tail_of_it_and_the_same_capitals_before_others() {
+fn an_exact_name_ranks_before_its_suffix_and_other_case() {
     let defines = |text: &str, symbol: &str| {
         changed(doc(text), |c| c.passage.indexed.symbols = vec![symbol.into()])
     };
@@ -188,7 +188,7 @@ fn the_weakest_named_hit_beats_the_strongest_other() {
 }
 
 #[test]
-fn a_file_of_which_two_passages_answer_comes_before_one_that_speaks_of_it_once() {
+fn a_file_with_two_matches_ranks_before_one_with_one() {
     let (twice, once) = (mc_domain::FileId::generate(), mc_domain::FileId::generate());
     let scored = |text: &str, file, fused| changed(chunk(text, file), |c| c.fused_score = fused);
     let candidates =
@@ -197,7 +197,7 @@ fn a_file_of_which_two_passages_answer_comes_before_one_that_speaks_of_it_once()
 }
 
 #[test]
-fn what_history_gives_to_one_passage_supports_no_other_of_its_file() {
+fn a_history_match_lifts_no_other_passage_of_its_file() {
     let file = mc_domain::FileId::generate();
     let lifted = changed(chunk("a", file), |c| {
         c.fused_score = 1.4;
@@ -211,7 +211,7 @@ fn what_history_gives_to_one_passage_supports_no_other_of_its_file() {
 }
 
 #[test]
-fn code_of_the_part_that_the_query_names_is_lifted_and_notes_are_not() {
+fn code_in_the_named_directory_is_lifted_and_notes_are_not() {
     let at = |place: &str, candidate| {
         changed(candidate, |c| c.passage.indexed.location = place.to_owned())
     };
@@ -232,7 +232,7 @@ fn code_of_the_part_that_the_query_names_is_lifted_and_notes_are_not() {
 }
 
 #[test]
-fn what_the_named_person_said_comes_first() {
+fn a_message_of_the_named_person_ranks_first() {
     let said =
         |text: &str, author: &str| changed(doc(text), |c| c.passage.indexed.author = author.into());
     let at = RankContext { text: "what did maria decide?".into(), ..situation() };
@@ -245,7 +245,7 @@ fn what_the_named_person_said_comes_first() {
 }
 
 #[test]
-fn how_a_record_stands_is_what_the_ranking_makes_of_it_by_itself() {
+fn a_record_standing_equals_its_ranking_factor() {
     let standing_of = |candidate: &Candidate| {
         standing(&candidate.passage, now()).iter().map(|(_, factor)| factor).product::<f32>()
     };

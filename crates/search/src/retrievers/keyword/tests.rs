@@ -51,7 +51,7 @@ impl Twins {
 }
 
 #[test]
-fn a_filter_finds_the_projects_own_and_nothing_of_another_with_the_same_values() {
+fn a_filter_matches_only_its_own_project() {
     let twins = Twins::new();
     let all = PassageFilter::project(twins.ours.project);
     let strings = |values: &[&str]| -> Vec<String> {
@@ -87,7 +87,7 @@ fn a_filter_finds_the_projects_own_and_nothing_of_another_with_the_same_values()
 }
 
 #[test]
-fn a_name_finds_the_projects_own_and_nothing_of_another_that_has_it() {
+fn a_name_matches_only_its_own_project() {
     let twins = Twins::new();
     let asked = query::Query::text("", PassageFilter::project(twins.ours.project));
     for asked in [
@@ -101,7 +101,7 @@ fn a_name_finds_the_projects_own_and_nothing_of_another_that_has_it() {
 }
 
 #[test]
-fn what_others_keep_to_themselves_is_left_out_by_terms_of_the_project() {
+fn private_passages_of_others_are_left_out() {
     let twins = Twins::new();
     assert_eq!(twins.left_out(None), [twins.ours.id]);
     assert_eq!(twins.left_out(Some(UserId::generate())), [twins.ours.id]);

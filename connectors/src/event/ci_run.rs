@@ -1,0 +1,78 @@
+//! CI runs.
+
+use chrono::{DateTime, Utc};
+use mc_domain::CiConclusion;
+use serde::{Deserialize, Serialize};
+
+use super::field;
+use crate::delivery::ParseError;
+
+/// The state of a CI run on a commit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CiRun {
+    /// The repository at its host, such as `octocat/hello`.
+    pub repository: String,
+    /// The commit.
+    pub sha: String,
+    /// The name of the check, job or pipeline. A later run of the same name replaces this one.
+    pub name: String,
+    /// The result.
+    pub conclusion: CiConclusion,
+    /// Where people read the log; may be empty.
+    pub url: String,
+    /// When the run ended.
+    pub completed_at: Option<DateTime<Utc>>,
+    /// When the run last changed, by the host's clock.
+    pub updated_at: Option<DateTime<Utc>>,
+}
+
+impl CiRun {
+    /// Fails if the run is not on a commit.
+    pub(crate) fn truncated(self) -> Result<Self, ParseError> {
+        let sha = field::commit(Some(self.sha)).ok_or(ParseError::InvalidValue {
+            field: "the commit of the run",
+            rule: "must be a commit's id of 40 or 64 hexadecimal digits",
+        })?;
+        Ok(Self {
+            repository: field::checked_path(self.repository)?,
+            sha,
+            name: field::name(Some(self.name)).unwrap_or_else(|| "unnamed".to_owned()),
+            conclusion: self.conclusion,
+            url: field::web_url(Some(self.url)),
+            completed_at: field::checked_time(self.completed_at),
+            updated_at: field::checked_time(self.updated_at),
+        })
+    }
+
+    pub(super) fn mask(&mut self, mask: &mut impl FnMut(&str) -> String) {
+        self.repository = field::path_masked(&self.repository, &mut *mask);
+        self.name = mask(&self.name);
+        self.url = mask(&self.url);
+    }
+}
+
+/// Returns the name of a run that is part of another, such as `suite 12: build`.
+///
+/// A commit may have several parts of one name, and one must not replace another. A repeated run
+/// keeps its name. The id comes first, where truncation does not remove it, and where the sanitizer
+/// does not take it for a telephone number (`mobile 2025550143`).
+pub(crate) fn qualified_name(name: &str, parent: &str, id: Option<u64>) -> String {
+    match id {
+        Some(id) => format!("{parent} {id}: {name}"),
+        None => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn qualified_name_keeps_the_id_of_the_parent_when_truncated() {
+        assert_eq!(qualified_name("build", "suite", Some(12)), "suite 12: build");
+        assert_eq!(qualified_name("build", "suite", None), "build");
+        let long = qualified_name(&"x".repeat(500), "pipeline", Some(31));
+        let truncated = field::name(Some(long));
+        assert!(truncated.is_some_and(|name| name.starts_with("pipeline 31: x")));
+    }
+}

@@ -1,0 +1,80 @@
+//! The refs of a repository.
+
+use futures::future::BoxFuture;
+use octocrab::models::repos::{Object, Ref};
+use serde::Deserialize;
+
+use super::client::Client;
+use crate::error::Error;
+use crate::http::{Http, encode_segment};
+use crate::resource_name;
+use crate::traits::GitHost;
+
+pub(super) struct RepositoryRefs {
+    client: Client,
+    /// `/repos/owner/name`.
+    route: String,
+}
+
+#[derive(Deserialize)]
+struct Repository {
+    default_branch: String,
+}
+
+impl RepositoryRefs {
+    pub(super) fn new(http: Http, resource: &str) -> Result<Self, Error> {
+        let (owner, name) = resource_name::repository(&http, resource)?;
+        Ok(Self { client: Client::new(http), route: format!("/repos/{owner}/{name}") })
+    }
+
+    async fn find(&self, reference: Option<&str>) -> Result<Option<String>, Error> {
+        let Some(reference) = reference else {
+            let branch = self.repository().await?.default_branch;
+            return self.target(&format!("heads/{branch}")).await;
+        };
+        let names = match reference.strip_prefix("refs/") {
+            Some(full) => vec![full.to_owned()],
+            None => vec![format!("heads/{reference}"), format!("tags/{reference}")],
+        };
+        for name in names {
+            if let Some(target) = self.target(&name).await? {
+                return Ok(Some(target));
+            }
+        }
+        // Fails if the ref is missing because the whole repository is.
+        self.repository().await.map(|_| None)
+    }
+
+    async fn repository(&self) -> Result<Repository, Error> {
+        self.client.get(&self.route, &()).await
+    }
+
+    async fn target(&self, name: &str) -> Result<Option<String>, Error> {
+        let route = format!("{}/git/ref/{}", self.route, encode_segment(name));
+        match self.client.get::<Ref>(&route, &()).await {
+            Ok(found) => Ok(object_id(found.object)),
+            // 409: the repository is empty.
+            Err(Error::NotFound { .. } | Error::Rejected { status: 409, .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn object_id(object: Object) -> Option<String> {
+    match object {
+        Object::Commit { sha, .. }
+        | Object::Tag { sha, .. }
+        | Object::Tree { sha, .. }
+        | Object::Blob { sha, .. } => Some(sha),
+        _ => None,
+    }
+}
+
+impl GitHost for RepositoryRefs {
+    fn resolve_ref<'a>(
+        &'a self,
+        reference: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Option<String>, Error>> {
+        Box::pin(self.find(reference))
+    }
+}

@@ -1,0 +1,56 @@
+use serde_json::json;
+
+use super::*;
+
+#[test]
+fn document_becomes_markdown() {
+    let text = |text: &str| json!({ "type": "text", "text": text });
+    let paragraph = |text: Value| json!({ "type": "paragraph", "content": [text] });
+    let cell = |kind: &str, word: &str| json!({ "type": kind, "content": [paragraph(text(word))] });
+    let document = json!({ "type": "doc", "version": 1, "content": [
+        { "type": "heading", "attrs": { "level": 2 }, "content": [text("Steps")] },
+        { "type": "orderedList", "attrs": { "order": 3 }, "content": [
+            { "type": "listItem", "content": [paragraph(text("one")),
+                { "type": "bulletList", "content": [
+                    { "type": "listItem", "content": [paragraph(text("inner"))] }] }] },
+            { "type": "listItem", "content": [paragraph(text("two"))] }] },
+        { "type": "codeBlock", "attrs": { "language": "rust" },
+            "content": [text("let a = \"```\";")] },
+        { "type": "table", "content": [
+            { "type": "tableRow", "content": [cell("tableHeader", "a|b"), cell("tableHeader",
+            "c")] },
+            { "type": "tableRow", "content": [cell("tableCell", "1"), cell("tableCell", "2")] }] },
+        { "type": "panel", "content": [paragraph(json!({ "type": "mention",
+        "attrs": { "text": "@vera" } }))] },
+        { "type": "taskList", "content": [
+            { "type": "taskItem", "attrs": { "state": "DONE" }, "content": [text("done")] }] },
+        paragraph(json!({ "type": "text", "text": "here",
+            "marks": [{ "type": "link", "attrs": { "href": "https://example.org" } }] })),
+    ]});
+    let expected = "## Steps\n\n3. one\n\n   - inner\n4. two\n\n\
+        ````rust\nlet a = \"```\";\n````\n\n\
+                    | a\\|b | c |\n| --- | --- |\n| 1 | 2 |\n\n> @vera\n\n- [x] done\n\n\
+                    [here](https://example.org)";
+    assert_eq!(to_markdown(&document), expected);
+}
+
+#[test]
+fn text_stays_as_it_is() {
+    assert_eq!(to_markdown(&json!("h1. As it is")), "h1. As it is");
+    assert_eq!(to_markdown(&Value::Null), "");
+}
+
+#[test]
+fn nodes_that_are_too_deep_are_left_out() {
+    let mut node = json!({ "type": "text", "text": "deep" });
+    for _ in 0..100 {
+        node = json!({ "type": "blockquote", "content": [node] });
+    }
+    assert_eq!(to_markdown(&node), "");
+}
+
+#[test]
+fn text_survives_the_conversion_to_a_document() {
+    let text = "One\nline\n\nAnother";
+    assert_eq!(to_markdown(&from_text(text)), text);
+}

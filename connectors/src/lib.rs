@@ -1,0 +1,33 @@
+#![doc = include_str!("../README.md")]
+
+pub mod client;
+mod closing_keywords;
+mod config;
+mod confluence;
+mod delivery;
+mod error;
+mod event;
+mod github;
+mod gitlab;
+mod http;
+mod incremental;
+mod jira;
+mod listing;
+mod plain_git;
+mod provider;
+mod redmine;
+mod registry;
+mod resource_name;
+mod signature;
+mod time_zone;
+pub mod traits;
+mod youtrack;
+
+pub use delivery::{Delivery, ParseError, parse};
+pub use event::{
+    CiRun, Comment, Event, Issue, Link, PullRequestEvent, Push, Release, Review, StoredEventError,
+    Thread, WikiPush,
+};
+pub use plain_git::PlainGit;
+pub use registry::ConnectorRegistry;
+pub use signature::{SignatureError, verify};

@@ -1,0 +1,133 @@
+//! Parser of Redmine's deliveries: webhooks of version 7 and later, and those of the plugin
+//! `redmine_webhook`.
+
+use serde::Deserialize;
+
+use crate::delivery::{ParseError, from_json, required, required_text, unsupported};
+use crate::event::{Event, Issue, field};
+use crate::provider::ParsedEvent;
+
+#[derive(Default, Deserialize)]
+struct Envelope {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    /// Sent by the plugin, which knows issues only.
+    payload: Option<PluginAction>,
+}
+
+#[derive(Default, Deserialize)]
+struct PluginAction {
+    action: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Body {
+    data: Data,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct PluginBody {
+    payload: Data,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Data {
+    issue: IssueFields,
+    /// The address of the issue, sent only by the plugin.
+    url: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+struct IssueFields {
+    id: Option<u64>,
+    subject: Option<String>,
+    status: Option<Status>,
+    assigned_to: Option<User>,
+    /// Sent by the plugin in place of `assigned_to`.
+    assignee: Option<User>,
+    is_private: Option<bool>,
+    updated_on: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+struct Status {
+    name: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+struct User {
+    name: Option<String>,
+    firstname: Option<String>,
+    lastname: Option<String>,
+    login: Option<String>,
+}
+
+/// The paths of required fields, for messages.
+struct Paths {
+    id: &'static str,
+    subject: &'static str,
+}
+
+const NATIVE: Paths = Paths { id: "data.issue.id", subject: "data.issue.subject" };
+const PLUGIN: Paths = Paths { id: "payload.issue.id", subject: "payload.issue.subject" };
+
+pub(super) fn parse(body: &[u8]) -> Result<ParsedEvent, ParseError> {
+    let envelope: Envelope = from_json(body)?;
+    if let Some(payload) = envelope.payload {
+        let action = required_text(payload.action, "payload.action")?;
+        let PluginBody { payload } = from_json(body)?;
+        let event = match action.as_str() {
+            "deleted" => Event::issue_deleted(external_id(&payload, &PLUGIN)?)?,
+            _ => issue(payload, &PLUGIN)?,
+        };
+        return Ok((format!("issue.{action}"), event));
+    }
+    let name = required_text(envelope.kind, "type")?;
+    let event = match name.as_str() {
+        "issue.created" | "issue.updated" => issue(from_json::<Body>(body)?.data, &NATIVE)?,
+        "issue.deleted" => {
+            Event::issue_deleted(external_id(&from_json::<Body>(body)?.data, &NATIVE)?)?
+        }
+        _ => unsupported(&name),
+    };
+    Ok((name, event))
+}
+
+fn issue(data: Data, paths: &Paths) -> Result<Event, ParseError> {
+    let external_id = external_id(&data, paths)?;
+    let Data { issue, url } = data;
+    // The data from before the issue was private is no longer public.
+    if issue.is_private == Some(true) {
+        return Event::issue_deleted(external_id);
+    }
+    Issue {
+        external_id,
+        title: required_text(issue.subject, paths.subject)?,
+        status: issue.status.and_then(|status| status.name),
+        assignee: issue.assigned_to.or(issue.assignee).and_then(full_name),
+        labels: Vec::new(),
+        links: field::links("Redmine issue", url),
+        updated_at: field::optional_time(issue.updated_on.as_deref()),
+        is_whole: true,
+        comment: None,
+    }
+    .truncated()
+    .map(Event::Issue)
+}
+
+/// Redmine's own ids are numbers, which other trackers may have as well. Hence the prefix.
+fn external_id(data: &Data, paths: &Paths) -> Result<String, ParseError> {
+    Ok(format!("redmine#{}", required(data.issue.id, paths.id)?))
+}
+
+fn full_name(user: User) -> Option<String> {
+    let parts: Vec<String> = [user.firstname, user.lastname].into_iter().flatten().collect();
+    let full = (!parts.is_empty()).then(|| parts.join(" "));
+    user.name.or(full).or(user.login)
+}
+
+#[cfg(test)]
+mod tests;

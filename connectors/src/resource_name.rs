@@ -1,0 +1,54 @@
+//! Names of repositories, projects and spaces. A name becomes part of an address or a query, so
+//! characters with a meaning there are rejected.
+
+use crate::error::Error;
+use crate::event::field::line;
+use crate::http::Http;
+
+/// Characters of a name.
+const MAX_CHARS: usize = 255;
+
+/// Parses `owner/name`.
+pub(crate) fn repository(http: &Http, resource: &str) -> Result<(String, String), Error> {
+    match resource.split('/').collect::<Vec<_>>()[..] {
+        [owner, name] if is_part(owner) && is_part(name) => Ok((owner.to_owned(), name.to_owned())),
+        _ => Err(invalid(http, resource, "name a repository as owner/name")),
+    }
+}
+
+/// Checks `group/project`, with any number of groups.
+pub(crate) fn path(http: &Http, resource: &str) -> Result<String, Error> {
+    let is_path =
+        resource.contains('/') && resource.split('/').all(is_part) && resource.len() <= MAX_CHARS;
+    is_path
+        .then(|| resource.to_owned())
+        .ok_or_else(|| invalid(http, resource, "name a project as group/project"))
+}
+
+/// Checks the key or identifier of a project or space.
+pub(crate) fn key(http: &Http, resource: &str) -> Result<String, Error> {
+    let is_key = is_part(resource.strip_prefix('~').unwrap_or(resource));
+    is_key
+        .then(|| resource.to_owned())
+        .ok_or_else(|| invalid(http, resource, "use the key in the resource's address"))
+}
+
+/// Parses the number of an issue whose id is `prefix` and the number.
+pub(crate) fn number(http: &Http, external_id: &str, prefix: &str) -> Result<u64, Error> {
+    let head = external_id.get(..prefix.len());
+    let has_prefix = head.is_some_and(|head| head.eq_ignore_ascii_case(prefix));
+    let digits = external_id.get(prefix.len()..).filter(|_| has_prefix);
+    let number = digits.and_then(|digits| digits.parse().ok());
+    number.ok_or_else(|| invalid(http, external_id, "use the id of an issue of this project"))
+}
+
+fn is_part(part: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let is_dots = part.chars().all(|c| c == '.');
+    !part.is_empty() && !is_dots && part.len() <= MAX_CHARS && part.chars().all(is_plain)
+}
+
+fn invalid(http: &Http, resource: &str, rule: &'static str) -> Error {
+    let (connector, resource) = (http.connector().to_owned(), line(resource, 100));
+    Error::InvalidResource { connector, resource, rule }
+}

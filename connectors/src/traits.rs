@@ -1,0 +1,118 @@
+//! The operations that all providers of a kind have in common: trackers, wikis and git hosts.
+
+use chrono::{DateTime, Utc};
+use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::error::Error;
+use crate::event::{Comment, Issue};
+
+/// The position of a sync. Callers store it after each page, so that the next sync, or one after a
+/// crash, resumes there. Only the connector that returned it can read it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Cursor(pub Value);
+
+/// One page of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page<T> {
+    /// The items, the oldest change first. A page may be empty without being the last.
+    pub items: Vec<T>,
+    /// Where the next page begins.
+    pub next: Cursor,
+    /// Whether the list ends here for now. The next sync begins at `next`.
+    pub is_last: bool,
+}
+
+/// An issue with its comments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IssueWithComments {
+    /// The issue, complete.
+    pub issue: Issue,
+    /// The public comments, oldest first, after the issue's own description, whose id is
+    /// `description`. The other ids are those of webhooks. Empty unless comments were requested.
+    pub comments: Vec<Comment>,
+    /// Whether `comments` has every public comment. The number of comments read of one issue is
+    /// limited; beyond the limit these are the newest.
+    pub has_all_comments: bool,
+}
+
+/// The issues of a tracker's project or of a repository.
+pub trait Tracker: Send + Sync {
+    /// Lists the issues that changed since the cursor, the oldest change first. The default cursor
+    /// lists all.
+    fn list_changed<'a>(
+        &'a self,
+        since: &'a Cursor,
+        with_comments: bool,
+    ) -> BoxFuture<'a, Result<Page<IssueWithComments>, Error>>;
+
+    /// Lists the ids (`Issue::external_id`) of all public issues. An issue that is known here and
+    /// not listed was deleted. An id may come twice.
+    fn list_ids<'a>(&'a self, from: &'a Cursor) -> BoxFuture<'a, Result<Page<String>, Error>>;
+
+    /// Updates the comment `earlier`, or creates one, and returns its id.
+    ///
+    /// A person has approved the text for this resource: nothing is posted to an issue that was
+    /// moved to another project ([`Error::ResourceMoved`]). A request that fails may have been
+    /// carried out, so it is not retried here: call [`Tracker::list_own_comments`] first.
+    fn upsert_comment<'a>(
+        &'a self,
+        external_id: &'a str,
+        earlier: Option<&'a str>,
+        text: &'a str,
+    ) -> BoxFuture<'a, Result<String, Error>>;
+
+    /// Lists the comments on an issue that the credential's user wrote, public or not, in any
+    /// order. Of an issue that was moved to another project nothing is read
+    /// ([`Error::ResourceMoved`]).
+    fn list_own_comments<'a>(
+        &'a self,
+        external_id: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Comment>, Error>>;
+}
+
+/// A page of a wiki.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WikiPage {
+    /// The wiki's id. It survives a rename or a move if the wiki has such ids.
+    pub id: String,
+    /// Title.
+    pub title: String,
+    /// Where people read the page.
+    pub url: String,
+    /// Markdown.
+    pub markdown: String,
+    /// Labels.
+    pub labels: Vec<String>,
+    /// Titles of the ancestors, the topmost first.
+    pub path: Vec<String>,
+    /// Names of the attached files.
+    pub attachments: Vec<String>,
+    /// When the page last changed.
+    pub updated_at: Option<DateTime<Utc>>,
+}
+
+/// The pages of a wiki's space.
+pub trait Wiki: Send + Sync {
+    /// Lists the pages that changed since the cursor, the oldest change first. The default cursor
+    /// lists all.
+    fn list_changed<'a>(
+        &'a self,
+        since: &'a Cursor,
+    ) -> BoxFuture<'a, Result<Page<WikiPage>, Error>>;
+
+    /// Lists the ids of all public pages. A page that is known here and not listed was deleted.
+    fn list_ids<'a>(&'a self, from: &'a Cursor) -> BoxFuture<'a, Result<Page<String>, Error>>;
+}
+
+/// The refs of a repository.
+pub trait GitHost: Send + Sync {
+    /// Returns the object that a ref, or the default branch, points to; `None` if the ref does not
+    /// exist. A repeated request is conditional (`ETag`), so an unchanged ref costs little.
+    fn resolve_ref<'a>(
+        &'a self,
+        reference: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Option<String>, Error>>;
+}

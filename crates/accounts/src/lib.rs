@@ -1,0 +1,28 @@
+#![doc = include_str!("../README.md")]
+
+pub mod audit;
+pub mod denials;
+mod error;
+pub mod members;
+pub mod policies;
+mod principal;
+pub mod projects;
+pub mod sign_in;
+pub mod teams;
+pub mod tokens;
+pub mod users;
+
+use mc_domain::UserId;
+use mc_store::Tx;
+use mc_store::audit::{Chain, NewEvent};
+
+pub use error::Error;
+pub use principal::Principal;
+pub use sign_in::{SignIn, SignInSettings};
+
+/// Commits a change of something that belongs to no project, with its event in the service's
+/// audit.
+async fn commit(mut tx: Tx, actor: UserId, event: NewEvent) -> Result<(), Error> {
+    mc_store::audit::add(&mut tx, Chain::Service, Some(actor), &[event]);
+    Ok(tx.commit().await?)
+}

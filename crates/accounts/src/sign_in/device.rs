@@ -1,0 +1,165 @@
+//! Device logins (RFC 8628): a terminal shows a code, and a person approves it elsewhere.
+
+use chrono::{TimeDelta, Utc};
+use mc_auth::client::ClientId;
+use mc_auth::device_grant::{self, Grant, State as GrantState};
+use mc_auth::secret::{DeviceCode, UserCode};
+use mc_domain::{AuditAction, Scope, Scopes, TokenId, UserId};
+use mc_store::audit::NewEvent;
+use mc_store::sessions::{self, Device, DeviceCodeKey, DeviceState};
+use serde_json::json;
+
+use super::SignIn;
+use super::browser::BrowserSession;
+use crate::{Error, Principal, commit};
+
+/// How long a person has to decide.
+pub const LIFETIME: TimeDelta = device_grant::LIFETIME;
+/// Scopes of a login that requests none: daily work without administration.
+const DEFAULT_SCOPES: [Scope; 3] = [Scope::MemoryRead, Scope::MemoryWrite, Scope::Ingest];
+
+/// A started device login.
+#[derive(Debug)]
+pub struct StartedDeviceLogin {
+    /// The code with which the device polls.
+    pub device_code: DeviceCode,
+    /// The code that the device shows.
+    pub user_code: UserCode,
+    /// Seconds between two polls.
+    pub interval_seconds: u32,
+}
+
+/// A device login that waits for a decision.
+#[derive(Debug)]
+pub struct PendingDeviceLogin {
+    /// The client id of the program on the device.
+    pub client: String,
+    /// The scopes that it requests.
+    pub scopes: Scopes,
+}
+
+/// The user who decides about a device login, and the credential for that.
+#[derive(Debug, Clone, Copy)]
+pub struct Decider {
+    user: UserId,
+    credential: TokenId,
+    scopes: Scopes,
+}
+
+impl From<&Principal> for Decider {
+    fn from(principal: &Principal) -> Self {
+        let (user, credential) = (principal.user, principal.credential());
+        Self { user, credential, scopes: principal.scopes() }
+    }
+}
+
+impl From<&BrowserSession> for Decider {
+    fn from(session: &BrowserSession) -> Self {
+        let credential = session.session.0.into();
+        Self { user: session.user, credential, scopes: session.scopes }
+    }
+}
+
+/// Starts a device login.
+pub async fn start(
+    sign_in: &SignIn,
+    client: ClientId,
+    scopes: Option<Scopes>,
+) -> Result<StartedDeviceLogin, Error> {
+    let scopes = scopes.unwrap_or_else(|| DEFAULT_SCOPES.into_iter().collect());
+    let grant = Grant::begin(client, scopes, Utc::now());
+    let (device_code, user_code) = (DeviceCode::generate(), UserCode::generate());
+    let row = Device {
+        client: grant.client.to_string(),
+        requested_scopes: grant.requested,
+        expires_at: grant.expires_at,
+        interval: i32::try_from(grant.interval).unwrap_or(i32::MAX),
+        last_polled_at: None,
+        state: DeviceState::Pending,
+        user: None,
+        scopes: Scopes::NONE,
+        session: None,
+    };
+    let (device_hash, user_hash) = (device_code.hash(), user_code.hash());
+    let (device_hash, user_hash) = (device_hash.as_bytes(), user_hash.as_bytes());
+    sessions::begin_device(sign_in.store(), device_hash, user_hash, &row).await?;
+    Ok(StartedDeviceLogin { device_code, user_code, interval_seconds: grant.interval })
+}
+
+/// Returns the device login with this user code, if it waits for a decision.
+pub async fn find_pending(
+    sign_in: &SignIn,
+    code: &UserCode,
+) -> Result<Option<PendingDeviceLogin>, Error> {
+    let hash = code.hash();
+    let mut tx = sign_in.store().begin().await?;
+    let row = sessions::device(&mut tx, DeviceCodeKey::User(hash.as_bytes())).await?;
+    let is_pending =
+        |row: &Device| row.state == DeviceState::Pending && row.expires_at > Utc::now();
+    let row = row.filter(is_pending);
+    Ok(row.map(|row| PendingDeviceLogin { client: row.client, scopes: row.requested_scopes }))
+}
+
+/// Approves a device login with at most the decider's scopes, or denies it.
+pub async fn decide(
+    sign_in: &SignIn,
+    code: &UserCode,
+    decider: Decider,
+    is_approved: bool,
+) -> Result<(), Error> {
+    let hash = code.hash();
+    let key = DeviceCodeKey::User(hash.as_bytes());
+    let mut tx = sign_in.store().begin().await?;
+    let mut row = sessions::device(&mut tx, key).await?.ok_or(Error::UnknownUserCode)?;
+    let mut grant = grant_of(&row).ok_or(Error::UnknownUserCode)?;
+    if is_approved {
+        grant.approve(decider.user, decider.scopes, Utc::now())?;
+    } else {
+        grant.deny(Utc::now())?;
+    }
+    // After the row is locked: a revocation of all sessions denies approved logins, and must not
+    // wait for a login that still waits for a decision.
+    if !sessions::is_credential_valid(&mut tx, decider.user, decider.credential).await? {
+        return Err(Error::CredentialRevoked);
+    }
+    update_row(&mut row, &grant);
+    sessions::put_device(&mut tx, key, &row).await?;
+    let details = json!({ "approved": is_approved, "client": row.client });
+    let event = NewEvent::new(AuditAction::DeviceLoginDecided, "device").with(details);
+    commit(tx, decider.user, event).await
+}
+
+/// Returns the grant of a row; `None` if the row has values that no grant can have.
+pub(super) fn grant_of(row: &Device) -> Option<Grant> {
+    let state = match (row.state, row.user) {
+        (DeviceState::Pending, _) => GrantState::Pending,
+        (DeviceState::Approved, Some(user)) => GrantState::Approved { user, scopes: row.scopes },
+        // The user who approved it was deleted.
+        (DeviceState::Approved, None) | (DeviceState::Denied, _) => GrantState::Denied,
+        (DeviceState::Consumed, _) => GrantState::Consumed,
+    };
+    Some(Grant {
+        client: ClientId::parse(&row.client).ok()?,
+        requested: row.requested_scopes,
+        expires_at: row.expires_at,
+        interval: u32::try_from(row.interval).ok()?,
+        last_polled_at: row.last_polled_at,
+        state,
+    })
+}
+
+/// Copies what a grant changed into its row.
+pub(super) fn update_row(row: &mut Device, grant: &Grant) {
+    row.interval = i32::try_from(grant.interval).unwrap_or(i32::MAX);
+    row.last_polled_at = grant.last_polled_at;
+    row.state = match grant.state {
+        GrantState::Pending => DeviceState::Pending,
+        GrantState::Approved { user, scopes } => {
+            row.user = Some(user);
+            row.scopes = scopes;
+            DeviceState::Approved
+        }
+        GrantState::Denied => DeviceState::Denied,
+        GrantState::Consumed => DeviceState::Consumed,
+    };
+}

@@ -1,0 +1,288 @@
+//! Exchange of grants for access tokens (RFC 6749, RFC 8628, RFC 8693), and revocation (RFC 7009).
+
+use chrono::{DateTime, Utc};
+use mc_auth::client::{ClientId, InvalidClientId};
+use mc_auth::device_grant::Answer;
+use mc_auth::jwt::Issued;
+use mc_auth::refresh::{self, Verdict};
+use mc_auth::secret::{DeviceCode, PersonalAccessToken, RefreshToken};
+use mc_domain::{AuditAction, Scopes, SessionId, UserId};
+use mc_store::audit::{self, Chain, NewEvent};
+use mc_store::sessions::{self, Device, DeviceCodeKey, NewSession, Refresh};
+use mc_store::{Tx, accounts};
+use secrecy::SecretString;
+use serde_json::json;
+
+use super::device::{grant_of, update_row};
+use super::{SignIn, browser};
+use crate::{Error, commit};
+
+/// Client id of the command line, which is the default.
+const CLI: &str = "memory-copilot-cli";
+/// Error code of a grant that is not valid (RFC 6749, section 5.2).
+pub const INVALID_GRANT: &str = "invalid_grant";
+
+/// A grant to exchange for an access token; each is the text that the client sent.
+#[derive(Debug)]
+pub enum TokenGrant {
+    /// A refresh token, which is rotated.
+    RefreshToken(String),
+    /// The code of a device login.
+    DeviceCode(String),
+    /// A personal access token (token exchange).
+    PersonalAccessToken(String),
+}
+
+/// An access token, with the refresh token of a session.
+#[derive(Debug)]
+pub struct IssuedTokens {
+    /// The access token.
+    pub access_token: SecretString,
+    /// When the access token expires.
+    pub expires_at: DateTime<Utc>,
+    /// Its scopes.
+    pub scopes: Scopes,
+    /// The refresh token for the next exchange.
+    pub refresh_token: Option<RefreshToken>,
+}
+
+/// Why a grant yields no token.
+#[derive(Debug, thiserror::Error)]
+pub enum GrantError {
+    /// The client id is malformed.
+    #[error(transparent)]
+    InvalidClient(#[from] InvalidClientId),
+    /// The client id is the service's own.
+    #[error("this client id is reserved for the service")]
+    ReservedClient,
+    /// More scopes are requested than the grant has.
+    #[error("the grant has only the scopes: {0}")]
+    ExcessiveScopes(Scopes),
+    /// The grant is unknown, used, revoked or expired.
+    #[error("the grant is not valid, or no longer; sign in again")]
+    InvalidGrant,
+    /// A device login yields no token, or not yet.
+    #[error("{}", describe(*.0))]
+    Device(Answer),
+    /// The service failed.
+    #[error(transparent)]
+    Failed(#[from] Error),
+}
+
+impl GrantError {
+    /// Returns the error code of the protocol; `None` if the service failed.
+    pub fn code(&self) -> Option<&'static str> {
+        match self {
+            Self::InvalidClient(_) | Self::ReservedClient => Some("invalid_client"),
+            Self::ExcessiveScopes(_) => Some("invalid_scope"),
+            Self::InvalidGrant => Some(INVALID_GRANT),
+            Self::Device(answer) => answer.error().or(Some(INVALID_GRANT)),
+            Self::Failed(_) => None,
+        }
+    }
+}
+
+impl From<mc_store::Error> for GrantError {
+    fn from(error: mc_store::Error) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+fn describe(answer: Answer) -> &'static str {
+    match answer {
+        Answer::Pending => "the login waits for a decision",
+        Answer::SlowDown => "poll less often",
+        Answer::Denied => "the login was denied",
+        Answer::Expired => "the code has expired; start the login again",
+        _ => "the code is not valid, or no longer; start the login again",
+    }
+}
+
+/// Parses the id of a client; without one it is the command line.
+pub fn parse_client(id: Option<&str>) -> Result<ClientId, GrantError> {
+    let client = ClientId::parse(id.unwrap_or(CLI))?;
+    if client.as_str() == browser::CLIENT {
+        return Err(GrantError::ReservedClient);
+    }
+    Ok(client)
+}
+
+/// Exchanges a grant for an access token with at most the requested scopes. An invalid grant is
+/// counted as a denial.
+pub async fn exchange(
+    sign_in: &SignIn,
+    client: ClientId,
+    grant: &TokenGrant,
+    scopes: Option<Scopes>,
+) -> Result<IssuedTokens, GrantError> {
+    let issued = match grant {
+        TokenGrant::RefreshToken(token) => rotate(sign_in, client, token, scopes).await,
+        TokenGrant::DeviceCode(code) => poll_device_login(sign_in, client, code).await,
+        TokenGrant::PersonalAccessToken(token) => {
+            exchange_access_token(sign_in, client, token, scopes).await
+        }
+    };
+    if issued.as_ref().is_err_and(|error| error.code() == Some(INVALID_GRANT)) {
+        sign_in.denials().token();
+    }
+    issued
+}
+
+/// Rotates a refresh token. One that was used before revokes its whole session: two parties have
+/// it, and one of them stole it.
+async fn rotate(
+    sign_in: &SignIn,
+    client: ClientId,
+    token: &str,
+    scopes: Option<Scopes>,
+) -> Result<IssuedTokens, GrantError> {
+    let hash = RefreshToken::parse(token).map_err(|_| GrantError::InvalidGrant)?.hash();
+    let hash = hash.as_bytes();
+    let mut tx = sign_in.store().begin().await?;
+    let row = sessions::refresh(&mut tx, hash).await?.ok_or(GrantError::InvalidGrant)?;
+    let stored = stored_token(&row)?;
+    match refresh::judge(&stored, &client, scopes, Utc::now()) {
+        Verdict::Rotate { scopes, next_expires_at } => {
+            let next = RefreshToken::generate();
+            sessions::spend(&mut tx, hash).await?;
+            sessions::add_refresh(&mut tx, row.session, next.hash().as_bytes(), next_expires_at)
+                .await?;
+            let ends_at = Some(row.session_expires_at);
+            // Issued before the commit: if that fails, the old refresh token stays valid.
+            let issued = sign_in.issue(row.user, client, row.session, scopes, ends_at).await?;
+            tx.commit().await?;
+            Ok(tokens(issued, scopes, Some(next)))
+        }
+        Verdict::Refuse(_) => Err(GrantError::InvalidGrant),
+        Verdict::RevokeFamily(reuse) => {
+            revoke_reused(&mut tx, row.session, Some(row.user), "a refresh token came back")
+                .await?;
+            tx.commit().await?;
+            tracing::warn!(
+                session.id = %row.session, ?reuse,
+                "refresh token reused; session revoked"
+            );
+            Err(GrantError::InvalidGrant)
+        }
+        Verdict::BeyondScope => Err(GrantError::ExcessiveScopes(stored.scopes)),
+    }
+}
+
+fn stored_token(row: &Refresh) -> Result<refresh::StoredToken, GrantError> {
+    Ok(refresh::StoredToken {
+        client: ClientId::parse(&row.client).map_err(|_| GrantError::InvalidGrant)?,
+        scopes: row.scopes,
+        expires_at: row.expires_at,
+        used_at: row.used_at,
+        family_ends_at: row.session_expires_at,
+        is_family_revoked: row.is_revoked,
+    })
+}
+
+/// Answers the poll of a device: with tokens once a person has approved the login. A code that was
+/// redeemed before revokes the session, as a reused refresh token does.
+async fn poll_device_login(
+    sign_in: &SignIn,
+    client: ClientId,
+    code: &str,
+) -> Result<IssuedTokens, GrantError> {
+    let hash = DeviceCode::parse(code).map_err(|_| GrantError::InvalidGrant)?.hash();
+    let key = DeviceCodeKey::Device(hash.as_bytes());
+    let mut tx = sign_in.store().begin().await?;
+    let mut row = sessions::device(&mut tx, key).await?.ok_or(GrantError::InvalidGrant)?;
+    let mut grant = grant_of(&row).ok_or(GrantError::InvalidGrant)?;
+    let answer = grant.poll(&client, Utc::now());
+    update_row(&mut row, &grant);
+    if let Answer::Redeem { user, scopes } = answer {
+        return redeem(sign_in, tx, key, row, client, user, scopes).await;
+    }
+    if let (Answer::Replayed, Some(session)) = (answer, row.session) {
+        revoke_reused(&mut tx, session, row.user, "a device code came back").await?;
+        tracing::warn!(session.id = %session, "device code reused; session revoked");
+    }
+    sessions::put_device(&mut tx, key, &row).await?;
+    tx.commit().await?;
+    Err(GrantError::Device(answer))
+}
+
+/// Starts the session of an approved device login.
+async fn redeem(
+    sign_in: &SignIn,
+    mut tx: Tx,
+    key: DeviceCodeKey<'_>,
+    mut row: Device,
+    client: ClientId,
+    user: UserId,
+    scopes: Scopes,
+) -> Result<IssuedTokens, GrantError> {
+    let now = Utc::now();
+    let ends_at = now + refresh::FAMILY;
+    let token = RefreshToken::generate();
+    let new = NewSession { user, client: client.as_str(), scopes, expires_at: ends_at };
+    let session = sessions::begin_granted(&mut tx, &new).await?;
+    let session = session.ok_or(GrantError::InvalidGrant)?;
+    let expires_at = refresh::expiry(now, ends_at);
+    sessions::add_refresh(&mut tx, session, token.hash().as_bytes(), expires_at).await?;
+    row.session = Some(session);
+    sessions::put_device(&mut tx, key, &row).await?;
+    let event = session_created(session, &client, scopes);
+    let issued = sign_in.issue(user, client, session, scopes, Some(ends_at)).await?;
+    commit(tx, user, event).await?;
+    Ok(tokens(issued, scopes, Some(token)))
+}
+
+/// Exchanges a personal access token. The access token has its id as session, so it is revoked
+/// with it.
+async fn exchange_access_token(
+    sign_in: &SignIn,
+    client: ClientId,
+    token: &str,
+    scopes: Option<Scopes>,
+) -> Result<IssuedTokens, GrantError> {
+    let hash = PersonalAccessToken::parse(token).map_err(|_| GrantError::InvalidGrant)?.hash();
+    let owner = accounts::holder(sign_in.store(), hash.as_bytes()).await?;
+    let owner = owner.ok_or(GrantError::InvalidGrant)?;
+    let scopes = scopes.unwrap_or(owner.scopes);
+    if !scopes.is_subset_of(owner.scopes) {
+        return Err(GrantError::ExcessiveScopes(owner.scopes));
+    }
+    let session = SessionId(owner.token.0);
+    let event = session_created(session, &client, scopes);
+    let issued = sign_in.issue(owner.user, client, session, scopes, None).await?;
+    audit::record_in_own_tx(sign_in.store(), Chain::Service, Some(owner.user), &[event]).await?;
+    Ok(tokens(issued, scopes, None))
+}
+
+/// Revokes the session of a refresh token. An unknown token is no error.
+pub async fn revoke(sign_in: &SignIn, token: &str) -> Result<(), Error> {
+    let Ok(token) = RefreshToken::parse(token) else { return Ok(()) };
+    let mut tx = sign_in.store().begin().await?;
+    let Some(row) = sessions::refresh(&mut tx, token.hash().as_bytes()).await? else {
+        return Ok(());
+    };
+    sessions::revoke(&mut tx, row.session).await?;
+    commit(tx, row.user, NewEvent::new(AuditAction::SessionRevoked, row.session)).await
+}
+
+async fn revoke_reused(
+    tx: &mut Tx,
+    session: SessionId,
+    user: Option<UserId>,
+    why: &str,
+) -> Result<(), Error> {
+    sessions::revoke(tx, session).await?;
+    let details = json!({ "why": why, "session_revoked": true });
+    let event = NewEvent::new(AuditAction::AccessDenied, session).with(details);
+    audit::add(tx, Chain::Service, user, &[event]);
+    Ok(())
+}
+
+fn session_created(session: SessionId, client: &ClientId, scopes: Scopes) -> NewEvent {
+    let details = json!({ "client": client.as_str(), "scopes": scopes.to_string() });
+    NewEvent::new(AuditAction::SessionCreated, session).with(details)
+}
+
+fn tokens(issued: Issued, scopes: Scopes, refresh_token: Option<RefreshToken>) -> IssuedTokens {
+    let (access_token, expires_at) = (issued.token, issued.expires_at);
+    IssuedTokens { access_token, expires_at, scopes, refresh_token }
+}

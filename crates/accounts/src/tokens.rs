@@ -1,0 +1,113 @@
+//! Personal access tokens.
+
+use chrono::{TimeDelta, Utc};
+use mc_auth::secret::{PersonalAccessToken, hint};
+use mc_domain::{AuditAction, Scopes, TokenId, UserId};
+use mc_store::accounts::{self, AccessToken, NewToken};
+use mc_store::audit::NewEvent;
+use mc_store::{Store, sessions};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use crate::{Error, Principal, commit, users};
+
+/// A personal access token to create.
+#[derive(Debug)]
+pub struct CreateToken {
+    /// Display name.
+    pub name: String,
+    /// Scopes, at most those of the credential that creates it.
+    pub scopes: Scopes,
+    /// Time until it expires.
+    pub lifetime: TimeDelta,
+    /// The agent that it is for; the principal if absent.
+    pub agent_login: Option<String>,
+}
+
+/// A created token with its secret, which is not stored.
+#[derive(Debug)]
+pub struct CreatedToken {
+    /// The secret.
+    pub secret: PersonalAccessToken,
+    /// The token.
+    pub token: AccessToken,
+}
+
+/// Creates a personal access token. Service administrators create tokens for agents as well.
+pub async fn create(
+    store: &Store,
+    principal: &Principal,
+    request: &CreateToken,
+) -> Result<CreatedToken, Error> {
+    if !request.scopes.is_subset_of(principal.scopes()) {
+        return Err(Error::ExcessiveScopes(principal.scopes()));
+    }
+    let user = owner(store, principal, request.agent_login.as_deref()).await?;
+    let secret = PersonalAccessToken::generate();
+    let hash = secret.hash();
+    let new = NewToken {
+        user,
+        name: &request.name,
+        hash: hash.as_bytes(),
+        hint: hint(secret.expose()),
+        scopes: request.scopes,
+        expires_at: Some(Utc::now() + request.lifetime),
+    };
+    let mut tx = store.begin().await?;
+    // A credential that was revoked while the request was read creates no other.
+    if !sessions::is_credential_valid(&mut tx, principal.user, principal.credential()).await? {
+        return Err(Error::CredentialRevoked);
+    }
+    let token = accounts::create_token(&mut tx, &new).await?;
+    let scopes = request.scopes.to_string();
+    let details = json!({ "user": user, "scopes": scopes, "ends": token.expires_at });
+    let event = NewEvent::new(AuditAction::TokenCreated, token.id).with(details);
+    commit(tx, principal.user, event).await?;
+    Ok(CreatedToken { secret, token })
+}
+
+async fn owner(
+    store: &Store,
+    principal: &Principal,
+    agent_login: Option<&str>,
+) -> Result<UserId, Error> {
+    let Some(login) = agent_login else { return Ok(principal.user) };
+    principal.require_service_admin()?;
+    let user = users::get(store, login).await?;
+    if user.is_agent { Ok(user.id) } else { Err(Error::TokenForPerson) }
+}
+
+/// Lists the principal's tokens, newest first; for service administrators those of any user.
+pub async fn list(
+    store: &Store,
+    principal: &Principal,
+    login: Option<&str>,
+) -> Result<Vec<AccessToken>, Error> {
+    let user = match login {
+        None => principal.user,
+        Some(login) => users::own_or_administered(store, principal, login).await?,
+    };
+    Ok(accounts::tokens(store, user).await?)
+}
+
+/// Revokes a token of the principal at once; for service administrators a token of any user.
+pub async fn revoke(store: &Store, principal: &Principal, id: TokenId) -> Result<(), Error> {
+    let mut tx = store.begin().await?;
+    let owner = if accounts::revoke(&mut tx, principal.user, id).await? {
+        Some(principal.user)
+    } else if principal.is_service_admin() {
+        accounts::revoke_any(&mut tx, id).await?
+    } else {
+        None
+    };
+    let owner = owner.ok_or(Error::UnknownToken)?;
+    let event = NewEvent::new(AuditAction::TokenRevoked, id).with(json!({ "user": owner }));
+    commit(tx, principal.user, event).await
+}
+
+/// Makes `secret` the one local token of a place, which is a host with a data directory. The token
+/// that the place had before is revoked.
+pub async fn set_local(store: &Store, place: &str, secret: &str) -> Result<(), Error> {
+    let hash = Sha256::digest(secret).into();
+    Ok(accounts::set_local_token(store, place, &hash, hint(secret)).await?)
+}

@@ -1,0 +1,129 @@
+//! Users of the service.
+
+use mc_domain::{AuditAction, UserId};
+use mc_store::accounts::{self, NewUser, User, UserUpdate};
+use mc_store::audit::NewEvent;
+use mc_store::{Store, sessions};
+use serde_json::json;
+
+use crate::{Error, Principal, commit};
+
+/// A user to create.
+#[derive(Debug)]
+pub struct CreateUser {
+    /// Unique login, regardless of case.
+    pub login: String,
+    /// Display name; may be empty.
+    pub name: String,
+    /// Address, by which a first sign-in finds the account.
+    pub email: Option<String>,
+    /// Whether it is a program, whose role is at most `agent`.
+    pub is_agent: bool,
+    /// Whether it administers the service.
+    pub is_admin: bool,
+}
+
+/// Changes of a user; `None` leaves a value as it is.
+#[derive(Debug)]
+pub struct UpdateUser {
+    /// Display name.
+    pub name: Option<String>,
+    /// Whether the user administers the service.
+    pub is_admin: Option<bool>,
+    /// Whether the account is disabled.
+    pub is_disabled: Option<bool>,
+}
+
+/// Creates a user.
+pub async fn create(
+    store: &Store,
+    principal: &Principal,
+    request: &CreateUser,
+) -> Result<User, Error> {
+    let new = NewUser {
+        login: &request.login,
+        name: &request.name,
+        email: request.email.as_deref(),
+        is_agent: request.is_agent,
+        is_admin: request.is_admin,
+    };
+    let mut tx = store.begin().await?;
+    let user = accounts::create(&mut tx, &new).await.map_err(Error::exists_in("login"))?;
+    let details =
+        json!({ "change": "added", "is_agent": user.is_agent, "is_admin": user.is_admin });
+    let event = NewEvent::new(AuditAction::UserChanged, user.id).with(details);
+    commit(tx, principal.user, event).await?;
+    Ok(user)
+}
+
+/// Updates a user. Disabling an account revokes its sessions for good; its personal access tokens
+/// work again once the account is enabled. Administrators can't disable or demote themselves.
+pub async fn update(
+    store: &Store,
+    principal: &Principal,
+    login: &str,
+    request: &UpdateUser,
+) -> Result<User, Error> {
+    let user = get(store, login).await?;
+    if user.is_agent && request.is_admin == Some(true) {
+        return Err(Error::AgentAsAdmin);
+    }
+    let gives_up_access = request.is_disabled == Some(true) || request.is_admin == Some(false);
+    if user.id == principal.user && gives_up_access {
+        return Err(Error::OwnAccount);
+    }
+    let update = UserUpdate {
+        name: request.name.as_deref(),
+        is_admin: request.is_admin,
+        is_disabled: request.is_disabled,
+    };
+    let mut tx = store.begin().await?;
+    let user = accounts::change(&mut tx, login, &update).await?;
+    let user = user.ok_or_else(|| Error::UnknownUser(login.to_owned()))?;
+    let is_disabled = user.disabled_at.is_some();
+    let details = json!({ "is_admin": user.is_admin, "is_disabled": is_disabled });
+    let event = NewEvent::new(AuditAction::UserChanged, user.id).with(details);
+    commit(tx, principal.user, event).await?;
+    Ok(user)
+}
+
+/// Revokes all sessions of a user and the device logins that the user approved and no device has
+/// fetched. Users do that for themselves, service administrators for anyone.
+pub async fn revoke_sessions(
+    store: &Store,
+    principal: &Principal,
+    login: &str,
+) -> Result<(), Error> {
+    let user = own_or_administered(store, principal, login).await?;
+    let mut tx = store.begin().await?;
+    let count = sessions::revoke_all(&mut tx, user).await?;
+    let event = NewEvent::new(AuditAction::SessionRevoked, user).with(json!({ "sessions": count }));
+    commit(tx, principal.user, event).await
+}
+
+/// Returns the user with this login.
+pub async fn get(store: &Store, login: &str) -> Result<User, Error> {
+    let user = accounts::find(store, login).await?;
+    user.ok_or_else(|| Error::UnknownUser(login.to_owned()))
+}
+
+/// Returns the id to filter by for a login. If no user has the login, it is an id that no user
+/// has: callers do not learn which logins exist.
+pub async fn filter_id(store: &Store, login: &str) -> Result<UserId, Error> {
+    let user = accounts::find(store, login).await?;
+    Ok(user.map_or(UserId(uuid::Uuid::max()), |user| user.id))
+}
+
+/// Returns the id of a user that the principal may act for: the principal itself, or any user for
+/// service administrators. Others do not learn whether the login exists.
+pub(crate) async fn own_or_administered(
+    store: &Store,
+    principal: &Principal,
+    login: &str,
+) -> Result<UserId, Error> {
+    if principal.name().eq_ignore_ascii_case(login) {
+        return Ok(principal.user);
+    }
+    principal.require_service_admin()?;
+    Ok(get(store, login).await?.id)
+}

@@ -1,0 +1,85 @@
+//! Validated lists: one type for each kind of item and limit.
+
+use mc_domain::RecordId;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ArrayBuilder, Schema};
+use utoipa::{PartialSchema, ToSchema};
+use uuid::Uuid;
+
+use crate::text::{ErrorSignal, FreeText, ShortText, Symbol};
+use crate::{limits, schema};
+
+macro_rules! lists {
+    ($($(#[doc = $doc:literal])+ $name:ident([$item:ty; $max:expr], $schema:expr);)+) => {$(
+        $(#[doc = $doc])+
+        #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+        #[serde(transparent)]
+        pub struct $name(Vec<$item>);
+
+        impl $name {
+            /// Whether there is no item.
+            pub fn is_empty(&self) -> bool {
+                self.0.is_empty()
+            }
+
+            /// The items, each as `T`.
+            pub fn into_items<T: From<$item>>(self) -> Vec<T> {
+                self.0.into_iter().map(T::from).collect()
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                limited(deserializer, $max).map(Self)
+            }
+        }
+
+        impl PartialSchema for $name {
+            fn schema() -> RefOr<Schema> {
+                let list = ArrayBuilder::new().items($schema).max_items(Some($max));
+                RefOr::T(schema::described(list, &[$($doc.trim()),+]))
+            }
+        }
+
+        impl ToSchema for $name {}
+    )+};
+}
+
+lists! {
+    /// Qualified names.
+    Symbols([Symbol; limits::SHORT_TEXTS], Symbol::schema());
+    /// Short texts, each in one line.
+    ShortTexts([ShortText; limits::SHORT_TEXTS], ShortText::schema());
+    /// Error messages, lines of logs or stack traces.
+    ErrorSignals([ErrorSignal; limits::SHORT_TEXTS], ErrorSignal::schema());
+    /// Steps, each of one or several lines.
+    Steps([FreeText; limits::STEPS], FreeText::schema());
+    /// Ids of records.
+    RecordIds([RecordId; limits::IDS], RecordId::schema());
+    /// Ids of what a bundle holds: records, documents, dialogs or passages of code.
+    ItemIds([Uuid; limits::IDS], schema::uuid());
+}
+
+/// Deserializes at most `max` items, for lists of objects.
+pub fn limited<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+    max: usize,
+) -> Result<Vec<T>, D::Error> {
+    let items = Vec::<T>::deserialize(deserializer)?;
+    if items.len() > max {
+        let count = items.len();
+        return Err(D::Error::custom(format!("holds {count} items; the limit is {max}")));
+    }
+    Ok(items)
+}
+
+/// Like [`limited`], with at least one item.
+pub fn limited_nonempty<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+    max: usize,
+) -> Result<Vec<T>, D::Error> {
+    let items = limited(deserializer, max)?;
+    if items.is_empty() { Err(D::Error::custom("must hold at least one item")) } else { Ok(items) }
+}

@@ -1,0 +1,192 @@
+//! Validated numbers: one type a range. A type's range is its deserialization, error and schema.
+
+use std::fmt;
+
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::{Violation, limits, schema};
+
+/// The largest number up to which a float tells every whole number from its neighbors.
+const EXACT: f64 = 9_007_199_254_740_991.0;
+
+macro_rules! numbers {
+    ($(
+        $(#[doc = $doc:literal])+
+        $name:ident($number:ty) = $range:expr $(, default $default:expr)?;
+    )+) => {$(
+        $(#[doc = $doc])+
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+        #[serde(transparent)]
+        pub struct $name($number);
+
+        impl $name {
+            /// Accepts a number within the range.
+            pub fn new(number: i64) -> Result<Self, Violation> {
+                let range = $range;
+                let accepted = <$number>::try_from(number).ok().filter(|_| range.contains(&number));
+                accepted.map(Self).ok_or_else(|| {
+                    Violation::new(match (range.start(), range.end()) {
+                        (min, &i64::MAX) => format!("must be {min} or more, not {number}"),
+                        (min, max) => format!("must be from {min} to {max}, not {number}"),
+                    })
+                })
+            }
+
+            /// The number.
+            pub fn get(self) -> $number {
+                self.0
+            }
+        }
+
+        $(impl Default for $name {
+            fn default() -> Self {
+                Self($default)
+            }
+        })?
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let number = deserializer.deserialize_i64(WholeNumber)?;
+                Self::new(number).map_err(Error::custom)
+            }
+        }
+
+        impl utoipa::PartialSchema for $name {
+            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+                let schema = schema::number(&$range);
+                utoipa::openapi::RefOr::T(schema::described(schema, &[$($doc.trim()),+]))
+            }
+        }
+
+        impl utoipa::ToSchema for $name {}
+    )+};
+}
+
+numbers! {
+    /// Most items of a page.
+    PageLimit(i64) = limits::PAGE_LIMIT, default limits::DEFAULT_PAGE_LIMIT;
+    /// Most results.
+    SearchLimit(usize) = limits::SEARCH_LIMIT, default 10;
+    /// Most tokens.
+    TokenLimit(usize) = limits::LIMIT_TOKENS, default 2_000;
+    /// Milliseconds.
+    TimeBudget(u64) = limits::TIME_BUDGET_MS;
+    /// Days until a token expires.
+    TokenDays(i64) = limits::TOKEN_DAYS, default limits::DEFAULT_TOKEN_DAYS;
+    /// Hours for which the previous secret stays valid.
+    SecretTtlHours(u64) = limits::SECRET_TTL_HOURS, default 24;
+    /// Minutes between two syncs.
+    IntervalMinutes(i32) = limits::INTERVAL_MINUTES, default 15;
+    /// A version of a record or of a policy, or the number of an event, from 1.
+    VersionNumber(i32) = 1..=i64::from(i32::MAX);
+    /// A character of a text, from 0.
+    TextOffset(u64) = 0..=i64::MAX;
+    /// A line of a file, from 1.
+    LineNumber(i32) = limits::LINE_NUMBER;
+}
+
+/// A whole number, however it is written: to JSON `5` and `5.0` are one.
+struct WholeNumber;
+
+impl Visitor<'_> for WholeNumber {
+    type Value = i64;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a whole number")
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<i64, E> {
+        Ok(number)
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<i64, E> {
+        i64::try_from(number).map_err(|_| not_whole(number))
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "it is whole and not too large")]
+    fn visit_f64<E: Error>(self, number: f64) -> Result<i64, E> {
+        let is_whole = number.fract() == 0.0 && number.abs() <= EXACT;
+        if is_whole { Ok(number as i64) } else { Err(not_whole(number)) }
+    }
+}
+
+fn not_whole<E: Error>(number: impl fmt::Display) -> E {
+    E::custom(format!("must be a whole number, not {number}"))
+}
+
+/// A number from 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct UnitInterval(f32);
+
+impl UnitInterval {
+    /// The number.
+    pub fn get(self) -> f32 {
+        self.0
+    }
+}
+
+impl<'de> Deserialize<'de> for UnitInterval {
+    #[expect(clippy::cast_possible_truncation, reason = "a score needs no more than f32 holds")]
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let number = f64::deserialize(deserializer)?;
+        if (0.0..=1.0).contains(&number) {
+            Ok(Self(number as f32))
+        } else {
+            Err(D::Error::custom(format!("must be from 0 to 1, not {number}")))
+        }
+    }
+}
+
+impl utoipa::PartialSchema for UnitInterval {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+        utoipa::openapi::ObjectBuilder::new()
+            .schema_type(utoipa::openapi::Type::Number)
+            .minimum(Some(0))
+            .maximum(Some(1))
+            .description(Some("A number from 0 to 1."))
+            .into()
+    }
+}
+
+impl utoipa::ToSchema for UnitInterval {}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use serde_json::from_str;
+
+    use super::*;
+
+    #[test]
+    fn whole_number_is_accepted_as_a_float() {
+        for (text, expected) in [("5", 5), ("5.0", 5), ("2e1", 20)] {
+            assert_eq!(from_str::<SearchLimit>(text).unwrap().get(), expected, "{text}");
+        }
+        for text in ["5.5", "1e300", "18446744073709551615", "\"5\"", "true", "0", "101", "-1"] {
+            assert!(from_str::<SearchLimit>(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn defaults_are_within_their_ranges() {
+        for (default, range) in [
+            (PageLimit::default().get(), limits::PAGE_LIMIT),
+            (i64::try_from(SearchLimit::default().get()).unwrap(), limits::SEARCH_LIMIT),
+            (i64::try_from(TokenLimit::default().get()).unwrap(), limits::LIMIT_TOKENS),
+            (TokenDays::default().get(), limits::TOKEN_DAYS),
+        ] {
+            assert!(range.contains(&default), "{default} is outside of {range:?}");
+        }
+    }
+
+    #[test]
+    fn number_outside_of_its_range_names_the_range() {
+        let error = from_str::<LineNumber>("0").unwrap_err().to_string();
+        assert!(error.starts_with("must be from 1 to 10000000, not 0"), "{error}");
+        let error = from_str::<UnitInterval>("1.5").unwrap_err().to_string();
+        assert!(error.starts_with("must be from 0 to 1, not 1.5"), "{error}");
+    }
+}

@@ -1,0 +1,102 @@
+//! `POST /dialogs`: conversations between a developer and an assistant.
+
+use mc_domain::{DialogId, QuarantineItemId};
+use serde::{Deserialize, Deserializer, Serialize};
+use utoipa::ToSchema;
+
+use crate::list::limited_nonempty;
+use crate::text::{IssueId, MessageText, Name, StatementText};
+use crate::{ProjectKey, Request, limits};
+
+/// A dialog to store.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({
+    "project_key": "shop",
+    "task_external_id": "CS-214",
+    "developer": "vera",
+    "messages": [
+        {"role": "user", "content": "Why is the trigger delay nil?"},
+        {"role": "assistant", "content": "delay_unit and trigger_delay_unit differ."}
+    ],
+    "distilled": "The delay was nil because the two units differed."
+}))]
+pub struct CreateDialog {
+    /// The project.
+    pub project_key: ProjectKey,
+    /// The id of one of the caller's dialogs, to replace it; a new dialog when absent.
+    pub id: Option<DialogId>,
+    /// The tracker's id of the issue that it is about.
+    pub task_external_id: Option<IssueId>,
+    /// The person behind the request.
+    pub developer: Option<Name>,
+    /// 1 to 500 messages, oldest first.
+    #[serde(deserialize_with = "messages")]
+    #[schema(min_items = 1, max_items = 500)]
+    pub messages: Vec<MessageInput>,
+    /// The result of the dialog; only this is searched. Distilled from the messages when absent.
+    pub distilled: Option<StatementText>,
+}
+
+impl Request for CreateDialog {}
+
+fn messages<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<MessageInput>, D::Error> {
+    limited_nonempty(deserializer, limits::MESSAGES)
+}
+
+/// One message.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MessageInput {
+    /// Who speaks.
+    pub role: MessageRole,
+    /// The text.
+    pub content: MessageText,
+}
+
+/// Who speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MessageRole {
+    /// The developer.
+    User,
+    /// The model.
+    Assistant,
+    /// Instructions.
+    System,
+    /// A tool's result.
+    Tool,
+}
+
+impl MessageRole {
+    /// The word on the wire and in the database.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::System => "system",
+            Self::Tool => "tool",
+        }
+    }
+}
+
+/// The stored dialog.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({"id": "019a0000-0000-7000-8000-000000000004"}))]
+pub struct CreateDialogResponse {
+    /// The dialog's id.
+    pub id: DialogId,
+}
+
+/// A dialog that waits in quarantine.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "held": "019a0000-0000-7000-8000-000000000008",
+    "reason": "a maintainer has to release it"
+}))]
+pub struct QuarantinedResponse {
+    /// The quarantine item.
+    pub held: QuarantineItemId,
+    /// What has to be done.
+    pub reason: String,
+}

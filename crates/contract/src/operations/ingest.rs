@@ -1,0 +1,292 @@
+//! `/ingest`: repositories and documents to index, and how far that is.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use mc_domain::{IngestRunId, IngestStatus};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use crate::list::{ShortTexts, limited_nonempty};
+use crate::text::{
+    DocumentSource, DocumentText, ExternalId, GitRef, MessageText, Name, RepositoryLocation,
+    RepositoryPart, Title, WebUrl,
+};
+use crate::{ProjectKey, Request, ValidationError, limits};
+
+/// A repository to index.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({
+    "project_key": "shop", "location": "https://git.example.org/shop/core.git"
+}))]
+pub struct IngestGit {
+    /// The project.
+    pub project_key: ProjectKey,
+    /// A directory on the service's machine, or the URL of a git repository. Only service
+    /// administrators may name a directory, an ssh URL or a host of the private network.
+    pub location: RepositoryLocation,
+    /// Branch, tag or commit; the default branch, or what is checked out, when absent.
+    pub r#ref: Option<GitRef>,
+    /// The owner under which it is known; taken from the location when absent.
+    pub owner: Option<RepositoryPart>,
+    /// The name under which it is known; taken from the location when absent.
+    pub name: Option<RepositoryPart>,
+    /// The repository moved: this location replaces the one that was indexed under its name, and
+    /// files that are not here are deleted from the index.
+    #[serde(default)]
+    pub relocate: bool,
+}
+
+impl Request for IngestGit {}
+
+/// An index run, in a path.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub struct RunPath {
+    /// The run's id.
+    #[param(inline)]
+    pub id: IngestRunId,
+}
+
+impl Request for RunPath {}
+
+/// A repository, in a path.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub struct RepositoryNamePath {
+    /// Such as `pallets`; `local` for a directory.
+    #[param(inline)]
+    pub owner: RepositoryPart,
+    /// Such as `flask`.
+    #[param(inline)]
+    pub name: RepositoryPart,
+}
+
+impl Request for RepositoryNamePath {}
+
+/// An index run and its progress.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "ingest_id": "019a0000-0000-7000-8000-000000000009", "repo_owner": "acme",
+    "repo_name": "shop", "namespace": "repo:acme/shop", "status": "RUNNING", "is_ready": false,
+    "attempt": 1, "max_attempts": 3, "files_total": 812, "files_done": 406, "files_changed": 406,
+    "files_deleted": 0, "files_skipped": {"binary": 12}, "chunks_written": 3120,
+    "chunks_reused": 0, "pending_vectors": 2048, "failed_vectors": 0, "eta_seconds": 14,
+    "queued_at": "2026-11-20T10:00:00Z", "started_at": "2026-11-20T10:00:01Z",
+    "completed_at": null, "source_ref": ""
+}))]
+pub struct IngestRun {
+    /// The run's id.
+    pub ingest_id: IngestRunId,
+    /// The repository's owner.
+    pub repo_owner: String,
+    /// The repository's name.
+    pub repo_name: String,
+    /// `repo:owner/name`.
+    pub namespace: String,
+    /// Where the run is in its life.
+    pub status: IngestStatus,
+    /// Whether the repository can be searched: a run of it has succeeded.
+    pub is_ready: bool,
+    /// Number of the attempt.
+    pub attempt: i32,
+    /// Number of attempts after which the run fails.
+    pub max_attempts: i32,
+    /// Files of the repository.
+    pub files_total: i32,
+    /// Files that are done.
+    pub files_done: i32,
+    /// Files that were new or changed.
+    pub files_changed: i32,
+    /// Files that were deleted.
+    pub files_deleted: i32,
+    /// Files that were skipped, by reason.
+    pub files_skipped: BTreeMap<String, i32>,
+    /// Chunks that were written.
+    pub chunks_written: i32,
+    /// Chunks that were kept with their vectors.
+    pub chunks_reused: i32,
+    /// Passages of the project that have no vector yet. Keyword search finds them.
+    pub pending_vectors: i64,
+    /// Passages of the project that the embedding provider rejected repeatedly. Keyword search
+    /// finds them; the service's log has the reason.
+    pub failed_vectors: i64,
+    /// Seconds that are left at the current pace; absent unless the run is running.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eta_seconds: Option<u64>,
+    /// Why the last attempt failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub last_error: Option<Value>,
+    /// When it was requested.
+    pub queued_at: DateTime<Utc>,
+    /// When it was started.
+    pub started_at: Option<DateTime<Utc>>,
+    /// When it was completed.
+    pub completed_at: Option<DateTime<Utc>>,
+    /// The commit that was indexed last; empty outside git.
+    pub source_ref: String,
+}
+
+/// Documents to store, all or none of them.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({
+    "project_key": "shop",
+    "source": "confluence",
+    "documents": [{
+        "doc_id": "12345",
+        "title": "ADR Timing Rules",
+        "content": "# Decision\n\nDelays are stored with their unit.",
+        "url": "https://wiki.example.org/x/12345",
+        "tags": ["adr"]
+    }]
+}))]
+pub struct IngestDocs {
+    /// The project.
+    pub project_key: ProjectKey,
+    /// The source, such as `confluence`.
+    pub source: DocumentSource,
+    /// 1 to 200 documents.
+    #[serde(deserialize_with = "documents")]
+    #[schema(min_items = 1, max_items = 200)]
+    pub documents: Vec<DocumentInput>,
+}
+
+impl Request for IngestDocs {
+    fn check(&self) -> Result<(), ValidationError> {
+        let mut documents = self.documents.iter().enumerate();
+        documents.try_for_each(|(index, document)| document.check(&format!("documents[{index}]")))
+    }
+}
+
+fn documents<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<DocumentInput>, D::Error> {
+    limited_nonempty(deserializer, limits::DOCUMENTS)
+}
+
+/// A document. It replaces a document with the same source and id.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DocumentInput {
+    /// Its id at its source.
+    pub doc_id: ExternalId,
+    /// Its title.
+    pub title: Title,
+    /// Markdown or plain text. Tags and scope of a YAML front matter are added to those given.
+    pub content: Option<DocumentText>,
+    /// A conversation in place of `content`, oldest message first: an issue with its comments, a
+    /// thread. Search finds each message, with the two before it. 1 to 500.
+    #[serde(default, deserialize_with = "messages")]
+    #[schema(min_items = 1, max_items = 500)]
+    pub messages: Option<Vec<ThreadMessage>>,
+    /// Its address.
+    pub url: Option<WebUrl>,
+    /// Parts of the system that it is about.
+    #[serde(default)]
+    pub scope: ShortTexts,
+    /// Its tags.
+    #[serde(default)]
+    pub tags: ShortTexts,
+}
+
+impl DocumentInput {
+    fn check(&self, field: &str) -> Result<(), ValidationError> {
+        let at = |name: &str, rule: &str| {
+            Err(ValidationError::new(format!("{field}.{name}"), rule.to_owned()))
+        };
+        match (&self.content, &self.messages) {
+            (None, None) => at("content", "is missing; give it, or `messages`"),
+            (Some(_), Some(_)) => at("messages", "can't stand beside `content`; give one of them"),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn messages<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Vec<ThreadMessage>>, D::Error> {
+    let messages = Option::<Present>::deserialize(deserializer)?;
+    Ok(messages.map(|messages| messages.0))
+}
+
+/// Messages that are present: at least one.
+struct Present(Vec<ThreadMessage>);
+
+impl<'de> Deserialize<'de> for Present {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        limited_nonempty(deserializer, limits::MESSAGES).map(Self)
+    }
+}
+
+/// A message of a conversation.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ThreadMessage {
+    /// The name of its author.
+    pub author: Option<Name>,
+    /// When it was sent.
+    pub sent_at: Option<DateTime<Utc>>,
+    /// Markdown or plain text.
+    pub text: MessageText,
+}
+
+/// The result of storing documents.
+#[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "created": 1, "updated": 0, "unchanged": 0, "quarantined": 0,
+    "documents": [{
+        "doc_id": "12345", "id": "019a0000-0000-7000-8000-000000000007", "outcome": "created"
+    }]
+}))]
+pub struct IngestDocsResponse {
+    /// Documents that are new.
+    pub created: usize,
+    /// Documents that changed.
+    pub updated: usize,
+    /// Documents that are as they were.
+    pub unchanged: usize,
+    /// Documents that the project's policy holds back until a maintainer decides.
+    pub quarantined: usize,
+    /// In the order of the request, those in quarantine last.
+    pub documents: Vec<StoredDocument>,
+}
+
+/// The result of storing one document.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct StoredDocument {
+    /// Its id at its source.
+    pub doc_id: String,
+    /// Its id here; in quarantine, that of the quarantine item.
+    pub id: Uuid,
+    /// What was done with it.
+    pub outcome: DocumentOutcome,
+}
+
+/// What was done with a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DocumentOutcome {
+    /// It was created.
+    Created,
+    /// It was updated.
+    Updated,
+    /// It is as it was.
+    Unchanged,
+    /// A maintainer decides.
+    Quarantined,
+}
+
+impl DocumentOutcome {
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Updated => "updated",
+            Self::Unchanged => "unchanged",
+            Self::Quarantined => "quarantined",
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! `/projects/{key}/pull-requests`: pull and merge requests, and the results of CI for them.
+
+use chrono::{DateTime, Utc};
+use mc_domain::{
+    CiConclusion, CiVerdict, PullRequestId, PullRequestReview, PullRequestState, RecordId,
+};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::number::PageLimit;
+use crate::text::IssueId;
+use crate::{ProjectKey, Request};
+
+/// A pull request, in a path.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub struct PullRequestPath {
+    /// The project's key.
+    #[param(inline)]
+    pub key: ProjectKey,
+    /// The pull request's id here.
+    #[param(inline)]
+    pub id: PullRequestId,
+}
+
+impl Request for PullRequestPath {}
+
+/// Which pull requests to list.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct PullRequestQuery {
+    /// Only those in this state.
+    #[param(inline)]
+    pub state: Option<PullRequestState>,
+    /// Only those that mention this task, by its tracker's id.
+    #[param(inline)]
+    pub task_external_id: Option<IssueId>,
+    /// Only those received before this one: the `next_cursor` of the previous page.
+    #[param(inline)]
+    pub cursor: Option<PullRequestId>,
+    /// 1 to 200; 50 when absent.
+    #[param(inline)]
+    pub limit: Option<PageLimit>,
+}
+
+impl Request for PullRequestQuery {}
+
+/// A pull or merge request as the project knows it.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "id": "019a0000-0000-7000-8000-000000000006", "external_id": "acme/shop!88",
+    "title": "Convert delay units", "state": "merged", "author": "vera",
+    "head_sha": "0a1b2c3d", "merge_sha": "4e5f6a7b", "base_ref": "main",
+    "url": "https://git.example.org/acme/shop/pull/88", "review_state": "approved",
+    "ci_status": "passed", "task_external_ids": ["CS-214"],
+    "source_updated_at": "2026-11-20T10:00:00Z"
+}))]
+pub struct PullRequest {
+    /// Its id here.
+    pub id: PullRequestId,
+    /// The host's own id, such as `octocat/hello!12`.
+    pub external_id: String,
+    /// Its title.
+    pub title: String,
+    /// Whether it is open, closed or merged.
+    pub state: PullRequestState,
+    /// The host's name of its author.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub author: Option<String>,
+    /// Its last commit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub head_sha: Option<String>,
+    /// The commit by which it was merged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merge_sha: Option<String>,
+    /// The branch that it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base_ref: Option<String>,
+    /// Its address at the host; may be empty.
+    pub url: String,
+    /// The reviewers' verdict; absent without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub review_state: Option<PullRequestReview>,
+    /// The result of CI; absent without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ci_status: Option<CiVerdict>,
+    /// The project's tasks that it mentions.
+    pub task_external_ids: Vec<String>,
+    /// When it last changed at the host.
+    pub source_updated_at: DateTime<Utc>,
+}
+
+/// The result of a CI run on a commit.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct CiRun {
+    /// The repository at its host.
+    pub repository: String,
+    /// The commit.
+    pub sha: String,
+    /// The name of the run.
+    pub name: String,
+    /// Its result.
+    pub conclusion: CiConclusion,
+    /// Its address at the host; may be empty.
+    pub url: String,
+    /// When it was completed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub completed_at: Option<DateTime<Utc>>,
+    /// When it last changed at the host.
+    pub source_updated_at: DateTime<Utc>,
+}
+
+/// A pull request, its records and its CI results.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "id": "019a0000-0000-7000-8000-000000000006", "external_id": "acme/shop!88",
+    "title": "Convert delay units", "state": "merged", "author": "vera",
+    "head_sha": "0a1b2c3d", "merge_sha": "4e5f6a7b", "base_ref": "main",
+    "url": "https://git.example.org/acme/shop/pull/88", "review_state": "approved",
+    "ci_status": "passed", "task_external_ids": ["CS-214"],
+    "source_updated_at": "2026-11-20T10:00:00Z", "record_ids": [],
+    "ci_results": [{
+        "repository": "acme/shop", "sha": "4e5f6a7b", "name": "test", "conclusion": "success",
+        "url": "https://git.example.org/acme/shop/runs/7",
+        "source_updated_at": "2026-11-20T10:00:00Z"
+    }]
+}))]
+pub struct PullRequestWithRuns {
+    /// The pull request.
+    #[serde(flatten)]
+    pub pull_request: PullRequest,
+    /// Live records about one of its commits.
+    pub record_ids: Vec<RecordId>,
+    /// CI results of the merge commit and of the last commit.
+    pub ci_results: Vec<CiRun>,
+}

@@ -1,0 +1,222 @@
+//! A memory record, its citations and its history.
+
+use chrono::{DateTime, Utc};
+use mc_domain::{
+    CiVerdict, CitationVerdict, DialogId, DocId, RecordId, RecordKind, RecordState, Trust,
+    Visibility,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+/// A memory record.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "id": "019a0000-0000-7000-8000-000000000002", "kind": "fact",
+    "title": "Units must match",
+    "content": "The delay is nil when delay_unit and trigger_delay_unit differ.",
+    "scope": ["cart_sessions"], "tags": ["unit"], "state": "active",
+    "visibility": "team", "trust": "team", "owner": "vera", "ttl": "2027-06-01T00:00:00Z",
+    "is_ttl_explicit": true, "quality": {"novelty": 0.74, "dup": 0.06, "usefulness": 0.81},
+    "meta": {"patch_sha": "abc123"}, "task_external_id": "CS-214", "dialog_id": null,
+    "superseded_by": null, "version": 2, "recall_count": 5, "use_count": 3,
+    "ci_status": "passed", "created_at": "2026-11-19T10:00:00Z",
+    "updated_at": "2026-11-20T10:00:00Z"
+}))]
+pub struct Record {
+    /// The record's id.
+    pub id: RecordId,
+    /// The kind of knowledge that it holds.
+    pub kind: RecordKind,
+    /// Its title.
+    pub title: String,
+    /// Its text.
+    pub content: String,
+    /// Parts of the system that it is about.
+    pub scope: Vec<String>,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// Where it is in its life.
+    pub state: RecordState,
+    /// Who may read it.
+    pub visibility: Visibility,
+    /// How far it is trusted.
+    pub trust: Trust,
+    /// Who is responsible for it.
+    pub owner: Option<String>,
+    /// When it expires; absent for never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ttl: Option<DateTime<Utc>>,
+    /// Whether the save named that time; otherwise every recall moves it.
+    pub is_ttl_explicit: bool,
+    /// The judge's scores.
+    #[schema(value_type = Object)]
+    pub quality: Value,
+    /// What else belongs to it.
+    #[schema(value_type = Object)]
+    pub meta: Value,
+    /// The tracker's id of the issue that it belongs to.
+    pub task_external_id: Option<String>,
+    /// The dialog that it was saved in.
+    pub dialog_id: Option<DialogId>,
+    /// The record that replaced it.
+    pub superseded_by: Option<RecordId>,
+    /// From 1, one more with every change.
+    pub version: i32,
+    /// How often it was recalled.
+    pub recall_count: i32,
+    /// How often feedback said that it was used.
+    pub use_count: i32,
+    /// The result of CI for the patch that it is about (`meta.patch_sha`); absent without a result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ci_status: Option<CiVerdict>,
+    /// When it was saved.
+    pub created_at: DateTime<Utc>,
+    /// When it last changed.
+    pub updated_at: DateTime<Utc>,
+}
+
+/// A place in the code that a record cites.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct Citation {
+    /// The file, relative to the repository's root.
+    pub file: String,
+    /// The qualified name of a definition in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub symbol: Option<String>,
+    /// The first line, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line_start: Option<i32>,
+    /// The last line, inclusive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line_end: Option<i32>,
+    /// The commit at which it was true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// SHA-256 of the cited lines, in hexadecimal; not in a bundle.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content_hash: Option<String>,
+    /// Whether the code is still as it was cited.
+    pub verdict: CitationVerdict,
+}
+
+/// An earlier version of a record.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct RecordVersion {
+    /// Its number.
+    pub version: i32,
+    /// Its kind.
+    pub kind: RecordKind,
+    /// Its title.
+    pub title: String,
+    /// Its text.
+    pub content: String,
+    /// Parts of the system that it was about.
+    pub scope: Vec<String>,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// How far it was trusted.
+    pub trust: Trust,
+    /// Who was responsible for it.
+    pub owner: Option<String>,
+    /// When it was to expire; absent for never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ttl: Option<DateTime<Utc>>,
+    /// Whether the save named that time.
+    pub is_ttl_explicit: bool,
+    /// What else belonged to it.
+    #[schema(value_type = Object)]
+    pub meta: Value,
+    /// Its citations, with the verdicts of that time.
+    pub citations: Vec<Citation>,
+    /// Why it was changed.
+    pub reason: String,
+    /// Who changed it.
+    pub changed_by: Option<String>,
+    /// When it was changed.
+    pub changed_at: DateTime<Utc>,
+}
+
+/// A record and its citations.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "citations": [{
+        "file": "app/services/cart_sessions/setting.rb",
+        "symbol": "CartSessions::Setting#trigger_delay_time_in_minutes", "line_start": 12,
+        "line_end": 20, "verdict": "fresh"
+    }],
+    "id": "019a0000-0000-7000-8000-000000000002", "kind": "fact",
+    "title": "Units must match",
+    "content": "The delay is nil when delay_unit and trigger_delay_unit differ.",
+    "scope": ["cart_sessions"], "tags": ["unit"], "state": "active",
+    "visibility": "team", "trust": "team", "owner": "vera", "ttl": "2027-06-01T00:00:00Z",
+    "is_ttl_explicit": true, "quality": {"novelty": 0.74, "dup": 0.06, "usefulness": 0.81},
+    "meta": {"patch_sha": "abc123"}, "task_external_id": "CS-214", "dialog_id": null,
+    "superseded_by": null, "version": 2, "recall_count": 5, "use_count": 3,
+    "ci_status": "passed", "created_at": "2026-11-19T10:00:00Z",
+    "updated_at": "2026-11-20T10:00:00Z"
+}))]
+pub struct CitedRecord {
+    /// The record.
+    #[serde(flatten)]
+    pub record: Record,
+    /// The document with the whole text, if the record's content is a statement of it:
+    /// `GET /documents/lookup`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub document_id: Option<DocId>,
+    /// Its citations.
+    pub citations: Vec<Citation>,
+}
+
+/// A record with its history.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "citations": [{
+        "file": "app/services/cart_sessions/setting.rb",
+        "symbol": "CartSessions::Setting#trigger_delay_time_in_minutes", "line_start": 12,
+        "line_end": 20, "verdict": "fresh"
+    }],
+    "versions": [{
+        "version": 1, "kind": "fact", "title": "Units must match",
+        "content": "The delay may be nil.", "scope": ["cart_sessions"], "tags": [],
+        "trust": "team", "owner": "vera", "is_ttl_explicit": false, "meta": {},
+        "citations": [], "reason": "merged with a similar note", "changed_by": "vera",
+        "changed_at": "2026-11-20T10:00:00Z"
+    }],
+    "contributions": [{
+        "version": 1, "saved_by": "vera", "source": "", "saved_at": "2026-11-19T10:00:00Z"
+    }],
+    "id": "019a0000-0000-7000-8000-000000000002", "kind": "fact",
+    "title": "Units must match",
+    "content": "The delay is nil when delay_unit and trigger_delay_unit differ.",
+    "scope": ["cart_sessions"], "tags": ["unit"], "state": "active",
+    "visibility": "team", "trust": "team", "owner": "vera", "ttl": "2027-06-01T00:00:00Z",
+    "is_ttl_explicit": true, "quality": {"novelty": 0.74, "dup": 0.06, "usefulness": 0.81},
+    "meta": {"patch_sha": "abc123"}, "task_external_id": "CS-214", "dialog_id": null,
+    "superseded_by": null, "version": 2, "recall_count": 5, "use_count": 3,
+    "ci_status": "passed", "created_at": "2026-11-19T10:00:00Z",
+    "updated_at": "2026-11-20T10:00:00Z"
+}))]
+pub struct RecordWithHistory {
+    /// The record and its citations.
+    #[serde(flatten)]
+    pub record: CitedRecord,
+    /// Earlier versions, newest first.
+    pub versions: Vec<RecordVersion>,
+    /// The saves that went into it, oldest first.
+    pub contributions: Vec<Contribution>,
+}
+
+/// A save that went into a record.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct Contribution {
+    /// The version of the record that it created.
+    pub version: i32,
+    /// The login of whoever saved it; absent if that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub saved_by: Option<String>,
+    /// The source that it was taken from; empty for a note without one.
+    pub source: String,
+    /// When it was saved.
+    pub saved_at: DateTime<Utc>,
+}

@@ -1,0 +1,166 @@
+//! Rules of texts. Each function returns the text as it is stored, or the rule that it breaks.
+
+use std::ops::RangeInclusive;
+
+use mc_domain::{ProjectKey, check_line, check_text};
+use mc_sanitizer::{Class, Finding};
+
+use crate::error::Violation;
+use crate::limits;
+
+/// Accepts one line: not blank, without control characters, at most `max` characters. Surrounding
+/// blanks are dropped, but they count, so that a client can measure what it sends.
+pub fn line(text: &str, max: usize) -> Result<String, Violation> {
+    let line = text.trim();
+    check_line(line).map_err(Violation::new)?;
+    check_length(text, max)?;
+    Ok(line.to_owned())
+}
+
+/// Accepts a text of several lines, under the rules of [`line`]. Surrounding blanks are kept.
+pub fn prose(text: &str, max: usize) -> Result<String, Violation> {
+    check_text(text).map_err(Violation::new)?;
+    check_length(text, max)?;
+    Ok(text.to_owned())
+}
+
+fn check_length(text: &str, max: usize) -> Result<(), Violation> {
+    if text.trim().is_empty() {
+        return Err(Violation::new("must not be empty"));
+    }
+    let length = text.chars().count();
+    if length > max {
+        return Err(Violation::new(format!("holds {length} characters; the limit is {max}")));
+    }
+    Ok(())
+}
+
+/// Accepts a [`line`] that names something. A masked name would name something else, so a name that
+/// holds a secret or personal data is rejected.
+pub fn identifier(text: &str, max: usize) -> Result<String, Violation> {
+    let text = line(text, max)?;
+    check_reveals_nothing(&text)?;
+    Ok(text)
+}
+
+fn check_reveals_nothing(name: &str) -> Result<(), Violation> {
+    let findings = mc_sanitizer::mask(name).findings;
+    findings.first().map_or(Ok(()), |finding| Err(reveals(finding)))
+}
+
+fn reveals(finding: &Finding) -> Violation {
+    let category = finding.category;
+    Violation::new(format!(
+        "looks like it holds a secret or personal data ({category}); leave it out"
+    ))
+}
+
+/// Accepts a location. It must not hold a secret; a path may hold a person's address.
+pub fn location(text: &str, max: usize) -> Result<String, Violation> {
+    let text = line(text, max)?;
+    let findings = mc_sanitizer::mask(&text).findings;
+    match findings.iter().find(|finding| finding.class == Class::Secret) {
+        Some(finding) => Err(reveals(finding)),
+        None => Ok(text),
+    }
+}
+
+/// Accepts a [`line`] for people to read, and masks it.
+pub fn masked_line(text: &str, max: usize) -> Result<String, Violation> {
+    Ok(mc_sanitizer::mask(&line(text, max)?).text.into_string())
+}
+
+/// Accepts the key of a project.
+pub fn project_key(text: &str) -> Result<ProjectKey, Violation> {
+    check_reveals_nothing(text)?;
+    ProjectKey::parse(text).map_err(Violation::new)
+}
+
+/// Accepts the login of a user or the key of a team, under the rule of a project's key.
+pub fn short_name(text: &str) -> Result<String, Violation> {
+    check_reveals_nothing(text)?;
+    ProjectKey::parse(text).map(|_| text.to_owned()).map_err(|_| {
+        Violation::new(
+            "must be 1 to 64 letters, digits, \".\", \"_\" or \"-\", and start with a letter or \
+             digit",
+        )
+    })
+}
+
+/// Accepts a path inside a repository: relative, `/` between its parts, no `..`. A leading `./` and
+/// a trailing `/` are dropped.
+pub fn relative_path(text: &str) -> Result<String, Violation> {
+    let path = line(text, limits::PATH)?;
+    let path = path.trim_start_matches("./").trim_end_matches('/');
+    let is_absolute = path.starts_with(['/', '~']) || path.as_bytes().get(1) == Some(&b':');
+    let climbs = path.split(['/', '\\']).any(|part| part == "..");
+    if path.is_empty() || is_absolute || climbs {
+        let rule = "must be a path inside the repository, relative to its root, without \"..\"";
+        return Err(Violation::new(rule));
+    }
+    Ok(path.to_owned())
+}
+
+/// Accepts an absolute path of some machine: `/home/me/shop`, `~/shop`, `C:\shop`.
+pub fn absolute_path(text: &str) -> Result<String, Violation> {
+    let path = line(text, limits::PATH)?.replace('\\', "/");
+    let is_drive = path.as_bytes().get(1) == Some(&b':');
+    if !(path.starts_with(['/', '~']) || is_drive) {
+        return Err(Violation::new("must be absolute, such as /home/me/shop/app/cart.rb"));
+    }
+    if path.split('/').any(|part| part == "..") {
+        return Err(Violation::new("must not contain \"..\""));
+    }
+    Ok(path)
+}
+
+/// Accepts an `http` or `https` URL.
+pub fn web_url(text: &str) -> Result<String, Violation> {
+    let text = line(text, limits::URL)?;
+    let is_web = url::Url::parse(&text)
+        .is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    if is_web { Ok(text) } else { Err(Violation::new("must be an http or https URL")) }
+}
+
+/// Accepts hexadecimal digits, of which there must be as many as `count` allows; returns them in
+/// lower case.
+pub fn hex(text: &str, count: &RangeInclusive<usize>) -> Result<String, Violation> {
+    let is_hex = text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !is_hex || !count.contains(&text.len()) {
+        let (start, end) = (count.start(), count.end());
+        return Err(Violation::new(format!("must be {start} to {end} hexadecimal digits")));
+    }
+    Ok(text.to_ascii_lowercase())
+}
+
+/// Accepts a word or a few, in one line.
+pub fn short_text(text: &str) -> Result<String, Violation> {
+    line(text, limits::SHORT_TEXT)
+}
+
+/// Accepts the id of a job.
+pub fn job_id(text: &str) -> Result<String, Violation> {
+    let is_id = !text.is_empty()
+        && text.len() <= limits::JOB_ID
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if is_id { Ok(text.to_owned()) } else { Err(Violation::new("is not the id of a job")) }
+}
+
+/// Accepts the owner or the name of a repository: one part of a path.
+pub fn repository_part(text: &str) -> Result<String, Violation> {
+    let name = identifier(text, limits::NAME)?;
+    let is_plain = name.chars().all(|c| c.is_alphanumeric() || "._-".contains(c));
+    if name.starts_with(['-', '.']) || !is_plain {
+        return Err(Violation::new("must be letters, digits, \".\", \"_\" or \"-\""));
+    }
+    Ok(name)
+}
+
+/// Accepts the source of documents. Files of repositories are stored by indexing them alone.
+pub fn document_source(text: &str) -> Result<String, Violation> {
+    let source = short_text(text)?;
+    if source.starts_with("repo:") {
+        return Err(Violation::new("must not begin with `repo:`; index the repository"));
+    }
+    Ok(source)
+}

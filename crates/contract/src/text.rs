@@ -1,0 +1,153 @@
+//! Validated texts: one type a rule, which is its deserialization, its error and its schema.
+
+mod rule;
+
+use mc_domain::ProjectKey as Key;
+
+use crate::{limits, rules};
+pub use rule::TextRule;
+
+/// The names of projects, teams and users.
+const SHORT_NAME: &str = "^[A-Za-z0-9][A-Za-z0-9._-]*$";
+/// Ids of jobs.
+const JOB_ID: &str = "^[0-9A-Za-z]+$";
+
+macro_rules! texts {
+    ($($(#[doc = $doc:literal])+ $name:ident = $rule:expr;)+) => {$(
+        $(#[doc = $doc])+
+        #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+        #[serde(transparent)]
+        pub struct $name(String);
+
+        impl $name {
+            /// The rule that every value keeps.
+            pub const RULE: TextRule = $rule;
+
+            /// Accepts a text that keeps the rule.
+            pub fn parse(text: &str) -> Result<Self, $crate::Violation> {
+                Self::RULE.accept(text).map(Self)
+            }
+
+            /// The text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = String::deserialize(deserializer)?;
+                Self::parse(&text).map_err(serde::de::Error::custom)
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(text: $name) -> Self {
+                text.0
+            }
+        }
+
+        impl utoipa::PartialSchema for $name {
+            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+                let schema = Self::RULE.schema();
+                utoipa::openapi::RefOr::T($crate::schema::described(schema, &[$($doc.trim()),+]))
+            }
+        }
+
+        impl utoipa::ToSchema for $name {}
+    )+};
+}
+
+texts! {
+    /// A team's key; stored in lower case.
+    TeamKey = TextRule::pattern(SHORT_NAME, Key::MAX_LEN, |text| {
+        rules::short_name(text).map(|key| key.to_ascii_lowercase())
+    });
+    /// A user's login; unique whatever the case.
+    Login = TextRule::pattern(SHORT_NAME, Key::MAX_LEN, rules::short_name);
+    /// The id of a job.
+    JobId = TextRule::pattern(JOB_ID, limits::JOB_ID, rules::job_id);
+
+    /// A title, in one line; surrounding blanks are dropped.
+    Title = TextRule::line(limits::TITLE);
+    /// A title in one line, or nothing.
+    OptionalTitle = TextRule::optional_line(limits::TITLE);
+    /// A name, in one line; surrounding blanks are dropped.
+    Name = TextRule::line(limits::NAME);
+    /// A name that must not hold a secret or personal data.
+    Identifier = TextRule::identifier(limits::NAME);
+    /// A person's name, in one line; secrets in it are masked.
+    PersonName = TextRule::masked_line(limits::NAME);
+    /// An e-mail address, in one line; surrounding blanks are dropped.
+    Email = TextRule::line(limits::EMAIL);
+    /// An id that a provider gave, in one line; surrounding blanks are dropped.
+    ExternalId = TextRule::line(limits::EXTERNAL_ID);
+    /// A tracker's id of an issue, in one line; surrounding blanks are dropped.
+    IssueId = TextRule::identifier(limits::EXTERNAL_ID);
+    /// A qualified name, in one line; surrounding blanks are dropped.
+    Symbol = TextRule::line(limits::SYMBOL);
+    /// A word or a few, in one line; surrounding blanks are dropped.
+    ShortText = TextRule::line(limits::SHORT_TEXT);
+    /// An error message, a line of a log or a stack trace.
+    ErrorSignal = TextRule::prose(limits::SIGNAL);
+    /// A language by its name, an alias (`golang`, `c++`, `ts`) or an extension (`.rs`).
+    Language = TextRule::special("language", limits::SHORT_TEXT, rules::short_text);
+    /// An address, path or id, in one line; surrounding blanks are dropped.
+    SourceReference = TextRule::line(limits::URL);
+
+    /// Words to search for.
+    QueryText = TextRule::prose(limits::QUERY);
+    /// The text to remember.
+    ContentText = TextRule::prose(limits::CONTENT);
+    /// The text of a record, or the result of a dialog.
+    StatementText = TextRule::prose(limits::STATEMENT);
+    /// A comment or a step, of one or several lines.
+    FreeText = TextRule::prose(limits::FREE_TEXT);
+    /// The text of a message.
+    MessageText = TextRule::prose(limits::MESSAGE);
+    /// The text of a document.
+    DocumentText = TextRule::prose(limits::DOCUMENT);
+
+    /// A file or directory, relative to the repository's root, without `..`.
+    RepositoryPath = TextRule::special("relative-path", limits::PATH, rules::relative_path);
+    /// A path from the root of a machine's file system, such as `/home/me/shop/app/cart.rb`.
+    AbsolutePath = TextRule::special("absolute-path", limits::PATH, rules::absolute_path);
+    /// A glob over paths, such as `app/**/*.rb`.
+    Glob = TextRule::special("glob", limits::PATH, |text| rules::line(text, limits::PATH));
+    /// An `http` or `https` URL.
+    WebUrl = TextRule::special("web-url", limits::URL, rules::web_url);
+    /// The whole or the beginning of a commit's hash.
+    CommitHash = TextRule::bare("^[0-9A-Fa-f]{4,64}$", |text| rules::hex(text, &(4..=64)));
+    /// The absolute path of a directory, or the https, ssh or file URL of a git repository.
+    RepositoryLocation = TextRule::special("repository-location", limits::URL, |text| {
+        rules::location(text, limits::URL)
+    });
+    /// A branch, tag or commit.
+    GitRef = TextRule::special("git-ref", limits::NAME, |text| {
+        rules::identifier(text, limits::NAME)
+    });
+    /// The owner or the name of a repository: letters, digits, `.`, `_` and `-`, beginning with
+    /// neither `.` nor `-`.
+    RepositoryPart = TextRule::special("repository-part", limits::NAME, rules::repository_part);
+    /// The source of documents. Files of repositories are indexed, and not sent.
+    DocumentSource =
+        TextRule::special("document-source", limits::SHORT_TEXT, rules::document_source);
+    /// The operator's name for a connector.
+    ConnectorName = TextRule::identifier(limits::SHORT_TEXT);
+    /// A SHA-256 in hexadecimal digits.
+    Sha256 = TextRule::bare("^[0-9A-Fa-f]{64}$", |text| rules::hex(text, &(64..=64)));
+}
+
+impl Sha256 {
+    /// The 32 bytes of the sum.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        hex::decode(&self.0).unwrap_or_default()
+    }
+}
+
+#[expect(clippy::derivable_impls, reason = "the macro derives the same traits for all texts")]
+impl Default for OptionalTitle {
+    fn default() -> Self {
+        Self(String::new())
+    }
+}

@@ -1,0 +1,104 @@
+//! Vocabularies of providers and their events.
+
+vocabulary!(
+    /// A provider of webhooks and integrations.
+    Provider, "provider", {
+        /// GitHub, hosted or Enterprise Server.
+        Github = "github",
+        /// GitLab, hosted or self-managed.
+        Gitlab = "gitlab",
+        /// Jira, Cloud or Data Center.
+        Jira = "jira",
+        /// `YouTrack`.
+        Youtrack = "youtrack",
+        /// Redmine.
+        Redmine = "redmine",
+        /// Confluence, Cloud or Data Center.
+        Confluence = "confluence",
+    }
+);
+
+vocabulary!(
+    /// The state of a webhook delivery.
+    DeliveryState, "state", {
+        /// Not processed yet.
+        Pending = "pending",
+        /// Its event was applied.
+        Completed = "completed",
+        /// Its event needed no action.
+        Ignored = "ignored",
+        /// Processing failed permanently; later deliveries are processed all the same.
+        Failed = "failed",
+    }
+);
+
+vocabulary!(
+    /// A kind of data that an integration reads.
+    Capability, "capability", {
+        /// Issues of a tracker.
+        Issues = "issues",
+        /// Pages of a wiki.
+        Pages = "pages",
+        /// Targets of a repository's refs.
+        Refs = "refs",
+    }
+);
+
+impl Capability {
+    /// Returns the capabilities of a provider. The first is the default of an integration.
+    pub fn of(provider: Provider) -> &'static [Self] {
+        match provider {
+            Provider::Github | Provider::Gitlab => &[Self::Issues, Self::Refs],
+            Provider::Jira | Provider::Youtrack | Provider::Redmine => &[Self::Issues],
+            Provider::Confluence => &[Self::Pages],
+        }
+    }
+}
+
+vocabulary!(
+    /// The state of a pull or merge request.
+    PullRequestState, "state", {
+        /// Open for review or work.
+        Open = "open",
+        /// Closed without a merge.
+        Closed = "closed",
+        /// Merged into its base branch.
+        Merged = "merged",
+    }
+);
+
+vocabulary!(
+    /// The review of a pull or merge request, over all reviewers.
+    PullRequestReview, "review", {
+        /// At least one reviewer approved and none requested changes.
+        Approved = "approved",
+        /// A reviewer requested changes.
+        ChangesRequested = "changes_requested",
+    }
+);
+
+vocabulary!(
+    /// The conclusion of a CI run on a commit.
+    CiConclusion, "conclusion", {
+        /// Succeeded.
+        Success = "success",
+        /// Failed.
+        Failure = "failure",
+        /// Skipped, or without effect on the verdict.
+        Neutral = "neutral",
+        /// Stopped by a person or by a newer run.
+        Cancelled = "cancelled",
+        /// Still running.
+        Pending = "pending",
+    }
+);
+
+vocabulary!(
+    /// The verdict of CI on a patch, over all its runs.
+    CiVerdict, "ci", {
+        /// At least one run succeeded and none failed.
+        Passed = "passed",
+        /// A run failed.
+        Failed = "failed",
+    }
+);

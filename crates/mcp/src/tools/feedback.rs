@@ -1,0 +1,43 @@
+//! `feedback`: records which items of a bundle were used.
+
+use mc_contract::operations::feedback::{FeedbackRequest, FeedbackResponse};
+use rmcp::model::{CallToolResult, JsonObject};
+use serde_json::Value;
+
+use super::own::Nothing;
+use super::responses::{complete, object};
+use super::spec::{Argument, Definition, Effect, Handles, Route, Spec};
+use crate::core::CoreError;
+use crate::render;
+use crate::settings::Toolset;
+
+/// See the module.
+pub struct Feedback;
+
+impl Definition for Feedback {
+    const SPEC: Spec = Spec {
+        name: "feedback",
+        title: "Send feedback",
+        description: "Call after using a recall: pass the handles of the items you used (an empty \
+                      list if none).",
+        toolsets: &[Toolset::Memory],
+        effect: Effect::Adds,
+        route: Route::Post("/feedback"),
+        names_project: false,
+        handles: Handles::Items,
+        arguments: &[
+            Argument::new("bundle_id", ""),
+            Argument::new("used", "Handles or ids").required(),
+        ],
+        fixed: None,
+        output: &["recorded"],
+    };
+    type Request = FeedbackRequest;
+    type Own = Nothing;
+    type Response = FeedbackResponse;
+
+    fn result(_arguments: &JsonObject, response: Value) -> Result<CallToolResult, CoreError> {
+        let response = object(response)?;
+        Ok(complete(vec![render::recorded(&response)], response))
+    }
+}

@@ -1,0 +1,45 @@
+//! `link_issue`: links a dialog and records to a tracker's issue.
+
+use mc_contract::operations::link_task::{LinkTask, LinkTaskResponse};
+use rmcp::model::{CallToolResult, JsonObject};
+use serde_json::Value;
+
+use super::own::OfBundle;
+use super::responses::{complete, object};
+use super::spec::{Argument, Definition, Effect, Handles, Route, Spec};
+use crate::core::CoreError;
+use crate::render;
+use crate::settings::Toolset;
+
+/// See the module.
+pub struct LinkIssue;
+
+impl Definition for LinkIssue {
+    const SPEC: Spec = Spec {
+        name: "link_issue",
+        title: "Link to issue",
+        description: "Call once the tracker issue being worked on is known (e.g. CS-214), to tie \
+                      this dialog and saved records to it.",
+        toolsets: &[Toolset::Memory],
+        effect: Effect::Adds,
+        route: Route::Post("/tasks/link"),
+        names_project: true,
+        handles: Handles::Ids,
+        arguments: &[
+            Argument::new("task_external_id", "").named("issue_id").required(),
+            Argument::new("dialog_id", ""),
+            Argument::new("record_ids", ""),
+            Argument::own("bundle_id", ""),
+        ],
+        fixed: None,
+        output: &["task"],
+    };
+    type Request = LinkTask;
+    type Own = OfBundle;
+    type Response = LinkTaskResponse;
+
+    fn result(_arguments: &JsonObject, response: Value) -> Result<CallToolResult, CoreError> {
+        let response = object(response)?;
+        Ok(complete(vec![render::linked(&response)], response))
+    }
+}

@@ -1,0 +1,315 @@
+//! What models are shown, and what their calls become.
+
+use http::Method;
+use rmcp::model::ListToolsResult;
+use serde_json::json;
+
+use super::*;
+use crate::core::CoreCall;
+use crate::settings::Toolset;
+
+/// DESIGN: `memory` and `repo` together, the default, cost at most this much of a context.
+const BUDGET: usize = 2_000;
+
+/// Tokens of a list as it is sent, and of what a client shows its model of it.
+fn tokens(toolsets: &[Toolset]) -> (usize, usize) {
+    let vocabulary = tiktoken_rs::o200k_base_singleton();
+    let count = |text: String| vocabulary.encode_ordinary(&text).len();
+    let tools = TOOLS.iter().filter(|tool| tool.is_in(toolsets));
+    let tools: Vec<_> = tools.map(|tool| tool.listed().clone()).collect();
+    let shown: Vec<_> = tools
+        .iter()
+        .map(|tool| {
+            json!({"name": tool.name, "description": tool.description,
+                "parameters": tool.input_schema})
+        })
+        .collect();
+    let sent = serde_json::to_string(&ListToolsResult::with_all_items(tools)).expect("JSON");
+    (count(sent), count(json!(shown).to_string()))
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "what each toolset costs, for --no-capture")]
+fn the_default_list_costs_at_most_2000_tokens() {
+    for toolsets in [&[Toolset::Memory][..], &[Toolset::Repo], Toolset::ALL] {
+        let names: Vec<_> = toolsets.iter().map(|toolset| toolset.as_str()).collect();
+        let (sent, shown) = tokens(toolsets);
+        println!("{}: {sent} tokens sent, {shown} shown to the model", names.join(" + "));
+    }
+    let (sent, _) = tokens(Toolset::ALL);
+    assert!(sent <= BUDGET, "the tool list costs {sent} tokens, {BUDGET} are allowed");
+    // A list this cheap would have lost its words; it also shows that the count is real.
+    assert!(sent > BUDGET / 2, "the tool list costs only {sent} tokens");
+}
+
+#[test]
+fn every_tool_has_a_title_all_annotations_and_both_schemas() {
+    for tool in &TOOLS {
+        let listed = tool.listed().clone();
+        let hints = listed.annotations.expect("annotations");
+        assert!(listed.title.is_some_and(|title| !title.is_empty()), "{}", tool.name());
+        assert!(hints.read_only_hint.is_some() && hints.destructive_hint.is_some());
+        assert!(hints.idempotent_hint.is_some() && hints.open_world_hint.is_some());
+        assert_eq!(listed.input_schema["type"], "object", "{}", tool.name());
+        assert_eq!(
+            listed.output_schema.expect("output schema")["type"],
+            "object",
+            "{}",
+            tool.name()
+        );
+    }
+}
+
+#[test]
+fn inputs_refuse_unknown_fields() {
+    for tool in &TOOLS {
+        assert_eq!(tool.listed().input_schema["additionalProperties"], false, "{}", tool.name());
+    }
+}
+
+/// Gemini refuses a list in which one enum has no type, and formats of strings that it does not know.
+#[test]
+fn every_enum_has_a_type_and_no_string_a_format() {
+    fn walk(path: &str, schema: &Value, enums: &mut usize) {
+        if let Some(words) = schema.get("enum") {
+            assert_eq!(schema["type"], "string", "{path}: {words}");
+            assert!(words.as_array().is_some_and(|words| !words.is_empty()), "{path}");
+            *enums += 1;
+        }
+        assert!(schema.get("format").is_none(), "{path}");
+        if schema.get("type").is_some_and(|of| of == "array") && path.contains("input") {
+            assert!(schema["items"]["type"].is_string(), "{path} has items without a type");
+        }
+        match schema {
+            Value::Object(fields) => {
+                fields
+                    .iter()
+                    .for_each(|(name, field)| walk(&format!("{path}.{name}"), field, enums));
+            }
+            Value::Array(items) => items.iter().for_each(|item| walk(path, item, enums)),
+            _ => {}
+        }
+    }
+    let mut enums = 0;
+    for tool in &TOOLS {
+        let listed = json!(tool.listed());
+        walk(&format!("{} input", tool.name()), &listed["inputSchema"], &mut enums);
+        walk(&format!("{} output", tool.name()), &listed["outputSchema"], &mut enums);
+    }
+    assert!(enums >= 5, "only {enums} enums were seen");
+}
+
+#[test]
+fn the_list_is_as_reviewed() {
+    let tools: Vec<_> = TOOLS.iter().map(Tool::listed).collect();
+    insta::with_settings!({ sort_maps => true }, {
+        insta::assert_json_snapshot!("tools_list", tools);
+    });
+}
+
+const ID: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
+
+fn object(arguments: Value) -> JsonObject {
+    let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
+    arguments
+}
+
+fn tool(name: &str) -> &'static Tool {
+    from_name(name).expect("a tool")
+}
+
+fn call(name: &str, arguments: Value) -> CoreCall {
+    tool(name).core_call(&object(arguments)).expect("valid arguments").expect("a call")
+}
+
+#[test]
+fn the_default_project_stands_in_and_the_argument_wins() {
+    let shop = ProjectKey::parse("shop").ok();
+    let of = |arguments: Value| project_of(&object(arguments), shop.as_ref());
+    assert_eq!(of(json!({"query": "x"})).as_deref(), Ok("shop"));
+    assert_eq!(of(json!({"project_key": "Bank"})).as_deref(), Ok("bank"));
+}
+
+#[test]
+fn without_any_project_the_error_says_how_to_set_one() {
+    let error = project_of(&JsonObject::new(), None).expect_err("no project");
+    assert_eq!(error.field, "project_key");
+    assert!(error.rule.contains("--project"), "{error}");
+}
+
+#[test]
+fn code_search_is_a_search_of_code() {
+    let call = call(
+        "search_code",
+        json!({"query": "Cart#total", "limit_tokens": 400, "project_key": "shop"}),
+    );
+    assert_eq!(call.path, "/search");
+    assert_eq!(
+        call.body,
+        Some(json!({"query": "Cart#total", "sources": ["code"], "project_key": "shop"}))
+    );
+}
+
+#[test]
+fn an_issue_is_linked_under_the_cores_name_for_it() {
+    let call =
+        call("link_issue", json!({"issue_id": "CS-214", "bundle_id": ID, "project_key": "shop"}));
+    assert_eq!(call.path, "/tasks/link");
+    assert_eq!(call.body, Some(json!({"task_external_id": "CS-214", "project_key": "shop"})));
+}
+
+#[test]
+fn a_record_is_forgotten_by_its_id() {
+    let call = call("forget", json!({"id": ID}));
+    assert_eq!((call.method, call.path), (Method::DELETE, format!("/records/{ID}")));
+    let error = tool("forget").core_call(&object(json!({"id": "../projects/shop"})));
+    assert!(error.is_err());
+}
+
+#[test]
+fn a_bundle_knows_its_project() {
+    let call = call("feedback", json!({"bundle_id": ID, "used": [], "project_key": "shop"}));
+    assert_eq!(call.body, Some(json!({"bundle_id": ID, "used": []})));
+}
+
+#[test]
+fn dotted_and_underscored_names_call_the_same_tool() {
+    let called = |name: &str| from_name(name).map(Tool::name);
+    for name in ["recall", "memory.recall", "memory_recall"] {
+        assert_eq!(called(name), Some("recall"), "{name}");
+    }
+    for name in ["search_code", "repo.search_code", "repo_search_code", "search.code"] {
+        assert_eq!(called(name), Some("search_code"), "{name}");
+    }
+    assert_eq!(called("docs.open_doc"), Some("open_doc"));
+}
+
+#[test]
+fn other_names_call_nothing() {
+    for name in ["", ".", "memory.", "memory", "github.recall", "repo.rag_search", "RECALL"] {
+        assert!(from_name(name).is_none(), "{name:?}");
+    }
+}
+
+#[test]
+fn every_tool_is_in_a_toolset() {
+    assert!(TOOLS.iter().all(|tool| tool.is_in(Toolset::ALL)));
+    assert!(!tool("search_code").is_in(&[Toolset::Memory]));
+    assert!(!tool("save").is_in(&[Toolset::Repo]));
+    assert!(!tool("recall").is_in(&[]));
+}
+
+/// Whether `value` has the types, fields and words that `schema` promises.
+fn conforms(schema: &Value, value: &Value) -> bool {
+    let is_listed =
+        schema["enum"].as_array().is_none_or(|words| value.is_null() || words.contains(value));
+    let has_type = match schema["type"].as_str() {
+        Some("object") => value.is_object(),
+        Some("array") => value.is_array(),
+        Some("string") => value.is_string(),
+        Some("integer") => value.is_u64() || value.is_i64(),
+        Some("number") => value.is_number(),
+        _ => false,
+    };
+    let mut required = schema["required"].as_array().into_iter().flatten();
+    let has_required =
+        required.all(|name| name.as_str().is_some_and(|name| value.get(name).is_some()));
+    let properties = schema["properties"].as_object().into_iter().flatten();
+    let mut present = properties.filter_map(|(name, schema)| Some((schema, value.get(name)?)));
+    is_listed && has_type && has_required && present.all(|(schema, value)| conforms(schema, value))
+}
+
+fn assert_conforms(name: &str, result: &rmcp::model::CallToolResult) {
+    let schema = json!(tool(name).listed().output_schema);
+    let content = result.structured_content.as_ref().expect("structured content");
+    assert!(conforms(&schema, content), "{name}: {content} against {schema}");
+}
+
+/// The example of the contract, which its own type accepts.
+fn example<T: utoipa::ToSchema + serde::Serialize + serde::de::DeserializeOwned>() -> Value {
+    let example = json!(T::schema())["example"].clone();
+    let typed: T = serde_json::from_value(example).expect("the example is of its type");
+    json!(typed)
+}
+
+#[test]
+fn every_outcome_conforms_to_the_listed_schema() {
+    use mc_contract::operations::feedback::FeedbackResponse;
+    use mc_contract::operations::link_task::LinkTaskResponse;
+    use mc_contract::operations::recall::RecallResponse;
+    use mc_contract::operations::save::{SaveOutcome, SaveResponse};
+    use mc_contract::operations::search::SearchResponse;
+
+    let empty = json!({"facts": [], "few_shots": [], "links": [], "gotchas": [], "dialogs": [],
+        "code": [], "confidence": 0.0, "bundle_id": ID, "tokens": 0, "degraded": [],
+        "reason": "nothing is known"});
+    let mut responses = vec![
+        ("recall", example::<RecallResponse>()),
+        ("recall", empty),
+        ("search", example::<SearchResponse>()),
+        ("search_code", json!({"results": [], "degraded": [], "pending_vectors": 0})),
+        ("link_issue", example::<LinkTaskResponse>()),
+        ("feedback", example::<FeedbackResponse>()),
+        ("forget", Value::Null),
+    ];
+    let outcomes = json!(<SaveOutcome as utoipa::PartialSchema>::schema())["enum"].clone();
+    for outcome in outcomes.as_array().expect("outcomes") {
+        let mut response = example::<SaveResponse>();
+        response["outcome"] = outcome.clone();
+        responses.push(("save", response));
+    }
+    for (name, response) in responses {
+        let result = tool(name).result(&object(json!({"id": "m1"})), response).expect("a result");
+        assert_conforms(name, &result);
+    }
+    let long = "words of it ".repeat(4_000);
+    for opened in [
+        json!({"what": "record", "id": ID, "title": "T", "content": "x", "kind": "fact"}),
+        json!({"what": "document", "id": ID, "title": "T", "content": long}),
+        json!({"what": "code", "id": ID, "title": "", "content": ""}),
+    ] {
+        let result = super::opened(&JsonObject::new(), None, opened, None).expect("a result");
+        assert_conforms("open_doc", &result);
+    }
+}
+
+/// A field that the contract renames has to be renamed where it is rendered.
+#[test]
+fn rendered_record_shows_each_field_of_the_contract() {
+    use mc_contract::operations::record::RecordWithHistory;
+
+    let record = json!({
+        "id": ID, "kind": "fewshot", "title": "Fix nil delay", "content": "Units must match",
+        "scope": ["cart"], "tags": ["bugfix"], "state": "stale", "visibility": "proposed",
+        "trust": "team", "owner": null, "is_ttl_explicit": false, "quality": {},
+        "meta": {"steps": ["find nil"], "patch_ref": "abc123", "url": "https://wiki.example/7"},
+        "task_external_id": "CS-214", "dialog_id": null, "superseded_by": ID, "version": 2,
+        "recall_count": 0, "use_count": 0, "ci_status": "passed",
+        "created_at": "2026-11-20T10:00:00Z", "updated_at": "2026-11-20T10:00:00Z",
+        "citations": [{"file": "app/cart.rb", "line_start": 3, "verdict": "drifted"}],
+        "versions": [],
+        "contributions": [{"version": 1, "saved_by": "ann", "source": "wiki", "saved_at": "2026-11-20T10:00:00Z"}],
+    });
+    let typed: RecordWithHistory = serde_json::from_value(record).expect("a record");
+    let text = crate::render::record(&json!(typed));
+    for shown in [
+        "fewshot",
+        "team",
+        "proposed",
+        "stale",
+        "Fix nil delay",
+        "Units must match",
+        "cart",
+        "bugfix",
+        "CS-214",
+        "2026-11-20",
+        "find nil",
+        "abc123",
+        "https://wiki.example/7",
+        "app/cart.rb:3 (drifted)",
+        "passed",
+        "wiki, saved by ann",
+    ] {
+        assert!(text.contains(shown), "{shown} is not shown: {text}");
+    }
+}

@@ -1,0 +1,142 @@
+//! A tool as the server holds it, whatever its types.
+
+use std::sync::OnceLock;
+
+use http::Method;
+use mc_contract::{ValidationError, read};
+use rmcp::model::{CallToolResult, JsonObject, Tool as Listed, ToolAnnotations};
+use serde_json::Value;
+
+use super::spec::{Argument, Definition, Effect, Route, Spec};
+use super::{FieldError, arguments, schemas};
+use crate::core::{CoreCall, CoreError};
+use crate::settings::Toolset;
+
+/// A tool of this server.
+pub struct Tool {
+    /// What a model reads about it, and what it does.
+    pub spec: Spec,
+    list: fn(&Spec) -> Listed,
+    listed: OnceLock<Listed>,
+    check_request: fn(JsonObject) -> Result<(), ValidationError>,
+    check_own: fn(JsonObject) -> Result<(), ValidationError>,
+    result: fn(&JsonObject, Value) -> Result<CallToolResult, CoreError>,
+}
+
+impl Tool {
+    /// The tool that `T` defines.
+    pub const fn of<T: Definition>() -> Self {
+        Self {
+            spec: T::SPEC,
+            list: list::<T>,
+            listed: OnceLock::new(),
+            check_request: |request| read::from_object::<T::Request>(request).map(|_| ()),
+            check_own: |own| read::from_object::<T::Own>(own).map(|_| ()),
+            result: T::result,
+        }
+    }
+
+    /// The name in `tools/list`.
+    pub fn name(&self) -> &'static str {
+        self.spec.name
+    }
+
+    /// Whether one of `toolsets` holds this tool.
+    pub fn is_in(&self, toolsets: &[Toolset]) -> bool {
+        self.spec.toolsets.iter().any(|toolset| toolsets.contains(toolset))
+    }
+
+    /// The entry of this tool in `tools/list`.
+    pub fn listed(&self) -> &Listed {
+        self.listed.get_or_init(|| (self.list)(&self.spec))
+    }
+
+    /// Reads `arguments` as models mean them. Checks their names, the ids among them, and those that
+    /// this server alone needs. Nulls, which many models send for "not given", are dropped.
+    pub fn read(&self, arguments: JsonObject) -> Result<JsonObject, FieldError> {
+        let arguments = arguments::read(&self.listed().input_schema, arguments)?;
+        (self.check_own)(self.fields(&arguments, true)).map_err(|error| self.named(error))?;
+        Ok(arguments)
+    }
+
+    /// Returns the call of the Core for `arguments`, in which handles and project are resolved; none
+    /// for a tool that looks up what it reads in several calls.
+    pub fn core_call(&self, arguments: &JsonObject) -> Result<Option<CoreCall>, FieldError> {
+        let request = self.request(arguments)?;
+        Ok(match self.spec.route {
+            Route::Post(path) => Some(CoreCall::post(path, Value::Object(request))),
+            Route::Delete(path) => {
+                let id = request.get("id").and_then(Value::as_str).unwrap_or_default();
+                let call = CoreCall::get(format!("{path}/{id}"), Vec::new());
+                Some(CoreCall { method: Method::DELETE, ..call })
+            }
+            Route::Lookup => None,
+        })
+    }
+
+    /// Returns the operation's request for `arguments`, checked.
+    fn request(&self, arguments: &JsonObject) -> Result<JsonObject, FieldError> {
+        let mut request = self.fields(arguments, false);
+        if let Some(key) = arguments.get("project_key").filter(|_| self.spec.names_project) {
+            request.insert("project_key".to_owned(), key.clone());
+        }
+        if let Some((name, items)) = self.spec.fixed {
+            request.insert(name.to_owned(), items.into());
+        }
+        (self.check_request)(request.clone()).map_err(|error| self.named(error))?;
+        Ok(request)
+    }
+
+    /// Renders the Core's `response` to a call with `arguments`.
+    pub fn result(
+        &self,
+        arguments: &JsonObject,
+        response: Value,
+    ) -> Result<CallToolResult, CoreError> {
+        (self.result)(arguments, response)
+    }
+
+    /// Returns the Core's error with the name that the field has here.
+    pub fn explain(&self, error: CoreError) -> CoreError {
+        match error {
+            CoreError::Refused { status, mut problem } => {
+                problem.field = problem.field.map(|field| self.name_of(&field));
+                CoreError::Refused { status, problem }
+            }
+            error => error,
+        }
+    }
+
+    /// The arguments of one of the two sorts, under the names of their fields.
+    fn fields(&self, arguments: &JsonObject, own: bool) -> JsonObject {
+        let of_sort = self.spec.arguments.iter().filter(|argument| argument.is_own == own);
+        let given = of_sort.filter_map(|argument| {
+            Some((argument.field.to_owned(), arguments.get(argument.name)?.clone()))
+        });
+        given.collect()
+    }
+
+    fn named(&self, error: ValidationError) -> FieldError {
+        FieldError::new(self.name_of(&error.field), error.reason)
+    }
+
+    /// The name here of a field of the request; fields within it follow.
+    fn name_of(&self, field: &str) -> String {
+        let end = field.find(['.', '[']).unwrap_or(field.len());
+        let (root, rest) = field.split_at(end);
+        let argument = self.spec.arguments.iter().find(|argument| argument.field == root);
+        format!("{}{rest}", argument.map_or(root, |argument: &Argument| argument.name))
+    }
+}
+
+fn list<T: Definition>(spec: &Spec) -> Listed {
+    let hints = ToolAnnotations::new()
+        .read_only(spec.effect == Effect::Reads)
+        .destructive(spec.effect == Effect::Replaces)
+        .idempotent(true)
+        .open_world(false);
+    Listed::new(spec.name, spec.description, schemas::input::<T::Request, T::Own>(spec))
+        .with_title(spec.title)
+        .with_raw_output_schema(schemas::output::<T::Response>(spec).into())
+        .with_annotations(hints)
+}

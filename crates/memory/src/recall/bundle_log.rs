@@ -1,0 +1,148 @@
+//! Recording handed-out bundles in the database, after the response.
+
+use std::time::Duration;
+
+use mc_domain::{BundleSection, ProjectId};
+use mc_store::Store;
+use mc_store::bundles::{self, BundleItem, NewBundle};
+
+use super::RecallRequest;
+use super::query::RecallQuery;
+use crate::bundle::{Bundle, LinkTarget, Statement, handles};
+use crate::write_queue::QueuedWrite;
+use crate::{Error, MemoryContext};
+
+/// Attempts at writing a bundle.
+const ATTEMPTS: u32 = 3;
+
+/// A bundle that was handed out and is to be written.
+pub(crate) struct IssuedBundle {
+    /// Store in the context of the caller.
+    store: Store,
+    bundle: NewBundle,
+}
+
+/// Writes the bundle after the response. Retries while the database is unavailable, and at last
+/// logs an error with the bundle's id.
+pub(super) fn enqueue(
+    ctx: &MemoryContext,
+    request: &RecallRequest,
+    query: &RecallQuery,
+    bundle: &Bundle,
+) {
+    let new = NewBundle {
+        id: bundle.id,
+        project: request.project,
+        principal: request.principal.clone(),
+        request: query.as_json(),
+        confidence: bundle.confidence,
+        token_count: i32::try_from(bundle.token_count).unwrap_or(i32::MAX),
+        degraded: bundle.degraded.clone(),
+        items: items(bundle),
+        handles: handles(bundle).in_order(),
+    };
+    let mut handed_out = IssuedBundle { store: ctx.store.clone(), bundle: new };
+    let bundles = ctx.bundles.clone();
+    let has_items = !handed_out.bundle.items.is_empty();
+    ctx.bundle_writer.spawn(bundle.id, ctx.caller(request.project), has_items, async move {
+        for attempt in 1..=ATTEMPTS {
+            let (kept, work) = bundles.write(handed_out).await;
+            let Err(error) = kept else { return };
+            handed_out = work;
+            if attempt == ATTEMPTS {
+                tracing::error!(
+                    bundle.id = %handed_out.bundle.id,
+                    error = &error as &dyn std::error::Error,
+                    "writing a handed-out bundle failed"
+                );
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(200) * attempt).await;
+        }
+    });
+}
+
+impl QueuedWrite for IssuedBundle {
+    type Output = ();
+
+    /// Each transaction slows down concurrent recalls, and one for many bundles slows down few.
+    const MAX_DELAY: Duration = Duration::from_millis(300);
+
+    /// One statement writes all bundles of a caller, without subtransactions.
+    const BATCH_MAX: usize = 200;
+
+    fn project(&self) -> ProjectId {
+        self.bundle.project
+    }
+
+    async fn write_one(&mut self) -> Result<(), Error> {
+        insert_all(&[self]).await
+    }
+
+    async fn write_batch(group: &mut [Self]) -> Result<Vec<Result<(), Error>>, Error> {
+        // Bundles of one caller share a transaction, which runs in the caller's name and locks
+        // records in one order.
+        let mut all: Vec<&Self> = group.iter().collect();
+        all.sort_by_key(|one| one.store.principal());
+        for of_caller in all.chunk_by(|one, other| one.store.principal() == other.store.principal())
+        {
+            insert_all(of_caller).await?;
+        }
+        Ok(group.iter().map(|_| Ok(())).collect())
+    }
+}
+
+async fn insert_all(of_caller: &[&IssuedBundle]) -> Result<(), Error> {
+    let Some(first) = of_caller.first() else { return Ok(()) };
+    let mut tx = first.store.begin_frequent().await?;
+    let all: Vec<_> = of_caller.iter().map(|one| &one.bundle).collect();
+    bundles::insert(&mut tx, first.bundle.project, &all).await?;
+    Ok(tx.commit().await?)
+}
+
+fn items(bundle: &Bundle) -> Vec<BundleItem> {
+    let statement = |section, s: &Statement| BundleItem {
+        section,
+        record: Some(s.id),
+        doc: None,
+        passage: s.passage,
+        score: s.score,
+    };
+    let gotchas = bundle.gotchas.iter().map(|s| statement(BundleSection::Gotchas, s));
+    let facts = bundle.facts.iter().map(|s| statement(BundleSection::Facts, s));
+    let shots = bundle.few_shots.iter().map(|s| BundleItem {
+        section: BundleSection::FewShots,
+        record: Some(s.id),
+        doc: None,
+        passage: s.passage,
+        score: s.score,
+    });
+    let links = bundle.links.iter().map(|link| {
+        let (record, doc) = match link.target {
+            LinkTarget::Record(id) => (Some(id), None),
+            LinkTarget::Doc(id) => (None, Some(id)),
+        };
+        BundleItem {
+            section: BundleSection::Links,
+            record,
+            doc,
+            passage: link.passage,
+            score: link.score,
+        }
+    });
+    let dialogs = bundle.dialogs.iter().map(|talk| BundleItem {
+        section: BundleSection::Dialogs,
+        record: None,
+        doc: None,
+        passage: talk.passage,
+        score: talk.score,
+    });
+    let code = bundle.code.iter().map(|place| BundleItem {
+        section: BundleSection::Code,
+        record: None,
+        doc: None,
+        passage: place.passage,
+        score: place.score,
+    });
+    gotchas.chain(facts).chain(shots).chain(links).chain(dialogs).chain(code).collect()
+}

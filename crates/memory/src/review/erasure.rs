@@ -1,0 +1,172 @@
+//! Erasing what one user or source contributed.
+
+use mc_domain::{AuditAction, ProjectId, RecordId, Visibility};
+use mc_store::audit::{self, NewEvent};
+use mc_store::passages::{self, PassageSource};
+use mc_store::records::{self, AffectedRecords, Contributor};
+use mc_store::{Tx, citations, quarantine, repositories};
+use serde_json::json;
+
+use super::rollback::body_of_version;
+use super::{body_of, index, is_live, restore};
+use crate::content_filter::{ContentFilter, ReviewStatus};
+use crate::{Error, MemoryContext};
+
+/// Report of an erasure, or of what it would do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ErasureReport {
+    /// Records of this contributor alone: deleted, with their history.
+    pub deleted: Vec<RecordId>,
+    /// Records with other contributors: rolled back to the last text of those.
+    pub rolled_back: Vec<RecordId>,
+    /// Records with the text of others: only the contributor was removed.
+    pub reattributed: Vec<RecordId>,
+    /// Records of others that a deleted record had replaced, now live again.
+    pub restored: Vec<RecordId>,
+    /// Deleted dialogs.
+    pub dialogs: u64,
+    /// Deleted documents.
+    pub docs: u64,
+    /// Deleted files of a repository, and the repository with them.
+    pub files: u64,
+    /// Undecided quarantine items of a user, deleted. Their source is encrypted with them, so none
+    /// are found by a source.
+    pub quarantine_items: u64,
+}
+
+/// Erases everything that came from one user or source alone, and their share of other records;
+/// with `dry_run`, only reports it.
+pub async fn forget(
+    ctx: &MemoryContext,
+    project: ProjectId,
+    contributor: &Contributor,
+    dry_run: bool,
+) -> Result<ErasureReport, Error> {
+    let mut tx = ctx.store.begin_with_memory_lock(project).await?;
+    let mut report = ErasureReport::default();
+    if let Contributor::User(user) = contributor {
+        // Quarantine items come first: a release in progress has then ended, and its records are
+        // found below.
+        report.quarantine_items = quarantine::delete_submitted_by(&mut tx, project, *user).await?;
+    }
+    erase_records(&mut tx, project, contributor, &mut report).await?;
+    report.dialogs = records::forget_dialogs(&mut tx, project, contributor).await?;
+    report.docs = records::forget_docs(&mut tx, project, contributor).await?;
+    if let Contributor::Source(source) = contributor {
+        report.files = repositories::remove(&mut tx, project, source).await?;
+    }
+    if dry_run {
+        // The transaction is rolled back.
+        return Ok(report);
+    }
+    let (by, target) = match contributor {
+        Contributor::User(user) => ("user", user.to_string()),
+        Contributor::Source(source) => {
+            ("source", ContentFilter::new(&ctx.policy, ReviewStatus::Reviewed).filter_text(source))
+        }
+    };
+    let detail = json!({
+        "by": by,
+        "removed": report.deleted,
+        "rolled_back": report.rolled_back,
+        "restored": report.restored,
+        "dialogs": report.dialogs,
+        "documents": report.docs,
+        "files": report.files,
+        "quarantine_items": report.quarantine_items,
+    });
+    audit::record(&mut tx, NewEvent::new(AuditAction::RecordsErased, target).with(detail));
+    tx.commit().await?;
+    Ok(report)
+}
+
+async fn erase_records(
+    tx: &mut Tx,
+    project: ProjectId,
+    contributor: &Contributor,
+    report: &mut ErasureReport,
+) -> Result<(), Error> {
+    let touched = records::list_by_contributor(tx, project, contributor).await?;
+    let ids: Vec<_> = touched.iter().map(|one| one.id).collect();
+    let replaced = records::list_superseded_by(tx, &ids).await?;
+    records::lock(tx, &[ids, replaced].concat()).await?;
+    // Records without other contributors go first, as a rolled-back one may then have the same
+    // content.
+    let (own, shared): (Vec<AffectedRecords>, Vec<AffectedRecords>) =
+        touched.iter().partition(|one| one.others.is_none());
+    for one in own {
+        erase(tx, one.id, report).await?;
+    }
+    for one in shared {
+        erase_share(tx, &one, contributor, report).await?;
+    }
+    // Restoring comes last, as a restored record may itself have been erased before.
+    report.restored = restore_superseded(tx, &report.restored).await?;
+    Ok(())
+}
+
+/// Deletes a record, and collects the records that it had replaced.
+async fn erase(tx: &mut Tx, id: RecordId, report: &mut ErasureReport) -> Result<(), Error> {
+    report.restored.extend(records::erase(tx, id).await?);
+    report.deleted.push(id);
+    Ok(())
+}
+
+/// Restores records that nothing replaces any more, if they still exist and no live record has the
+/// same content; returns them.
+async fn restore_superseded(tx: &mut Tx, replaced: &[RecordId]) -> Result<Vec<RecordId>, Error> {
+    let mut restored = Vec::new();
+    for id in replaced {
+        let Some(record) = records::find_in(tx, *id).await? else { continue };
+        let body = body_of(&record);
+        if let Some(same) = records::find_same(tx, &record, &body).await? {
+            // It is restored once that record is erased, too.
+            records::transfer_superseded(tx, *id, same).await?;
+            continue;
+        }
+        restore(tx, *id).await?;
+        index(tx, &record, &body, record.access.private_to).await?;
+        restored.push(*id);
+    }
+    Ok(restored)
+}
+
+async fn erase_share(
+    tx: &mut Tx,
+    one: &AffectedRecords,
+    contributor: &Contributor,
+    report: &mut ErasureReport,
+) -> Result<(), Error> {
+    let others = one.others.unwrap_or_default();
+    let has_their_text = one.theirs > others && one.theirs >= one.version;
+    // The text of others before the contributor's.
+    let before = if has_their_text { records::version(tx, one.id, others).await? } else { None };
+    records::forget(tx, one.id, contributor).await?;
+    let Some(said) = before else {
+        if has_their_text {
+            erase(tx, one.id, report).await?;
+        } else {
+            report.reattributed.push(one.id);
+        }
+        return Ok(());
+    };
+    let record = records::find_in(tx, one.id).await?.ok_or(Error::NoRecord(one.id))?;
+    let body = body_of_version(&record, &said);
+    let cited = citations::of_version(tx, one.id, said.version).await?;
+    let same = if is_live(&record) { records::find_same(tx, &record, &body).await? } else { None };
+    if let Some(same) = same {
+        records::supersede(tx, record.project, one.id, same).await?;
+        passages::remove(tx, PassageSource::Record(one.id)).await?;
+    }
+    // A replaced record is rewritten, too, as it may be restored.
+    records::rewrite(tx, one.id, &said, &body).await?;
+    citations::replace(tx, record.project, one.id, &cited).await?;
+    citations::update_staleness(tx, one.id).await?;
+    // Records that are not recalled have no passage.
+    let is_indexed = is_live(&record) && record.access.visibility != Visibility::Proposed;
+    if is_indexed && same.is_none() {
+        index(tx, &record, &body, record.access.private_to).await?;
+    }
+    report.rolled_back.push(one.id);
+    Ok(())
+}

@@ -1,0 +1,80 @@
+//! A text too long for its record, stored in a document behind the record.
+
+use mc_domain::{DocId, ProjectId, RecordId, RecordKind, Trust};
+use mc_indexer::chunker::Limits;
+use mc_indexer::document::{self, Page};
+use mc_sanitizer::{Policy, Sanitized};
+use mc_store::docs::{self, NewDoc};
+use mc_store::passages::NewPassage;
+use mc_store::{Error, Tx};
+use sha2::{Digest, Sha256};
+
+use super::SaveRequest;
+use super::sanitize::SanitizedRequest;
+use crate::distill::Distilled;
+
+/// Source of such a document if the save names none.
+const SOURCE: &str = "memory";
+/// Hexadecimal digits of the text's hash in the document's id, enough to distinguish the texts of a
+/// project.
+const HASH_DIGITS: usize = 32;
+
+/// The document with its passages.
+#[derive(Debug)]
+pub(crate) struct LongText {
+    doc: NewDoc,
+    passages: Vec<NewPassage>,
+    /// Length of the text, in characters.
+    pub length: usize,
+}
+
+impl LongText {
+    /// Builds the document of a request's whole text, masked, with its markup. `title` is the
+    /// record's.
+    pub fn of(
+        clean: &SanitizedRequest,
+        distilled: &Distilled,
+        kind: RecordKind,
+        title: &Sanitized,
+        text: Sanitized,
+        sanitizing: &Policy,
+    ) -> Self {
+        let length = text.as_str().chars().count();
+        let source = if clean.source.is_empty() { SOURCE.to_owned() } else { clean.source.clone() };
+        let page = Page {
+            source,
+            doc_id: doc_id(kind, text.as_str()),
+            title: title.as_str().to_owned(),
+            // Not the record's URL: that page has another text.
+            url: String::new(),
+            content: text,
+            scope: distilled.scope.clone(),
+            tags: distilled.tags.clone(),
+        };
+        let (doc, passages) = document::cut(page, Limits::default(), sanitizing);
+        Self { doc, passages, length }
+    }
+
+    /// Writes the document behind a record. The same text saved again is the same document; a
+    /// document of another record lives and dies with that record and is left alone.
+    pub async fn write(
+        &self,
+        tx: &mut Tx,
+        project: ProjectId,
+        record: RecordId,
+        request: &SaveRequest,
+        trust: Trust,
+    ) -> Result<DocId, Error> {
+        let trust = trust.min(Trust::Imported);
+        let doc_id = docs::id_for_record(tx, project, &self.doc, record).await?;
+        let doc = NewDoc { doc_id, saved_by: request.saved_by, trust, ..self.doc.clone() };
+        let (id, _) = docs::upsert(tx, project, &doc, &self.passages).await?;
+        docs::assign_to_record(tx, id, record).await?;
+        Ok(id)
+    }
+}
+
+fn doc_id(kind: RecordKind, text: &str) -> String {
+    let hash = hex::encode(Sha256::digest(text));
+    format!("{kind}:{}", &hash[..HASH_DIGITS])
+}

@@ -1,0 +1,174 @@
+//! The outcome of a save: the decision, its reasons, and the record as it is afterwards.
+
+use mc_domain::{DocId, QuarantineItemId, RecordId};
+use mc_store::citations::Citation;
+use mc_store::records::Record;
+
+use super::prepare::Prepared;
+use super::report::{self, Contradicted, Kept, Report};
+use super::request::SaveRequest;
+use super::write::Written;
+use crate::citations::UnknownCitation;
+use crate::content_filter::{ContentFilter, MaskedCount};
+use crate::judge::{Reject, Scores};
+
+/// Decision about a note.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// A new record.
+    Created(RecordId),
+    /// An existing record was updated.
+    Merged(RecordId),
+    /// A new record, or the duplicate, replaced others.
+    Superseded {
+        /// The live record.
+        by: RecordId,
+        /// The records that it replaced.
+        replaced: Vec<RecordId>,
+    },
+    /// A proposal is open for review by a member of the team.
+    Proposed(RecordId),
+    /// A team record says the same; nothing was changed.
+    Duplicate(RecordId),
+    /// The text is in quarantine.
+    Quarantined(QuarantineItemId),
+    /// The note says too little; nothing was saved.
+    Rejected(Reject),
+    /// The policy forbids the text; nothing was saved.
+    Forbidden,
+}
+
+impl Decision {
+    /// Returns the record that holds the note, if it was kept.
+    pub fn record(&self) -> Option<RecordId> {
+        match self {
+            Self::Created(id)
+            | Self::Merged(id)
+            | Self::Proposed(id)
+            | Self::Duplicate(id)
+            | Self::Superseded { by: id, .. } => Some(*id),
+            Self::Quarantined(_) | Self::Rejected(_) | Self::Forbidden => None,
+        }
+    }
+
+    /// Returns the records that the note replaced.
+    pub fn replaced(&self) -> &[RecordId] {
+        match self {
+            Self::Superseded { replaced, .. } => replaced,
+            _ => &[],
+        }
+    }
+
+    /// Returns the value of the field `outcome`.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Created(_) => "created",
+            Self::Merged(_) => "merged",
+            Self::Superseded { .. } => "superseded",
+            Self::Proposed(_) => "proposed",
+            Self::Duplicate(_) => "duplicate",
+            Self::Quarantined(_) => "quarantined",
+            Self::Rejected(_) | Self::Forbidden => "rejected",
+        }
+    }
+}
+
+/// Outcome of a save.
+#[derive(Debug, Clone)]
+pub struct SaveOutcome {
+    /// The decision.
+    pub decision: Decision,
+    /// The decision in words: `merged into <id>`.
+    pub message: String,
+    /// The reason of the decision.
+    pub reason: String,
+    /// The judge's scores.
+    pub scores: Scores,
+    /// Findings that were masked before anything was stored.
+    pub redactions: Vec<MaskedCount>,
+    /// Families of prompt injection that the text resembles; it may be harmless.
+    pub injection_flags: Vec<&'static str>,
+    /// Citations of the record with their verdicts.
+    pub citations: Vec<Citation>,
+    /// Citations left out, as no indexed repository has their place.
+    pub unknown_citations: Vec<UnknownCitation>,
+    /// Where the text is now.
+    pub kept: Kept,
+    /// The document behind the record with the whole text, if the record is too short for it.
+    pub document: Option<DocId>,
+    /// Parts of the text that are stored nowhere: greetings, thanks, hidden comments.
+    pub left_out: Vec<String>,
+    /// Other parts of the request that were not taken over, and why; for people.
+    pub notes: Vec<String>,
+    /// The known record that the note seems to contradict without replacing it.
+    pub contradicts: Option<Contradicted>,
+    /// The record as it is now; `None` if the note was not kept.
+    pub record: Option<Record>,
+    /// Why semantic search cannot find the record yet; the vector follows from the queue.
+    pub vector_pending_reason: Option<&'static str>,
+}
+
+impl SaveOutcome {
+    /// Reports a note that was written.
+    pub(super) fn of_written(
+        request: &SaveRequest,
+        written: Written,
+        prepared: Prepared,
+        filter: &ContentFilter,
+    ) -> Self {
+        let Report { kept, document, mut notes } = written.report;
+        notes.extend(report::request_notes(request, &prepared, document));
+        Self {
+            message: message(&written.decision),
+            decision: written.decision,
+            reason: written.reason,
+            scores: written.scores,
+            redactions: filter.masked(),
+            injection_flags: filter.flags(),
+            citations: written.citations,
+            unknown_citations: prepared.unknown_citations,
+            kept,
+            document,
+            left_out: prepared.distilled.left_out,
+            notes,
+            contradicts: written.contradicts,
+            record: Some(written.record),
+            vector_pending_reason: prepared.vector.err().filter(|_| !written.has_vector),
+        }
+    }
+}
+
+/// Reports a note that was rejected or quarantined.
+pub(super) fn not_kept(decision: Decision, reason: String, filter: &ContentFilter) -> SaveOutcome {
+    SaveOutcome {
+        message: message(&decision),
+        decision,
+        reason,
+        scores: Scores::default(),
+        redactions: filter.masked(),
+        injection_flags: filter.flags(),
+        citations: Vec::new(),
+        unknown_citations: Vec::new(),
+        kept: Kept::Nothing,
+        document: None,
+        left_out: Vec::new(),
+        notes: Vec::new(),
+        contradicts: None,
+        record: None,
+        vector_pending_reason: None,
+    }
+}
+
+fn message(decision: &Decision) -> String {
+    let list =
+        |ids: &[RecordId]| ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    match decision {
+        Decision::Created(id) => format!("created {id}"),
+        Decision::Merged(id) => format!("merged into {id}"),
+        Decision::Superseded { by, replaced } => format!("{by} superseded {}", list(replaced)),
+        Decision::Proposed(id) => format!("proposed {id}"),
+        Decision::Duplicate(id) => format!("duplicate of {id}"),
+        Decision::Quarantined(id) => format!("quarantined as {id}"),
+        Decision::Rejected(_) | Decision::Forbidden => "rejected".to_owned(),
+    }
+}

@@ -1,0 +1,177 @@
+//! Initialization of the data directory: directories, lock, password, cluster. The next run
+//! completes an initialization that was interrupted at any point.
+
+use std::fs::{self, DirBuilder, OpenOptions, Permissions};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+use std::process::Stdio;
+
+use super::cluster::{Cluster, NAME, Paths, check_path};
+use super::discover::discover_for;
+use super::lock::DataDirLock;
+use super::user::ServerUser;
+use super::{EmbeddedError, EmbeddedSettings, Installation};
+
+/// Locks the data directory and initializes it, so that a server can start on it.
+pub(super) async fn prepare(
+    settings: &EmbeddedSettings,
+) -> Result<(Cluster, DataDirLock), EmbeddedError> {
+    let data_dir = std::path::absolute(&settings.data_dir)
+        .map_err(EmbeddedError::io("find", &settings.data_dir))?;
+    check_path(&data_dir)?;
+    let paths = Paths(data_dir);
+    let user = ServerUser::choose(settings.run_as.as_deref(), &paths.cluster())?;
+    create_data_dir(&paths.0, user.as_ref())?;
+    let lock = DataDirLock::acquire(&paths.0)?;
+
+    let installed = discover_for(&settings.install_dirs, user.as_ref()).await?;
+    let installation = match written_by(&paths.cluster())? {
+        Some(version) => find_matching(&paths.cluster(), version, installed)?,
+        None => most_preferred(installed),
+    };
+    create_private_dir(&paths.socket())?;
+    create_private_dir(&paths.log())?;
+    let password = read_or_create_password(&paths)?;
+    let cluster = Cluster { installation, user, paths, password };
+    if !cluster.paths.cluster().exists() {
+        initdb(&cluster).await?;
+    }
+    give_to_server_user(&cluster)?;
+    Ok((cluster, lock))
+}
+
+/// Creates the data directory with mode 0700, and checks that the server's user can reach it.
+fn create_data_dir(data_dir: &Path, user: Option<&ServerUser>) -> Result<(), EmbeddedError> {
+    if let Some(parent) = data_dir.parent() {
+        fs::create_dir_all(parent).map_err(EmbeddedError::io("create", parent))?;
+    }
+    if has_foreign_files(data_dir) {
+        return Err(EmbeddedError::NotOurs(data_dir.to_owned()));
+    }
+    create_private_dir(data_dir)?;
+    if let Some(user) = user {
+        let real = data_dir.canonicalize().map_err(EmbeddedError::io("find", data_dir))?;
+        if let Some(closed) = user.first_closed_parent(&real) {
+            let (user, path) = (user.name.clone(), real);
+            return Err(EmbeddedError::Unreachable { user, path, closed });
+        }
+    }
+    Ok(())
+}
+
+/// Returns whether the directory has files but is no data directory. A data directory has a lock
+/// file from the start, or at least the cluster that was restored into it.
+fn has_foreign_files(data_dir: &Path) -> bool {
+    let has_files = fs::read_dir(data_dir).is_ok_and(|mut entries| entries.next().is_some());
+    has_files && !data_dir.join("lock").exists() && !data_dir.join("cluster").exists()
+}
+
+fn create_private_dir(path: &Path) -> Result<(), EmbeddedError> {
+    DirBuilder::new()
+        .mode(0o700)
+        .recursive(true)
+        .create(path)
+        .and_then(|()| fs::set_permissions(path, Permissions::from_mode(0o700)))
+        .map_err(EmbeddedError::io("create", path))
+}
+
+/// Reads the major version of the cluster; `None` if there is no cluster yet.
+fn written_by(cluster: &Path) -> Result<Option<String>, EmbeddedError> {
+    if !cluster.exists() {
+        return Ok(None);
+    }
+    let path = cluster.join("PG_VERSION");
+    let version = fs::read_to_string(&path).map_err(EmbeddedError::io("read", &path))?;
+    Ok(Some(version.trim().to_owned()))
+}
+
+/// Returns the first installation that can open a cluster of this version.
+fn find_matching(
+    cluster: &Path,
+    written_by: String,
+    installed: Vec<Installation>,
+) -> Result<Installation, EmbeddedError> {
+    let available: Vec<String> = installed.iter().map(ToString::to_string).collect();
+    installed.into_iter().find(|each| each.major.to_string() == written_by).ok_or_else(|| {
+        EmbeddedError::MajorMismatch {
+            cluster: cluster.to_owned(),
+            written_by,
+            available: available.join(", "),
+        }
+    })
+}
+
+/// Returns the first installation; discovery lists by preference and never returns an empty list.
+fn most_preferred(installed: Vec<Installation>) -> Installation {
+    installed.into_iter().next().expect("discovery found at least one installation")
+}
+
+/// Reads the superuser's password, or creates one if there is no cluster yet.
+fn read_or_create_password(paths: &Paths) -> Result<String, EmbeddedError> {
+    let path = paths.password();
+    let stored = fs::read_to_string(&path).unwrap_or_default();
+    if !stored.is_empty() {
+        return Ok(stored);
+    }
+    if paths.cluster().exists() {
+        return Err(EmbeddedError::PasswordLost(path));
+    }
+    let password = hex::encode(rand::random::<[u8; 24]>());
+    OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&path)
+        .and_then(|mut file| file.write_all(password.as_bytes()))
+        .map_err(EmbeddedError::io("write", &path))?;
+    Ok(password)
+}
+
+/// Creates the cluster under another name, and renames it once it is complete.
+async fn initdb(cluster: &Cluster) -> Result<(), EmbeddedError> {
+    let unfinished = cluster.paths.0.join("cluster.unfinished");
+    if unfinished.exists() {
+        fs::remove_dir_all(&unfinished).map_err(EmbeddedError::io("remove", &unfinished))?;
+    }
+    create_private_dir(&unfinished)?;
+    give_to_server_user(cluster)?;
+
+    let mut command = cluster.installation.command("initdb");
+    command
+        .arg("--pgdata")
+        .arg(&unfinished)
+        .arg("--pwfile")
+        .arg(cluster.paths.password())
+        .args(["--username", NAME, "--auth", "scram-sha-256"])
+        .args(["--encoding", "UTF8", "--locale", "C.UTF-8"])
+        .current_dir(&cluster.paths.0)
+        .stdin(Stdio::null());
+    if let Some(user) = &cluster.user {
+        user.apply_to(&mut command);
+    }
+    let output =
+        command.output().await.map_err(EmbeddedError::io("run", &cluster.installation.bin))?;
+    if !output.status.success() {
+        let detail = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        return Err(EmbeddedError::Program { program: "initdb", detail });
+    }
+    let path = cluster.paths.cluster();
+    fs::rename(&unfinished, &path).map_err(EmbeddedError::io("create", &path))
+}
+
+/// Makes the server's user the owner of its files. The lock file stays the service's.
+fn give_to_server_user(cluster: &Cluster) -> Result<(), EmbeddedError> {
+    let Some(user) = &cluster.user else { return Ok(()) };
+    let paths = &cluster.paths;
+    let inside = [paths.socket(), paths.log(), paths.password(), paths.cluster()];
+    for path in inside.iter().filter(|path| path.exists()) {
+        user.take_ownership(path)?;
+    }
+    let unfinished = paths.0.join("cluster.unfinished");
+    if unfinished.exists() {
+        user.take_ownership(&unfinished)?;
+    }
+    user.take_ownership(&paths.0)
+}

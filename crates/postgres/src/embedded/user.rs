@@ -1,0 +1,113 @@
+//! The operating system user that runs the server. PostgreSQL does not run as root, so a service
+//! that is root runs it as an unprivileged user.
+
+use std::fs::{self, Metadata};
+use std::os::unix::fs::{MetadataExt, chown};
+use std::path::{Path, PathBuf};
+
+use nix::unistd::{Uid, User, geteuid};
+use tokio::process::Command;
+
+use super::EmbeddedError;
+
+/// Default users, of which the first that exists is taken.
+const DEFAULT_USERS: [&str; 2] = ["postgres", "nobody"];
+
+/// A user that runs the server instead of root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ServerUser {
+    pub name: String,
+    uid: u32,
+    gid: u32,
+}
+
+impl ServerUser {
+    /// Returns the user to run `cluster`'s server as: the configured one, the owner of an existing
+    /// cluster, or a default. Returns `None` if the service is not root and runs the server itself.
+    pub fn choose(configured: Option<&str>, cluster: &Path) -> Result<Option<Self>, EmbeddedError> {
+        if !geteuid().is_root() {
+            return Ok(None);
+        }
+        if let Some(name) = configured {
+            let user = Self::find_by_name(name)?;
+            return user.map(Some).ok_or_else(|| EmbeddedError::UnknownUser(name.to_owned()));
+        }
+        if let Some(owner) = Self::owner_of(cluster) {
+            return Ok(Some(owner));
+        }
+        for name in DEFAULT_USERS {
+            if let Some(user) = Self::find_by_name(name)? {
+                return Ok(Some(user));
+            }
+        }
+        Err(EmbeddedError::UnknownUser(DEFAULT_USERS.join("\" or \"")))
+    }
+
+    fn find_by_name(name: &str) -> Result<Option<Self>, EmbeddedError> {
+        let user = User::from_name(name).map_err(|error| {
+            EmbeddedError::io("look up users in", Path::new("/etc/passwd"))(error.into())
+        })?;
+        Ok(user.map(Self::from))
+    }
+
+    fn owner_of(cluster: &Path) -> Option<Self> {
+        let uid = fs::metadata(cluster).ok()?.uid();
+        if uid == 0 {
+            return None;
+        }
+        User::from_uid(Uid::from_raw(uid)).ok().flatten().map(Self::from)
+    }
+
+    /// Sets user and group of `command`, which then has none of root's groups.
+    pub fn apply_to(&self, command: &mut Command) {
+        command.uid(self.uid).gid(self.gid);
+    }
+
+    /// Makes this user the owner of a directory and its content, unless it owns the directory.
+    pub fn take_ownership(&self, directory: &Path) -> Result<(), EmbeddedError> {
+        let owner = fs::metadata(directory).map_err(EmbeddedError::io("read", directory))?.uid();
+        if owner == self.uid { Ok(()) } else { self.chown_recursively(directory) }
+    }
+
+    fn chown_recursively(&self, path: &Path) -> Result<(), EmbeddedError> {
+        let kind = fs::symlink_metadata(path).map_err(EmbeddedError::io("read", path))?;
+        if kind.is_dir() {
+            for entry in fs::read_dir(path).map_err(EmbeddedError::io("list", path))? {
+                self.chown_recursively(&entry.map_err(EmbeddedError::io("list", path))?.path())?;
+            }
+        }
+        if kind.is_symlink() {
+            return Ok(());
+        }
+        // The directory comes last, so that the next run repeats an interrupted one.
+        chown(path, Some(self.uid), Some(self.gid))
+            .map_err(EmbeddedError::io("change the owner of", path))
+    }
+
+    /// Returns the topmost parent directory of `path` that this user can't enter.
+    pub fn first_closed_parent(&self, path: &Path) -> Option<PathBuf> {
+        let mut parents: Vec<&Path> = path.ancestors().skip(1).collect();
+        parents.reverse();
+        parents
+            .into_iter()
+            .find(|dir| fs::metadata(dir).is_ok_and(|directory| !self.can_enter(&directory)))
+            .map(Path::to_owned)
+    }
+
+    fn can_enter(&self, directory: &Metadata) -> bool {
+        let execute = if directory.uid() == self.uid {
+            0o100
+        } else if directory.gid() == self.gid {
+            0o010
+        } else {
+            0o001
+        };
+        directory.mode() & execute != 0
+    }
+}
+
+impl From<User> for ServerUser {
+    fn from(user: User) -> Self {
+        Self { name: user.name, uid: user.uid.as_raw(), gid: user.gid.as_raw() }
+    }
+}

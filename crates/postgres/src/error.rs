@@ -1,0 +1,56 @@
+//! Errors of the connection to the server and of its schema.
+
+use mc_domain::{Classified, ErrorKind};
+
+/// A failed operation on the server.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The database can't be reached, or gave no connection in time.
+    #[error(
+        "the database can't be reached; see that it runs (`memory-copilot doctor`), then try again"
+    )]
+    Unavailable(#[source] sqlx::Error),
+    /// The connection URL can't be parsed. The message omits it, since it may hold a password.
+    #[error("the database URL is not of the form postgres://user:password@host:port/database")]
+    BadUrl,
+    /// The server is too old, lacks an extension, or is not configured as the service needs it.
+    #[error("{0}")]
+    Unsuitable(String),
+    /// A schema migration failed.
+    #[error("the database schema can't be migrated: {0}")]
+    Migration(#[from] sqlx::migrate::MigrateError),
+    /// Any other failed statement.
+    #[error("a statement failed")]
+    Statement(#[source] sqlx::Error),
+}
+
+/// Returns whether a retry may succeed: the server is away, starting or stopping, or it rolled the
+/// transaction back because of a conflict with another one.
+pub fn is_unavailable(error: &sqlx::Error) -> bool {
+    use sqlx::Error as E;
+    match error {
+        E::PoolTimedOut | E::PoolClosed | E::Io(_) | E::Tls(_) | E::WorkerCrashed => true,
+        E::Database(error) => error.code().is_some_and(|code| {
+            // Deadlock and serialization failure; class 57P: the server starts, stops or crashed.
+            matches!(&*code, "40P01" | "40001") || code.starts_with("57P")
+        }),
+        _ => false,
+    }
+}
+
+impl From<sqlx::Error> for Error {
+    fn from(error: sqlx::Error) -> Self {
+        if is_unavailable(&error) { Self::Unavailable(error) } else { Self::Statement(error) }
+    }
+}
+
+impl Classified for Error {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Unavailable(_) => ErrorKind::Unavailable,
+            Self::BadUrl | Self::Unsuitable(_) | Self::Migration(_) | Self::Statement(_) => {
+                ErrorKind::Internal
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Connections to the server, and the check of its version.
+
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgPoolOptions};
+use sqlx::{ConnectOptions as _, Connection};
+
+use crate::{CONNECT_TIMEOUT, Error};
+
+/// Oldest supported major version of PostgreSQL.
+pub const MIN_POSTGRES: i32 = 16;
+/// Oldest supported pgvector: 0.8 introduced iterative index scans.
+pub const MIN_PGVECTOR: (u32, u32) = (0, 8);
+
+/// Oldest minor version of each major one whose planner does not leak samples of rows that
+/// row-level security hides (CVE-2025-8713).
+const MIN_MINOR: [(i32, i32); 2] = [(16, 10), (17, 6)];
+/// Oldest pgvector whose vacuum does not damage indexes.
+const RECOMMENDED_PGVECTOR: (u32, u32, u32) = (0, 8, 4);
+
+/// Versions of the server and its extension.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Versions {
+    /// Version of PostgreSQL, such as `18.1`.
+    pub postgres: String,
+    /// Version of the installed or else the available pgvector, such as `0.8.5`.
+    pub pgvector: String,
+}
+
+impl Versions {
+    /// Returns a recommendation for the server's operator.
+    pub fn advice(&self) -> Option<&'static str> {
+        let mut parts = self.pgvector.split('.').map(leading_number);
+        let mut part = || parts.next().unwrap_or(0);
+        ((part(), part(), part()) < RECOMMENDED_PGVECTOR)
+            .then_some("before 0.8.4 a vacuum may damage vector indexes: upgrade the extension")
+    }
+}
+
+/// Reads the server's versions.
+pub async fn versions(connection: &mut PgConnection) -> Result<Versions, Error> {
+    let row = sqlx::query!(
+        r#"select current_setting('server_version') as "postgres!",
+                  (select coalesce(installed_version, default_version)
+                   from pg_available_extensions where name = 'vector') as pgvector"#
+    )
+    .fetch_one(connection)
+    .await?;
+    let pgvector = row.pgvector.ok_or_else(|| {
+        Error::Unsuitable(
+            "this PostgreSQL has no pgvector; install the extension \"vector\" 0.8 or newer, or \
+             unset DATABASE_URL to use the embedded server"
+                .into(),
+        )
+    })?;
+    Ok(Versions { postgres: row.postgres, pgvector })
+}
+
+/// Returns the identity of the database. It differs for every database, and changes when a server
+/// is restored to an earlier point in time, so that derived data of another state is recognized.
+pub async fn identity(connection: &mut PgConnection) -> Result<String, Error> {
+    Ok(sqlx::query_scalar!(
+        r#"select concat_ws('-', s.system_identifier, c.timeline_id, d.oid) as "identity!"
+           from pg_control_system() s, pg_control_checkpoint() c, pg_database d
+           where d.datname = current_database()"#
+    )
+    .fetch_one(connection)
+    .await?)
+}
+
+/// Checks the server at a URL as the service does at its start, and returns its versions.
+pub async fn inspect(url: &str) -> Result<Versions, Error> {
+    let mut connection = connect(url).await?;
+    check(&mut connection).await?;
+    let versions = versions(&mut connection).await?;
+    connection.close().await?;
+    Ok(versions)
+}
+
+/// Opens a connection; retries for [`CONNECT_TIMEOUT`], since the server may start with the
+/// service.
+pub(crate) async fn connect(url: &str) -> Result<PgConnection, Error> {
+    let options: PgConnectOptions = url.parse().map_err(|_| Error::BadUrl)?;
+    // Migrations and digests of all tables are slow by nature.
+    let options = options.disable_statement_logging();
+    let pool = PgPoolOptions::new().max_connections(1).acquire_timeout(CONNECT_TIMEOUT);
+    Ok(pool.connect_lazy_with(options).acquire().await?.detach())
+}
+
+/// Rejects a server that is too old or lacks pgvector; the message names the fix.
+pub(crate) async fn check(connection: &mut PgConnection) -> Result<(), Error> {
+    let versions = versions(connection).await?;
+    let major: i32 = leading_number(&versions.postgres);
+    if major < MIN_POSTGRES {
+        return Err(Error::Unsuitable(format!(
+            "PostgreSQL {} is too old; {MIN_POSTGRES} or newer is needed. Upgrade it, or unset \
+             DATABASE_URL to use the embedded server",
+            versions.postgres
+        )));
+    }
+    let minor = versions.postgres.split('.').nth(1).map_or(0, leading_number);
+    if let Some((_, oldest)) =
+        MIN_MINOR.iter().find(|(of_major, oldest)| *of_major == major && minor < *oldest)
+    {
+        return Err(Error::Unsuitable(format!(
+            "PostgreSQL {} leaks samples of rows that row-level security hides (CVE-2025-8713); \
+             upgrade it to {major}.{oldest} or newer, or unset DATABASE_URL to use the embedded \
+             server",
+            versions.postgres
+        )));
+    }
+    let mut parts = versions.pgvector.split('.').map(leading_number);
+    let (first, second) = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
+    if (first, second) < MIN_PGVECTOR {
+        return Err(Error::Unsuitable(format!(
+            "pgvector {} is too old; 0.8 or newer is needed. Upgrade the extension \"vector\"",
+            versions.pgvector
+        )));
+    }
+    if !can_have_pgvector(connection).await? {
+        return Err(Error::Unsuitable(
+            "only a superuser can add the extension \"vector\"; let one run in the service's \
+             database: create extension vector"
+                .into(),
+        ));
+    }
+    Ok(())
+}
+
+/// Returns whether pgvector is in the database, or the role may add it.
+async fn can_have_pgvector(connection: &mut PgConnection) -> Result<bool, Error> {
+    Ok(sqlx::query_scalar!(
+        r#"select exists (select from pg_extension where extname = 'vector')
+               or (select rolsuper from pg_roles where rolname = current_user)
+               or exists (select from pg_available_extension_versions
+                          where name = 'vector' and trusted) as "can!""#
+    )
+    .fetch_one(connection)
+    .await?)
+}
+
+/// Parses the digits that the text starts with; 0 if there are none.
+pub(crate) fn leading_number<N: std::str::FromStr + Default>(text: &str) -> N {
+    let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_is_given_for_a_pgvector_that_damages_indexes() {
+        let advice = |pgvector: &str| {
+            Versions { postgres: "18.1".into(), pgvector: pgvector.into() }.advice().is_some()
+        };
+        assert!(advice("0.8.0") && advice("0.8.3") && advice("0.8"));
+        assert!(!advice("0.8.4") && !advice("0.8.10") && !advice("1.0"));
+    }
+}

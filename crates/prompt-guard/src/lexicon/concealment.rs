@@ -1,0 +1,57 @@
+//! Words of orders to keep something from the user.
+
+use super::Class as C;
+
+#[rustfmt::skip]
+pub(super) const WORDS: &[(C, &[&str])] = &[
+    (C::Conceal, &[
+        "do not tell", "dont tell", "never tell", "do not inform", "dont inform", "never inform",
+        "do not mention", "dont mention", "never mention", "do not reveal", "dont reveal",
+        "never reveal", "do not disclose", "never disclose", "do not notify", "dont notify",
+        "never notify", "do not show", "dont show", "do not let", "dont let", "never let",
+        "do not alert", "without telling", "without informing", "without notifying",
+        "without mentioning", "hide this from", "hide it from", "conceal this from",
+        "keep this from", "keep this hidden", "keep this secret", "keep it secret",
+        "keep this between", "do not say", "do not report", "must not know", "should not know",
+        "must not learn", "must never know", "must never learn", "say nothing", "stay silent",
+        "keep quiet", "withhold",
+        "не говори*", "не сообщай*", "не рассказывай*", "не упоминай*", "не показывай*",
+        "не раскрывай*", "не уведомляй*", "скрой*", "скрывай*", "держи в секрете",
+        "не должен знать", "не должен узнать", "втайне от", "молчи*", "умолчи*", "утаи*",
+        "ни слова",
+        "sage nicht", "sag nicht", "sag dem", "sage dem", "erwahne nicht", "erzahle nicht",
+        "erzahl nicht", "verrate nicht", "verschweige", "verheimliche", "informiere nicht",
+        "darf nicht wissen", "darf nichts", "darf nicht erfahren", "teile nicht", "halte geheim",
+        "ohne den nutzer", "zeige nicht", "nichts davon",
+        "ne dis pas", "ne dites pas", "ne dis rien", "ne dites rien", "n'informe pas",
+        "n'informez pas", "ne mentionne pas", "ne mentionnez pas", "ne revele pas",
+        "ne revelez pas", "cache a", "cache le", "cache ces", "cachez", "ne doit pas savoir",
+        "garde secret", "sans en informer", "sans prevenir", "ne previens pas", "ne montre pas",
+        "a l'insu",
+        "no le digas", "no digas", "no informes", "no menciones", "no reveles", "no muestres",
+        "oculta", "oculte", "no debe saber", "manten en secreto", "sin informar", "sin avisar",
+        "sin decirle", "no avises", "no cuentes", "no le cuentes",
+        "不要告诉", "别告诉", "不要向", "不要提及", "不要透露", "隐瞒", "不得告知", "不能让", "不要让", "对用户保密", "瞒着", "勿告知",
+        "伝えない", "教えない", "言わない", "知らせない", "秘密に", "隠し", "知られない", "明かさない", "話さない", "告げない", "内緒",
+    ]),
+    (C::Person, &[
+        "the user", "user", "users", "your user", "the human", "humans", "human", "the operator",
+        "anyone", "anybody", "the person", "the reviewer", "reviewers", "the developer",
+        "the owner", "the team", "whoever",
+        "пользовател*", "человек*", "никому", "разработчик*", "оператор*", "ревьюер*", "владельц*",
+        "nutzer*", "benutzer*", "anwender*", "menschen", "niemandem", "entwickler*", "utilisateur*",
+        "humain*", "personne", "developpeur*", "usuari*", "humano*", "a nadie", "desarrollador*",
+        "用户", "使用者", "人类", "任何人", "开发者", "ユーザー", "ユーザ", "利用者", "人間", "誰にも", "開発者",
+    ]),
+    (C::This, &[
+        "this", "about this", "that you", "this instruction", "these instructions", "this message",
+        "this note", "it", "what you did", "you did", "your actions", "these rules", "this rule",
+        "this step", "you were told", "you received", "you are doing", "you read this",
+        "you have read",
+        "об этом", "про это", "этой инструкци*", "это", "эту", "этого", "этих", "что ты", "davon",
+        "daruber", "diese*", "dass du", "hiervon", "de ceci", "de cela", "cette", "ces", "cet",
+        "ceci", "que tu", "cela", "rien", "esto", "este", "esta", "estas", "que has", "ello",
+        "nada",
+        "这个", "此事", "这条", "这件事", "这些", "你的操作", "このこと", "この", "これ", "その",
+    ]),
+];

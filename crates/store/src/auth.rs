@@ -1,0 +1,5 @@
+//! Users with their access tokens and sessions, teams, and the roles on projects.
+
+pub mod accounts;
+pub mod members;
+pub mod sessions;

@@ -1,0 +1,77 @@
+//! The documents of records: whole texts that a record states in short.
+
+use std::collections::HashMap;
+
+use mc_domain::{DocId, ProjectId, RecordId};
+
+use super::NewDoc;
+use crate::{Error, Store, Tx};
+
+/// Returns the id at its source for a document of a record: the one under which the record has it,
+/// or else the document's own; if another record has that, one unique to this record.
+pub async fn id_for_record(
+    tx: &mut Tx,
+    project: ProjectId,
+    doc: &NewDoc,
+    record: RecordId,
+) -> Result<String, Error> {
+    Ok(sqlx::query_scalar!(
+        r#"select coalesce(
+               (select d.doc_id from docs d
+                where d.record_id = $4 and d.source = $2
+                    and (d.doc_id = $3 or starts_with(d.doc_id, $3 || ':'))
+                order by d.id desc limit 1),
+               case when exists (select from docs d where d.project_id = $1 and d.source = $2
+                   and d.doc_id = $3
+                                     and d.record_id is not null)
+                   then $3 || ':' || $4::uuid else $3 end) as "id!""#,
+        project.0,
+        doc.source,
+        doc.doc_id,
+        record.0
+    )
+    .fetch_one(&mut *tx.0)
+    .await?)
+}
+
+/// Assigns a document to a record. Search finds it while it finds the record, and it is deleted
+/// with the record.
+pub async fn assign_to_record(tx: &mut Tx, id: DocId, record: RecordId) -> Result<(), Error> {
+    sqlx::query!("update docs set record_id = $2 where id = $1", id.0, record.0)
+        .execute(&mut *tx.0)
+        .await?;
+    Ok(())
+}
+
+/// Assigns the documents of a superseded record to its successor, except texts that the successor
+/// has.
+pub async fn transfer_superseded(tx: &mut Tx, from: RecordId, to: RecordId) -> Result<(), Error> {
+    sqlx::query!(
+        "delete from docs d using docs known
+         where d.record_id = $1 and known.record_id = $2 and d.content = known.content",
+        from.0,
+        to.0
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    sqlx::query!("update docs set record_id = $2 where record_id = $1", from.0, to.0)
+        .execute(&mut *tx.0)
+        .await?;
+    Ok(())
+}
+
+/// Returns the newest document of each record that has one.
+pub async fn newest_of_records(
+    store: &Store,
+    records: &[RecordId],
+) -> Result<HashMap<RecordId, DocId>, Error> {
+    let ids: Vec<_> = records.iter().map(|id| id.0).collect();
+    let rows = sqlx::query!(
+        r#"select distinct on (record_id) record_id as "record_id!", id from docs
+           where record_id = any($1) order by record_id, id desc"#,
+        &ids
+    )
+    .fetch_all(&mut *store.read().await?)
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.record_id.into(), row.id.into())).collect())
+}

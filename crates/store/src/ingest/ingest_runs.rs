@@ -1,0 +1,166 @@
+//! Index runs (seed 002's `repo_rag_index_job`). Each has a job that executes it; runs of one
+//! project are executed one at a time.
+
+mod attempt;
+mod request;
+mod rescue;
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use mc_domain::{IngestRunId, IngestStatus, ProjectId, RepositoryId};
+
+use crate::error::word;
+use crate::{Error, Store};
+
+pub use attempt::{StartOutcome, begin, fail, progress, release, succeed};
+pub use request::{enqueue, enqueue_reindex, has_failed, has_indexed, last_requested_ref};
+pub use rescue::rescue_orphans;
+pub(crate) use rescue::{fail_for_deleted_job, requeue_failed};
+
+/// Kind of the job that executes a run; its argument is the run's id.
+pub const JOB: &str = "index_repository";
+/// Attempts of the job. A run counts its attempts itself, and has fewer.
+pub const JOB_ATTEMPTS: u16 = 100;
+
+/// A run as stored.
+#[derive(Debug, Clone)]
+pub struct IngestRun {
+    /// Identifier.
+    pub id: IngestRunId,
+    /// Project.
+    pub project: ProjectId,
+    /// Repository.
+    pub repository: RepositoryId,
+    /// Status.
+    pub status: IngestStatus,
+    /// Attempts so far.
+    pub attempt: i32,
+    /// Attempts after which the run fails.
+    pub max_attempts: i32,
+    /// Whether an earlier attempt may have changed stored data; only [`begin`] sets it.
+    pub is_resumed: bool,
+    /// Ref to index; empty for the checked-out files or the default branch.
+    pub requested_ref: String,
+    /// What it has done so far.
+    pub counts: Counts,
+    /// Error of the last attempt (`message`, `at`).
+    pub last_error: Option<serde_json::Value>,
+    /// Time of the request.
+    pub queued_at: DateTime<Utc>,
+    /// Start of the last attempt.
+    pub started_at: Option<DateTime<Utc>>,
+    /// End of the run.
+    pub completed_at: Option<DateTime<Utc>>,
+}
+
+/// The counts of a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Files to check.
+    pub files_total: i32,
+    /// Files checked.
+    pub files_done: i32,
+    /// Files written.
+    pub files_changed: i32,
+    /// Files deleted.
+    pub files_deleted: i32,
+    /// Files skipped, by reason.
+    pub files_skipped: BTreeMap<String, i32>,
+    /// New chunks.
+    pub chunks_written: i32,
+    /// Unchanged chunks, which keep their vectors.
+    pub chunks_reused: i32,
+}
+
+/// Returns the run with this id.
+pub async fn find(store: &Store, id: IngestRunId) -> Result<Option<IngestRun>, Error> {
+    fetch(&mut *store.read().await?, id).await
+}
+
+async fn fetch(
+    executor: impl sqlx::PgExecutor<'_>,
+    id: IngestRunId,
+) -> Result<Option<IngestRun>, Error> {
+    let row = sqlx::query_as!(
+        Row,
+        "select id, project_id, repository_id, status, attempt, max_attempts, requested_ref,
+             files_total, files_done, files_changed, files_deleted, files_skipped, chunks_written,
+             chunks_reused, last_error, queued_at, started_at, completed_at
+         from ingest_runs where id = $1",
+        id.0
+    )
+    .fetch_optional(executor)
+    .await?;
+    row.map(Row::into_ingest).transpose()
+}
+
+/// Returns the newest runs of a repository, newest first.
+pub async fn of_repository(
+    store: &Store,
+    repository: RepositoryId,
+    limit: i64,
+) -> Result<Vec<IngestRun>, Error> {
+    let rows = sqlx::query_as!(
+        Row,
+        "select id, project_id, repository_id, status, attempt, max_attempts, requested_ref,
+             files_total, files_done, files_changed, files_deleted, files_skipped, chunks_written,
+             chunks_reused, last_error, queued_at, started_at, completed_at
+         from ingest_runs where repository_id = $1 order by queued_at desc limit $2",
+        repository.0,
+        limit
+    )
+    .fetch_all(&mut *store.read().await?)
+    .await?;
+    rows.into_iter().map(Row::into_ingest).collect()
+}
+
+struct Row {
+    id: uuid::Uuid,
+    project_id: uuid::Uuid,
+    repository_id: uuid::Uuid,
+    status: String,
+    attempt: i32,
+    max_attempts: i32,
+    requested_ref: String,
+    files_total: i32,
+    files_done: i32,
+    files_changed: i32,
+    files_deleted: i32,
+    files_skipped: serde_json::Value,
+    chunks_written: i32,
+    chunks_reused: i32,
+    last_error: Option<serde_json::Value>,
+    queued_at: DateTime<Utc>,
+    started_at: Option<DateTime<Utc>>,
+    completed_at: Option<DateTime<Utc>>,
+}
+
+impl Row {
+    fn into_ingest(self) -> Result<IngestRun, Error> {
+        Ok(IngestRun {
+            id: self.id.into(),
+            project: self.project_id.into(),
+            repository: self.repository_id.into(),
+            status: word(&self.status)?,
+            attempt: self.attempt,
+            max_attempts: self.max_attempts,
+            is_resumed: false,
+            requested_ref: self.requested_ref,
+            counts: Counts {
+                files_total: self.files_total,
+                files_done: self.files_done,
+                files_changed: self.files_changed,
+                files_deleted: self.files_deleted,
+                files_skipped: serde_json::from_value(self.files_skipped)
+                    .map_err(|e| Error::Unreadable(format!("ingest_runs.files_skipped: {e}")))?,
+                chunks_written: self.chunks_written,
+                chunks_reused: self.chunks_reused,
+            },
+            last_error: self.last_error,
+            queued_at: self.queued_at,
+            started_at: self.started_at,
+            completed_at: self.completed_at,
+        })
+    }
+}

@@ -1,0 +1,207 @@
+//! Attempts of index runs: start, progress and end.
+
+use mc_domain::{IngestRunId, IngestStatus, ProjectId};
+
+use super::request::enqueue_job;
+use super::{Counts, IngestRun, fetch};
+use crate::error::word;
+use crate::{Error, Store, Tx};
+
+/// The result of [`begin`].
+#[derive(Debug)]
+pub enum StartOutcome {
+    /// The run is running.
+    Started(Box<IngestRun>),
+    /// Another run of the project is running; this one is enqueued again when that one ends.
+    Waiting,
+    /// The run has ended or was deleted.
+    Ended,
+}
+
+/// Starts or resumes a run for `worker`, a name used once; a former worker loses the run. Runs of
+/// one project run one at a time. A run without attempts left fails: its process died in each of
+/// them.
+pub async fn begin(store: &Store, id: IngestRunId, worker: &str) -> Result<StartOutcome, Error> {
+    let mut tx = store.begin().await?;
+    let Some(project) = project_of(&mut tx, id).await? else { return Ok(StartOutcome::Ended) };
+    lock_project_queue(&mut tx, project).await?;
+    let started = sqlx::query!(
+        r#"with due as (
+               select r.id, r.started_at is not null as is_resumed from ingest_runs r
+               where r.id = $1 and r.status in ('QUEUED', 'RUNNING') and r.attempt < r.max_attempts
+                 and not exists (select from ingest_runs o where o.project_id = r.project_id
+                                 and o.id <> r.id and o.status = 'RUNNING'))
+           update ingest_runs r set status = 'RUNNING', attempt = attempt + 1, worker = $2,
+               started_at = now(), completed_at = null
+           from due where r.id = due.id
+           returning due.is_resumed as "is_resumed!""#,
+        id.0,
+        worker
+    )
+    .fetch_optional(&mut *tx.0)
+    .await?;
+    let outcome = match started {
+        Some(started) => {
+            let ingest = fetch(&mut *tx.0, id).await?.ok_or(Error::Gone)?;
+            StartOutcome::Started(Box::new(IngestRun { is_resumed: started.is_resumed, ..ingest }))
+        }
+        None => reject(&mut tx, id, project).await?,
+    };
+    tx.commit().await?;
+    Ok(outcome)
+}
+
+/// Returns why a run can't start, and fails one without attempts left.
+async fn reject(tx: &mut Tx, id: IngestRunId, project: ProjectId) -> Result<StartOutcome, Error> {
+    // A process that dies reports nothing, so its last attempt is detected here: a run that kills
+    // its workers must not go on forever.
+    let is_used_up = sqlx::query!(
+        "update ingest_runs set status = 'FAILED', completed_at = now(), worker = null,
+             last_error = jsonb_build_object(
+                 'message',
+                     format('the process died in attempt %s of %s; find the file in its '
+                     'log, exclude it with .mcpignore, then request the run again',
+                     attempt, max_attempts),
+                 'at', now(), 'attempt', attempt)
+         where id = $1 and status in ('QUEUED', 'RUNNING') and attempt >= max_attempts",
+        id.0
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    if is_used_up.rows_affected() == 1 {
+        start_next(tx, project).await?;
+        return Ok(StartOutcome::Ended);
+    }
+    let waits = sqlx::query!(
+        "update ingest_runs set job_id = null where id = $1 and status = 'QUEUED'",
+        id.0
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(if waits.rows_affected() == 1 { StartOutcome::Waiting } else { StartOutcome::Ended })
+}
+
+async fn project_of(tx: &mut Tx, id: IngestRunId) -> Result<Option<ProjectId>, Error> {
+    let project = sqlx::query_scalar!("select project_id from ingest_runs where id = $1", id.0)
+        .fetch_optional(&mut *tx.0)
+        .await?;
+    Ok(project.map(ProjectId::from))
+}
+
+/// Locks the runs of a project against other starts and ends until the transaction ends.
+pub(super) async fn lock_project_queue(tx: &mut Tx, project: ProjectId) -> Result<(), Error> {
+    sqlx::query!(
+        "select pg_advisory_xact_lock(hashtextextended($1, hashtext('ingest_runs')))",
+        project.0.to_string()
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(())
+}
+
+/// Enqueues the longest waiting run of the project, unless one is running.
+pub(super) async fn start_next(tx: &mut Tx, project: ProjectId) -> Result<(), Error> {
+    let next = sqlx::query_scalar!(
+        "select r.id from ingest_runs r
+         where r.project_id = $1 and r.status = 'QUEUED' and r.job_id is null
+           and not exists (select from ingest_runs o
+                           where o.project_id = $1 and o.status = 'RUNNING')
+         order by r.queued_at limit 1",
+        project.0
+    )
+    .fetch_optional(&mut *tx.0)
+    .await?;
+    if let Some(next) = next {
+        enqueue_job(tx, next).await?;
+    }
+    Ok(())
+}
+
+/// Stores the counts of a run; returns `false` if another worker has taken it.
+pub async fn progress(
+    store: &Store,
+    id: IngestRunId,
+    worker: &str,
+    counts: &Counts,
+) -> Result<bool, Error> {
+    let done = sqlx::query!(
+        "update ingest_runs set files_total = $3, files_done = $4, files_changed = $5,
+             files_deleted = $6, files_skipped = $7, chunks_written = $8, chunks_reused = $9
+         where id = $1 and worker = $2 and status = 'RUNNING'",
+        id.0,
+        worker,
+        counts.files_total,
+        counts.files_done,
+        counts.files_changed,
+        counts.files_deleted,
+        serde_json::json!(counts.files_skipped),
+        counts.chunks_written,
+        counts.chunks_reused
+    )
+    .execute(&mut *store.plain().await?)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Returns a run to the queue because its node stops. The attempt is not counted: restarts of the
+/// service don't use up the attempts.
+pub async fn release(store: &Store, id: IngestRunId, worker: &str) -> Result<(), Error> {
+    sqlx::query!(
+        "update ingest_runs set status = 'QUEUED', worker = null, attempt = greatest(attempt - 1, 0)
+         where id = $1 and worker = $2 and status = 'RUNNING'",
+        id.0,
+        worker
+    )
+    .execute(&mut *store.plain().await?)
+    .await?;
+    Ok(())
+}
+
+/// Ends a run successfully and enqueues the next one of the project.
+pub async fn succeed(store: &Store, id: IngestRunId, worker: &str) -> Result<(), Error> {
+    let mut tx = store.begin().await?;
+    let Some(project) = project_of(&mut tx, id).await? else { return Ok(()) };
+    lock_project_queue(&mut tx, project).await?;
+    sqlx::query!(
+        "update ingest_runs set status = 'SUCCEEDED', completed_at = now(), last_error = null
+         where id = $1 and worker = $2 and status = 'RUNNING'",
+        id.0,
+        worker
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    start_next(&mut tx, project).await?;
+    tx.commit().await
+}
+
+/// Ends an attempt with an error. The run waits for the next attempt of its job, or fails if
+/// `is_final` or if no attempts are left; the next run of the project is enqueued. Returns the new
+/// status.
+pub async fn fail(
+    store: &Store,
+    id: IngestRunId,
+    worker: &str,
+    message: &str,
+    is_final: bool,
+) -> Result<IngestStatus, Error> {
+    let mut tx = store.begin().await?;
+    let Some(project) = project_of(&mut tx, id).await? else { return Ok(IngestStatus::Failed) };
+    lock_project_queue(&mut tx, project).await?;
+    let status = sqlx::query_scalar!(
+        "update ingest_runs set
+             status = case when $4 or attempt >= max_attempts then 'FAILED' else 'QUEUED' end,
+             completed_at = case when $4 or attempt >= max_attempts then now() end,
+             last_error = jsonb_build_object('message', $3::text, 'at', now(), 'attempt', attempt)
+         where id = $1 and worker = $2 and status = 'RUNNING'
+         returning status",
+        id.0,
+        worker,
+        message,
+        is_final
+    )
+    .fetch_optional(&mut *tx.0)
+    .await?;
+    start_next(&mut tx, project).await?;
+    tx.commit().await?;
+    word(status.as_deref().unwrap_or("FAILED"))
+}

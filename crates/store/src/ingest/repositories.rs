@@ -1,0 +1,282 @@
+//! Indexed repositories.
+
+use chrono::{DateTime, Utc};
+use mc_domain::{AuditAction, FileId, ProjectId, RepositoryId};
+use mc_sanitizer::mask;
+use serde_json::json;
+use sqlx::PgExecutor;
+
+use crate::audit::{self, Chain, NewEvent};
+use crate::{Error, Store, Tx, files, uses};
+
+/// A repository as stored.
+#[derive(Debug, Clone)]
+pub struct Repository {
+    /// Identifier.
+    pub id: RepositoryId,
+    /// Project.
+    pub project_id: ProjectId,
+    /// Owner, such as `pallets`; `local` for a directory.
+    pub owner: String,
+    /// Name, such as `flask`.
+    pub name: String,
+    /// `repo:owner/name`.
+    pub namespace: String,
+    /// A path or a URL, without credentials.
+    pub location: String,
+    /// Whether a service administrator requested the last run, which may then fetch from the
+    /// service's private network.
+    pub allows_private_network: bool,
+    /// Commit of the last index run; empty outside git.
+    pub source_ref: String,
+    /// End of the last successful run.
+    pub indexed_at: Option<DateTime<Utc>>,
+}
+
+/// Finds a repository by owner and name, or adds it. [`Error::OtherLocation`] if the name belongs
+/// to another location: a run from here would delete everything indexed from there.
+pub async fn ensure(
+    tx: &mut Tx,
+    project: ProjectId,
+    owner: &str,
+    name: &str,
+    location: &str,
+) -> Result<Repository, Error> {
+    let repository = sqlx::query_as!(
+        Repository,
+        r#"insert into repositories (id, project_id, owner, name, location)
+           values ($1, $2, $3, $4, $5)
+           on conflict (project_id, owner, name) do update set location = repositories.location
+           returning id, project_id, owner, name, namespace as "namespace!", location,
+               allows_private_network, source_ref, indexed_at"#,
+        RepositoryId::generate().0,
+        project.0,
+        owner,
+        name,
+        location
+    )
+    .fetch_one(&mut *tx.0)
+    .await?;
+    if repository.location == location {
+        Ok(repository)
+    } else {
+        let Repository { namespace, location, .. } = repository;
+        Err(Error::OtherLocation { namespace, location })
+    }
+}
+
+/// Like [`ensure`], for a repository that moved: replaces its location and records an audit event.
+/// The next run deletes the files that the new location lacks. The caller sets the network access
+/// ([`set_network_access`]).
+pub async fn relocate(
+    tx: &mut Tx,
+    project: ProjectId,
+    owner: &str,
+    name: &str,
+    location: &str,
+) -> Result<Repository, Error> {
+    let before = sqlx::query_scalar!(
+        "select location from repositories where (project_id, owner, name) = ($1, $2, $3)
+         for no key update",
+        project.0,
+        owner,
+        name
+    )
+    .fetch_optional(&mut *tx.0)
+    .await?;
+    let repository = sqlx::query_as!(
+        Repository,
+        r#"insert into repositories (id, project_id, owner, name, location)
+           values ($1, $2, $3, $4, $5)
+           on conflict (project_id, owner, name) do update set location = excluded.location
+           returning id, project_id, owner, name, namespace as "namespace!", location,
+               allows_private_network, source_ref, indexed_at"#,
+        RepositoryId::generate().0,
+        project.0,
+        owner,
+        name,
+        location
+    )
+    .fetch_one(&mut *tx.0)
+    .await?;
+    if let Some(before) = before.filter(|before| before != location) {
+        // A path may contain an email address.
+        let [from, to] = [before.as_str(), location].map(|place| mask(place).text.into_string());
+        let event = NewEvent::new(AuditAction::RepositoryRelocated, repository.id)
+            .with(json!({ "from": from, "to": to }));
+        let actor = tx.principal();
+        audit::add(tx, Chain::Project(project), actor, &[event]);
+    }
+    Ok(repository)
+}
+
+/// Returns the repositories of a project that were neither indexed nor requested within `days`.
+pub async fn list_stale(
+    store: &Store,
+    project: ProjectId,
+    days: i32,
+) -> Result<Vec<Repository>, Error> {
+    Ok(sqlx::query_as!(
+        Repository,
+        r#"select r.id, r.project_id, r.owner, r.name, r.namespace as "namespace!", r.location,
+                  r.allows_private_network, r.source_ref, r.indexed_at
+           from repositories r
+           where r.project_id = $1
+             and coalesce(r.indexed_at, r.created_at) < now() - make_interval(days => $2)
+             and not exists (select from ingest_runs i where i.repository_id = r.id
+                             and i.queued_at > now() - make_interval(days => $2))
+           order by r.id"#,
+        project.0,
+        days
+    )
+    .fetch_all(&mut *store.read().await?)
+    .await?)
+}
+
+/// Sets whether git may fetch the repository from the service's private network, which a service
+/// administrator may allow. The last request decides.
+pub async fn set_network_access(
+    tx: &mut Tx,
+    id: RepositoryId,
+    allows_private_network: bool,
+) -> Result<(), Error> {
+    sqlx::query!(
+        "update repositories set allows_private_network = $2 where id = $1",
+        id.0,
+        allows_private_network
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(())
+}
+
+/// Returns the repository with this owner and name.
+pub async fn find(
+    store: &Store,
+    project: ProjectId,
+    owner: &str,
+    name: &str,
+) -> Result<Option<Repository>, Error> {
+    Ok(sqlx::query_as!(
+        Repository,
+        r#"select id, project_id, owner, name, namespace as "namespace!", location,
+               allows_private_network, source_ref, indexed_at
+           from repositories where project_id = $1 and owner = $2 and name = $3"#,
+        project.0,
+        owner,
+        name
+    )
+    .fetch_optional(&mut *store.read().await?)
+    .await?)
+}
+
+/// Returns the repository with this id.
+pub async fn by_id(store: &Store, id: RepositoryId) -> Result<Option<Repository>, Error> {
+    Ok(sqlx::query_as!(
+        Repository,
+        r#"select id, project_id, owner, name, namespace as "namespace!", location,
+               allows_private_network, source_ref, indexed_at
+           from repositories where id = $1"#,
+        id.0
+    )
+    .fetch_optional(&mut *store.read().await?)
+    .await?)
+}
+
+/// Returns the repositories of a project, by name.
+pub async fn list(store: &Store, project: ProjectId) -> Result<Vec<Repository>, Error> {
+    select(&mut *store.read().await?, project).await
+}
+
+/// Like [`list`], within a transaction.
+pub async fn list_in(tx: &mut Tx, project: ProjectId) -> Result<Vec<Repository>, Error> {
+    select(&mut *tx.0, project).await
+}
+
+async fn select(
+    executor: impl PgExecutor<'_>,
+    project: ProjectId,
+) -> Result<Vec<Repository>, Error> {
+    Ok(sqlx::query_as!(
+        Repository,
+        r#"select id, project_id, owner, name, namespace as "namespace!", location,
+               allows_private_network, source_ref, indexed_at
+           from repositories where project_id = $1 order by owner, name"#,
+        project.0
+    )
+    .fetch_all(executor)
+    .await?)
+}
+
+/// Deletes a repository, by its namespace, with its indexed files; returns their number.
+pub async fn remove(tx: &mut Tx, project: ProjectId, namespace: &str) -> Result<u64, Error> {
+    let files = sqlx::query_scalar!(
+        "select f.id from files f join repositories r on r.id = f.repository_id
+         where r.project_id = $1 and r.namespace = $2",
+        project.0,
+        namespace
+    )
+    .fetch_all(&mut *tx.0)
+    .await?;
+    let files: Vec<_> = files.into_iter().map(FileId::from).collect();
+    files::delete(tx, &files).await?;
+    sqlx::query!(
+        "delete from repositories where project_id = $1 and namespace = $2",
+        project.0,
+        namespace
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(files.len() as u64)
+}
+
+/// Returns the repositories of a project with files that other rules masked
+/// ([`crate::policies::fingerprint`]), locked until the transaction ends. Call it before recording
+/// audit events: a request of a run locks the repository first and the audit chain then.
+pub async fn list_masked_differently(
+    tx: &mut Tx,
+    project: ProjectId,
+    rules: i64,
+) -> Result<Vec<Repository>, Error> {
+    Ok(sqlx::query_as!(
+        Repository,
+        r#"select id, project_id, owner, name, namespace as "namespace!", location,
+               allows_private_network, source_ref, indexed_at
+           from repositories r
+           where project_id = $1
+               and exists (select from files f where f.repository_id = r.id
+                   and f.masking_fingerprint <> $2)
+           order by owner, name for no key update of r"#,
+        project.0,
+        rules
+    )
+    .fetch_all(&mut *tx.0)
+    .await?)
+}
+
+/// Locks a repository against other requests of runs until the transaction ends. Its files may be
+/// written meanwhile.
+pub(crate) async fn lock(tx: &mut Tx, id: RepositoryId) -> Result<(), Error> {
+    let locked =
+        sqlx::query_scalar!("select id from repositories where id = $1 for no key update", id.0)
+            .fetch_optional(&mut *tx.0)
+            .await?;
+    if locked.is_some() { Ok(()) } else { Err(Error::Gone) }
+}
+
+/// Marks a repository as indexed at a commit.
+pub async fn mark_indexed(store: &Store, id: RepositoryId, source_ref: &str) -> Result<(), Error> {
+    let mut tx = store.begin().await?;
+    let project = sqlx::query_scalar!(
+        "update repositories set source_ref = $2, indexed_at = now() where id = $1
+             returning project_id",
+        id.0,
+        source_ref
+    )
+    .fetch_optional(&mut *tx.0)
+    .await?;
+    if let Some(project) = project.filter(|_| !source_ref.is_empty()) {
+        uses::record_merged(&mut tx, project.into(), source_ref).await?;
+    }
+    tx.commit().await
+}

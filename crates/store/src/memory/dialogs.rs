@@ -1,0 +1,158 @@
+//! Conversations between a developer and an assistant.
+
+use mc_domain::{DialogId, ProjectId, QuarantineItemId, TaskId, UserId};
+use mc_sanitizer::Sanitized;
+
+use crate::{Error, Store, Tx};
+
+/// A message of a dialog.
+#[derive(Debug, Clone)]
+pub struct Message {
+    /// `user`, `assistant`, `system` or `tool`.
+    pub role: String,
+    /// Text of the message.
+    pub content: Sanitized,
+}
+
+/// A dialog to write.
+#[derive(Debug, Clone)]
+pub struct NewDialog<'a> {
+    /// Identifier; an existing dialog of the project is replaced.
+    pub id: DialogId,
+    /// The task it belongs to.
+    pub task: Option<TaskId>,
+    /// The developer who talked to the assistant.
+    pub developer: Option<&'a Sanitized>,
+    /// The messages, oldest first.
+    pub messages: &'a [Message],
+    /// The distilled text, by which search finds the dialog.
+    pub distilled: &'a Sanitized,
+    /// Whether search may find the dialog, which then has a passage.
+    pub is_searchable: bool,
+    /// The author; the transaction's principal if absent.
+    pub saved_by: Option<UserId>,
+    /// Whether it may replace another author's dialog.
+    pub replaces_any: bool,
+}
+
+/// Writes a dialog. Returns `false` if the id belongs to another project, or to another author and
+/// `replaces_any` is not set.
+pub async fn put(tx: &mut Tx, project: ProjectId, dialog: &NewDialog<'_>) -> Result<bool, Error> {
+    let messages: Vec<_> = dialog
+        .messages
+        .iter()
+        .map(|m| serde_json::json!({ "role": m.role, "content": m.content.as_str() }))
+        .collect();
+    let done = sqlx::query!(
+        "insert into dialogs (id, project_id, task_id, developer, messages, distilled, saved_by,
+             is_searchable)
+         values ($1, $2, $3, $4, $5, $6, $7, $9)
+         on conflict (id) do update set
+             task_id = coalesce(excluded.task_id, dialogs.task_id),
+             developer = coalesce(excluded.developer, dialogs.developer),
+             messages = excluded.messages, distilled = excluded.distilled,
+             saved_by = excluded.saved_by, is_searchable = excluded.is_searchable,
+                 updated_at = now(), sent_at = now()
+         where dialogs.project_id = excluded.project_id
+             and ($8 or dialogs.saved_by is null or dialogs.saved_by = excluded.saved_by)",
+        dialog.id.0,
+        project.0,
+        dialog.task.map(|id| id.0),
+        dialog.developer.map(Sanitized::as_str),
+        serde_json::Value::Array(messages),
+        dialog.distilled.as_str(),
+        dialog.saved_by.or(tx.principal()).map(|user| user.0),
+        dialog.replaces_any,
+        dialog.is_searchable
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Returns whether the stored dialog was submitted after a quarantine item was created. Locks the
+/// dialog until the transaction ends.
+pub async fn is_newer(
+    tx: &mut Tx,
+    dialog: DialogId,
+    than: QuarantineItemId,
+) -> Result<bool, Error> {
+    let newer = sqlx::query_scalar!(
+        r#"select d.sent_at > q.created_at and d.messages <> '[]' as "is_newer!"
+           from dialogs d join quarantine_items q on q.id = $2 where d.id = $1 for update of d"#,
+        dialog.0,
+        than.0
+    )
+    .fetch_optional(&mut *tx.0)
+    .await?;
+    Ok(newer.unwrap_or(false))
+}
+
+/// Sets the dialog's submission time to that of the quarantine item that it was released from.
+pub async fn copy_sent_at(
+    tx: &mut Tx,
+    dialog: DialogId,
+    item: QuarantineItemId,
+) -> Result<(), Error> {
+    sqlx::query!(
+        "update dialogs d set sent_at = q.created_at from quarantine_items q where d.id = $1
+             and q.id = $2",
+        dialog.0,
+        item.0
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(())
+}
+
+/// Links a dialog to a task. Returns `false` if the project has no such dialog, or another author's
+/// and `moves_any` is not set.
+pub async fn link(
+    tx: &mut Tx,
+    project: ProjectId,
+    dialog: DialogId,
+    task: TaskId,
+    moves_any: bool,
+) -> Result<bool, Error> {
+    let done = sqlx::query!(
+        "update dialogs set task_id = $3, updated_at = now() where id = $1 and project_id = $2
+             and ($4 or saved_by is null or saved_by = $5)",
+        dialog.0,
+        project.0,
+        task.0,
+        moves_any,
+        tx.principal().map(|user| user.0)
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Returns the task's newest dialog without messages.
+pub async fn find_empty(
+    tx: &mut Tx,
+    project: ProjectId,
+    task: TaskId,
+) -> Result<Option<DialogId>, Error> {
+    let id = sqlx::query_scalar!(
+        "select id from dialogs
+         where project_id = $1 and task_id = $2 and messages = '[]' and distilled = ''
+         order by created_at desc, id desc limit 1",
+        project.0,
+        task.0
+    )
+    .fetch_optional(&mut *tx.0)
+    .await?;
+    Ok(id.map(DialogId::from))
+}
+
+/// Returns whether the project has the dialog.
+pub async fn exists(store: &Store, project: ProjectId, dialog: DialogId) -> Result<bool, Error> {
+    Ok(sqlx::query_scalar!(
+        r#"select exists(select 1 from dialogs where id = $1 and project_id = $2) as "exists!""#,
+        dialog.0,
+        project.0
+    )
+    .fetch_one(&mut *store.read().await?)
+    .await?)
+}

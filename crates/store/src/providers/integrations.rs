@@ -1,0 +1,291 @@
+//! Integrations: a project's subscriptions to resources of connectors, with their schedule and
+//! state.
+
+mod data;
+mod sync;
+
+use chrono::{DateTime, Utc};
+use mc_domain::{Capability, IntegrationId, ProjectId, ProjectKey};
+
+use crate::error::word;
+use crate::{Error, Store, Tx};
+
+pub use data::{
+    assign_docs_integration, assign_integration, delete_missing_docs, forget, forget_documents,
+};
+pub use sync::{
+    JOB, JOB_ATTEMPTS, SYNC_TIMEOUT, SyncTarget, advance, count_items, enqueue_due_syncs,
+    finish_sync, mark_reconciled, request_sync, request_wiki_syncs, reschedule, start_sync,
+};
+
+/// An integration.
+#[derive(Debug, Clone)]
+pub struct Integration {
+    /// Identifier.
+    pub id: IntegrationId,
+    /// Name of the connector.
+    pub connector: String,
+    /// Resource of the connector: a repository, tracker project or space.
+    pub resource: String,
+    /// Which kind of data it reads.
+    pub capability: Capability,
+    /// Minutes between two sync runs.
+    pub interval_minutes: i32,
+    /// Whether it reads comments, if the policy allows them.
+    pub include_comments: bool,
+    /// Whether it is paused.
+    pub is_paused: bool,
+    /// Login of its creator; `None` if that user was deleted.
+    pub created_by: Option<String>,
+    /// When.
+    pub created_at: DateTime<Utc>,
+    /// Next sync run.
+    pub next_sync_at: DateTime<Utc>,
+    /// Last successful sync run.
+    pub last_success_at: Option<DateTime<Utc>>,
+    /// Error of the last sync run; `None` if it succeeded.
+    pub last_error: Option<String>,
+    /// Failed sync runs since the last success.
+    pub consecutive_failures: i32,
+    /// Number of imported tasks.
+    pub task_count: i64,
+    /// Number of imported documents.
+    pub document_count: i64,
+    /// The sync run in progress.
+    pub current_run: Option<SyncRun>,
+    /// The last completed sync run.
+    pub last_run: Option<SyncRun>,
+}
+
+/// One pass of an integration from the first page to the last, or to the page that failed. It may
+/// take several jobs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SyncRun {
+    /// Start of the run; for a completed run, its end.
+    pub at: DateTime<Utc>,
+    /// Pages read.
+    pub pages: i64,
+    /// Issues and wiki pages imported, and index runs requested.
+    pub items: i64,
+}
+
+/// An integration to create.
+#[derive(Debug, Clone)]
+pub struct NewIntegration {
+    /// Identifier.
+    pub id: IntegrationId,
+    /// Name of the connector.
+    pub connector: String,
+    /// Resource of the connector.
+    pub resource: String,
+    /// Which kind of data it reads.
+    pub capability: Capability,
+    /// Minutes between two sync runs.
+    pub interval_minutes: i32,
+    /// Whether it reads comments.
+    pub include_comments: bool,
+}
+
+/// An update of an integration; `None` keeps a value.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct IntegrationUpdate {
+    /// Minutes between two sync runs.
+    pub interval_minutes: Option<i32>,
+    /// Whether it reads comments.
+    pub include_comments: Option<bool>,
+    /// Whether it is paused.
+    pub is_paused: Option<bool>,
+}
+
+/// A deleted integration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeletedIntegration {
+    /// Name of the connector.
+    pub connector: String,
+    /// Resource of the connector.
+    pub resource: String,
+}
+
+/// State of the integrations with one connector.
+#[derive(Debug, Clone)]
+pub struct ConnectorHealth {
+    /// Name of the connector.
+    pub connector: String,
+    /// Number of integrations.
+    pub integration_count: i64,
+    /// Number of integrations whose last sync run failed.
+    pub failing_count: i64,
+    /// Last successful sync run of any of them.
+    pub last_success_at: Option<DateTime<Utc>>,
+    /// Error of one of those that failed.
+    pub last_error: Option<String>,
+    /// Next sync run of any that is not paused.
+    pub next_sync_at: Option<DateTime<Utc>>,
+}
+
+/// Creates an integration and enqueues its first sync.
+pub async fn create(tx: &mut Tx, project: ProjectId, new: &NewIntegration) -> Result<(), Error> {
+    let creator = tx.principal().map(|user| user.0);
+    sqlx::query!(
+        "insert into integrations (id, project_id, connector, resource, capability,
+             interval_minutes, include_comments, created_by)
+         values ($1, $2, $3, $4, $5, $6, $7, $8)",
+        new.id.0,
+        project.0,
+        new.connector,
+        new.resource,
+        new.capability.as_str(),
+        new.interval_minutes,
+        new.include_comments,
+        creator
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    request_sync(tx, project, new.id).await?;
+    Ok(())
+}
+
+/// Updates an integration; returns `false` if there is none. A resumed integration keeps its due
+/// time.
+pub async fn change(
+    tx: &mut Tx,
+    project: ProjectId,
+    id: IntegrationId,
+    change: &IntegrationUpdate,
+) -> Result<bool, Error> {
+    let done = sqlx::query!(
+        "update integrations set interval_minutes = coalesce($3, interval_minutes),
+             include_comments = coalesce($4, include_comments), is_paused = coalesce($5, is_paused),
+             run_started_at = case when coalesce($5, is_paused) then null else run_started_at end,
+             next_sync_at = least(next_sync_at, now() + make_interval(mins => coalesce($3,
+                 interval_minutes)))
+         where project_id = $1 and id = $2",
+        project.0,
+        id.0,
+        change.interval_minutes,
+        change.include_comments,
+        change.is_paused
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Deletes an integration; returns `None` if there is none. Imported data stays and is no longer
+/// updated.
+pub async fn remove(
+    tx: &mut Tx,
+    project: ProjectId,
+    id: IntegrationId,
+) -> Result<Option<DeletedIntegration>, Error> {
+    Ok(sqlx::query_as!(
+        DeletedIntegration,
+        "delete from integrations where project_id = $1 and id = $2 returning connector, resource",
+        project.0,
+        id.0
+    )
+    .fetch_optional(&mut *tx.0)
+    .await?)
+}
+
+/// Returns the integrations of a project, in the order of creation.
+pub async fn list(store: &Store, project: ProjectId) -> Result<Vec<Integration>, Error> {
+    select(store, project, None).await
+}
+
+/// Returns one integration of a project.
+pub async fn find(
+    store: &Store,
+    project: ProjectId,
+    id: IntegrationId,
+) -> Result<Option<Integration>, Error> {
+    Ok(select(store, project, Some(id)).await?.pop())
+}
+
+async fn select(
+    store: &Store,
+    project: ProjectId,
+    only: Option<IntegrationId>,
+) -> Result<Vec<Integration>, Error> {
+    let rows = sqlx::query!(
+        r#"select c.id, c.connector, c.resource, c.capability, c.interval_minutes,
+               c.include_comments, c.is_paused,
+               u.login as "created_by?", c.created_at, c.next_sync_at, c.last_success_at,
+                   c.last_error, c.consecutive_failures,
+               c.run_started_at, c.run_pages, c.run_items, c.last_run_completed_at,
+                   c.last_run_pages, c.last_run_items,
+               (select count(*) from tasks t where t.integration_id = c.id) as "tasks!",
+               (select count(*) from docs d where d.integration_id = c.id) as "documents!"
+           from integrations c left join users u on u.id = c.created_by
+           where c.project_id = $1 and ($2::uuid is null or c.id = $2) order by c.id"#,
+        project.0,
+        only.map(|id| id.0)
+    )
+    .fetch_all(&mut *store.read().await?)
+    .await?;
+    rows.into_iter()
+        .map(|row| {
+            Ok(Integration {
+                id: row.id.into(),
+                connector: row.connector,
+                resource: row.resource,
+                capability: word(&row.capability)?,
+                interval_minutes: row.interval_minutes,
+                include_comments: row.include_comments,
+                is_paused: row.is_paused,
+                created_by: row.created_by,
+                created_at: row.created_at,
+                next_sync_at: row.next_sync_at,
+                last_success_at: row.last_success_at,
+                last_error: row.last_error,
+                consecutive_failures: row.consecutive_failures,
+                task_count: row.tasks,
+                document_count: row.documents,
+                current_run: sync_run(row.run_started_at, row.run_pages, row.run_items),
+                last_run: sync_run(
+                    row.last_run_completed_at,
+                    row.last_run_pages,
+                    row.last_run_items,
+                ),
+            })
+        })
+        .collect()
+}
+
+fn sync_run(at: Option<DateTime<Utc>>, pages: i64, items: i64) -> Option<SyncRun> {
+    at.map(|at| SyncRun { at, pages, items })
+}
+
+/// Returns the key of an integration's project, for the background.
+pub async fn project_of(store: &Store, id: IntegrationId) -> Result<Option<ProjectKey>, Error> {
+    let key = sqlx::query_scalar!(
+        "select p.key from integrations c join projects p on p.id = c.project_id where c.id = $1",
+        id.0
+    )
+    .fetch_optional(&mut *store.plain().await?)
+    .await?;
+    key.map(|key| project_key(&key)).transpose()
+}
+
+fn project_key(key: &str) -> Result<ProjectKey, Error> {
+    ProjectKey::parse(key).map_err(|_| Error::Unreadable(format!("projects.key: {key}")))
+}
+
+/// Returns the state of integrations by connector: of a project, or of all projects for the
+/// background.
+pub async fn health(
+    store: &Store,
+    project: Option<ProjectId>,
+) -> Result<Vec<ConnectorHealth>, Error> {
+    Ok(sqlx::query_as!(
+        ConnectorHealth,
+        r#"select connector, count(*) as "integration_count!",
+               count(*) filter (where consecutive_failures > 0) as "failing_count!",
+               max(last_success_at) as last_success_at, max(last_error) as last_error,
+               min(next_sync_at) filter (where not is_paused) as next_sync_at
+           from integrations where $1::uuid is null or project_id = $1 group by connector"#,
+        project.map(|id| id.0)
+    )
+    .fetch_all(&mut *store.read().await?)
+    .await?)
+}

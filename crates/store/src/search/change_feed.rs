@@ -1,0 +1,105 @@
+//! The change feed: changed passages, in an order that a reader can follow without gaps.
+//!
+//! A sequence number is assigned when a row is written and becomes visible at commit, so reading
+//! "everything above the last number" skips a transaction that commits late. The feed is therefore
+//! ordered by transaction id, and a reader's cursor never passes the oldest running transaction
+//! ([`FeedPage::horizon`]).
+
+use mc_domain::PassageId;
+
+use crate::{Error, Store};
+
+/// A position in the feed: all entries at or before it are applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct FeedCursor {
+    /// Transaction id (64 bits, never wraps).
+    pub txid: u64,
+    /// Sequence number within the feed.
+    pub seq: i64,
+}
+
+/// An entry: the passage was written or deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FeedEntry {
+    /// Id of the transaction.
+    pub txid: u64,
+    /// Sequence number.
+    pub seq: i64,
+    /// The changed passage; read its present state.
+    pub passage: PassageId,
+}
+
+/// A page of the feed.
+#[derive(Debug, Clone)]
+pub struct FeedPage {
+    /// Committed changes after the cursor, in order.
+    pub entries: Vec<FeedEntry>,
+    /// All transactions below this have ended. The cursor may pass entries below it; entries at or
+    /// above it may be applied, but must be read again.
+    pub horizon: u64,
+}
+
+/// Returns changes after `cursor`, at most `limit`.
+pub async fn read_after(store: &Store, cursor: FeedCursor, limit: i64) -> Result<FeedPage, Error> {
+    // One statement has one snapshot: the horizon of a newer one could pass a late commit.
+    let mut session = store.plain().await?;
+    let rows = sqlx::query!(
+        r#"select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as "horizon!",
+                  f.txid::text::bigint as txid, f.seq as "seq?", f.passage_id as "passage_id?"
+           from (values (1)) as always
+           left join lateral (
+               select txid, seq, passage_id from change_feed where (txid, seq) > ($1::text::xid8,
+                   $2)
+               order by txid, seq limit $3) f on true
+           order by f.txid, f.seq"#,
+        cursor.txid.to_string(),
+        cursor.seq,
+        limit
+    )
+    .fetch_all(&mut *session)
+    .await?;
+    session.done();
+    let horizon = rows.first().map_or(0, |row| row.horizon.cast_unsigned());
+    let entry = |txid: i64, seq, passage: uuid::Uuid| FeedEntry {
+        txid: txid.cast_unsigned(),
+        seq,
+        passage: passage.into(),
+    };
+    let entries =
+        rows.into_iter().filter_map(|row| Some(entry(row.txid?, row.seq?, row.passage_id?)));
+    Ok(FeedPage { entries: entries.collect(), horizon })
+}
+
+/// Returns the last transaction whose entries may have been deleted. A reader at or before it has
+/// missed some.
+pub async fn pruned(store: &Store) -> Result<u64, Error> {
+    let txid =
+        sqlx::query_scalar!(r#"select txid::text::bigint as "txid!" from change_feed_watermark"#)
+            .fetch_one(&mut *store.plain().await?)
+            .await?;
+    Ok(txid.cast_unsigned())
+}
+
+/// Returns the position before which no entry can appear. Taken before a full read of the passages,
+/// it is where following starts.
+pub async fn safe_position(store: &Store) -> Result<FeedCursor, Error> {
+    Ok(FeedCursor { txid: horizon(store).await?, seq: 0 })
+}
+
+async fn horizon(store: &Store) -> Result<u64, Error> {
+    let xmin = sqlx::query_scalar!(
+        r#"select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as "xmin!""#
+    )
+    .fetch_one(&mut *store.plain().await?)
+    .await?;
+    Ok(xmin.cast_unsigned())
+}
+
+/// Publishes passages to the feed again, changed or deleted ones included.
+pub async fn republish(store: &Store, passages: &[PassageId]) -> Result<(), Error> {
+    let ids: Vec<_> = passages.iter().map(|id| id.0).collect();
+    sqlx::query!("insert into change_feed (passage_id) select * from unnest($1::uuid[])", &ids)
+        .execute(&mut *store.plain().await?)
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,228 @@
+//! Writes of a source's passages.
+
+use mc_domain::{DialogId, DocId, FileId, PassageId, ProjectId, RecordId, RecordKind, UserId};
+
+use super::{NewPassage, content_hash};
+use crate::{Error, Tx};
+
+/// The source of a passage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PassageSource {
+    /// A memory record.
+    Record(RecordId),
+    /// A dialog.
+    Dialog(DialogId),
+    /// A document.
+    Doc(DocId),
+    /// A file of code.
+    File(FileId),
+}
+
+/// Replaces the passages of a source. Those with the same text, location and names stay, with their
+/// vectors; the others are deleted or inserted. Returns the ids in the given order, and how many
+/// stayed.
+pub async fn replace(
+    tx: &mut Tx,
+    project: ProjectId,
+    source: PassageSource,
+    passages: &[NewPassage],
+) -> Result<(Vec<PassageId>, usize), Error> {
+    let mut existing = of_source(tx, source).await?;
+    let mut ids = Vec::with_capacity(passages.len());
+    let mut kept = 0;
+    for (ordinal, passage) in passages.iter().enumerate() {
+        let ordinal = i32::try_from(ordinal).unwrap_or(i32::MAX);
+        let hash = content_hash(passage);
+        let same = existing.iter().position(|e| {
+            e.content_hash == hash
+                && e.symbols == passage.symbols
+                && e.scope == passage.scope
+                && e.tags == passage.tags
+                && e.author == passage.author.as_str()
+        });
+        if let Some(at) = same {
+            let old = existing.swap_remove(at);
+            if old.ordinal != ordinal || old.line_start.zip(old.line_end) != passage.lines {
+                move_to(tx, old.id, ordinal, passage.lines).await?;
+            }
+            kept += 1;
+            ids.push(old.id);
+        } else {
+            ids.push(insert(tx, project, source, ordinal, passage, &hash, None).await?);
+        }
+    }
+    let obsolete: Vec<_> = existing.iter().map(|e| e.id.0).collect();
+    if !obsolete.is_empty() {
+        sqlx::query!("delete from passages where id = any($1)", &obsolete)
+            .execute(&mut *tx.0)
+            .await?;
+    }
+    Ok((ids, kept))
+}
+
+/// Updates the position of a passage in its source.
+async fn move_to(
+    tx: &mut Tx,
+    id: PassageId,
+    ordinal: i32,
+    lines: Option<(i32, i32)>,
+) -> Result<(), Error> {
+    sqlx::query!(
+        "update passages set ordinal = $2, line_start = $3, line_end = $4 where id = $1",
+        id.0,
+        ordinal,
+        lines.map(|lines| lines.0),
+        lines.map(|lines| lines.1)
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(())
+}
+
+/// Writes the only passage of a record or a dialog; an existing one keeps its id.
+pub async fn put_only(
+    tx: &mut Tx,
+    project: ProjectId,
+    source: PassageSource,
+    passage: &NewPassage,
+) -> Result<PassageId, Error> {
+    put_only_for(tx, project, source, passage, None).await
+}
+
+/// Like [`put_only`], but a new passage is private to a user; an existing one keeps its audience.
+pub async fn put_only_for(
+    tx: &mut Tx,
+    project: ProjectId,
+    source: PassageSource,
+    passage: &NewPassage,
+    private_to: Option<UserId>,
+) -> Result<PassageId, Error> {
+    let hash = content_hash(passage);
+    let Some(old) = of_source(tx, source).await?.into_iter().next() else {
+        return insert(tx, project, source, 0, passage, &hash, private_to).await;
+    };
+    sqlx::query!(
+        "update passages set record_kind = $2, title = $3, location = $4, symbols = $5, scope = $6,
+             tags = $7, language = $8, author = $9, context = $10, text = $11, content_hash = $12,
+             updated_at = now()
+         where id = $1",
+        old.id.0,
+        passage.record_kind.map_or("", RecordKind::as_str),
+        passage.title.as_str(),
+        passage.location.as_str(),
+        &passage.symbols,
+        &passage.scope,
+        &passage.tags,
+        passage.language,
+        passage.author.as_str(),
+        passage.context.as_str(),
+        passage.text.as_str(),
+        hash
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(old.id)
+}
+
+/// Deletes the passages of a source.
+pub async fn remove(tx: &mut Tx, source: PassageSource) -> Result<(), Error> {
+    let (record, dialog, doc, file) = columns(source);
+    sqlx::query!(
+        "delete from passages where record_id = $1 or dialog_id = $2 or doc_id = $3
+             or file_id = $4",
+        record,
+        dialog,
+        doc,
+        file
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(())
+}
+
+struct Existing {
+    id: PassageId,
+    ordinal: i32,
+    line_start: Option<i32>,
+    line_end: Option<i32>,
+    content_hash: Vec<u8>,
+    symbols: Vec<String>,
+    scope: Vec<String>,
+    tags: Vec<String>,
+    author: String,
+}
+
+async fn of_source(tx: &mut Tx, source: PassageSource) -> Result<Vec<Existing>, Error> {
+    let (record, dialog, doc, file) = columns(source);
+    let rows = sqlx::query_as!(
+        Existing,
+        "select id, ordinal, line_start, line_end, content_hash, symbols, scope, tags, author
+         from passages
+         where record_id = $1 or dialog_id = $2 or doc_id = $3 or file_id = $4
+         order by ordinal",
+        record,
+        dialog,
+        doc,
+        file
+    )
+    .fetch_all(&mut *tx.0)
+    .await?;
+    Ok(rows)
+}
+
+async fn insert(
+    tx: &mut Tx,
+    project: ProjectId,
+    source: PassageSource,
+    ordinal: i32,
+    passage: &NewPassage,
+    hash: &[u8],
+    private_to: Option<UserId>,
+) -> Result<PassageId, Error> {
+    let id = PassageId::generate();
+    let (record, dialog, doc, file) = columns(source);
+    sqlx::query!(
+        "insert into passages (id, project_id, record_id, dialog_id, doc_id, file_id, ordinal,
+             record_kind, title, location, symbols, scope, tags, language, author, context, text,
+             content_hash, line_start, line_end, private_to)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
+             $19, $20, $21)",
+        id.0,
+        project.0,
+        record,
+        dialog,
+        doc,
+        file,
+        ordinal,
+        passage.record_kind.map_or("", RecordKind::as_str),
+        passage.title.as_str(),
+        passage.location.as_str(),
+        &passage.symbols,
+        &passage.scope,
+        &passage.tags,
+        passage.language,
+        passage.author.as_str(),
+        passage.context.as_str(),
+        passage.text.as_str(),
+        hash,
+        passage.lines.map(|lines| lines.0),
+        passage.lines.map(|lines| lines.1),
+        private_to.map(|user| user.0)
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(id)
+}
+
+type SourceColumns =
+    (Option<uuid::Uuid>, Option<uuid::Uuid>, Option<uuid::Uuid>, Option<uuid::Uuid>);
+
+/// Returns the foreign key of the source, in the order record, dialog, document, file.
+fn columns(source: PassageSource) -> SourceColumns {
+    match source {
+        PassageSource::Record(id) => (Some(id.0), None, None, None),
+        PassageSource::Dialog(id) => (None, Some(id.0), None, None),
+        PassageSource::Doc(id) => (None, None, Some(id.0), None),
+        PassageSource::File(id) => (None, None, None, Some(id.0)),
+    }
+}

@@ -1,0 +1,174 @@
+//! Vectors of several models, their HNSW indexes, and the embedding queue.
+
+mod backlog;
+mod hnsw;
+mod nearest;
+mod progress;
+
+use mc_domain::PassageId;
+use sqlx::postgres::PgConnection;
+
+use crate::{Error, Store, Tx};
+
+pub use backlog::{
+    Backlog, EmbeddingBacklog, backlog_failed, enqueue_missing, enqueue_missing_in, listen,
+    may_embed, queue, queue_length, release_backlog, take_backlog,
+};
+pub use hnsw::{
+    FlatVectors, create_hnsw_index, drop_orphaned_hnsw_indexes, list_flat_vectors, move_into_hnsw,
+};
+pub(crate) use hnsw::{HnswSources, hnsw_cache};
+pub use nearest::{VectorPlacement, near_to, nearest, nearest_in, nearest_of, placement};
+pub use progress::{FailedPassage, Progress, list_failed, progress, retry_failed};
+
+/// The most dimensions of half precision that pgvector's HNSW index supports.
+const MAX_DIMENSIONS: i32 = 4_000;
+
+/// An embedding model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Model {
+    /// Number of the model in the database.
+    pub id: i16,
+    /// Name of weights and quantization, such as `all-minilm-l6-v2-int8`.
+    pub name: String,
+    /// Dimensions of its vectors.
+    pub dimensions: i32,
+    /// Configuration to open the model again; no secrets.
+    pub provider: serde_json::Value,
+}
+
+/// Finds or adds a model. [`Error::Unsuitable`] if its vectors have too many dimensions, or others
+/// than before: another model needs another name.
+pub async fn register_model(
+    store: &Store,
+    name: &str,
+    dimensions: usize,
+    provider: &serde_json::Value,
+) -> Result<Model, Error> {
+    let dimensions = i32::try_from(dimensions)
+        .ok()
+        .filter(|dimensions| *dimensions <= MAX_DIMENSIONS)
+        .ok_or_else(|| {
+            Error::Unsuitable(format!(
+                "the embedding model \"{name}\" makes vectors of {dimensions} dimensions, and more \
+                 than {MAX_DIMENSIONS} can't be indexed; set embedding.dimensions to a lower \
+                 number, or use another model"
+            ))
+        })?;
+    let mut tx = store.begin().await?;
+    let model = sqlx::query_as!(
+        Model,
+        "insert into embedding_models (name, dimensions, provider) values ($1, $2, $3)
+         on conflict (name) do update set provider = excluded.provider
+         returning id, name, dimensions, provider",
+        name,
+        dimensions,
+        provider
+    )
+    .fetch_one(&mut *tx.0)
+    .await?;
+    if model.dimensions != dimensions {
+        return Err(Error::Unsuitable(format!(
+            "the embedding model \"{name}\" made vectors of {} dimensions before and makes \
+             {dimensions} now; give it another name in the configuration (embedding.name)",
+            model.dimensions
+        )));
+    }
+    tx.commit().await?;
+    Ok(model)
+}
+
+/// Returns all models with vectors, oldest first.
+pub async fn models(store: &Store) -> Result<Vec<Model>, Error> {
+    Ok(sqlx::query_as!(
+        Model,
+        "select id, name, dimensions, provider from embedding_models order by id"
+    )
+    .fetch_all(&mut *store.plain().await?)
+    .await?)
+}
+
+/// Counts the vectors of a model.
+pub async fn count(store: &Store, model: &Model) -> Result<i64, Error> {
+    Ok(sqlx::query_scalar!(
+        r#"select count(*) as "count!" from embeddings where model_id = $1"#,
+        model.id
+    )
+    .fetch_one(&mut *store.plain().await?)
+    .await?)
+}
+
+/// Stores the vectors of a batch and removes its passages from the queue. A passage that changed or
+/// was deleted is skipped; the queue has its new text.
+pub async fn store_batch(
+    store: &Store,
+    model: &Model,
+    batch: &[(Backlog, Vec<f32>)],
+) -> Result<(), Error> {
+    let items = batch.iter().map(|(item, vector)| Item {
+        passage: item.passage,
+        text_hash: &item.text_hash,
+        vector,
+    });
+    let mut connection = store.plain().await?;
+    put_all(&mut connection, model, items).await
+}
+
+/// Stores the vector of a passage, unless its text changed, and removes it from the queue.
+pub async fn put(
+    tx: &mut Tx,
+    model: &Model,
+    passage: PassageId,
+    text_hash: &[u8],
+    vector: &[f32],
+) -> Result<(), Error> {
+    put_all(&mut tx.0, model, [Item { passage, text_hash, vector }].into_iter()).await
+}
+
+/// A passage, the hash of its text, and its vector.
+struct Item<'a> {
+    passage: PassageId,
+    text_hash: &'a [u8],
+    vector: &'a [f32],
+}
+
+async fn put_all<'a>(
+    connection: &mut PgConnection,
+    model: &Model,
+    items: impl Iterator<Item = Item<'a>>,
+) -> Result<(), Error> {
+    let (mut ids, mut hashes, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
+    for item in items {
+        ids.push(item.passage.0);
+        hashes.push(item.text_hash);
+        numbers.extend_from_slice(item.vector);
+    }
+    // All vectors are one array, since arrays of arrays can't be unnested by one level.
+    sqlx::query!(
+        "with stored as (
+             insert into embeddings (model_id, passage_id, project_id, source_kind, text_hash,
+                 embedding, private_to)
+             select $1, p.id, p.project_id, p.source_kind, p.content_hash,
+                 ($4::real[])[(item.n - 1) * $5 + 1 : item.n * $5]::halfvec, p.private_to
+             from unnest($2::uuid[], $3::bytea[]) with ordinality as item (passage_id, text_hash, n)
+             join passages p on p.id = item.passage_id and p.content_hash = item.text_hash
+             for share of p
+             on conflict (model_id, passage_id) do update
+                 set embedding = excluded.embedding, text_hash = excluded.text_hash
+             returning passage_id)
+         delete from embedding_queue q using stored where q.passage_id = stored.passage_id",
+        model.id,
+        &ids,
+        &hashes as &[&[u8]],
+        &numbers,
+        i64::from(model.dimensions)
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Returns the hash that [`put`] takes for a passage that was just written.
+pub fn text_hash(passage: &crate::passages::NewPassage) -> Vec<u8> {
+    crate::passages::content_hash(passage)
+}
