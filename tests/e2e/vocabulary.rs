@@ -9,22 +9,18 @@ use serde_json::Value;
 
 use retired::{EXCEPTIONS, RETIRED, RETIRED_STORED};
 
-/// Directories whose Rust files may have longer lines until they are reformatted.
+/// Files with a literal that would be unreadable in shorter lines.
 const LONG_LINES_ALLOWED: &[&str] = &[
-    "crates/api",
-    "crates/app",
-    "crates/connectors",
-    "crates/crypto",
-    "crates/embed",
-    "crates/indexer",
-    "crates/jobs",
-    "crates/mcp",
-    "crates/memory",
-    "crates/redis",
-    "crates/search",
-    "crates/store",
-    "crates/testkit",
+    "crates/app/src/logging/line.rs",
+    "crates/embed/src/openai/call.rs",
+    "crates/embed/tests/openai.rs",
+    "crates/indexer/src/history/message.rs",
+    "crates/mcp/src/render/bundle.rs",
+    "crates/mcp/src/render/opened.rs",
 ];
+
+/// Directories with Rust files.
+const SOURCES: &[&str] = &["crates", "connectors", "tests", "benches"];
 
 /// Maximum length of a line, in characters.
 const MAX_COLUMNS: usize = 100;
@@ -35,7 +31,7 @@ const OPENAPI: &str = "crates/api/tests/api/snapshots/\
 #[test]
 fn rust_identifiers_have_no_retired_names() {
     let mut found = Vec::new();
-    for (path, source) in files(&["crates", "tests", "benches"], "rs") {
+    for (path, source) in files(SOURCES, "rs") {
         let code = without_comments_and_literals(&source);
         report(&path, &code, &[RETIRED], &mut found);
     }
@@ -69,8 +65,8 @@ fn wire_has_no_retired_names() {
 #[test]
 fn rust_lines_have_at_most_100_columns() {
     let mut found = Vec::new();
-    for (path, source) in files(&["crates", "tests", "benches"], "rs") {
-        if LONG_LINES_ALLOWED.iter().any(|allowed| path.starts_with(&format!("{allowed}/"))) {
+    for (path, source) in files(SOURCES, "rs") {
+        if LONG_LINES_ALLOWED.contains(&path.as_str()) {
             continue;
         }
         let lines = source.lines().enumerate();

@@ -11,8 +11,9 @@ pub const MAX_DELIVERY_MEMORY_BYTES: usize = 512 * 1024 * 1024;
 /// Size of a message to `/mcp`. It is far above that of valid arguments, so that the error for one
 /// that is too large can name it.
 pub const MAX_MESSAGE_BYTES: usize = 16 * 1024 * 1024;
-/// Levels of nesting in a body. Valid ones have at most five, and [`META_DEPTH`](mc_contract::limits::META_DEPTH) in one of them;
-/// messages of MCP have schemas, which nest a few more.
+/// Levels of nesting in a body. Valid ones have at most five, and
+/// [`META_DEPTH`](mc_contract::limits::META_DEPTH) in one of them; messages of MCP have schemas,
+/// which nest a few more.
 pub const JSON_DEPTH: usize = 32;
 /// Size of path and query of a URL.
 pub const MAX_TARGET_BYTES: usize = 8 * 1024;

@@ -21,8 +21,8 @@ use mc_contract::meta::MetaValue;
 #[openapi(
     info(
         title = "Memory Copilot",
-        description = "A team's long-term memory for people who code with an assistant: recall what \
-                       is known about a place before a change, save what was learnt after it.",
+        description = "A team's long-term memory for people who code with an assistant: recall \
+                       what is known about a place before a change, save what was learnt after it.",
     ),
     components(schemas(ProblemDocument, MetaValue)),
     modifiers(&Bearer),
@@ -33,8 +33,10 @@ use mc_contract::meta::MetaValue;
         (name = "changes", description = "Pull and merge requests, and what CI says of them"),
         (name = "ingest", description = "Repositories and documents to index"),
         (name = "review", description = "What a person decides about records"),
-        (name = "hygiene", description = "What keeps the memory in order by the clock, and what it found"),
-        (name = "quarantine", description = "What a policy holds back until a maintainer has decided"),
+        (name = "hygiene",
+         description = "What keeps the memory in order by the clock, and what it found"),
+        (name = "quarantine",
+         description = "What a policy holds back until a maintainer has decided"),
         (name = "audit", description = "Who did what"),
         (name = "documents", description = "Documents, whole"),
         (name = "projects", description = "The unit of isolation"),
@@ -69,8 +71,8 @@ const REFUSALS: [(&str, &str, &str); 2] = [
     ("503", "Overloaded", "More requests than the service takes on, or its database is away"),
 ];
 
-/// Every operation has a name of its own, may answer a problem, and but for the probes be refused for
-/// now; said once here instead of at each of them.
+/// Every operation has a name of its own, may answer a problem, and but for the probes be refused
+/// for now; said once here instead of at each of them.
 pub fn add_problems(mut document: OpenApi) -> OpenApi {
     add_alternatives(&mut document);
     add_examples_of_pages(&mut document);
@@ -140,7 +142,10 @@ fn without_null(parameter: &mut Parameter) {
             }
         }
         Some(RefOr::T(Schema::OneOf(choice))) => {
-            let is_null = |item: &RefOr<Schema>| matches!(item, RefOr::T(Schema::Object(object)) if object.schema_type == Type::Null.into());
+            let is_null = |item: &RefOr<Schema>| {
+                let RefOr::T(Schema::Object(object)) = item else { return false };
+                object.schema_type == Type::Null.into()
+            };
             choice.items.retain(|item| !is_null(item));
             if let [only] = choice.items.as_slice() {
                 parameter.schema = Some(only.clone());
@@ -170,8 +175,8 @@ fn operations(item: &mut PathItem) -> impl Iterator<Item = (&'static str, &mut O
         .filter_map(|(method, operation)| Some((method, operation.as_mut()?)))
 }
 
-/// Such as `get_projects_key_members`: handlers of several resources bear the same names, and the ids of
-/// operations must differ.
+/// Such as `get_projects_key_members`: handlers of several resources bear the same names, and the
+/// ids of operations must differ.
 fn operation_id(method: &str, path: &str) -> String {
     let words = path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     std::iter::once(method).chain(words).collect::<Vec<_>>().join("_")

@@ -1,6 +1,7 @@
-//! Webhooks as they come in: the signature is looked at over the bytes as they are, what is of use is kept once,
-//! masked, together with the job that goes through it, and the sender is answered. It is never told that a fault
-//! is its own when it is the service's: some give a receiver up for good then.
+//! Webhooks as they come in: the signature is looked at over the bytes as they are, what is of use
+//! is kept once, masked, together with the job that goes through it, and the sender is answered. It
+//! is never told that a fault is its own when it is the service's: some give a receiver up for good
+//! then.
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;
@@ -134,7 +135,8 @@ pub async fn receive_git(
 /// `X-Redmine-Signature-256`, `X-YouTrack-Token`) or sends the webhook's secret as
 /// `Authorization: Bearer <secret>`.
 #[utoipa::path(
-    post, path = "/webhooks/{provider}", tag = "webhooks", params(ProviderPath, WebhookQuery), security(()),
+    post, path = "/webhooks/{provider}", tag = "webhooks", params(ProviderPath, WebhookQuery),
+    security(()),
     request_body(content = Object, description = "As the sender has it, at most 2 MiB"),
     responses(
         (status = 202, description = "It is kept, or was", body = DeliveryReceipt),
@@ -168,13 +170,13 @@ async fn receive(
     let headers = request.headers().clone();
     let is_declared = declared_length(&headers).is_some();
     let body = read_body(request, MAX_DELIVERY_BYTES).await;
-    // Whoever declares too much was told so before the hook was looked up. Who just sends it is told what anybody is
-    // who is not known: the answer must not say that there is such a hook.
+    // Whoever declares too much was told so before the hook was looked up. Who just sends it is
+    // told what anybody is who is not known: the answer must not say that there is such a hook.
     let body = body.map_err(|problem| if is_declared { problem } else { unsigned() })?;
     let turn = api.admission.bodies.turn().await;
     let sealer = api.memory.encryptor.clone();
-    // Not among those who wait for the network: a large body takes a while. It goes on where the sender is gone, so
-    // it keeps what it takes.
+    // Not among those who wait for the network: a large body takes a while. It goes on where the
+    // sender is gone, so it keeps what it takes.
     let looked_at = tokio::task::spawn_blocking(move || {
         let _kept = (room, turn);
         let kept = verify_and_parse(&hook, &sealer, &headers, &body);

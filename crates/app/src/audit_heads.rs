@@ -20,8 +20,8 @@ pub fn read(path: &Path) -> Result<HashMap<Uuid, Head>> {
     let text = private_file::read(path, WHAT)?;
     let unreadable = || {
         format!(
-            "{} does not hold {WHAT}; restore it, or delete it: then it can't be noticed that an end was \
-             cut off before now",
+            "{} does not hold {WHAT}; restore it, or delete it: then it can't be noticed that an \
+             end was cut off before now",
             path.display()
         )
     };

@@ -327,13 +327,14 @@ impl Config {
         );
         ensure!(
             !(1..MIN_CONNECTIONS).contains(&self.database.max_connections),
-            "database.max_connections is {}; the service needs {MIN_CONNECTIONS} or more, or 0 to choose \
-             by the number of cores",
+            "database.max_connections is {}; the service needs {MIN_CONNECTIONS} or more, or 0 to \
+             choose by the number of cores",
             self.database.max_connections
         );
         ensure!(
             ANSWER_MS.contains(&self.redis.timeout_ms),
-            "redis.timeout_ms is {}; set it to {} to {} ms: every request waits so long for a Redis that is slow",
+            "redis.timeout_ms is {}; set it to {} to {} ms: every request waits so long for a \
+             Redis that is slow",
             self.redis.timeout_ms,
             ANSWER_MS.start(),
             ANSWER_MS.end()
@@ -489,8 +490,8 @@ impl History {
         let is_off = self.max_commits == 0;
         ensure!(
             is_off || (self.max_seconds > 0 && self.max_megabytes > 0),
-            "ingest.history has max_seconds {} and max_megabytes {}; set both to 1 or more, or max_commits to 0 to \
-             read no history",
+            "ingest.history has max_seconds {} and max_megabytes {}; set both to 1 or more, or \
+             max_commits to 0 to read no history",
             self.max_seconds,
             self.max_megabytes
         );

@@ -89,8 +89,8 @@ impl ConnectorSection {
         let is_bare = is_bare && url.query().is_none() && url.fragment().is_none();
         ensure!(
             matches!(url.scheme(), "http" | "https") && url.has_host() && is_bare,
-            "base_url: it must be http:// or https://, a host and perhaps a path; the credential goes into \
-             token_env or token_file"
+            "base_url: it must be http:// or https://, a host and perhaps a path; the credential \
+             goes into token_env or token_file"
         );
         Ok(url)
     }
@@ -174,7 +174,8 @@ mod tests {
         std::fs::write(file.path(), "t0p-secret-of-the-tracker\n").expect("written");
         let path = file.path().display();
         let text = format!(
-            "provider: jira\nbase_url: https://jira.example.com\ntoken_file: {path}\nallowed_projects: [shop]"
+            "provider: jira\nbase_url: https://jira.example.com\ntoken_file: \
+             {path}\nallowed_projects: [shop]"
         );
         let systems = systems("our-jira", &text).expect("systems");
         assert!(!format!("{systems:?}").contains("t0p-secret"), "{systems:?}");

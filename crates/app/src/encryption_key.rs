@@ -76,7 +76,8 @@ fn draft_of(path: &Path) -> PathBuf {
 pub fn sealer(path: &Path, previous: &[PathBuf]) -> Result<Encryptor> {
     ensure!(
         path.exists(),
-        "there is no {}: copy it from where `memory-copilot serve` runs, or set encryption.key_file",
+        "there is no {}: copy it from where `memory-copilot serve` runs, or set \
+         encryption.key_file",
         path.display()
     );
     Ok(Encryptor::new(read(path)?, read_all(previous)?))

@@ -159,7 +159,8 @@ fn print_banner(config: &Config) {
     output::line(&format!("  token      {}", config.token_file().display()));
     if let Ok(entry) = crate::commands::cursor::entry(&example, config) {
         output::line(
-            "  Cursor     memory-copilot cursor install --dir DIR writes this into DIR/.cursor/mcp.json:",
+            "  Cursor     memory-copilot cursor install --dir DIR writes this into \
+             DIR/.cursor/mcp.json:",
         );
         output::line(&snippet(&entry));
     }

@@ -26,8 +26,8 @@ fn read(path: &Path) -> Result<String> {
     let token = text.trim().to_owned();
     ensure!(
         token.len() >= 32 && token.bytes().all(|byte| byte.is_ascii_graphic()),
-        "the token in {} is too short or has strange characters; delete the file and start again to get \
-         a new one",
+        "the token in {} is too short or has strange characters; delete the file and start again \
+         to get a new one",
         path.display()
     );
     Ok(token)

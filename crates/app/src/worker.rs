@@ -17,8 +17,9 @@ use crate::{audit_heads, data_dir, database, encryption_key, output, redis};
 pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
     ensure!(
         !config.database.url.is_empty(),
-        "database.url is empty: the embedded PostgreSQL is that of `memory-copilot serve`, which works in the \
-         background by itself. Set database.url to the server that the nodes share, here and there"
+        "database.url is empty: the embedded PostgreSQL is that of `memory-copilot serve`, which \
+         works in the background by itself. Set database.url to the server that the nodes share, \
+         here and there"
     );
     data_dir::make(&config.data_dir)?;
     // Two in one folder would take each other's work for their own, as what they left when they
@@ -48,8 +49,8 @@ async fn work(
     // What it wrote with another key nobody could verify, nor open.
     ensure!(
         audit::is_signed_with_known_keys(store).await?,
-        "the key in {} is not the one that this database's service signs and seals with; copy that one here, to \
-         encryption.key_file",
+        "the key in {} is not the one that this database's service signs and seals with; copy that \
+         one here, to encryption.key_file",
         config.encryption.key_file.display()
     );
     let shared = redis::open(config, store).await?;

@@ -14,7 +14,8 @@ pub trait Embedder: Send + Sync {
     /// Returns the id of the model.
     fn model(&self) -> &ModelId;
 
-    /// Returns one L2-normalized vector of [`ModelId::dimensions`] numbers for each text, in their order.
+    /// Returns one L2-normalized vector of [`ModelId::dimensions`] numbers for each text, in their
+    /// order.
     ///
     /// Texts may be empty or longer than the model reads; the excess has no effect.
     fn embed(

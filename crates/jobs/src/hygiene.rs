@@ -121,8 +121,8 @@ async fn enqueue_all_projects(store: &Store, task: HygieneTask) -> Result<(), Jo
     Ok(())
 }
 
-/// Requests a hygiene run for a project, with its job and its audit event. `expiry_decision` decides
-/// about expired records that wait for a person, for the task `expiry`.
+/// Requests a hygiene run for a project, with its job and its audit event. `expiry_decision`
+/// decides about expired records that wait for a person, for the task `expiry`.
 pub async fn request_run(
     store: &Store,
     project: ProjectId,

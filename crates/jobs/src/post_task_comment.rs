@@ -113,7 +113,7 @@ async fn write<'a>(
 fn allowed(writing: &CommentDraft) -> Result<&TaskOrigin, PostError> {
     if !writing.policy.trackers.post_comments {
         return Err(PostError::Because(
-            "the project's policy does not let it be written (trackers.post_comments)",
+            "the policy of the project forbids comments (trackers.post_comments)",
         ));
     }
     let gone = "the connection that the task came by is gone, or paused";
@@ -137,8 +137,8 @@ async fn agreed(
     let comment = composed(store, work, &writing, origin, system).await?;
     if comment.digest != work.digest {
         return Err(PostError::Because(
-            "what belongs to the task, or the tracker that it came from, has changed since that was agreed to; look \
-             at the text as it is now",
+            "the links of the task, or its tracker, have changed since the comment was approved; \
+             review the current text",
         ));
     }
     Ok(comment.text)
@@ -216,6 +216,7 @@ async fn fail(store: &Store, work: &PostTaskComment, stopped: &PostError) -> Res
     let is_over = !stopped.may_pass();
     let noted = task_comments::mark_failed(store, work.task, &work.digest, &reason, is_over).await;
     noted.map_err(|error| JobError::classify(&error))?;
-    tracing::warn!(task.id = %work.task, reason, "the links of a task were not written at its tracker");
+    tracing::warn!(task.id = %work.task, reason,
+                   "the comment with the links of a task was not posted to its tracker");
     if is_over { Ok(()) } else { Err(JobError::Retryable(reason)) }
 }

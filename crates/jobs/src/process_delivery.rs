@@ -138,9 +138,9 @@ async fn mark_failed(
     error: &mc_store::Error,
 ) -> Result<(), mc_store::Error> {
     tracing::error!(delivery.id = %id, error = error as &dyn std::error::Error,
-        "a delivery can't be gone through and is passed over");
-    let text = "the service could not go through it; its log says why, by this delivery's id. Once that is \
-                mended, have it gone through again (memory-copilot webhooks replay)";
+        "skipping a delivery that can't be processed");
+    let text = "the service failed to process it; its log has the reason under this delivery's id. \
+                Then process it again (memory-copilot webhooks replay)";
     let outcome = webhooks::Outcome { id, state: DeliveryState::Failed, text: text.to_owned() };
     let mut tx = store.begin().await?;
     webhooks::mark_completed(&mut tx, &[outcome]).await?;
@@ -224,7 +224,9 @@ async fn apply_issue(
 ) -> Result<Outcome, mc_store::Error> {
     // Only a part of it: that says nothing of who may see the rest.
     if !issue.is_whole && tasks::is_deleted(tx, all.project, &issue.external_id).await? {
-        return Ok(ignored("the task was withdrawn, and this says too little to bring it back"));
+        return Ok(ignored(
+            "the task was deleted, and this event has too little of it to restore it",
+        ));
     }
     let comment = issue.comment.take();
     let thread = issue.thread();
@@ -283,7 +285,9 @@ async fn enqueue_reindex(
     let mut moved = held(tx, &known).await?;
     moved.retain(|(_, asked_for)| push.updates_ref(asked_for));
     if push.after.is_none() {
-        return Ok(ignored("the branch is gone; what was indexed of it stays until another is"));
+        return Ok(ignored(
+            "the branch was deleted; its index stays until another branch is indexed",
+        ));
     }
     if moved.is_empty() {
         return Ok(push_outcome(named, "another branch is the one that is indexed"));
@@ -303,8 +307,8 @@ async fn enqueue_wiki_reindex(
     if known.is_empty() {
         let place = wiki.urls.first().unwrap_or(&wiki.path);
         let reason = format!(
-            "the project has not indexed the wiki, which is a repository of its own; index it by its address \
-             (memory-copilot ingest {place})"
+            "the project has not indexed the wiki, which is a separate repository; index it by its \
+             address (memory-copilot ingest {place})"
         );
         return Ok((DeliveryState::Ignored, reason));
     }

@@ -74,7 +74,8 @@ impl Schedule {
                         continue;
                     }
                     Err(error) => {
-                        tracing::warn!(job.kind = self.kind, %error, "a scheduled job can't be enqueued; trying again");
+                        tracing::warn!(job.kind = self.kind, %error,
+                                       "a scheduled job can't be enqueued; trying again");
                         RETRY_DELAY
                     }
                 },

@@ -143,8 +143,8 @@ impl SyncSession<'_> {
         }
         let Some(system) = with.systems.find(system, key) else {
             return Err(SyncError::Because(format!(
-                "connectors has no {system} that {key} may use; have the operator name it there, or \
-                 remove the connection"
+                "there is no connector {system} that {key} may use; ask the operator to configure \
+                 it, or delete the integration"
             )));
         };
         match ability {
@@ -240,7 +240,8 @@ fn backoff(every: Duration, failures: u32) -> Duration {
 
 fn no_progress() -> SyncError {
     SyncError::Because(
-        "it answers the same page again and again; its operator should look why".to_owned(),
+        "the provider returns the same page again and again; ask its operator for the reason"
+            .to_owned(),
     )
 }
 

@@ -47,7 +47,8 @@ impl World {
         // Nothing by the clock: the workers begin with what the last night passed over.
         let attended = HygieneTask::ALL.iter().map(|task| {
             format!(
-                "('run_hygiene_task', '{task} ' || current_date), ('run_hygiene_task', '{task} ' || current_date + 1)"
+                "('run_hygiene_task', '{task} ' || current_date), ('run_hygiene_task', '{task} ' \
+                 || current_date + 1)"
             )
         });
         let attended: Vec<_> = attended.collect();
@@ -72,7 +73,8 @@ impl World {
         let hash: String = content_hash(content).iter().map(|byte| format!("{byte:02x}")).collect();
         self.execute(&format!(
             "insert into memory_records (id, project_id, kind, content, ttl, content_hash, simhash)
-             values ('{id}', '{}', 'fact', '{content}', now() + interval '90 days', '\\x{hash}', 1)",
+             values ('{id}', '{}', 'fact', '{content}', now() + interval '90 days', '\\x{hash}', \
+             1)",
             self.project
         ))
         .await;
@@ -194,9 +196,12 @@ async fn two_that_look_for_duplicates_at_once_put_them_before_people_once() {
 async fn a_round_asks_each_project_once_a_day_but_those_that_switched_it_off() {
     let world = World::new().await;
     let quiet = world.db.project("quiet").await.id;
-    world.execute(&format!(
-        r#"update projects set policy = '{{"hygiene": {{"duplicates": "off"}}}}' where id = '{quiet}'"#
-    )).await;
+    world
+        .execute(&format!(
+            r#"update projects set policy = '{{"hygiene": {{"duplicates": "off"}}}}'
+            where id = '{quiet}'"#
+        ))
+        .await;
     let count = "select count(*)::text from hygiene_runs where task = 'duplicates'";
     world.execute("delete from idempotency_keys where key like 'duplicates %'").await;
     for _ in 0..3 {
@@ -205,7 +210,8 @@ async fn a_round_asks_each_project_once_a_day_but_those_that_switched_it_off() {
         tx.commit().await.unwrap();
     }
     let begun = Instant::now();
-    let done = "select count(*)::text from apalis.jobs where job_type = 'schedule_hygiene' and status <> 'Done'";
+    let done = "select count(*)::text from apalis.jobs where job_type = 'schedule_hygiene' and \
+                status <> 'Done'";
     while mc_store::testing::text(world.db.store(), done).await.unwrap() != "0" {
         assert!(begun.elapsed() < TIMEOUT);
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -249,7 +255,8 @@ async fn a_report_of_which_nobody_writes_the_end_is_ended() {
     for (id, hours) in [(lost, 5), (young, 3)] {
         world
             .execute(&format!(
-                "update hygiene_runs set completed_at = null, started_at = now() - interval '{hours} hours'
+                "update hygiene_runs set completed_at = null, started_at = now() - interval \
+                 '{hours} hours'
                  where id = '{id}'"
             ))
             .await;
@@ -270,7 +277,8 @@ async fn a_task_whose_project_is_gone_is_done() {
     let unreadable = world.ended(world.asked(HygieneTask::Duplicates, false).await).await;
     assert!(unreadable.last_error.is_some_and(|error| error.contains("policy")));
     world.execute("delete from projects").await;
-    let waiting = "select count(*)::text from apalis.jobs where job_type = 'run_hygiene_task' and status not in ('Done')";
+    let waiting = "select count(*)::text from apalis.jobs where job_type = 'run_hygiene_task' and \
+                   status not in ('Done')";
     let begun = Instant::now();
     world.execute("update apalis.jobs set run_at = now()").await;
     while world.text(waiting).await != "0" {
@@ -287,17 +295,27 @@ async fn what_helps_nobody_is_listed_and_taken_out_where_the_policy_has_it() {
         world.record("Carts expire at noon").await,
         world.record("Mail waits").await,
     ];
-    world.execute("update memory_records set updated_at = now() - interval '100 days', created_at = now() - interval '100 days'").await;
-    world.execute(&format!(
-        "update memory_records set recall_count = 3, last_recalled_at = now() where id in ('{used}', '{passed}')"
-    )).await;
+    world
+        .execute(
+            "update memory_records set updated_at = now() - interval '100 days', created_at \
+                   = now() - interval '100 days'",
+        )
+        .await;
+    world
+        .execute(&format!(
+            "update memory_records set recall_count = 3, last_recalled_at = now() where id in \
+         ('{used}', '{passed}')"
+        ))
+        .await;
     world
         .execute(&format!(
             "with shown as (
-             insert into bundles (id, project_id, principal, request, confidence, token_count, feedback_at)
+             insert into bundles (id, project_id, principal, request, confidence, token_count, \
+             feedback_at)
              select gen_random_uuid(), '{}', 'ann', '{{}}', 1, 1, now() from generate_series(1, 10)
              returning id, project_id)
-         insert into bundle_items (bundle_id, project_id, position, section, record_id, score, is_used)
+         insert into bundle_items (bundle_id, project_id, position, section, record_id, score, \
+         is_used)
          select id, project_id, 0, 'facts', '{used}'::uuid, 1, true from shown
          union all select id, project_id, 1, 'facts', '{passed}'::uuid, 1, null from shown",
             world.project
@@ -325,7 +343,12 @@ async fn what_helps_nobody_is_listed_and_taken_out_where_the_policy_has_it() {
         world.text("select details::text from audit_events where action = 'records.retired'").await;
     assert!(told.contains(&old.to_string()) && told.contains("100 days"), "{told}");
     // What is brought back stays, until there is something new against it.
-    world.execute("update memory_records set state = 'active', updated_at = now() where state = 'deleted'").await;
+    world
+        .execute(
+            "update memory_records set state = 'active', updated_at = now() where state = \
+                   'deleted'",
+        )
+        .await;
     assert_eq!(world.done(HygieneTask::Quality, false).await.counts["noise"], 0);
     world.policy(json!({"hygiene": {"unused_records": "off", "unused_after_days": 1}})).await;
     assert!(world.done(HygieneTask::Quality, false).await.counts["noise"].is_null());
@@ -341,7 +364,8 @@ async fn what_helps_nobody_waits_for_a_reviewer_where_the_policy_has_it() {
     ];
     world
         .execute(&format!(
-            "update memory_records set updated_at = now() - interval '100 days', ttl = now() + interval '2 days'
+            "update memory_records set updated_at = now() - interval '100 days', ttl = now() + \
+             interval '2 days'
              where id <> '{young}'"
         ))
         .await;
@@ -349,13 +373,15 @@ async fn what_helps_nobody_waits_for_a_reviewer_where_the_policy_has_it() {
     let proposal = world.record("Carts expire at midnight").await;
     world
         .execute(&format!(
-            "update memory_records set visibility = 'proposed', trust = 'untrusted', amends_record_id = '{argued}'
+            "update memory_records set visibility = 'proposed', trust = 'untrusted', \
+             amends_record_id = '{argued}'
              where id = '{proposal}'"
         ))
         .await;
     world.execute(&passage_of(noise)).await;
     world.policy(json!({"hygiene": {"unused_records": "demote"}})).await;
-    let waits = "select coalesce(string_agg(id::text, ','), '') from memory_records where demotion is not null";
+    let waits = "select coalesce(string_agg(id::text, ','), '') from memory_records where demotion \
+                 is not null";
 
     let looked = world.done(HygieneTask::Quality, true).await;
     assert_eq!((&looked.counts["noise"], &looked.counts["quarantined"]), (&json!(2), &Value::Null));
@@ -413,7 +439,8 @@ async fn passages_without_a_vector_of_the_model_in_use_are_queued_and_the_failin
     ];
     world
         .execute(&format!(
-            "update memory_records set visibility = 'private', private_to = '{}' where id = '{private}'",
+            "update memory_records set visibility = 'private', private_to = '{}' where id = \
+             '{private}'",
             UserId::LOCAL
         ))
         .await;
@@ -421,20 +448,30 @@ async fn passages_without_a_vector_of_the_model_in_use_are_queued_and_the_failin
         world.execute(&passage_of(id)).await;
     }
     let statements = [
-        "update passages set location = 'https://wiki.example.org/' || right(record_id::text, 4)".to_owned(),
-        format!("delete from embedding_queue q using passages p
-                 where p.id = q.passage_id and p.record_id in ('{whole}', '{missing}')"),
-        "update embedding_queue set attempts = 7, last_error = 'it is too long', scheduled_at = now() + interval '1 hour'"
+        "update passages set location = 'https://wiki.example.org/' || right(record_id::text, \
+         4)"
+        .to_owned(),
+        format!(
+            "delete from embedding_queue q using passages p
+                 where p.id = q.passage_id and p.record_id in ('{whole}', '{missing}')"
+        ),
+        "update embedding_queue set attempts = 7, last_error = 'it is too long', scheduled_at = \
+         now() + interval '1 hour'"
             .to_owned(),
-        format!("insert into embeddings (model_id, passage_id, project_id, source_kind, text_hash, embedding)
+        format!(
+            "insert into embeddings (model_id, passage_id, project_id, source_kind, text_hash, \
+                 embedding)
                  select m.id, p.id, p.project_id, p.source_kind, p.content_hash, '[1,0,0]'
                  from passages p, embedding_models m where p.record_id = '{whole}' or
-                     p.record_id = '{missing}' and m.id = {}", former.id),
+                     p.record_id = '{missing}' and m.id = {}",
+            former.id
+        ),
     ];
     for statement in statements {
         world.execute(&statement).await;
     }
-    let waiting = "select string_agg(right(p.record_id::text, 4) || case when q.scheduled_at > now() then ' later' else '' end,
+    let waiting = "select string_agg(right(p.record_id::text, 4) || case when q.scheduled_at > \
+                   now() then ' later' else '' end,
                        ',' order by q.attempts desc, p.record_id)
                    from embedding_queue q join passages p on p.id = q.passage_id";
     let before = world.text(waiting).await;
@@ -442,7 +479,8 @@ async fn passages_without_a_vector_of_the_model_in_use_are_queued_and_the_failin
     let looked = world.done(HygieneTask::Embedding, true).await;
     assert_eq!(
         looked.counts,
-        json!({"passages": 4, "missing_vectors": 3, "waiting": 0, "failed_vectors": 2, "previous_model_vectors": 2})
+        json!({"passages": 4, "missing_vectors": 3, "waiting": 0, "failed_vectors": 2,
+               "previous_model_vectors": 2})
     );
     let findings = looked.findings.as_array().unwrap();
     assert_eq!(findings.len(), 1, "what somebody keeps to themselves is nobody's to hear of");
@@ -506,11 +544,15 @@ async fn what_is_older_than_the_policy_keeps_it_is_counted_and_deleted_in_its_pr
         }
     }
     world.policy(json!({"retention_days": {"deleted_records": 40, "bundles": 40}})).await;
-    let left = "select concat_ws(' ', (select count(*) from bundles), (select count(*) from memory_records),
-                    (select count(*) from quarantine_items where state = 'pending'), (select count(*) from quarantine_items),
-                    (select count(*) from webhook_deliveries), (select count(*) from pull_requests))";
+    let left = "select concat_ws(' ', (select count(*) from bundles), (select count(*) from \
+                memory_records),
+                    (select count(*) from quarantine_items where state = 'pending'), (select \
+                    count(*) from quarantine_items),
+                    (select count(*) from webhook_deliveries), (select count(*) from \
+                    pull_requests))";
     let expected = json!({
-        "bundles": 1, "deleted_records": 1, "quarantine_items": 1, "decided_quarantine_items": 1, "deliveries": 1, "provider_data": 1, "reports": 0,
+        "bundles": 1, "deleted_records": 1, "quarantine_items": 1, "decided_quarantine_items": 1,
+        "deliveries": 1, "provider_data": 1, "reports": 0,
         "events": 0,
     });
 
@@ -555,13 +597,18 @@ async fn while_a_dry_run_of_retention_looks_others_add_to_the_audit() {
 fn old_rows(project: ProjectId) -> [String; 5] {
     [
         format!(
-            "insert into bundles (id, project_id, principal, request, confidence, token_count, created_at)
-             values (gen_random_uuid(), '{project}', 'ann', '{{}}', 1, 1, now() - interval '50 days')"
+            "insert into bundles (id, project_id, principal, request, confidence, token_count, \
+             created_at)
+             values (gen_random_uuid(), '{project}', 'ann', '{{}}', 1, 1, now() - interval '50 \
+             days')"
         ),
         format!(
-            "insert into quarantine_items (id, project_id, kind, reasons, excerpt, ciphertext, expires_at, state, decided_at)
-             values (gen_random_uuid(), '{project}', 'save', '{{jwt}}', 'x', '\\x00', now() - interval '1 day', 'pending', null),
-                    (gen_random_uuid(), '{project}', 'save', '{{jwt}}', '', '', now() - interval '50 days', 'deleted',
+            "insert into quarantine_items (id, project_id, kind, reasons, excerpt, ciphertext, \
+             expires_at, state, decided_at)
+             values (gen_random_uuid(), '{project}', 'save', '{{jwt}}', 'x', '\\x00', now() - \
+             interval '1 day', 'pending', null),
+                    (gen_random_uuid(), '{project}', 'save', '{{jwt}}', '', '', now() - interval \
+                    '50 days', 'deleted',
                      now() - interval '50 days')"
         ),
         format!(
@@ -569,13 +616,17 @@ fn old_rows(project: ProjectId) -> [String; 5] {
              values (gen_random_uuid(), '{project}', 'github', '\\x00')"
         ),
         format!(
-            "insert into webhook_deliveries (id, project_id, webhook_id, external_id, event_type, event, received_at)
-             select gen_random_uuid(), project_id, id, 'd', 'ping', '{{}}', now() - interval '15 days' from webhooks
+            "insert into webhook_deliveries (id, project_id, webhook_id, external_id, event_type, \
+             event, received_at)
+             select gen_random_uuid(), project_id, id, 'd', 'ping', '{{}}', now() - interval '15 \
+             days' from webhooks
              where project_id = '{project}'"
         ),
         format!(
-            "insert into pull_requests (id, project_id, external_id, title, state, source_updated_at)
-             values (gen_random_uuid(), '{project}', 'a/b!1', '', 'merged', now() - interval '2 years')"
+            "insert into pull_requests (id, project_id, external_id, title, state, \
+             source_updated_at)
+             values (gen_random_uuid(), '{project}', 'a/b!1', '', 'merged', now() - interval '2 \
+             years')"
         ),
     ]
 }
@@ -593,14 +644,20 @@ async fn what_expired_long_ago_is_taken_out_and_what_the_policy_deletes_is_said_
             ))
             .await;
     }
-    world.execute(&format!(
-        "update memory_records set visibility = 'private', private_to = '{}' where id = '{private}'",
-        UserId::LOCAL
-    )).await;
+    world
+        .execute(&format!(
+            "update memory_records set visibility = 'private', private_to = '{}' where id = \
+         '{private}'",
+            UserId::LOCAL
+        ))
+        .await;
     let removed = world.record("Exports run at two").await;
-    world.execute(&format!(
-        "update memory_records set state = 'deleted', updated_at = now() - interval '175 days' where id = '{removed}'"
-    )).await;
+    world
+        .execute(&format!(
+            "update memory_records set state = 'deleted', updated_at = now() - interval '175 days' \
+         where id = '{removed}'"
+        ))
+        .await;
 
     let looked = world.done(HygieneTask::Expiry, true).await;
     assert_eq!(
@@ -668,7 +725,8 @@ async fn a_mass_expiry_waits_for_a_person_who_lets_it_happen() {
     let used = ids[7];
     world
         .execute(&format!(
-            "update memory_records set last_recalled_at = expiry_suspended_at + interval '1 second' where id = '{used}'"
+            "update memory_records set last_recalled_at = expiry_suspended_at + interval '1 \
+             second' where id = '{used}'"
         ))
         .await;
     let decided = world.decided(ExpiryDecision::Confirm).await;
@@ -717,11 +775,14 @@ async fn citations_that_nobody_checked_are_checked() {
     let world = World::new().await;
     let [gone, there] = [world.record(RETRY).await, world.record("Carts expire at noon").await];
     for (record, verdict) in [(gone, "fresh"), (there, "unchecked")] {
-        world.execute(&format!(
-            "insert into record_citations (id, record_id, project_id, file_path, verdict, content_hash)
+        world
+            .execute(&format!(
+                "insert into record_citations (id, record_id, project_id, file_path, verdict, \
+             content_hash)
              values (gen_random_uuid(), '{record}', '{}', 'a.rb', '{verdict}', '\\x00')",
-            world.project
-        )).await;
+                world.project
+            ))
+            .await;
     }
     let stale =
         "select coalesce(string_agg(id::text, ','), '') from memory_records where state = 'stale'";
@@ -738,12 +799,15 @@ async fn citations_that_nobody_checked_are_checked() {
 async fn repositories_that_nobody_had_read_for_long_are_read_again_once() {
     let world = World::new().await;
     for (name, days) in [("old", 8), ("young", 6)] {
-        world.execute(&format!(
-            "insert into repositories (id, project_id, owner, name, location, indexed_at)
-             values (gen_random_uuid(), '{}', 'acme', '{name}', 'https://git.example.org/{name}.git',
+        world
+            .execute(&format!(
+                "insert into repositories (id, project_id, owner, name, location, indexed_at)
+             values (gen_random_uuid(), '{}', 'acme', '{name}', \
+             'https://git.example.org/{name}.git',
                      now() - interval '{days} days')",
-            world.project
-        )).await;
+                world.project
+            ))
+            .await;
     }
     let runs = "select count(*)::text from ingest_runs";
     let looked = world.done(HygieneTask::Reindex, true).await;
@@ -783,7 +847,8 @@ async fn mended(world: &World, what: &str, damage: &str, is_whole: &str) {
     assert_eq!(world.text(is_whole).await, "false", "{what}, looked at");
     let done = world.done(HygieneTask::Consistency, false).await;
     assert_eq!(done.counts[what], 1, "{:?}", done.counts);
-    let told = "select details from audit_events where action = 'search_index.repaired' order by seq desc limit 1";
+    let told = "select details from audit_events where action = 'search_index.repaired' order by \
+                seq desc limit 1";
     let told: Value = serde_json::from_str(&world.text(told).await).unwrap();
     assert_eq!(told[what], 1);
     assert_eq!(world.text(is_whole).await, "true", "{what}, mended");
@@ -794,19 +859,25 @@ async fn whole(world: &World) -> RecordId {
     let (id, p) = (world.record(RETRY).await, world.project);
     let sql = format!(
         "insert into repositories (id, project_id, owner, name, location, indexed_at)
-         values (gen_random_uuid(), '{p}', 'acme', 'shop', 'https://git.example.org/shop.git', now());
-         insert into files (id, repository_id, project_id, path, content_hash, size_bytes, language, line_count, chunker_version)
-         select gen_random_uuid(), r.id, r.project_id, 'a.rb', '\\x01', 9, 'ruby', 1, 1 from repositories r;
+         values (gen_random_uuid(), '{p}', 'acme', 'shop', 'https://git.example.org/shop.git', \
+         now());
+         insert into files (id, repository_id, project_id, path, content_hash, size_bytes, \
+         language, line_count, chunker_version)
+         select gen_random_uuid(), r.id, r.project_id, 'a.rb', '\\x01', 9, 'ruby', 1, 1 from \
+         repositories r;
          insert into passages (id, project_id, file_id, text, content_hash)
          select gen_random_uuid(), f.project_id, f.id, 'class Cart', '\\x02' from files f;
-         insert into code_chunks (passage_id, project_id, repository_id, file_id, chunk_index, line_start, line_end,
+         insert into code_chunks (passage_id, project_id, repository_id, file_id, chunk_index, \
+         line_start, line_end,
              chunk_hash, span_hash)
          select p.id, p.project_id, f.repository_id, f.id, 0, 1, 1, '\\x00', '\\x00'
          from passages p join files f on f.id = p.file_id;
          insert into docs (id, project_id, source, doc_id, title, content)
-         values (gen_random_uuid(), '{p}', 'wiki', 'adr-1', 'Units', '# Units' || chr(10) || chr(10) || 'Count in minutes.');
+         values (gen_random_uuid(), '{p}', 'wiki', 'adr-1', 'Units', '# Units' || chr(10) || \
+         chr(10) || 'Count in minutes.');
          insert into passages (id, project_id, doc_id, title, location, text, content_hash)
-         select gen_random_uuid(), d.project_id, d.id, 'Units', 'adr-1', 'Count in minutes.', '\\x03' from docs d;
+         select gen_random_uuid(), d.project_id, d.id, 'Units', 'adr-1', 'Count in minutes.', \
+         '\\x03' from docs d;
          insert into dialogs (id, project_id, distilled, is_searchable)
          values (gen_random_uuid(), '{p}', 'The units of both delays differ.', true);
          insert into passages (id, project_id, dialog_id, text, content_hash)
@@ -840,7 +911,8 @@ async fn each_damage_of_what_search_sees_is_found_said_and_mended() {
         &world,
         "documents_not_found",
         "delete from passages where doc_id is not null",
-        "select exists (select from passages where doc_id is not null and text like '%minutes%')::text",
+        "select exists (select from passages where doc_id is not null and text like \
+         '%minutes%')::text",
     )
     .await;
     for damage in [
@@ -854,7 +926,8 @@ async fn each_damage_of_what_search_sees_is_found_said_and_mended() {
     mended(
         &world,
         "passages_without_vector",
-        "delete from embedding_queue where passage_id in (select id from passages where doc_id is not null)",
+        "delete from embedding_queue where passage_id in (select id from passages where doc_id is \
+         not null)",
         "select exists (select from embedding_queue q join passages p on p.id = q.passage_id
                         where p.doc_id is not null)::text",
     )
@@ -863,12 +936,15 @@ async fn each_damage_of_what_search_sees_is_found_said_and_mended() {
     world
         .execute("insert into embedding_models (name, dimensions, provider) values ('m', 2, '{}')")
         .await;
-    world.execute(
-        "insert into embeddings (model_id, passage_id, project_id, source_kind, text_hash, embedding)
-         select m.id, p.id, p.project_id, p.source_kind, p.content_hash, '[1,0]' from passages p, embedding_models m
+    world
+        .execute(
+            "insert into embeddings (model_id, passage_id, project_id, source_kind, text_hash, \
+         embedding)
+         select m.id, p.id, p.project_id, p.source_kind, p.content_hash, '[1,0]' from passages p, \
+         embedding_models m
          where m.name = 'm' and p.record_id is not null",
-    )
-    .await;
+        )
+        .await;
     mended(
         &world,
         "vectors_of_others",
@@ -880,10 +956,13 @@ async fn each_damage_of_what_search_sees_is_found_said_and_mended() {
         &world,
         "stray_passages",
         &format!(
-            "insert into memory_records (id, project_id, kind, content, ttl, content_hash, simhash, state)
-             select gen_random_uuid(), project_id, 'fact', 'gone', ttl, '\\x05', 1, 'deleted' from memory_records;
+            "insert into memory_records (id, project_id, kind, content, ttl, content_hash, \
+             simhash, state)
+             select gen_random_uuid(), project_id, 'fact', 'gone', ttl, '\\x05', 1, 'deleted' from \
+             memory_records;
              insert into passages (id, project_id, record_id, record_kind, text, content_hash)
-             select gen_random_uuid(), project_id, id, 'fact', 'gone', '\\x05' from memory_records where id <> '{id}'"
+             select gen_random_uuid(), project_id, id, 'fact', 'gone', '\\x05' from memory_records \
+             where id <> '{id}'"
         ),
         "select (not exists (select from passages where text = 'gone'))::text",
     )
@@ -892,7 +971,8 @@ async fn each_damage_of_what_search_sees_is_found_said_and_mended() {
         &world,
         "stray_passages",
         "update dialogs set is_searchable = false",
-        "select (is_searchable = exists (select from passages where dialog_id is not null))::text from dialogs",
+        "select (is_searchable = exists (select from passages where dialog_id is not null))::text \
+         from dialogs",
     )
     .await;
     // Last: until its repository was read again there is less of it.
@@ -919,7 +999,8 @@ async fn a_dialog_of_an_older_node_which_did_not_say_whether_it_is_found_stays_a
         .execute(&format!(
             "do $older$ begin
                  insert into dialogs (id, project_id, distilled)
-                 values (gen_random_uuid(), '{p}', 'Delays are minutes.'), (gen_random_uuid(), '{p}', 'Nobody finds this.');
+                 values (gen_random_uuid(), '{p}', 'Delays are minutes.'), (gen_random_uuid(), \
+                 '{p}', 'Nobody finds this.');
                  insert into passages (id, project_id, dialog_id, text, content_hash)
                  select gen_random_uuid(), d.project_id, d.id, d.distilled, '\\x08' from dialogs d
                  where d.distilled = 'Delays are minutes.';
@@ -943,13 +1024,16 @@ async fn repositories_are_held_before_the_audit_and_a_look_asks_for_nothing() {
         .execute(&format!(
             "do $more$ begin
                  insert into repositories (id, project_id, owner, name, location, indexed_at)
-                 values (gen_random_uuid(), '{}', 'acme', 'zoo', 'https://git.example.org/zoo.git', now());
-                 insert into files (id, repository_id, project_id, path, content_hash, size_bytes, language, line_count,
+                 values (gen_random_uuid(), '{}', 'acme', 'zoo', \
+                 'https://git.example.org/zoo.git', now());
+                 insert into files (id, repository_id, project_id, path, content_hash, size_bytes, \
+                 language, line_count,
                      chunker_version)
                  select gen_random_uuid(), r.id, r.project_id, 'b.rb', '\\x01', 9, 'ruby', 1, 1
                  from repositories r where r.name = 'zoo';
                  insert into passages (id, project_id, file_id, text, content_hash)
-                 select gen_random_uuid(), f.project_id, f.id, 'class Zoo', '\\x06' from files f where f.path = 'b.rb';
+                 select gen_random_uuid(), f.project_id, f.id, 'class Zoo', '\\x06' from files f \
+                 where f.path = 'b.rb';
                  delete from code_chunks;
              end $more$",
             world.project
@@ -992,7 +1076,8 @@ async fn documents_of_which_nothing_can_be_made_hide_no_others_and_comments_are_
             world.project
         ))
         .await;
-    let cut = "select string_agg(d.doc_id, ',' order by d.id) from passages p join docs d on d.id = p.doc_id";
+    let cut = "select string_agg(d.doc_id, ',' order by d.id) from passages p join docs d on d.id \
+               = p.doc_id";
     let done = world.done(HygieneTask::Consistency, false).await;
     assert_eq!(
         (&done.counts["documents_not_found"], &done.counts["conversations_not_found"]),
@@ -1054,8 +1139,10 @@ async fn conversations_are_cut_again_as_they_were() {
         [("Ann", "Minutes or hours?"), ("Bo", "Count in minutes.\n\n# Always\n\nEverywhere.")];
     sent(&world, &said).await;
     told(&world, &said).await;
-    let found = "select json_agg(row(d.doc_id, p.ordinal, p.title, p.location, p.author, p.context, p.text, p.tags,
-                         p.line_start, p.line_end, p.content_hash) order by d.doc_id, p.ordinal)::text
+    let found = "select json_agg(row(d.doc_id, p.ordinal, p.title, p.location, p.author, \
+                 p.context, p.text, p.tags,
+                         p.line_start, p.line_end, p.content_hash) order by d.doc_id, \
+                         p.ordinal)::text
                  from passages p join docs d on d.id = p.doc_id";
     let before = world.text(found).await;
     assert!(before.contains("1 November 2026, 10:30\\nAnn: Minutes or hours?"), "{before}");
@@ -1089,13 +1176,19 @@ async fn the_newest_eight_exports_are_kept_and_hold_what_the_team_knows() {
     world.record(RETRY).await;
     let [private, proposed] =
         [world.record("Mail waits").await, world.record("Carts expire at noon").await];
-    world.execute(&format!(
-        "update memory_records set visibility = 'private', private_to = '{}' where id = '{private}'",
-        UserId::LOCAL
-    )).await;
-    world.execute(&format!(
-        "update memory_records set visibility = 'proposed', trust = 'untrusted' where id = '{proposed}'"
-    )).await;
+    world
+        .execute(&format!(
+            "update memory_records set visibility = 'private', private_to = '{}' where id = \
+         '{private}'",
+            UserId::LOCAL
+        ))
+        .await;
+    world
+        .execute(&format!(
+            "update memory_records set visibility = 'proposed', trust = 'untrusted' where id = \
+         '{proposed}'"
+        ))
+        .await;
     let looked = world.done(HygieneTask::Export, true).await;
     assert_eq!(looked.counts, json!({"records": 1}));
     assert!(exports::list(world.db.store(), world.project).await.unwrap().is_empty());

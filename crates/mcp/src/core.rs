@@ -134,8 +134,8 @@ impl CoreClient {
         read_answer(status, &whole(status, body).await?)
     }
 
-    /// Sends `call` and returns the body of a successful answer as it arrives, whatever it is made of. An
-    /// answer that breaks off ends with an error.
+    /// Sends `call` and returns the body of a successful answer as it arrives, whatever it is made
+    /// of. An answer that breaks off ends with an error.
     pub async fn stream(
         &self,
         call: CoreCall,

@@ -1,8 +1,8 @@
 //! The Core's answers as text for clients (and models) that don't read structured content.
 //!
-//! Recalled text is data, written by many hands: all of it goes through [`data::Data`], which puts it
-//! between marks that nothing inside can close. Fields that are missing are left out, so that an older or
-//! newer Core is still readable.
+//! Recalled text is data, written by many hands: all of it goes through [`data::Data`], which puts
+//! it between marks that nothing inside can close. Fields that are missing are left out, so that an
+//! older or newer Core is still readable.
 
 mod bundle;
 mod excerpt;
@@ -212,8 +212,10 @@ pub(crate) mod tests {
         let text = saved(&json!({
             "outcome": "created", "id": "r1", "message": "created r1", "document_id": "d1",
             "notes": ["2 tags left out: a record has at most 64"],
-            "citations_left_out": [{"file": "a.rb", "symbol": "A#b", "reason": "no such symbol `A#b`", "near": ["a.rb#A#c"]}],
-            "contradicts": {"id": "r0", "text": "It is 30", "difference": "only one of them has \"30\""},
+            "citations_left_out": [{"file": "a.rb", "symbol": "A#b",
+                                    "reason": "no such symbol `A#b`", "near": ["a.rb#A#c"]}],
+            "contradicts": {"id": "r0", "text": "It is 30",
+                            "difference": "only one of them has \"30\""},
         }));
         insta::assert_snapshot!(shown(&text), @r#"
         created r1

@@ -22,7 +22,8 @@ impl Default for ServerSettings {
 /// A group of tools that is switched on or off together, so that the list stays short.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Toolset {
-    /// What the team knows: `recall`, `save`, `search`, `link_issue`, `open_doc`, `feedback`, `forget`.
+    /// What the team knows: `recall`, `save`, `search`, `link_issue`, `open_doc`, `feedback`,
+    /// `forget`.
     Memory,
     /// The indexed repositories and documents: `search`, `search_code`, `open_doc`.
     Repo,

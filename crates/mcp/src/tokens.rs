@@ -1,4 +1,5 @@
-//! Tokens as language models count them, by tiktoken's `o200k_base`, and text cut to a number of them.
+//! Tokens as language models count them, by tiktoken's `o200k_base`, and text cut to a number of
+//! them.
 
 /// How many tokens `text` is. The vocabulary is loaded at the first call (about 0.2 s).
 pub fn count(text: &str) -> usize {
@@ -14,8 +15,9 @@ const AT_ONCE: usize = 16 * 1024;
 /// How much of a piece may be given up to end it where a paragraph or a line ends.
 const RAGGED: f64 = 0.4;
 
-/// The longest beginning of `text`, in bytes, that costs at most about `budget` tokens when it is shown: all of
-/// it, else up to the end of a paragraph, a line or a word. Never nothing, as long as there is text.
+/// The longest beginning of `text`, in bytes, that costs at most about `budget` tokens when it is
+/// shown: all of it, else up to the end of a paragraph, a line or a word. Never nothing, as long as
+/// there is text.
 pub fn fitting(text: &str, budget: usize) -> usize {
     let mut end = byte_of_char(text, budget.saturating_mul(CHARS).max(1));
     loop {
@@ -45,8 +47,8 @@ pub fn fits(text: &str, budget: usize) -> bool {
     cost <= budget
 }
 
-/// What `text` costs and how many of its bytes were tokenised for that, `at_once` at a time. Beyond `budget` it is not
-/// read on.
+/// What `text` costs and how many of its bytes were tokenised for that, `at_once` at a time. Beyond
+/// `budget` it is not read on.
 fn spent(text: &str, budget: usize, at_once: usize) -> (usize, usize) {
     let (mut cost, mut read) = (0, 0);
     while read < text.len() && cost <= budget {
@@ -58,7 +60,8 @@ fn spent(text: &str, budget: usize, at_once: usize) -> (usize, usize) {
     (cost + if has_open_line { LINE } else { 0 }, read)
 }
 
-/// About as much of `text`, never nothing, cut where no token reaches across if there is such a place.
+/// About as much of `text`, never nothing, cut where no token reaches across if there is such a
+/// place.
 fn beginning(text: &str, at_once: usize) -> &str {
     if text.len() <= at_once {
         return text;
@@ -74,8 +77,9 @@ fn beginning(text: &str, at_once: usize) -> &str {
     &text[..end]
 }
 
-/// Whether the vocabulary's pattern never takes these two neighbours into one token: space belongs to the word behind
-/// it, and the end of a line, with more of them and slashes, to what stands before.
+/// Whether the vocabulary's pattern never takes these two neighbours into one token: space belongs
+/// to the word behind it, and the end of a line, with more of them and slashes, to what stands
+/// before.
 fn is_apart(before: char, after: char) -> bool {
     let is_end_of_line = |c: char| matches!(c, '\r' | '\n');
     if after.is_whitespace() {
@@ -136,7 +140,10 @@ mod tests {
         }
 
         #[test]
-        fn a_piece_fits_and_never_is_nothing(text in "[ a-zа-я0-9\n😀.]{1,600}", budget in 20usize..400) {
+        fn a_piece_fits_and_is_not_empty(
+            text in "[ a-zа-я0-9\n😀.]{1,600}",
+            budget in 20usize..400,
+        ) {
             let end = fitting(&text, budget);
             prop_assert!(end > 0 && text.is_char_boundary(end));
             prop_assert!(end == text.len() || cost(&text[..end]) <= budget + 2 * LINE);

@@ -1,5 +1,5 @@
-//! Rules about several fields of a body at once, for the OpenAPI document: a struct's own schema can't
-//! say them.
+//! Rules about several fields of a body at once, for the OpenAPI document: a struct's own schema
+//! can't say them.
 
 use mc_domain::{FindingAction, Role};
 use serde_json::Value;
@@ -33,8 +33,8 @@ pub fn add_alternatives(document: &mut OpenApi) {
     }
 }
 
-/// What the domain's own schema of a policy can't say: it knows neither the categories of the sanitizer
-/// nor the shapes of texts here.
+/// What the domain's own schema of a policy can't say: it knows neither the categories of the
+/// sanitizer nor the shapes of texts here.
 fn add_rules_of_policies(components: &mut Components) {
     let people = Role::ALL.iter().filter(|role| **role >= Role::Member).map(|role| role.as_str());
     let people: Vec<_> = people.collect();
@@ -49,7 +49,8 @@ fn add_rules_of_policies(components: &mut Components) {
     replace(components, "NotificationPolicy", "webhook_url", WebUrl::schema());
 }
 
-/// The schema of a name, which there has to be: a rule about a type that has another name by now would be lost.
+/// The schema of a name, which there has to be: a rule about a type that has another name by now
+/// would be lost.
 fn schema_of<'a>(components: &'a mut Components, name: &str) -> Option<&'a mut Schema> {
     let found = components.schemas.get_mut(name);
     debug_assert!(found.is_some(), "there is no schema {name}");

@@ -17,13 +17,14 @@ use crate::problem::Problem;
 
 /// Store a dialog.
 ///
-/// Creates a dialog, or replaces one of the caller's. Search finds what was distilled from it. A dialog that
-/// the project's policy holds back waits in quarantine (202).
+/// Creates a dialog, or replaces one of the caller's. Search finds what was distilled from it. A
+/// dialog that the project's policy holds back waits in quarantine (202).
 #[utoipa::path(
     post, path = "/dialogs", tag = "memory", request_body = CreateDialog,
     responses(
         (status = 201, description = "Stored", body = CreateDialogResponse),
-        (status = 202, description = "In quarantine: a maintainer decides", body = QuarantinedResponse),
+        (status = 202, description = "In quarantine: a maintainer decides",
+         body = QuarantinedResponse),
     )
 )]
 pub async fn create(

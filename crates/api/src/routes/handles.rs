@@ -14,8 +14,8 @@ use crate::problem::Problem;
 
 /// Get the items that handles of a bundle stand for.
 ///
-/// Returns the ids behind the short names (`m1`, `d2`) that `POST /recall` gave to the items of one of the
-/// caller's bundles.
+/// Returns the ids behind the short names (`m1`, `d2`) that `POST /recall` gave to the items of one
+/// of the caller's bundles.
 #[utoipa::path(
     get, path = "/handles", tag = "memory", params(HandleQuery),
     responses((status = 200, description = "What they stand for", body = HandlesResponse))

@@ -24,8 +24,8 @@ use crate::problem::Problem;
 ///
 /// Enqueues an index run. A queued run of the same repository and ref is returned instead of a
 /// second one; while one is running, another is queued, since it may have passed what changed. With
-/// `?webhook_id=`, the path receives the deliveries of GitHub and GitLab instead, without a token and
-/// signed as they sign (`X-Hub-Signature-256`; `webhook-signature` or `X-Gitlab-Token`).
+/// `?webhook_id=`, the path receives the deliveries of GitHub and GitLab instead, without a token
+/// and signed as they sign (`X-Hub-Signature-256`; `webhook-signature` or `X-Gitlab-Token`).
 #[utoipa::path(
     post, path = "/ingest/git", tag = "ingest", request_body = IngestGit,
     responses((status = 202, description = "Queued", body = IngestRun))
@@ -69,14 +69,15 @@ fn taken(error: mc_store::Error) -> Problem {
     }
     problem.hint(
         "If this is another repository, give it its own name (`name` or `owner`; --name on the \
-         command line). If the same repository moved here, set `relocate` to true (--relocate): files \
-         that are not here are then deleted from the index.",
+         command line). If the same repository moved here, set `relocate` to true (--relocate): \
+         files that are not here are then deleted from the index.",
     )
 }
 
-/// Checks that the caller may have the service read this location. The service can read its own disk,
-/// which holds other projects' repositories, and what its ssh key opens. An administrator's token
-/// with the scope `ingest` alone is enough: a schedule that indexes directories needs no more.
+/// Checks that the caller may have the service read this location. The service can read its own
+/// disk, which holds other projects' repositories, and what its ssh key opens. An administrator's
+/// token with the scope `ingest` alone is enough: a schedule that indexes directories needs no
+/// more.
 fn check_access(caller: &Principal, location: &str) -> Result<(), Problem> {
     let is_public = location.starts_with("https://");
     if is_public || caller.is_admin {
@@ -87,9 +88,10 @@ fn check_access(caller: &Principal, location: &str) -> Result<(), Problem> {
     Err(Problem::forbidden(detail).field("location").hint("give the repository's https address"))
 }
 
-/// Whether git may connect to the private network for this location. Callers who are no administrators
-/// could otherwise scan the service's network and index what they find: they are rejected here, and
-/// git is held to the same rule when it connects. Other URLs than https have passed [`check_access`].
+/// Whether git may connect to the private network for this location. Callers who are no
+/// administrators could otherwise scan the service's network and index what they find: they are
+/// rejected here, and git is held to the same rule when it connects. Other URLs than https have
+/// passed [`check_access`].
 async fn allows_private_network(
     api: &ApiState,
     caller: &Principal,

@@ -29,7 +29,8 @@ use crate::problem::Problem;
 /// role that may save for the team.
 #[utoipa::path(
     post, path = "/ingest/docs", tag = "ingest", request_body = IngestDocs,
-    responses((status = 200, description = "Stored; keyword search finds them", body = IngestDocsResponse))
+    responses((status = 200, description = "Stored; keyword search finds them",
+               body = IngestDocsResponse))
 )]
 pub async fn ingest(
     State(api): State<ApiState>,

@@ -1,5 +1,5 @@
-//! `/projects/{key}/integrations` and `/connectors`: the resources of providers that a project syncs. The
-//! address and the credential of a provider are the operator's configuration alone.
+//! `/projects/{key}/integrations` and `/connectors`: the resources of providers that a project
+//! syncs. The address and the credential of a provider are the operator's configuration alone.
 
 use axum::Json;
 use axum::extract::State;
@@ -35,7 +35,8 @@ use crate::problem::Problem;
 #[utoipa::path(
     post, path = "/projects/{key}/integrations", tag = "connectors", params(ProjectPath),
     request_body = CreateIntegration,
-    responses((status = 201, description = "Created; its first sync is enqueued", body = Integration))
+    responses((status = 201, description = "Created; its first sync is enqueued",
+               body = Integration))
 )]
 pub async fn create(
     State(api): State<ApiState>,
@@ -68,10 +69,12 @@ pub async fn create(
 
 /// List integrations.
 ///
-/// Returns the project's integrations, in the order of their creation, with the state of their syncs.
+/// Returns the project's integrations, in the order of their creation, with the state of their
+/// syncs.
 #[utoipa::path(
     get, path = "/projects/{key}/integrations", tag = "connectors", params(ProjectPath),
-    responses((status = 200, description = "In the order of their creation", body = Page<Integration>))
+    responses((status = 200, description = "In the order of their creation",
+               body = Page<Integration>))
 )]
 pub async fn list(
     State(api): State<ApiState>,
@@ -137,7 +140,8 @@ pub async fn update(
 ///
 /// Enqueues a sync, whatever the interval.
 #[utoipa::path(
-    post, path = "/projects/{key}/integrations/{id}/sync", tag = "connectors", params(IntegrationPath),
+    post, path = "/projects/{key}/integrations/{id}/sync", tag = "connectors",
+    params(IntegrationPath),
     responses((status = 202, description = "Enqueued", body = Integration))
 )]
 pub async fn sync(
@@ -162,7 +166,8 @@ pub async fn sync(
 /// Ends its syncs. Its documents and the data of its tasks stay unless `purge` is true.
 #[utoipa::path(
     delete, path = "/projects/{key}/integrations/{id}", tag = "connectors",
-    params(IntegrationPath, DeleteIntegrationQuery), responses((status = 204, description = "Deleted"))
+    params(IntegrationPath, DeleteIntegrationQuery),
+    responses((status = 204, description = "Deleted"))
 )]
 pub async fn delete(
     State(api): State<ApiState>,
@@ -188,8 +193,8 @@ pub async fn delete(
 
 /// List connectors.
 ///
-/// Returns the connectors that a project may use, and the state of its integrations with each. Without a
-/// project, service administrators see all.
+/// Returns the connectors that a project may use, and the state of its integrations with each.
+/// Without a project, service administrators see all.
 #[utoipa::path(
     get, path = "/connectors", tag = "connectors", params(ConnectorQuery),
     responses((status = 200, description = "By name", body = Page<Connector>))
@@ -247,8 +252,8 @@ fn with_capability(
     })
 }
 
-/// Checks that the project has indexed a repository under this name. Where the repository is was decided
-/// by the rules of `POST /ingest/git`.
+/// Checks that the project has indexed a repository under this name. Where the repository is was
+/// decided by the rules of `POST /ingest/git`.
 async fn check_indexed(store: &Store, project: ProjectId, resource: &str) -> Result<(), Problem> {
     let Some(PlainGit { owner, name }) = PlainGit::parse(resource) else {
         let rule = "must be the owner/name under which the project has indexed a repository";

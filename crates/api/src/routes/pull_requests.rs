@@ -22,7 +22,8 @@ use crate::problem::Problem;
 ///
 /// Returns a page of the project's pull requests, newest first.
 #[utoipa::path(
-    get, path = "/projects/{key}/pull-requests", tag = "changes", params(ProjectPath, PullRequestQuery),
+    get, path = "/projects/{key}/pull-requests", tag = "changes",
+    params(ProjectPath, PullRequestQuery),
     responses((status = 200, description = "A page", body = Page<PullRequest>))
 )]
 pub async fn list(

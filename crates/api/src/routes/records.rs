@@ -189,8 +189,8 @@ pub(super) async fn cited(
 
 /// Delete a record.
 ///
-/// Withdraws it if it is a proposal of the caller. A private record and an own proposal take the role
-/// that saving them took.
+/// Withdraws it if it is a proposal of the caller. A private record and an own proposal take the
+/// role that saving them took.
 #[utoipa::path(
     delete, path = "/records/{id}", tag = "memory", params(RecordPath),
     responses((status = 204, description = "Deleted"))

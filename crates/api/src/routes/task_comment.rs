@@ -1,6 +1,6 @@
-//! `/tasks/{external_id}/comment`: the comment at a task's tracker that lists its records and dialogs. It
-//! is posted if the project's policy allows it and a person has approved this text for this tracker,
-//! by a digest of both.
+//! `/tasks/{external_id}/comment`: the comment at a task's tracker that lists its records and
+//! dialogs. It is posted if the project's policy allows it and a person has approved this text for
+//! this tracker, by a digest of both.
 
 use axum::Json;
 use axum::extract::State;
@@ -30,8 +30,8 @@ struct Prepared {
 
 /// Preview a task comment.
 ///
-/// Returns the text that would be posted at the issue's tracker, and its digest; nothing is posted. The text
-/// lists records and dialogs that all members may read, by title and id.
+/// Returns the text that would be posted at the issue's tracker, and its digest; nothing is posted.
+/// The text lists records and dialogs that all members may read, by title and id.
 #[utoipa::path(
     get, path = "/tasks/{external_id}/comment", tag = "tasks", params(TaskPath, ProjectQuery),
     responses((status = 200, description = "The text that would be posted", body = TaskComment))
@@ -55,7 +55,8 @@ pub async fn get(
 #[utoipa::path(
     post, path = "/tasks/{external_id}/comment", tag = "tasks", params(TaskPath, ProjectQuery),
     request_body = ApproveTaskComment,
-    responses((status = 202, description = "The comment will be posted by a worker", body = TaskComment))
+    responses((status = 202, description = "The comment will be posted by a worker",
+               body = TaskComment))
 )]
 pub async fn approve(
     State(api): State<ApiState>,
@@ -74,7 +75,8 @@ pub async fn approve(
     prepared.check(&digest)?;
     let mut tx = here.store.begin().await?;
     task_comments::approve(&mut tx, here.project.id, task.id, &digest).await?;
-    let detail = json!({ "connector": prepared.origin.connector, "resource": prepared.origin.resource, "digest": digest });
+    let detail = json!({ "connector": prepared.origin.connector,
+                        "resource": prepared.origin.resource, "digest": digest });
     audit::record(&mut tx, NewEvent::new(AuditAction::TaskCommentApproved, task.id).with(detail));
     tx.commit().await?;
     let task_comment = task_comments::find(&here.store, task.id).await?;
@@ -146,8 +148,8 @@ impl Prepared {
 
 fn not_allowed() -> Problem {
     Problem::forbidden("the project's policy does not allow task comments").hint(
-        "a maintainer of the project may set {\"trackers\": {\"post_comments\": true}} in its policy: \
-         PUT /projects/{key}/policy",
+        "a maintainer of the project may set {\"trackers\": {\"post_comments\": true}} in its \
+         policy: PUT /projects/{key}/policy",
     )
 }
 

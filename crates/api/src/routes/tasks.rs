@@ -48,8 +48,8 @@ fn filtered(task: TaskInput, policy: &Policy) -> NewTask {
 
 /// Store a tracker's issues.
 ///
-/// Creates or updates each task of the request, all or none of them. Fields that are missing in an issue
-/// are cleared on its task.
+/// Creates or updates each task of the request, all or none of them. Fields that are missing in an
+/// issue are cleared on its task.
 #[utoipa::path(
     post, path = "/tasks/sync", tag = "tasks", request_body = SyncTasks,
     responses((status = 200, description = "All of them, or none", body = SyncTasksResponse))
@@ -83,8 +83,8 @@ pub async fn sync(
 
 /// Link a dialog and records to an issue.
 ///
-/// The task is created if no tracker has sent it yet. Linking records of the team takes the role that
-/// may save for the team.
+/// The task is created if no tracker has sent it yet. Linking records of the team takes the role
+/// that may save for the team.
 #[utoipa::path(
     post, path = "/tasks/link", tag = "tasks", request_body = LinkTask,
     responses((status = 200, description = "Linked", body = LinkTaskResponse))
@@ -214,7 +214,8 @@ mod tests {
         let task = serde_json::from_value(json!({
             "external_id": "CS-1", "title": "the delay is nil",
             "labels": vec!["the delay is nil ".repeat(6); 64],
-            "links": vec![json!({"title": "the delay is nil ".repeat(16), "url": "https://example.org/1"}); 32],
+            "links": vec![json!({"title": "the delay is nil ".repeat(16),
+                                 "url": "https://example.org/1"}); 32],
         }));
         let mut filtered = Box::pin(all_filtered(vec![task.expect("a task")], Arc::default()));
         assert!(futures::poll!(&mut filtered).is_pending());

@@ -1,5 +1,5 @@
-//! `/projects/{key}/webhooks` and `/projects/{key}/webhook-deliveries`: the URLs by which providers send
-//! events to a project, and what they sent.
+//! `/projects/{key}/webhooks` and `/projects/{key}/webhook-deliveries`: the URLs by which providers
+//! send events to a project, and what they sent.
 
 use std::time::Duration;
 
@@ -32,8 +32,10 @@ use crate::webhook_receiver;
 ///
 /// Returns its URL and, this once, its secret. Enter both at the provider.
 #[utoipa::path(
-    post, path = "/projects/{key}/webhooks", tag = "webhooks", params(ProjectPath), request_body = CreateWebhook,
-    responses((status = 201, description = "Its address, and its secret this once", body = WebhookWithSecret))
+    post, path = "/projects/{key}/webhooks", tag = "webhooks", params(ProjectPath),
+    request_body = CreateWebhook,
+    responses((status = 201, description = "Its address, and its secret this once",
+               body = WebhookWithSecret))
 )]
 pub async fn create(
     State(api): State<ApiState>,
@@ -72,10 +74,11 @@ pub async fn list(
 
 /// Replace a webhook's secret.
 ///
-/// Returns the new secret this once. The previous one stays valid for a while, so that the provider can
-/// be reconfigured without losing deliveries.
+/// Returns the new secret this once. The previous one stays valid for a while, so that the provider
+/// can be reconfigured without losing deliveries.
 #[utoipa::path(
-    post, path = "/projects/{key}/webhooks/{id}/rotate-secret", tag = "webhooks", params(WebhookPath),
+    post, path = "/projects/{key}/webhooks/{id}/rotate-secret", tag = "webhooks",
+    params(WebhookPath),
     request_body = RotateWebhookSecret,
     responses((status = 200, description = "Its new secret, this once", body = WebhookWithSecret))
 )]
@@ -123,7 +126,8 @@ pub async fn delete(
 ///
 /// Returns a page of the deliveries of the last fourteen days, newest first.
 #[utoipa::path(
-    get, path = "/projects/{key}/webhook-deliveries", tag = "webhooks", params(ProjectPath, DeliveryQuery),
+    get, path = "/projects/{key}/webhook-deliveries", tag = "webhooks",
+    params(ProjectPath, DeliveryQuery),
     responses((status = 200, description = "Newest first", body = Page<WebhookDelivery>))
 )]
 pub async fn deliveries(
@@ -161,7 +165,8 @@ pub async fn delivery(
 ///
 /// Enqueues the job that processes it. Processing twice has the effect of processing once.
 #[utoipa::path(
-    post, path = "/projects/{key}/webhook-deliveries/{id}/replay", tag = "webhooks", params(DeliveryPath),
+    post, path = "/projects/{key}/webhook-deliveries/{id}/replay", tag = "webhooks",
+    params(DeliveryPath),
     responses((status = 202, description = "Enqueued", body = WebhookDelivery))
 )]
 pub async fn replay(

@@ -42,8 +42,8 @@ fn harmless(parameter: &Value) -> String {
     }
 }
 
-/// An operation's path and query with `hostile` in the place of one parameter and harmless values for
-/// the others that it needs.
+/// An operation's path and query with `hostile` in the place of one parameter and harmless values
+/// for the others that it needs.
 fn target(path: &str, operation: &Value, hostile: Option<(&str, &str)>) -> String {
     let parameters = operation["parameters"].as_array().map(Vec::as_slice).unwrap_or_default();
     let (mut path, mut query) = (path.to_owned(), Vec::new());
@@ -68,8 +68,8 @@ fn target(path: &str, operation: &Value, hostile: Option<(&str, &str)>) -> Strin
     if query.is_empty() { path } else { format!("{path}?{}", query.join("&")) }
 }
 
-/// The example of every operation that takes a JSON body, with its target. An operation that is added
-/// is attacked, too; one without an example fails here.
+/// The example of every operation that takes a JSON body, with its target. An operation that is
+/// added is attacked, too; one without an example fails here.
 fn accepted() -> Vec<(String, Value)> {
     let document = document();
     let mut bodies: Vec<(String, Value)> = operations(&document, "post")

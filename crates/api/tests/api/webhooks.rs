@@ -244,7 +244,7 @@ async fn what_there_is_nothing_to_do_about_is_kept_with_the_reason_and_can_be_go
             "d-4",
             "after",
             json!("0".repeat(40)),
-            "the branch is gone; what was indexed of it stays until another is",
+            "the branch was deleted; its index stays until another branch is indexed",
         ),
     ] {
         let mut told = told.clone();

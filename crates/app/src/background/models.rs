@@ -88,7 +88,8 @@ async fn previous(
         Ok(embedder) => Ok(Some(ActiveModel { model, embedder, is_remote: settings.is_remote() })),
         Err(error) => {
             // Search goes on by keywords and the vectors that are there already.
-            tracing::warn!(model = %model.name, %error, "the previous model can't answer meanwhile");
+            tracing::warn!(model = %model.name, %error,
+                           "the previous model can't answer meanwhile");
             Ok(None)
         }
     }

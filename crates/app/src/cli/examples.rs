@@ -17,7 +17,8 @@ Examples:
 pub const INTEGRATIONS: &str = "\
 Examples:
   memory-copilot integrations create our-jira CS --project shop
-  memory-copilot integrations create github example/shop --capability refs --interval-minutes 5 --project shop
+  memory-copilot integrations create github example/shop --capability refs --interval-minutes 5 \
+  --project shop
   memory-copilot integrations create git local/notes --project shop
   memory-copilot integrations list --project shop
 

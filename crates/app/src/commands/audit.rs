@@ -54,7 +54,8 @@ async fn verify(remote: &ApiClient, of: &AuditTarget, format: Format) -> Result<
     Ok(())
 }
 
-/// The file is there once all of it is, for its owner alone. A pipe or a device is written to as it is.
+/// The file is there once all of it is, for its owner alone. A pipe or a device is written to as it
+/// is.
 async fn to_file(remote: &ApiClient, of: &AuditTarget, path: &Path) -> Result<()> {
     let unwritable = || format!("{} can't be written", path.display());
     if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {

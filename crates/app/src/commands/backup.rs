@@ -118,7 +118,8 @@ async fn reach(
 
 fn in_words(manifest: &Manifest) -> String {
     format!(
-        "{} rows of {} tables, as of {}. The encryption key is not in it; keep it elsewhere (fingerprint {})",
+        "{} rows of {} tables, as of {}. The encryption key is not in it; keep it elsewhere \
+         (fingerprint {})",
         manifest.rows(),
         manifest.tables.len(),
         manifest.created_at.format("%Y-%m-%d %H:%M:%S UTC"),

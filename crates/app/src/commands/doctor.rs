@@ -124,8 +124,8 @@ async fn redis(config: &Config) -> CheckResult {
         Err(error) => bad(
             "redis",
             error.to_string(),
-            "see that it runs and that redis.url is right; until then the service goes on, with limits that \
-             each node counts alone",
+            "see that it runs and that redis.url is right; until then the service goes on, with \
+             limits that each node counts alone",
         ),
     }
 }
@@ -198,10 +198,11 @@ async fn who_asks(system: &Connector) -> Result<String, mc_connectors::client::E
     system.check_access().await
 }
 
-/// Saves are safe in the database whatever happens to the index, so this is not the service's health.
+/// Saves are safe in the database whatever happens to the index, so this is not the service's
+/// health.
 fn keyword_index(status: &Value) -> CheckResult {
-    let mend = "make room on the disk of data_dir, where the folder index is; the service's log says what was \
-                refused. It catches up by itself";
+    let mend = "make room on the disk of data_dir, where the folder index is; the service's log \
+                says what was refused. It catches up by itself";
     match text(&status["index"], "phase") {
         "stuck" => bad(
             "index",
@@ -235,7 +236,8 @@ async fn count_discarded(remote: &ApiClient) -> Option<CheckResult> {
     Some(match list(&dead, "items").len() {
         0 => good("jobs", "none was given up".to_owned()),
         count => {
-            let mend = "see `memory-copilot jobs list --state discarded`; then run `jobs retry` or `jobs delete`";
+            let mend = "see `memory-copilot jobs list --state discarded`; then run `jobs retry` or \
+                        `jobs delete`";
             bad("jobs", format!("given up: {count}{more}"), mend)
         }
     })

@@ -1,4 +1,5 @@
-//! `memory-copilot eval`: retrieval measured on data in the BEIR layout, through the service itself.
+//! `memory-copilot eval`: retrieval measured on data in the BEIR layout, through the service
+//! itself.
 
 mod corpus;
 mod metrics;

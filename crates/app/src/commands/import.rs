@@ -1,4 +1,5 @@
-//! `memory-copilot import`: saves records from YAML (which JSON is, too), each through the judge like any other.
+//! `memory-copilot import`: saves records from YAML (which JSON is, too), each through the judge
+//! like any other.
 
 use std::collections::BTreeMap;
 
@@ -65,7 +66,8 @@ mod tests {
 
     #[test]
     fn the_seeds_example_is_one_record() {
-        let yaml = "kind: fact\ncontent: \"проверь delay_unit\"\nscope: [\"cart_sessions\"]\nttl: 2026-06-01\n";
+        let yaml = "kind: fact\ncontent: \"проверь delay_unit\"\nscope: [\"cart_sessions\"]\nttl: \
+                    2026-06-01\n";
         let records = parse(yaml).expect("records");
         assert_eq!(records.len(), 1);
         assert_eq!(records[0]["ttl"], "2026-06-01");

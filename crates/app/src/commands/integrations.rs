@@ -19,7 +19,8 @@ pub async fn run(command: IntegrationsCommand, remote: &ApiClient, format: Forma
             no_comments,
         } => {
             let request = json!({
-                "connector": connector, "resource": resource, "capability": capability, "interval_minutes": interval_minutes,
+                "connector": connector, "resource": resource, "capability": capability,
+                "interval_minutes": interval_minutes,
                 "include_comments": !no_comments,
             });
             let made = remote.post(&project.path("integrations")?, request).await?;
@@ -179,7 +180,8 @@ mod tests {
     #[test]
     fn a_connection_that_is_paused_has_no_next_time() {
         let page = json!({ "items": [{"id": "1", "is_paused": true, "interval_minutes": 15,
-                                           "next_sync_at": "2026-11-22T10:00:00Z", "task_count": 3, "document_count": 0}]});
+                                           "next_sync_at": "2026-11-22T10:00:00Z", "task_count": 3,
+                                           "document_count": 0}]});
         let shown = table(&page);
         assert!(shown.contains("paused") && !shown.contains("2026-11-22"), "{shown}");
     }
@@ -187,9 +189,12 @@ mod tests {
     #[test]
     fn a_connection_at_work_shows_how_far_it_is_and_what_came_last() {
         let page = json!({ "items": [{
-            "id": "1", "interval_minutes": 15, "next_sync_at": "2026-11-22T10:00:00Z", "task_count": 3, "document_count": 0,
-            "current_run": {"started_at": "2026-11-22T09:59:00Z", "pages_fetched": 1, "items_synced": 40},
-            "last_run": {"completed_at": "2026-11-22T09:45:00Z", "has_failed": true, "pages_fetched": 3, "items_synced": 120},
+            "id": "1", "interval_minutes": 15, "next_sync_at": "2026-11-22T10:00:00Z",
+            "task_count": 3, "document_count": 0,
+            "current_run": {"started_at": "2026-11-22T09:59:00Z", "pages_fetched": 1,
+                            "items_synced": 40},
+            "last_run": {"completed_at": "2026-11-22T09:45:00Z", "has_failed": true,
+                         "pages_fetched": 3, "items_synced": 120},
         }]});
         let shown = table(&page);
         assert!(shown.contains("since 2026-11-22T09:59:00: 40 from 1 page"), "{shown}");

@@ -52,20 +52,21 @@ pub async fn out(args: &LogoutArgs, remote: &ApiClient, config: &Config) -> Resu
     if args.all_sessions { out_everywhere(remote, config).await } else { out_here(config).await }
 }
 
-/// Ends every login of the caller, then forgets that of this machine, if it is what the service was asked with.
+/// Ends every login of the caller, then forgets that of this machine, if it is what the service was
+/// asked with.
 async fn out_everywhere(remote: &ApiClient, config: &Config) -> Result<()> {
     let me = remote.get("/whoami", &[]).await?;
     let login = text(&me, "login");
     remote.delete(&format!("/users/{login}/sessions")).await?;
     let one_stays = Logins::of(config)?.forget_used()?;
     output::line(&format!(
-        "Signed out everywhere as {login}. Personal access tokens stay: `memory-copilot token list` \
-         shows them."
+        "Signed out everywhere as {login}. Personal access tokens stay: `memory-copilot token \
+         list` shows them."
     ));
     if one_stays {
         output::line(
-            "The login that is stored on this machine was left alone, for MEMORY_COPILOT_TOKEN was used in its \
-             place. Without it, `memory-copilot logout` ends that one.",
+            "The login that is stored on this machine was left alone, for MEMORY_COPILOT_TOKEN was \
+             used in its place. Without it, `memory-copilot logout` ends that one.",
         );
     }
     Ok(())
@@ -96,9 +97,9 @@ async fn out_here(config: &Config) -> Result<()> {
         .and_then(reqwest::Response::error_for_status)
         .map_err(reqwest::Error::without_url)
         .context(
-            "this machine has forgotten the login, but the service could not be told; it ends by itself \
-             within 30 days, with `memory-copilot logout --all-sessions` elsewhere, or when an administrator \
-             signs the user out",
+            "this machine has forgotten the login, but the service could not be told; it ends by \
+             itself within 30 days, with `memory-copilot logout --all-sessions` elsewhere, or when \
+             an administrator signs the user out",
         )?;
     output::line("Signed out.");
     Ok(())

@@ -74,7 +74,8 @@ mod tests {
 
     #[test]
     fn what_is_demoted_is_shown_with_what_speaks_against_it() {
-        let why = json!({"rank_factor": 0.84, "factors": {"recency": 0.84}, "reasons": ["unused", "passed over"]});
+        let why = json!({"rank_factor": 0.84, "factors": {"recency": 0.84},
+                         "reasons": ["unused", "passed over"]});
         let aside = json!({"id": "a", "version": 2, "content": "said\nonce", "demotion": why});
         assert!(is_demoted(&aside) && !is_demoted(&json!({"id": "b", "version": 1})));
         let page = json!({ "items": [aside] });

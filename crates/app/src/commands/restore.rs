@@ -58,7 +58,8 @@ async fn open(file: &Path, progress: Progress) -> Result<Archive> {
     Ok(opened.await.context("the backup was not read")??)
 }
 
-/// The keyword index is of the database that was; it would be noticed, and is built anew either way.
+/// The keyword index is of the database that was; it would be noticed, and is built anew either
+/// way.
 fn forget_index(folder: &Path) -> Result<()> {
     if folder.exists() {
         std::fs::remove_dir_all(folder)
@@ -99,10 +100,11 @@ impl Restoring<'_> {
         let fingerprint = wanted.get(..FINGERPRINT).unwrap_or(wanted);
         let what = if found.is_some() { "holds another key" } else { "is not there" };
         bail!(
-            "{path} {what}; the backup belongs to the one with the fingerprint {fingerprint}. Put that one there, or \
-             name its file in encryption.previous_key_files. If it is lost, --without-encryption-key restores the rest; the \
-             secrets of webhooks and notices, the keys that sign logins and what is held in quarantine stay closed \
-             for good"
+            "{path} {what}; the backup belongs to the one with the fingerprint {fingerprint}. Put \
+             that one there, or name its file in encryption.previous_key_files. If it is lost, \
+             --without-encryption-key restores the rest; the \
+             secrets of webhooks and notices, the keys that sign logins and what is held in \
+             quarantine stay closed for good"
         )
     }
 
@@ -111,8 +113,8 @@ impl Restoring<'_> {
         let place = database::embedded_folder(self.config);
         ensure!(
             !place.exists(),
-            "{} exists, and a backup is restored where there is no database; stop the service and move that folder \
-             away, or set another data_dir",
+            "{} exists, and a backup is restored where there is no database; stop the service and \
+             move that folder away, or set another data_dir",
             place.display()
         );
         let folder = self.config.data_dir.join(UNFINISHED);
@@ -195,7 +197,8 @@ fn in_words(archive: &Archive, chains: &[Verified]) -> String {
         n => format!("{n} chains of the audit looked through"),
     };
     format!(
-        "restored: {} rows of {} tables, as of {}; each compared with the backup; {audit}. Now start the service",
+        "restored: {} rows of {} tables, as of {}; each compared with the backup; {audit}. Now \
+         start the service",
         manifest.rows(),
         manifest.tables.len(),
         manifest.created_at.format("%Y-%m-%d %H:%M:%S UTC")

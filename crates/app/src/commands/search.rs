@@ -84,7 +84,8 @@ mod tests {
     fn a_definition_that_was_asked_for_is_shown_and_named() {
         let lines: String = (1..=40).map(|line| format!("line {line}\n")).collect();
         let shown = readable(&json!({"results": [{
-            "source": "code", "location": "core.rs", "title": "MAX", "line_start": 1, "line_end": 40,
+            "source": "code", "location": "core.rs", "title": "MAX", "line_start": 1,
+            "line_end": 40,
             "text": lines, "score": 0.5,
             "matched_symbol": {"symbol": "CoreClient", "line_start": 26, "line_end": 29},
         }]}));

@@ -19,7 +19,8 @@ pub async fn run(command: TokenCommand, remote: &ApiClient, format: Format) -> R
             let made = remote.post("/tokens", request).await?;
             format.print(&made, |made: &Value| {
                 format!(
-                    "{}\nThis is shown once. It ends {}; revoke it with: memory-copilot token revoke {}",
+                    "{}\nThis is shown once. It ends {}; revoke it with: memory-copilot token \
+                     revoke {}",
                     text(made, "token"),
                     time(made, "expires_at", 10),
                     text(made, "id")

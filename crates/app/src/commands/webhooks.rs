@@ -65,8 +65,8 @@ pub async fn run(
     Ok(())
 }
 
-/// Asks for a hook, or for its next secret, and answers what the sender is given. A secret that was brought
-/// along is not printed.
+/// Asks for a hook, or for its next secret, and answers what the sender is given. A secret that was
+/// brought along is not printed.
 async fn set_secret(
     remote: &ApiClient,
     config: &Config,
@@ -92,8 +92,8 @@ fn secret_in(file: &Path) -> Result<String> {
     Ok(input::text(file)?.trim().to_owned())
 }
 
-/// Puts the whole address beside the path of a hook: by which name senders reach the service, the service's
-/// answers don't say.
+/// Puts the whole address beside the path of a hook: by which name senders reach the service, the
+/// service's answers don't say.
 fn add_address(hook: &mut Value, service: &Url) -> Result<()> {
     let address = service.join(text(hook, "url_path")).context("the hook's path is no path")?;
     hook["address"] = address.as_str().into();
@@ -104,7 +104,8 @@ fn for_the_sender(hook: &Value) -> String {
     let address = text(hook, "address");
     match hook["secret"].as_str() {
         Some(secret) => format!(
-            "URL     {address}\nSecret  {secret}\nGive both to the provider. The secret is shown only once."
+            "URL     {address}\nSecret  {secret}\nGive both to the provider. The secret is shown \
+             only once."
         ),
         None => format!("URL     {address}\nGive it to the provider, with the secret of the file."),
     }

@@ -141,11 +141,14 @@ mod tests {
     #[test]
     fn a_clean_line_is_written_as_it_is() {
         let lines = [
-            "2026-11-21T19:07:23.512345Z  INFO request{http.request_id=0198c2f4-7e1a-7bb0-8c3d-1f2e3d4c5b6a \
-             http.method=POST http.route=\"/save\" http.status=201}: request answered http.duration_ms=12",
-            "2026-11-21T19:07:23.512345Z  WARN an address guesses tokens client.address=203.0.113.9",
-            "2026-11-21T19:07:23.512345Z ERROR the embedded PostgreSQL died; restarting it reason=\"exit \
-             status: 1\"",
+            "2026-11-21T19:07:23.512345Z  INFO \
+             request{http.request_id=0198c2f4-7e1a-7bb0-8c3d-1f2e3d4c5b6a \
+             http.method=POST http.route=\"/save\" http.status=201}: request answered \
+             http.duration_ms=12",
+            "2026-11-21T19:07:23.512345Z  WARN an address guesses tokens \
+             client.address=203.0.113.9",
+            "2026-11-21T19:07:23.512345Z ERROR the embedded PostgreSQL died; restarting it \
+             reason=\"exit status: 1\"",
         ];
         for line in lines {
             assert!(matches!(text(line), Cow::Borrowed(same) if same == line), "{}", text(line));
@@ -175,7 +178,8 @@ mod tests {
 
     #[test]
     fn an_event_stays_on_its_line() {
-        let forged = "INFO saved title=x\r\n2026-11-21T19:07:23Z ERROR \u{1b}[31mroot logged in\u{85}a\u{2028}b\u{202e}c";
+        let forged = "INFO saved title=x\r\n2026-11-21T19:07:23Z ERROR \u{1b}[31mroot logged \
+                      in\u{85}a\u{2028}b\u{202e}c";
         let line = text(forged);
         assert!(!line.chars().any(|c| c.is_control() || misleads(c)), "{line:?}");
         assert!(line.contains("title=x\\r\\n2026") && line.contains("\\u{1b}[31m"), "{line}");
@@ -184,7 +188,8 @@ mod tests {
     #[test]
     fn an_object_stays_one() {
         let key = format!(
-            "-----BEGIN {0}-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\nAAAABBBBCCCC\n-----END {0}-----\n",
+            "-----BEGIN {0}-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\nAAAABBBBCCCC\n-----END \
+             {0}-----\n",
             "PRIVATE KEY"
         );
         for value in [

@@ -27,9 +27,10 @@ pub async fn settle(new: Option<GeneratedKey>, store: &Store, file: &Path) -> Re
         (Claim::OtherKey, Some(key)) => {
             key.discard(file)?;
             bail!(
-                "there is no {}, and the database was sealed with a key already: copy that key here from where \
-                 `memory-copilot serve` ran before, or runs, or from where it is kept beside the backups. Where it is \
-                 lost, so is what it sealed (secrets of hooks, signing keys, what is in quarantine): to go on without, \
+                "there is no {}, and the database was sealed with a key already: copy that key \
+                 here from where `memory-copilot serve` ran before, or runs, or from where it is \
+                 kept beside the backups. Where it is lost, so is what it sealed (secrets of \
+                 hooks, signing keys, what is in quarantine): to go on without, \
                  put a new key there (`openssl rand -hex 32`)",
                 file.display()
             )

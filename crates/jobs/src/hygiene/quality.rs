@@ -102,7 +102,10 @@ async fn note(
     gone: &[RecordId],
 ) -> Result<u64, Error> {
     let of_them = noise.iter().filter(|judged| gone.contains(&judged.usage.id));
-    let why = |judged: &RecordQuality| json!({ "record": judged.usage.id, "reasons": judged.against().reasons });
+    let why = |judged: &RecordQuality| {
+        let reasons = judged.against().reasons;
+        json!({ "record": judged.usage.id, "reasons": reasons })
+    };
     let action = given.policy.hygiene.unused_records.as_str();
     let detail = json!({ "action": action, "records": of_them.map(why).collect::<Vec<_>>() });
     if !gone.is_empty() {

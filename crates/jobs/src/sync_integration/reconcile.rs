@@ -103,13 +103,16 @@ impl Reconciliation {
             return Err(super::no_progress());
         }
         if listed > IDS {
-            let reason = format!("it lists more than {IDS}; connect to smaller parts of it");
+            let reason = format!(
+                "it lists more than {IDS} items; add an integration for each smaller part of it"
+            );
             return Err(SyncError::Because(reason));
         }
         if page.is_last && listed == 0 {
             return Err(SyncError::Because(
-                "it lists nothing at all, where some are known: see that the credential may still see them; \
-                 if they are gone indeed, remove the connection with what came by it"
+                "the provider lists nothing, but the project has items of it. Check that the \
+                 credential can still read them. If they were deleted at the provider, delete the \
+                 integration (memory-copilot integrations delete --purge)"
                     .to_owned(),
             ));
         }
@@ -360,8 +363,10 @@ mod tests {
             tx.commit().await.expect("kept");
             for name in known {
                 let sql = format!(
-                    "insert into tasks (id, project_id, external_id, title, status, integration_id, source_updated_at)
-                     values (gen_random_uuid(), '{project}', '{name}', 'T', 'open', '{id}', '2026-11-01')"
+                    "insert into tasks (id, project_id, external_id, title, status, \
+                     integration_id, source_updated_at)
+                     values (gen_random_uuid(), '{project}', '{name}', 'T', 'open', '{id}', \
+                     '2026-11-01')"
                 );
                 execute(db.url(), &sql).await.expect("a task");
             }
@@ -429,8 +434,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn a_list_that_is_broken_off_is_read_on_where_that_was_and_takes_nothing_away_before_its_end()
-     {
+    async fn an_interrupted_list_continues_and_deletes_nothing_before_its_end() {
         let world = World::with(&["a", "b", "c", "d"]).await;
         // Of three pages the third is not answered the first time.
         let list = Fake::new(|from: &Cursor, times| match from.0.as_u64() {
@@ -445,7 +449,8 @@ mod tests {
         assert_eq!(text(world.store(), left).await.expect("left"), "c d");
 
         // Heard of meanwhile, it is not gone, whatever the list says.
-        let heard = "update tasks set source_updated_at = now() + interval '1 minute' where external_id = 'd'";
+        let heard = "update tasks set source_updated_at = now() + interval '1 minute' where \
+                     external_id = 'd'";
         execute(world.db.url(), heard).await.expect("heard");
         assert!(is_done(&world.compared(&list).await));
         let null = json!(null);
@@ -484,7 +489,8 @@ mod tests {
         let world = World::with(&["a", "b"]).await;
         let list = Fake::new(broken_off);
         assert!(world.compared(&list).await.is_err());
-        let many = "update integrations set sync_state = jsonb_set(sync_state, '{sweep,listed}', '500000')";
+        let many = "update integrations set sync_state = jsonb_set(sync_state, '{sweep,listed}', \
+                    '500000')";
         execute(world.db.url(), many).await.expect("many");
         let said = world.compared(&list).await.expect_err("too many").to_string();
         assert!(said.contains("more than 500000"), "{said}");
@@ -520,7 +526,7 @@ mod tests {
         let world = World::with(&["a", "b"]).await;
         let nothing = Fake::new(|_: &Cursor, _| Some(page(&[], 1, true)));
         let said = world.compared(&nothing).await.expect_err("nothing").to_string();
-        assert!(said.contains("lists nothing at all"), "{said}");
+        assert!(said.contains("lists nothing"), "{said}");
         let still = Fake::new(|_: &Cursor, _| Some(page(&["a"], 1, false)));
         let said = world.compared(&still).await.expect_err("the same").to_string();
         assert!(said.contains("same page"), "{said}");

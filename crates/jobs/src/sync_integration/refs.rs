@@ -138,7 +138,7 @@ async fn state_of(
     let state = source::state(&origin, asked_for, reach, &CancellationToken::new()).await?;
     if source::is_empty_folder(&origin).await? && files::has_any(store, repository.id).await? {
         return Err(SyncError::Because(format!(
-            "the folder {} is empty; is it mounted? If nothing is to be there, have it indexed once more \
+            "the folder {} is empty; is it mounted? If it is meant to be empty, index it again \
              (memory-copilot ingest)",
             repository.location
         )));

@@ -103,7 +103,8 @@ fn process_name(node: Option<String>) -> String {
 /// Has the first sweep free what the node's former processes held.
 pub(super) async fn expire_former_workers(store: &Store, node: &str) {
     if let Err(error) = jobs::expire_workers(store, &format!("{node}{PROCESS}")).await {
-        tracing::warn!(%error, "jobs of this node's former process are rescued only after the heartbeat timeout");
+        tracing::warn!(%error, "jobs of this node's former process are rescued only after the \
+                                heartbeat timeout");
     }
 }
 

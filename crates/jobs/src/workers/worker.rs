@@ -45,7 +45,8 @@ pub(super) async fn supervise(node: Arc<Node>, kind: JobKind, stop: Cancellation
 /// Releases the jobs of a worker that ended: at once, or as soon as the database answers again.
 async fn release(node: &Node, worker: &str, stop: &CancellationToken) {
     let Err(error) = jobs::release(&node.store, worker).await else { return };
-    tracing::warn!(job.worker = worker, %error, "releasing the jobs of a worker waits for the database");
+    tracing::warn!(job.worker = worker, %error,
+                   "releasing the jobs of a worker waits for the database");
     let _ = stop.run_until_cancelled(retry_forever(|| jobs::release(&node.store, worker))).await;
 }
 

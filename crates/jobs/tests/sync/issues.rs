@@ -10,7 +10,8 @@ use serde_json::json;
 use crate::fixture::{Issue, TOKEN, World, redmine};
 
 const LIST: &str = "/projects/carts/issues.json";
-const TITLES: &str = "select coalesce(string_agg(title, ', ' order by external_id), '') from tasks where title <> ''";
+const TITLES: &str = "select coalesce(string_agg(title, ', ' order by external_id), '') from tasks \
+                      where title <> ''";
 const SAID: &str = "select coalesce(string_agg(content, ' | ' order by doc_id), '') from docs";
 const FOUND: &str = "select coalesce(string_agg(text, ' | ' order by text), '') from passages";
 
@@ -125,7 +126,7 @@ async fn a_system_that_lists_nothing_any_more_takes_nothing_away() {
     world.a_day_passes().await;
     world.ask(id).await;
     let connection = world.until(id, |one| one.consecutive_failures == 1).await;
-    assert!(connection.last_error.unwrap().contains("lists nothing at all"));
+    assert!(connection.last_error.unwrap().contains("lists nothing"));
     assert_eq!(world.text(TITLES).await, "Carts hang");
     node.stop().await;
 }
@@ -345,7 +346,8 @@ async fn a_project_that_is_removed_and_a_connection_that_is_paused_are_asked_for
     assert!(integrations::change(&mut tx, world.project, id, &paused).await.unwrap());
     tx.commit().await.unwrap();
     let node = world.node();
-    let done = "select string_agg(distinct status, ' ') from apalis.jobs where job_type = 'sync_integration'";
+    let done = "select string_agg(distinct status, ' ') from apalis.jobs where job_type = \
+                'sync_integration'";
     world.until_text(done, "Done").await;
     assert_eq!(world.asked(LIST).await.len(), 0);
     let other = world.connect("more").await;
@@ -371,7 +373,8 @@ async fn a_comparison_that_is_killed_between_two_pages_is_gone_on_with() {
     });
     world.a_day_passes().await;
     world.ask(id).await;
-    let left = "select coalesce(string_agg(external_id, ' ' order by external_id), '') from deletion_candidates";
+    let left = "select coalesce(string_agg(external_id, ' ' order by external_id), '') from \
+                deletion_candidates";
     world.until_text(left, "redmine#2 redmine#4 redmine#5").await;
     node.kill().await;
     assert_eq!(world.text(TITLES).await, "one, two, three, four, five");

@@ -232,7 +232,8 @@ async fn a_folder_that_lost_everything_is_not_taken_for_one_that_was_emptied() {
     let repository = known(&world, folder.path().to_str().unwrap(), "", true).await;
     world
         .execute(&format!(
-            "insert into files (id, repository_id, project_id, path, content_hash, size_bytes, language, line_count, chunker_version)
+            "insert into files (id, repository_id, project_id, path, content_hash, size_bytes, \
+             language, line_count, chunker_version)
              values (gen_random_uuid(), '{}', '{}', 'note.md', '\\x00', 3, 'markdown', 1, 1)",
             repository.id, world.project
         ))

@@ -175,7 +175,7 @@ async fn what_was_agreed_to_for_one_place_is_written_at_no_other() {
     let node = world.node();
     world.until_text(STATE, "failed").await;
     let reason = standing(&world, task).await.reason;
-    assert!(reason.contains("has changed since that was agreed to"), "{reason}");
+    assert!(reason.contains("have changed since the comment was approved"), "{reason}");
     assert!(notes.lock().unwrap().is_empty());
     node.stop().await;
 }
@@ -202,7 +202,8 @@ async fn an_outage_is_waited_for_and_what_is_given_up_for_it_has_failed() {
     world.has(|upstream| upstream.trouble = Some((503, "")));
     agree(&world, task, &comment).await;
     let node = world.node();
-    let waits = "select (run_at > now() + interval '1 minute')::text from apalis.jobs where job_type = 'post_task_comment'";
+    let waits = "select (run_at > now() + interval '1 minute')::text from apalis.jobs where \
+                 job_type = 'post_task_comment'";
     world.until_text(waits, "true").await;
     let waiting = standing(&world, task).await;
     assert_eq!(waiting.state, "pending");

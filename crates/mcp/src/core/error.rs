@@ -63,8 +63,8 @@ pub enum CoreError {
     NoToken,
     /// The service knows another token than the one in the file.
     #[error(
-        "the service at {url} refuses the token in {}: it runs with another data_dir, or made a new \
-         token. `memory-copilot serve` prints its token's place when it starts, and \
+        "the service at {url} refuses the token in {}: it runs with another data_dir, or made a \
+         new token. `memory-copilot serve` prints its token's place when it starts, and \
          `memory-copilot config show` the place where this program looks; make both the same",
         path.display()
     )]
@@ -76,8 +76,8 @@ pub enum CoreError {
     },
     /// The login that the program had is over.
     #[error(
-        "you are not signed in at {url} ({why}). Run `memory-copilot login` in a terminal, then try \
-         again"
+        "you are not signed in at {url} ({why}). Run `memory-copilot login` in a terminal, then \
+         try again"
     )]
     SignInNeeded {
         /// The address that was called.
@@ -87,9 +87,9 @@ pub enum CoreError {
     },
     /// The connection was there and broke before the answer was.
     #[error(
-        "the connection to the service at {url} broke before it answered, so the call may have been \
-         carried out. Call again: a save of the same text is merged with itself, and recall shows \
-         what is kept"
+        "the connection to the service at {url} broke before it answered, so the call may have \
+         been carried out. Call again: a save of the same text is merged with itself, and recall \
+         shows what is kept"
     )]
     BrokenOff {
         /// The address that was called.
@@ -97,8 +97,9 @@ pub enum CoreError {
     },
     /// The service accepted the connection and did not answer in time.
     #[error(
-        "the service did not answer within {seconds} s, so the call may have been carried out. Call \
-         again once: a save of the same text is merged with itself, and recall shows what is kept"
+        "the service did not answer within {seconds} s, so the call may have been carried out. \
+         Call again once: a save of the same text is merged with itself, and recall shows what is \
+         kept"
     )]
     TimedOut {
         /// How long the call waited.

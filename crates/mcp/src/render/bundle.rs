@@ -51,7 +51,8 @@ const FOR_REST: [&str; 4] = ["id", "score", "tags", "updated_at"];
 
 /// The bundle for a program: each item by its handle, with what the text says of it, once.
 pub fn slim(answer: &Value) -> Value {
-    let mut slim = json!({ "confidence": answer.get("confidence").and_then(Value::as_f64).unwrap_or_default() });
+    let confidence = answer.get("confidence").and_then(Value::as_f64).unwrap_or_default();
+    let mut slim = json!({ "confidence": confidence });
     for name in ["bundle_id", "omitted", "reason", "task"] {
         if let Some(value) = answer.get(name).filter(|value| !value.is_null()) {
             slim[name] = value.clone();
@@ -213,15 +214,19 @@ mod tests {
         let text = bundle(&json!({
             "bundle_id": "b1", "confidence": 0.82, "degraded": [], "omitted": 2,
             "task": {"external_id": "CS-214", "title": "Nil delay", "status": "open"},
-            "gotchas": [{"id": "g1", "handle": "m1", "kind": "gotcha", "text": "Units differ", "scope": ["cart"], "trust": "team",
+            "gotchas": [{"id": "g1", "handle": "m1", "kind": "gotcha", "text": "Units differ",
+                         "scope": ["cart"], "trust": "team",
                          "state": "stale", "warning": "the cited code changed",
                          "citations": [{"file": "app/cart.rb", "line_start": 3, "line_end": 5,
                                         "verdict": "drifted"}]}],
-            "facts": [{"id": "f1", "handle": "m2", "kind": "fact", "text": "First line\n- not an item", "scope": [],
+            "facts": [{"id": "f1", "handle": "m2", "kind": "fact",
+                       "text": "First line\n- not an item", "scope": [],
                        "state": "active", "source": "https://wiki.example/timing"}],
-            "few_shots": [{"id": "s1", "handle": "m3", "title": "Fix nil delay", "steps": ["read", "patch"],
+            "few_shots": [{"id": "s1", "handle": "m3", "title": "Fix nil delay",
+                           "steps": ["read", "patch"],
                            "patch_ref": "abc123", "source": "confirmed"}],
-            "links": [{"title": "ADR Timing Rules", "url": "https://wiki.example/adr/7", "id": "d1", "handle": "d1"}],
+            "links": [{"title": "ADR Timing Rules", "url": "https://wiki.example/adr/7",
+                       "id": "d1", "handle": "d1"}],
             "code": [{"handle": "c1", "location": "app/cart.rb", "line_start": 3, "line_end": 5,
                       "symbol": "Cart#total", "summary": "def total", "trust": "untrusted"}],
         }));
@@ -270,9 +275,11 @@ mod tests {
         let slim = slim(&json!({
             "bundle_id": "b1", "confidence": 0.82, "degraded": [], "tokens": 120,
             "gotchas": [], "few_shots": [], "links": [], "code": [],
-            "facts": [{"handle": "m1", "id": "f1", "kind": "fact", "text": "Units differ", "scope": [], "tags": ["x"],
+            "facts": [{"handle": "m1", "id": "f1", "kind": "fact", "text": "Units differ",
+                       "scope": [], "tags": ["x"],
                        "score": 0.5, "state": "active", "trust": "team",
-                       "citations": [{"file": "a.rb", "line_start": 3, "line_end": 5, "verdict": "drifted"}]}],
+                       "citations": [{"file": "a.rb", "line_start": 3, "line_end": 5,
+                                      "verdict": "drifted"}]}],
         }));
         assert_eq!(
             slim,
@@ -287,7 +294,8 @@ mod tests {
         let files: Vec<_> = (1..=10).map(|n| format!("src/f{n}.rs")).collect();
         let answer = json!({
             "facts": [], "few_shots": [], "links": [], "confidence": 0.0, "bundle_id": "b1",
-            "changes": [{"commit": "0a1b2c3d4e", "subject": "Round totals", "date": "2026-03-02T10:00:00Z",
+            "changes": [{"commit": "0a1b2c3d4e", "subject": "Round totals",
+                         "date": "2026-03-02T10:00:00Z",
                          "files": files, "trust": "imported"}],
         });
         insta::assert_snapshot!(shown(&bundle(&answer)), @r"

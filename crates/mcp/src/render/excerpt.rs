@@ -33,7 +33,8 @@ impl<'a> Excerpt<'a> {
         Self { before, lines: lines[before..end].to_vec(), after: lines.len() - end, is_cut: false }
     }
 
-    /// As many of the lines as have at most `most` characters together; of the first that has more, a beginning.
+    /// As many of the lines as have at most `most` characters together; of the first that has more,
+    /// a beginning.
     pub fn within(mut self, most: usize) -> Self {
         let mut left = most;
         for (index, line) in self.lines.clone().into_iter().enumerate() {
@@ -63,7 +64,8 @@ impl<'a> Excerpt<'a> {
     }
 }
 
-/// The beginning of a line of at most `most` characters, up to the end of a word where there is one.
+/// The beginning of a line of at most `most` characters, up to the end of a word where there is
+/// one.
 fn begun(line: &str, most: usize) -> &str {
     let end = line.char_indices().nth(most).map_or(line.len(), |(byte, _)| byte);
     let words = line[..end].rfind(' ').filter(|at| *at * 2 > end).unwrap_or(end);

@@ -1,5 +1,5 @@
-//! Generated attacks in every field of every answer: a reader that knows nothing but the format finds
-//! exactly the items that were rendered.
+//! Generated attacks in every field of every answer: a reader that knows nothing but the format
+//! finds exactly the items that were rendered.
 
 use mc_prompt_guard::neutralize;
 use mc_prompt_guard::payloads::{Payload, payloads};
@@ -26,7 +26,8 @@ struct Item {
     fields: Vec<(String, String)>,
 }
 
-/// An answer's items and the lines outside of its marks. Panics at anything that the format doesn't have.
+/// An answer's items and the lines outside of its marks. Panics at anything that the format doesn't
+/// have.
 fn read(text: &str) -> (Vec<Item>, Vec<String>) {
     let lines: Vec<&str> = text.split('\n').collect();
     let marks = |begin: &str| -> Vec<usize> {
@@ -98,19 +99,25 @@ fn no_payload_breaks_out_of_a_bundle() {
     for poison in poisons() {
         let raw = |at| poison.raw(at);
         let statement = |id: &str, at: usize| {
-            json!({"handle": id, "kind": "fact", "text": raw(at), "scope": [raw(at + 1)], "state": "active",
-                "trust": "untrusted", "citations": [{"file": raw(at), "symbol": raw(at + 1), "verdict": "fresh"}],
+            json!({"handle": id, "kind": "fact", "text": raw(at), "scope": [raw(at + 1)],
+                "state": "active",
+                "trust": "untrusted",
+                "citations": [{"file": raw(at), "symbol": raw(at + 1), "verdict": "fresh"}],
                 "warning": raw(at), "source": raw(at + 1)})
         };
         let text = bundle(&json!({
             "bundle_id": "b1", "confidence": 0.5,
             "task": {"external_id": raw(0), "title": raw(1), "status": raw(2)},
-            "gotchas": [statement("g1", 0), statement("g2", 1)], "facts": [statement("f1", 2), statement("f2", 3)],
-            "few_shots": [{"handle": "s1", "title": raw(0), "patch_ref": raw(1), "text": raw(2), "steps": [raw(0), raw(1)],
+            "gotchas": [statement("g1", 0), statement("g2", 1)],
+            "facts": [statement("f1", 2), statement("f2", 3)],
+            "few_shots": [{"handle": "s1", "title": raw(0), "patch_ref": raw(1), "text": raw(2),
+                           "steps": [raw(0), raw(1)],
                 "source": raw(1)}],
-            "links": [{"handle": "l1", "title": raw(0), "url": raw(1)}, {"handle": "l2", "title": raw(2), "url": raw(3)}],
+            "links": [{"handle": "l1", "title": raw(0), "url": raw(1)},
+                      {"handle": "l2", "title": raw(2), "url": raw(3)}],
             "dialogs": [{"handle": "d1", "text": raw(0)}, {"handle": "d2", "text": raw(1)}],
-            "code": [{"location": raw(0), "line_start": 3, "line_end": 5, "symbol": raw(1), "summary": raw(2),
+            "code": [{"location": raw(0), "line_start": 3, "line_end": 5, "symbol": raw(1),
+                      "summary": raw(2),
                 "trust": "untrusted"}],
         }));
         let (items, outside) = read(&text);
@@ -156,7 +163,8 @@ fn no_payload_breaks_out_of_results() {
     for poison in poisons() {
         let raw = |at| poison.raw(at);
         let result = |id: &str, at: usize| {
-            json!({"source": "memory", "kind": "rule", "record_id": id, "state": "active", "title": raw(at),
+            json!({"source": "memory", "kind": "rule", "record_id": id, "state": "active",
+                   "title": raw(at),
                 "location": raw(at + 2), "symbol": raw(at), "url": raw(at + 1), "text": raw(at)})
         };
         let answer = json!({"results": [result("r1", 0), result("r2", 1), result("r3", 2)]});
@@ -191,7 +199,8 @@ fn no_payload_breaks_out_of_a_record_a_document_or_an_issue() {
         assert_eq!(texts(&items[0])[..title.len()], title);
 
         let text = piece(
-            &json!({"id": "d1", "title": raw(0), "url": raw(1), "updated_at": raw(2), "trust": "untrusted"}),
+            &json!({"id": "d1", "title": raw(0), "url": raw(1), "updated_at": raw(2),
+                    "trust": "untrusted"}),
             &Piece {
                 text: raw(0).to_owned(),
                 outline: vec![raw(1).to_owned()],
@@ -221,7 +230,8 @@ fn no_payload_breaks_out_of_a_record_a_document_or_an_issue() {
 fn no_payload_forges_a_head() {
     for poison in poisons() {
         let raw = |at| poison.raw(at);
-        let hostile = json!({"handle": raw(0), "kind": raw(1), "state": raw(2), "trust": raw(0), "text": "x"});
+        let hostile = json!({"handle": raw(0), "kind": raw(1), "state": raw(2), "trust": raw(0),
+                             "text": "x"});
         let (items, _) = read(&bundle(&json!({"facts": [hostile], "confidence": 0.5})));
         assert_eq!(items.len(), 1);
         assert!(items[0].head.len() <= 4 && items[0].head.iter().all(|word| word.len() <= 40));

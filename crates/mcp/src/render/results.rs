@@ -1,4 +1,5 @@
-//! Search results within a number of tokens: as many lines of each as there is room for, the best ones' first.
+//! Search results within a number of tokens: as many lines of each as there is room for, the best
+//! ones' first.
 
 use std::fmt::Write;
 
@@ -24,7 +25,8 @@ pub struct Results {
     pub structured: Value,
 }
 
-/// What a search answered with, best first, in at most `budget` tokens, as long as that is enough for one.
+/// What a search answered with, best first, in at most `budget` tokens, as long as that is enough
+/// for one.
 pub fn results(answer: &Value, budget: usize) -> Results {
     let found = items(answer, "results");
     let fits = |shown: &Results| tokens::count(&shown.text) <= budget;
@@ -68,8 +70,8 @@ fn show(answer: &Value, shown: &[Value], most: usize) -> Results {
     Results { text, structured: whole }
 }
 
-/// A result with where it comes from and a part of its text. The lines and the name are those of the definition
-/// that was asked for, where there is one.
+/// A result with where it comes from and a part of its text. The lines and the name are those of
+/// the definition that was asked for, where there is one.
 fn write_result(data: &mut Data, number: usize, result: &Value, excerpt: &Excerpt<'_>) {
     let (place, title) = (string(result, "location"), string(result, "title"));
     let matched = matched(result);
@@ -169,9 +171,11 @@ mod tests {
     fn results_carry_their_place_and_ids() {
         let text = told(&json!({
             "results": [
-                {"source": "code", "location": "app/cart.rb", "title": "app/cart.rb", "symbol": "Cart#total",
+                {"source": "code", "location": "app/cart.rb", "title": "app/cart.rb",
+                 "symbol": "Cart#total",
                  "line_start": 3, "line_end": 5, "text": "def total\n  1\nend"},
-                {"source": "memory", "kind": "gotcha", "location": "", "title": "Units", "state": "stale",
+                {"source": "memory", "kind": "gotcha", "location": "", "title": "Units",
+                 "state": "stale",
                  "record_id": "r1", "text": "Units must match", "linked": true},
             ],
             "degraded": ["vector"], "pending_vectors": 12,
@@ -206,7 +210,8 @@ mod tests {
     fn a_definition_that_was_asked_for_is_shown_and_named() {
         let text: String = (1..=60).map(|line| format!("line {line}\n")).collect();
         let text = told(&json!({"results": [{
-            "source": "code", "location": "core.rs", "title": "MAX", "line_start": 1, "line_end": 60,
+            "source": "code", "location": "core.rs", "title": "MAX", "line_start": 1,
+            "line_end": 60,
             "symbols": ["MAX", "CoreClient"], "text": text,
             "matched_symbol": {"symbol": "CoreClient", "line_start": 26, "line_end": 29},
         }]}));
@@ -227,7 +232,8 @@ mod tests {
         let text = "let total = items.iter().map(|item| item.price * item.count).sum::<u64>();\n"
             .repeat(60);
         let one = |n: usize| {
-            json!({"source": "code", "location": format!("src/module_{n}/orders.rs"), "line_start": 1, "line_end": 60,
+            json!({"source": "code", "location": format!("src/module_{n}/orders.rs"),
+                   "line_start": 1, "line_end": 60,
                 "symbol": format!("Orders{n}::total"), "trust": "imported", "text": text})
         };
         json!({"results": (0..count).map(one).collect::<Vec<_>>(), "pending_vectors": 0})
@@ -252,7 +258,8 @@ mod tests {
     #[test]
     fn a_text_of_one_long_line_is_cut_and_says_so() {
         let answer = json!({"results": (0..10).map(|n| json!({"source": "memory", "kind": "fact",
-            "record_id": format!("r{n}"), "location": "", "title": "", "text": "words of it ".repeat(300)}))
+            "record_id": format!("r{n}"), "location": "", "title": "",
+            "text": "words of it ".repeat(300)}))
             .collect::<Vec<_>>()});
         let shown = results(&answer, 1_200);
         assert_eq!(items(&shown.structured, "results").len(), 10);

@@ -1,4 +1,5 @@
-//! The one way in which stored text is handed to a model: as data between marks, each line of it quoted.
+//! The one way in which stored text is handed to a model: as data between marks, each line of it
+//! quoted.
 //!
 //! ```text
 //! <recalled 3fq7x2mzk5wc9d1b>
@@ -9,11 +10,11 @@
 //! </recalled 3fq7x2mzk5wc9d1b>
 //! ```
 //!
-//! A line without `|` is this server's own: a mark, a section or the head of an item. What stands behind
-//! the first `|` of a line is stored text. Only this module writes lines, from labels that are part of the
-//! program and heads cut down to plain words, so stored text can neither begin an item nor end the data.
-//! The marks carry 80 random bits that are drawn for each answer, after all that stands between them was
-//! written.
+//! A line without `|` is this server's own: a mark, a section or the head of an item. What stands
+//! behind the first `|` of a line is stored text. Only this module writes lines, from labels that
+//! are part of the program and heads cut down to plain words, so stored text can neither begin an
+//! item nor end the data. The marks carry 80 random bits that are drawn for each answer, after all
+//! that stands between them was written.
 
 use std::fmt::Write;
 
@@ -43,8 +44,8 @@ impl Data {
         let _ = writeln!(self.lines, "{title}:");
     }
 
-    /// Begins an item, behind `sign` (`-`, `1.`), with what it is and where it comes from: handle or id, kind,
-    /// trust, state. They may come from the store, so only words pass.
+    /// Begins an item, behind `sign` (`-`, `1.`), with what it is and where it comes from: handle
+    /// or id, kind, trust, state. They may come from the store, so only words pass.
     pub fn item(&mut self, sign: &str, head: &[&str]) {
         self.lines.push_str(sign);
         for word in head {
@@ -96,8 +97,8 @@ pub fn one_line(text: &str, most: usize) -> String {
     line.chars().take(most).collect()
 }
 
-/// An answer's structured content with every string in it neutral. JSON itself keeps text from being
-/// anything else.
+/// An answer's structured content with every string in it neutral. JSON itself keeps text from
+/// being anything else.
 pub fn structured(value: &mut Value) {
     match value {
         Value::String(text) => {

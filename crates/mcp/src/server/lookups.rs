@@ -34,8 +34,8 @@ impl Asker<'_> {
         }
     }
 
-    /// The project that `arguments` are about. Where none is named, the refusal lists those that the caller may
-    /// use.
+    /// The project that `arguments` are about. Where none is named, the refusal lists those that
+    /// the caller may use.
     pub(super) async fn project(&self, arguments: &JsonObject) -> Result<String, CallError> {
         match project_of(arguments, self.project) {
             Err(error) if !arguments.contains_key("project_key") => {
@@ -54,8 +54,8 @@ impl Asker<'_> {
     }
 }
 
-/// Puts what they stand for in the place of handles and absolute paths. Answers the item that `open_doc` is to
-/// read, where a handle names it.
+/// Puts what they stand for in the place of handles and absolute paths. Answers the item that
+/// `open_doc` is to read, where a handle names it.
 pub(super) async fn resolve(
     ask: &Asker<'_>,
     tool: &Tool,
@@ -141,7 +141,8 @@ fn id_for(uses: Handles, field: &str, handle: Handle, item: &Value) -> Result<St
     })
 }
 
-/// Where an absolute path lies in one of the project's repositories. A glob's wildcards stay as they are.
+/// Where an absolute path lies in one of the project's repositories. A glob's wildcards stay as
+/// they are.
 async fn put_path(
     ask: &Asker<'_>,
     arguments: &mut JsonObject,

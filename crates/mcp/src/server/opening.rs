@@ -24,8 +24,8 @@ pub(super) async fn open(
         .map_err(|error| CallError::NoSection(render::no_section(&error)))
 }
 
-/// What a bundle's item stands for. Of a document that is too long to be shown whole the section is shown
-/// through which it was found.
+/// What a bundle's item stands for. Of a document that is too long to be shown whole the section is
+/// shown through which it was found.
 async fn of_item(
     ask: &Asker<'_>,
     project: &str,
@@ -73,7 +73,8 @@ async fn named(ask: &Asker<'_>, project: &str, arguments: &JsonObject) -> Result
     Ok(passage.ok_or_else(|| FieldError::new("id", rule))?)
 }
 
-/// A record, or the document behind it: where the record is the statement of a longer text, that is what it says.
+/// A record, or the document behind it: where the record is the statement of a longer text, that is
+/// what it says.
 async fn record_called(
     ask: &Asker<'_>,
     project: &str,

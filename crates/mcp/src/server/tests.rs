@@ -47,7 +47,8 @@ fn fake_core(script: Script) -> Router {
             script.release.notified().await;
         }
         Json(json!({
-            "facts": [{"id": ID, "handle": "m1", "kind": "fact", "text": "Units must match", "scope": ["cart"],
+            "facts": [{"id": ID, "handle": "m1", "kind": "fact", "text": "Units must match",
+                       "scope": ["cart"],
                 "added_later": true}],
             "few_shots": [], "links": [], "gotchas": [], "code": [],
             "confidence": 0.82, "bundle_id": ID,

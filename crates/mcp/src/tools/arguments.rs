@@ -40,8 +40,8 @@ impl From<ValidationError> for FieldError {
     }
 }
 
-/// Returns `arguments` as `schema` names them, without nulls. Values are checked later, by the types
-/// of the request.
+/// Returns `arguments` as `schema` names them, without nulls. Values are checked later, by the
+/// types of the request.
 pub(super) fn read(
     schema: &JsonObject,
     mut arguments: JsonObject,

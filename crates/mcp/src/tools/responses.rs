@@ -1,5 +1,5 @@
-//! From the Core's answer to a tool result: text for models, and for programs the same as structured content,
-//! at about the same cost.
+//! From the Core's answer to a tool result: text for models, and for programs the same as
+//! structured content, at about the same cost.
 
 use std::fmt::Write;
 
@@ -14,7 +14,8 @@ use crate::{render, resources};
 
 /// Tokens of an answer where the caller names no limit.
 const BUDGET: usize = 1_200;
-/// The same of search results whose scores are to be explained, which takes longer than what they are of.
+/// The same of search results whose scores are to be explained, which takes longer than what they
+/// are of.
 const BUDGET_TO_EXPLAIN: usize = 4_800;
 /// Most tokens of an answer, whatever is asked for.
 const MOST: usize = 32_000;

@@ -1,5 +1,5 @@
-//! A document read by its sections: whole where it is short, else an outline and the beginning, then whichever
-//! section is asked for, piece by piece.
+//! A document read by its sections: whole where it is short, else an outline and the beginning,
+//! then whichever section is asked for, piece by piece.
 
 use serde_json::{Value, json};
 
@@ -66,14 +66,16 @@ impl Piece {
         Self { outline, unnamed, ..Self::of(content, 0, content.len(), room) }
     }
 
-    /// The section called `name`: by its heading, alone or behind those above it (`Guide > Install`).
+    /// The section called `name`: by its heading, alone or behind those above it (`Guide >
+    /// Install`).
     pub fn of_section(content: &str, name: &str, budget: usize) -> Result<Self, NoSection> {
         let sections = sections(content);
         let section = find(&sections, name)?;
         Ok(Self::below(content, &sections, section, budget))
     }
 
-    /// The innermost section that has `line`, from 1, where the document is too long to be shown whole.
+    /// The innermost section that has `line`, from 1, where the document is too long to be shown
+    /// whole.
     pub fn around(content: &str, line: usize, budget: usize) -> Self {
         if tokens::fits(content, budget) {
             return Self::first(content, budget);
@@ -128,8 +130,8 @@ impl Section<'_> {
     }
 }
 
-/// The headings of a text in the manner of Markdown: `# Heading`, or a line that is underlined. What stands in
-/// a fence is none.
+/// The headings of a text in the manner of Markdown: `# Heading`, or a line that is underlined.
+/// What stands in a fence is none.
 fn sections(content: &str) -> Vec<Section<'_>> {
     let mut found: Vec<Section<'_>> = Vec::new();
     let (mut at, mut fence, mut before) = (0, None, (0, ""));
@@ -271,7 +273,8 @@ fn plain(text: &str) -> String {
 mod tests {
     use super::*;
 
-    const GUIDE: &str = "Intro.\n\n# Guide\n\n## Install\n\nOn Linux.\n\n```sh\n# not a heading\n```\n\n### From source\n\n\
+    const GUIDE: &str = "Intro.\n\n# Guide\n\n## Install\n\nOn Linux.\n\n```sh\n# not a \
+                         heading\n```\n\n### From source\n\n\
         Build it.\n\n## Use\n\nRun it.\n\nNotes\n=====\n\n## Install\n\nAgain.\n";
 
     fn titles(content: &str) -> Vec<(usize, String)> {

@@ -67,7 +67,8 @@ fn inputs_refuse_unknown_fields() {
     }
 }
 
-/// Gemini refuses a list in which one enum has no type, and formats of strings that it does not know.
+/// Gemini refuses a list in which one enum has no type, and formats of strings that it does not
+/// know.
 #[test]
 fn every_enum_has_a_type_and_no_string_a_format() {
     fn walk(path: &str, schema: &Value, enums: &mut usize) {
@@ -288,7 +289,8 @@ fn rendered_record_shows_each_field_of_the_contract() {
         "created_at": "2026-11-20T10:00:00Z", "updated_at": "2026-11-20T10:00:00Z",
         "citations": [{"file": "app/cart.rb", "line_start": 3, "verdict": "drifted"}],
         "versions": [],
-        "contributions": [{"version": 1, "saved_by": "ann", "source": "wiki", "saved_at": "2026-11-20T10:00:00Z"}],
+        "contributions": [{"version": 1, "saved_by": "ann", "source": "wiki",
+                           "saved_at": "2026-11-20T10:00:00Z"}],
     });
     let typed: RecordWithHistory = serde_json::from_value(record).expect("a record");
     let text = crate::render::record(&json!(typed));

@@ -51,16 +51,16 @@ impl Tool {
         self.listed.get_or_init(|| (self.list)(&self.spec))
     }
 
-    /// Reads `arguments` as models mean them. Checks their names, the ids among them, and those that
-    /// this server alone needs. Nulls, which many models send for "not given", are dropped.
+    /// Reads `arguments` as models mean them. Checks their names, the ids among them, and those
+    /// that this server alone needs. Nulls, which many models send for "not given", are dropped.
     pub fn read(&self, arguments: JsonObject) -> Result<JsonObject, FieldError> {
         let arguments = arguments::read(&self.listed().input_schema, arguments)?;
         (self.check_own)(self.fields(&arguments, true)).map_err(|error| self.named(error))?;
         Ok(arguments)
     }
 
-    /// Returns the call of the Core for `arguments`, in which handles and project are resolved; none
-    /// for a tool that looks up what it reads in several calls.
+    /// Returns the call of the Core for `arguments`, in which handles and project are resolved;
+    /// none for a tool that looks up what it reads in several calls.
     pub fn core_call(&self, arguments: &JsonObject) -> Result<Option<CoreCall>, FieldError> {
         let request = self.request(arguments)?;
         Ok(match self.spec.route {

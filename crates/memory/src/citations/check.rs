@@ -339,12 +339,16 @@ mod tests {
             changed[edited].push_str(" // edited");
             let is_cited = (start - 1..end).contains(&edited);
             let verdict = in_lines(&saved, &changed).verdict;
-            prop_assert_eq!(verdict, if is_cited { CitationVerdict::Drifted } else { CitationVerdict::Fresh });
+            let expected =
+                if is_cited { CitationVerdict::Drifted } else { CitationVerdict::Fresh };
+            prop_assert_eq!(verdict, expected);
             changed[edited] = original[edited].clone();
             changed.insert(edited, "inserted".to_owned());
             let splits = (start..end).contains(&edited);
             let verdict = in_lines(&saved, &changed).verdict;
-            prop_assert_eq!(verdict, if splits { CitationVerdict::Drifted } else { CitationVerdict::Fresh });
+            let expected =
+                if splits { CitationVerdict::Drifted } else { CitationVerdict::Fresh };
+            prop_assert_eq!(verdict, expected);
         }
     }
 }

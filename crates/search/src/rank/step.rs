@@ -1,5 +1,5 @@
-//! The steps of a ranking by name. A search can disable each of them, so that its contribution can be
-//! measured.
+//! The steps of a ranking by name. A search can disable each of them, so that its contribution can
+//! be measured.
 
 pub use mc_domain::RankingStep as Step;
 

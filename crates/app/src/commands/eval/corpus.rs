@@ -152,8 +152,8 @@ async fn index(
     Ok(())
 }
 
-/// `<dir>/<owner>/<name>`, `<dir>/<owner>+<name>`, `<dir>/<name>` or `<dir>` itself, with or without
-/// a work tree.
+/// `<dir>/<owner>/<name>`, `<dir>/<owner>+<name>`, `<dir>/<name>` or `<dir>` itself, with or
+/// without a work tree.
 fn clone_of(meta: &Meta, dir: &Path) -> Result<PathBuf> {
     let name = meta.repository.rsplit('/').next().unwrap_or_default();
     let places = [

@@ -9,12 +9,13 @@ use anyhow::{Context, Result, bail, ensure};
 use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
 
-/// Paths that are no candidates of a repository's set: tests, examples, documentation, vendored and generated files,
-/// by directory and by name. This is the sets' own rule, word for word as the README of their evaluation data states
-/// it (section `beir/dev`), so that figures compare with others measured on the same sets.
+/// Paths that are no candidates of a repository's set: tests, examples, documentation, vendored and
+/// generated files, by directory and by name. This is the sets' own rule, word for word as the
+/// README of their evaluation data states it (section `beir/dev`), so that figures compare with
+/// others measured on the same sets.
 const NOT_CANDIDATES: &str = concat!(
-    r"(^|/)(tests?|spec|specs|examples?|docs?|benches|benchmarks?|fixtures|testdata|vendor|node_modules",
-    r"|CHANGELOG|locales)(/|$)",
+    r"(^|/)(tests?|spec|specs|examples?|docs?|benches|benchmarks?|fixtures",
+    r"|testdata|vendor|node_modules|CHANGELOG|locales)(/|$)",
     r"|_test\.|\.test\.|_spec\.|(^|/)test_|Test\.java$|\.min\.js$",
 );
 

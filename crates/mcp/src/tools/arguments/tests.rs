@@ -78,13 +78,15 @@ fn every_broken_argument_is_named_with_its_rule() {
         (
             "save",
             json!({"kind": "fact", "content": "x", "supersedes": "42"}),
-            "supersedes: must be a handle of a recalled bundle (m1, d1) or a UUID, as search or save gave it",
+            "supersedes: must be a handle of a recalled bundle (m1, d1) or a UUID, as search or \
+             save gave it",
         ),
         ("open_doc", json!({"offset": -5}), "offset: must be 0 or more, not -5"),
         (
             "feedback",
             json!({"used": ["m1", "fact 2"]}),
-            "used[1]: must be a handle of a recalled bundle (m1, d1) or a UUID, as search or save gave it",
+            "used[1]: must be a handle of a recalled bundle (m1, d1) or a UUID, as search or save \
+             gave it",
         ),
         (
             "feedback",

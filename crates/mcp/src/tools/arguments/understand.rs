@@ -1,12 +1,12 @@
-//! What models send for what the schemas say: `path` for `repo_path`, a string for a list, `2.0` for an
-//! integer, `"10-20"` for two lines. What can be meant in one way only is taken so before it is checked; the
-//! rest is left for the check to refuse.
+//! What models send for what the schemas say: `path` for `repo_path`, a string for a list, `2.0`
+//! for an integer, `"10-20"` for two lines. What can be meant in one way only is taken so before it
+//! is checked; the rest is left for the check to refuse.
 
 use rmcp::model::JsonObject;
 use serde_json::{Number, Value, json};
 
-/// What an argument is called here, and what else it is called. An alias that is an argument of the tool by
-/// itself is none.
+/// What an argument is called here, and what else it is called. An alias that is an argument of the
+/// tool by itself is none.
 const ALIASES: &[(&str, &[&str])] = &[
     ("project_key", &["project"]),
     ("task_external_id", ISSUE),
@@ -190,7 +190,8 @@ fn path(text: &str) -> String {
     if text == "." { String::new() } else { text.trim_start_matches("./").to_owned() }
 }
 
-/// A document's title out of its path. An absolute path stays a URL: a title may begin with a slash by itself.
+/// A document's title out of its path. An absolute path stays a URL: a title may begin with a slash
+/// by itself.
 fn title(given: Value) -> Value {
     let Value::String(text) = given else { return given };
     let path = path(&text);
@@ -227,8 +228,8 @@ fn list(name: &str, schema: &JsonObject, value: Value) -> Value {
     Value::Array(items.into_iter().map(|one| read(name, item, one)).collect())
 }
 
-/// The items of a list that came as one string. An error's line has commas in it, and so have the names of
-/// some definitions.
+/// The items of a list that came as one string. An error's line has commas in it, and so have the
+/// names of some definitions.
 fn split(name: &str, item: &JsonObject, text: &str) -> Vec<Value> {
     let is_one = name == "signals"
         || item.get("type").is_some_and(|of| of == "object")
@@ -238,7 +239,8 @@ fn split(name: &str, item: &JsonObject, text: &str) -> Vec<Value> {
     parts.map(|part| json!(part)).collect()
 }
 
-/// A cited place that came as a string: `a.rb`, `a.rb:10`, `a.rb:10-20`, `a.rb#L10-L20`, `a.rb#Cart`.
+/// A cited place that came as a string: `a.rb`, `a.rb:10`, `a.rb:10-20`, `a.rb#L10-L20`,
+/// `a.rb#Cart`.
 fn place(text: &str) -> JsonObject {
     let text = text.trim();
     let mut place = JsonObject::new();
