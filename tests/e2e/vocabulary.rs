@@ -39,6 +39,18 @@ fn rust_identifiers_have_no_retired_names() {
 }
 
 #[test]
+fn every_exception_is_used() {
+    let sources = files(SOURCES, "rs");
+    for (name, start, _) in EXCEPTIONS {
+        let is_used =
+            sources.iter().filter(|(path, _)| path.starts_with(start)).any(|(_, source)| {
+                words(&without_comments_and_literals(source)).any(|word| word == *name)
+            });
+        assert!(is_used, "`{name}` is no longer used in {start}: remove the exception");
+    }
+}
+
+#[test]
 fn sql_has_no_retired_names() {
     let mut found = Vec::new();
     for (path, source) in files(&["migrations"], "sql") {
@@ -83,12 +95,17 @@ fn report(path: &str, text: &str, tables: &[&[(&str, &str)]], found: &mut Vec<St
         EXCEPTIONS.iter().any(|(word, start, _)| *word == name && path.starts_with(start))
     };
     for (index, line) in text.lines().enumerate() {
-        for word in line.split(|c: char| !c.is_alphanumeric() && c != '_') {
+        for word in words(line) {
             if let Some(current) = retired.get(word).filter(|_| !is_exception(word)) {
                 found.push(format!("`{word}` in {path}:{} is retired: use `{current}`", index + 1));
             }
         }
     }
+}
+
+/// Splits code into identifiers and keywords.
+fn words(code: &str) -> impl Iterator<Item = &str> {
+    code.split(|c: char| !c.is_alphanumeric() && c != '_')
 }
 
 /// Collects the names of schemas, properties and parameters, the values of enums, and the paths.

@@ -35,7 +35,7 @@ const QUEUE: u32 = 2;
 
 /// How long a start waits for a database that can't be reached: a server that was ended hard is
 /// back by then.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 /// How soon it is tried again.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -46,7 +46,7 @@ pub async fn wait_for(stop: &CancellationToken, run: impl AsyncFn() -> Result<()
     let begun = Instant::now();
     loop {
         match run().await {
-            Err(error) if is_away(&error) && begun.elapsed() < PATIENCE => {
+            Err(error) if is_away(&error) && begun.elapsed() < TIMEOUT => {
                 tracing::warn!(error = &*error, "a start waits for the database");
             }
             ended => return ended,

@@ -136,7 +136,7 @@ pub async fn process_batch(ctx: &Context) -> Batch {
         }
         Err(reason) => {
             tracing::warn!(reason, "passages could not be embedded; they stay in the queue");
-            claimed.give_back().await;
+            claimed.release().await;
             Batch::Unavailable
         }
     }
@@ -205,7 +205,7 @@ impl<'a> Claimed<'a> {
         self.passages.clear();
     }
 
-    async fn give_back(mut self) {
+    async fn release(mut self) {
         let passages = std::mem::take(&mut self.passages);
         if let Err(error) = vectors::release_backlog(self.store, &passages).await {
             // The claim runs out by itself within a minute.

@@ -11,7 +11,7 @@ const CHARS: usize = 6;
 /// What a line costs besides its text: it is quoted.
 const LINE: usize = 2;
 /// Bytes that are tokenised at a time, where a text may be far too long.
-const AT_ONCE: usize = 16 * 1024;
+const BATCH_BYTES: usize = 16 * 1024;
 /// How much of a piece may be given up to end it where a paragraph or a line ends.
 const RAGGED: f64 = 0.4;
 
@@ -43,7 +43,7 @@ pub fn cost(text: &str) -> usize {
 
 /// Whether `text` costs at most `budget` tokens. No more of it is tokenised than it takes to tell.
 pub fn fits(text: &str, budget: usize) -> bool {
-    let (cost, _) = spent(text, budget, AT_ONCE);
+    let (cost, _) = spent(text, budget, BATCH_BYTES);
     cost <= budget
 }
 
@@ -124,8 +124,8 @@ mod tests {
     fn no_more_of_a_text_is_tokenised_than_it_takes_to_see_that_it_is_too_long() {
         for text in ["# a\n", "word ", "я", "0123456789abcdef"] {
             let text = text.repeat(1_000_000 / text.len());
-            let (cost, read) = spent(&text, 1_200, AT_ONCE);
-            assert!(cost > 1_200 && read <= 2 * AT_ONCE, "{cost} tokens, {read} bytes");
+            let (cost, read) = spent(&text, 1_200, BATCH_BYTES);
+            assert!(cost > 1_200 && read <= 2 * BATCH_BYTES, "{cost} tokens, {read} bytes");
             assert!(!fits(&text, 1_200));
         }
         assert!(fits("", 0) && fits("short", 3) && !fits("short", 2));

@@ -17,7 +17,7 @@ use crate::world::World;
 
 /// Attempts in one world; then it is built anew, since they add to it.
 const ROUND: u64 = 2_500;
-const AT_ONCE: usize = 8;
+const CONCURRENCY: usize = 8;
 /// Attempts that are drawn for one that is made: mostly the one of these that comes furthest.
 const CANDIDATES: usize = 4;
 const SHORT: u64 = 1_000;
@@ -44,7 +44,7 @@ pub async fn attempts(world: &Arc<World>, seed: u64, from: u64, to: u64) -> Resu
             let (world, generators) = (Arc::clone(world), Arc::clone(&generators));
             tokio::spawn(async move { one(&world, &generators, seed, number).await })
         })
-        .buffer_unordered(AT_ONCE);
+        .buffer_unordered(CONCURRENCY);
     let mut unknown = Vec::new();
     let mut faults = Faults::default();
     while let Some(result) = results.next().await {

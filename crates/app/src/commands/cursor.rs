@@ -44,7 +44,7 @@ pub fn entry(key: &ProjectKey, config: &Config) -> Result<CursorEntry> {
     let program = std::env::current_exe().context("this program's own path is unknown")?;
     let args = vec!["mcp".to_owned(), "--project".to_owned(), key.to_string()];
     let command = program.to_string_lossy().into_owned();
-    Ok(CursorEntry::Command { command, args, env: config.way_to_the_service() })
+    Ok(CursorEntry::Command { command, args, env: config.client_environment() })
 }
 
 /// The key that a folder suggests.

@@ -12,7 +12,7 @@ use crate::cli::IngestArgs;
 use crate::output::{Format, line, number, text};
 
 /// How often the run is looked at.
-const LOOK: Duration = Duration::from_millis(300);
+const POLL_INTERVAL: Duration = Duration::from_millis(300);
 /// How often a line is printed where there is no terminal.
 const SAY: Duration = Duration::from_secs(5);
 
@@ -65,7 +65,7 @@ pub async fn follow(
         if ended && !pending {
             break;
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
         status = remote.get(&path, &[]).await?;
     }
     shown.finish();

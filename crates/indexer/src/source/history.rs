@@ -14,7 +14,7 @@ use crate::Error;
 use crate::history::Limits;
 
 /// How often the size of what is being fetched is looked at.
-const LOOK: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// Said by a git server that gives out whole commits only.
 const NO_FILTER: &str = "filtering not recognized by server";
 /// Left in a copy that holds files, too, since its server did not leave them out.
@@ -309,7 +309,7 @@ impl Fetch<'_> {
         let warnings = loop {
             tokio::select! {
                 warnings = &mut fetched => break warnings,
-                () = tokio::time::sleep(LOOK), if !is_too_large => {
+                () = tokio::time::sleep(POLL_INTERVAL), if !is_too_large => {
                     is_too_large = self.size() > self.limits.bytes;
                     if is_too_large {
                         stop.cancel();

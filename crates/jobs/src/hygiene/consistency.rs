@@ -24,9 +24,9 @@ use crate::apply::doc_parts;
 /// What, and how many.
 type Counts = BTreeMap<&'static str, u64>;
 
-/// What one transaction mends of each sort, at most.
+/// What one transaction repairs of each sort, at most.
 const PART: i64 = 500;
-/// Transactions of one job at most: what is mended and found again at once is no case for more of
+/// Transactions of one job at most: what is repaired and found again at once is no case for more of
 /// them.
 const PARTS: usize = 200;
 /// What the sources of documents begin with that are made of comments (`doc_parts::source`).
@@ -36,22 +36,22 @@ pub(super) async fn run(store: &Store, given: &HygieneTarget) -> Result<Outcome,
     let (mut outcome, mut looked_at) = (Outcome::default(), None);
     for _ in 0..PARTS {
         let mut tx = store.begin().await?;
-        let mended = mend(&mut tx, given, &mut looked_at, &mut outcome).await?;
-        let is_whole = mended.values().all(|count| *count == 0);
-        for (what, count) in &mended {
+        let repaired = repair(&mut tx, given, &mut looked_at, &mut outcome).await?;
+        let is_whole = repaired.values().all(|count| *count == 0);
+        for (what, count) in &repaired {
             outcome.count(what, *count);
         }
         if given.is_dry_run {
             // It looks at one part, and says of how much it has not seen the end.
             let is_cut_off = |count: &&u64| **count >= PART.unsigned_abs();
-            outcome.count("and_more", mended.values().filter(is_cut_off).count() as u64);
+            outcome.count("and_more", repaired.values().filter(is_cut_off).count() as u64);
         }
         if given.is_dry_run || is_whole {
             // Dropped: nothing of it happened.
             break;
         }
         let event =
-            NewEvent::new(AuditAction::SearchIndexRepaired, "consistency").with(json!(mended));
+            NewEvent::new(AuditAction::SearchIndexRepaired, "consistency").with(json!(repaired));
         audit::add(&mut tx, Chain::Project(given.project), None, &[event]);
         tx.commit().await?;
     }
@@ -60,7 +60,7 @@ pub(super) async fn run(store: &Store, given: &HygieneTarget) -> Result<Outcome,
 
 /// Mends a part of all; answers how much that was of what. Documents up to `looked_at` are passed
 /// over.
-async fn mend(
+async fn repair(
     tx: &mut Tx,
     given: &HygieneTarget,
     looked_at: &mut Option<DocId>,
@@ -71,11 +71,11 @@ async fn mend(
     let records = repair_records(tx, project, PART).await?;
     let stray_dialogs = consistency::remove_stray_dialogs(tx, project, PART).await?;
     let dialogs = repair_dialogs(tx, project, PART).await?;
-    let docs = mend_docs(tx, given, looked_at, outcome).await?;
+    let docs = repair_docs(tx, given, looked_at, outcome).await?;
     let relabelled = consistency::sync_vector_visibility(tx, project, PART).await?;
     let queued = consistency::queue_unembedded(tx, project, PART).await?;
     // Last: it notes runs in the audit, which nobody else can add to until the transaction ends.
-    let files = mend_files(tx, given).await?;
+    let files = repair_files(tx, given).await?;
     // What somebody keeps to themselves is counted, and nobody's to hear of.
     for (id, _) in strays.iter().chain(&records).filter(|(_, is_shared)| *is_shared) {
         outcome.found(json!({ "record": id }));
@@ -96,17 +96,17 @@ async fn mend(
 
 /// Cuts documents that have no passage; answers how many have one now. Those of which nothing can
 /// be made are found each time, so it goes on from the last that was looked at.
-async fn mend_docs(
+async fn repair_docs(
     tx: &mut Tx,
     given: &HygieneTarget,
     looked_at: &mut Option<DocId>,
     outcome: &mut Outcome,
 ) -> Result<u64, Error> {
     let sanitizing = policies::sanitizing(&given.policy);
-    let mut mended = 0_i64;
-    while mended < PART {
-        let docs =
-            consistency::list_unindexed_docs(tx, given.project, *looked_at, PART - mended).await?;
+    let mut repaired = 0_i64;
+    while repaired < PART {
+        let docs = consistency::list_unindexed_docs(tx, given.project, *looked_at, PART - repaired)
+            .await?;
         let Some(last) = docs.last() else { break };
         *looked_at = Some(last.doc.id);
         for unfound in docs {
@@ -117,10 +117,10 @@ async fn mend_docs(
                 continue;
             };
             passages::replace(tx, given.project, PassageSource::Doc(id), &cut).await?;
-            mended += i64::from(!cut.is_empty());
+            repaired += i64::from(!cut.is_empty());
         }
     }
-    Ok(mended.unsigned_abs())
+    Ok(repaired.unsigned_abs())
 }
 
 /// What search is to see of a document, cut as it was before; `None` where it was made of comments
@@ -162,7 +162,7 @@ fn page(doc: Doc) -> Page {
 }
 
 /// Has files read again of which a piece lost its place; answers how many pieces that were.
-async fn mend_files(tx: &mut Tx, given: &HygieneTarget) -> Result<u64, Error> {
+async fn repair_files(tx: &mut Tx, given: &HygieneTarget) -> Result<u64, Error> {
     let pieces = consistency::remove_unplaced(tx, given.project, PART).await?;
     let of = consistency::mark_for_chunking(tx, &pieces).await?;
     if given.is_dry_run || of.is_empty() {

@@ -40,7 +40,7 @@ pub(super) async fn run(store: &Store, given: &HygieneTarget) -> Result<Outcome,
         match action {
             UnusedAction::Off | UnusedAction::Report => {}
             UnusedAction::Demote => {
-                outcome.count("quarantined", set_aside(store, given, &noise).await?);
+                outcome.count("quarantined", demote(store, given, &noise).await?);
             }
             UnusedAction::Delete => outcome.count("retired", take_out(store, given, &noise).await?),
         }
@@ -80,7 +80,7 @@ async fn take_out(
 }
 
 /// Puts those that nobody touched meanwhile before the reviewers; answers how many.
-async fn set_aside(
+async fn demote(
     store: &Store,
     given: &HygieneTarget,
     noise: &[RecordQuality],

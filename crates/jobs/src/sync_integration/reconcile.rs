@@ -1,10 +1,9 @@
-//! What is known here and not there any more.
+//! Reconciliation: finds tasks and documents that the provider has deleted.
 //!
-//! All that the system has is listed, page by page; what is known and not yet on it is kept in the
-//! database (`mc_store::unlisted`), and how far the list was read beside where the sync stands. So
-//! a list that takes longer than one job is read on by the next, and nothing is taken for gone
-//! before the list has come to its end, twice: what moves from one page to another while they are
-//! read may be missing once.
+//! The provider's full list is read page by page. Ids that are stored here and not yet on the list
+//! are deletion candidates (`mc_store::deletion_candidates`); the position in the list is part of
+//! the sync's state, so a later job resumes a long list. Candidates are deleted only after two
+//! complete passes: an item that moves between pages during a pass may be missing from it once.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use futures::future::BoxFuture;
@@ -277,12 +276,12 @@ impl SyncSession<'_> {
     async fn withdrawn(
         &self,
         tx: &mut Tx,
-        unlisted: Vec<String>,
+        candidates: Vec<String>,
         requested_at: DateTime<Utc>,
     ) -> Result<Vec<String>, SyncError> {
         let (project, connection) = (self.asking.project, self.asking.id);
         let mut withdrawn = Vec::new();
-        for id in unlisted {
+        for id in candidates {
             if tasks::mark_missing_deleted(tx, project, connection, &id, requested_at).await? {
                 withdrawn.push(id);
             }

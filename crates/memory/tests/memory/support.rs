@@ -26,7 +26,7 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 /// Time budget of recalls in tests, which only a hanging one exceeds.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// An encryption key for tests.
 fn encryptor() -> Arc<Encryptor> {
@@ -131,7 +131,7 @@ impl World {
     pub fn question(&self, query: &str) -> RecallRequest {
         RecallRequest {
             query: Some(query.to_owned()),
-            time_budget: PATIENCE,
+            time_budget: TIMEOUT,
             ..RecallRequest::new(self.project, "bob")
         }
     }

@@ -27,8 +27,8 @@ const COMMIT_EVERY: usize = 10_000;
 /// a tiny segment for each few of them, cost the writes a tenth of their rate.
 const POLL: Duration = Duration::from_secs(1);
 /// An index that can't be written is tried again after this, and after twice as long each time.
-const FIRST_PAUSE: Duration = Duration::from_millis(500);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+const BACKOFF_BASE: Duration = Duration::from_millis(500);
+const BACKOFF_MAX: Duration = Duration::from_secs(30);
 
 /// A generation between the async follower and the blocking calls of tantivy.
 pub(super) type SharedGeneration = Arc<Mutex<Generation>>;
@@ -74,7 +74,7 @@ impl Follower {
         mut requests: mpsc::UnboundedReceiver<Refresh>,
         stop: CancellationToken,
     ) {
-        let mut pause = FIRST_PAUSE;
+        let mut pause = BACKOFF_BASE;
         loop {
             let (generation, cursor) = tokio::select! {
                 () = stop.cancelled() => return,
@@ -94,7 +94,7 @@ impl Follower {
                 }
                 End::Unwritten(error) => {
                     self.fail(Phase::Stuck, &error);
-                    pause = if has_written { FIRST_PAUSE } else { longer(pause) };
+                    pause = if has_written { BACKOFF_BASE } else { longer(pause) };
                     if stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
                         return;
                     }
@@ -105,7 +105,7 @@ impl Follower {
 
     /// The index found at the start or on disk, or a new one; tries until it has one.
     async fn generation(&mut self) -> (SharedGeneration, FeedCursor) {
-        let mut pause = FIRST_PAUSE;
+        let mut pause = BACKOFF_BASE;
         loop {
             match self.find().await {
                 Ok(found) => return found,
@@ -158,7 +158,7 @@ impl Follower {
 
 /// The pause that follows one that was of no use.
 fn longer(pause: Duration) -> Duration {
-    (pause * 2).min(LONGEST_PAUSE)
+    (pause * 2).min(BACKOFF_MAX)
 }
 
 /// The application of the feed to one generation.

@@ -18,7 +18,7 @@ use crate::Error;
 /// Ids read from the database at once.
 const PAGE: i64 = 10_000;
 /// For so long the index may take to read what the feed tells.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// What did not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -49,13 +49,13 @@ impl KeywordIndex {
             return Ok(Some(RepairReport::default()));
         }
         // What changed while both were read differs, too, until the index has followed.
-        self.refresh(PATIENCE).await;
+        self.refresh(TIMEOUT).await;
         let second = self.difference(store).await?;
         let missing: Vec<_> = second.missing.intersection(&first.missing).collect();
         let strays: Vec<_> = second.strays.intersection(&first.strays).collect();
         let both = missing.iter().chain(&strays).map(|id| PassageId(**id));
         change_feed::republish(store, &both.collect::<Vec<_>>()).await?;
-        self.refresh(PATIENCE).await;
+        self.refresh(TIMEOUT).await;
         Ok(Some(RepairReport { missing: missing.len() as u64, strays: strays.len() as u64 }))
     }
 

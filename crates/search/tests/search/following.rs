@@ -3,7 +3,7 @@
 use mc_search::{Freshness, Phase};
 use tokio::task::JoinSet;
 
-use crate::support::{PATIENCE, World, passage};
+use crate::support::{TIMEOUT, World, passage};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_committed_before_the_search_is_found() {
@@ -69,7 +69,7 @@ async fn a_late_transaction_is_not_skipped_across_a_restart_either() {
     let mut early = world.store().begin().await.expect("a transaction");
     world.write_in(&mut early, "early", &[passage("early.md", "the albatross glides")]).await;
     world.write("late", &[passage("late.md", "the albatross dives")]).await;
-    assert_eq!(node.index().refresh(PATIENCE).await, Freshness::Current);
+    assert_eq!(node.index().refresh(TIMEOUT).await, Freshness::Current);
     node.stop().await;
     early.commit().await.expect("a commit");
 
@@ -93,6 +93,6 @@ async fn another_node_follows_by_itself() {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(PATIENCE, seen).await.expect("the change arrives");
+    tokio::time::timeout(TIMEOUT, seen).await.expect("the change arrives");
     node.stop().await;
 }

@@ -7,7 +7,7 @@ use mc_domain::{Classified, ErrorKind};
 use mc_search::Phase;
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{Node, PATIENCE, World, passage};
+use crate::support::{Node, TIMEOUT, World, passage};
 
 /// tantivy's folder in use.
 fn generation(index_dir: &Path) -> PathBuf {
@@ -85,7 +85,7 @@ async fn a_folder_that_vanishes_under_a_running_node_is_survived() {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(PATIENCE, mended).await.expect("a rebuilt index");
+    tokio::time::timeout(TIMEOUT, mended).await.expect("a rebuilt index");
     node.index().ready().await.expect("an index that follows");
     assert_eq!(node.index().status().passages, 2);
     node.stop().await;
@@ -129,7 +129,7 @@ async fn until(node: &Node, phase: Phase) {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(PATIENCE, reached).await.expect("the phase is reached");
+    tokio::time::timeout(TIMEOUT, reached).await.expect("the phase is reached");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -148,7 +148,7 @@ async fn an_index_that_can_not_be_built_leaves_no_halves_behind() {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(PATIENCE, says_so).await.expect("a search says that there is only a part");
+    tokio::time::timeout(TIMEOUT, says_so).await.expect("a search says that there is only a part");
     let folders = || {
         let entries = fs::read_dir(world.index_dir()).expect("the index").flatten();
         entries.filter(|entry| entry.path().join("meta.json").exists()).count()
@@ -158,7 +158,7 @@ async fn an_index_that_can_not_be_built_leaves_no_halves_behind() {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(PATIENCE, none_is_left).await.expect("they take room");
+    tokio::time::timeout(TIMEOUT, none_is_left).await.expect("they take room");
 
     fs::remove_dir(&obstacle).expect("there is room again");
     until(&node, Phase::Following).await;

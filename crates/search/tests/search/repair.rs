@@ -3,7 +3,7 @@
 use mc_search::index::RepairReport;
 use mc_store::testing::execute;
 
-use crate::support::{PATIENCE, World, passage};
+use crate::support::{TIMEOUT, World, passage};
 
 /// Runs a statement of which no trigger hears.
 async fn unheard(world: &World, sql: &str) {
@@ -32,7 +32,7 @@ async fn repair_restores_lost_passages_and_deletes_stale_ones() {
     )
     .await;
     unheard(&world, "delete from passages where location = 'b.md'").await;
-    keyword.refresh(PATIENCE).await;
+    keyword.refresh(TIMEOUT).await;
     assert_eq!(node.places(&world.query("kestrel")).await, ["a.md"], "nobody told of the other");
 
     let mended = keyword.repair(world.store()).await.expect("a look");

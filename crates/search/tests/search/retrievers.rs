@@ -8,7 +8,7 @@ use mc_search::{ActiveModel, ActiveModels, Options, Query, Step};
 use mc_store::passages::{NewPassage, PassageFilter};
 use mc_store::vectors;
 
-use crate::support::{Fake, PATIENCE, World, embed_backlog, passage};
+use crate::support::{Fake, TIMEOUT, World, embed_backlog, passage};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_leg_that_never_answers_is_left_out_and_named() {
@@ -77,7 +77,7 @@ async fn the_model_before_answers_until_the_new_one_is_complete() {
         ActiveModels::new(ActiveModel { model, embedder: new, is_remote: false }, Some(previous));
     let mut context = node.context.clone();
     context.models = models.clone();
-    let options = Options { time_budget: PATIENCE, ..Options::default() };
+    let options = Options { time_budget: TIMEOUT, ..Options::default() };
 
     let query = world.query("kestrel");
     let during = mc_search::search(&context, &query, &options).await.expect("a search");
@@ -123,7 +123,7 @@ async fn a_search_can_do_without_a_step() {
     world.write("a", &[passage("a.md", "the kestrel hovers")]).await;
     let found = async |without: &[Step]| {
         let disabled_steps = without.iter().copied().collect();
-        let options = Options { time_budget: PATIENCE, disabled_steps, ..Options::default() };
+        let options = Options { time_budget: TIMEOUT, disabled_steps, ..Options::default() };
         mc_search::search(&node.context, &world.query("kestrel"), &options).await
     };
     assert_eq!(found(&[]).await.expect("a search").hits.len(), 1);

@@ -22,7 +22,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 /// No search of a test takes this long unless something hangs.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const TIMEOUT: Duration = Duration::from_secs(30);
 
 pub struct World {
     pub database: TestDatabase,
@@ -111,7 +111,7 @@ impl World {
 
 impl Node {
     pub async fn find(&self, query: &Query) -> SearchResponse {
-        let options = Options { time_budget: PATIENCE, explain: true, ..Options::default() };
+        let options = Options { time_budget: TIMEOUT, explain: true, ..Options::default() };
         mc_search::search(&self.context, query, &options).await.expect("a search")
     }
 
@@ -127,7 +127,7 @@ impl Node {
 
     pub async fn ready(self) -> Self {
         self.index().ready().await.expect("an index that follows");
-        assert_eq!(self.index().refresh(PATIENCE).await, Freshness::Current);
+        assert_eq!(self.index().refresh(TIMEOUT).await, Freshness::Current);
         self
     }
 

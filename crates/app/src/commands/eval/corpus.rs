@@ -16,7 +16,7 @@ use crate::output::{Format, list, number, text};
 const BATCH: usize = 100;
 /// Messages of one conversation.
 const MESSAGES: usize = 500;
-const LOOK: Duration = Duration::from_millis(300);
+const POLL_INTERVAL: Duration = Duration::from_millis(300);
 
 /// From what a search answers to the set's own ids; empty for a repository.
 #[derive(Default)]
@@ -51,7 +51,7 @@ pub async fn prepare(
     }
     let path = format!("/projects/{project}");
     while number(&remote.get(&path, &[]).await?, "pending_vectors") > 0 {
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
     Ok(ids)
 }
