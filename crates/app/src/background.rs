@@ -13,7 +13,7 @@ use mc_api::QuarantineNotifier;
 use mc_connectors::ConnectorRegistry;
 use mc_crypto::Encryptor;
 use mc_indexer::{embedding_queue, hnsw};
-use mc_jobs::{Embedding, Indexing, JobContext, SyncContext};
+use mc_jobs::{Embedding, IndexSettings, JobContext, SyncContext};
 use mc_search::{ActiveModel, ActiveModels, KeywordIndex};
 use mc_store::Store;
 use tokio::task::JoinHandle;
@@ -69,14 +69,17 @@ impl BackgroundServices<'_> {
         stop: &CancellationToken,
     ) -> Result<RunningServices> {
         let Self { config, models, sealer, systems, serving } = self;
-        let inside = config.ingest.hosts()?.into();
-        let sync = SyncContext { systems, sealer: Arc::clone(&sealer), inside };
+        let sync = SyncContext {
+            connectors: systems,
+            encryptor: Arc::clone(&sealer),
+            allowed_private_hosts: config.ingest.hosts()?.into(),
+        };
         let notifier = QuarantineNotifier::new(sealer, config.notifications.allow_private_networks);
         let notifier = notifier.context("the client for notifications can't be created")?;
         let (embedding, settings) = (in_use(models), config.jobs.settings()?);
         let context = JobContext { store: store.clone(), sync, embedding, settings };
         let workers = mc_jobs::workers(queue, &context).node_name(&node_name(config)?);
-        let workers = mc_jobs::indexing(workers, &context, indexing(config)?, stop);
+        let workers = mc_jobs::indexing(workers, &context, index_settings(config)?, stop);
         let heads = config.audit_heads_file();
         let both = || (store.clone(), stop.clone());
 
@@ -115,10 +118,10 @@ pub fn worker_name(config: &Config) -> String {
     format!("{}:{}", host.nodename().to_string_lossy(), config.data_dir.display())
 }
 
-fn indexing(config: &Config) -> Result<Indexing> {
-    Ok(Indexing {
-        cache: config.data_dir.join("repositories"),
-        inside: config.ingest.hosts()?,
+fn index_settings(config: &Config) -> Result<IndexSettings> {
+    Ok(IndexSettings {
+        cache_dir: config.data_dir.join("repositories"),
+        allowed_private_hosts: config.ingest.hosts()?,
         history: config.ingest.history.limits(),
         node: worker_name(config),
     })
