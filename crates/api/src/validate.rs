@@ -5,6 +5,7 @@
 use std::ops::RangeInclusive;
 
 pub use mc_contract::ValidationError;
+use mc_contract::operations::project::ProjectPath;
 use mc_contract::{Violation, rules};
 use mc_domain::ProjectKey;
 
@@ -15,6 +16,14 @@ pub trait Validate: Sized {
 
     /// Checks every field. The error names the first one that breaks a rule.
     fn check(self) -> Result<Self::Checked, ValidationError>;
+}
+
+impl Validate for ProjectPath {
+    type Checked = ProjectKey;
+
+    fn check(self) -> Result<ProjectKey, ValidationError> {
+        Ok(self.key.into_inner())
+    }
 }
 
 fn at<T>(field: &str, checked: Result<T, Violation>) -> Result<T, ValidationError> {

@@ -5,6 +5,7 @@ use axum::extract::State;
 use chrono::{DateTime, Utc};
 use http::StatusCode;
 use mc_accounts::{members, teams};
+use mc_contract::operations::project::ProjectPath;
 use mc_domain::{Permission, ProjectKey, Role, Scope};
 use mc_store::members::{self as store, MembershipScope};
 use serde::{Deserialize, Serialize};
@@ -12,10 +13,10 @@ use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::pagination::Page;
-use super::projects::{ProjectPath, entered};
+use super::projects::entered;
 use crate::ApiState;
 use crate::authenticate::Principal;
-use crate::extract::{ValidJson, ValidPath};
+use crate::extract::{PathParams, ValidJson, ValidPath};
 use crate::openapi::schemas;
 use crate::problem::Problem;
 use crate::validate::{self, Validate, ValidationError};
@@ -297,7 +298,7 @@ pub async fn remove_team_member(
 pub async fn list(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidPath(key): ValidPath<ProjectPath>,
+    PathParams(ProjectPath { key }): PathParams<ProjectPath>,
 ) -> Result<Json<ProjectMembers>, Problem> {
     let ctx = entered(&api, &caller, &key, Permission::Read).await?;
     let users = store::users(&ctx.store, MembershipScope::Project(ctx.project.id)).await?;

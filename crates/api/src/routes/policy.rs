@@ -6,6 +6,7 @@ use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use http::{HeaderMap, HeaderValue, header};
 use mc_accounts::{Error, policies as use_cases};
+use mc_contract::operations::project::ProjectPath;
 use mc_domain::{Permission, ProjectKey};
 use mc_sanitizer::Sanitizer;
 use mc_store::policies::{self, Version};
@@ -13,11 +14,11 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::pagination::Page;
-use super::projects::{ProjectPath, entered};
+use super::projects::entered;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::authorize::ProjectContext;
-use crate::extract::{ValidJson, ValidPath, ValidQuery};
+use crate::extract::{PathParams, ValidJson, ValidQuery};
 use crate::notifications;
 use crate::openapi::schemas;
 use crate::problem::Problem;
@@ -150,7 +151,7 @@ pub struct NotificationSettings {
 pub async fn get(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidPath(key): ValidPath<ProjectPath>,
+    PathParams(ProjectPath { key }): PathParams<ProjectPath>,
 ) -> Result<Response, Problem> {
     let ProjectContext { mut project, .. } = entered(&api, &caller, &key, Permission::Read).await?;
     if project.role < project.policy.min_role(Permission::ManagePolicy) {
@@ -181,7 +182,7 @@ pub async fn get(
 pub async fn set(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidPath(key): ValidPath<ProjectPath>,
+    PathParams(ProjectPath { key }): PathParams<ProjectPath>,
     headers: HeaderMap,
     ValidJson(policy): ValidJson<mc_domain::Policy>,
 ) -> Result<Response, Problem> {
@@ -211,7 +212,7 @@ pub async fn set(
 pub async fn versions(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidPath(key): ValidPath<ProjectPath>,
+    PathParams(ProjectPath { key }): PathParams<ProjectPath>,
     ValidQuery((cursor, limit)): ValidQuery<VersionQuery>,
 ) -> Result<Json<Page<PolicyVersion>>, Problem> {
     let ProjectContext { project, store, .. } =
@@ -238,7 +239,7 @@ pub async fn versions(
 pub async fn get_signing_key(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidPath(key): ValidPath<ProjectPath>,
+    PathParams(ProjectPath { key }): PathParams<ProjectPath>,
 ) -> Result<Json<NotificationSettings>, Problem> {
     let ProjectContext { project, memory, .. } =
         entered(&api, &caller, &key, Permission::ManagePolicy).await?;

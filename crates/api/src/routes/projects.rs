@@ -5,18 +5,19 @@ use axum::extract::State;
 use chrono::{DateTime, Utc};
 use http::StatusCode;
 use mc_accounts::projects as use_cases;
+pub use mc_contract::operations::project::ProjectPath;
 use mc_domain::{Permission, ProjectKey, Scope};
 use mc_store::projects::{self, Overview};
 use mc_store::vectors::EmbeddingBacklog;
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::pagination::Page;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::authorize::ProjectContext;
-use crate::extract::{ValidJson, ValidPath};
+use crate::extract::{PathParams, ValidJson};
 use crate::openapi::schemas;
 use crate::problem::Problem;
 use crate::validate::{self, Validate, ValidationError};
@@ -50,23 +51,6 @@ impl Validate for NewProject {
         let name = validate::optional_masked("name", self.name, limits::NAME)?;
         let name = name.unwrap_or_else(|| key.to_string());
         Ok(ValidatedProject { key, name })
-    }
-}
-
-/// Path parameter: a project.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
-pub struct ProjectPath {
-    /// The project's key.
-    #[param(value_type = schemas::ProjectKey, inline)]
-    key: String,
-}
-
-impl Validate for ProjectPath {
-    type Checked = ProjectKey;
-
-    fn check(self) -> Result<ProjectKey, ValidationError> {
-        validate::project_key("key", &self.key)
     }
 }
 
@@ -160,7 +144,7 @@ pub async fn list(
 pub async fn get(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidPath(key): ValidPath<ProjectPath>,
+    PathParams(ProjectPath { key }): PathParams<ProjectPath>,
 ) -> Result<Json<ProjectOverview>, Problem> {
     let ctx = entered(&api, &caller, &key, Permission::Read).await?;
     let overview = projects::overview(&ctx.store, ctx.project.id).await?;
@@ -179,7 +163,7 @@ pub async fn get(
 pub async fn delete(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidPath(key): ValidPath<ProjectPath>,
+    PathParams(ProjectPath { key }): PathParams<ProjectPath>,
 ) -> Result<StatusCode, Problem> {
     let ctx = entered(&api, &caller, &key, Permission::ManageMembers).await?;
     projects::delete(&ctx.store, &ctx.project).await?;

@@ -16,3 +16,14 @@ pub struct ProjectQuery {
 }
 
 impl Request for ProjectQuery {}
+
+/// A project, in a path.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub struct ProjectPath {
+    /// The project's key.
+    #[param(inline)]
+    pub key: ProjectKey,
+}
+
+impl Request for ProjectPath {}
