@@ -6,14 +6,11 @@ use std::collections::BTreeSet;
 use mc_auth::client::ClientId;
 pub use mc_contract::{
     ProjectKey,
-    number::{PageLimit, TokenDays, VersionNumber},
-    text::{
-        Email, ExternalId, FreeText, JobId, Login, Name, SourceReference, StatementText, TeamKey,
-        Title,
-    },
+    number::{PageLimit, VersionNumber},
+    text::{ExternalId, FreeText, JobId, Login, Name, SourceReference, StatementText, Title},
 };
 use mc_contract::{limits, schema};
-use mc_domain::{AuditAction, FindingAction, Role, Scope};
+use mc_domain::{AuditAction, FindingAction, Scope};
 use mc_sanitizer::Sanitizer;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Schema};
@@ -37,10 +34,6 @@ macro_rules! shapes {
 }
 
 shapes! {
-    /// What a member may do.
-    MemberRole = schema::one_of(Role::ALL.iter().map(|role| role.as_str()));
-    /// What a token may be used for.
-    ScopeName = schema::one_of(Scope::ALL.iter().map(|scope| scope.as_str()));
     /// Names of scopes, separated by spaces.
     ScopeNames = schema::string().pattern(Some(scope_names()));
     /// The client program.
