@@ -1,6 +1,7 @@
 //! The operations on a project's memory, one file a resource: the requests, their rules and the
 //! responses.
 
+pub mod audit;
 pub mod dialog;
 pub mod document;
 pub mod feedback;
@@ -10,6 +11,7 @@ pub mod link_task;
 pub mod member;
 pub mod page;
 pub mod passage;
+pub mod policy;
 pub mod project;
 pub mod pull_request;
 pub mod recall;

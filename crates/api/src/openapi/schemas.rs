@@ -7,10 +7,10 @@ use mc_auth::client::ClientId;
 pub use mc_contract::{
     ProjectKey,
     number::{PageLimit, VersionNumber},
-    text::{ExternalId, FreeText, JobId, Login, Name, SourceReference, StatementText, Title},
+    text::{FreeText, JobId, Login, Name, SourceReference, StatementText, Title},
 };
 use mc_contract::{limits, schema};
-use mc_domain::{AuditAction, FindingAction, Scope};
+use mc_domain::{FindingAction, Scope};
 use mc_sanitizer::Sanitizer;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Schema};
@@ -45,8 +45,6 @@ shapes! {
     Commands = ArrayBuilder::new()
         .items(schema::text(limits::COMMAND).pattern(Some(schema::line_pattern())))
         .max_items(Some(limits::COMMANDS));
-    /// An action of the audit.
-    AuditActionName = schema::one_of(AuditAction::ALL.iter().map(|action| action.as_str()));
     /// The action for single categories of the sanitizer's findings.
     Categories = ObjectBuilder::new()
         .property_names(Some(schema::one_of(categories()).build()))
