@@ -18,6 +18,7 @@ pub mod recall;
 pub mod record;
 pub mod save;
 pub mod search;
+pub mod sign_in;
 pub mod task;
 pub mod token;
 pub mod user;

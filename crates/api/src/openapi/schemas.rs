@@ -38,9 +38,6 @@ shapes! {
     ScopeNames = schema::string().pattern(Some(scope_names()));
     /// The client program.
     ClientName = schema::text(ClientId::MAX_LEN).pattern(Some("^(?!browser$)[a-z0-9._-]+$"));
-    /// Eight letters as a terminal shows them, in any case, with spaces and hyphens anywhere.
-    UserCode = schema::string()
-        .pattern(Some("^[ -]*([BCDFGHJKLMNPQRSTVWXZbcdfghjklmnpqrstvwxz][ -]*){8}$"));
     /// Commands, each by its first words.
     Commands = ArrayBuilder::new()
         .items(schema::text(limits::COMMAND).pattern(Some(schema::line_pattern())))
