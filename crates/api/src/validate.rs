@@ -5,6 +5,7 @@
 use std::ops::RangeInclusive;
 
 pub use mc_contract::ValidationError;
+use mc_contract::operations::project::ProjectPath;
 use mc_contract::{Violation, rules};
 use mc_domain::ProjectKey;
 
@@ -15,6 +16,14 @@ pub trait Validate: Sized {
 
     /// Checks every field. The error names the first one that breaks a rule.
     fn check(self) -> Result<Self::Checked, ValidationError>;
+}
+
+impl Validate for ProjectPath {
+    type Checked = ProjectKey;
+
+    fn check(self) -> Result<ProjectKey, ValidationError> {
+        Ok(self.key.into_inner())
+    }
 }
 
 fn at<T>(field: &str, checked: Result<T, Violation>) -> Result<T, ValidationError> {
@@ -29,20 +38,6 @@ pub fn line(field: &str, text: &str, max: usize) -> Result<String, ValidationErr
 /// Checks a [`rules::prose`].
 pub fn text(field: &str, text: &str, max: usize) -> Result<String, ValidationError> {
     at(field, rules::prose(text, max))
-}
-
-/// Checks a [`rules::identifier`].
-pub fn identifier(field: &str, text: &str, max: usize) -> Result<String, ValidationError> {
-    at(field, rules::identifier(text, max))
-}
-
-/// Checks and masks an optional [`rules::masked_line`].
-pub fn optional_masked(
-    field: &str,
-    value: Option<String>,
-    max: usize,
-) -> Result<Option<String>, ValidationError> {
-    optional(field, value, |field, value| at(field, rules::masked_line(&value, max)))
 }
 
 /// Checks a value if there is one.
@@ -72,21 +67,6 @@ pub fn optional_text(
     optional(field, value, |field, value| text(field, &value, max))
 }
 
-/// Checks at most `max` items, each under its own name (`tags[3]`).
-pub fn list<T, U>(
-    field: &str,
-    items: Vec<T>,
-    max: usize,
-    check: impl Fn(&str, T) -> Result<U, ValidationError>,
-) -> Result<Vec<U>, ValidationError> {
-    if items.len() > max {
-        let rule = format!("holds {} items; the limit is {max}", items.len());
-        return Err(ValidationError::new(field, rule));
-    }
-    let items = items.into_iter().enumerate();
-    items.map(|(index, item)| check(&format!("{field}[{index}]"), item)).collect()
-}
-
 /// Checks a whole number. `N` must hold every number of `range`.
 pub fn range<N: TryFrom<i64>>(
     field: &str,
@@ -110,21 +90,9 @@ pub fn login(field: &str, login: &str) -> Result<String, ValidationError> {
     at(field, rules::short_name(login))
 }
 
-/// Checks the key of a team; returns it in lower case.
-pub fn team_key(field: &str, key: &str) -> Result<String, ValidationError> {
-    login(field, key).map(|key| key.to_ascii_lowercase())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_item_of_a_list_is_named_by_its_index() {
-        let items = vec!["good".to_owned(), " ".to_owned()];
-        let error = list("tags", items, 64, |field, item| line(field, &item, 120));
-        assert_eq!(error.map_err(|error| error.field), Err("tags[1]".to_owned()));
-    }
 
     #[test]
     fn a_number_outside_of_its_range_is_rejected() {

@@ -13,6 +13,7 @@ use mc_contract::operations::integration::{
     Integration, IntegrationPath, LastSyncRun, SyncRun, UpdateIntegration,
 };
 use mc_contract::operations::page::Page;
+use mc_contract::operations::project::ProjectPath;
 use mc_domain::{
     AuditAction, Capability, IntegrationId, Permission, ProjectId, ProjectKey, Provider,
 };
@@ -22,11 +23,11 @@ use mc_store::repositories;
 use mc_store::{Store, Tx};
 use serde_json::{Value, json};
 
-use super::projects::{ProjectPath, entered};
+use super::projects::entered;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::authorize::ProjectContext;
-use crate::extract::{JsonBody, PathParams, QueryString, ValidPath};
+use crate::extract::{JsonBody, PathParams, QueryString};
 use crate::problem::Problem;
 
 /// Create an integration.
@@ -41,7 +42,7 @@ use crate::problem::Problem;
 pub async fn create(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidPath(key): ValidPath<ProjectPath>,
+    PathParams(ProjectPath { key }): PathParams<ProjectPath>,
     JsonBody(request): JsonBody<CreateIntegration>,
 ) -> Result<(StatusCode, Json<Integration>), Problem> {
     let ProjectContext { project, store, .. } =
@@ -79,7 +80,7 @@ pub async fn create(
 pub async fn list(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidPath(key): ValidPath<ProjectPath>,
+    PathParams(ProjectPath { key }): PathParams<ProjectPath>,
 ) -> Result<Json<Page<Integration>>, Problem> {
     let here = entered(&api, &caller, &key, Permission::ManagePolicy).await?;
     let found = integrations::list(&here.store, here.project.id).await?;

@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use mc_contract::operations::page::Page;
+use mc_contract::operations::project::ProjectPath;
 use mc_contract::operations::pull_request::{
     CiRun, PullRequest, PullRequestPath, PullRequestQuery, PullRequestWithRuns,
 };
@@ -12,10 +13,10 @@ use mc_store::ci_results::{self, CiResult};
 use mc_store::pull_requests::{self, PullRequestFilter};
 
 use super::pagination::page;
-use super::projects::{ProjectPath, entered};
+use super::projects::entered;
 use crate::ApiState;
 use crate::authenticate::Principal;
-use crate::extract::{PathParams, QueryString, ValidPath};
+use crate::extract::{PathParams, QueryString};
 use crate::problem::Problem;
 
 /// List pull and merge requests.
@@ -29,7 +30,7 @@ use crate::problem::Problem;
 pub async fn list(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidPath(key): ValidPath<ProjectPath>,
+    PathParams(ProjectPath { key }): PathParams<ProjectPath>,
     QueryString(query): QueryString<PullRequestQuery>,
 ) -> Result<Json<Page<PullRequest>>, Problem> {
     let here = entered(&api, &caller, &key, Permission::Read).await?;

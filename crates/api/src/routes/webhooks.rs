@@ -8,6 +8,7 @@ use axum::extract::State;
 use http::StatusCode;
 use mc_auth::secret::WebhookSecret as GeneratedSecret;
 use mc_contract::operations::page::Page;
+use mc_contract::operations::project::ProjectPath;
 use mc_contract::operations::webhook::{
     CreateWebhook, DeliveryPath, DeliveryQuery, RotateWebhookSecret, Webhook, WebhookDelivery,
     WebhookPath, WebhookWithSecret,
@@ -20,11 +21,11 @@ use serde_json::json;
 use zeroize::Zeroizing;
 
 use super::pagination::page;
-use super::projects::{ProjectPath, entered};
+use super::projects::entered;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::authorize::ProjectContext;
-use crate::extract::{JsonBody, PathParams, QueryString, ValidPath};
+use crate::extract::{JsonBody, PathParams, QueryString};
 use crate::problem::Problem;
 use crate::webhook_receiver;
 
@@ -40,7 +41,7 @@ use crate::webhook_receiver;
 pub async fn create(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidPath(key): ValidPath<ProjectPath>,
+    PathParams(ProjectPath { key }): PathParams<ProjectPath>,
     JsonBody(request): JsonBody<CreateWebhook>,
 ) -> Result<(StatusCode, Json<WebhookWithSecret>), Problem> {
     let ProjectContext { project, store, memory } =
@@ -65,7 +66,7 @@ pub async fn create(
 pub async fn list(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidPath(key): ValidPath<ProjectPath>,
+    PathParams(ProjectPath { key }): PathParams<ProjectPath>,
 ) -> Result<Json<Page<Webhook>>, Problem> {
     let here = entered(&api, &caller, &key, Permission::ManagePolicy).await?;
     let found = webhooks::list(&here.store, here.project.id).await?;
@@ -133,7 +134,7 @@ pub async fn delete(
 pub async fn deliveries(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidPath(key): ValidPath<ProjectPath>,
+    PathParams(ProjectPath { key }): PathParams<ProjectPath>,
     QueryString(query): QueryString<DeliveryQuery>,
 ) -> Result<Json<Page<WebhookDelivery>>, Problem> {
     let here = entered(&api, &caller, &key, Permission::ManagePolicy).await?;

@@ -8,6 +8,7 @@ use http::{HeaderMap, StatusCode};
 use mc_accounts::sign_in::device::{self, Decider};
 use mc_accounts::sign_in::token::parse_client;
 use mc_auth::secret::UserCode;
+use mc_contract::operations::sign_in::DeviceDecision;
 use mc_domain::Scopes;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -16,10 +17,9 @@ use super::token_endpoint::{OauthError, TokenError};
 use super::{browser, pages};
 use crate::ApiState;
 use crate::authenticate::Principal;
-use crate::extract::{Form, ValidJson};
+use crate::extract::{Form, JsonBody};
 use crate::openapi::schemas;
 use crate::problem::Problem;
-use crate::validate::{Validate, ValidationError};
 
 /// A device login to start.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -87,27 +87,6 @@ pub async fn authorize(
     }))
 }
 
-/// A person's decision about a device login.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(example = json!({"user_code": "BCDF-GHJK", "approve": true}))]
-pub struct DeviceDecision {
-    /// The code that the terminal shows.
-    #[schema(value_type = schemas::UserCode)]
-    user_code: String,
-    /// Whether the terminal is signed in as the caller.
-    approve: bool,
-}
-
-impl Validate for DeviceDecision {
-    type Checked = (UserCode, bool);
-
-    fn check(self) -> Result<(UserCode, bool), ValidationError> {
-        let code = UserCode::parse(&self.user_code);
-        Ok((code.map_err(|error| ValidationError::new("user_code", error))?, self.approve))
-    }
-}
-
 /// Approve or deny a device login.
 ///
 /// Signs the terminal in as the caller, or refuses it. A personal access token can't decide: the
@@ -119,10 +98,12 @@ impl Validate for DeviceDecision {
 pub async fn decide(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidJson((code, approve)): ValidJson<DeviceDecision>,
+    JsonBody(request): JsonBody<DeviceDecision>,
 ) -> Result<StatusCode, Problem> {
+    let code = UserCode::parse(&request.user_code);
+    let code = code.map_err(|error| Problem::from(error).field("user_code"))?;
     caller.require_interactive()?;
-    device::decide(&api.sign_in, &code, Decider::from(&*caller), approve).await?;
+    device::decide(&api.sign_in, &code, Decider::from(&*caller), request.approve).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
