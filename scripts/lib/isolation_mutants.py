@@ -97,13 +97,13 @@ MUTANTS = [
     Mutant(
         "quarantine-role",
         ROUTES + "quarantine.rs",
-        "pub async fn list( ... [[Permission::Curate]]",
+        'get, path = "/quarantine", ... async fn ... [[Permission::Curate]]',
         READ,
     ),
     Mutant(
         "hygiene-role",
         ROUTES + "hygiene.rs",
-        "pub async fn list( ... [[Permission::Curate]]",
+        'get, path = "/projects/{key}/hygiene-runs", ... async fn ... [[Permission::Curate]]',
         READ,
     ),
     Mutant(
@@ -127,25 +127,25 @@ MUTANTS = [
     Mutant(
         "job-list",
         ROUTES + "jobs.rs",
-        "pub async fn list( ... [[caller.require_service_admin()?;]]",
+        'get, path = "/jobs", ... async fn ... [[caller.require_service_admin()?;]]',
         SKIP,
     ),
     Mutant(
         "job-get",
         ROUTES + "jobs.rs",
-        "pub async fn get( ... [[caller.require_service_admin()?;]]",
+        'get, path = "/jobs/{id}", ... async fn ... [[caller.require_service_admin()?;]]',
         SKIP,
     ),
     Mutant(
         "job-retry",
         ROUTES + "jobs.rs",
-        "pub async fn retry( ... [[caller.require_service_admin()?;]]",
+        'post, path = "/jobs/{id}/retry", ... async fn ... [[caller.require_service_admin()?;]]',
         SKIP,
     ),
     Mutant(
         "job-discard",
         ROUTES + "jobs.rs",
-        "pub async fn discard( ... [[caller.require_service_admin()?;]]",
+        'delete, path = "/jobs/{id}", ... async fn ... [[caller.require_service_admin()?;]]',
         SKIP,
     ),
     # Repositories, providers and tasks.
@@ -164,7 +164,7 @@ MUTANTS = [
     Mutant(
         "webhooks-role",
         ROUTES + "webhooks.rs",
-        "pub async fn list( ... [[Permission::ManagePolicy]]",
+        'get, path = "/projects/{key}/webhooks", ... async fn ... [[Permission::ManagePolicy]]',
         READ,
     ),
     Mutant(
@@ -182,13 +182,13 @@ MUTANTS = [
     Mutant(
         "integrations-role",
         ROUTES + "integrations.rs",
-        "pub async fn list( ... [[Permission::ManagePolicy]]",
+        'get, path = "/projects/{key}/integrations", ... async fn ... [[Permission::ManagePolicy]]',
         READ,
     ),
     Mutant(
         "connector-list",
         ROUTES + "integrations.rs",
-        "pub async fn list_connectors( ... [[caller.require_service_admin()?;]]",
+        'get, path = "/connectors", ... async fn ... [[caller.require_service_admin()?;]]',
         SKIP,
     ),
     Mutant(
@@ -200,7 +200,7 @@ MUTANTS = [
     Mutant(
         "task-comment-role",
         ROUTES + "task_comment.rs",
-        "pub async fn approve( ... [[Permission::Confirm]]",
+        'post, path = "/tasks/{external_id}/comment", ... async fn ... [[Permission::Confirm]]',
         READ,
     ),
     Mutant(
@@ -213,19 +213,19 @@ MUTANTS = [
     Mutant(
         "user-create",
         ROUTES + "users.rs",
-        "pub async fn create( ... [[caller.require_service_admin()?;]]",
+        'post, path = "/users", ... async fn ... [[caller.require_service_admin()?;]]',
         SKIP,
     ),
     Mutant(
         "user-list",
         ROUTES + "users.rs",
-        "pub async fn list( ... [[caller.require_service_admin()?;]]",
+        'get, path = "/users", ... async fn ... [[caller.require_service_admin()?;]]',
         SKIP,
     ),
     Mutant(
         "user-update",
         ROUTES + "users.rs",
-        "pub async fn update( ... [[caller.require_service_admin()?;]]",
+        'patch, path = "/users/{login}", ... async fn ... [[caller.require_service_admin()?;]]',
         SKIP,
     ),
     Mutant(
@@ -243,7 +243,7 @@ MUTANTS = [
     Mutant(
         "team-create",
         ROUTES + "members.rs",
-        "pub async fn create_team( ... [[caller.require_service_admin()?;]]",
+        'post, path = "/teams", ... async fn ... [[caller.require_service_admin()?;]]',
         SKIP,
     ),
     Mutant(
