@@ -67,7 +67,7 @@ isolation: setup ## Guess at every endpoint and tool (ISOLATION_ATTEMPTS, ISOLAT
 	    cargo test --locked --workspace --test isolation -- --nocapture --test-threads 1
 
 .PHONY: isolation-mutants
-isolation-mutants: setup ## Take checks out of the code, one at a time: the tests must notice (ARGS: names)
+isolation-mutants: setup ## Run the isolation tests against mutants of the code (ARGS: names, or --check)
 	@$(OFFLINE) scripts/isolation-mutants $(ARGS)
 
 # Of the whole workspace and with an example, so that what the tests have built is used as it is.
