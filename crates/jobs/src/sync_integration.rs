@@ -138,7 +138,7 @@ async fn run(store: &Store, with: &SyncContext, work: SyncIntegration) -> Result
 impl SyncSession<'_> {
     async fn ask(&self, with: &SyncContext) -> Result<Ended, SyncError> {
         let SyncTarget { connector: system, key, capability: ability, .. } = self.asking;
-        if system == PlainGit::SYSTEM {
+        if system == PlainGit::CONNECTOR_NAME {
             return self.plain_git_refs(&with.inside).await;
         }
         let Some(system) = with.systems.find(system, key) else {

@@ -47,7 +47,7 @@ pub async fn create(
     let ProjectContext { project, store, .. } =
         entered(&api, &caller, &key, Permission::ManagePolicy).await?;
     let name = request.connector.as_str();
-    let new = if name == PlainGit::SYSTEM {
+    let new = if name == PlainGit::CONNECTOR_NAME {
         check_indexed(&store, project.id, request.resource.as_str()).await?;
         with_capability(&[Capability::Refs], "git", request)?
     } else {
@@ -123,7 +123,7 @@ pub async fn update(
         is_paused: request.is_paused,
     };
     let mut tx = here.store.begin().await?;
-    if !integrations::change(&mut tx, here.project.id, id, &update).await? {
+    if !integrations::update(&mut tx, here.project.id, id, &update).await? {
         return Err(unknown(&key));
     }
     let IntegrationUpdate { interval_minutes, include_comments, is_paused } = update;
@@ -179,8 +179,8 @@ pub async fn delete(
         entered(&api, &caller, &key, Permission::ManagePolicy).await?;
     let mut tx = store.begin().await?;
     let (tasks, documents) =
-        if query.purge { integrations::forget(&mut tx, project.id, id).await? } else { (0, 0) };
-    let deleted = integrations::remove(&mut tx, project.id, id).await?;
+        if query.purge { integrations::purge(&mut tx, project.id, id).await? } else { (0, 0) };
+    let deleted = integrations::delete(&mut tx, project.id, id).await?;
     let deleted = deleted.ok_or_else(|| unknown(&key))?;
     let details = json!({
         "change": "deleted", "connector": deleted.connector, "tasks_purged": tasks,
@@ -316,7 +316,8 @@ fn with_git<'a>(
         let provider = one.kind();
         connector(one.name(), named(provider), Capability::of(provider), health)
     });
-    let git = connector(PlainGit::SYSTEM, ConnectorProvider::Git, &[Capability::Refs], health);
+    let git =
+        connector(PlainGit::CONNECTOR_NAME, ConnectorProvider::Git, &[Capability::Refs], health);
     Page::new(configured.chain([git]).collect(), None)
 }
 

@@ -116,7 +116,7 @@ pub async fn delete(
     let ProjectContext { project, store, .. } =
         entered(&api, &caller, &key, Permission::ManagePolicy).await?;
     let mut tx = store.begin().await?;
-    let provider = webhooks::remove(&mut tx, project.id, id).await?;
+    let provider = webhooks::delete(&mut tx, project.id, id).await?;
     record_event(&mut tx, id, "deleted", provider.ok_or_else(|| unknown_webhook(&key))?);
     tx.commit().await?;
     Ok(StatusCode::NO_CONTENT)
@@ -140,7 +140,7 @@ pub async fn deliveries(
     let DeliveryQuery { webhook_id, state, cursor, limit } = query;
     let limit = limit.unwrap_or_default().get();
     let filter = DeliveryFilter { webhook_id, state, cursor };
-    let found = webhooks::deliveries(&here.store, here.project.id, filter, limit).await?;
+    let found = webhooks::list_deliveries(&here.store, here.project.id, filter, limit).await?;
     Ok(Json(page(found, limit, |delivery| delivery.id, webhook_delivery)))
 }
 
@@ -157,7 +157,7 @@ pub async fn delivery(
     PathParams(DeliveryPath { key, id }): PathParams<DeliveryPath>,
 ) -> Result<Json<WebhookDelivery>, Problem> {
     let here = entered(&api, &caller, &key, Permission::ManagePolicy).await?;
-    let found = webhooks::delivery(&here.store, here.project.id, id).await?;
+    let found = webhooks::find_delivery(&here.store, here.project.id, id).await?;
     Ok(Json(webhook_delivery(found.ok_or_else(|| unknown_delivery(&key))?)))
 }
 

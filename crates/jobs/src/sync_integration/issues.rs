@@ -81,7 +81,7 @@ impl SyncSession<'_> {
             return Ok(None);
         }
         if !is_wanted {
-            integrations::forget_documents(&mut tx, asking.project, asking.id).await?;
+            integrations::purge_documents(&mut tx, asking.project, asking.id).await?;
         }
         tx.commit().await?;
         Ok(Some(at))

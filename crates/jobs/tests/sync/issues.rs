@@ -324,8 +324,8 @@ async fn what_was_forgotten_comes_again_with_another_connection() {
     let id = world.connect("carts").await;
     world.until(id, |one| one.last_success_at.is_some()).await;
     let mut tx = world.shop().begin().await.unwrap();
-    assert_eq!(integrations::forget(&mut tx, world.project, id).await.unwrap(), (1, 1));
-    integrations::remove(&mut tx, world.project, id).await.unwrap().unwrap();
+    assert_eq!(integrations::purge(&mut tx, world.project, id).await.unwrap(), (1, 1));
+    integrations::delete(&mut tx, world.project, id).await.unwrap().unwrap();
     tx.commit().await.unwrap();
     assert_eq!(world.text(SAID).await, "");
     let id = world.connect("carts").await;
@@ -343,7 +343,7 @@ async fn a_project_that_is_removed_and_a_connection_that_is_paused_are_asked_for
     let id = world.connect("carts").await;
     let mut tx = world.shop().begin().await.unwrap();
     let paused = integrations::IntegrationUpdate { is_paused: Some(true), ..Default::default() };
-    assert!(integrations::change(&mut tx, world.project, id, &paused).await.unwrap());
+    assert!(integrations::update(&mut tx, world.project, id, &paused).await.unwrap());
     tx.commit().await.unwrap();
     let node = world.node();
     let done = "select string_agg(distinct status, ' ') from apalis.jobs where job_type = \
