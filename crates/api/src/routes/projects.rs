@@ -200,7 +200,7 @@ impl From<projects::Project> for Project {
     fn from(project: projects::Project) -> Self {
         Self {
             id: project.id.into(),
-            key: project.key,
+            key: project.key.to_string(),
             name: project.name,
             role: project.role.as_str(),
             created_at: project.created_at,

@@ -8,6 +8,7 @@ use chrono::{DateTime, Utc};
 use mc_domain::{Capability, IntegrationId, ProjectId, ProjectKey};
 
 use crate::error::word;
+use crate::projects::parse_key;
 use crate::{Error, Store, Tx};
 
 pub use data::{
@@ -264,11 +265,7 @@ pub async fn project_of(store: &Store, id: IntegrationId) -> Result<Option<Proje
     )
     .fetch_optional(&mut *store.plain().await?)
     .await?;
-    key.map(|key| project_key(&key)).transpose()
-}
-
-fn project_key(key: &str) -> Result<ProjectKey, Error> {
-    ProjectKey::parse(key).map_err(|_| Error::Unreadable(format!("projects.key: {key}")))
+    key.as_deref().map(parse_key).transpose()
 }
 
 /// Returns the state of integrations by connector: of a project, or of all projects for the
