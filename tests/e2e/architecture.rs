@@ -24,7 +24,7 @@ const LAYERS: &[&[&str]] = &[
         "mc-redis",
     ],
     &["mc-search", "mc-indexer"],
-    &["mc-accounts", "mc-memory"],
+    &["mc-accounts", "mc-memory", "mc-integrations"],
     &["mc-jobs", "mc-mcp", "mc-api"],
     &["mc-app"],
     &["mc-bench"],
@@ -55,8 +55,6 @@ const TRANSACTIONS: &[&str] = &[
     "routes/integrations.rs",
     "routes/task_comment.rs",
     "routes/tasks.rs",
-    "routes/webhooks.rs",
-    "webhook_receiver.rs",
 ];
 
 #[test]

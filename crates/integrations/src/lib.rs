@@ -1,0 +1,7 @@
+#![doc = include_str!("../README.md")]
+
+pub mod deliveries;
+mod error;
+pub mod webhooks;
+
+pub use error::Error;
