@@ -52,8 +52,6 @@ const RESERVED: &[(&str, &[&str])] = &[
 const TRANSACTIONS: &[&str] = &[
     "routes/ingest.rs",
     "routes/ingest_docs.rs",
-    "routes/task_comment.rs",
-    "routes/tasks.rs",
 ];
 
 #[test]
