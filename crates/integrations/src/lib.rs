@@ -2,7 +2,9 @@
 
 pub mod connectors;
 pub mod deliveries;
+pub mod documents;
 mod error;
+pub mod index_runs;
 pub mod integrations;
 pub mod pull_requests;
 pub mod task_comments;
