@@ -4,6 +4,7 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::response::Redirect;
 use axum::routing::{get, post};
+use mc_contract::operations::webhook::GIT_HOST_PATH;
 use utoipa::OpenApi as _;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
@@ -168,7 +169,7 @@ fn routes(state: ApiState) -> Router {
         with_limits(signing_in().with_state(state.clone()).into(), &settings, &admission);
     let deliveries = |router, body| with_delivery_limits(router, body, &settings, &admission);
     let receiving = deliveries(receiving().with_state(state.clone()).into(), MAX_BODY_BYTES);
-    let git_hosts = Router::new().route(webhook_receiver::GIT, post(webhook_receiver::receive_git));
+    let git_hosts = Router::new().route(GIT_HOST_PATH, post(webhook_receiver::receive_git));
     let git_hosts = deliveries(git_hosts.with_state(state.clone()), MAX_DELIVERY_BYTES);
     let authenticator = state.authenticator();
     let protected =

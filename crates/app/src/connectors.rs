@@ -70,7 +70,7 @@ impl ConnectorSection {
             "the name must be 1 to {NAME} of a-z 0-9 . _ -"
         );
         ensure!(
-            name != PlainGit::SYSTEM,
+            name != PlainGit::CONNECTOR_NAME,
             "the name stands for repositories that are asked by git alone; choose another"
         );
         ensure!(

@@ -136,7 +136,7 @@ impl SyncError {
 impl SyncSession<'_> {
     async fn run(&self, context: &SyncContext) -> Result<SyncOutcome, SyncError> {
         let SyncTarget { connector, key, capability, .. } = self.target;
-        if connector == PlainGit::SYSTEM {
+        if connector == PlainGit::CONNECTOR_NAME {
             return self.sync_plain_git_refs(&context.allowed_private_hosts).await;
         }
         let Some(connector) = context.connectors.find(connector, key) else {

@@ -18,7 +18,7 @@ pub struct Project {
     /// Identifier.
     pub id: ProjectId,
     /// Short name, unique.
-    pub key: String,
+    pub key: ProjectKey,
     /// Display name.
     pub name: String,
     /// Time of creation.
@@ -210,7 +210,7 @@ impl Row {
     fn into_project(self) -> Result<Project, Error> {
         Ok(Project {
             id: self.id.into(),
-            key: self.key,
+            key: parse_key(&self.key)?,
             name: self.name,
             created_at: self.created_at,
             role: word(&self.role)?,
@@ -218,6 +218,11 @@ impl Row {
             policy_version: self.policy_version,
         })
     }
+}
+
+/// Parses a stored key.
+pub(crate) fn parse_key(key: &str) -> Result<ProjectKey, Error> {
+    ProjectKey::parse(key).map_err(|_| Error::Unreadable(format!("projects.key: {key}")))
 }
 
 /// Deletes the project with all its data except its audit chain, and records it in the service's

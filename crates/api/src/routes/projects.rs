@@ -113,5 +113,11 @@ pub async fn entered(
 }
 
 fn project(row: projects::Project) -> Project {
-    Project { id: row.id, key: row.key, name: row.name, role: row.role, created_at: row.created_at }
+    Project {
+        id: row.id,
+        key: row.key.to_string(),
+        name: row.name,
+        role: row.role,
+        created_at: row.created_at,
+    }
 }

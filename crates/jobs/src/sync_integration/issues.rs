@@ -89,7 +89,7 @@ impl SyncSession<'_> {
             return Ok(false);
         }
         if !include_comments {
-            integrations::forget_documents(&mut tx, target.project, target.id).await?;
+            integrations::purge_documents(&mut tx, target.project, target.id).await?;
         }
         tx.commit().await?;
         Ok(true)

@@ -334,8 +334,8 @@ async fn purged_data_returns_with_a_new_integration() {
     let id = fixture.create_integration("carts").await;
     fixture.wait_for(id, |integration| integration.last_success_at.is_some()).await;
     let mut tx = fixture.project_store().begin().await.unwrap();
-    assert_eq!(integrations::forget(&mut tx, fixture.project, id).await.unwrap(), (1, 1));
-    integrations::remove(&mut tx, fixture.project, id).await.unwrap().unwrap();
+    assert_eq!(integrations::purge(&mut tx, fixture.project, id).await.unwrap(), (1, 1));
+    integrations::delete(&mut tx, fixture.project, id).await.unwrap().unwrap();
     tx.commit().await.unwrap();
     assert_eq!(fixture.text(DOCUMENTS).await, "");
     let id = fixture.create_integration("carts").await;
@@ -354,7 +354,7 @@ async fn paused_integrations_and_deleted_projects_are_not_synced() {
     let id = fixture.create_integration("carts").await;
     let mut tx = fixture.project_store().begin().await.unwrap();
     let paused = integrations::IntegrationUpdate { is_paused: Some(true), ..Default::default() };
-    assert!(integrations::change(&mut tx, fixture.project, id, &paused).await.unwrap());
+    assert!(integrations::update(&mut tx, fixture.project, id, &paused).await.unwrap());
     tx.commit().await.unwrap();
     let node = fixture.node();
     let job_states = "select string_agg(distinct status, ' ') from apalis.jobs where job_type = \
