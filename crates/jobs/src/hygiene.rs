@@ -1,6 +1,6 @@
 //! The jobs `schedule_hygiene` and `run_hygiene_task`. A hygiene task maintains the memory of one
-//! project in small transactions, on a schedule or on request. Its run stores the counts and findings
-//! of its changes, or of a dry run.
+//! project in small transactions, on a schedule or on request. Its run stores the counts and
+//! findings of its changes, or of a dry run.
 
 mod citations;
 mod consistency;

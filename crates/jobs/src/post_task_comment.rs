@@ -1,5 +1,5 @@
-//! The job `post_task_comment`: posts at a task's tracker the comment that a person has approved. It
-//! lists the task's records and dialogs. Each task has one comment, which is updated. A job that
+//! The job `post_task_comment`: posts at a task's tracker the comment that a person has approved.
+//! It lists the task's records and dialogs. Each task has one comment, which is updated. A job that
 //! died after it posted the comment is repeated by one that finds the comment and keeps it.
 
 use std::time::Duration;
@@ -84,8 +84,8 @@ impl PostError {
 
 impl PostTaskComment {
     /// Posts the comment; returns the tracker and the comment's id there. A comment that may not be
-    /// posted sends no request. The search for an earlier comment can take long, so the text and the
-    /// permission are checked again after it.
+    /// posted sends no request. The search for an earlier comment can take long, so the text and
+    /// the permission are checked again after it.
     async fn post<'a>(
         &self,
         store: &Store,
@@ -207,8 +207,8 @@ async fn find_comment(
     Ok(index.map(|index| own.swap_remove(index)))
 }
 
-/// Updates the earlier comment, or creates one; returns its id. A comment with the same text is kept
-/// as it is, because not every tracker can update comments.
+/// Updates the earlier comment, or creates one; returns its id. A comment with the same text is
+/// kept as it is, because not every tracker can update comments.
 async fn upsert_comment(
     tracker: &dyn Tracker,
     external_id: &str,

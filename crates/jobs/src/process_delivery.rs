@@ -1,5 +1,5 @@
-//! The job `process_delivery`: processes deliveries of a webhook in the order of receipt. The effect
-//! and the outcome of a delivery are stored in one transaction, so each is processed once.
+//! The job `process_delivery`: processes deliveries of a webhook in the order of receipt. The
+//! effect and the outcome of a delivery are stored in one transaction, so each is processed once.
 
 mod event;
 mod push;

@@ -24,8 +24,8 @@ use serde_json::Value;
 use crate::context::JobContext;
 use crate::job::{BackgroundJob, JobError, stored_reason};
 
-/// A sync that takes longer ends after its page and enqueues a job for the rest, so that it does not
-/// delay others.
+/// A sync that takes longer ends after its page and enqueues a job for the rest, so that it does
+/// not delay others.
 const TIME_SLICE: Duration = Duration::from_mins(5);
 /// Longest delay after failures.
 const BACKOFF_MAX: Duration = Duration::from_hours(24);

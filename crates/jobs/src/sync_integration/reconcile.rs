@@ -1,9 +1,9 @@
 //! Reconciliation: finds and deletes imported items that the provider has deleted.
 //!
-//! The resource's ids are listed page by page. Imported items that the listing has not shown yet are
-//! stored as deletion candidates, and the position of the listing is part of the sync's position, so
-//! a long listing continues in the next job. Items are deleted only after two complete listings: an
-//! item that moves between pages during a listing may be missing from it.
+//! The resource's ids are listed page by page. Imported items that the listing has not shown yet
+//! are stored as deletion candidates, and the position of the listing is part of the sync's
+//! position, so a long listing continues in the next job. Items are deleted only after two complete
+//! listings: an item that moves between pages during a listing may be missing from it.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use futures::future::BoxFuture;

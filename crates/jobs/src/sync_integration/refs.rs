@@ -76,8 +76,8 @@ impl SyncSession<'_> {
         ))
     }
 
-    /// Enqueues an index run if the last requested ref moved since the last sync, or if the run that
-    /// was enqueued then has failed. If another ref was requested during this sync, nothing is
+    /// Enqueues an index run if the last requested ref moved since the last sync, or if the run
+    /// that was enqueued then has failed. If another ref was requested during this sync, nothing is
     /// enqueued, and the next sync checks that ref. Returns `false` if another worker has moved the
     /// position.
     async fn enqueue_if_moved(

@@ -18,8 +18,8 @@ use super::Timing;
 /// Days until a completed job is pruned: more than the longest lookback of a schedule, whose ticks
 /// are unique keys. Discarded jobs stay.
 const RETENTION_DAYS: i32 = 40;
-/// Delay of the second wake-up. apalis may poll the queue while a job is inserted, miss the job, and
-/// then sleep; the second wake-up comes after that poll.
+/// Delay of the second wake-up. apalis may poll the queue while a job is inserted, miss the job,
+/// and then sleep; the second wake-up comes after that poll.
 const SECOND_WAKE_DELAY: Duration = Duration::from_millis(25);
 
 /// State that the workers of a node share.
@@ -105,8 +105,8 @@ fn process_name(node: Option<String>) -> String {
 /// Expires the workers of the node's former processes, so that their jobs are rescued at once.
 pub(super) async fn expire_former_workers(store: &Store, node: &str) {
     if let Err(error) = jobs::expire_workers(store, &format!("{node}{PROCESS_SEPARATOR}")).await {
-        tracing::warn!(%error, "former workers of this node can't be expired; their jobs are rescued \
-                                after the heartbeat timeout");
+        tracing::warn!(%error, "former workers of this node can't be expired; their jobs are \
+                                rescued after the heartbeat timeout");
     }
 }
 

@@ -23,8 +23,8 @@ async fn check_repair(fixture: &Fixture, kind: &str, statement: &str, is_intact:
     assert_eq!(fixture.text(is_intact).await, "false", "{kind}, after a dry run");
     let applied = fixture.run(HygieneTask::Consistency, false).await;
     assert_eq!(applied.counts[kind], 1, "{:?}", applied.counts);
-    let details = "select details from audit_events where action = 'search_index.repaired' order by \
-                seq desc limit 1";
+    let details = "select details from audit_events where action = 'search_index.repaired' \
+                   order by seq desc limit 1";
     let details: Value = serde_json::from_str(&fixture.text(details).await).unwrap();
     assert_eq!(details[kind], 1);
     assert_eq!(fixture.text(is_intact).await, "true", "{kind}, repaired");

@@ -25,8 +25,8 @@ async fn documents_without_passages_do_not_block_others() {
             fixture.project
         ))
         .await;
-    let rebuilt = "select string_agg(d.doc_id, ',' order by d.id) from passages p join docs d on d.id \
-               = p.doc_id";
+    let rebuilt = "select string_agg(d.doc_id, ',' order by d.id) from passages p join docs d \
+                   on d.id = p.doc_id";
     let applied = fixture.run(HygieneTask::Consistency, false).await;
     assert_eq!(
         (&applied.counts["documents_not_found"], &applied.counts["conversations_not_found"]),

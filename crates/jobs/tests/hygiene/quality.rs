@@ -100,8 +100,8 @@ async fn unused_records_are_demoted_by_policy() {
         .await;
     fixture.execute(&passage_of(unused)).await;
     fixture.set_policy(json!({"hygiene": {"unused_records": "demote"}})).await;
-    let demoted = "select coalesce(string_agg(id::text, ','), '') from memory_records where demotion \
-                 is not null";
+    let demoted = "select coalesce(string_agg(id::text, ','), '') from memory_records where \
+                   demotion is not null";
 
     let dry_run = fixture.run(HygieneTask::Quality, true).await;
     assert_eq!(

@@ -66,8 +66,8 @@ async fn job_that_kills_its_process_is_discarded_and_blocks_no_other() {
     assert_eq!(notes.len(), 20);
 }
 
-/// The next node completes the jobs of a killed one, whether it starts before or after the heartbeat
-/// timeout.
+/// The next node completes the jobs of a killed one, whether it starts before or after the
+/// heartbeat timeout.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn next_node_completes_the_jobs_of_a_killed_one() {
     tokio::join!(
