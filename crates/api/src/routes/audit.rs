@@ -109,8 +109,8 @@ pub async fn verify(
     }))
 }
 
-/// Opens the audit of the project with `key`, of a deleted project, or of the service, if the caller
-/// may read it.
+/// Opens the audit of the project with `key`, of a deleted project, or of the service, if the
+/// caller may read it.
 async fn open(
     api: &ApiState,
     caller: &Principal,
