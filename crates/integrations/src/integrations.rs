@@ -21,7 +21,7 @@ use crate::Error;
 pub async fn create(
     ctx: &ProjectContext,
     connectors: &ConnectorRegistry,
-    request: CreateIntegration,
+    request: &CreateIntegration,
 ) -> Result<Integration, Error> {
     let new = new::validate(ctx, connectors, request).await?;
     let mut tx = ctx.store.begin().await?;

@@ -35,7 +35,7 @@ pub async fn create(
     JsonBody(request): JsonBody<CreateIntegration>,
 ) -> Result<(StatusCode, Json<Integration>), Problem> {
     let ctx = entered(&api, &caller, &key, Permission::ManagePolicy).await?;
-    let created = integrations::create(&ctx, &api.connectors, request).await?;
+    let created = integrations::create(&ctx, &api.connectors, &request).await?;
     Ok((StatusCode::CREATED, Json(created)))
 }
 

@@ -16,18 +16,18 @@ use crate::Error;
 pub async fn validate(
     ctx: &ProjectContext,
     connectors: &ConnectorRegistry,
-    request: CreateIntegration,
+    request: &CreateIntegration,
 ) -> Result<NewIntegration, Error> {
     let (name, key) = (request.connector.as_str(), &ctx.project.key);
     if name == PlainGit::CONNECTOR_NAME {
         check_is_indexed(ctx, request.resource.as_str()).await?;
-        return Ok(with_capability(&[Capability::Refs], name, &request)?);
+        return Ok(with_capability(&[Capability::Refs], name, request)?);
     }
     let connector = connectors.find(name, key);
     let connector = connector
         .ok_or_else(|| Error::UnknownConnector { name: name.to_owned(), project: key.clone() })?;
     let provider = connector.kind();
-    let new = with_capability(Capability::of(provider), provider.as_str(), &request)?;
+    let new = with_capability(Capability::of(provider), provider.as_str(), request)?;
     check_resource(connector, &new)?;
     Ok(new)
 }
