@@ -1,6 +1,6 @@
 //! Values of the wire that belong to no single route.
 
-pub use mc_domain::{ExpiryDecision, HygieneTask, JobState, QuarantineState, Visibility};
+pub use mc_domain::{QuarantineState, Visibility};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::Number;

@@ -3,9 +3,13 @@
 
 pub mod dialog;
 pub mod document;
+pub mod duplicate;
+pub mod export;
 pub mod feedback;
+pub mod hygiene;
 pub mod ingest;
 pub mod integration;
+pub mod job;
 pub mod link_task;
 pub mod page;
 pub mod passage;

@@ -8,8 +8,7 @@ pub use mc_contract::{
     ProjectKey,
     number::{PageLimit, TokenDays, VersionNumber},
     text::{
-        Email, ExternalId, FreeText, JobId, Login, Name, SourceReference, StatementText, TeamKey,
-        Title,
+        Email, ExternalId, FreeText, Login, Name, SourceReference, StatementText, TeamKey, Title,
     },
 };
 use mc_contract::{limits, schema};
