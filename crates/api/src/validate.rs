@@ -26,11 +26,6 @@ pub fn line(field: &str, text: &str, max: usize) -> Result<String, ValidationErr
     at(field, rules::line(text, max))
 }
 
-/// Checks a [`rules::prose`].
-pub fn text(field: &str, text: &str, max: usize) -> Result<String, ValidationError> {
-    at(field, rules::prose(text, max))
-}
-
 /// Checks a [`rules::identifier`].
 pub fn identifier(field: &str, text: &str, max: usize) -> Result<String, ValidationError> {
     at(field, rules::identifier(text, max))
@@ -61,15 +56,6 @@ pub fn optional_line(
     max: usize,
 ) -> Result<Option<String>, ValidationError> {
     optional(field, value, |field, value| line(field, &value, max))
-}
-
-/// Checks an optional [`text`].
-pub fn optional_text(
-    field: &str,
-    value: Option<String>,
-    max: usize,
-) -> Result<Option<String>, ValidationError> {
-    optional(field, value, |field, value| text(field, &value, max))
 }
 
 /// Checks at most `max` items, each under its own name (`tags[3]`).

@@ -7,9 +7,7 @@ use mc_auth::client::ClientId;
 pub use mc_contract::{
     ProjectKey,
     number::{PageLimit, TokenDays, VersionNumber},
-    text::{
-        Email, ExternalId, FreeText, Login, Name, SourceReference, StatementText, TeamKey, Title,
-    },
+    text::{Email, ExternalId, Login, Name, TeamKey},
 };
 use mc_contract::{limits, schema};
 use mc_domain::{AuditAction, FindingAction, Role, Scope};
