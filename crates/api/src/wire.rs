@@ -1,6 +1,5 @@
 //! Values of the wire that belong to no single route.
 
-pub use mc_domain::QuarantineState;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::Number;

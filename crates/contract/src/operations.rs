@@ -17,6 +17,7 @@ pub mod passage;
 pub mod project;
 pub mod proposal;
 pub mod pull_request;
+pub mod quarantine;
 pub mod recall;
 pub mod record;
 pub mod save;
