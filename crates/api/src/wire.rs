@@ -1,6 +1,5 @@
 //! Values of the wire that belong to no single route.
 
-pub use mc_domain::{ExpiryDecision, HygieneTask, JobState, QuarantineState, Visibility};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::Number;
@@ -24,11 +23,6 @@ pub fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, 
     float
         .map(|float| Some(float as i64))
         .ok_or_else(|| D::Error::custom(format!("must be a whole number, not {number}")))
-}
-
-/// Deserializes a required [`whole`] number.
-pub fn whole_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
-    whole(deserializer)?.ok_or_else(|| D::Error::custom("must be a whole number, not null"))
 }
 
 #[cfg(test)]

@@ -15,7 +15,8 @@ mod retention;
 use std::time::Duration;
 
 use chrono::Utc;
-use mc_domain::{AuditAction, ExpiryDecision, HygieneRunId, HygieneTask, ProjectId};
+use mc_contract::operations::hygiene::RunHygiene;
+use mc_domain::{AuditAction, HygieneRunId, HygieneTask, ProjectId};
 use mc_memory::Error;
 use mc_store::Store;
 use mc_store::audit::{self, NewEvent};
@@ -121,20 +122,17 @@ async fn enqueue_all_projects(store: &Store, task: HygieneTask) -> Result<(), Jo
     Ok(())
 }
 
-/// Requests a hygiene run for a project, with its job and its audit event. `expiry_decision`
-/// decides about suspended expiries, for the task `expiry`.
+/// Requests a hygiene run for a project, with its job and its audit event.
 pub async fn request_run(
     store: &Store,
     project: ProjectId,
-    task: HygieneTask,
-    is_dry_run: bool,
-    expiry_decision: Option<ExpiryDecision>,
+    request: &RunHygiene,
 ) -> Result<HygieneRunId, mc_store::Error> {
+    let RunHygiene { task, dry_run, expiry_decision } = *request;
     let mut tx = store.begin().await?;
     let id =
-        hygiene::request_with_decision(&mut tx, project, task, is_dry_run, expiry_decision).await?;
-    let details =
-        json!({ "task": task, "dry_run": is_dry_run, "expiry_decision": expiry_decision });
+        hygiene::request_with_decision(&mut tx, project, task, dry_run, expiry_decision).await?;
+    let details = json!(request);
     audit::record(&mut tx, NewEvent::new(AuditAction::HygieneRunRequested, id).with(details));
     tx.commit().await?;
     Ok(id)

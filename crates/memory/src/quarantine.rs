@@ -17,7 +17,7 @@ use crate::content_filter::{ContentFilter, ReviewStatus, run_blocking};
 use crate::text::cut;
 use crate::{Error, MemoryContext};
 
-pub use release::{DOCUMENT, Release, Stored, release};
+pub use release::{DOCUMENT, release};
 
 /// Purpose in the associated data of a ciphertext, beside its row id.
 const PURPOSE: &str = "quarantine_items.ciphertext";

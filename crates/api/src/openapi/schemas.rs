@@ -1,14 +1,9 @@
-//! Schemas of requests that are not contract types yet. Each is a type without values, named in
-//! `#[schema(value_type = ...)]`.
+//! Schemas of OAuth parameters and of policies. Each is a type without values, named in
+//! `#[schema(value_type = ...)]` or in a constraint.
 
 use std::collections::BTreeSet;
 
 use mc_auth::client::ClientId;
-pub use mc_contract::{
-    ProjectKey,
-    number::{PageLimit, VersionNumber},
-    text::{FreeText, JobId, Login, Name, SourceReference, StatementText, Title},
-};
 use mc_contract::{limits, schema};
 use mc_domain::{FindingAction, Scope};
 use mc_sanitizer::Sanitizer;

@@ -5,7 +5,7 @@ use axum::extract::State;
 use http::StatusCode;
 use mc_accounts::projects as use_cases;
 use mc_contract::operations::page::Page;
-pub use mc_contract::operations::project::ProjectPath;
+use mc_contract::operations::project::ProjectPath;
 use mc_contract::operations::project::{CreateProject, Project, ProjectOverview};
 use mc_domain::{Permission, ProjectKey, Scope};
 use mc_store::projects;

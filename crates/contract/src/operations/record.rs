@@ -7,7 +7,84 @@ use mc_domain::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
+
+use crate::number::{PageLimit, VersionNumber};
+use crate::text::{Login, SourceReference};
+use crate::{ProjectKey, Request};
+
+/// A record, in a path.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub struct RecordPath {
+    /// The record's id.
+    #[param(inline)]
+    pub id: RecordId,
+}
+
+impl Request for RecordPath {}
+
+/// Which records to list.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct RecordQuery {
+    /// The project's key.
+    #[param(inline)]
+    pub project_key: ProjectKey,
+    /// Only records of this kind.
+    pub kind: Option<RecordKind>,
+    /// Only records of this visibility; the team's and the caller's own by default.
+    pub visibility: Option<Visibility>,
+    /// Only records to which this user contributed.
+    #[param(inline)]
+    pub saved_by: Option<Login>,
+    /// Only records to which this source contributed.
+    #[param(inline)]
+    pub source: Option<SourceReference>,
+    /// The `next_cursor` of the previous page.
+    #[param(inline)]
+    pub cursor: Option<RecordId>,
+    /// Maximum number of items, 1 to 200; 50 by default.
+    #[param(inline)]
+    pub limit: Option<PageLimit>,
+}
+
+impl Request for RecordQuery {}
+
+/// The reviewed version of a record.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"version": 2}))]
+pub struct ConfirmRecord {
+    /// The reviewed `version` of the record.
+    pub version: VersionNumber,
+}
+
+impl Request for ConfirmRecord {}
+
+/// The version to restore.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"version": 1}))]
+pub struct RollbackRecord {
+    /// A version of the record. By default the previous one, or the last one of a deleted record.
+    pub version: Option<VersionNumber>,
+}
+
+impl Request for RollbackRecord {}
+
+/// The visibility of a shared record.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "id": "019a0000-0000-7000-8000-000000000002", "visibility": "team"
+}))]
+pub struct ShareResponse {
+    /// The record's id.
+    pub id: RecordId,
+    /// `team`, or `proposed` if another person has to accept it.
+    pub visibility: Visibility,
+}
 
 /// A memory record.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
