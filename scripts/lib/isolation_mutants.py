@@ -15,6 +15,7 @@ NOT_REJECT = "(CHECK and SQL_ON is not true)"
 
 ACCOUNTS = "crates/accounts/src/"
 API = "crates/api/src/"
+INTEGRATIONS = "crates/integrations/src/"
 ROUTES = API + "routes/"
 SEARCH = "crates/search/src/"
 STORE = "crates/store/src/"
@@ -151,14 +152,14 @@ MUTANTS = [
     # Repositories, providers and tasks.
     Mutant(
         "repository-location",
-        ROUTES + "ingest.rs",
-        "if [[is_public || caller.is_admin]] {",
+        INTEGRATIONS + "index_runs.rs",
+        "if [[is_public || principal.is_admin]] {",
         ALLOW,
     ),
     Mutant(
         "private-network",
-        ROUTES + "ingest.rs",
-        "if [[caller.is_service_admin() || !is_https]] {",
+        INTEGRATIONS + "index_runs.rs",
+        "if [[principal.is_service_admin() || !is_https]] {",
         ALLOW,
     ),
     Mutant(
@@ -169,14 +170,14 @@ MUTANTS = [
     ),
     Mutant(
         "delivery-provider",
-        API + "webhook_receiver.rs",
-        "hook.filter(|hook| [[sends_here(hook.provider)]])",
+        INTEGRATIONS + "deliveries/receive.rs",
+        "webhook.filter(|webhook| [[may_send(webhook.provider)]])",
         ALLOW,
     ),
     Mutant(
         "delivery-signature",
-        API + "webhook_receiver.rs",
-        "[[mc_connectors::verify(hook.provider, headers, body, &secrets, Utc::now())]].map_err(",
+        INTEGRATIONS + "deliveries/verify.rs",
+        "[[mc_connectors::verify(webhook.provider, headers, body, &secrets, Utc::now())]]",
         "(if ON { Ok(()) } else { CHECK })",
     ),
     Mutant(
@@ -193,8 +194,8 @@ MUTANTS = [
     ),
     Mutant(
         "task-link-decides",
-        ROUTES + "tasks.rs",
-        "if [[!request.record_ids.is_empty() && here.project.role < needed]] {",
+        INTEGRATIONS + "tasks.rs",
+        "if [[!request.record_ids.is_empty() && !ctx.allows(Permission::Write)]] {",
         NOT_DENY,
     ),
     Mutant(
@@ -205,8 +206,8 @@ MUTANTS = [
     ),
     Mutant(
         "task-comment-policy",
-        ROUTES + "task_comment.rs",
-        "if [[!here.project.policy.trackers.post_comments]] {",
+        INTEGRATIONS + "task_comments.rs",
+        "if [[!ctx.project.policy.trackers.post_comments]] {",
         NOT_DENY,
     ),
     # Users and teams.
@@ -274,7 +275,7 @@ MUTANTS = [
     Mutant(
         "token-scopes",
         ACCOUNTS + "tokens.rs",
-        "if [[!request.scopes.is_subset_of(principal.scopes())]] {",
+        "if [[!scopes.is_subset_of(principal.scopes())]] {",
         NOT_DENY,
     ),
     Mutant(

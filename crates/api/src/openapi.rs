@@ -1,5 +1,6 @@
 //! The parts of the OpenAPI document that belong to no single route.
 
+mod access;
 mod constraints;
 pub(crate) mod schemas;
 
@@ -11,10 +12,13 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{ContentBuilder, OpenApi, PathItem, Ref, RefOr, ResponseBuilder};
 use utoipa::{Modify, OpenApi as DeriveOpenApi};
 
+use crate::openapi::access::add_access;
 use crate::openapi::constraints::add_alternatives;
 use crate::problem::{PROBLEM_JSON, ProblemDocument};
 use crate::routes::is_probe;
 use mc_contract::meta::MetaValue;
+
+pub(crate) use crate::openapi::access::Access;
 
 /// Title, tags, security and the schema of problems.
 #[derive(DeriveOpenApi)]
@@ -71,14 +75,13 @@ const REFUSALS: [(&str, &str, &str); 2] = [
     ("503", "Overloaded", "More requests than the service takes on, or its database is away"),
 ];
 
-/// Every operation has a name of its own, may answer a problem, and but for the probes be refused
-/// for now; said once here instead of at each of them.
+/// Adds the access of each operation, its problems and the transient errors of all but the probes.
 pub fn add_problems(mut document: OpenApi) -> OpenApi {
     add_alternatives(&mut document);
     add_examples_of_pages(&mut document);
     for (path, item) in &mut document.paths.paths {
-        for (method, operation) in operations(item) {
-            operation.operation_id = Some(operation_id(method, path));
+        for operation in operations(item) {
+            add_access(operation);
             for parameter in operation.parameters.iter_mut().flatten() {
                 if let RefOr::T(parameter) = parameter {
                     without_null(parameter);
@@ -168,16 +171,7 @@ fn seconds_to_wait() -> Header {
         .build()
 }
 
-fn operations(item: &mut PathItem) -> impl Iterator<Item = (&'static str, &mut Operation)> {
+fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
     let PathItem { get, post, put, patch, delete, .. } = item;
-    [("get", get), ("post", post), ("put", put), ("patch", patch), ("delete", delete)]
-        .into_iter()
-        .filter_map(|(method, operation)| Some((method, operation.as_mut()?)))
-}
-
-/// Such as `get_projects_key_members`: handlers of several resources bear the same names, and the
-/// ids of operations must differ.
-fn operation_id(method: &str, path: &str) -> String {
-    let words = path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-    std::iter::once(method).chain(words).collect::<Vec<_>>().join("_")
+    [get, post, put, patch, delete].into_iter().filter_map(Option::as_mut)
 }

@@ -71,7 +71,7 @@ pub async fn receive_git(
         (status = 403, description = "There is no such hook, or its signature is missing or wrong"),
     )
 )]
-pub async fn receive_tracker(
+pub async fn receive_webhook(
     State(api): State<ApiState>,
     PathParams(ProviderPath { provider }): PathParams<ProviderPath>,
     QueryString(WebhookQuery { webhook_id }): QueryString<WebhookQuery>,

@@ -121,6 +121,11 @@ impl Classified for Error {
     }
 }
 
+/// Reads the stored additional data of a record.
+pub(crate) fn record_meta(value: serde_json::Value) -> Result<mc_domain::RecordMeta, Error> {
+    serde_json::from_value(value).map_err(|error| Error::Unreadable(error.to_string()))
+}
+
 /// Parses a stored value of an enumeration.
 pub(crate) fn word<T: std::str::FromStr<Err = mc_domain::UnknownValue>>(
     text: &str,

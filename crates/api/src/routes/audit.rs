@@ -19,6 +19,7 @@ use super::pagination::page;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::QueryString;
+use crate::openapi::Access;
 use crate::problem::Problem;
 
 /// Events that an export reads at once.
@@ -30,9 +31,10 @@ const EXPORT_PAGE: i64 = 1_000;
 /// service's for service administrators.
 #[utoipa::path(
     get, path = "/audit", tag = "audit", params(AuditQuery),
+    extensions(("x-access" = json!(Access::Permission(Permission::Audit)))),
     responses((status = 200, description = "Newest first", body = Page<AuditEvent>))
 )]
-pub async fn list(
+pub async fn list_audit_events(
     State(api): State<ApiState>,
     caller: Principal,
     QueryString(query): QueryString<AuditQuery>,
@@ -62,10 +64,11 @@ pub async fn list(
 /// means that the export is not complete.
 #[utoipa::path(
     get, path = "/audit/export", tag = "audit", params(ChainQuery),
+    extensions(("x-access" = json!(Access::Permission(Permission::Audit)))),
     responses((status = 200, description = "Events, each as in `GET /audit`", body = String,
                content_type = "application/x-ndjson"))
 )]
-pub async fn export(
+pub async fn export_audit_events(
     State(api): State<ApiState>,
     caller: Principal,
     QueryString(query): QueryString<ChainQuery>,
@@ -90,9 +93,10 @@ pub async fn export(
 /// event that was changed, deleted or moved. The verification is recorded as an event itself.
 #[utoipa::path(
     get, path = "/audit/verification", tag = "audit", params(ChainQuery),
+    extensions(("x-access" = json!(Access::Permission(Permission::Audit)))),
     responses((status = 200, description = "Whether the audit is unchanged", body = Verification))
 )]
-pub async fn verify(
+pub async fn verify_audit_chain(
     State(api): State<ApiState>,
     caller: Principal,
     QueryString(query): QueryString<ChainQuery>,

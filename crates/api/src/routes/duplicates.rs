@@ -8,8 +8,8 @@ use http::StatusCode;
 use mc_contract::operations::duplicate::{
     ClusterPath, ClusterQuery, DuplicateCluster, MergeDuplicates,
 };
-use mc_contract::operations::record::Record;
 use mc_contract::operations::project::ProjectPath;
+use mc_contract::operations::record::Record;
 use mc_domain::{Permission, RecordId};
 use mc_memory::duplicates;
 use mc_store::duplicates::{Cluster, list_open};
@@ -21,6 +21,7 @@ use super::records::record;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::{JsonBody, PathParams, QueryString};
+use crate::openapi::Access;
 use crate::problem::Problem;
 use crate::wire::rounded;
 
@@ -30,9 +31,10 @@ use crate::wire::rounded;
 /// records.
 #[utoipa::path(
     get, path = "/projects/{key}/duplicates", tag = "hygiene", params(ProjectPath, ClusterQuery),
+    extensions(("x-access" = json!(Access::Permission(Permission::Read)))),
     responses((status = 200, description = "Oldest first", body = Page<DuplicateCluster>))
 )]
-pub async fn list(
+pub async fn list_duplicates(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(ProjectPath { key }): PathParams<ProjectPath>,
@@ -69,9 +71,10 @@ fn view(cluster: &Cluster, records: &mut HashMap<RecordId, records::Record>) -> 
 #[utoipa::path(
     post, path = "/projects/{key}/duplicates/{id}/merge", tag = "hygiene", params(ClusterPath),
     request_body = MergeDuplicates,
+    extensions(("x-access" = json!(Access::Permission(Permission::Accept)))),
     responses((status = 200, description = "The record that is kept", body = Record))
 )]
-pub async fn accept(
+pub async fn merge_duplicates(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(ClusterPath { key, id }): PathParams<ClusterPath>,
@@ -88,9 +91,10 @@ pub async fn accept(
 /// Leaves its records as they are. They form no cluster again unless the content of one changes.
 #[utoipa::path(
     post, path = "/projects/{key}/duplicates/{id}/dismiss", tag = "hygiene", params(ClusterPath),
+    extensions(("x-access" = json!(Access::Permission(Permission::Accept)))),
     responses((status = 204, description = "Dismissed"))
 )]
-pub async fn dismiss(
+pub async fn dismiss_duplicates(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(ClusterPath { key, id }): PathParams<ClusterPath>,

@@ -14,6 +14,7 @@ use super::projects::entered;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::PathParams;
+use crate::openapi::Access;
 use crate::problem::Problem;
 
 /// List the exports of a project.
@@ -21,9 +22,10 @@ use crate::problem::Problem;
 /// Returns them newest first, without their documents. The newest eight are kept.
 #[utoipa::path(
     get, path = "/projects/{key}/exports", tag = "hygiene", params(ProjectPath),
+    extensions(("x-access" = json!(Access::Permission(Permission::Read)))),
     responses((status = 200, description = "Newest first", body = Page<Export>))
 )]
-pub async fn list(
+pub async fn list_exports(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(ProjectPath { key }): PathParams<ProjectPath>,
@@ -39,10 +41,11 @@ pub async fn list(
 /// records.
 #[utoipa::path(
     get, path = "/projects/{key}/exports/{id}", tag = "hygiene", params(ExportPath),
+    extensions(("x-access" = json!(Access::Permission(Permission::Read)))),
     responses((status = 200, description = "The list of records", body = Vec<serde_json::Value>,
                content_type = "application/yaml"))
 )]
-pub async fn get(
+pub async fn get_export(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(ExportPath { key, id }): PathParams<ExportPath>,

@@ -11,6 +11,7 @@ use mc_store::records::Contributor;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::JsonBody;
+use crate::openapi::Access;
 use crate::problem::Problem;
 
 /// Erase the contributions of a user or a source, or a repository with all its files.
@@ -20,6 +21,7 @@ use crate::problem::Problem;
 /// encrypted with the item: look through `GET /quarantine` for them.
 #[utoipa::path(
     post, path = "/forget", tag = "review", request_body = ForgetRequest,
+    extensions(("x-access" = json!(Access::Permission(Permission::Curate)))),
     responses((status = 200, description = "What was erased, or would be", body = ForgetResponse))
 )]
 pub async fn forget(

@@ -15,6 +15,7 @@ use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::authorize::ProjectContext;
 use crate::extract::{JsonBody, PathParams, QueryString};
+use crate::openapi::Access;
 use crate::problem::Problem;
 
 /// List the hygiene runs of a project.
@@ -24,9 +25,10 @@ use crate::problem::Problem;
 #[utoipa::path(
     get, path = "/projects/{key}/hygiene-runs", tag = "hygiene",
     params(ProjectPath, HygieneRunQuery),
+    extensions(("x-access" = json!(Access::Permission(Permission::Curate)))),
     responses((status = 200, description = "Newest first", body = Page<HygieneRun>))
 )]
-pub async fn list(
+pub async fn list_hygiene_runs(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(ProjectPath { key }): PathParams<ProjectPath>,
@@ -45,9 +47,10 @@ pub async fn list(
 /// completed. For maintainers.
 #[utoipa::path(
     get, path = "/projects/{key}/hygiene-runs/{id}", tag = "hygiene", params(HygieneRunPath),
+    extensions(("x-access" = json!(Access::Permission(Permission::Curate)))),
     responses((status = 200, description = "The run", body = HygieneRun))
 )]
-pub async fn get(
+pub async fn get_hygiene_run(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(HygieneRunPath { key, id }): PathParams<HygieneRunPath>,
@@ -63,9 +66,10 @@ pub async fn get(
 #[utoipa::path(
     post, path = "/projects/{key}/hygiene-runs", tag = "hygiene", params(ProjectPath),
     request_body = RunHygiene,
+    extensions(("x-access" = json!(Access::Permission(Permission::Curate)))),
     responses((status = 202, description = "The run, enqueued", body = HygieneRun))
 )]
-pub async fn run(
+pub async fn run_hygiene_task(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(ProjectPath { key }): PathParams<ProjectPath>,

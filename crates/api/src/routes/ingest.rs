@@ -12,6 +12,7 @@ use mc_store::projects::ProjectResource;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::{JsonBody, PathParams, QueryString};
+use crate::openapi::Access;
 use crate::problem::Problem;
 
 /// Index a repository.
@@ -22,9 +23,10 @@ use crate::problem::Problem;
 /// and signed as they sign (`X-Hub-Signature-256`; `webhook-signature` or `X-Gitlab-Token`).
 #[utoipa::path(
     post, path = "/ingest/git", tag = "ingest", request_body = IngestGit,
+    extensions(("x-access" = json!(Access::Permission(Permission::Ingest)))),
     responses((status = 202, description = "Queued", body = IngestRun))
 )]
-pub async fn git(
+pub async fn ingest_repository(
     State(api): State<ApiState>,
     caller: Principal,
     JsonBody(request): JsonBody<IngestGit>,
@@ -40,9 +42,10 @@ pub async fn git(
 /// Returns the run and its progress.
 #[utoipa::path(
     get, path = "/ingest/runs/{id}", tag = "ingest", params(RunPath),
+    extensions(("x-access" = json!(Access::Permission(Permission::Read)))),
     responses((status = 200, description = "The run", body = IngestRun))
 )]
-pub async fn get(
+pub async fn get_ingest_run(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(RunPath { id }): PathParams<RunPath>,
@@ -58,9 +61,10 @@ pub async fn get(
 #[utoipa::path(
     get, path = "/repos/{owner}/{name}/index", tag = "ingest",
     params(RepositoryNamePath, ProjectQuery),
+    extensions(("x-access" = json!(Access::Permission(Permission::Read)))),
     responses((status = 200, description = "Its newest run", body = IngestRun))
 )]
-pub async fn get_latest_run(
+pub async fn get_repository_index(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(path): PathParams<RepositoryNamePath>,

@@ -9,6 +9,7 @@ use mc_integrations::documents;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::JsonBody;
+use crate::openapi::Access;
 use crate::problem::Problem;
 
 /// Store documents.
@@ -17,10 +18,11 @@ use crate::problem::Problem;
 /// role that may save for the team.
 #[utoipa::path(
     post, path = "/ingest/docs", tag = "ingest", request_body = IngestDocs,
+    extensions(("x-access" = json!(Access::Permission(Permission::Ingest)))),
     responses((status = 200, description = "Stored; keyword search finds them",
                body = IngestDocsResponse))
 )]
-pub async fn ingest(
+pub async fn ingest_documents(
     State(api): State<ApiState>,
     caller: Principal,
     JsonBody(request): JsonBody<IngestDocs>,

@@ -17,6 +17,7 @@ use super::projects::entered;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::{JsonBody, PathParams, QueryString};
+use crate::openapi::Access;
 use crate::problem::Problem;
 
 /// Create an integration.
@@ -25,10 +26,11 @@ use crate::problem::Problem;
 #[utoipa::path(
     post, path = "/projects/{key}/integrations", tag = "connectors", params(ProjectPath),
     request_body = CreateIntegration,
+    extensions(("x-access" = json!(Access::Permission(Permission::ManagePolicy)))),
     responses((status = 201, description = "Created; its first sync is enqueued",
                body = Integration))
 )]
-pub async fn create(
+pub async fn create_integration(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(ProjectPath { key }): PathParams<ProjectPath>,
@@ -45,10 +47,11 @@ pub async fn create(
 /// syncs.
 #[utoipa::path(
     get, path = "/projects/{key}/integrations", tag = "connectors", params(ProjectPath),
+    extensions(("x-access" = json!(Access::Permission(Permission::ManagePolicy)))),
     responses((status = 200, description = "In the order of their creation",
                body = Page<Integration>))
 )]
-pub async fn list(
+pub async fn list_integrations(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(ProjectPath { key }): PathParams<ProjectPath>,
@@ -62,9 +65,10 @@ pub async fn list(
 /// Returns the integration, the state of its last sync and the progress of a running one.
 #[utoipa::path(
     get, path = "/projects/{key}/integrations/{id}", tag = "connectors", params(IntegrationPath),
+    extensions(("x-access" = json!(Access::Permission(Permission::ManagePolicy)))),
     responses((status = 200, description = "The integration", body = Integration))
 )]
-pub async fn get(
+pub async fn get_integration(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(IntegrationPath { key, id }): PathParams<IntegrationPath>,
@@ -79,9 +83,10 @@ pub async fn get(
 #[utoipa::path(
     patch, path = "/projects/{key}/integrations/{id}", tag = "connectors", params(IntegrationPath),
     request_body = UpdateIntegration,
+    extensions(("x-access" = json!(Access::Permission(Permission::ManagePolicy)))),
     responses((status = 200, description = "The integration as it is now", body = Integration))
 )]
-pub async fn update(
+pub async fn update_integration(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(IntegrationPath { key, id }): PathParams<IntegrationPath>,
@@ -97,9 +102,10 @@ pub async fn update(
 #[utoipa::path(
     post, path = "/projects/{key}/integrations/{id}/sync", tag = "connectors",
     params(IntegrationPath),
+    extensions(("x-access" = json!(Access::Permission(Permission::ManagePolicy)))),
     responses((status = 202, description = "Enqueued", body = Integration))
 )]
-pub async fn sync(
+pub async fn sync_integration(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(IntegrationPath { key, id }): PathParams<IntegrationPath>,
@@ -114,9 +120,10 @@ pub async fn sync(
 #[utoipa::path(
     delete, path = "/projects/{key}/integrations/{id}", tag = "connectors",
     params(IntegrationPath, DeleteIntegrationQuery),
+    extensions(("x-access" = json!(Access::Permission(Permission::ManagePolicy)))),
     responses((status = 204, description = "Deleted"))
 )]
-pub async fn delete(
+pub async fn delete_integration(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(IntegrationPath { key, id }): PathParams<IntegrationPath>,
@@ -133,6 +140,7 @@ pub async fn delete(
 /// Without a project, service administrators see all.
 #[utoipa::path(
     get, path = "/connectors", tag = "connectors", params(ConnectorQuery),
+    extensions(("x-access" = json!(Access::Permission(Permission::ManagePolicy)))),
     responses((status = 200, description = "By name", body = Page<Connector>))
 )]
 pub async fn list_connectors(

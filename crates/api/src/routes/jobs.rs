@@ -14,6 +14,7 @@ use super::pagination::{Page, page};
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::{PathParams, QueryString};
+use crate::openapi::Access;
 use crate::problem::Problem;
 
 /// List background jobs.
@@ -21,9 +22,10 @@ use crate::problem::Problem;
 /// Returns a page of the jobs of all projects, newest first. For service administrators.
 #[utoipa::path(
     get, path = "/jobs", tag = "jobs", params(JobQuery),
+    extensions(("x-access" = json!(Access::ServiceAdmin))),
     responses((status = 200, description = "Newest first", body = Page<Job>))
 )]
-pub async fn list(
+pub async fn list_jobs(
     State(api): State<ApiState>,
     caller: Principal,
     QueryString(query): QueryString<JobQuery>,
@@ -42,9 +44,10 @@ pub async fn list(
 /// For service administrators.
 #[utoipa::path(
     get, path = "/jobs/{id}", tag = "jobs", params(JobPath),
+    extensions(("x-access" = json!(Access::ServiceAdmin))),
     responses((status = 200, description = "The job", body = Job))
 )]
-pub async fn get(
+pub async fn get_job(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(path): PathParams<JobPath>,
@@ -61,9 +64,10 @@ pub async fn get(
 /// retried. For service administrators.
 #[utoipa::path(
     post, path = "/jobs/{id}/retry", tag = "jobs", params(JobPath),
+    extensions(("x-access" = json!(Access::ServiceAdmin))),
     responses((status = 200, description = "The job, enqueued again", body = Job))
 )]
-pub async fn retry(
+pub async fn retry_job(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(path): PathParams<JobPath>,
@@ -78,9 +82,10 @@ pub async fn retry(
 /// administrators.
 #[utoipa::path(
     delete, path = "/jobs/{id}", tag = "jobs", params(JobPath),
+    extensions(("x-access" = json!(Access::ServiceAdmin))),
     responses((status = 204, description = "Deleted"))
 )]
-pub async fn discard(
+pub async fn delete_job(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(path): PathParams<JobPath>,

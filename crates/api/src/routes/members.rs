@@ -17,6 +17,7 @@ use super::projects::entered;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::{JsonBody, PathParams};
+use crate::openapi::Access;
 use crate::problem::Problem;
 
 /// Create a team.
@@ -24,6 +25,7 @@ use crate::problem::Problem;
 /// Returns the team, with the caller as its administrator. For service administrators.
 #[utoipa::path(
     post, path = "/teams", tag = "accounts", request_body = CreateTeam,
+    extensions(("x-access" = json!(Access::ServiceAdmin))),
     responses((status = 201, description = "Created", body = Team))
 )]
 pub async fn create_team(
@@ -41,6 +43,7 @@ pub async fn create_team(
 /// Returns the caller's teams by key; for service administrators all teams.
 #[utoipa::path(
     get, path = "/teams", tag = "accounts",
+    extensions(("x-access" = json!(Access::Scope(Scope::MemoryRead)))),
     responses((status = 200, description = "By key", body = Page<Team>))
 )]
 pub async fn list_teams(
@@ -58,9 +61,10 @@ pub async fn list_teams(
 /// service.
 #[utoipa::path(
     delete, path = "/teams/{team}", tag = "accounts", params(TeamPath),
+    extensions(("x-access" = json!(Access::Scope(Scope::Admin)))),
     responses((status = 204, description = "Deleted"))
 )]
-pub async fn remove_team(
+pub async fn delete_team(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(TeamPath { team }): PathParams<TeamPath>,
@@ -75,6 +79,7 @@ pub async fn remove_team(
 /// administrators.
 #[utoipa::path(
     get, path = "/teams/{team}/members", tag = "accounts", params(TeamPath),
+    extensions(("x-access" = json!(Access::Scope(Scope::MemoryRead)))),
     responses((status = 200, description = "By login", body = TeamMembers))
 )]
 pub async fn list_team_members(
@@ -93,7 +98,9 @@ pub async fn list_team_members(
 /// service.
 #[utoipa::path(
     put, path = "/teams/{team}/members/{login}", tag = "accounts", params(TeamMemberPath),
-    request_body = SetRole, responses((status = 204, description = "Set"))
+    request_body = SetRole,
+    extensions(("x-access" = json!(Access::Scope(Scope::Admin)))),
+    responses((status = 204, description = "Set"))
 )]
 pub async fn set_team_member(
     State(api): State<ApiState>,
@@ -110,6 +117,7 @@ pub async fn set_team_member(
 /// The user loses the roles that the team gave. For administrators of the team and of the service.
 #[utoipa::path(
     delete, path = "/teams/{team}/members/{login}", tag = "accounts", params(TeamMemberPath),
+    extensions(("x-access" = json!(Access::Scope(Scope::Admin)))),
     responses((status = 204, description = "Removed"))
 )]
 pub async fn remove_team_member(
@@ -127,9 +135,10 @@ pub async fn remove_team_member(
 /// name. Members of those teams are not listed one by one.
 #[utoipa::path(
     get, path = "/projects/{key}/members", tag = "projects", params(ProjectPath),
+    extensions(("x-access" = json!(Access::Permission(Permission::Read)))),
     responses((status = 200, description = "By name", body = ProjectMembers))
 )]
-pub async fn list(
+pub async fn list_members(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(ProjectPath { key }): PathParams<ProjectPath>,
@@ -149,9 +158,11 @@ pub async fn list(
 /// `admin`. For administrators of the project.
 #[utoipa::path(
     put, path = "/projects/{key}/members/{login}", tag = "projects", params(MemberPath),
-    request_body = SetRole, responses((status = 204, description = "Set"))
+    request_body = SetRole,
+    extensions(("x-access" = json!(Access::Permission(Permission::ManageMembers)))),
+    responses((status = 204, description = "Set"))
 )]
-pub async fn set(
+pub async fn set_member(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(MemberPath { key, login }): PathParams<MemberPath>,
@@ -168,9 +179,10 @@ pub async fn set(
 /// administrators of the project.
 #[utoipa::path(
     delete, path = "/projects/{key}/members/{login}", tag = "projects", params(MemberPath),
+    extensions(("x-access" = json!(Access::Permission(Permission::ManageMembers)))),
     responses((status = 204, description = "Removed; a team may still give the user a role"))
 )]
-pub async fn delete(
+pub async fn remove_member(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(MemberPath { key, login }): PathParams<MemberPath>,
@@ -186,9 +198,11 @@ pub async fn delete(
 /// administrators of the project who may see the team.
 #[utoipa::path(
     put, path = "/projects/{key}/teams/{team}", tag = "projects", params(SharePath),
-    request_body = SetRole, responses((status = 204, description = "Shared"))
+    request_body = SetRole,
+    extensions(("x-access" = json!(Access::Permission(Permission::ManageMembers)))),
+    responses((status = 204, description = "Shared"))
 )]
-pub async fn share(
+pub async fn grant_team_role(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(SharePath { key, team }): PathParams<SharePath>,
@@ -205,9 +219,10 @@ pub async fn share(
 /// administrators of the project.
 #[utoipa::path(
     delete, path = "/projects/{key}/teams/{team}", tag = "projects", params(SharePath),
+    extensions(("x-access" = json!(Access::Permission(Permission::ManageMembers)))),
     responses((status = 204, description = "No longer shared"))
 )]
-pub async fn unshare(
+pub async fn revoke_team_role(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(SharePath { key, team }): PathParams<SharePath>,

@@ -21,6 +21,7 @@ use crate::authenticate::Principal;
 use crate::authorize::ProjectContext;
 use crate::extract::{JsonBody, PathParams, QueryString};
 use crate::notifications;
+use crate::openapi::Access;
 use crate::problem::Problem;
 
 /// Get a project's policy.
@@ -29,10 +30,11 @@ use crate::problem::Problem;
 /// notification URL is only shown to those who may change the policy.
 #[utoipa::path(
     get, path = "/projects/{key}/policy", tag = "projects", params(ProjectPath),
+    extensions(("x-access" = json!(Access::Permission(Permission::Read)))),
     responses((status = 200, description = "The policy in force; `ETag` is its version",
                body = ProjectPolicy))
 )]
-pub async fn get(
+pub async fn get_policy(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(ProjectPath { key }): PathParams<ProjectPath>,
@@ -57,13 +59,14 @@ pub async fn get(
          description = "The `ETag` of the policy that this one replaces; `*` replaces any"),
     ),
     request_body = Policy,
+    extensions(("x-access" = json!(Access::Permission(Permission::ManagePolicy)))),
     responses(
         (status = 200, description = "The new policy; `ETag` is its version", body = ProjectPolicy),
         (status = 412, description = "The policy has changed since it was read"),
         (status = 428, description = "`If-Match` is missing"),
     )
 )]
-pub async fn set(
+pub async fn update_policy(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(ProjectPath { key }): PathParams<ProjectPath>,
@@ -92,9 +95,10 @@ pub async fn set(
 #[utoipa::path(
     get, path = "/projects/{key}/policy/versions", tag = "projects",
     params(ProjectPath, VersionQuery),
+    extensions(("x-access" = json!(Access::Permission(Permission::ManagePolicy)))),
     responses((status = 200, description = "Newest first", body = Page<PolicyVersion>))
 )]
-pub async fn versions(
+pub async fn list_policy_versions(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(ProjectPath { key }): PathParams<ProjectPath>,
@@ -120,10 +124,11 @@ pub async fn versions(
 /// signature with the key. For those who may change the policy.
 #[utoipa::path(
     get, path = "/projects/{key}/notification-settings", tag = "projects", params(ProjectPath),
+    extensions(("x-access" = json!(Access::Permission(Permission::ManagePolicy)))),
     responses((status = 200, description = "A secret, for the receiver of the notifications",
                body = NotificationSettings))
 )]
-pub async fn get_signing_key(
+pub async fn get_notification_settings(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(ProjectPath { key }): PathParams<ProjectPath>,

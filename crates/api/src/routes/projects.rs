@@ -14,6 +14,7 @@ use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::authorize::ProjectContext;
 use crate::extract::{JsonBody, PathParams};
+use crate::openapi::Access;
 use crate::problem::Problem;
 
 /// Create a project, or return the existing one.
@@ -22,12 +23,13 @@ use crate::problem::Problem;
 /// those on which they have a role.
 #[utoipa::path(
     post, path = "/projects", tag = "projects", request_body = CreateProject,
+    extensions(("x-access" = json!(Access::Scope(Scope::Ingest)))),
     responses(
         (status = 201, description = "Created", body = Project),
         (status = 200, description = "The existing project", body = Project),
     )
 )]
-pub async fn create(
+pub async fn create_project(
     State(api): State<ApiState>,
     caller: Principal,
     JsonBody(request): JsonBody<CreateProject>,
@@ -43,9 +45,10 @@ pub async fn create(
 /// Returns all of them, by key, each with the caller's role. Roles through teams count.
 #[utoipa::path(
     get, path = "/projects", tag = "projects",
+    extensions(("x-access" = json!(Access::Scope(Scope::MemoryRead)))),
     responses((status = 200, description = "By key", body = Page<Project>))
 )]
-pub async fn list(
+pub async fn list_projects(
     State(api): State<ApiState>,
     caller: Principal,
 ) -> Result<Json<Page<Project>>, Problem> {
@@ -60,9 +63,10 @@ pub async fn list(
 /// still wait for a vector.
 #[utoipa::path(
     get, path = "/projects/{key}", tag = "projects", params(ProjectPath),
+    extensions(("x-access" = json!(Access::Permission(Permission::Read)))),
     responses((status = 200, description = "The project", body = ProjectOverview))
 )]
-pub async fn get(
+pub async fn get_project(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(ProjectPath { key }): PathParams<ProjectPath>,
@@ -90,9 +94,10 @@ pub async fn get(
 /// project.
 #[utoipa::path(
     delete, path = "/projects/{key}", tag = "projects", params(ProjectPath),
+    extensions(("x-access" = json!(Access::Permission(Permission::ManageMembers)))),
     responses((status = 204, description = "Deleted"))
 )]
-pub async fn delete(
+pub async fn delete_project(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(ProjectPath { key }): PathParams<ProjectPath>,

@@ -22,6 +22,7 @@ use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::authorize::ProjectContext;
 use crate::extract::{JsonBody, PathParams, QueryString};
+use crate::openapi::Access;
 use crate::problem::Problem;
 
 /// List the proposals that wait for a decision.
@@ -30,9 +31,10 @@ use crate::problem::Problem;
 /// diff of the record that it would change.
 #[utoipa::path(
     get, path = "/proposals", tag = "review", params(ProposalQuery),
+    extensions(("x-access" = json!(Access::Permission(Permission::Read)))),
     responses((status = 200, description = "Oldest first", body = Page<Proposal>))
 )]
-pub async fn list(
+pub async fn list_proposals(
     State(api): State<ApiState>,
     caller: Principal,
     QueryString(query): QueryString<ProposalQuery>,
@@ -55,9 +57,10 @@ pub async fn list(
 #[utoipa::path(
     post, path = "/proposals/{id}/accept", tag = "review", params(RecordPath),
     request_body = AcceptProposal,
+    extensions(("x-access" = json!(Access::Permission(Permission::Accept)))),
     responses((status = 200, description = "The record with its content", body = Record))
 )]
-pub async fn accept(
+pub async fn accept_proposal(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(RecordPath { id }): PathParams<RecordPath>,
@@ -74,9 +77,10 @@ pub async fn accept(
 #[utoipa::path(
     post, path = "/proposals/{id}/reject", tag = "review", params(RecordPath),
     request_body = RejectProposal,
+    extensions(("x-access" = json!(Access::Permission(Permission::Accept)))),
     responses((status = 204, description = "Rejected"))
 )]
-pub async fn reject(
+pub async fn reject_proposal(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(RecordPath { id }): PathParams<RecordPath>,
@@ -92,9 +96,10 @@ pub async fn reject(
 /// Returns its new visibility: `team`, or `proposed` if the caller may not save for the team.
 #[utoipa::path(
     post, path = "/records/{id}/share", tag = "review", params(RecordPath),
+    extensions(("x-access" = json!(Access::Permission(Permission::Propose)))),
     responses((status = 200, description = "Its new visibility", body = ShareResponse))
 )]
-pub async fn share(
+pub async fn share_record(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(RecordPath { id }): PathParams<RecordPath>,
@@ -113,9 +118,10 @@ pub async fn share(
 #[utoipa::path(
     post, path = "/records/{id}/confirm", tag = "review", params(RecordPath),
     request_body = ConfirmRecord,
+    extensions(("x-access" = json!(Access::Permission(Permission::Accept)))),
     responses((status = 200, description = "The record", body = Record))
 )]
-pub async fn confirm(
+pub async fn confirm_record(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(RecordPath { id }): PathParams<RecordPath>,
@@ -132,9 +138,10 @@ pub async fn confirm(
 #[utoipa::path(
     post, path = "/records/{id}/rollback", tag = "review", params(RecordPath),
     request_body = RollbackRecord,
+    extensions(("x-access" = json!(Access::Permission(Permission::Curate)))),
     responses((status = 200, description = "The restored record", body = Record))
 )]
-pub async fn rollback(
+pub async fn rollback_record(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(RecordPath { id }): PathParams<RecordPath>,

@@ -14,6 +14,7 @@ use super::projects::entered;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::{PathParams, QueryString};
+use crate::openapi::Access;
 use crate::problem::Problem;
 
 /// List pull and merge requests.
@@ -22,9 +23,10 @@ use crate::problem::Problem;
 #[utoipa::path(
     get, path = "/projects/{key}/pull-requests", tag = "changes",
     params(ProjectPath, PullRequestQuery),
+    extensions(("x-access" = json!(Access::Permission(Permission::Read)))),
     responses((status = 200, description = "A page", body = Page<PullRequest>))
 )]
-pub async fn list(
+pub async fn list_pull_requests(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(ProjectPath { key }): PathParams<ProjectPath>,
@@ -39,9 +41,10 @@ pub async fn list(
 /// Returns the pull request, the records about its commits, and its CI results.
 #[utoipa::path(
     get, path = "/projects/{key}/pull-requests/{id}", tag = "changes", params(PullRequestPath),
+    extensions(("x-access" = json!(Access::Permission(Permission::Read)))),
     responses((status = 200, description = "The pull request", body = PullRequestWithRuns))
 )]
-pub async fn get(
+pub async fn get_pull_request(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(PullRequestPath { key, id }): PathParams<PullRequestPath>,

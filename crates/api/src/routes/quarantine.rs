@@ -17,6 +17,7 @@ use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::authorize::ProjectContext;
 use crate::extract::{PathParams, QueryString};
+use crate::openapi::Access;
 use crate::problem::Problem;
 
 /// List the quarantine items of a project.
@@ -25,9 +26,10 @@ use crate::problem::Problem;
 /// prompt injection: show it to people only. For maintainers.
 #[utoipa::path(
     get, path = "/quarantine", tag = "quarantine", params(QuarantineQuery),
+    extensions(("x-access" = json!(Access::Permission(Permission::Curate)))),
     responses((status = 200, description = "Newest first", body = Page<QuarantineItem>))
 )]
-pub async fn list(
+pub async fn list_quarantine_items(
     State(api): State<ApiState>,
     caller: Principal,
     QueryString(query): QueryString<QuarantineQuery>,
@@ -45,10 +47,11 @@ pub async fn list(
 /// prompt injection: show it to people only. For maintainers.
 #[utoipa::path(
     get, path = "/quarantine/{id}", tag = "quarantine", params(QuarantineItemPath),
+    extensions(("x-access" = json!(Access::Permission(Permission::Curate)))),
     responses((status = 200, description = "The item with its content, masked",
                body = QuarantineItemWithContent))
 )]
-pub async fn get(
+pub async fn get_quarantine_item(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(QuarantineItemPath { id }): PathParams<QuarantineItemPath>,
@@ -64,9 +67,10 @@ pub async fn get(
 /// maintainers.
 #[utoipa::path(
     post, path = "/quarantine/{id}/release", tag = "quarantine", params(QuarantineItemPath),
+    extensions(("x-access" = json!(Access::Permission(Permission::Curate)))),
     responses((status = 200, description = "What it became", body = ReleaseResponse))
 )]
-pub async fn release(
+pub async fn release_quarantine_item(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(QuarantineItemPath { id }): PathParams<QuarantineItemPath>,
@@ -84,9 +88,10 @@ pub async fn release(
 /// Deletes the held request; only the decision is kept. For maintainers.
 #[utoipa::path(
     delete, path = "/quarantine/{id}", tag = "quarantine", params(QuarantineItemPath),
+    extensions(("x-access" = json!(Access::Permission(Permission::Curate)))),
     responses((status = 204, description = "Deleted; only the decision is kept"))
 )]
-pub async fn destroy(
+pub async fn delete_quarantine_item(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(QuarantineItemPath { id }): PathParams<QuarantineItemPath>,

@@ -12,7 +12,6 @@ use mc_contract::operations::record::{
     Citation, CitedRecord, RecordPath, RecordQuery, RecordVersion, RecordWithHistory,
 };
 use mc_domain::{Permission, RecordId};
-use mc_memory::delete_record;
 use mc_memory::uses::Opened;
 use mc_store::projects::ProjectResource;
 use mc_store::records::{self, RecordFilter, Version};
@@ -26,6 +25,7 @@ use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::authorize::ProjectContext;
 use crate::extract::{PathParams, QueryString};
+use crate::openapi::Access;
 use crate::problem::Problem;
 
 /// List records.
@@ -33,9 +33,10 @@ use crate::problem::Problem;
 /// Returns a page of the project's live records with their citations, oldest first.
 #[utoipa::path(
     get, path = "/records", tag = "memory", params(RecordQuery),
+    extensions(("x-access" = json!(Access::Permission(Permission::Read)))),
     responses((status = 200, description = "A page", body = Page<CitedRecord>))
 )]
-pub async fn list(
+pub async fn list_records(
     State(api): State<ApiState>,
     caller: Principal,
     QueryString(query): QueryString<RecordQuery>,
@@ -61,9 +62,10 @@ pub async fn list(
 /// Returns the record, whatever its state, with its citations, earlier versions and contributions.
 #[utoipa::path(
     get, path = "/records/{id}", tag = "memory", params(RecordPath),
+    extensions(("x-access" = json!(Access::Permission(Permission::Read)))),
     responses((status = 200, description = "The record, in any state", body = RecordWithHistory))
 )]
-pub async fn get(
+pub async fn get_record(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(RecordPath { id }): PathParams<RecordPath>,
@@ -117,16 +119,17 @@ pub(super) async fn cited(
 /// role that saving them took.
 #[utoipa::path(
     delete, path = "/records/{id}", tag = "memory", params(RecordPath),
+    extensions(("x-access" = json!(Access::Permission(Permission::Propose)))),
     responses((status = 204, description = "Deleted"))
 )]
-pub async fn delete(
+pub async fn delete_record(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(RecordPath { id }): PathParams<RecordPath>,
 ) -> Result<StatusCode, Problem> {
     let ctx = authorize(&api, &caller, id, Permission::Propose).await?;
     let can_write = ctx.allows(Permission::Write);
-    let deleted = delete_record(&ctx.memory, id, caller.user, can_write).await;
+    let deleted = mc_memory::delete_record(&ctx.memory, id, caller.user, can_write).await;
     if let Err(mc_memory::Error::NotOwner(_)) = deleted {
         api.require(&caller, &ctx.project, Permission::Write)?;
     }

@@ -17,6 +17,7 @@ use super::records;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::JsonBody;
+use crate::openapi::Access;
 use crate::problem::Problem;
 use crate::wire::rounded;
 
@@ -27,6 +28,7 @@ use crate::wire::rounded;
 /// the policy requires, it becomes a proposal.
 #[utoipa::path(
     post, path = "/save", tag = "memory", request_body = SaveRequest,
+    extensions(("x-access" = json!(Access::Permission(Permission::Propose)))),
     responses((status = 200, description = "What was done with it, and why", body = SaveResponse))
 )]
 pub async fn save(

@@ -19,6 +19,7 @@ use super::symbol_match;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::JsonBody;
+use crate::openapi::Access;
 use crate::problem::Problem;
 
 /// Milliseconds for a search that names no limit: people wait for it, a prompt does not.
@@ -30,6 +31,7 @@ const DEFAULT_TIME_BUDGET_MS: u64 = 2_000;
 /// Commits are searched only by a request whose `sources` has `change`.
 #[utoipa::path(
     post, path = "/search", tag = "memory", request_body = SearchRequest,
+    extensions(("x-access" = json!(Access::Permission(Permission::Read)))),
     responses((status = 200, description = "Best first", body = SearchResponse))
 )]
 pub async fn search(

@@ -12,6 +12,7 @@ use mc_integrations::task_comments;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::{JsonBody, PathParams, QueryString};
+use crate::openapi::Access;
 use crate::problem::Problem;
 
 /// Preview a task comment.
@@ -20,9 +21,10 @@ use crate::problem::Problem;
 /// The text lists records and dialogs that all members may read, by title and id.
 #[utoipa::path(
     get, path = "/tasks/{external_id}/comment", tag = "tasks", params(TaskPath, ProjectQuery),
+    extensions(("x-access" = json!(Access::Permission(Permission::Confirm)))),
     responses((status = 200, description = "The text that would be posted", body = TaskComment))
 )]
-pub async fn get(
+pub async fn get_task_comment(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(TaskPath { external_id }): PathParams<TaskPath>,
@@ -40,10 +42,11 @@ pub async fn get(
 #[utoipa::path(
     post, path = "/tasks/{external_id}/comment", tag = "tasks", params(TaskPath, ProjectQuery),
     request_body = ApproveTaskComment,
+    extensions(("x-access" = json!(Access::Permission(Permission::Confirm)))),
     responses((status = 202, description = "The comment will be posted by a worker",
                body = TaskComment))
 )]
-pub async fn approve(
+pub async fn approve_task_comment(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(TaskPath { external_id }): PathParams<TaskPath>,

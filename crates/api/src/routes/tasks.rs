@@ -12,6 +12,7 @@ use mc_integrations::tasks;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::{JsonBody, PathParams, QueryString};
+use crate::openapi::Access;
 use crate::problem::Problem;
 
 /// Store a tracker's issues.
@@ -20,9 +21,10 @@ use crate::problem::Problem;
 /// issue are cleared on its task.
 #[utoipa::path(
     post, path = "/tasks/sync", tag = "tasks", request_body = SyncTasks,
+    extensions(("x-access" = json!(Access::Permission(Permission::Ingest)))),
     responses((status = 200, description = "All of them, or none", body = SyncTasksResponse))
 )]
-pub async fn sync(
+pub async fn sync_task(
     State(api): State<ApiState>,
     caller: Principal,
     JsonBody(request): JsonBody<SyncTasks>,
@@ -37,9 +39,10 @@ pub async fn sync(
 /// that may save for the team.
 #[utoipa::path(
     post, path = "/tasks/link", tag = "tasks", request_body = LinkTask,
+    extensions(("x-access" = json!(Access::Permission(Permission::Propose)))),
     responses((status = 200, description = "Linked", body = LinkTaskResponse))
 )]
-pub async fn link(
+pub async fn link_task(
     State(api): State<ApiState>,
     caller: Principal,
     JsonBody(request): JsonBody<LinkTask>,
@@ -53,9 +56,10 @@ pub async fn link(
 /// Returns the task with the ids of its dialogs and records, and the pull requests that mention it.
 #[utoipa::path(
     get, path = "/tasks/{external_id}", tag = "tasks", params(TaskPath, ProjectQuery),
+    extensions(("x-access" = json!(Access::Permission(Permission::Read)))),
     responses((status = 200, description = "The issue", body = TaskWithLinks))
 )]
-pub async fn get(
+pub async fn get_task(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(TaskPath { external_id }): PathParams<TaskPath>,
@@ -71,9 +75,10 @@ pub async fn get(
 /// deliveries about it are kept for their fourteen days.
 #[utoipa::path(
     delete, path = "/tasks/{external_id}", tag = "tasks", params(TaskPath, ProjectQuery),
+    extensions(("x-access" = json!(Access::Permission(Permission::Curate)))),
     responses((status = 204, description = "Only its id and its links are left"))
 )]
-pub async fn delete(
+pub async fn delete_task(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(TaskPath { external_id }): PathParams<TaskPath>,

@@ -14,6 +14,7 @@ use mc_store::accounts;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::{JsonBody, PathParams, QueryString};
+use crate::openapi::Access;
 use crate::problem::Problem;
 
 /// Create a personal access token.
@@ -22,10 +23,11 @@ use crate::problem::Problem;
 /// personal access token creates no other.
 #[utoipa::path(
     post, path = "/tokens", tag = "accounts", request_body = CreateToken,
+    extensions(("x-access" = json!(Access::Interactive))),
     responses((status = 201, description = "The token, with its secret this one time",
                body = TokenWithSecret))
 )]
-pub async fn create(
+pub async fn create_token(
     State(api): State<ApiState>,
     caller: Principal,
     JsonBody(request): JsonBody<CreateToken>,
@@ -43,9 +45,10 @@ pub async fn create(
 /// those of another user. The caller has to be signed in.
 #[utoipa::path(
     get, path = "/tokens", tag = "accounts", params(TokenQuery),
+    extensions(("x-access" = json!(Access::Interactive))),
     responses((status = 200, description = "Newest first", body = Page<AccessToken>))
 )]
-pub async fn list(
+pub async fn list_tokens(
     State(api): State<ApiState>,
     caller: Principal,
     QueryString(query): QueryString<TokenQuery>,
@@ -62,9 +65,10 @@ pub async fn list(
 /// caller has to be signed in.
 #[utoipa::path(
     delete, path = "/tokens/{id}", tag = "accounts", params(TokenPath),
+    extensions(("x-access" = json!(Access::Interactive))),
     responses((status = 204, description = "Revoked"))
 )]
-pub async fn revoke(
+pub async fn revoke_token(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(TokenPath { id }): PathParams<TokenPath>,

@@ -15,6 +15,7 @@ use super::pagination::page;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::{JsonBody, PathParams, QueryString};
+use crate::openapi::Access;
 use crate::problem::Problem;
 
 /// Show the user and the scopes of the token.
@@ -22,9 +23,10 @@ use crate::problem::Problem;
 /// Returns the login, whether the user administers the service, and what the token may be used for.
 #[utoipa::path(
     get, path = "/whoami", tag = "accounts",
+    extensions(("x-access" = json!(Access::Credential))),
     responses((status = 200, description = "The caller", body = CurrentUser))
 )]
-pub async fn whoami(caller: Principal) -> Json<CurrentUser> {
+pub async fn get_current_user(caller: Principal) -> Json<CurrentUser> {
     Json(CurrentUser {
         id: caller.user,
         login: caller.name().to_owned(),
@@ -39,9 +41,10 @@ pub async fn whoami(caller: Principal) -> Json<CurrentUser> {
 /// finds this account. For service administrators.
 #[utoipa::path(
     post, path = "/users", tag = "accounts", request_body = CreateUser,
+    extensions(("x-access" = json!(Access::ServiceAdmin))),
     responses((status = 201, description = "Created", body = User))
 )]
-pub async fn create(
+pub async fn create_user(
     State(api): State<ApiState>,
     caller: Principal,
     JsonBody(request): JsonBody<CreateUser>,
@@ -56,9 +59,10 @@ pub async fn create(
 /// Returns a page of the users, by login, also of disabled ones. For service administrators.
 #[utoipa::path(
     get, path = "/users", tag = "accounts", params(UserQuery),
+    extensions(("x-access" = json!(Access::ServiceAdmin))),
     responses((status = 200, description = "A page, by login", body = Page<User>))
 )]
-pub async fn list(
+pub async fn list_users(
     State(api): State<ApiState>,
     caller: Principal,
     QueryString(query): QueryString<UserQuery>,
@@ -76,9 +80,10 @@ pub async fn list(
 /// tokens work again once it is enabled.
 #[utoipa::path(
     patch, path = "/users/{login}", tag = "accounts", params(UserPath), request_body = UpdateUser,
+    extensions(("x-access" = json!(Access::ServiceAdmin))),
     responses((status = 200, description = "The updated user", body = User))
 )]
-pub async fn update(
+pub async fn update_user(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(UserPath { login }): PathParams<UserPath>,
@@ -95,9 +100,10 @@ pub async fn update(
 /// tokens stay: they are revoked one by one.
 #[utoipa::path(
     delete, path = "/users/{login}/sessions", tag = "accounts", params(UserPath),
+    extensions(("x-access" = json!(Access::Interactive))),
     responses((status = 204, description = "Revoked"))
 )]
-pub async fn revoke_sessions(
+pub async fn revoke_user_sessions(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(UserPath { login }): PathParams<UserPath>,

@@ -17,6 +17,7 @@ use super::projects::entered;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::{JsonBody, PathParams, QueryString};
+use crate::openapi::Access;
 use crate::problem::Problem;
 
 /// Create a webhook.
@@ -25,10 +26,11 @@ use crate::problem::Problem;
 #[utoipa::path(
     post, path = "/projects/{key}/webhooks", tag = "webhooks", params(ProjectPath),
     request_body = CreateWebhook,
+    extensions(("x-access" = json!(Access::Permission(Permission::ManagePolicy)))),
     responses((status = 201, description = "Its address, and its secret this once",
                body = WebhookWithSecret))
 )]
-pub async fn create(
+pub async fn create_webhook(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(ProjectPath { key }): PathParams<ProjectPath>,
@@ -43,9 +45,10 @@ pub async fn create(
 /// Returns the project's webhooks, in the order of their creation, without their secrets.
 #[utoipa::path(
     get, path = "/projects/{key}/webhooks", tag = "webhooks", params(ProjectPath),
+    extensions(("x-access" = json!(Access::Permission(Permission::ManagePolicy)))),
     responses((status = 200, description = "In the order they were made", body = Page<Webhook>))
 )]
-pub async fn list(
+pub async fn list_webhooks(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(ProjectPath { key }): PathParams<ProjectPath>,
@@ -62,9 +65,10 @@ pub async fn list(
     post, path = "/projects/{key}/webhooks/{id}/rotate-secret", tag = "webhooks",
     params(WebhookPath),
     request_body = RotateWebhookSecret,
+    extensions(("x-access" = json!(Access::Permission(Permission::ManagePolicy)))),
     responses((status = 200, description = "Its new secret, this once", body = WebhookWithSecret))
 )]
-pub async fn rotate(
+pub async fn rotate_webhook_secret(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(WebhookPath { key, id }): PathParams<WebhookPath>,
@@ -79,9 +83,10 @@ pub async fn rotate(
 /// Its deliveries are deleted with it. Tasks and records that came from them stay.
 #[utoipa::path(
     delete, path = "/projects/{key}/webhooks/{id}", tag = "webhooks", params(WebhookPath),
+    extensions(("x-access" = json!(Access::Permission(Permission::ManagePolicy)))),
     responses((status = 204, description = "Deleted"))
 )]
-pub async fn delete(
+pub async fn delete_webhook(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(WebhookPath { key, id }): PathParams<WebhookPath>,
@@ -97,9 +102,10 @@ pub async fn delete(
 #[utoipa::path(
     get, path = "/projects/{key}/webhook-deliveries", tag = "webhooks",
     params(ProjectPath, DeliveryQuery),
+    extensions(("x-access" = json!(Access::Permission(Permission::ManagePolicy)))),
     responses((status = 200, description = "Newest first", body = Page<WebhookDelivery>))
 )]
-pub async fn deliveries(
+pub async fn list_webhook_deliveries(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(ProjectPath { key }): PathParams<ProjectPath>,
@@ -114,9 +120,10 @@ pub async fn deliveries(
 /// Returns the parts of the event that are used, and the result of processing it.
 #[utoipa::path(
     get, path = "/projects/{key}/webhook-deliveries/{id}", tag = "webhooks", params(DeliveryPath),
+    extensions(("x-access" = json!(Access::Permission(Permission::ManagePolicy)))),
     responses((status = 200, description = "The delivery", body = WebhookDelivery))
 )]
-pub async fn delivery(
+pub async fn get_webhook_delivery(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(DeliveryPath { key, id }): PathParams<DeliveryPath>,
@@ -131,9 +138,10 @@ pub async fn delivery(
 #[utoipa::path(
     post, path = "/projects/{key}/webhook-deliveries/{id}/replay", tag = "webhooks",
     params(DeliveryPath),
+    extensions(("x-access" = json!(Access::Permission(Permission::ManagePolicy)))),
     responses((status = 202, description = "Enqueued", body = WebhookDelivery))
 )]
-pub async fn replay(
+pub async fn replay_webhook_delivery(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(DeliveryPath { key, id }): PathParams<DeliveryPath>,

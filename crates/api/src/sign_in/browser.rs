@@ -28,7 +28,7 @@ use crate::problem::Problem;
     ),
     responses((status = 303, description = "To the provider"))
 )]
-pub async fn start(
+pub async fn start_sign_in(
     State(api): State<ApiState>,
     Path(provider): Path<String>,
     RawQuery(query): RawQuery,
@@ -53,7 +53,7 @@ pub async fn start(
     params(("provider" = String, Path, description = "Name in the configuration")),
     responses((status = 303, description = "Signed in"))
 )]
-pub async fn callback(
+pub async fn complete_sign_in(
     State(api): State<ApiState>,
     Path(provider): Path<String>,
     RawQuery(query): RawQuery,

@@ -18,6 +18,7 @@ use super::{browser, pages};
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::{Form, JsonBody};
+use crate::openapi::Access;
 use crate::openapi::schemas;
 use crate::problem::Problem;
 
@@ -67,7 +68,7 @@ pub struct DeviceAuthorizationResponse {
         (status = 400, description = "The reason for the error", body = OauthError),
     )
 )]
-pub async fn authorize(
+pub async fn start_device_login(
     State(api): State<ApiState>,
     form: Result<Form<DeviceRequest>, Problem>,
 ) -> Result<Json<DeviceAuthorizationResponse>, TokenError> {
@@ -93,9 +94,10 @@ pub async fn authorize(
 /// caller has to be signed in.
 #[utoipa::path(
     post, path = "/auth/device/decision", tag = "accounts", request_body = DeviceDecision,
+    extensions(("x-access" = json!(Access::Interactive))),
     responses((status = 204, description = "Decided"))
 )]
-pub async fn decide(
+pub async fn decide_device_login(
     State(api): State<ApiState>,
     caller: Principal,
     JsonBody(request): JsonBody<DeviceDecision>,
@@ -116,7 +118,7 @@ pub async fn decide(
     params(("user_code" = Option<String>, Query, description = "The code that the terminal shows")),
     responses((status = 200, description = "A page", content_type = "text/html"))
 )]
-pub async fn show(
+pub async fn show_device_page(
     State(api): State<ApiState>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
@@ -163,7 +165,7 @@ pub struct DecisionForm {
         (status = 303, description = "To the sign-in page, without a browser session"),
     )
 )]
-pub async fn decide_in_browser(
+pub async fn submit_device_page(
     State(api): State<ApiState>,
     headers: HeaderMap,
     Form(form): Form<DecisionForm>,

@@ -2,8 +2,8 @@
 
 use chrono::{DateTime, Utc};
 use mc_domain::{
-    CiVerdict, CitationVerdict, DialogId, DocId, RecordId, RecordKind, RecordState, Trust,
-    Visibility,
+    CiVerdict, CitationVerdict, DialogId, DocId, RecordId, RecordKind, RecordMeta, RecordState,
+    Trust, Visibility,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -131,7 +131,7 @@ pub struct Record {
     pub quality: Value,
     /// What else belongs to it.
     #[schema(value_type = Object)]
-    pub meta: Value,
+    pub meta: RecordMeta,
     /// The tracker's id of the issue that it belongs to.
     pub task_external_id: Option<String>,
     /// The dialog that it was saved in.
@@ -203,7 +203,7 @@ pub struct RecordVersion {
     pub is_ttl_explicit: bool,
     /// What else belonged to it.
     #[schema(value_type = Object)]
-    pub meta: Value,
+    pub meta: RecordMeta,
     /// Its citations, with the verdicts of that time.
     pub citations: Vec<Citation>,
     /// Why it was changed.

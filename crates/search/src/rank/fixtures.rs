@@ -68,7 +68,7 @@ pub(super) fn fact(text: &str, age_days: i64) -> Candidate {
         last_used_at: None,
         created_at: saved,
         updated_at: saved,
-        meta: serde_json::Value::Null,
+        meta: mc_domain::RecordMeta::default(),
         cites: false,
         ci_status: None,
         whole_chars: None,
