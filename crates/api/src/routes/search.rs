@@ -60,7 +60,7 @@ fn domain_request(
     project: ProjectId,
 ) -> Result<mc_memory::SearchRequest, ValidationError> {
     let language = |language: String| {
-        mc_indexer::language::named(&language)
+        mc_indexer::language::from_name(&language)
             .map(str::to_owned)
             .map_err(|error| ValidationError::new("language", error))
     };

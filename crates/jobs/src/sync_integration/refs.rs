@@ -132,11 +132,11 @@ async fn state_of(
     let reach = if repository.allows_private_network {
         NetworkAccess::Anywhere
     } else {
-        NetworkAccess::Outside(inside)
+        NetworkAccess::Public(inside)
     };
     // git ends with the future that waits for it.
     let state = source::state(&origin, asked_for, reach, &CancellationToken::new()).await?;
-    if source::is_empty_folder(&origin).await? && files::has_any(store, repository.id).await? {
+    if source::is_empty_directory(&origin).await? && files::has_any(store, repository.id).await? {
         return Err(SyncError::Because(format!(
             "the folder {} is empty; is it mounted? If it is meant to be empty, index it again \
              (memory-copilot ingest)",

@@ -263,8 +263,8 @@ async fn git_goes_no_further_for_a_connection_than_for_a_run() {
     assert!(unknown.last_error.unwrap().contains("has not indexed local/none"));
     let id = world.connect_to("git", "local/notes", Capability::Refs).await;
     for (location, told) in [
-        ("file:///srv/notes", "only what an administrator"),
-        ("https://127.0.0.1:1/a/notes", "no address outside of the service's network"),
+        ("file:///srv/notes", "only an administrator"),
+        ("https://127.0.0.1:1/a/notes", "has no public address"),
     ] {
         world.execute(&format!("update repositories set location = '{location}'")).await;
         known(&world, location, "main", false).await;
