@@ -85,7 +85,7 @@ impl BackgroundServices<'_> {
         let (store, stop) = both();
         running.spawn("embedding queue", embed(embedding_context(models.current(), store), stop));
         let (store, stop) = both();
-        running.spawn("hnsw maintenance", maintain_hnsw(models.all(), store, stop));
+        running.spawn("hnsw maintenance", maintain_hnsw(models.allowed(), store, stop));
         let (store, stop) = both();
         running.spawn("model retirement", retire(models.clone(), store, stop));
         let (store, stop) = both();

@@ -129,7 +129,7 @@ fn search_result(hit: Hit) -> SearchResult {
 }
 
 fn explanation(explain: Explain) -> Explanation {
-    let retriever = |found: mc_search::LegRank| RetrieverScore {
+    let retriever = |found: mc_search::RetrieverRank| RetrieverScore {
         retriever: found.retriever.as_str().to_owned(),
         rank: found.rank,
         score: found.score,

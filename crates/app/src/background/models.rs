@@ -40,7 +40,7 @@ pub async fn open(
 /// Lets go of the previous model once the new one has every vector; those that a policy keeps from
 /// the new one are not waited for. `store` is that of the background, which sees every project.
 pub async fn retire_when_complete(models: &ActiveModels, store: &Store, stop: &CancellationToken) {
-    while models.all().len() > 1 && !retire_if_complete(models, store).await {
+    while models.allowed().len() > 1 && !retire_if_complete(models, store).await {
         if stop.run_until_cancelled(tokio::time::sleep(POLL_INTERVAL)).await.is_none() {
             return;
         }
@@ -210,13 +210,13 @@ mod tests {
         let (old, new) = (active(store, "old").await, active(store, "new").await);
         let models = ActiveModels::new(new.clone(), Some(old));
         assert!(!retire_if_complete(&models, store).await);
-        assert_eq!(models.all().len(), 2);
+        assert_eq!(models.allowed().len(), 2);
 
         let backlog = vectors::take_backlog(store, 10, false).await.expect("a backlog");
         let batch: Vec<_> =
             backlog.into_iter().map(|passage| (passage, vec![1.0, 0.0, 0.0])).collect();
         vectors::store_batch(store, &new.model, &batch).await.expect("vectors");
         assert!(retire_if_complete(&models, store).await);
-        assert_eq!(models.all().len(), 1);
+        assert_eq!(models.allowed().len(), 1);
     }
 }
