@@ -165,7 +165,6 @@ pub const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("AT_ONCE", "benches/", UNFINISHED),
     ("AT_ONCE", "crates/api/", UNFINISHED),
     ("AT_ONCE", "crates/jobs/", UNFINISHED),
-    ("AT_ONCE", "crates/mcp/", UNFINISHED),
     ("ENDS_EVERY", "crates/app/", UNFINISHED),
     ("FIRST_PAUSE", "crates/jobs/", UNFINISHED),
     ("FIRST_PAUSE", "crates/store/", UNFINISHED),

@@ -59,7 +59,7 @@ pub fn readable(answer: &Value) -> String {
             },
             result["score"].as_f64().unwrap_or_default()
         ));
-        for line in Excerpt::of(result, SHOWN_LINES).lines {
+        for line in Excerpt::new(result, SHOWN_LINES).lines {
             out.push_str(&format!("   | {line}\n"));
         }
         if result["explain"].is_object() {
