@@ -128,10 +128,10 @@ pub enum CoreError {
 }
 
 fn explain(status: StatusCode, problem: &Problem) -> String {
-    let what = if problem.detail.is_empty() { &problem.title } else { &problem.detail };
+    let message = if problem.detail.is_empty() { &problem.title } else { &problem.detail };
     let subject = match &problem.field {
-        Some(field) if !what.contains(field.as_str()) => format!("{field}: {what}"),
-        _ => what.clone(),
+        Some(field) if !message.contains(field.as_str()) => format!("{field}: {message}"),
+        _ => message.clone(),
     };
     let hint = problem.hint.as_deref().and_then(without_routes);
     let next = match hint {

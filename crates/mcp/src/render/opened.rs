@@ -17,8 +17,8 @@ pub fn document(answer: &Value) -> String {
 /// Renders a piece of a document or passage, with its source and how to continue reading.
 pub fn piece(answer: &Value, piece: &Piece) -> String {
     let mut data = Data::default();
-    let what = Some(string(answer, "what")).filter(|what| !what.is_empty()).unwrap_or("document");
-    data.item("-", &[what, string(answer, "id"), string(answer, "trust")]);
+    let kind = Some(string(answer, "what")).filter(|kind| !kind.is_empty()).unwrap_or("document");
+    data.item("-", &[kind, string(answer, "id"), string(answer, "trust")]);
     data.field("title", string(answer, "title"));
     let mut location = format!("{}{}", string(answer, "location"), lines(answer));
     if string(answer, "location") == string(answer, "title") && lines(answer).is_empty() {
@@ -33,7 +33,7 @@ pub fn piece(answer: &Value, piece: &Piece) -> String {
     data.skipped(piece.unnamed, "more sections");
     data.field("shown", piece.section.as_deref().unwrap_or_default());
     data.text(&piece.text);
-    let mut text = format!("A {what}: {CAUTION}\n{}", data.delimited());
+    let mut text = format!("A {kind}: {CAUTION}\n{}", data.delimited());
     if !piece.outline.is_empty() {
         text.push_str("\nIt is long: name the section to read.");
     }
