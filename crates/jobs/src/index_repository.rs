@@ -34,10 +34,10 @@ impl BackgroundJob for IndexRepository {
     /// Runs the index run. If another run of the project is active, the job completes at once, and
     /// the end of that run enqueues this one again.
     async fn run(self, IndexContext { index, stop }: &IndexContext) -> Result<(), JobError> {
-        match run::work(index, self.run, stop).await {
+        match run::execute(index, self.run, stop).await {
             Ok(RunOutcome::Done) => Ok(()),
             Ok(RunOutcome::Stopped) => Err(JobError::ShuttingDown),
-            Ok(RunOutcome::Again(reason)) => Err(JobError::Retryable(reason)),
+            Ok(RunOutcome::Retry(reason)) => Err(JobError::Retryable(reason)),
             Err(error) => Err(JobError::classify(&error)),
         }
     }

@@ -62,7 +62,7 @@ fn domain_request(
     project: ProjectId,
 ) -> Result<mc_memory::SearchRequest, ValidationError> {
     let language = |language: String| {
-        mc_indexer::language::named(&language)
+        mc_indexer::language::from_name(&language)
             .map(str::to_owned)
             .map_err(|error| ValidationError::new("language", error))
     };
@@ -131,7 +131,7 @@ fn search_result(hit: Hit) -> SearchResult {
 }
 
 fn explanation(explain: Explain) -> Explanation {
-    let retriever = |found: mc_search::LegRank| RetrieverScore {
+    let retriever = |found: mc_search::RetrieverRank| RetrieverScore {
         retriever: found.retriever.as_str().to_owned(),
         rank: found.rank,
         score: found.score,

@@ -136,11 +136,11 @@ async fn fingerprint(
     let access = if repository.allows_private_network {
         NetworkAccess::Anywhere
     } else {
-        NetworkAccess::Outside(allowed_private_hosts)
+        NetworkAccess::Public(allowed_private_hosts)
     };
     // A token that is never cancelled: git ends when this future is dropped.
     let state = source::state(&origin, requested_ref, access, &CancellationToken::new()).await?;
-    if source::is_empty_folder(&origin).await? && files::has_any(store, repository.id).await? {
+    if source::is_empty_directory(&origin).await? && files::has_any(store, repository.id).await? {
         return Err(SyncError::Other(format!(
             "the directory {} is empty; is it mounted? If it is meant to be empty, index it again \
              (memory-copilot ingest)",

@@ -270,8 +270,8 @@ async fn git_integration_has_the_network_access_of_index_runs() {
     assert!(failed.last_error.unwrap().contains("has not indexed local/none"));
     let id = fixture.create_integration_at("git", "local/notes", Capability::Refs).await;
     for (location, expected) in [
-        ("file:///srv/notes", "only what an administrator"),
-        ("https://127.0.0.1:1/a/notes", "no address outside of the service's network"),
+        ("file:///srv/notes", "only an administrator"),
+        ("https://127.0.0.1:1/a/notes", "has no public address"),
     ] {
         fixture.execute(&format!("update repositories set location = '{location}'")).await;
         create_repository(&fixture, location, "main", false).await;
