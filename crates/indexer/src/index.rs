@@ -110,7 +110,7 @@ async fn index(
     // A deleted file of code may have been renamed. It stays stored until the history is read,
     // which may take long.
     let may_be_renamed = |path: &str| stored.may_follow_renames() && language::is_code(path);
-    let (maybe_renamed, deleted): (Vec<_>, Vec<_>) =
+    let (rename_candidates, deleted): (Vec<_>, Vec<_>) =
         task.deleted_files(&present).into_iter().partition(|(path, _)| may_be_renamed(path));
     delete(&ctx.store, tracker, &deleted).await?;
     changed.extend(paths(&deleted));
@@ -132,8 +132,8 @@ async fn index(
     });
     let update = update.await?;
     update.follow_renames(&ctx.store, &repository, &task.known).await?;
-    delete(&ctx.store, tracker, &maybe_renamed).await?;
-    report_changed(ctx, &repository, paths(&maybe_renamed).collect()).await?;
+    delete(&ctx.store, tracker, &rename_candidates).await?;
+    report_changed(ctx, &repository, paths(&rename_candidates).collect()).await?;
     update.store(&ctx.store, &repository, &stored).await?;
     enqueue_if_policy_changed(ctx, &repository, &task.rules).await?;
     Ok(repositories::mark_indexed(&ctx.store, repository.id, &checkout.source_ref).await?)

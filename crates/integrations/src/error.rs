@@ -165,7 +165,7 @@ impl Classified for Error {
                      operator configures others in `connectors`"
                 ));
             }
-            Self::Store(mc_store::Error::OtherLocation { .. }) => {
+            Self::Store(mc_store::Error::LocationConflict { .. }) => {
                 "If this is another repository, give it its own name (`name` or `owner`; --name \
                  on the command line). If the same repository moved here, set `relocate` to true \
                  (--relocate): files that are not here are then deleted from the index."

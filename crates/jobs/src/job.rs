@@ -85,7 +85,7 @@ impl<'a, J: BackgroundJob> Enqueue<'a, J> {
     /// Enqueues the job in the transaction; returns `false` if its key was used before.
     pub async fn insert(self, tx: &mut Tx) -> Result<bool, Error> {
         let args = serde_json::to_value(self.job)
-            .map_err(|error| Error::Unreadable(format!("{}: {error}", J::NAME)))?;
+            .map_err(|error| Error::UnknownStoredValue(format!("{}: {error}", J::NAME)))?;
         let job = NewJob {
             kind: J::NAME,
             unique_key: self.unique_key,

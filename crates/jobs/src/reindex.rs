@@ -18,7 +18,7 @@ pub(crate) async fn enqueue_runs<'a>(
     for repository in repositories {
         match ingest_runs::last_requested_ref(tx, repository).await {
             Ok(requested_ref) => locked.push((repository, requested_ref)),
-            Err(Error::Gone) => {}
+            Err(Error::DeletedConcurrently) => {}
             Err(error) => return Err(error),
         }
     }

@@ -33,7 +33,7 @@ pub struct Proposal {
     /// The proposal.
     pub record: Record,
     /// The change to a live record, if it amends one.
-    pub amends_record_id: Option<Amendment>,
+    pub amendment: Option<Amendment>,
     /// Reason for the review, if hygiene demoted a team record.
     pub demotion: Option<DemotionReason>,
 }
@@ -73,7 +73,7 @@ pub async fn proposals(ctx: &MemoryContext, records: Vec<Record>) -> Result<Vec<
         Some(Amendment { now, cited_now, then, cited_then })
     };
     let proposal = |record: Record| Proposal {
-        amends_record_id: amendment(&record),
+        amendment: amendment(&record),
         demotion: against.remove(&record.id),
         record,
     };

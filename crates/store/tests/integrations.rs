@@ -49,7 +49,7 @@ async fn resource_has_one_integration_per_capability() {
     let db = TestDatabase::create().await;
     let (project, shop, _) = with_integration(&db).await;
     let twice = create(&shop, project, &new("CS", Capability::Issues)).await;
-    assert!(matches!(twice, Err(Error::Exists { .. })), "{twice:?}");
+    assert!(matches!(twice, Err(Error::AlreadyExists { .. })), "{twice:?}");
     create(&shop, project, &new("CS", Capability::Refs)).await.unwrap();
     let other = db.project("other").await.id;
     let there = db.service().for_project(UserId::LOCAL, other);

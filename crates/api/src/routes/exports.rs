@@ -32,7 +32,7 @@ pub async fn list_exports(
 ) -> Result<Json<Page<Export>>, Problem> {
     let ctx = entered(&api, &caller, &key, Permission::Read).await?;
     let exports = exports::list(&ctx.store, ctx.project.id).await?;
-    Ok(Json(Page::new(exports.into_iter().map(export).collect(), None)))
+    Ok(Json(Page::new(exports.iter().map(export).collect(), None)))
 }
 
 /// Download an export.
@@ -63,7 +63,7 @@ fn unknown(key: &ProjectKey) -> Problem {
         .hint(format!("GET /projects/{key}/exports lists them"))
 }
 
-fn export(export: exports::Export) -> Export {
-    let exports::Export { id, created_at, record_count, size_bytes } = export;
+fn export(row: &exports::Export) -> Export {
+    let exports::Export { id, created_at, record_count, size_bytes } = *row;
     Export { id, created_at, record_count, size_bytes }
 }

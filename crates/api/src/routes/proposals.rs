@@ -155,22 +155,21 @@ pub async fn rollback_record(
 
 async fn view(ctx: &ProjectContext, proposal: review::Proposal) -> Result<Proposal, Problem> {
     let id = proposal.record.id;
-    let diff =
-        proposal.amends_record_id.as_ref().map(|Amendment { now, cited_now, then, cited_then }| {
-            let before = text(&now.title, &now.tags, &now.scope, cited_now, &now.content);
-            let (title, content) = (then.title.as_str(), then.content.as_str());
-            let after = text(title, &then.tags, &then.scope, cited_then, content);
-            similar::TextDiff::from_lines(&before, &after)
-                .unified_diff()
-                .header("now", "proposed")
-                .to_string()
-        });
+    let diff = proposal.amendment.as_ref().map(|Amendment { now, cited_now, then, cited_then }| {
+        let before = text(&now.title, &now.tags, &now.scope, cited_now, &now.content);
+        let (title, content) = (then.title.as_str(), then.content.as_str());
+        let after = text(title, &then.tags, &then.scope, cited_then, content);
+        similar::TextDiff::from_lines(&before, &after)
+            .unified_diff()
+            .header("now", "proposed")
+            .to_string()
+    });
     let sources = records::contributions(&ctx.store, id).await?;
     let proposed = cited(&ctx.store, vec![proposal.record]).await?.pop();
     Ok(Proposal {
         record: proposed.ok_or_else(|| unknown(id))?,
         contributions: sources.into_iter().map(contribution).collect(),
-        amends_record_id: proposal.amends_record_id.map(|amendment| record(amendment.now)),
+        amends: proposal.amendment.map(|amendment| record(amendment.now)),
         diff,
         demotion: proposal.demotion.map(demotion),
     })

@@ -87,7 +87,7 @@ pub struct Proposal {
     pub contributions: Vec<Contribution>,
     /// The record that it would change, as it is now; absent if it would be a new record.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub amends_record_id: Option<Record>,
+    pub amends: Option<Record>,
     /// The change as a unified diff of title, tags, scope, citations and content.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,

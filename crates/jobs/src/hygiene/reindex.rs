@@ -29,7 +29,7 @@ async fn enqueue_run(store: &Store, repository: &Repository) -> Result<bool, Err
     let mut tx = store.begin().await?;
     match ingest_runs::enqueue_reindex(&mut tx, repository).await {
         Ok(_) => {}
-        Err(mc_store::Error::Gone) => return Ok(false),
+        Err(mc_store::Error::DeletedConcurrently) => return Ok(false),
         Err(error) => return Err(error.into()),
     }
     tx.commit().await?;

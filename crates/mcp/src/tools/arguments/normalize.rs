@@ -41,7 +41,7 @@ const PATH: &[&str] =
 const NUMBERED: [&str; 2] = ["task_external_id", "issue_id"];
 /// Arguments with a path in a repository.
 const PATHS: [&str; 2] = ["repo_path", "file"];
-/// The path for which `.` means the exact_integer repository.
+/// The path for which `.` means the whole repository.
 const ROOTED: &str = "repo_path";
 /// Prefix of the URL of a file.
 pub(super) const FILE_URL: &str = "file://";

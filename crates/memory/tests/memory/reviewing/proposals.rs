@@ -76,10 +76,10 @@ async fn proposal_for_a_demoted_record_becomes_its_own_record() {
     let ours = world.created(&world.note(RETRY)).await;
     let amending = proposed(&world, eve, RETOLD).await;
     let shown = async || proposals(&world.ctx, vec![record(&world, amending).await]).await.unwrap();
-    assert!(shown().await[0].amends_record_id.is_some());
+    assert!(shown().await[0].amendment.is_some());
     let aside = format!("update memory_records set visibility = 'proposed' where id = '{ours}'");
     execute(&world, &aside).await;
-    assert!(shown().await[0].amends_record_id.is_none());
+    assert!(shown().await[0].amendment.is_none());
 
     let counts = accept(&world.ctx, amending, &reviewed(1, None), "ann").await.unwrap();
     assert_eq!((counts.id, counts.access.visibility), (amending, Visibility::Team));

@@ -54,7 +54,7 @@ impl<'a> NewRecord<'a> {
 
 /// Creates one record; see [`create_all`].
 pub async fn create(tx: &mut Tx, project: ProjectId, new: NewRecord<'_>) -> Result<Record, Error> {
-    create_all(tx, project, &[new]).await?.pop().ok_or(Error::Gone)
+    create_all(tx, project, &[new]).await?.pop().ok_or(Error::DeletedConcurrently)
 }
 
 /// Creates records with their passages and vectors, and returns them in the same order. It is one
