@@ -2,7 +2,7 @@
 
 mod retired;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -86,6 +86,24 @@ fn rust_lines_have_at_most_100_columns() {
         found.extend(long.map(|(index, _)| format!("{path}:{} is too long", index + 1)));
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// Tests and other long identifiers that documents quote exist.
+#[test]
+fn identifiers_in_documents_exist() {
+    let code = [files(SOURCES, "rs"), files(&["migrations"], "sql")].concat();
+    let known: HashSet<&str> = code.iter().flat_map(|(_, source)| words(source)).collect();
+    let read = |name: &str| (name.to_owned(), std::fs::read_to_string(root().join(name)).unwrap());
+    let documents = [files(&["docs"], "md"), ["SECURITY.md", "ARCHITECTURE.md"].map(read).into()];
+    let mut missing = Vec::new();
+    for (path, text) in documents.concat() {
+        let quoted = text.split('`').skip(1).step_by(2);
+        let long = quoted.filter(|word| words(word).count() == 1 && word.matches('_').count() > 2);
+        missing.extend(
+            long.filter(|word| !known.contains(word)).map(|word| format!("{path}: {word}")),
+        );
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
 
 /// Adds a message for each retired name in `text`.

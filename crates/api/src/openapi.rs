@@ -25,30 +25,28 @@ pub(crate) use crate::openapi::access::Access;
 #[openapi(
     info(
         title = "Memory Copilot",
-        description = "A team's long-term memory for people who code with an assistant: recall \
-                       what is known about a place before a change, save what was learnt after it.",
+        description = "Long-term memory for teams that code with AI assistants: `recall` returns \
+                       what the team knows about the code at hand, `save` stores what was learned.",
     ),
     components(schemas(ProblemDocument, MetaValue)),
     modifiers(&Bearer),
     security(("bearer" = [])),
     tags(
         (name = "memory", description = "Recall, save, search, feedback, dialogs, records"),
-        (name = "tasks", description = "A tracker's issues and what belongs to them"),
-        (name = "changes", description = "Pull and merge requests, and what CI says of them"),
+        (name = "tasks", description = "Issues of trackers, with their records and dialogs"),
+        (name = "pull-requests", description = "Pull and merge requests with their CI results"),
         (name = "ingest", description = "Repositories and documents to index"),
-        (name = "review", description = "What a person decides about records"),
-        (name = "hygiene",
-         description = "What keeps the memory in order by the clock, and what it found"),
-        (name = "quarantine",
-         description = "What a policy holds back until a maintainer has decided"),
-        (name = "audit", description = "Who did what"),
-        (name = "documents", description = "Documents, whole"),
-        (name = "projects", description = "The unit of isolation"),
+        (name = "review", description = "Decisions about proposals and records"),
+        (name = "hygiene", description = "Scheduled care for the memory, and its runs"),
+        (name = "quarantine", description = "Texts that wait for a maintainer's decision"),
+        (name = "audit", description = "The audit log"),
+        (name = "documents", description = "Documents and their content"),
+        (name = "projects", description = "Projects and their policies"),
         (name = "accounts", description = "Users, teams and tokens"),
-        (name = "webhooks", description = "What other systems tell of what happens there"),
-        (name = "connectors", description = "Other systems that are asked what is new there"),
-        (name = "jobs", description = "Background work"),
-        (name = "service", description = "How the service is"),
+        (name = "webhooks", description = "URLs to which providers send events"),
+        (name = "connectors", description = "Access to providers, and integrations"),
+        (name = "jobs", description = "Background jobs"),
+        (name = "service", description = "Health and status of the service"),
     )
 )]
 pub struct ApiDocument;
@@ -59,9 +57,7 @@ impl Modify for Bearer {
     fn modify(&self, document: &mut OpenApi) {
         let scheme = HttpBuilder::new()
             .scheme(HttpAuthScheme::Bearer)
-            .description(Some(
-                "A personal access token, such as the local one that the service makes.",
-            ))
+            .description(Some("An access token of a login session, or a personal access token."))
             .build();
         if let Some(components) = &mut document.components {
             components.add_security_scheme("bearer", SecurityScheme::Http(scheme));
@@ -69,10 +65,10 @@ impl Modify for Bearer {
     }
 }
 
-/// Status, name and reason of the answers that say "not now".
+/// Status, name and description of transient errors.
 const REFUSALS: [(&str, &str, &str); 2] = [
-    ("429", "TooManyRequests", "Too many requests of this caller or from this address"),
-    ("503", "Overloaded", "More requests than the service takes on, or its database is away"),
+    ("429", "TooManyRequests", "The caller or the address has sent too many requests"),
+    ("503", "Overloaded", "The service is overloaded, or its database is unavailable"),
 ];
 
 /// Adds the access of each operation, its problems and the transient errors of all but the probes.
@@ -88,9 +84,9 @@ pub fn add_problems(mut document: OpenApi) -> OpenApi {
                 }
             }
             let responses = &mut operation.responses.responses;
-            let any = problem("What is wrong, as RFC 9457 has it").build();
+            let any = problem("A problem document (RFC 9457)").build();
             responses.insert("default".to_owned(), any.into());
-            // Senders of webhooks are never told to come less often: some would not come again.
+            // Webhook deliveries get no 429: some providers would disable the webhook.
             let is_refused = |status: &str| {
                 !is_probe(path) && (status != "429" || !path.starts_with("/webhooks/"))
             };
@@ -109,7 +105,7 @@ pub fn add_problems(mut document: OpenApi) -> OpenApi {
     document
 }
 
-/// A page has the example of its items: its own type does not know them.
+/// Adds examples to pages, made from the example of their items.
 fn add_examples_of_pages(document: &mut OpenApi) {
     let Some(components) = &mut document.components else { return };
     let schemas = &components.schemas;
@@ -125,7 +121,7 @@ fn add_examples_of_pages(document: &mut OpenApi) {
     }
 }
 
-/// The example of a schema. One that has rules about several fields lists it among `examples`.
+/// Returns the example of a schema; a schema with rules between fields has it in `examples`.
 fn example(schema: &RefOr<Schema>) -> Option<&Value> {
     let RefOr::T(schema) = schema else { return None };
     let (example, examples) = match schema {
@@ -136,7 +132,7 @@ fn example(schema: &RefOr<Schema>) -> Option<&Value> {
     example.as_ref().or_else(|| examples.first())
 }
 
-/// A parameter that is optional may be left out; there is no way to send it as null.
+/// Removes null from the types of a parameter: an optional parameter is omitted.
 fn without_null(parameter: &mut Parameter) {
     match &mut parameter.schema {
         Some(RefOr::T(Schema::Object(object))) => {
@@ -167,7 +163,7 @@ fn seconds_to_wait() -> Header {
     let schema = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(1)).build();
     HeaderBuilder::new()
         .schema(Some(schema))
-        .description(Some("Seconds after which the same request is worth another try"))
+        .description(Some("Seconds to wait before the next attempt"))
         .build()
 }
 

@@ -65,10 +65,12 @@ pub async fn receive_git(
 #[utoipa::path(
     post, path = "/webhooks/{provider}", tag = "webhooks", params(ProviderPath, WebhookQuery),
     security(()),
-    request_body(content = Object, description = "As the sender has it, at most 2 MiB"),
+    request_body(content = Object,
+                 description = "The event in the provider's format; at most 2 MiB"),
     responses(
-        (status = 202, description = "It is kept, or was", body = DeliveryReceipt),
-        (status = 403, description = "There is no such hook, or its signature is missing or wrong"),
+        (status = 202, description = "Stored now, or by an earlier delivery",
+         body = DeliveryReceipt),
+        (status = 403, description = "No such webhook, or the signature is missing or wrong"),
     )
 )]
 pub async fn receive_webhook(

@@ -45,19 +45,19 @@ pub enum Error {
     #[error("there is no delivery with this id, or it is older than fourteen days")]
     UnknownDelivery(ProjectKey),
     /// No webhook accepts the delivery. The error is the same for a webhook that does not exist.
-    #[error("no hook of this id takes it: its signature is missing or wrong")]
+    #[error("no webhook with this id accepts the delivery: its signature is missing or wrong")]
     InvalidSignature,
     /// The delivery was signed too long ago, or in the future; whose clock is wrong is unknown.
     #[error(transparent)]
     StaleSignature(SignatureError),
     /// The secret of a webhook can't be decrypted.
-    #[error("the service can't check signatures of this hook now")]
+    #[error("the service can't verify signatures of this webhook now")]
     UnreadableSecret(#[source] mc_crypto::Error),
     /// The project has no task of this id.
     #[error("the project has no task \"{0}\"")]
     UnknownTask(String),
     /// The principal's role may not link records of the team.
-    #[error("takes the role {0}: they are the team's")]
+    #[error("linking records of the team requires the role {0}")]
     TeamRecords(Role),
     /// The project has no pull request with this id.
     #[error("the project has no such pull or merge request")]
@@ -170,25 +170,27 @@ impl Classified for Error {
                  on the command line). If the same repository moved here, set `relocate` to true \
                  (--relocate): files that are not here are then deleted from the index."
             }
-            Self::PrivateLocation => "give the repository's https address",
+            Self::PrivateLocation => "give the repository's https URL",
             Self::UnknownRepository(_) => "index it with POST /ingest/git",
             Self::NotIndexed(_) => "index it with POST /ingest/git first",
             Self::IntegrationPaused => "resume it first: PATCH it with {\"is_paused\": false}",
             Self::InvalidSignature => {
-                "give the sender the address and the secret that were shown when the hook was \
-                 made; `memory-copilot webhooks rotate-secret` makes another secret"
+                "give the sender the URL and the secret that were shown when the webhook was \
+                 created; `memory-copilot webhooks rotate-secret` creates another secret"
             }
-            Self::StaleSignature(_) => "set the sender's clock, or the service's, by a time server",
+            Self::StaleSignature(_) => {
+                "synchronize the clocks of the sender and the service with a time server"
+            }
             Self::UnknownTask(_) => {
                 "send it with POST /tasks/sync, or link something to it with POST /tasks/link"
             }
             Self::CommentsNotAllowed => {
                 "a maintainer of the project may set {\"trackers\": {\"post_comments\": true}} in \
-                 its policy: PUT /projects/{key}/policy"
+                 its policy: PUT /projects/<key>/policy"
             }
             Self::TaskNotSynced => {
                 "a maintainer may create an integration with the tracker (POST \
-                 /projects/{key}/integrations) or resume a paused one; its next sync brings the \
+                 /projects/<key>/integrations) or resume a paused one; its next sync imports the \
                  task"
             }
             Self::TrackerNotConfigured => {

@@ -41,7 +41,7 @@ pub async fn sync(ctx: &ProjectContext, request: SyncTasks) -> Result<SyncTasksR
 }
 
 /// Links a dialog and records to a task, which is created if no tracker has sent it yet. Linking
-/// records of the team takes the role that may save for the team.
+/// records of the team requires the role that may save for the team.
 pub async fn link(ctx: &ProjectContext, request: LinkTask) -> Result<LinkTaskResponse, Error> {
     if !request.record_ids.is_empty() && !ctx.allows(Permission::Write) {
         return Err(Error::TeamRecords(ctx.project.policy.min_role(Permission::Write)));

@@ -64,8 +64,8 @@ pub async fn may_create(store: &Store, principal: UserId) -> Result<bool, Error>
 }
 
 /// Creates a project with the principal as admin and records it in the service's chain, or finds
-/// the existing one; the flag says which. [`Error::AlreadyExists`] if the principal has no role on the
-/// existing project, or may not create one ([`may_create`]).
+/// the existing one; the flag says which. [`Error::AlreadyExists`] if the principal has no role on
+/// the existing project, or may not create one ([`may_create`]).
 pub async fn create(
     store: &Store,
     principal: UserId,
@@ -227,8 +227,8 @@ pub(crate) fn parse_key(key: &str) -> Result<ProjectKey, Error> {
 }
 
 /// Deletes the project with all its data except its audit chain, and records it in the service's
-/// chain. [`Error::DeletedConcurrently`] if it is deleted already, or the principal is no longer its admin.
-/// Retried on a deadlock with background writes.
+/// chain. [`Error::DeletedConcurrently`] if it is deleted already, or the principal is no longer
+/// its admin. Retried on a deadlock with background writes.
 pub async fn delete(store: &Store, project: &Project) -> Result<(), Error> {
     retry_on_deadlock(|| remove(store, project)).await
 }

@@ -94,7 +94,7 @@ pub async fn export_audit_events(
 #[utoipa::path(
     get, path = "/audit/verification", tag = "audit", params(ChainQuery),
     extensions(("x-access" = json!(Access::Permission(Permission::Audit)))),
-    responses((status = 200, description = "Whether the audit is unchanged", body = Verification))
+    responses((status = 200, description = "The result of the verification", body = Verification))
 )]
 pub async fn verify_audit_chain(
     State(api): State<ApiState>,

@@ -25,7 +25,7 @@ use crate::problem::Problem;
     extensions(("x-access" = json!(Access::Permission(Permission::Propose)))),
     responses(
         (status = 201, description = "Stored", body = CreateDialogResponse),
-        (status = 202, description = "In quarantine: a maintainer decides",
+        (status = 202, description = "Quarantined until a maintainer decides",
          body = QuarantinedResponse),
     )
 )]

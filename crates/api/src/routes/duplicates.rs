@@ -72,7 +72,7 @@ fn view(cluster: &Cluster, records: &mut HashMap<RecordId, records::Record>) -> 
     post, path = "/projects/{key}/duplicates/{id}/merge", tag = "hygiene", params(ClusterPath),
     request_body = MergeDuplicates,
     extensions(("x-access" = json!(Access::Permission(Permission::Accept)))),
-    responses((status = 200, description = "The record that is kept", body = Record))
+    responses((status = 200, description = "The merged record", body = Record))
 )]
 pub async fn merge_duplicates(
     State(api): State<ApiState>,

@@ -22,7 +22,8 @@ use crate::problem::Problem;
 #[utoipa::path(
     post, path = "/forget", tag = "review", request_body = ForgetRequest,
     extensions(("x-access" = json!(Access::Permission(Permission::Curate)))),
-    responses((status = 200, description = "What was erased, or would be", body = ForgetResponse))
+    responses((status = 200, description = "The erased data, or that of a dry run",
+               body = ForgetResponse))
 )]
 pub async fn forget(
     State(api): State<ApiState>,

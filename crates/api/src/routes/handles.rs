@@ -20,7 +20,7 @@ use crate::problem::Problem;
 #[utoipa::path(
     get, path = "/handles", tag = "memory", params(HandleQuery),
     extensions(("x-access" = json!(Access::Permission(Permission::Read)))),
-    responses((status = 200, description = "What they stand for", body = HandlesResponse))
+    responses((status = 200, description = "The items of the handles", body = HandlesResponse))
 )]
 pub async fn resolve_handles(
     State(api): State<ApiState>,

@@ -24,7 +24,7 @@ use crate::problem::Problem;
 #[utoipa::path(
     post, path = "/ingest/git", tag = "ingest", request_body = IngestGit,
     extensions(("x-access" = json!(Access::Permission(Permission::Ingest)))),
-    responses((status = 202, description = "Queued", body = IngestRun))
+    responses((status = 202, description = "Enqueued", body = IngestRun))
 )]
 pub async fn ingest_repository(
     State(api): State<ApiState>,
@@ -62,7 +62,7 @@ pub async fn get_ingest_run(
     get, path = "/repos/{owner}/{name}/index", tag = "ingest",
     params(RepositoryNamePath, ProjectQuery),
     extensions(("x-access" = json!(Access::Permission(Permission::Read)))),
-    responses((status = 200, description = "Its newest run", body = IngestRun))
+    responses((status = 200, description = "The newest index run", body = IngestRun))
 )]
 pub async fn get_repository_index(
     State(api): State<ApiState>,

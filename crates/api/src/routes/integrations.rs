@@ -84,7 +84,7 @@ pub async fn get_integration(
     patch, path = "/projects/{key}/integrations/{id}", tag = "connectors", params(IntegrationPath),
     request_body = UpdateIntegration,
     extensions(("x-access" = json!(Access::Permission(Permission::ManagePolicy)))),
-    responses((status = 200, description = "The integration as it is now", body = Integration))
+    responses((status = 200, description = "The updated integration", body = Integration))
 )]
 pub async fn update_integration(
     State(api): State<ApiState>,
@@ -141,7 +141,7 @@ pub async fn delete_integration(
 #[utoipa::path(
     get, path = "/connectors", tag = "connectors", params(ConnectorQuery),
     extensions(("x-access" = json!(Access::Permission(Permission::ManagePolicy)))),
-    responses((status = 200, description = "By name", body = Page<Connector>))
+    responses((status = 200, description = "Sorted by name", body = Page<Connector>))
 )]
 pub async fn list_connectors(
     State(api): State<ApiState>,

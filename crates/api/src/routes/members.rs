@@ -44,7 +44,7 @@ pub async fn create_team(
 #[utoipa::path(
     get, path = "/teams", tag = "accounts",
     extensions(("x-access" = json!(Access::Scope(Scope::MemoryRead)))),
-    responses((status = 200, description = "By key", body = Page<Team>))
+    responses((status = 200, description = "Sorted by key", body = Page<Team>))
 )]
 pub async fn list_teams(
     State(api): State<ApiState>,
@@ -80,7 +80,7 @@ pub async fn delete_team(
 #[utoipa::path(
     get, path = "/teams/{team}/members", tag = "accounts", params(TeamPath),
     extensions(("x-access" = json!(Access::Scope(Scope::MemoryRead)))),
-    responses((status = 200, description = "By login", body = TeamMembers))
+    responses((status = 200, description = "Sorted by login", body = TeamMembers))
 )]
 pub async fn list_team_members(
     State(api): State<ApiState>,
@@ -100,7 +100,7 @@ pub async fn list_team_members(
     put, path = "/teams/{team}/members/{login}", tag = "accounts", params(TeamMemberPath),
     request_body = SetRole,
     extensions(("x-access" = json!(Access::Scope(Scope::Admin)))),
-    responses((status = 204, description = "Set"))
+    responses((status = 204, description = "The role is set"))
 )]
 pub async fn set_team_member(
     State(api): State<ApiState>,
@@ -136,7 +136,7 @@ pub async fn remove_team_member(
 #[utoipa::path(
     get, path = "/projects/{key}/members", tag = "projects", params(ProjectPath),
     extensions(("x-access" = json!(Access::Permission(Permission::Read)))),
-    responses((status = 200, description = "By name", body = ProjectMembers))
+    responses((status = 200, description = "Sorted by name", body = ProjectMembers))
 )]
 pub async fn list_members(
     State(api): State<ApiState>,
@@ -160,7 +160,7 @@ pub async fn list_members(
     put, path = "/projects/{key}/members/{login}", tag = "projects", params(MemberPath),
     request_body = SetRole,
     extensions(("x-access" = json!(Access::Permission(Permission::ManageMembers)))),
-    responses((status = 204, description = "Set"))
+    responses((status = 204, description = "The role is set"))
 )]
 pub async fn set_member(
     State(api): State<ApiState>,

@@ -23,7 +23,7 @@ const DEEPEST: usize = 32;
 #[utoipa::path(
     get, path = "/paths", tag = "projects", params(PathQuery),
     extensions(("x-access" = json!(Access::Permission(Permission::Read)))),
-    responses((status = 200, description = "Where it is in the repository", body = PathResponse))
+    responses((status = 200, description = "The path in the repository", body = PathResponse))
 )]
 pub async fn resolve_path(
     State(api): State<ApiState>,

@@ -31,7 +31,7 @@ use crate::problem::Problem;
 #[utoipa::path(
     get, path = "/projects/{key}/policy", tag = "projects", params(ProjectPath),
     extensions(("x-access" = json!(Access::Permission(Permission::Read)))),
-    responses((status = 200, description = "The policy in force; `ETag` is its version",
+    responses((status = 200, description = "The current policy; `ETag` is its version",
                body = ProjectPolicy))
 )]
 pub async fn get_policy(
@@ -125,7 +125,7 @@ pub async fn list_policy_versions(
 #[utoipa::path(
     get, path = "/projects/{key}/notification-settings", tag = "projects", params(ProjectPath),
     extensions(("x-access" = json!(Access::Permission(Permission::ManagePolicy)))),
-    responses((status = 200, description = "A secret, for the receiver of the notifications",
+    responses((status = 200, description = "The key that verifies notifications",
                body = NotificationSettings))
 )]
 pub async fn get_notification_settings(

@@ -46,7 +46,7 @@ pub async fn create_project(
 #[utoipa::path(
     get, path = "/projects", tag = "projects",
     extensions(("x-access" = json!(Access::Scope(Scope::MemoryRead)))),
-    responses((status = 200, description = "By key", body = Page<Project>))
+    responses((status = 200, description = "Sorted by key", body = Page<Project>))
 )]
 pub async fn list_projects(
     State(api): State<ApiState>,

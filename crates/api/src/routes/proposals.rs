@@ -97,7 +97,7 @@ pub async fn reject_proposal(
 #[utoipa::path(
     post, path = "/records/{id}/share", tag = "review", params(RecordPath),
     extensions(("x-access" = json!(Access::Permission(Permission::Propose)))),
-    responses((status = 200, description = "Its new visibility", body = ShareResponse))
+    responses((status = 200, description = "The new visibility", body = ShareResponse))
 )]
 pub async fn share_record(
     State(api): State<ApiState>,

@@ -21,7 +21,7 @@ use crate::problem::Problem;
 ///
 /// Returns a page of the project's pull requests, newest first.
 #[utoipa::path(
-    get, path = "/projects/{key}/pull-requests", tag = "changes",
+    get, path = "/projects/{key}/pull-requests", tag = "pull-requests",
     params(ProjectPath, PullRequestQuery),
     extensions(("x-access" = json!(Access::Permission(Permission::Read)))),
     responses((status = 200, description = "A page", body = Page<PullRequest>))
@@ -40,7 +40,8 @@ pub async fn list_pull_requests(
 ///
 /// Returns the pull request, the records about its commits, and its CI results.
 #[utoipa::path(
-    get, path = "/projects/{key}/pull-requests/{id}", tag = "changes", params(PullRequestPath),
+    get, path = "/projects/{key}/pull-requests/{id}", tag = "pull-requests",
+    params(PullRequestPath),
     extensions(("x-access" = json!(Access::Permission(Permission::Read)))),
     responses((status = 200, description = "The pull request", body = PullRequestWithRuns))
 )]

@@ -68,7 +68,8 @@ pub async fn get_quarantine_item(
 #[utoipa::path(
     post, path = "/quarantine/{id}/release", tag = "quarantine", params(QuarantineItemPath),
     extensions(("x-access" = json!(Access::Permission(Permission::Curate)))),
-    responses((status = 200, description = "What it became", body = ReleaseResponse))
+    responses((status = 200, description = "The released text as it is stored",
+               body = ReleaseResponse))
 )]
 pub async fn release_quarantine_item(
     State(api): State<ApiState>,
@@ -89,7 +90,7 @@ pub async fn release_quarantine_item(
 #[utoipa::path(
     delete, path = "/quarantine/{id}", tag = "quarantine", params(QuarantineItemPath),
     extensions(("x-access" = json!(Access::Permission(Permission::Curate)))),
-    responses((status = 204, description = "Deleted; only the decision is kept"))
+    responses((status = 204, description = "Deleted; the decision is kept"))
 )]
 pub async fn delete_quarantine_item(
     State(api): State<ApiState>,

@@ -117,7 +117,7 @@ pub async fn get_readiness(State(api): State<ApiState>) -> Result<Json<Health>, 
 #[utoipa::path(
     get, path = "/status", tag = "service",
     extensions(("x-access" = json!(Access::Credential))),
-    responses((status = 200, description = "The service", body = Status))
+    responses((status = 200, description = "The status of the service", body = Status))
 )]
 pub async fn get_status(
     State(api): State<ApiState>,

@@ -22,7 +22,7 @@ use crate::problem::Problem;
 #[utoipa::path(
     post, path = "/tasks/sync", tag = "tasks", request_body = SyncTasks,
     extensions(("x-access" = json!(Access::Permission(Permission::Ingest)))),
-    responses((status = 200, description = "All of them, or none", body = SyncTasksResponse))
+    responses((status = 200, description = "All issues are stored", body = SyncTasksResponse))
 )]
 pub async fn sync_task(
     State(api): State<ApiState>,
@@ -35,7 +35,7 @@ pub async fn sync_task(
 
 /// Link a dialog and records to an issue.
 ///
-/// The task is created if no tracker has sent it yet. Linking records of the team takes the role
+/// The task is created if no tracker has sent it yet. Linking records of the team requires the role
 /// that may save for the team.
 #[utoipa::path(
     post, path = "/tasks/link", tag = "tasks", request_body = LinkTask,
@@ -76,7 +76,7 @@ pub async fn get_task(
 #[utoipa::path(
     delete, path = "/tasks/{external_id}", tag = "tasks", params(TaskPath, ProjectQuery),
     extensions(("x-access" = json!(Access::Permission(Permission::Curate)))),
-    responses((status = 204, description = "Only its id and its links are left"))
+    responses((status = 204, description = "Deleted; its id and links are kept"))
 )]
 pub async fn delete_task(
     State(api): State<ApiState>,

@@ -24,7 +24,7 @@ use crate::problem::Problem;
 #[utoipa::path(
     post, path = "/tokens", tag = "accounts", request_body = CreateToken,
     extensions(("x-access" = json!(Access::Interactive))),
-    responses((status = 201, description = "The token, with its secret this one time",
+    responses((status = 201, description = "The token with its secret, which is shown once",
                body = TokenWithSecret))
 )]
 pub async fn create_token(

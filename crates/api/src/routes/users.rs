@@ -60,7 +60,7 @@ pub async fn create_user(
 #[utoipa::path(
     get, path = "/users", tag = "accounts", params(UserQuery),
     extensions(("x-access" = json!(Access::ServiceAdmin))),
-    responses((status = 200, description = "A page, by login", body = Page<User>))
+    responses((status = 200, description = "A page, sorted by login", body = Page<User>))
 )]
 pub async fn list_users(
     State(api): State<ApiState>,

@@ -27,7 +27,7 @@ use crate::problem::Problem;
     post, path = "/projects/{key}/webhooks", tag = "webhooks", params(ProjectPath),
     request_body = CreateWebhook,
     extensions(("x-access" = json!(Access::Permission(Permission::ManagePolicy)))),
-    responses((status = 201, description = "Its address, and its secret this once",
+    responses((status = 201, description = "The webhook; its secret is shown once",
                body = WebhookWithSecret))
 )]
 pub async fn create_webhook(
@@ -46,7 +46,7 @@ pub async fn create_webhook(
 #[utoipa::path(
     get, path = "/projects/{key}/webhooks", tag = "webhooks", params(ProjectPath),
     extensions(("x-access" = json!(Access::Permission(Permission::ManagePolicy)))),
-    responses((status = 200, description = "In the order they were made", body = Page<Webhook>))
+    responses((status = 200, description = "In the order of their creation", body = Page<Webhook>))
 )]
 pub async fn list_webhooks(
     State(api): State<ApiState>,
@@ -66,7 +66,8 @@ pub async fn list_webhooks(
     params(WebhookPath),
     request_body = RotateWebhookSecret,
     extensions(("x-access" = json!(Access::Permission(Permission::ManagePolicy)))),
-    responses((status = 200, description = "Its new secret, this once", body = WebhookWithSecret))
+    responses((status = 200, description = "The webhook with its new secret, which is shown once",
+               body = WebhookWithSecret))
 )]
 pub async fn rotate_webhook_secret(
     State(api): State<ApiState>,

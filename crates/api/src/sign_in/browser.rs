@@ -23,8 +23,8 @@ use crate::problem::Problem;
 #[utoipa::path(
     get, path = "/auth/oauth/{provider}/start", tag = "accounts", security(()),
     params(
-        ("provider" = String, Path, description = "Name in the configuration"),
-        ("user_code" = Option<String>, Query, description = "Of a terminal login to continue with"),
+        ("provider" = String, Path, description = "Name of the provider in the configuration"),
+        ("user_code" = Option<String>, Query, description = "The code of a login in a terminal"),
     ),
     responses((status = 303, description = "To the provider"))
 )]
@@ -50,7 +50,7 @@ pub async fn start_sign_in(
 /// to `/auth/device`. An identity without an account gets a page that says so.
 #[utoipa::path(
     get, path = "/auth/oauth/{provider}/callback", tag = "accounts", security(()),
-    params(("provider" = String, Path, description = "Name in the configuration")),
+    params(("provider" = String, Path, description = "Name of the provider in the configuration")),
     responses((status = 303, description = "Signed in"))
 )]
 pub async fn complete_sign_in(

@@ -221,7 +221,7 @@ pub struct RevocationRequest {
 #[utoipa::path(
     post, path = "/auth/revoke", tag = "accounts", security(()),
     request_body(content = RevocationRequest, content_type = "application/x-www-form-urlencoded"),
-    responses((status = 200, description = "The token is not valid any more, or never was"))
+    responses((status = 200, description = "The token is invalid from now on"))
 )]
 pub async fn revoke_session_token(
     State(api): State<ApiState>,

@@ -3,8 +3,8 @@
 //! `walk` attacks every operation of the OpenAPI document. An operation whose responses depend on
 //! more than its caller has a line in [`OPERATIONS`] (by its id in the document) and a function:
 //! draw what it names ([`Draw::project`], [`Draw::thing`]), build the request, and let
-//! [`Draw::in_project`] or [`Draw::holding`] say what the answer must be. A new tool needs a line in
-//! [`TOOLS`].
+//! [`Draw::in_project`] or [`Draw::holding`] say what the answer must be. A new tool needs a line
+//! in [`TOOLS`].
 
 mod accounts;
 mod audit;

@@ -13,8 +13,8 @@ pub struct LoginArgs {
     /// Deny a login at another terminal.
     #[arg(long, value_name = "CODE")]
     pub deny: Option<String>,
-    /// Scope to request: memory:read, memory:write, ingest, coding, github:write or admin; by default
-    /// all. You are granted those that your roles have.
+    /// Scope to request: memory:read, memory:write, ingest, coding, github:write or admin; by
+    /// default all. You are granted those that your roles have.
     #[arg(long = "scope", value_name = "SCOPE")]
     pub scopes: Vec<String>,
 }
@@ -22,8 +22,8 @@ pub struct LoginArgs {
 /// Arguments of `logout`.
 #[derive(Debug, Args)]
 pub struct LogoutArgs {
-    /// Sign out on every machine and in every browser, such as after a theft. Personal access tokens
-    /// stay valid.
+    /// Sign out on every machine and in every browser, such as after a theft. Personal access
+    /// tokens stay valid.
     #[arg(long)]
     pub all_sessions: bool,
 }

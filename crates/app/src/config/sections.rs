@@ -132,7 +132,8 @@ pub struct Database {
     pub url: String,
     /// Installation directory of the embedded server; empty to search for it.
     pub install_dir: PathBuf,
-    /// Maximum number of connections; 0 for the default of [`Config::max_connections`](super::Config::max_connections).
+    /// Maximum number of connections; 0 for the default of
+    /// [`Config::max_connections`](super::Config::max_connections).
     pub max_connections: u32,
 }
 

@@ -33,8 +33,8 @@ pub struct Repository {
     pub indexed_at: Option<DateTime<Utc>>,
 }
 
-/// Finds a repository by owner and name, or adds it. [`Error::LocationConflict`] if the name belongs
-/// to another location: a run from here would delete everything indexed from there.
+/// Finds a repository by owner and name, or adds it. [`Error::LocationConflict`] if the name
+/// belongs to another location: a run from here would delete everything indexed from there.
 pub async fn ensure(
     tx: &mut Tx,
     project: ProjectId,

@@ -37,8 +37,8 @@ pub struct Model {
     pub provider: serde_json::Value,
 }
 
-/// Finds or adds a model. [`Error::UnsupportedServer`] if its vectors have too many dimensions, or others
-/// than before: another model needs another name.
+/// Finds or adds a model. [`Error::UnsupportedServer`] if its vectors have too many dimensions, or
+/// others than before: another model needs another name.
 pub async fn register_model(
     store: &Store,
     name: &str,
