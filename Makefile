@@ -12,6 +12,8 @@ export PATH := $(MEMORY_COPILOT_CACHE)/tools/bin:$(PATH)
 NEXTEST := 0.9.151
 DENY := 0.20.2
 BINARY := $(CARGO_TARGET_DIR)/release/memory-copilot
+# Built without link-time optimization, for people who try the service from a checkout.
+QUICK_BINARY := $(CARGO_TARGET_DIR)/quick/memory-copilot
 
 # SQL is checked against the committed .sqlx; a DATABASE_URL of the shell must not interfere.
 OFFLINE := env -u DATABASE_URL SQLX_OFFLINE=true
@@ -30,6 +32,10 @@ build: ## Build the release binary
 	@$(OFFLINE) cargo build --release --locked --package mc-app
 	@echo "build: $(BINARY)"
 
+.PHONY: build-quick
+build-quick:
+	@$(OFFLINE) cargo build --profile quick --locked --package mc-app
+
 PREFIX ?= $(HOME)/.local
 .PHONY: install
 install: setup build ## Put the program into PREFIX/bin (PREFIX is ~/.local)
@@ -37,12 +43,12 @@ install: setup build ## Put the program into PREFIX/bin (PREFIX is ~/.local)
 	@echo "install: $(PREFIX)/bin/memory-copilot"
 
 .PHONY: run
-run: setup build ## Start the service (Ctrl-C stops it)
-	@exec $(BINARY) serve $(ARGS)
+run: setup build-quick ## Start the service (Ctrl-C stops it)
+	@exec $(QUICK_BINARY) serve $(ARGS)
 
 .PHONY: demo
-demo: setup build ## Index a repository, save, recall and search (REPO=<path or git URL>)
-	@scripts/demo $(BINARY) $(REPO)
+demo: setup build-quick ## Index a repository, save, recall and search (REPO=<path or git URL>)
+	@scripts/demo $(QUICK_BINARY) $(REPO)
 
 .PHONY: test
 test: setup ## Run every test (ARGS are passed to nextest)
@@ -61,7 +67,7 @@ isolation: setup ## Guess at every endpoint and tool (ISOLATION_ATTEMPTS, ISOLAT
 	    cargo test --locked --workspace --test isolation -- --nocapture --test-threads 1
 
 .PHONY: isolation-mutants
-isolation-mutants: setup ## Take checks out of the code, one at a time: the tests must notice (ARGS: names)
+isolation-mutants: setup ## Run the isolation tests against mutants of the code (ARGS: names, or --check)
 	@$(OFFLINE) scripts/isolation-mutants $(ARGS)
 
 # Of the whole workspace and with an example, so that what the tests have built is used as it is.

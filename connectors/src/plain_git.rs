@@ -12,7 +12,7 @@ pub struct PlainGit<'a> {
 
 impl<'a> PlainGit<'a> {
     /// The name that integrations use in place of a connector's. No connector may have it.
-    pub const SYSTEM: &'static str = "git";
+    pub const CONNECTOR_NAME: &'static str = "git";
 
     /// Parses `owner/name`.
     pub fn parse(resource: &'a str) -> Option<Self> {

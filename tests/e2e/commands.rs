@@ -194,7 +194,7 @@ async fn doctor_passes_on_a_running_service_only() {
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(!output.status.success());
     assert!(
-        said.contains("FAIL  service") && said.contains("to mend: memory-copilot serve"),
+        said.contains("FAIL  service") && said.contains("to fix: memory-copilot serve"),
         "{said}"
     );
 }

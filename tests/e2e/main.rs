@@ -17,6 +17,7 @@ mod full_disk;
 mod harness;
 mod history;
 mod integrations;
+mod isolation_mutants;
 mod leaks;
 mod logging;
 mod mcp;

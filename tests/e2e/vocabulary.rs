@@ -2,7 +2,7 @@
 
 mod retired;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -36,6 +36,18 @@ fn rust_identifiers_have_no_retired_names() {
         report(&path, &code, &[RETIRED], &mut found);
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn every_exception_is_used() {
+    let sources = files(SOURCES, "rs");
+    for (name, start, _) in EXCEPTIONS {
+        let is_used =
+            sources.iter().filter(|(path, _)| path.starts_with(start)).any(|(_, source)| {
+                words(&without_comments_and_literals(source)).any(|word| word == *name)
+            });
+        assert!(is_used, "`{name}` is no longer used in {start}: remove the exception");
+    }
 }
 
 #[test]
@@ -76,6 +88,24 @@ fn rust_lines_have_at_most_100_columns() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
+/// Tests and other long identifiers that documents quote exist.
+#[test]
+fn identifiers_in_documents_exist() {
+    let code = [files(SOURCES, "rs"), files(&["migrations"], "sql")].concat();
+    let known: HashSet<&str> = code.iter().flat_map(|(_, source)| words(source)).collect();
+    let read = |name: &str| (name.to_owned(), std::fs::read_to_string(root().join(name)).unwrap());
+    let documents = [files(&["docs"], "md"), ["SECURITY.md", "ARCHITECTURE.md"].map(read).into()];
+    let mut missing = Vec::new();
+    for (path, text) in documents.concat() {
+        let quoted = text.split('`').skip(1).step_by(2);
+        let long = quoted.filter(|word| words(word).count() == 1 && word.matches('_').count() > 2);
+        missing.extend(
+            long.filter(|word| !known.contains(word)).map(|word| format!("{path}: {word}")),
+        );
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
 /// Adds a message for each retired name in `text`.
 fn report(path: &str, text: &str, tables: &[&[(&str, &str)]], found: &mut Vec<String>) {
     let retired: HashMap<&str, &str> = tables.iter().copied().flatten().copied().collect();
@@ -83,12 +113,17 @@ fn report(path: &str, text: &str, tables: &[&[(&str, &str)]], found: &mut Vec<St
         EXCEPTIONS.iter().any(|(word, start, _)| *word == name && path.starts_with(start))
     };
     for (index, line) in text.lines().enumerate() {
-        for word in line.split(|c: char| !c.is_alphanumeric() && c != '_') {
+        for word in words(line) {
             if let Some(current) = retired.get(word).filter(|_| !is_exception(word)) {
                 found.push(format!("`{word}` in {path}:{} is retired: use `{current}`", index + 1));
             }
         }
     }
+}
+
+/// Splits code into identifiers and keywords.
+fn words(code: &str) -> impl Iterator<Item = &str> {
+    code.split(|c: char| !c.is_alphanumeric() && c != '_')
 }
 
 /// Collects the names of schemas, properties and parameters, the values of enums, and the paths.

@@ -160,7 +160,7 @@ async fn worker_that_cannot_start_says_what_to_do() {
     assert!(said.contains("copy it from where"), "{said}");
     std::fs::write(&missing, "42".repeat(32)).expect("a key");
     let said = refused(worker(&service, &data_dir).env(key, &missing));
-    assert!(said.contains("is not the one that this database's service signs"), "{said}");
+    assert!(said.contains("is not the encryption key of this database"), "{said}");
     assert_eq!(service.get("/projects").await["items"][0]["key"], json!("shop"));
 }
 

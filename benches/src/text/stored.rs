@@ -33,7 +33,7 @@ pub fn body(number: usize, note: &Note) -> RecordBody {
         ttl: Utc::now() + TimeDelta::days(i64::from(mc_store::records::DEFAULT_TTL_DAYS)),
         is_ttl_explicit: false,
         quality: serde_json::json!({ "novelty": 1.0, "dup": 0.0, "usefulness": 0.6 }),
-        meta: serde_json::json!({}),
+        meta: mc_domain::RecordMeta::default(),
         task: None,
         dialog: None,
         content_hash: content_hash(&note.text).to_vec(),

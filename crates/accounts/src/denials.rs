@@ -47,7 +47,7 @@ impl DenialCounter {
 
     /// Counts a permission that a user's role in a project does not have.
     pub fn insufficient_role(&self, project: ProjectId, user: UserId, permission: Permission) {
-        let name = format!("{permission:?}").to_lowercase();
+        let name = permission.as_str().to_owned();
         self.lock().add(Chain::Project(project), user, name, 1);
     }
 

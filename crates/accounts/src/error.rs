@@ -110,7 +110,7 @@ impl Error {
     /// Names the request's field of a unique name that is taken.
     pub(crate) fn exists_in(field: &'static str) -> impl Fn(mc_store::Error) -> Self {
         move |error| match error {
-            mc_store::Error::Exists { what } => Self::AlreadyExists { what, field },
+            mc_store::Error::AlreadyExists { what } => Self::AlreadyExists { what, field },
             other => other.into(),
         }
     }

@@ -1,6 +1,7 @@
 //! Projects.
 
-use mc_domain::ProjectKey;
+use mc_contract::operations::project::CreateProject;
+use mc_contract::text::DisplayName;
 use mc_store::Store;
 use mc_store::projects::{self, Project};
 
@@ -12,9 +13,10 @@ use crate::{Error, Principal};
 pub async fn create(
     store: &Store,
     principal: &Principal,
-    key: &ProjectKey,
-    name: &str,
+    request: &CreateProject,
 ) -> Result<(Project, bool), Error> {
+    let key = &*request.key;
+    let name = request.name.as_ref().map_or(key.as_str(), DisplayName::as_str);
     if !projects::may_create(store, principal.user).await? {
         let project = projects::find(store, principal.user, key).await?;
         // The same error whether the key is taken or not.

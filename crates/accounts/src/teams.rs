@@ -1,5 +1,7 @@
 //! Teams and their members.
 
+use mc_contract::operations::member::CreateTeam;
+use mc_contract::text::DisplayName;
 use mc_domain::{AuditAction, Role, Scope};
 use mc_store::Store;
 use mc_store::audit::NewEvent;
@@ -13,9 +15,10 @@ use crate::{Error, Principal, commit, users};
 pub async fn create(
     store: &Store,
     principal: &Principal,
-    key: &str,
-    name: &str,
+    request: &CreateTeam,
 ) -> Result<Team, Error> {
+    let key = request.key.as_str();
+    let name = request.name.as_ref().map_or(key, DisplayName::as_str);
     let mut tx = store.begin().await?;
     let team = members::create_team(&mut tx, key, name, principal.user).await;
     let team = team.map_err(Error::exists_in("key"))?;

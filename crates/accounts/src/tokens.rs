@@ -2,6 +2,8 @@
 
 use chrono::{TimeDelta, Utc};
 use mc_auth::secret::{PersonalAccessToken, hint};
+use mc_contract::operations::token::CreateToken;
+use mc_contract::text::Login;
 use mc_domain::{AuditAction, Scopes, TokenId, UserId};
 use mc_store::accounts::{self, AccessToken, NewToken};
 use mc_store::audit::NewEvent;
@@ -10,19 +12,6 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use crate::{Error, Principal, commit, users};
-
-/// A personal access token to create.
-#[derive(Debug)]
-pub struct CreateToken {
-    /// Display name.
-    pub name: String,
-    /// Scopes, at most those of the credential that creates it.
-    pub scopes: Scopes,
-    /// Time until it expires.
-    pub lifetime: TimeDelta,
-    /// The agent that it is for; the principal if absent.
-    pub agent_login: Option<String>,
-}
 
 /// A created token with its secret, which is not stored.
 #[derive(Debug)]
@@ -39,19 +28,21 @@ pub async fn create(
     principal: &Principal,
     request: &CreateToken,
 ) -> Result<CreatedToken, Error> {
-    if !request.scopes.is_subset_of(principal.scopes()) {
+    let scopes: Scopes = request.scopes.iter().copied().collect();
+    if !scopes.is_subset_of(principal.scopes()) {
         return Err(Error::ExcessiveScopes(principal.scopes()));
     }
-    let user = owner(store, principal, request.agent_login.as_deref()).await?;
+    let user = owner(store, principal, request.agent_login.as_ref()).await?;
+    let lifetime = TimeDelta::days(request.expires_in_days.unwrap_or_default().get());
     let secret = PersonalAccessToken::generate();
     let hash = secret.hash();
     let new = NewToken {
         user,
-        name: &request.name,
+        name: request.name.as_str(),
         hash: hash.as_bytes(),
         hint: hint(secret.expose()),
-        scopes: request.scopes,
-        expires_at: Some(Utc::now() + request.lifetime),
+        scopes,
+        expires_at: Some(Utc::now() + lifetime),
     };
     let mut tx = store.begin().await?;
     // A credential that was revoked while the request was read creates no other.
@@ -59,7 +50,6 @@ pub async fn create(
         return Err(Error::CredentialRevoked);
     }
     let token = accounts::create_token(&mut tx, &new).await?;
-    let scopes = request.scopes.to_string();
     let details = json!({ "user": user, "scopes": scopes, "ends": token.expires_at });
     let event = NewEvent::new(AuditAction::TokenCreated, token.id).with(details);
     commit(tx, principal.user, event).await?;
@@ -69,11 +59,11 @@ pub async fn create(
 async fn owner(
     store: &Store,
     principal: &Principal,
-    agent_login: Option<&str>,
+    agent_login: Option<&Login>,
 ) -> Result<UserId, Error> {
     let Some(login) = agent_login else { return Ok(principal.user) };
     principal.require_service_admin()?;
-    let user = users::get(store, login).await?;
+    let user = users::get(store, login.as_str()).await?;
     if user.is_agent { Ok(user.id) } else { Err(Error::TokenForPerson) }
 }
 

@@ -1,5 +1,7 @@
 //! Users of the service.
 
+use mc_contract::operations::user::{CreateUser, UpdateUser};
+use mc_contract::text::{DisplayName, Email};
 use mc_domain::{AuditAction, UserId};
 use mc_store::accounts::{self, NewUser, User, UserUpdate};
 use mc_store::audit::NewEvent;
@@ -8,32 +10,6 @@ use serde_json::json;
 
 use crate::{Error, Principal, commit};
 
-/// A user to create.
-#[derive(Debug)]
-pub struct CreateUser {
-    /// Unique login, regardless of case.
-    pub login: String,
-    /// Display name; may be empty.
-    pub name: String,
-    /// Address, by which a first sign-in finds the account.
-    pub email: Option<String>,
-    /// Whether it is a program, whose role is at most `agent`.
-    pub is_agent: bool,
-    /// Whether it administers the service.
-    pub is_admin: bool,
-}
-
-/// Changes of a user; `None` leaves a value as it is.
-#[derive(Debug)]
-pub struct UpdateUser {
-    /// Display name.
-    pub name: Option<String>,
-    /// Whether the user administers the service.
-    pub is_admin: Option<bool>,
-    /// Whether the account is disabled.
-    pub is_disabled: Option<bool>,
-}
-
 /// Creates a user.
 pub async fn create(
     store: &Store,
@@ -41,9 +17,9 @@ pub async fn create(
     request: &CreateUser,
 ) -> Result<User, Error> {
     let new = NewUser {
-        login: &request.login,
-        name: &request.name,
-        email: request.email.as_deref(),
+        login: request.login.as_str(),
+        name: request.name.as_ref().map_or("", DisplayName::as_str),
+        email: request.email.as_ref().map(Email::as_str),
         is_agent: request.is_agent,
         is_admin: request.is_admin,
     };
@@ -73,7 +49,7 @@ pub async fn update(
         return Err(Error::OwnAccount);
     }
     let update = UserUpdate {
-        name: request.name.as_deref(),
+        name: request.name.as_ref().map(DisplayName::as_str),
         is_admin: request.is_admin,
         is_disabled: request.is_disabled,
     };

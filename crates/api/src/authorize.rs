@@ -3,47 +3,12 @@
 use std::sync::Arc;
 
 use mc_domain::{Permission, ProjectKey, Role, Scope};
-use mc_memory::MemoryContext;
-use mc_memory::uses::{Opened, note_opened};
-use mc_store::Store;
+pub use mc_memory::ProjectContext;
 use mc_store::projects::{self, Project, ProjectResource};
-use mc_store::vectors::{self, EmbeddingBacklog};
 
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::problem::Problem;
-
-/// An authorized handle on one project. Its store reads and writes only there, with the caller's
-/// role.
-pub struct ProjectContext {
-    /// The project.
-    pub project: Project,
-    /// The database, under the row-level security of the caller and the project.
-    pub store: Store,
-    /// The use-cases of the memory over that store.
-    pub memory: MemoryContext,
-}
-
-impl ProjectContext {
-    /// Returns how many passages of the project wait for a vector of the active model.
-    pub async fn queue(&self) -> Result<EmbeddingBacklog, Problem> {
-        let model = self.memory.search.models.current();
-        Ok(vectors::queue(&self.store, Some(self.project.id), model.is_remote).await?)
-    }
-
-    /// Whether the caller's role has a permission in the project.
-    pub fn allows(&self, permission: Permission) -> bool {
-        self.project.role >= self.project.policy.min_role(permission)
-    }
-
-    /// Records that the caller opened an item that a recall may have returned. For viewers nothing
-    /// is recorded.
-    pub fn note_opened(&self, item: Opened) {
-        if self.project.role >= Role::Agent {
-            note_opened(&self.memory, self.project.id, item);
-        }
-    }
-}
 
 impl ApiState {
     /// Authorizes the caller in the project with this key. A project that the caller may not see

@@ -14,11 +14,6 @@ use url::form_urlencoded;
 use crate::json_depth;
 use crate::limits::MAX_BODY_BYTES;
 use crate::problem::Problem;
-use crate::validate::Validate;
-
-/// A validated JSON body of the wire type `T`.
-#[derive(Debug)]
-pub struct ValidJson<T: Validate>(pub T::Checked);
 
 /// A body of type `application/x-www-form-urlencoded`, as OAuth sends it.
 #[derive(Debug)]
@@ -92,45 +87,6 @@ impl<S: Send + Sync, T: Requested + Send> FromRequestParts<S> for PathParams<T> 
 fn checked<T: Requested>(request: T) -> Result<T, Problem> {
     request.check()?;
     Ok(request)
-}
-
-/// A validated query string of the wire type `T`.
-#[derive(Debug)]
-pub struct ValidQuery<T: Validate>(pub T::Checked);
-
-/// Validated path parameters of the wire type `T`, which must have named fields.
-#[derive(Debug)]
-pub struct ValidPath<T: Validate>(pub T::Checked);
-
-impl<S: Send + Sync, T: Validate + DeserializeOwned> FromRequest<S> for ValidJson<T> {
-    type Rejection = Problem;
-
-    async fn from_request(request: Request, _state: &S) -> Result<Self, Problem> {
-        if !declares_json(request.headers()) {
-            return Err(Problem::unsupported_media_type());
-        }
-        let bytes = read_body(request, MAX_BODY_BYTES).await?;
-        Ok(Self(from_json::<T>(&bytes)?.check()?))
-    }
-}
-
-impl<S: Send + Sync, T: Validate + DeserializeOwned> FromRequestParts<S> for ValidQuery<T> {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
-        Ok(Self(from_query::<T>(parts.uri.query().unwrap_or_default())?.check()?))
-    }
-}
-
-impl<S: Send + Sync, T: Validate + DeserializeOwned + Send> FromRequestParts<S> for ValidPath<T> {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        match Path::<T>::from_request_parts(parts, state).await {
-            Ok(Path(path)) => Ok(Self(path.check()?)),
-            Err(rejection) => Err(unmatched(&rejection)),
-        }
-    }
 }
 
 /// Whether the content type is `application/json` or `application/*+json`, with any parameters.

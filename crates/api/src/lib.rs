@@ -16,7 +16,6 @@ mod routes;
 mod server;
 mod sign_in;
 mod state;
-mod validate;
 mod webhook_receiver;
 mod wire;
 

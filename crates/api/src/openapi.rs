@@ -1,5 +1,6 @@
 //! The parts of the OpenAPI document that belong to no single route.
 
+mod access;
 mod constraints;
 pub(crate) mod schemas;
 
@@ -11,40 +12,41 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{ContentBuilder, OpenApi, PathItem, Ref, RefOr, ResponseBuilder};
 use utoipa::{Modify, OpenApi as DeriveOpenApi};
 
+use crate::openapi::access::add_access;
 use crate::openapi::constraints::add_alternatives;
 use crate::problem::{PROBLEM_JSON, ProblemDocument};
 use crate::routes::is_probe;
 use mc_contract::meta::MetaValue;
+
+pub(crate) use crate::openapi::access::Access;
 
 /// Title, tags, security and the schema of problems.
 #[derive(DeriveOpenApi)]
 #[openapi(
     info(
         title = "Memory Copilot",
-        description = "A team's long-term memory for people who code with an assistant: recall \
-                       what is known about a place before a change, save what was learnt after it.",
+        description = "Long-term memory for teams that code with AI assistants: `recall` returns \
+                       what the team knows about the code at hand, `save` stores what was learned.",
     ),
     components(schemas(ProblemDocument, MetaValue)),
     modifiers(&Bearer),
     security(("bearer" = [])),
     tags(
         (name = "memory", description = "Recall, save, search, feedback, dialogs, records"),
-        (name = "tasks", description = "A tracker's issues and what belongs to them"),
-        (name = "changes", description = "Pull and merge requests, and what CI says of them"),
+        (name = "tasks", description = "Issues of trackers, with their records and dialogs"),
+        (name = "pull-requests", description = "Pull and merge requests with their CI results"),
         (name = "ingest", description = "Repositories and documents to index"),
-        (name = "review", description = "What a person decides about records"),
-        (name = "hygiene",
-         description = "What keeps the memory in order by the clock, and what it found"),
-        (name = "quarantine",
-         description = "What a policy holds back until a maintainer has decided"),
-        (name = "audit", description = "Who did what"),
-        (name = "documents", description = "Documents, whole"),
-        (name = "projects", description = "The unit of isolation"),
+        (name = "review", description = "Decisions about proposals and records"),
+        (name = "hygiene", description = "Scheduled care for the memory, and its runs"),
+        (name = "quarantine", description = "Texts that wait for a maintainer's decision"),
+        (name = "audit", description = "The audit log"),
+        (name = "documents", description = "Documents and their content"),
+        (name = "projects", description = "Projects and their policies"),
         (name = "accounts", description = "Users, teams and tokens"),
-        (name = "webhooks", description = "What other systems tell of what happens there"),
-        (name = "connectors", description = "Other systems that are asked what is new there"),
-        (name = "jobs", description = "Background work"),
-        (name = "service", description = "How the service is"),
+        (name = "webhooks", description = "URLs to which providers send events"),
+        (name = "connectors", description = "Access to providers, and integrations"),
+        (name = "jobs", description = "Background jobs"),
+        (name = "service", description = "Health and status of the service"),
     )
 )]
 pub struct ApiDocument;
@@ -55,9 +57,7 @@ impl Modify for Bearer {
     fn modify(&self, document: &mut OpenApi) {
         let scheme = HttpBuilder::new()
             .scheme(HttpAuthScheme::Bearer)
-            .description(Some(
-                "A personal access token, such as the local one that the service makes.",
-            ))
+            .description(Some("An access token of a login session, or a personal access token."))
             .build();
         if let Some(components) = &mut document.components {
             components.add_security_scheme("bearer", SecurityScheme::Http(scheme));
@@ -65,29 +65,28 @@ impl Modify for Bearer {
     }
 }
 
-/// Status, name and reason of the answers that say "not now".
+/// Status, name and description of transient errors.
 const REFUSALS: [(&str, &str, &str); 2] = [
-    ("429", "TooManyRequests", "Too many requests of this caller or from this address"),
-    ("503", "Overloaded", "More requests than the service takes on, or its database is away"),
+    ("429", "TooManyRequests", "The caller or the address has sent too many requests"),
+    ("503", "Overloaded", "The service is overloaded, or its database is unavailable"),
 ];
 
-/// Every operation has a name of its own, may answer a problem, and but for the probes be refused
-/// for now; said once here instead of at each of them.
+/// Adds the access of each operation, its problems and the transient errors of all but the probes.
 pub fn add_problems(mut document: OpenApi) -> OpenApi {
     add_alternatives(&mut document);
     add_examples_of_pages(&mut document);
     for (path, item) in &mut document.paths.paths {
-        for (method, operation) in operations(item) {
-            operation.operation_id = Some(operation_id(method, path));
+        for operation in operations(item) {
+            add_access(operation);
             for parameter in operation.parameters.iter_mut().flatten() {
                 if let RefOr::T(parameter) = parameter {
                     without_null(parameter);
                 }
             }
             let responses = &mut operation.responses.responses;
-            let any = problem("What is wrong, as RFC 9457 has it").build();
+            let any = problem("A problem document (RFC 9457)").build();
             responses.insert("default".to_owned(), any.into());
-            // Senders of webhooks are never told to come less often: some would not come again.
+            // Webhook deliveries get no 429: some providers would disable the webhook.
             let is_refused = |status: &str| {
                 !is_probe(path) && (status != "429" || !path.starts_with("/webhooks/"))
             };
@@ -106,7 +105,7 @@ pub fn add_problems(mut document: OpenApi) -> OpenApi {
     document
 }
 
-/// A page has the example of its items: its own type does not know them.
+/// Adds examples to pages, made from the example of their items.
 fn add_examples_of_pages(document: &mut OpenApi) {
     let Some(components) = &mut document.components else { return };
     let schemas = &components.schemas;
@@ -122,7 +121,7 @@ fn add_examples_of_pages(document: &mut OpenApi) {
     }
 }
 
-/// The example of a schema. One that has rules about several fields lists it among `examples`.
+/// Returns the example of a schema; a schema with rules between fields has it in `examples`.
 fn example(schema: &RefOr<Schema>) -> Option<&Value> {
     let RefOr::T(schema) = schema else { return None };
     let (example, examples) = match schema {
@@ -133,7 +132,7 @@ fn example(schema: &RefOr<Schema>) -> Option<&Value> {
     example.as_ref().or_else(|| examples.first())
 }
 
-/// A parameter that is optional may be left out; there is no way to send it as null.
+/// Removes null from the types of a parameter: an optional parameter is omitted.
 fn without_null(parameter: &mut Parameter) {
     match &mut parameter.schema {
         Some(RefOr::T(Schema::Object(object))) => {
@@ -164,20 +163,11 @@ fn seconds_to_wait() -> Header {
     let schema = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(1)).build();
     HeaderBuilder::new()
         .schema(Some(schema))
-        .description(Some("Seconds after which the same request is worth another try"))
+        .description(Some("Seconds to wait before the next attempt"))
         .build()
 }
 
-fn operations(item: &mut PathItem) -> impl Iterator<Item = (&'static str, &mut Operation)> {
+fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
     let PathItem { get, post, put, patch, delete, .. } = item;
-    [("get", get), ("post", post), ("put", put), ("patch", patch), ("delete", delete)]
-        .into_iter()
-        .filter_map(|(method, operation)| Some((method, operation.as_mut()?)))
-}
-
-/// Such as `get_projects_key_members`: handlers of several resources bear the same names, and the
-/// ids of operations must differ.
-fn operation_id(method: &str, path: &str) -> String {
-    let words = path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-    std::iter::once(method).chain(words).collect::<Vec<_>>().join("_")
+    [get, post, put, patch, delete].into_iter().filter_map(Option::as_mut)
 }

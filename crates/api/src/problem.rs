@@ -45,8 +45,8 @@ macro_rules! classes {
 }
 
 classes! {
-    INVALID = BAD_REQUEST "invalid-request" "The request is not valid";
-    UNAUTHENTICATED = UNAUTHORIZED "unauthenticated" "A bearer token is needed";
+    INVALID = BAD_REQUEST "bad-request" "The request is not valid";
+    UNAUTHENTICATED = UNAUTHORIZED "unauthorized" "A bearer token is needed";
     FORBIDDEN = FORBIDDEN "forbidden" "Not allowed";
     NOT_FOUND = NOT_FOUND "not-found" "Not found";
     METHOD_NOT_ALLOWED = METHOD_NOT_ALLOWED "method-not-allowed" "Method not allowed";
@@ -55,15 +55,15 @@ classes! {
         PRECONDITION_FAILED "precondition-failed" "Precondition failed";
     PRECONDITION_REQUIRED =
         PRECONDITION_REQUIRED "precondition-required" "Precondition required";
-    TOO_LARGE = PAYLOAD_TOO_LARGE "too-large" "The request is too large";
+    TOO_LARGE = PAYLOAD_TOO_LARGE "content-too-large" "The request is too large";
     TARGET_TOO_LONG = URI_TOO_LONG "uri-too-long" "The URL is too long";
-    MISDIRECTED = MISDIRECTED_REQUEST "misdirected" "Misdirected request";
+    MISDIRECTED = MISDIRECTED_REQUEST "misdirected-request" "Misdirected request";
     UNSUPPORTED_MEDIA_TYPE =
         UNSUPPORTED_MEDIA_TYPE "unsupported-media-type" "Unsupported media type";
-    RATE_LIMITED = TOO_MANY_REQUESTS "rate-limited" "Too many requests";
-    INTERNAL = INTERNAL_SERVER_ERROR "internal" "The service failed";
-    UNAVAILABLE = SERVICE_UNAVAILABLE "unavailable" "Service unavailable";
-    TIMEOUT = GATEWAY_TIMEOUT "timeout" "The request took too long";
+    RATE_LIMITED = TOO_MANY_REQUESTS "too-many-requests" "Too many requests";
+    INTERNAL = INTERNAL_SERVER_ERROR "internal-server-error" "The service failed";
+    UNAVAILABLE = SERVICE_UNAVAILABLE "service-unavailable" "Service unavailable";
+    TIMEOUT = GATEWAY_TIMEOUT "gateway-timeout" "The request took too long";
 }
 
 /// Returns the type of a kind of error; the only mapping from errors to HTTP.
@@ -303,7 +303,7 @@ fn with_sources(error: &dyn std::error::Error) -> String {
 #[schema(as = Problem)]
 pub struct ProblemDocument {
     /// The type of the problem, a stable name.
-    #[schema(example = "urn:memory-copilot:problem:invalid-request")]
+    #[schema(example = "urn:memory-copilot:problem:bad-request")]
     r#type: String,
     /// The type of the problem as text.
     #[schema(example = "The request is not valid")]

@@ -1,4 +1,4 @@
-//! The running service, as the commands call it.
+//! The client with which commands call the running service.
 
 use anyhow::{Result, anyhow};
 use axum::body::Bytes;
@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 use crate::config::Config;
 use crate::credentials;
 
-/// A client of the Core API as whoever is signed in.
+/// A client of the Core API with the credentials of the user.
 pub struct ApiClient(CoreClient);
 
 impl ApiClient {
-    /// The service that `config` describes.
+    /// Creates a client of the service that `config` describes.
     pub fn new(config: &Config) -> Result<Self> {
-        let tokens = credentials::of(config)?;
+        let tokens = credentials::token_source(config)?;
         Ok(Self(CoreClient::over_http(&config.base_url(), tokens, config.ca_pem()?.as_deref())?))
     }
 
@@ -26,16 +26,16 @@ impl ApiClient {
         self.send(CoreCall::get(path, query)).await
     }
 
-    /// Calls with `GET` for an answer too long to be held: what it is made of, as it arrives.
+    /// Calls with `GET` and returns the body as a stream, for responses too long for memory.
     pub async fn stream(
         &self,
         path: &str,
         query: &[(&'static str, &str)],
     ) -> Result<impl Stream<Item = Result<Bytes>> + use<>> {
         let query = query.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
-        let answer = self.0.stream(CoreCall::get(path, query), None).await;
-        let answer = answer.map_err(|error| readable(&error))?;
-        Ok(answer.map_err(|error| anyhow!("the answer broke off ({error}); ask again")))
+        let response = self.0.stream(CoreCall::get(path, query), None).await;
+        let response = response.map_err(|error| to_anyhow(&error))?;
+        Ok(response.map_err(|error| anyhow!("the response was interrupted ({error}); try again")))
     }
 
     /// Calls with `POST`.
@@ -54,24 +54,23 @@ impl ApiClient {
         self.delete_with(path, &[]).await
     }
 
-    /// The same with a query.
+    /// Calls with `DELETE` and a query.
     pub async fn delete_with(&self, path: &str, query: &[(&'static str, &str)]) -> Result<()> {
         let query = query.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
         let method = axum::http::Method::DELETE;
         self.send(CoreCall { method, ..CoreCall::get(path, query) }).await.map(drop)
     }
 
-    /// Makes the project if it is not there.
+    /// Creates the project if it does not exist.
     pub async fn ensure_project(&self, key: &str) -> Result<()> {
         self.post("/projects", json!({ "key": key })).await.map(drop)
     }
 
     async fn send(&self, call: CoreCall) -> Result<Value> {
-        self.0.send(call, None).await.map_err(|error| readable(&error))
+        self.0.send(call, None).await.map_err(|error| to_anyhow(&error))
     }
 }
 
-/// The error as a person at a terminal needs it.
-fn readable(error: &CoreError) -> anyhow::Error {
+fn to_anyhow(error: &CoreError) -> anyhow::Error {
     anyhow!("{error}")
 }

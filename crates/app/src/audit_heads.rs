@@ -1,5 +1,5 @@
-//! Where the chains of the audit end, as far as this service knows: kept beside the database, so
-//! that it is noticed when an end is cut off there.
+//! The heads of the audit chains, stored in a file outside the database, so that the removal of the
+//! newest events is detected.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -10,27 +10,27 @@ use uuid::Uuid;
 
 use crate::private_file;
 
-const WHAT: &str = "the ends of the audit's chains";
+const NAME: &str = "the heads of the audit chains";
 
-/// The ends that an earlier run knew; none before the first.
+/// Reads the heads that an earlier run stored; returns none before the first run.
 pub fn read(path: &Path) -> Result<HashMap<Uuid, Head>> {
     if !path.exists() {
         return Ok(HashMap::new());
     }
-    let text = private_file::read(path, WHAT)?;
+    let text = private_file::read(path, NAME)?;
     let unreadable = || {
         format!(
-            "{} does not hold {WHAT}; restore it, or delete it: then it can't be noticed that an \
-             end was cut off before now",
+            "{} does not hold {NAME}; restore it, or delete it: then the removal of audit events \
+            before now can't be detected",
             path.display()
         )
     };
     serde_json::from_slice(&text).with_context(unreadable)
 }
 
-/// Writes the ends, for the next run.
+/// Stores the heads for the next run.
 pub fn write(path: &Path, heads: &HashMap<Uuid, Head>) -> Result<()> {
-    private_file::write(path, WHAT, &serde_json::to_vec(heads)?)
+    private_file::write(path, NAME, &serde_json::to_vec(heads)?)
 }
 
 #[cfg(test)]
@@ -38,15 +38,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_known_is_known_again() {
-        let dir = tempfile::tempdir().expect("a folder");
+    fn heads_are_read_as_they_were_written() {
+        let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("heads");
         assert_eq!(read(&path).expect("none yet"), HashMap::new());
         let heads = HashMap::from([(Uuid::now_v7(), Head { seq: 7, mac: [3; 32] })]);
         write(&path, &heads).expect("written");
         assert_eq!(read(&path).expect("read"), heads);
         std::fs::write(&path, "{").expect("damaged");
-        let said = format!("{:#}", read(&path).expect_err("damaged"));
-        assert!(said.contains("restore it, or delete it"), "{said}");
+        let message = format!("{:#}", read(&path).expect_err("damaged"));
+        assert!(message.contains("restore it, or delete it"), "{message}");
     }
 }

@@ -13,7 +13,7 @@ use mc_api::QuarantineNotifier;
 use mc_connectors::ConnectorRegistry;
 use mc_crypto::Encryptor;
 use mc_indexer::{embedding_queue, hnsw};
-use mc_jobs::{Embedding, Indexing, JobContext, SyncContext};
+use mc_jobs::{Embedding, IndexSettings, JobContext, SyncContext};
 use mc_search::{ActiveModel, ActiveModels, KeywordIndex};
 use mc_store::Store;
 use tokio::task::JoinHandle;
@@ -34,7 +34,7 @@ const DENIALS_INTERVAL: Duration = Duration::from_secs(30);
 /// How often this node's keyword index is compared with the database.
 const INDEX_REPAIR_INTERVAL: Duration = Duration::from_hours(24);
 
-/// What background work needs besides the database.
+/// Dependencies of the background services, without the database.
 pub struct BackgroundServices<'a> {
     /// Directories and settings.
     pub config: &'a Config,
@@ -44,11 +44,11 @@ pub struct BackgroundServices<'a> {
     pub sealer: Arc<Encryptor>,
     /// The connectors that the operator configured.
     pub systems: Arc<ConnectorRegistry>,
-    /// What only `serve` has.
+    /// Dependencies of the services that only `serve` runs.
     pub serving: Option<ServingParts>,
 }
 
-/// What background work of `serve` needs, and `worker` does not have.
+/// Dependencies of the background services that `serve` runs and `worker` does not.
 pub struct ServingParts {
     /// Signing keys and denied requests.
     pub sign_in: SignIn,
@@ -59,9 +59,9 @@ pub struct ServingParts {
 }
 
 impl BackgroundServices<'_> {
-    /// Starts every background service of this process until `stop`. This is the only list of them;
-    /// what they do on a schedule of the whole installation is a job (`mc_jobs::workers`). `store`
-    /// sees every project, and `queue` has connections for the job queue alone.
+    /// Starts every background service of this process; `stop` ends them. This is the only list of
+    /// them; work on a schedule of the whole installation is a job (`mc_jobs::workers`). `store`
+    /// sees every project, and `queue` has the connections of the job queue.
     pub fn start(
         self,
         store: &Store,
@@ -69,34 +69,37 @@ impl BackgroundServices<'_> {
         stop: &CancellationToken,
     ) -> Result<RunningServices> {
         let Self { config, models, sealer, systems, serving } = self;
-        let inside = config.ingest.hosts()?.into();
-        let sync = SyncContext { systems, sealer: Arc::clone(&sealer), inside };
+        let sync = SyncContext {
+            connectors: systems,
+            encryptor: Arc::clone(&sealer),
+            allowed_private_hosts: config.ingest.hosts()?.into(),
+        };
         let notifier = QuarantineNotifier::new(sealer, config.notifications.allow_private_networks);
         let notifier = notifier.context("the client for notifications can't be created")?;
         let (embedding, settings) = (in_use(models), config.jobs.settings()?);
         let context = JobContext { store: store.clone(), sync, embedding, settings };
         let workers = mc_jobs::workers(queue, &context).node_name(&node_name(config)?);
-        let workers = mc_jobs::indexing(workers, &context, indexing(config)?, stop);
+        let workers = mc_jobs::indexing(workers, &context, index_settings(config)?, stop);
         let heads = config.audit_heads_file();
-        let both = || (store.clone(), stop.clone());
+        let handles = || (store.clone(), stop.clone());
 
         let mut running = RunningServices::default();
         running.spawn("jobs", workers.run(stop.clone()));
-        let (store, stop) = both();
+        let (store, stop) = handles();
         running.spawn("embedding queue", embed(embedding_context(models.current(), store), stop));
-        let (store, stop) = both();
-        running.spawn("hnsw maintenance", maintain_hnsw(models.all(), store, stop));
-        let (store, stop) = both();
+        let (store, stop) = handles();
+        running.spawn("hnsw maintenance", maintain_hnsw(models.allowed(), store, stop));
+        let (store, stop) = handles();
         running.spawn("model retirement", retire(models.clone(), store, stop));
-        let (store, stop) = both();
+        let (store, stop) = handles();
         running.spawn("notifications", services::send_notifications(notifier, store, stop));
-        let (store, stop) = both();
+        let (store, stop) = handles();
         running.spawn("audit heads", services::write_audit_heads(heads, store, stop));
         if let Some(ServingParts { sign_in, keyword, follower }) = serving {
             running.adopt("change feed follower", follower);
-            let (store, stop) = both();
+            let (store, stop) = handles();
             running.spawn("index repair", services::repair_index(keyword, store, stop));
-            let (store, stop) = both();
+            let (store, stop) = handles();
             running.spawn("key rotation", services::rotate_keys(sign_in.clone(), stop.clone()));
             running.spawn("denials", services::flush_denials(sign_in, store, stop));
         }
@@ -115,10 +118,10 @@ pub fn worker_name(config: &Config) -> String {
     format!("{}:{}", host.nodename().to_string_lossy(), config.data_dir.display())
 }
 
-fn indexing(config: &Config) -> Result<Indexing> {
-    Ok(Indexing {
-        cache: config.data_dir.join("repositories"),
-        inside: config.ingest.hosts()?,
+fn index_settings(config: &Config) -> Result<IndexSettings> {
+    Ok(IndexSettings {
+        cache_dir: config.data_dir.join("repositories"),
+        allowed_private_hosts: config.ingest.hosts()?,
         history: config.ingest.history.limits(),
         node: worker_name(config),
     })
@@ -138,8 +141,8 @@ async fn embed(context: embedding_queue::Context, stop: CancellationToken) {
     embedding_queue::run(&context, &stop).await;
 }
 
-async fn maintain_hnsw(of: Vec<ActiveModel>, store: Store, stop: CancellationToken) {
-    let models: Vec<_> = of.into_iter().map(|active| active.model).collect();
+async fn maintain_hnsw(models: Vec<ActiveModel>, store: Store, stop: CancellationToken) {
+    let models: Vec<_> = models.into_iter().map(|active| active.model).collect();
     hnsw::run(&store, &models, &stop).await;
 }
 

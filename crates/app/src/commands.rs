@@ -1,4 +1,5 @@
-//! One file a command; each is a client of the running service unless it says otherwise.
+//! The commands, one module each. A command is a client of the running service unless its module
+//! says otherwise.
 
 pub mod audit;
 pub mod backup;

@@ -1,5 +1,5 @@
-//! The configuration's `connectors`: which other systems may be asked, with which credential, for
-//! which projects.
+//! The `connectors` section of the configuration: external systems, their credentials, and the
+//! projects that may use them.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,38 +11,38 @@ use mc_domain::ProjectKey;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-/// Characters of a system's name.
-const NAME: usize = 64;
+/// Maximum length of a connector's name, in characters.
+const NAME_MAX_CHARS: usize = 64;
 
 /// The configured connectors by name.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Connectors(BTreeMap<String, ConnectorSection>);
 
-/// A system. Its credential is never in the configuration itself.
+/// A connector. The configuration names its credential and never contains it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConnectorSection {
-    /// Which one it is.
+    /// Provider of the external system.
     pub provider: Provider,
-    /// Where people open it.
+    /// Address at which people open it.
     pub base_url: String,
-    /// Whose credential it is, where the system wants to know.
+    /// User of the credential, for systems that require one.
     #[serde(default)]
     pub username: Option<String>,
     /// Environment variable that holds the credential.
     #[serde(default)]
     pub token_env: Option<String>,
-    /// File that holds it.
+    /// File that holds the credential.
     #[serde(default)]
     pub token_file: Option<PathBuf>,
-    /// Keys of the projects that may use it; every one may, where there are none.
+    /// Keys of the projects that may use it. If empty, every project may.
     #[serde(default)]
     pub allowed_projects: Vec<String>,
 }
 
 impl Connectors {
-    /// Whether all of it can be right; reads no credential.
+    /// Checks the section without reading a credential.
     pub fn check(&self) -> Result<()> {
         for (name, section) in &self.0 {
             section.check(name).with_context(|| format!("connectors.{name}"))?;
@@ -50,15 +50,15 @@ impl Connectors {
         Ok(())
     }
 
-    /// The systems, with their credentials.
+    /// Reads the credentials and returns the connectors.
     pub fn open(&self) -> Result<ConnectorRegistry> {
-        let mut systems = ConnectorRegistry::default();
+        let mut connectors = ConnectorRegistry::default();
         for (name, section) in &self.0 {
-            let system = section.open(name);
-            let system = system.with_context(|| format!("connectors.{name}"))?;
-            systems.add(system, section.projects()?);
+            let connector = section.open(name);
+            let connector = connector.with_context(|| format!("connectors.{name}"))?;
+            connectors.add(connector, section.projects()?);
         }
-        Ok(systems)
+        Ok(connectors)
     }
 }
 
@@ -66,12 +66,12 @@ impl ConnectorSection {
     fn check(&self, name: &str) -> Result<()> {
         let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c);
         ensure!(
-            (1..=NAME).contains(&name.len()) && name.chars().all(is_name),
-            "the name must be 1 to {NAME} of a-z 0-9 . _ -"
+            (1..=NAME_MAX_CHARS).contains(&name.len()) && name.chars().all(is_name),
+            "the name must be 1 to {NAME_MAX_CHARS} of a-z 0-9 . _ -"
         );
         ensure!(
-            name != PlainGit::SYSTEM,
-            "the name stands for repositories that are asked by git alone; choose another"
+            name != PlainGit::CONNECTOR_NAME,
+            "the name is reserved for repositories that are read with git alone; choose another"
         );
         ensure!(
             self.token_env.is_none() || self.token_file.is_none(),
@@ -81,10 +81,9 @@ impl ConnectorSection {
         self.projects().map(drop)
     }
 
-    /// The address. What it held besides would be a credential, or be lost.
+    /// Parses the address. Other parts of a URL would be a credential, or would be lost.
     fn url(&self) -> Result<Url> {
-        let url =
-            Url::parse(&self.base_url).context("base_url: it is no URL; write https://host")?;
+        let url = Url::parse(&self.base_url).context("base_url: not a URL; write https://host")?;
         let is_bare = url.username().is_empty() && url.password().is_none();
         let is_bare = is_bare && url.query().is_none() && url.fragment().is_none();
         ensure!(
@@ -117,7 +116,7 @@ impl ConnectorSection {
     fn token(&self) -> Result<Option<Token>> {
         let text = match (&self.token_env, &self.token_file) {
             (Some(variable), _) => std::env::var(variable)
-                .with_context(|| format!("token_env: {variable} is not set, or no text"))?,
+                .with_context(|| format!("token_env: {variable} is not set, or not UTF-8"))?,
             (None, Some(file)) => std::fs::read_to_string(file)
                 .with_context(|| format!("token_file: {} can't be read", file.display()))?,
             (None, None) => return Ok(None),
@@ -139,18 +138,18 @@ mod tests {
         serde_norway::from_str(text).expect("a section")
     }
 
-    fn systems(name: &str, text: &str) -> Result<ConnectorRegistry, String> {
-        let systems = BTreeMap::from([(name.to_owned(), section(text))]);
-        Connectors(systems).open().map_err(|error| format!("{error:#}"))
+    fn open(name: &str, text: &str) -> Result<ConnectorRegistry, String> {
+        let sections = BTreeMap::from([(name.to_owned(), section(text))]);
+        Connectors(sections).open().map_err(|error| format!("{error:#}"))
     }
 
     #[test]
-    fn what_can_not_be_right_is_refused_by_its_key() {
+    fn invalid_section_is_rejected_by_name() {
         let jira = "provider: jira\nbase_url: https://jira.example.com\n";
         for (name, text, reason) in [
             ("Our Jira", jira.to_owned(), "the name must be"),
             ("git", jira.to_owned(), "choose another"),
-            ("j", "provider: jira\nbase_url: jira.example.com".to_owned(), "it is no URL"),
+            ("j", "provider: jira\nbase_url: jira.example.com".to_owned(), "not a URL"),
             (
                 "j",
                 "provider: jira\nbase_url: https://me:hunter2@jira.example.com".to_owned(),
@@ -162,9 +161,9 @@ mod tests {
             ("j", format!("{jira}token_file: /nowhere/at/all"), "can't be read"),
             ("j", format!("{jira}allowed_projects: ['no key']"), "allowed_projects: no key"),
         ] {
-            let said = systems(name, &text).expect_err(reason);
-            assert!(said.starts_with(&format!("connectors.{name}: ")), "{said}");
-            assert!(said.contains(reason) && !said.contains("hunter2"), "{said}");
+            let message = open(name, &text).expect_err(reason);
+            assert!(message.starts_with(&format!("connectors.{name}: ")), "{message}");
+            assert!(message.contains(reason) && !message.contains("hunter2"), "{message}");
         }
     }
 
@@ -177,11 +176,12 @@ mod tests {
             "provider: jira\nbase_url: https://jira.example.com\ntoken_file: \
              {path}\nallowed_projects: [shop]"
         );
-        let systems = systems("our-jira", &text).expect("systems");
-        assert!(!format!("{systems:?}").contains("t0p-secret"), "{systems:?}");
+        let connectors = open("our-jira", &text).expect("connectors");
+        assert!(!format!("{connectors:?}").contains("t0p-secret"), "{connectors:?}");
         let [shop, other] = ["shop", "other"].map(|key| ProjectKey::parse(key).expect("a key"));
-        assert!(systems.find("our-jira", &shop).is_some());
-        assert!(systems.find("our-jira", &other).is_none() && systems.of(&other).next().is_none());
-        assert_eq!(systems.all().count(), 1);
+        assert!(connectors.find("our-jira", &shop).is_some());
+        assert!(connectors.find("our-jira", &other).is_none());
+        assert!(connectors.of(&other).next().is_none());
+        assert_eq!(connectors.all().count(), 1);
     }
 }

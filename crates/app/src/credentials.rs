@@ -1,5 +1,5 @@
-//! The token that commands and `memory-copilot mcp` come in with: that of the environment, else
-//! that of a login, else the local one.
+//! The token that commands and `memory-copilot mcp` authenticate with: the token of the
+//! environment, else the token of a login, else the local token.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -20,25 +20,25 @@ use serde::{Deserialize, Serialize};
 use crate::config::Config;
 use crate::private_file;
 
-const WHAT: &str = "the login";
+const NAME: &str = "the login";
 const VARIABLE: &str = "MEMORY_COPILOT_TOKEN";
-/// The program that signs in; the service knows it by this name.
-const CLIENT: &str = "memory-copilot-cli";
-/// An access token is renewed so long before it expires.
-const AHEAD: TimeDelta = TimeDelta::seconds(30);
+/// The client id with which the command line signs in.
+const CLIENT_ID: &str = "memory-copilot-cli";
+/// How long before its expiry an access token is renewed.
+const RENEWAL_MARGIN: TimeDelta = TimeDelta::seconds(30);
 
-/// Where the token for the service of `config` comes from.
-pub fn of(config: &Config) -> Result<Arc<dyn TokenSource>> {
+/// Returns the source of tokens for the service of `config`.
+pub fn token_source(config: &Config) -> Result<Arc<dyn TokenSource>> {
     let url = config.base_url();
-    if let Some(token) = given() {
+    if let Some(token) = environment_token() {
         return Ok(Arc::new(FromEnvironment { token: token.into(), url }));
     }
     let local = TokenFile { path: config.token_file(), url };
-    Ok(Arc::new(SignedIn { logins: Logins::of(config)?, local }))
+    Ok(Arc::new(SignedIn { logins: Logins::new(config)?, local }))
 }
 
-/// The token of the environment; it goes before a login.
-fn given() -> Option<String> {
+/// Returns the token of the environment, which precedes a login.
+fn environment_token() -> Option<String> {
     std::env::var(VARIABLE).ok().filter(|token| !token.is_empty())
 }
 
@@ -53,12 +53,12 @@ impl TokenSource for FromEnvironment {
     }
 
     fn refused(&self) -> CoreError {
-        let why = format!("the service refuses the token in {VARIABLE}");
+        let why = format!("the service rejects the token in {VARIABLE}");
         CoreError::SignInNeeded { url: self.url.clone(), why }
     }
 }
 
-/// The login for the service, and the local token where there is none.
+/// The token of the login for the service, or the local token if there is no login.
 struct SignedIn {
     logins: Logins,
     local: TokenFile,
@@ -70,7 +70,7 @@ impl TokenSource for SignedIn {
             match self.logins.access().await {
                 Ok(Some(token)) => Ok(token),
                 Ok(None) => self.local.token().await,
-                Err(error) => Err(self.needed(&error)),
+                Err(error) => Err(self.sign_in_needed(&error)),
             }
         })
     }
@@ -80,19 +80,19 @@ impl TokenSource for SignedIn {
             Ok(None) => self.local.refused(),
             _ => CoreError::SignInNeeded {
                 url: self.logins.url.clone(),
-                why: "the service no longer takes the login".to_owned(),
+                why: "the service no longer accepts the login".to_owned(),
             },
         }
     }
 }
 
 impl SignedIn {
-    fn needed(&self, error: &anyhow::Error) -> CoreError {
+    fn sign_in_needed(&self, error: &anyhow::Error) -> CoreError {
         CoreError::SignInNeeded { url: self.logins.url.clone(), why: format!("{error:#}") }
     }
 }
 
-/// What a login is worth.
+/// The tokens of a login.
 #[derive(Clone, Serialize, Deserialize)]
 struct Login {
     access_token: String,
@@ -100,7 +100,7 @@ struct Login {
     refresh_token: String,
 }
 
-/// The logins of this user, by the service's address.
+/// The stored logins of this user, by address of the service.
 #[derive(Clone)]
 pub struct Logins {
     path: PathBuf,
@@ -109,8 +109,8 @@ pub struct Logins {
 }
 
 impl Logins {
-    /// Those that `config` names.
-    pub fn of(config: &Config) -> Result<Self> {
+    /// Returns the logins in the credentials file of `config`, without reading it.
+    pub fn new(config: &Config) -> Result<Self> {
         Ok(Self {
             path: config.client.credentials_file.clone(),
             url: config.base_url(),
@@ -118,58 +118,58 @@ impl Logins {
         })
     }
 
-    /// The service, as a program in a terminal signs in there.
-    pub fn terminal(&self) -> Result<DeviceFlowClient> {
+    /// Returns a client with which a program in a terminal signs in to the service.
+    pub fn device_flow(&self) -> Result<DeviceFlowClient> {
         let address = |path: &str| format!("{}{path}", self.url).parse();
-        let client = ClientId::parse(CLIENT).expect("a client id");
+        let client = ClientId::parse(CLIENT_ID).expect("a client id");
         let (device, token) = (address("/auth/device")?, address("/auth/token")?);
         Ok(DeviceFlowClient::new(device, token, &client, self.ca_pem.as_deref())?)
     }
 
-    /// Keeps a login for the service, in place of the one before.
-    pub fn keep(&self, tokens: &Tokens) -> Result<()> {
+    /// Stores a login for the service and replaces the previous one.
+    pub fn store(&self, tokens: &Tokens) -> Result<()> {
         let _lock = self.lock()?;
         self.write(Some(&login(tokens)?))
     }
 
-    /// Forgets the login for the service; answers its refresh token, for it to be revoked.
-    pub fn forget(&self) -> Result<Option<SecretString>> {
+    /// Removes the login for the service; returns its refresh token, which the caller revokes.
+    pub fn remove(&self) -> Result<Option<SecretString>> {
         let _lock = self.lock()?;
         let Some(login) = self.entry()? else { return Ok(None) };
         self.write(None)?;
         Ok(Some(login.refresh_token.into()))
     }
 
-    /// Forgets the login for the service if commands come in by it. Where they come in by the token
-    /// of the environment, it may be somebody else's: it stays. Answers whether one stayed.
-    pub fn forget_used(&self) -> Result<bool> {
-        self.forget_unless(given().is_some())
+    /// Removes the login for the service if commands use it. If they use the token of the
+    /// environment, the login may belong to another user and stays. Reports whether one stayed.
+    pub fn remove_if_used(&self) -> Result<bool> {
+        self.remove_unless(environment_token().is_some())
     }
 
-    fn forget_unless(&self, is_given: bool) -> Result<bool> {
-        if is_given {
+    fn remove_unless(&self, has_environment_token: bool) -> Result<bool> {
+        if has_environment_token {
             return Ok(self.entry()?.is_some());
         }
-        self.forget()?;
+        self.remove()?;
         Ok(false)
     }
 
-    /// An access token that is good for a while, renewed where it is not.
+    /// Returns the access token of the login, and renews it before it expires.
     async fn access(&self) -> Result<Option<String>> {
-        let fresh = |login: &Login| Utc::now() + AHEAD < login.expires_at;
+        let is_valid = |login: &Login| Utc::now() + RENEWAL_MARGIN < login.expires_at;
         let Some(login) = self.entry()? else { return Ok(None) };
-        if fresh(&login) {
+        if is_valid(&login) {
             return Ok(Some(login.access_token));
         }
-        // One at a time: of two that exchange the same refresh token the service would take one for
-        // a thief. Who comes second finds what the first has brought.
+        // Only one process may exchange a refresh token: the service treats a second exchange as
+        // theft. A process that waited for the lock finds the renewed token.
         let logins = self.clone();
         let lock = tokio::task::spawn_blocking(move || logins.lock()).await??;
         let Some(login) = self.entry()? else { return Ok(None) };
-        if fresh(&login) {
+        if is_valid(&login) {
             return Ok(Some(login.access_token));
         }
-        let tokens = self.terminal()?.refresh(&login.refresh_token.into()).await?;
+        let tokens = self.device_flow()?.refresh(&login.refresh_token.into()).await?;
         let renewed = self::login(&tokens)?;
         self.write(Some(&renewed))?;
         drop(lock);
@@ -184,30 +184,30 @@ impl Logins {
         if !self.path.exists() {
             return Ok(BTreeMap::new());
         }
-        let bytes = private_file::read(&self.path, WHAT)?;
+        let bytes = private_file::read(&self.path, NAME)?;
         serde_json::from_slice(&bytes).with_context(|| {
             format!("{} is damaged; delete it and run `memory-copilot login`", self.path.display())
         })
     }
 
-    /// To be called under the lock.
+    /// Writes the file; the caller holds the lock.
     fn write(&self, login: Option<&Login>) -> Result<()> {
         let mut logins = self.read()?;
         match login {
             Some(login) => logins.insert(self.url.clone(), login.clone()),
             None => logins.remove(&self.url),
         };
-        private_file::write(&self.path, WHAT, &serde_json::to_vec_pretty(&logins)?)
+        private_file::write(&self.path, NAME, &serde_json::to_vec_pretty(&logins)?)
     }
 
-    /// Held until the file is closed.
+    /// Locks the logins until the returned file is closed.
     fn lock(&self) -> Result<File> {
-        let folder = self.path.parent().unwrap_or(Path::new("."));
+        let dir = self.path.parent().unwrap_or(Path::new("."));
         std::fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)
-            .create(folder)
-            .with_context(|| format!("{} can't be made", folder.display()))?;
+            .create(dir)
+            .with_context(|| format!("{} can't be created", dir.display()))?;
         let path = self.path.with_extension("lock");
         let file = OpenOptions::new()
             .create(true)
@@ -222,11 +222,11 @@ impl Logins {
 }
 
 fn login(tokens: &Tokens) -> Result<Login> {
-    let refresh = tokens.refresh.as_ref().context("the service gave no refresh token")?;
-    let lives = tokens.expires_in.and_then(|time| TimeDelta::from_std(time).ok());
+    let refresh = tokens.refresh.as_ref().context("the service issued no refresh token")?;
+    let lifetime = tokens.expires_in.and_then(|time| TimeDelta::from_std(time).ok());
     Ok(Login {
         access_token: tokens.access.expose_secret().to_owned(),
-        expires_at: Utc::now() + lives.unwrap_or_default(),
+        expires_at: Utc::now() + lifetime.unwrap_or_default(),
         refresh_token: refresh.expose_secret().to_owned(),
     })
 }
@@ -252,37 +252,37 @@ mod tests {
 
     #[tokio::test]
     async fn each_service_has_its_own_login_in_a_private_file() {
-        let dir = tempfile::tempdir().expect("a folder");
+        let dir = tempfile::tempdir().expect("a directory");
         let (one, two) = (logins(dir.path(), "http://one"), logins(dir.path(), "http://two"));
         assert_eq!(one.access().await.expect("no login"), None);
-        one.keep(&tokens("1")).expect("kept");
-        two.keep(&tokens("2")).expect("kept");
+        one.store(&tokens("1")).expect("stored");
+        two.store(&tokens("2")).expect("stored");
         assert_eq!(one.access().await.expect("a login").as_deref(), Some("access-1"));
         let mode = std::fs::metadata(&one.path).expect("a file").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        let forgotten = one.forget().expect("forgotten").expect("a token");
-        assert_eq!(forgotten.expose_secret(), "refresh-1");
+        let removed = one.remove().expect("removed").expect("a token");
+        assert_eq!(removed.expose_secret(), "refresh-1");
         assert_eq!(one.access().await.expect("no login"), None);
         assert_eq!(two.access().await.expect("a login").as_deref(), Some("access-2"));
     }
 
     #[tokio::test]
-    async fn a_login_that_was_not_used_is_not_forgotten() {
-        let dir = tempfile::tempdir().expect("a folder");
+    async fn unused_login_is_not_removed() {
+        let dir = tempfile::tempdir().expect("a directory");
         let logins = logins(dir.path(), "http://one");
-        assert!(!logins.forget_unless(true).expect("read"), "there is none");
-        logins.keep(&tokens("1")).expect("kept");
-        assert!(logins.forget_unless(true).expect("read"));
+        assert!(!logins.remove_unless(true).expect("read"), "there is none");
+        logins.store(&tokens("1")).expect("stored");
+        assert!(logins.remove_unless(true).expect("read"));
         assert_eq!(logins.access().await.expect("a login").as_deref(), Some("access-1"));
-        assert!(!logins.forget_unless(false).expect("forgotten"));
+        assert!(!logins.remove_unless(false).expect("removed"));
         assert_eq!(logins.access().await.expect("no login"), None);
     }
 
     #[tokio::test]
-    async fn a_damaged_file_says_what_to_do() {
-        let dir = tempfile::tempdir().expect("a folder");
+    async fn error_of_a_damaged_file_names_the_fix() {
+        let dir = tempfile::tempdir().expect("a directory");
         let logins = logins(dir.path(), "http://one");
-        logins.keep(&tokens("1")).expect("kept");
+        logins.store(&tokens("1")).expect("stored");
         std::fs::write(&logins.path, "{").expect("written");
         let error = format!("{:#}", logins.access().await.expect_err("damaged"));
         assert!(error.contains("memory-copilot login"), "{error}");

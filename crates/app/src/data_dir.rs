@@ -1,4 +1,4 @@
-//! The folder of the service's state.
+//! The data directory of the service.
 
 use std::fs::{DirBuilder, Permissions, set_permissions};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
@@ -9,29 +9,29 @@ use uuid::Uuid;
 
 use crate::private_file;
 
-/// Makes the folder. Private to the service; root's must be passable, since the database runs as
-/// another user.
-pub fn make(dir: &Path) -> Result<()> {
+/// Creates the directory, private to the service. As root it is searchable by others, because the
+/// embedded database runs as another user.
+pub fn create(dir: &Path) -> Result<()> {
     let mode = if rustix::process::geteuid().is_root() { 0o711 } else { 0o700 };
     DirBuilder::new()
         .recursive(true)
         .mode(mode)
         .create(dir)
         .and_then(|()| set_permissions(dir, Permissions::from_mode(mode)))
-        .with_context(|| format!("data_dir {} can't be made; set another", dir.display()))
+        .with_context(|| format!("data_dir {} can't be created; set another", dir.display()))
 }
 
-/// What tells the process that has this folder from those of all others, however alike their hosts
-/// and folders are called; made at the first start.
+/// Returns the id of the node, generated at the first start. It is unique even if hosts and
+/// directories have the same names.
 pub fn node(dir: &Path) -> Result<Uuid> {
-    const WHAT: &str = "the node's id";
+    const NAME: &str = "the id of the node";
     let path = dir.join("node");
     if !path.exists() {
-        private_file::write(&path, WHAT, Uuid::now_v7().to_string().as_bytes())?;
+        private_file::write(&path, NAME, Uuid::now_v7().to_string().as_bytes())?;
     }
-    let bytes = private_file::read(&path, WHAT)?;
+    let bytes = private_file::read(&path, NAME)?;
     Uuid::try_parse_ascii(bytes.trim_ascii())
-        .with_context(|| format!("{} is no id; delete it and start again", path.display()))
+        .with_context(|| format!("{} holds no node id; delete it and restart", path.display()))
 }
 
 #[cfg(test)]
@@ -39,8 +39,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_keeps_its_id_and_no_other_has_it() {
-        let [one, other] = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
+    fn each_directory_has_a_stable_unique_id() {
+        let [one, other] = [(); 2].map(|()| tempfile::tempdir().expect("a directory"));
         let id = node(one.path()).expect("an id");
         assert_eq!(node(one.path()).expect("the same"), id);
         assert_ne!(node(other.path()).expect("another"), id);

@@ -1,4 +1,4 @@
-//! The service's database: a server of its own, or the one that is configured.
+//! The database of the service: an embedded server or the configured server.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -14,58 +14,59 @@ use crate::config::Config;
 
 /// An open, migrated database.
 pub struct Database {
-    /// Connections to serve with.
+    /// Connections for requests.
     pub store: Store,
-    /// Connections for work in the background, so that a large index run never makes a recall wait
-    /// for one.
+    /// Connections for background services, so that a recall never waits for a connection because
+    /// of a large index run.
     pub background: Store,
-    /// A few more for what webhooks deliver: whoever sends waits for the answer, and may not send
-    /// again.
+    /// Connections for webhook deliveries: a sender waits for the response and may not retry.
     pub receiving: Store,
-    /// A few more for the queue of background work: a worker that gives no sign of life is taken
-    /// for dead, however busy what it does keeps the others.
+    /// Connections for the job queue: a worker whose heartbeat waits too long for a connection is
+    /// treated as dead.
     pub queue: Store,
     embedded: Option<Embedded>,
 }
 
-/// Connections that take in webhooks.
-const RECEIVING: u32 = 2;
-/// Connections of the queue.
-const QUEUE: u32 = 2;
+/// Connections for webhook deliveries.
+const RECEIVING_CONNECTIONS: u32 = 2;
+/// Connections for the job queue.
+const QUEUE_CONNECTIONS: u32 = 2;
 
-/// How long a start waits for a database that can't be reached: a server that was ended hard is
-/// back by then.
-const PATIENCE: Duration = Duration::from_mins(1);
-/// How soon it is tried again.
-const PAUSE: Duration = Duration::from_secs(1);
+/// How long a start waits for an unreachable database. A server that crashed restarts within this
+/// time.
+const STARTUP_TIMEOUT: Duration = Duration::from_mins(1);
+/// Interval between attempts to start.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Runs what needs the database, which may come later than this process, or go while it starts:
-/// then from the beginning. One that was away for a minute is told of, as whatever else `run` ends
-/// by.
-pub async fn wait_for(stop: &CancellationToken, run: impl AsyncFn() -> Result<()>) -> Result<()> {
-    let begun = Instant::now();
+/// Runs `run`, and runs it again while the database is unreachable: the server may start after this
+/// process, or restart meanwhile. Returns any other error, and this one after [`STARTUP_TIMEOUT`].
+pub async fn retry_until_reachable(
+    stop: &CancellationToken,
+    run: impl AsyncFn() -> Result<()>,
+) -> Result<()> {
+    let started = Instant::now();
     loop {
         match run().await {
-            Err(error) if is_away(&error) && begun.elapsed() < PATIENCE => {
+            Err(error) if is_unreachable(&error) && started.elapsed() < STARTUP_TIMEOUT => {
                 tracing::warn!(error = &*error, "a start waits for the database");
             }
-            ended => return ended,
+            result => return result,
         }
-        if stop.run_until_cancelled(tokio::time::sleep(PAUSE)).await.is_none() {
+        if stop.run_until_cancelled(tokio::time::sleep(RETRY_INTERVAL)).await.is_none() {
             return Ok(());
         }
     }
 }
 
-fn is_away(error: &anyhow::Error) -> bool {
+fn is_unreachable(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         matches!(cause.downcast_ref(), Some(mc_postgres::Error::Unavailable(_)))
             || matches!(cause.downcast_ref(), Some(mc_store::Error::Unavailable(_)))
     })
 }
 
-/// Starts the embedded server unless another is configured, connects and migrates. Nothing of it is
-/// left when `shutdown` comes first.
+/// Starts the embedded server unless another is configured, connects and migrates. Returns `None`,
+/// and stops the server, if `shutdown` is cancelled first.
 pub async fn open(
     config: &Config,
     chains: Chains,
@@ -93,46 +94,51 @@ pub async fn open(
 }
 
 async fn start(config: &Config, shutdown: &CancellationToken) -> Result<Option<Embedded>> {
-    start_in(&embedded_folder(config), config, shutdown)
+    start_in(&embedded_dir(config), config, shutdown)
         .await
         .context("the embedded PostgreSQL did not start")
 }
 
-/// Where the embedded server is.
-pub fn embedded_folder(config: &Config) -> PathBuf {
+/// Returns the directory of the embedded server.
+pub fn embedded_dir(config: &Config) -> PathBuf {
     config.data_dir.join("postgresql")
 }
 
-/// Starts an embedded server in a folder.
+/// Starts an embedded server in a directory.
 pub async fn start_in(
-    folder: &Path,
+    dir: &Path,
     config: &Config,
     shutdown: &CancellationToken,
 ) -> Result<Option<Embedded>, EmbeddedError> {
     let settings = EmbeddedSettings {
-        data_dir: folder.to_owned(),
+        data_dir: dir.to_owned(),
         install_dirs: config.postgres_installations(),
         run_as: None,
     };
     Embedded::start_unless_cancelled(settings, shutdown).await
 }
 
-/// Connects to the configured server and migrates, to work in the background alone: to do the work
-/// with, and those of the queue.
+/// Connects a worker to the configured server and migrates. Returns the connections for jobs and
+/// those for the job queue.
 pub async fn connect_worker(config: &Config, chains: Chains) -> Result<[Store; 2]> {
     let worker = db_roles::prepare(&config.database.url).await?.worker;
     let store = Store::connect(&worker, config.max_connections(), chains.clone()).await?;
-    Ok([store, Store::connect(&worker, QUEUE, chains).await?])
+    Ok([store, Store::connect(&worker, QUEUE_CONNECTIONS, chains).await?])
 }
 
 async fn connect(url: &str, max_connections: u32, chains: Chains) -> Result<[Store; 4]> {
-    let in_background = max_connections / 2;
+    let background_connections = max_connections / 2;
     let logins = db_roles::prepare(url).await?;
-    let serving = max_connections - in_background;
-    let store = Store::connect(&logins.service, serving, chains.clone()).await?;
-    let background = Store::connect(&logins.worker, in_background, chains.clone()).await?;
-    let receiving = Store::connect(&logins.worker, RECEIVING, chains.clone()).await?;
-    Ok([store, background, receiving, Store::connect(&logins.worker, QUEUE, chains).await?])
+    let service_connections = max_connections - background_connections;
+    let store = Store::connect(&logins.service, service_connections, chains.clone()).await?;
+    let background = Store::connect(&logins.worker, background_connections, chains.clone()).await?;
+    let receiving = Store::connect(&logins.worker, RECEIVING_CONNECTIONS, chains.clone()).await?;
+    Ok([
+        store,
+        background,
+        receiving,
+        Store::connect(&logins.worker, QUEUE_CONNECTIONS, chains).await?,
+    ])
 }
 
 impl Database {

@@ -1,4 +1,4 @@
-//! The key that seals secrets in the database. It lives beside it, not in it.
+//! The key that encrypts secrets in the database. It is stored in a file, outside the database.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,24 +9,24 @@ use zeroize::Zeroizing;
 
 use crate::private_file;
 
-const WHAT: &str = "the encryption key";
+const NAME: &str = "the encryption key";
 
-/// A key that no start has kept yet. Until it is known whether it is the first it lies in a draft
-/// beside: a start that is ended in between has the next one ask again, for the same key.
+/// A generated key that the database has not accepted yet. Until then it is stored in a draft file:
+/// if the process ends before the database accepts the key, the next start uses the same key.
 pub struct GeneratedKey {
     text: Zeroizing<String>,
-    /// Whether an earlier start made it.
+    /// Whether an earlier start generated the key.
     is_drafted: bool,
 }
 
 impl GeneratedKey {
-    /// Puts it where the next start takes it up and asks again.
+    /// Writes the key to the draft file, where the next start finds it.
     pub fn draft(&self, path: &Path) -> Result<PendingKey> {
-        private_file::write(&draft_of(path), WHAT, self.text.as_bytes())?;
-        Ok(PendingKey { of: path.to_owned() })
+        private_file::write(&draft_of(path), NAME, self.text.as_bytes())?;
+        Ok(PendingKey { path: path.to_owned() })
     }
 
-    /// Deletes the draft that it was found in: it has sealed nothing.
+    /// Deletes the draft file of the key: nothing was encrypted with it.
     pub fn discard(self, path: &Path) -> Result<()> {
         if !self.is_drafted {
             return Ok(());
@@ -36,28 +36,28 @@ impl GeneratedKey {
     }
 }
 
-/// A new key on disk, where only the next start would find it.
+/// A generated key in its draft file, where only the next start finds it.
 #[derive(Debug)]
-#[must_use = "a draft is not found by others"]
+#[must_use = "a draft is not the key in use"]
 pub struct PendingKey {
-    of: PathBuf,
+    path: PathBuf,
 }
 
 impl PendingKey {
-    /// Puts it where every start finds the key.
-    pub fn keep(self) -> Result<()> {
-        private_file::rename(&draft_of(&self.of), &self.of, WHAT)
+    /// Moves the key to the key file.
+    pub fn store(self) -> Result<()> {
+        private_file::rename(&draft_of(&self.path), &self.path, NAME)
     }
 }
 
-/// Reads the key, and those that it replaced. Where there is none it takes up the draft of one or
-/// makes one, which is to be kept once it is known to be the first.
-pub fn find_or_make(
+/// Reads the key and the previous keys. If there is no key file, reads the draft file or generates
+/// a key; the caller stores that key once the database accepts it.
+pub fn load_or_generate(
     path: &Path,
     previous: &[PathBuf],
 ) -> Result<(Encryptor, Option<GeneratedKey>)> {
     if path.exists() {
-        return Ok((sealer(path, previous)?, None));
+        return Ok((load(path, previous)?, None));
     }
     let draft = draft_of(path);
     let is_drafted = draft.exists();
@@ -72,8 +72,8 @@ fn draft_of(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Reads the key, and those that it replaced.
-pub fn sealer(path: &Path, previous: &[PathBuf]) -> Result<Encryptor> {
+/// Reads the key and the previous keys.
+pub fn load(path: &Path, previous: &[PathBuf]) -> Result<Encryptor> {
     ensure!(
         path.exists(),
         "there is no {}: copy it from where `memory-copilot serve` runs, or set \
@@ -88,7 +88,7 @@ fn read_all(paths: &[PathBuf]) -> Result<Vec<EncryptionKey>> {
 }
 
 fn read(path: &Path) -> Result<EncryptionKey> {
-    let text = private_file::read(path, WHAT)?;
+    let text = private_file::read(path, NAME)?;
     let bytes = hex::decode(text.trim_ascii());
     let bytes =
         bytes.with_context(|| format!("{} does not hold an encryption key", path.display()))?;
@@ -104,22 +104,23 @@ mod tests {
     const PLACE: AssociatedData<'_> = AssociatedData { purpose: "test", row: b"1" };
 
     #[test]
-    fn a_key_that_was_replaced_still_opens() {
-        let dir = tempfile::tempdir().expect("a folder");
+    fn previous_key_still_decrypts() {
+        let dir = tempfile::tempdir().expect("a directory");
         let (old, new) = (dir.path().join("old"), dir.path().join("new"));
-        assert!(sealer(&old, &[]).is_err());
+        assert!(load(&old, &[]).is_err());
         for path in [&old, &new] {
-            let (_, key) = find_or_make(path, &[]).expect("a key");
-            assert!(!path.exists(), "nobody knows yet whether it is the first");
-            let key = key.expect("a new one");
-            key.draft(path).expect("a draft").keep().expect("a file");
+            let (_, key) = load_or_generate(path, &[]).expect("a key");
+            assert!(!path.exists(), "the database has not accepted the key");
+            let key = key.expect("a new key");
+            key.draft(path).expect("a draft").store().expect("a file");
         }
-        let (first, none) = find_or_make(&old, &[]).expect("the key");
-        assert!(none.is_none(), "it is kept");
-        let sealed = first.encrypt(PLACE, b"secret");
-        let alone = sealer(&new, &[]).expect("another key");
-        assert!(alone.decrypt(PLACE, &sealed).is_err());
-        let both = sealer(&new, &[old]).expect("both keys");
-        assert_eq!(both.decrypt(PLACE, &sealed).expect("opens").as_slice(), b"secret");
+        let (encryptor, generated) = load_or_generate(&old, &[]).expect("the key");
+        assert!(generated.is_none(), "the key file exists");
+        let ciphertext = encryptor.encrypt(PLACE, b"secret");
+        let without_previous = load(&new, &[]).expect("another key");
+        assert!(without_previous.decrypt(PLACE, &ciphertext).is_err());
+        let with_previous = load(&new, &[old]).expect("both keys");
+        let plaintext = with_previous.decrypt(PLACE, &ciphertext).expect("decrypted");
+        assert_eq!(plaintext.as_slice(), b"secret");
     }
 }

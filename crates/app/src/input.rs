@@ -1,11 +1,11 @@
-//! What commands are given to read: a file, or standard input.
+//! Input of commands: a file or standard input.
 
 use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 
-/// The bytes of a file; `-` is standard input.
+/// Reads a file; `-` is standard input.
 pub fn bytes(file: &Path) -> Result<Vec<u8>> {
     if file.as_os_str() != "-" {
         return std::fs::read(file).with_context(|| unreadable(file));
@@ -15,7 +15,7 @@ pub fn bytes(file: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The same as text.
+/// Reads a file as UTF-8 text; `-` is standard input.
 pub fn text(file: &Path) -> Result<String> {
     String::from_utf8(bytes(file)?).with_context(|| unreadable(file))
 }

@@ -1,7 +1,7 @@
-//! Log lines, on standard error: standard output belongs to results and to MCP.
+//! The log, on standard error: standard output belongs to results and to MCP.
 //!
-//! Whatever is logged, with its fields, its spans and the causes of its errors, leaves through
-//! [`Masked`], which sees each event as it is about to be written.
+//! Every event passes through [`Masked`] before it is written, with its fields, its spans and the
+//! causes of its errors.
 
 mod line;
 mod panics;
@@ -19,18 +19,18 @@ pub use line::plain;
 pub use panics::log_panics;
 use writer::Masked;
 
-/// Parts that tell at `info` what only their authors want to know: rmcp every client's parameters,
-/// `PostgreSQL` that what a migration makes is there already.
-const CHATTY: &str = "rmcp=warn,sqlx::postgres::notice=warn";
+/// Directives for libraries that log too much at `info`: rmcp logs the parameters of every client,
+/// and sqlx logs a notice for each object that a migration finds in the database already.
+const QUIET_LIBRARIES: &str = "rmcp=warn,sqlx::postgres::notice=warn";
 
-/// Starts logging as configured.
+/// Starts the log as configured.
 pub fn init(log: &Log) -> Result<()> {
     let filter = EnvFilter::try_new(directives(&log.level))
         .with_context(|| format!("log.level \"{}\" is not a level or filter", log.level))?;
     let is_terminal = std::io::stderr().is_terminal();
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        // The writer paints: escapes that are in an event by then are none of ours.
+        // The writer adds the colours: any escape sequence in an event comes from its text.
         .with_ansi(false)
         .with_writer(Masked::new(std::io::stderr, log.format, is_terminal));
     match log.format {
@@ -40,11 +40,12 @@ pub fn init(log: &Log) -> Result<()> {
     Ok(())
 }
 
-/// `level`, with the chatty parts at `warn` unless it names them or is quieter itself.
+/// Returns `level` with [`QUIET_LIBRARIES`] at `warn`, unless `level` names them or is above
+/// `warn`.
 fn directives(level: &str) -> String {
     match level.trim().parse::<LevelFilter>() {
         Ok(plain) if plain < LevelFilter::WARN => level.to_owned(),
-        _ => format!("{CHATTY},{level}"),
+        _ => format!("{QUIET_LIBRARIES},{level}"),
     }
 }
 
@@ -53,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chatty_parts_stay_at_warn_unless_they_are_named() {
+    fn noisy_libraries_log_at_warn_unless_named() {
         let filter = |level| EnvFilter::new(directives(level)).to_string();
         assert!(filter("info").contains("rmcp=warn"));
         let named = filter("info,rmcp=debug");

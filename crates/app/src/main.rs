@@ -1,4 +1,5 @@
-//! The binary `memory-copilot`: command line, configuration and wiring; no logic of its own.
+//! The binary `memory-copilot`: parses the command line, loads the configuration and runs a
+//! command.
 
 mod api_client;
 mod audit_heads;
@@ -33,15 +34,15 @@ use cli::{Cli, Command, ConfigCommand, CursorCommand};
 use config::Config;
 use output::Format;
 
-/// It gives back what was freed; the system's keeps it, which doubled the memory of a service after
-/// thousands of saves.
+/// Returns freed memory to the system. With the allocator of the system, the memory of a service
+/// doubled after thousands of saves.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 #[tokio::main]
 async fn main() -> ExitCode {
     logging::log_panics();
-    match run(parsed()).await {
+    match run(parse_arguments()).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             report_error(&error);
@@ -50,14 +51,15 @@ async fn main() -> ExitCode {
     }
 }
 
-/// The command line; one that is wrong ends the program, and is not repeated with its secrets.
-fn parsed() -> Cli {
+/// Parses the command line. An error ends the program; its message is masked, because it quotes the
+/// arguments.
+fn parse_arguments() -> Cli {
     Cli::try_parse().unwrap_or_else(|error| {
-        let said = error.to_string();
-        if !error.use_stderr() || logging::plain(&said) == said {
+        let message = error.to_string();
+        if !error.use_stderr() || logging::plain(&message) == message {
             error.exit();
         }
-        output::error_line(&said);
+        output::error_line(&message);
         std::process::exit(error.exit_code());
     })
 }
@@ -74,14 +76,18 @@ async fn run(cli: Cli) -> Result<()> {
     let remote = ApiClient::new(&config)?;
     match cli.command {
         Command::Serve => {
-            let stop = on_signals()?;
-            database::wait_for(&stop, async || serve::run(&config, stop.clone()).await).await
+            let stop = cancelled_on_signals()?;
+            database::retry_until_reachable(&stop, async || serve::run(&config, stop.clone()).await)
+                .await
         }
         Command::Worker => {
-            let stop = on_signals()?;
-            database::wait_for(&stop, async || worker::run(&config, stop.clone()).await).await
+            let stop = cancelled_on_signals()?;
+            database::retry_until_reachable(&stop, async || {
+                worker::run(&config, stop.clone()).await
+            })
+            .await
         }
-        Command::Mcp(args) => commands::mcp::run(args, &config, on_signals()?).await,
+        Command::Mcp(args) => commands::mcp::run(args, &config, cancelled_on_signals()?).await,
         Command::Ingest(args) => commands::ingest::run(args, &remote, format).await,
         Command::Recall(args) => commands::recall::run(args, &remote, format).await,
         Command::Save(args) => commands::save::run(args, &remote, format).await,
@@ -89,7 +95,9 @@ async fn run(cli: Cli) -> Result<()> {
         Command::Export(args) => commands::export::run(args, &remote, format).await,
         Command::Import(args) => commands::import::run(args, &remote, format).await,
         Command::Eval(args) => commands::eval::run(args, &remote, format).await,
-        Command::Login(args) => commands::login::run(args, &remote, &config, on_signals()?).await,
+        Command::Login(args) => {
+            commands::login::run(args, &remote, &config, cancelled_on_signals()?).await
+        }
         Command::Logout(args) => commands::login::out(&args, &remote, &config).await,
         Command::Whoami => commands::login::whoami(&remote, format).await,
         Command::Token(command) => commands::token::run(command, &remote, format).await,
@@ -108,9 +116,11 @@ async fn run(cli: Cli) -> Result<()> {
         Command::Proposals(command) => commands::proposals::run(command, &remote, format).await,
         Command::Exports(command) => commands::exports::run(command, &remote, format).await,
         Command::Jobs(command) => commands::jobs::run(command, &remote, format).await,
-        Command::Backup(args) => commands::backup::run(&args, &config, on_signals()?, format).await,
+        Command::Backup(args) => {
+            commands::backup::run(&args, &config, cancelled_on_signals()?, format).await
+        }
         Command::Restore(args) => {
-            commands::restore::run(&args, &config, on_signals()?, format).await
+            commands::restore::run(&args, &config, cancelled_on_signals()?, format).await
         }
         Command::Sanitize(args) => commands::sanitize::run(&args, format),
         Command::Doctor => commands::doctor::run(&config, format).await,
@@ -118,13 +128,13 @@ async fn run(cli: Cli) -> Result<()> {
         Command::Cursor(CursorCommand::Install { dir, project }) => {
             commands::cursor::install(&dir, project, &config, format)
         }
-        Command::Completions { .. } => unreachable!("answered before the configuration is read"),
+        Command::Completions { .. } => unreachable!("handled before the configuration is read"),
     }
 }
 
-/// A token that SIGTERM and SIGINT cancel, for the commands that have something to bring to an end;
-/// a second signal ends the process at once.
-fn on_signals() -> Result<CancellationToken> {
+/// Returns a token that SIGTERM and SIGINT cancel, for commands that clean up before they end. A
+/// second signal ends the process at once.
+fn cancelled_on_signals() -> Result<CancellationToken> {
     let shutdown = CancellationToken::new();
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -144,7 +154,7 @@ fn on_signals() -> Result<CancellationToken> {
     Ok(shutdown)
 }
 
-/// The error and its causes on standard error, one a line.
+/// Prints the error and its causes on standard error, one per line.
 fn report_error(error: &anyhow::Error) {
     let causes: String =
         error.chain().skip(1).map(|cause| format!("\n  because: {cause}")).collect();

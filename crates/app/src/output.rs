@@ -1,4 +1,4 @@
-//! What commands print: the one place that writes to standard output, and, beside the log, to
+//! Output of commands. Only this module writes to standard output, and only it and the log write to
 //! standard error.
 
 use std::io::{ErrorKind, Write};
@@ -8,17 +8,17 @@ use serde_json::Value;
 
 use crate::logging;
 
-/// How results are printed.
+/// Output format of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// For people.
+    /// Text for a person.
     Text,
-    /// The service's own JSON, one document.
+    /// The JSON of the service, as one document.
     Json,
 }
 
 impl Format {
-    /// Prints `value` as JSON, or what `text` makes of it.
+    /// Prints `value` as JSON, or the text that `text` formats from it.
     pub fn print(self, value: &Value, text: impl FnOnce(&Value) -> String) {
         match self {
             Self::Json => line(&json(value)),
@@ -27,8 +27,8 @@ impl Format {
     }
 }
 
-/// Prints a line of text. A reader that has seen enough (`| head -1`) is no fault; results that
-/// can't be written otherwise, to a full disk for one, end the program.
+/// Prints a line of text. A closed pipe (`| head -1`) is not an error; any other write error, such
+/// as a full disk, ends the program.
 pub fn line(text: &str) {
     let mut stdout = std::io::stdout().lock();
     let written = writeln!(stdout, "{text}").and_then(|()| stdout.flush());
@@ -43,48 +43,48 @@ pub fn line(text: &str) {
     }
 }
 
-/// Says on standard error what went wrong, without the secrets that it may quote.
-#[expect(clippy::print_stderr, reason = "the one place that does")]
+/// Prints an error on standard error, with secrets masked.
+#[expect(clippy::print_stderr, reason = "the only place that prints to standard error")]
 pub fn error_line(text: &str) {
     eprintln!("{}", logging::plain(text).trim_end());
 }
 
-/// The text in a field, or nothing.
+/// Returns the text of a field, or an empty string.
 pub fn text<'a>(value: &'a Value, field: &str) -> &'a str {
     value[field].as_str().unwrap_or_default()
 }
 
-/// The number in a field, or zero.
+/// Returns the number of a field, or zero.
 pub fn number(value: &Value, field: &str) -> i64 {
     value[field].as_i64().unwrap_or_default()
 }
 
-/// The time in a field, so many characters of it: 10 are the day, 19 the second; a dash where there
-/// is none.
+/// Returns the first `length` characters of the time in a field: 10 end with the day, 19 with the
+/// second. Returns a dash if the field has no time.
 pub fn time(value: &Value, field: &str, length: usize) -> String {
     value[field].as_str().and_then(|time| time.get(..length)).unwrap_or("-").to_owned()
 }
 
-/// The list in a field, or an empty one.
+/// Returns the list in a field, or an empty list.
 pub fn list<'a>(value: &'a Value, field: &str) -> &'a [Value] {
     value[field].as_array().map_or(&[], Vec::as_slice)
 }
 
-/// Characters of a text that stands in a list.
-const EXCERPT: usize = 100;
+/// Length of an excerpt in a list, in characters.
+const EXCERPT_CHARS: usize = 100;
 
-/// The beginning of a text field, in one line.
+/// Returns the beginning of a text field, on one line.
 pub fn excerpt(value: &Value, field: &str) -> String {
-    let beginning: String = text(value, field).chars().take(EXCERPT).collect();
+    let beginning: String = text(value, field).chars().take(EXCERPT_CHARS).collect();
     beginning.replace('\n', " ")
 }
 
-/// The whole of a value, as JSON over several lines.
+/// Formats a value as indented JSON.
 pub fn json(value: &Value) -> String {
     format!("{value:#}")
 }
 
-/// A table with a header and a row for each item.
+/// Formats a table with a header and one row for each item.
 pub fn table<const N: usize>(
     header: [&str; N],
     items: &[Value],
@@ -97,23 +97,23 @@ pub fn table<const N: usize>(
     table.to_string()
 }
 
-/// The items of a page as a table, or a sentence where there are none.
+/// Formats the items of a page as a table, or a sentence if there are none.
 pub fn page_table<const N: usize>(
     page: &Value,
     header: [&str; N],
     row: impl Fn(&Value) -> [String; N],
 ) -> String {
-    shown(page, |items| table(header, items, row))
+    format_page(page, |items| table(header, items, row))
 }
 
-/// The items of a page one after the other, or a sentence where there are none.
+/// Formats the items of a page as blocks of text, or a sentence if there are none.
 pub fn page_blocks(page: &Value, block: impl Fn(&Value) -> String) -> String {
-    shown(page, |items| items.iter().map(block).collect::<Vec<_>>().join("\n\n"))
+    format_page(page, |items| items.iter().map(block).collect::<Vec<_>>().join("\n\n"))
 }
 
-fn shown(page: &Value, items: impl FnOnce(&[Value]) -> String) -> String {
+fn format_page(page: &Value, format: impl FnOnce(&[Value]) -> String) -> String {
     match list(page, "items") {
         [] => "There are none.".to_owned(),
-        some => items(some),
+        items => format(items),
     }
 }

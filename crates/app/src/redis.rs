@@ -1,4 +1,4 @@
-//! What nodes share beside the database, where `redis.url` says so.
+//! The optional Redis that nodes share, set with `redis.url`.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use mc_store::{Store, server};
 
 use crate::config::Config;
 
-/// The configured Redis, which need not be up. Its names begin with the identity of the database
-/// behind `store`, whose role may see it.
+/// Creates a client of the configured Redis, which may be unreachable. Its keys begin with the
+/// identity of the database of `store`; the role of `store` must be allowed to read it.
 pub async fn open(config: &Config, store: &Store) -> Result<Option<RedisClient>> {
     let redis = &config.redis;
     if redis.url.is_empty() {
@@ -25,16 +25,19 @@ pub async fn open(config: &Config, store: &Store) -> Result<Option<RedisClient>>
     Ok(Some(RedisClient::open(&settings)?))
 }
 
-/// What counts for all nodes.
-pub fn rates(shared: Option<&RedisClient>, sealer: &Arc<Encryptor>) -> Option<SharedRateLimits> {
-    shared.map(|shared| SharedRateLimits::new(shared.clone(), Arc::clone(sealer)))
+/// Creates the rate limits that all nodes share.
+pub fn rate_limits(
+    client: Option<&RedisClient>,
+    encryptor: &Arc<Encryptor>,
+) -> Option<SharedRateLimits> {
+    client.map(|client| SharedRateLimits::new(client.clone(), Arc::clone(encryptor)))
 }
 
-/// What keeps vectors of questions for all nodes.
-pub fn queries(
-    shared: Option<&RedisClient>,
-    sealer: &Arc<Encryptor>,
+/// Creates the cache of query vectors that all nodes share.
+pub fn query_vectors(
+    client: Option<&RedisClient>,
+    encryptor: &Arc<Encryptor>,
 ) -> Option<Arc<dyn QueryCache>> {
-    let vectors = QueryVectorStore::new(shared?.clone(), Arc::clone(sealer));
+    let vectors = QueryVectorStore::new(client?.clone(), Arc::clone(encryptor));
     Some(Arc::new(vectors))
 }

@@ -1,4 +1,5 @@
-//! `memory-copilot serve`: the parts put together, started in order and stopped in reverse.
+//! `memory-copilot serve`: creates the components, starts them in order and stops them in reverse
+//! order.
 
 mod http;
 mod key_ownership;
@@ -29,23 +30,24 @@ use crate::{audit_heads, data_dir, encryption_key, output, redis, token};
 
 /// Runs the service until `shutdown`.
 pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
-    data_dir::make(&config.data_dir)?;
-    // Bound first: an address in use is told before anything is started.
+    data_dir::create(&config.data_dir)?;
+    // First, so that an address in use is reported before anything starts.
     let listener = TcpListener::bind(config.server.listen).await.with_context(|| {
         format!(
             "{} can't be listened on; is the service running already? Otherwise set server.listen",
             config.server.listen
         )
     })?;
-    // Two in one folder would take each other's work for their own, as what they left when they
-    // ended.
+    // Two processes in one directory would treat each other's jobs as their own unfinished jobs.
     let _lock = DataDirLock::acquire(&config.data_dir)?;
     let serving = http::serving(config)?;
     let Encryption { key_file, previous_key_files } = &config.encryption;
-    let (sealer, new_key) = encryption_key::find_or_make(key_file, previous_key_files)?;
-    let sealer = Arc::new(sealer);
-    let chains =
-        Chains::new(AuditMacKeys::derive(&sealer), audit_heads::read(&config.audit_heads_file())?);
+    let (encryptor, new_key) = encryption_key::load_or_generate(key_file, previous_key_files)?;
+    let encryptor = Arc::new(encryptor);
+    let chains = Chains::new(
+        AuditMacKeys::derive(&encryptor),
+        audit_heads::read(&config.audit_heads_file())?,
+    );
     let opened = database::open(config, chains.clone(), &shutdown).await?;
     let Some(database) = opened else { return Ok(()) };
     let claimed = key_ownership::settle(new_key, &database.background, key_file).await;
@@ -53,8 +55,8 @@ pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
         database.close().await;
         return Err(error);
     }
-    let served = serve(config, listener, serving, &database, sealer, shutdown).await;
-    // The database goes last, whatever happened above it.
+    let served = serve(config, listener, serving, &database, encryptor, shutdown).await;
+    // Closed last, even after an error.
     database.close().await;
     audit_heads::write(&config.audit_heads_file(), &chains.heads())?;
     served
@@ -65,22 +67,22 @@ async fn serve(
     listener: TcpListener,
     serving: Serving,
     database: &Database,
-    sealer: Arc<Encryptor>,
+    encryptor: Arc<Encryptor>,
     shutdown: CancellationToken,
 ) -> Result<()> {
     let store = &database.store;
-    let systems = Arc::new(config.connectors.open()?);
+    let connectors = Arc::new(config.connectors.open()?);
     let secret = token::ensure(&config.token_file())?;
     tokens::set_local(store, &background::worker_name(config), &secret).await?;
     let shared = redis::open(config, &database.background).await?;
-    let queries = redis::queries(shared.as_ref(), &sealer);
-    // A model may have to be fetched first, which takes minutes.
-    let opening = models::open(config, &database.background, queries);
+    let query_vectors = redis::query_vectors(shared.as_ref(), &encryptor);
+    // The download of a model may take minutes.
+    let opening = models::open(config, &database.background, query_vectors);
     let Some(models) = shutdown.run_until_cancelled(opening).await else {
         return Ok(());
     };
     let models = models?;
-    // Background work outlives the listener by a moment, so that open requests find it working.
+    // Background services stop after the listener, because open requests may need them.
     let stop = CancellationToken::new();
     let (keyword, follower) =
         keyword::start(&database.background, &config.data_dir.join("index"), stop.clone()).await?;
@@ -91,22 +93,22 @@ async fn serve(
         sanitizing: Arc::default(),
     };
     warm_up(&search);
-    let memory = MemoryContext::new(search.clone(), sealer.clone());
-    let sign_in = sign_in(config, store, &sealer).await?;
-    let rates = redis::rates(shared.as_ref(), &sealer);
-    let work = background::BackgroundServices {
+    let memory = MemoryContext::new(search.clone(), encryptor.clone());
+    let sign_in = sign_in(config, store, &encryptor).await?;
+    let rate_limits = redis::rate_limits(shared.as_ref(), &encryptor);
+    let services = background::BackgroundServices {
         config,
         models: &memory.search.models,
-        sealer: sealer.clone(),
-        systems: Arc::clone(&systems),
+        sealer: encryptor.clone(),
+        systems: Arc::clone(&connectors),
         serving: Some(ServingParts { sign_in: sign_in.clone(), keyword, follower }),
     };
-    let tasks = work.start(&database.background, database.queue.clone(), &stop)?;
+    let tasks = services.start(&database.background, database.queue.clone(), &stop)?;
 
     let state = ApiState::new(memory.clone(), database.background.clone(), sign_in)
         .with_receiving(database.receiving.clone())
-        .with_connectors(systems)
-        .with_rates(rates);
+        .with_connectors(connectors)
+        .with_rates(rate_limits);
     let router = http::router(state.with_settings(http::settings(config)?), config, &shutdown)?;
     print_banner(config);
     let served = mc_api::run(listener, router, serving, shutdown).await;
@@ -117,39 +119,42 @@ async fn serve(
     served.context("the listener failed")
 }
 
-async fn sign_in(config: &Config, store: &Store, sealer: &Encryptor) -> Result<SignIn> {
+async fn sign_in(config: &Config, store: &Store, encryptor: &Encryptor) -> Result<SignIn> {
     let settings = SignInSettings {
         public_url: config.public_url()?,
         providers: config.sign_in.providers.clone(),
-        encryptor: sealer.clone(),
+        encryptor: encryptor.clone(),
     };
     SignIn::open(store.clone(), settings)
         .await
-        .map_err(|problem| anyhow!("signing in can't be set up: {problem}"))
+        .map_err(|error| anyhow!("signing in can't be set up: {error}"))
 }
 
-/// Beside the rest of the start: what the first recalls would pay for otherwise.
+/// Fills the caches in the background, so that the first recalls are not slow.
 fn warm_up(search: &SearchContext) {
     tokio::task::spawn_blocking(mc_memory::tokens::warm_up);
     let search = search.clone();
     tokio::spawn(async move {
         let warmed = async {
             mc_store::warm_up(&search.store, &search.models.current().model).await?;
-            // Of a project that does not exist, for the sake of what is only made when it is used.
-            let nowhere = ProjectId(Uuid::nil());
-            let store = search.store.for_project(UserId::LOCAL, nowhere);
+            // A search in a project that does not exist fills the caches that a search needs.
+            let project = ProjectId(Uuid::nil());
+            let store = search.store.for_project(UserId::LOCAL, project);
             let search = SearchContext { store, ..search };
-            let nowhere = PassageFilter::project(nowhere);
-            let query = Query::text("why does `WarmUp::first` retry (src/warm/up.rs:1)?", nowhere);
+            let filter = PassageFilter::project(project);
+            let query = Query::text("why does `WarmUp::first` retry (src/warm/up.rs:1)?", filter);
             mc_search::search(&search, &query, &Options::default()).await
         };
         if let Err(error) = warmed.await {
-            tracing::debug!(error = &error as &dyn std::error::Error, "warming up was cut short");
+            tracing::debug!(
+                error = &error as &dyn std::error::Error,
+                "the caches could not be filled"
+            );
         }
     });
 }
 
-/// Says where everything is, once it can be used.
+/// Prints the addresses of the service once it accepts requests.
 fn print_banner(config: &Config) {
     let url = config.base_url();
     let example = mc_domain::ProjectKey::parse("my-project").expect("a valid key");

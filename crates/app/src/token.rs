@@ -1,5 +1,5 @@
-//! The token of the host's own administrator, with which the command line and local clients come
-//! in.
+//! The token of the local administrator, with which the command line and local clients
+//! authenticate.
 
 use std::path::Path;
 
@@ -8,26 +8,26 @@ use mc_auth::secret::PersonalAccessToken;
 
 use crate::private_file;
 
-const WHAT: &str = "the token";
+const NAME: &str = "the token";
 
-/// Reads the token, making it at the first start; the file is readable by its owner alone.
+/// Reads the token, or generates it at the first start; only the owner can read its file.
 pub fn ensure(path: &Path) -> Result<String> {
     if path.exists() {
         return read(path);
     }
     let token = PersonalAccessToken::generate();
-    private_file::write(path, WHAT, token.expose().as_bytes())?;
+    private_file::write(path, NAME, token.expose().as_bytes())?;
     Ok(token.expose().to_owned())
 }
 
 fn read(path: &Path) -> Result<String> {
-    let bytes = private_file::read(path, WHAT)?;
-    let text = String::from_utf8(bytes).context("the token is no text")?;
+    let bytes = private_file::read(path, NAME)?;
+    let text = String::from_utf8(bytes).context("the token is not UTF-8")?;
     let token = text.trim().to_owned();
     ensure!(
         token.len() >= 32 && token.bytes().all(|byte| byte.is_ascii_graphic()),
-        "the token in {} is too short or has strange characters; delete the file and start again \
-         to get a new one",
+        "the token in {} is too short or has invalid characters; delete the file and restart the \
+        service to get a new one",
         path.display()
     );
     Ok(token)
@@ -41,8 +41,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_token_is_made_once_and_kept_private() {
-        let dir = tempfile::tempdir().expect("a folder");
+    fn token_is_generated_once_and_stays_private() {
+        let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("token");
         let first = ensure(&path).expect("a token");
         assert_eq!(ensure(&path).expect("the same token"), first);
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn a_truncated_token_is_refused() {
-        let dir = tempfile::tempdir().expect("a folder");
+        let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("token");
         fs::write(&path, "short").expect("a file");
         assert!(ensure(&path).is_err());

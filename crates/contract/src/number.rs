@@ -78,8 +78,10 @@ numbers! {
     SecretTtlHours(u64) = limits::SECRET_TTL_HOURS, default 24;
     /// Minutes between two syncs.
     IntervalMinutes(i32) = limits::INTERVAL_MINUTES, default 15;
-    /// A version of a record or of a policy, or the number of an event, from 1.
+    /// A version of a record or of a policy, from 1.
     VersionNumber(i32) = 1..=i64::from(i32::MAX);
+    /// The number of an event in its audit, from 1.
+    EventNumber(i64) = 1..=i64::MAX;
     /// A character of a text, from 0.
     TextOffset(u64) = 0..=i64::MAX;
     /// A line of a file, from 1.

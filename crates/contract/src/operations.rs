@@ -1,19 +1,32 @@
 //! The operations on a project's memory, one file a resource: the requests, their rules and the
 //! responses.
 
+pub mod audit;
 pub mod dialog;
 pub mod document;
+pub mod duplicate;
+pub mod export;
 pub mod feedback;
+pub mod forget;
+pub mod hygiene;
 pub mod ingest;
 pub mod integration;
+pub mod job;
 pub mod link_task;
+pub mod member;
 pub mod page;
 pub mod passage;
+pub mod policy;
 pub mod project;
+pub mod proposal;
 pub mod pull_request;
+pub mod quarantine;
 pub mod recall;
 pub mod record;
 pub mod save;
 pub mod search;
+pub mod sign_in;
 pub mod task;
+pub mod token;
+pub mod user;
 pub mod webhook;

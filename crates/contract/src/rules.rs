@@ -55,6 +55,16 @@ fn reveals(finding: &Finding) -> Violation {
     ))
 }
 
+/// Accepts a command of a policy: a [`line`] without secrets and personal data, since every version
+/// stores it and every member of the project can read it.
+pub fn command(text: &str) -> Result<String, Violation> {
+    let command = line(text, limits::COMMAND)?;
+    if mc_sanitizer::find(&command, &mc_sanitizer::Policy::strict()).is_empty() {
+        return Ok(command);
+    }
+    Err(Violation::new("contains a secret or personal data; let the command read it from a file"))
+}
+
 /// Accepts a location. It must not hold a secret; a path may hold a person's address.
 pub fn location(text: &str, max: usize) -> Result<String, Violation> {
     let text = line(text, max)?;

@@ -76,6 +76,8 @@ texts! {
     Name = TextRule::line(limits::NAME);
     /// A name that must not hold a secret or personal data.
     Identifier = TextRule::identifier(limits::NAME);
+    /// A name to display, in one line; secrets in it are masked.
+    DisplayName = TextRule::masked_line(limits::NAME);
     /// A person's name, in one line; secrets in it are masked.
     PersonName = TextRule::masked_line(limits::NAME);
     /// An e-mail address, in one line; surrounding blanks are dropped.

@@ -3,8 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use chrono::{DateTime, Utc};
+use mc_contract::operations::policy::SetPolicy;
 use mc_contract::text::{RepositoryPath, ShortText, WebUrl};
-use mc_contract::{ExpiryDate, Meta, limits, rules};
+use mc_contract::{ExpiryDate, Meta, Request, limits, rules};
 use proptest::prelude::*;
 use serde_json::{Value, from_value, json};
 
@@ -96,6 +97,18 @@ fn only_web_addresses_are_urls() {
     {
         assert!(WebUrl::parse(text).is_err(), "{text}");
     }
+}
+
+#[test]
+fn commands_of_a_policy_are_trimmed_and_hold_no_personal_data() {
+    let policy = |command: &str| {
+        from_value::<SetPolicy>(json!({"allowed_commands": ["make", command]})).unwrap()
+    };
+    let trimmed = policy(" cargo test ");
+    assert_eq!(trimmed.check(), Ok(()));
+    assert_eq!(trimmed.into_inner().allowed_commands, ["make", "cargo test"]);
+    let error = policy("notify ann.smith@acme-shop.com").check().unwrap_err();
+    assert_eq!(error.field, "allowed_commands[1]");
 }
 
 #[test]

@@ -7,6 +7,7 @@ pub mod ids;
 pub mod kinds;
 pub mod policy;
 pub mod project;
+pub mod record_meta;
 pub mod role;
 pub mod scope;
 pub mod text;
@@ -28,6 +29,7 @@ pub use kinds::{
 };
 pub use policy::{FindingAction, HygieneAction, InvalidPolicy, Policy, UnusedAction};
 pub use project::{InvalidProjectKey, ProjectKey};
+pub use record_meta::RecordMeta;
 pub use role::{Permission, Role, is_allowed};
 pub use scope::{Scope, Scopes};
 pub use text::{ForbiddenCharacter, check_line, check_text};

@@ -19,34 +19,35 @@ vocabulary!(
     }
 );
 
-/// A permission in a project.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Permission {
-    /// Recall, search and read.
-    Read,
-    /// Propose a record for a person to accept.
-    Propose,
-    /// Draft, preview or review a patch inside the service.
-    Draft,
-    /// Save a team record without review, or delete one.
-    Write,
-    /// Index repositories, ingest documents, sync tasks: all are searchable at once.
-    Ingest,
-    /// Accept a proposal. Only a person may.
-    Accept,
-    /// Approve a write that leaves the service. Only a person may.
-    Confirm,
-    /// Push, open, approve or merge; each needs an approval as well.
-    Publish,
-    /// Restore deleted records, erase the data of a source, and decide about quarantine items.
-    Curate,
-    /// Read the audit.
-    Audit,
-    /// Change the project's policy.
-    ManagePolicy,
-    /// Manage memberships and roles.
-    ManageMembers,
-}
+vocabulary!(
+    /// A permission in a project.
+    Permission, "permission", {
+        /// Recall, search and read.
+        Read = "read",
+        /// Propose a record for a person to accept.
+        Propose = "propose",
+        /// Draft, preview or review a patch inside the service.
+        Draft = "draft",
+        /// Save a team record without review, or delete one.
+        Write = "write",
+        /// Index repositories, ingest documents, sync tasks: all are searchable at once.
+        Ingest = "ingest",
+        /// Accept a proposal. Only a person may.
+        Accept = "accept",
+        /// Approve a write that leaves the service. Only a person may.
+        Confirm = "confirm",
+        /// Push, open, approve or merge; each needs an approval as well.
+        Publish = "publish",
+        /// Restore deleted records, erase the data of a source, and decide about quarantine items.
+        Curate = "curate",
+        /// Read the audit.
+        Audit = "audit",
+        /// Change the project's policy.
+        ManagePolicy = "manage_policy",
+        /// Manage memberships and roles.
+        ManageMembers = "manage_members",
+    }
+);
 
 impl Role {
     /// Whether the role has the permission. [`is_allowed`] checks the token's scopes as well.
@@ -62,22 +63,6 @@ impl Role {
 }
 
 impl Permission {
-    /// Every permission.
-    pub const ALL: [Self; 12] = [
-        Self::Read,
-        Self::Propose,
-        Self::Draft,
-        Self::Write,
-        Self::Ingest,
-        Self::Accept,
-        Self::Confirm,
-        Self::Publish,
-        Self::Curate,
-        Self::Audit,
-        Self::ManagePolicy,
-        Self::ManageMembers,
-    ];
-
     /// Returns the minimum role.
     pub fn min_role(self) -> Role {
         self.requirements().0
@@ -127,7 +112,7 @@ mod tests {
         let admin = [maintainer.clone(), vec![ManageMembers]].concat();
         let table = Role::ALL.iter().copied().zip([viewer, agent, member, maintainer, admin]);
         for (role, allowed) in table {
-            for permission in Permission::ALL {
+            for permission in Permission::ALL.iter().copied() {
                 assert_eq!(
                     role.allows(permission),
                     allowed.contains(&permission),
@@ -161,7 +146,7 @@ mod tests {
 
     #[test]
     fn role_without_the_scope_is_not_enough() {
-        for permission in Permission::ALL {
+        for permission in Permission::ALL.iter().copied() {
             let others: Scopes =
                 Scopes::ALL.iter().filter(|one| *one != permission.scope()).collect();
             assert!(!is_allowed(Role::Admin, others, permission), "{permission:?}");

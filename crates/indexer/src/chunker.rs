@@ -20,12 +20,12 @@ use crate::text::Lines;
 use outline::{Defined, Outline};
 use pack::Span;
 
-pub(crate) use boundaries::UNCLEAN;
+pub(crate) use boundaries::WITHIN_DEFINITION;
 pub use pack::Limits;
 pub(crate) use pack::pack;
 
-/// Raised whenever the same file would be cut, masked or trusted differently, or more is kept of
-/// it; files of an older version are cut again.
+/// Version of the chunker. It is increased when the same file would be chunked, masked or trusted
+/// differently, or when more of it is stored; files of an older version are chunked again.
 pub const VERSION: i32 = 6;
 
 /// Unit of search of a source file.
@@ -37,7 +37,7 @@ pub struct Chunk {
     pub line_start: usize,
     /// Last line, 1-based, inclusive.
     pub line_end: usize,
-    /// Lines at the top that repeat the end of the chunk before.
+    /// Lines at the top that repeat the end of the previous chunk.
     pub overlap_lines: usize,
     /// The lines, joined by LF.
     pub text: String,
@@ -80,11 +80,12 @@ pub struct ChunkedFile {
     pub line_count: usize,
 }
 
-/// Cuts a normalized text ([`crate::text::normalize`]); `path` and `language` are those of its
-/// file.
+/// Splits a normalized text ([`crate::text::normalize`]) into chunks. `path` and `language` are
+/// those of its file.
 pub fn cut(path: &str, language: &str, text: &str, limits: Limits) -> ChunkedFile {
     let lines = Lines::of(text);
-    let outline = grammar::of(language).and_then(|grammar| outline::outline(grammar, text, &lines));
+    let outline =
+        grammar::find(language).and_then(|grammar| outline::outline(grammar, text, &lines));
     let (costs, defined) = match outline {
         Some(Outline { defined, boundaries }) => (boundaries.costs(&lines), defined),
         None => (boundaries::by_lines(&lines), Vec::new()),
@@ -107,8 +108,8 @@ pub fn join(chunks: &[Chunk]) -> String {
         if chunk.index > 0 && !continues {
             text.push('\n');
         }
-        let own = chunk.text.splitn(chunk.overlap_lines + 1, '\n').last().unwrap_or_default();
-        text.push_str(own);
+        let new = chunk.text.splitn(chunk.overlap_lines + 1, '\n').last().unwrap_or_default();
+        text.push_str(new);
         last_line = chunk.line_end;
     }
     text
@@ -120,12 +121,12 @@ fn chunk(path: &str, lines: &Lines<'_>, defined: &[Defined], index: usize, span:
         None => lines.span(span.start, span.end),
     };
     let is_continuation = span.part.as_ref().is_some_and(|part| part.start > 0);
-    let own = span.start + span.overlap..span.end;
-    let opening: Vec<&Defined> = opening_in(defined, own.start, own.end);
-    let opening = if is_continuation { Vec::new() } else { opening };
-    let parent = innermost(defined, own.start, own.end - 1);
+    let new = span.start + span.overlap..span.end;
+    let starting: Vec<&Defined> = starting_in(defined, new.start, new.end);
+    let starting = if is_continuation { Vec::new() } else { starting };
+    let parent = innermost(defined, new.start, new.end - 1);
     let mut symbols: Vec<String> = Vec::new();
-    for name in opening.iter().map(|defined| &defined.name) {
+    for name in starting.iter().map(|defined| &defined.name) {
         if !symbols.contains(name) {
             symbols.push(name.clone());
         }
@@ -146,11 +147,11 @@ fn chunk(path: &str, lines: &Lines<'_>, defined: &[Defined], index: usize, span:
             &(line_end as u64).to_be_bytes(),
             &chunk_hash,
         ]),
-        summary: summary::of(
+        summary: summary::summarize(
             lines,
             text,
             span.overlap,
-            opening.first().copied(),
+            starting.first().copied(),
             parent_symbol.as_deref(),
         ),
         parent_symbol,
@@ -159,7 +160,7 @@ fn chunk(path: &str, lines: &Lines<'_>, defined: &[Defined], index: usize, span:
 }
 
 /// Returns the definitions that start on a row of `start..end`.
-fn opening_in(defined: &[Defined], start: usize, end: usize) -> Vec<&Defined> {
+fn starting_in(defined: &[Defined], start: usize, end: usize) -> Vec<&Defined> {
     // An outline is built from the top, so it is sorted by start.
     let first = defined.partition_point(|defined| defined.start < start);
     defined[first..].iter().take_while(|defined| defined.start < end).collect()

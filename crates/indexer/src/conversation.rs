@@ -1,5 +1,5 @@
-//! A conversation (an issue with its comments, a chat's thread) as a document: one passage for each
-//! message, read with what was said before it.
+//! Conversations as documents, such as an issue with its comments or a chat thread. Each message is
+//! a passage, with the previous messages as its context.
 
 use chrono::{DateTime, Utc};
 use mc_sanitizer::{Policy, Sanitized, mask_with};
@@ -10,100 +10,100 @@ use crate::chunker::Limits;
 use crate::document::{Page, Piece, assemble};
 use crate::markdown::{self, Section};
 
-/// Messages before a message that it is read with: an answer without its question says little.
-const BEFORE: usize = 2;
-/// What is taken of each of them, in characters.
-const MAX_BEFORE: usize = 600;
+/// Previous messages in the context of a message: a reply means little without its question.
+const CONTEXT_MESSAGES: usize = 2;
+/// Maximum length of each previous message in the context, in characters.
+const CONTEXT_MESSAGE_MAX: usize = 600;
 
-/// A message.
+/// Message of a conversation.
 #[derive(Debug, Clone)]
 pub struct Message {
-    /// Who wrote it; may be empty.
+    /// Author; may be empty.
     pub author: String,
-    /// When.
+    /// Time of sending, if known.
     pub sent_at: Option<DateTime<Utc>>,
     /// Markdown or plain text.
     pub text: Sanitized,
 }
 
-/// Cuts a conversation; `page.content` is made of the messages. `sanitizing` is what they were
-/// masked by.
+/// Splits a conversation into passages, and sets `page.content` to the text of all messages.
+/// `sanitizing` is the policy that masked them.
 pub fn cut(
     mut page: Page,
     messages: &[Message],
     limits: Limits,
     sanitizing: &Policy,
 ) -> (NewDoc, Vec<NewPassage>) {
-    let said: Vec<String> = messages.iter().map(said).collect();
-    page.content = mask_with(&said.join("\n\n"), sanitizing).text;
+    let texts: Vec<String> = messages.iter().map(message_text).collect();
+    page.content = mask_with(&texts.join("\n\n"), sanitizing).text;
     let mut pieces = Vec::with_capacity(messages.len());
     let mut line = 0;
-    for (at, message) in messages.iter().enumerate() {
-        let context = context(message, &said[at.saturating_sub(BEFORE)..at], sanitizing);
-        for section in markdown::parse(&said[at], limits).sections {
-            let section = below(section, line);
+    for (index, message) in messages.iter().enumerate() {
+        let previous = &texts[index.saturating_sub(CONTEXT_MESSAGES)..index];
+        let context = context(message, previous, sanitizing);
+        for section in markdown::parse(&texts[index], limits).sections {
+            let section = offset_lines(section, line);
             let (author, context) = (message.author.clone(), context.clone());
             pieces.push(Piece { section, author, context });
         }
-        // A blank line stands between messages.
-        line += said[at].split('\n').count() + 1;
+        // A blank line separates messages.
+        line += texts[index].split('\n').count() + 1;
     }
     assemble(page, pieces, sanitizing)
 }
 
-/// What the text of a conversation does not say of its messages.
-pub fn turns(messages: &[Message]) -> Vec<MessageSpan> {
-    let turn = |message: &Message| MessageSpan {
+/// Returns the author, time and number of lines of each message, which the document's text lacks.
+pub fn message_spans(messages: &[Message]) -> Vec<MessageSpan> {
+    let span = |message: &Message| MessageSpan {
         author: message.author.clone(),
         sent_at: message.sent_at,
-        lines: said(message).split('\n').count(),
+        lines: message_text(message).split('\n').count(),
     };
-    messages.iter().map(turn).collect()
+    messages.iter().map(span).collect()
 }
 
-/// The messages that a conversation's text was made of; `None` where that is not a text of these
-/// turns.
-pub fn messages(content: &str, turns: &[MessageSpan]) -> Option<Vec<Message>> {
+/// Restores the messages from a conversation's text; `None` if the text does not match the spans.
+pub fn messages(content: &str, spans: &[MessageSpan]) -> Option<Vec<Message>> {
     let mut lines = content.split('\n');
-    let mut messages = Vec::with_capacity(turns.len());
-    for (at, turn) in turns.iter().enumerate() {
-        // A blank line stands between messages.
-        if at > 0 && lines.next() != Some("") {
+    let mut messages = Vec::with_capacity(spans.len());
+    for (index, span) in spans.iter().enumerate() {
+        // A blank line separates messages.
+        if index > 0 && lines.next() != Some("") {
             return None;
         }
-        let said: Vec<&str> = lines.by_ref().take(turn.lines).collect();
-        if said.len() < turn.lines {
+        let text: Vec<&str> = lines.by_ref().take(span.lines).collect();
+        if text.len() < span.lines {
             return None;
         }
-        messages.push(heard(&said.join("\n"), turn)?);
+        messages.push(parse_message(&text.join("\n"), span)?);
     }
     lines.next().is_none().then_some(messages)
 }
 
-/// The message that was [`said`].
-fn heard(said: &str, turn: &MessageSpan) -> Option<Message> {
-    let author = turn.author.as_str();
+/// Restores a message from its [`message_text`].
+fn parse_message(text: &str, span: &MessageSpan) -> Option<Message> {
+    let author = span.author.as_str();
     let text =
-        if author.is_empty() { said } else { said.strip_prefix(author)?.strip_prefix(": ")? };
+        if author.is_empty() { text } else { text.strip_prefix(author)?.strip_prefix(": ")? };
     let text = Sanitized::stored(text.to_owned());
-    Some(Message { author: author.to_owned(), sent_at: turn.sent_at, text })
+    Some(Message { author: author.to_owned(), sent_at: span.sent_at, text })
 }
 
-fn said(message: &Message) -> String {
+fn message_text(message: &Message) -> String {
     let text = crate::text::normalize(message.text.as_str());
     if message.author.is_empty() { text } else { format!("{}: {text}", message.author) }
 }
 
-/// When the message was sent, as people write dates, and what was said before.
-fn context(message: &Message, before: &[String], sanitizing: &Policy) -> Sanitized {
+/// Returns the date of the message, as people write dates, and the previous messages.
+fn context(message: &Message, previous: &[String], sanitizing: &Policy) -> Sanitized {
     let sent = message.sent_at.map(|at| at.format("%-d %B %Y, %H:%M").to_string());
-    let before = before.iter().map(|said| said.chars().take(MAX_BEFORE).collect());
-    let context = sent.into_iter().chain(before).collect::<Vec<String>>().join("\n");
+    let previous = previous.iter().map(|text| text.chars().take(CONTEXT_MESSAGE_MAX).collect());
+    let context = sent.into_iter().chain(previous).collect::<Vec<String>>().join("\n");
     mask_with(&context, sanitizing).text
 }
 
-/// The section with its lines counted from the top of the conversation.
-fn below(section: Section, lines: usize) -> Section {
+/// Returns the section with its line numbers relative to the top of the conversation.
+fn offset_lines(section: Section, lines: usize) -> Section {
     let (line_start, line_end) = (section.line_start + lines, section.line_end + lines);
     Section { line_start, line_end, ..section }
 }
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn each_message_is_a_passage_read_with_the_two_before_it() {
+    fn each_message_is_a_passage_with_two_messages_of_context() {
         let (_, passages) = cut_of(&[
             message("Ann", None, "The import stops."),
             message("Bo", None, "At which row?"),
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lines_of_a_passage_are_those_of_its_message_in_the_whole() {
+    fn passage_has_the_line_numbers_of_the_conversation() {
         let messages = [
             message("Ann", None, "one\n\ntwo"),
             message("Bo", None, "# A heading\n\nthree"),
@@ -169,31 +169,31 @@ mod tests {
     }
 
     #[test]
-    fn a_text_and_its_turns_are_cut_as_the_messages_were() {
-        let said = [
+    fn text_and_spans_restore_the_messages() {
+        let original = [
             message("Ann", Some("2026-03-05T09:07:00Z"), "one\r\n\n# A heading\n\ntwo\n"),
             message("", None, ""),
             message("Bo: jr", None, "three"),
         ];
-        let (doc, passages) = cut_of(&said);
-        let turns = turns(&said);
-        let heard = messages(doc.content.as_str(), &turns).unwrap();
-        let (again, passages_again) = cut_of(&heard);
-        assert_eq!(again.content.as_str(), doc.content.as_str());
-        assert_eq!(format!("{passages_again:?}"), format!("{passages:?}"));
+        let (doc, passages) = cut_of(&original);
+        let spans = message_spans(&original);
+        let restored = messages(doc.content.as_str(), &spans).unwrap();
+        let (restored_doc, restored_passages) = cut_of(&restored);
+        assert_eq!(restored_doc.content.as_str(), doc.content.as_str());
+        assert_eq!(format!("{restored_passages:?}"), format!("{passages:?}"));
 
-        assert!(messages(doc.content.as_str(), &turns[1..]).is_none());
-        assert!(messages(&format!("{}\nmore", doc.content.as_str()), &turns).is_none());
-        assert!(messages("Ann: one", &turns).is_none());
+        assert!(messages(doc.content.as_str(), &spans[1..]).is_none());
+        assert!(messages(&format!("{}\nmore", doc.content.as_str()), &spans).is_none());
+        assert!(messages("Ann: one", &spans).is_none());
     }
 
     #[test]
-    fn a_long_message_is_shortened_when_it_is_only_context() {
-        let long = "слово ".repeat(MAX_BEFORE);
+    fn long_message_is_shortened_in_the_context() {
+        let long = "слово ".repeat(CONTEXT_MESSAGE_MAX);
         let (_, passages) = cut_of(&[message("", None, &long), message("", None, "Yes.")]);
         let last = passages.last().unwrap();
         assert_eq!(last.text.as_str(), "Yes.");
-        assert_eq!(last.context.as_str().chars().count(), MAX_BEFORE);
+        assert_eq!(last.context.as_str().chars().count(), CONTEXT_MESSAGE_MAX);
         assert!(passages.len() > 2, "a long message is several passages");
     }
 }

@@ -1,5 +1,5 @@
-//! From the text of a document to the rows that search sees: the same for a file of a repository
-//! and for a page that a client sends.
+//! Splitting of a document into the rows that search reads, both for a file of a repository and for
+//! a page that a client sends.
 
 use mc_domain::Trust;
 use mc_sanitizer::{Policy, Sanitized, identifier, mask_with};
@@ -10,32 +10,35 @@ use crate::adr;
 use crate::chunker::Limits;
 use crate::markdown::{self, Section};
 
-/// Longest title and heading path, in characters.
+/// Maximum length of a title or heading path, in characters.
 const MAX_TITLE: usize = 300;
-/// Most tags or scopes of a document, and their longest, in characters.
-const MAX_WORDS: (usize, usize) = (32, 200);
+/// Maximum number of tags or scopes of a document.
+const MAX_WORDS: usize = 32;
 
-/// A document before it is cut.
+/// Maximum length of a tag or scope, in characters.
+const MAX_WORD: usize = 200;
+
+/// Document before it is split.
 #[derive(Debug, Clone)]
 pub struct Page {
-    /// Where it came from (`confluence`, `repo:owner/name`).
+    /// Source (`confluence`, `repo:owner/name`).
     pub source: String,
-    /// Its id there.
+    /// Id at the source.
     pub doc_id: String,
-    /// Title; where empty, that of the front matter or the first heading, else the end of `doc_id`.
+    /// Title. If empty: that of the front matter, the first heading, or the end of `doc_id`.
     pub title: String,
-    /// Where people read it; may be empty.
+    /// URL for people; may be empty.
     pub url: String,
-    /// The whole text, masked; Markdown with or without front matter.
+    /// Masked text; Markdown with or without front matter.
     pub content: Sanitized,
-    /// Scopes, beside those of the front matter.
+    /// Scopes, in addition to those of the front matter.
     pub scope: Vec<String>,
-    /// Tags, beside those of the front matter.
+    /// Tags, in addition to those of the front matter.
     pub tags: Vec<String>,
 }
 
 impl Page {
-    /// A Markdown file of a repository.
+    /// Creates the page of a Markdown file of a repository.
     pub fn of_file(namespace: &str, path: &str, content: Sanitized) -> Self {
         Self {
             source: namespace.to_owned(),
@@ -48,33 +51,34 @@ impl Page {
         }
     }
 
-    /// What results show as its place: the URL where there is one.
-    fn place(&self) -> &str {
+    /// Returns the location that results show: the URL, if there is one.
+    fn location(&self) -> &str {
         if self.url.is_empty() { &self.doc_id } else { &self.url }
     }
 }
 
-/// Cuts a document by its headings; what is to be stored of it, and what search is to see.
-/// `sanitizing` is what its text was masked by, and its pieces are once more.
+/// Splits a document at its headings, into the row to store and the passages for search.
+///
+/// `sanitizing` is the policy that masked the text; it is applied to the passages again.
 pub fn cut(mut page: Page, limits: Limits, sanitizing: &Policy) -> (NewDoc, Vec<NewPassage>) {
     let document = markdown::parse(page.content.as_str(), limits);
     if page.title.trim().is_empty() {
         page.title.clone_from(&document.title);
     }
-    let recognized = adr::tags(&page.title, &page.doc_id, &document);
-    page.tags.extend(document.tags.into_iter().chain(recognized));
+    let adr_tags = adr::tags(&page.title, &page.doc_id, &document);
+    page.tags.extend(document.tags.into_iter().chain(adr_tags));
     page.scope.extend(document.scope);
     let pieces = document.sections.into_iter().map(Piece::from);
     assemble(page, pieces.collect(), sanitizing)
 }
 
-/// A passage to be.
+/// Text of a passage, before it is masked.
 pub(crate) struct Piece {
-    /// The text and its lines.
+    /// Text and lines.
     pub section: Section,
-    /// Who wrote it; may be empty.
+    /// Author; may be empty.
     pub author: String,
-    /// What it is read with; may be empty.
+    /// Context that is searched with the text; may be empty.
     pub context: Sanitized,
 }
 
@@ -84,7 +88,7 @@ impl From<Section> for Piece {
     }
 }
 
-/// The rows of a document that is cut.
+/// Builds the rows of a document from its pieces.
 pub(crate) fn assemble(
     page: Page,
     pieces: Vec<Piece>,
@@ -94,7 +98,7 @@ pub(crate) fn assemble(
     let title = shorten(title.unwrap_or_else(|| file_name(&page.doc_id)).to_owned(), MAX_TITLE);
     let (tags, scope) = (words(&page.tags), words(&page.scope));
     let masked = |text: &str| mask_with(text, sanitizing).text;
-    let location = mask_identifier(page.place(), sanitizing);
+    let location = mask_identifier(page.location(), sanitizing);
     let passage = |Piece { section, author, context }: Piece| NewPassage {
         record_kind: None,
         title: masked(&section_title(&title, &section.heading_path)),
@@ -110,7 +114,7 @@ pub(crate) fn assemble(
     };
     let passages = pieces.into_iter().map(passage).collect();
     let doc = NewDoc {
-        // Known when the file's row is written.
+        // Set when the row of the file is written.
         file: None,
         saved_by: None,
         trust: Trust::Imported,
@@ -139,21 +143,21 @@ fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// `Document > Heading > Heading below`; the document's title is often its first heading.
+/// Formats `Document > Heading > Subheading`. The first heading is omitted if it is the title.
 fn section_title(title: &str, headings: &[String]) -> String {
-    let below = headings.strip_prefix(&[title.to_owned()]).unwrap_or(headings);
-    let parts: Vec<&str> = std::iter::once(title).chain(below.iter().map(String::as_str)).collect();
+    let rest = headings.strip_prefix(&[title.to_owned()]).unwrap_or(headings);
+    let parts: Vec<&str> = std::iter::once(title).chain(rest.iter().map(String::as_str)).collect();
     shorten(parts.join(" > "), MAX_TITLE)
 }
 
 fn words(words: &[String]) -> Vec<String> {
-    let mut kept: Vec<String> = Vec::new();
-    for word in words.iter().map(|word| shorten(word.clone(), MAX_WORDS.1)) {
-        if kept.len() < MAX_WORDS.0 && !kept.contains(&word) {
-            kept.push(word);
+    let mut unique: Vec<String> = Vec::new();
+    for word in words.iter().map(|word| shorten(word.clone(), MAX_WORD)) {
+        if unique.len() < MAX_WORDS && !unique.contains(&word) {
+            unique.push(word);
         }
     }
-    kept
+    unique
 }
 
 fn shorten(text: String, max: usize) -> String {

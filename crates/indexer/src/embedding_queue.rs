@@ -15,12 +15,12 @@ use mc_store::vectors::{self, Backlog, Model};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-/// Passages to a call: seconds of work for a local model, so that a claim never runs out.
-/// Two are under way; what is asked or saved meanwhile goes ahead of both.
+/// Passages per call. A local model needs seconds for them, so claims do not expire. Two batches
+/// run at a time; queries and saves take precedence over both.
 const BATCH: i64 = 16;
 /// Interval between polls of the queue when no notification arrives.
 const POLL: Duration = Duration::from_secs(2);
-/// The wait after the provider was found away, or refused all that it was given; it doubles up to
+/// Delay after the provider was unavailable or refused all passages. It doubles up to
 /// [`MAX_DELAY`].
 const FIRST_DELAY: Duration = Duration::from_secs(1);
 /// Longest delay before the next attempt at a provider.
@@ -46,15 +46,15 @@ pub enum Batch {
     Stored(usize),
     /// The queue was empty.
     Empty,
-    /// The provider refused each of several passages: rather its settings are at fault than they.
-    /// They are back in the queue with the reason.
+    /// The provider refused all of several passages, so its settings are probably wrong. The
+    /// passages are back in the queue with the reason.
     Refused,
     /// The provider or the database is unavailable; the batch is back in the queue.
     Unavailable,
 }
 
-/// Embeds what is in the queue, and what comes into it, until `shutdown`: two batches at a time, so
-/// that the model has work while a batch is read or stored.
+/// Embeds the passages of the queue until `shutdown`. It runs two batches at a time, so that the
+/// model is busy while a batch is read or stored.
 pub async fn run(ctx: &Context, shutdown: &CancellationToken) {
     let more = Notify::new();
     let workers = [(); 2].map(|()| Box::pin(work(ctx, &more)));
@@ -118,7 +118,7 @@ pub async fn process_batch(ctx: &Context) -> Batch {
         Ok(backlog) if backlog.is_empty() => return Batch::Empty,
         Ok(backlog) => backlog,
         Err(error) => {
-            tracing::warn!(%error, "the queue of passages can't be read");
+            tracing::warn!(%error, "reading the embedding queue failed; will retry");
             return Batch::Unavailable;
         }
     };
@@ -126,7 +126,7 @@ pub async fn process_batch(ctx: &Context) -> Batch {
     let is_several = backlog.len() > 1;
     match store_vectors(ctx, backlog, &mut claimed).await {
         Ok(0) if is_several => {
-            tracing::warn!("the provider refuses all passages; the next ones wait");
+            tracing::warn!("the embedding provider refused all passages of a batch; will retry");
             claimed.done();
             Batch::Refused
         }
@@ -135,16 +135,18 @@ pub async fn process_batch(ctx: &Context) -> Batch {
             Batch::Stored(stored)
         }
         Err(reason) => {
-            tracing::warn!(reason, "passages could not be embedded; they stay in the queue");
-            claimed.give_back().await;
+            tracing::warn!(reason, "embedding passages failed; they stay in the queue");
+            claimed.release().await;
             Batch::Unavailable
         }
     }
 }
 
-/// Embeds the passages; where the provider refuses a batch, its halves, down to the one passage at
-/// fault, which is put back with the reason. Answers how many were stored, or why the provider or
-/// the database is away. A policy that came since they were claimed counts: the rest goes back.
+/// Embeds and stores the passages, and returns the number of stored vectors.
+///
+/// A batch that the provider refuses is split in half, down to the single passage at fault, which
+/// returns to the queue with the reason. The error says why the provider or the database is
+/// unavailable, or that a policy has excluded passages since they were claimed.
 async fn store_vectors(
     ctx: &Context,
     backlog: Vec<Backlog>,
@@ -156,7 +158,7 @@ async fn store_vectors(
         let projects: Vec<_> = batch.iter().map(|item| item.project).collect();
         let allowed = vectors::may_embed(&ctx.store, &projects, ctx.is_remote).await;
         if !allowed.map_err(|error| error.to_string())? {
-            return Err("a project keeps its texts from the model since a moment ago".to_owned());
+            return Err("the policy of a project has just excluded its texts from the model".into());
         }
         let texts = batch.iter().map(|item| item.text.clone()).collect();
         match ctx.embedder.embed(texts, Purpose::Passage).await {
@@ -168,12 +170,12 @@ async fn store_vectors(
             }
             Err(error) if error.kind().is_transient() => return Err(error.to_string()),
             Err(error) if batch.len() == 1 => {
-                tracing::warn!(passage.id = %batch[0].passage, %error, "a passage can't be \
-                    embedded");
-                let (passage, reason) = ([batch[0].passage], error.to_string());
-                let failed = vectors::backlog_failed(&ctx.store, &passage, &reason);
-                failed.await.map_err(|error| error.to_string())?;
-                claimed.forget(batch[0].passage);
+                let (passage, reason) = (batch[0].passage, error.to_string());
+                tracing::warn!(passage.id = %passage, %error, "embedding a passage failed");
+                vectors::backlog_failed(&ctx.store, &[passage], &reason)
+                    .await
+                    .map_err(|error| error.to_string())?;
+                claimed.exclude(passage);
             }
             Err(_) => {
                 let half = batch.split_off(batch.len() / 2);
@@ -185,7 +187,7 @@ async fn store_vectors(
     Ok(stored)
 }
 
-/// Passages that are marked as worked on; given back when the work breaks off.
+/// Claimed passages. They are released if processing is interrupted.
 struct Claimed<'a> {
     store: &'a Store,
     passages: Vec<PassageId>,
@@ -196,8 +198,8 @@ impl<'a> Claimed<'a> {
         Self { store, passages: backlog.iter().map(|item| item.passage).collect() }
     }
 
-    /// The passage waits as long as its own failures say.
-    fn forget(&mut self, passage: PassageId) {
+    /// Excludes a failed passage: its own backoff applies.
+    fn exclude(&mut self, passage: PassageId) {
         self.passages.retain(|claimed| *claimed != passage);
     }
 
@@ -205,17 +207,17 @@ impl<'a> Claimed<'a> {
         self.passages.clear();
     }
 
-    async fn give_back(mut self) {
+    async fn release(mut self) {
         let passages = std::mem::take(&mut self.passages);
         if let Err(error) = vectors::release_backlog(self.store, &passages).await {
-            // The claim runs out by itself within a minute.
-            tracing::warn!(%error, "claimed passages could not be given back");
+            // The claim expires within a minute.
+            tracing::warn!(%error, "releasing claimed passages failed");
         }
     }
 }
 
 impl Drop for Claimed<'_> {
-    /// The work was dropped (shutdown): the passages should not wait for the claim to run out.
+    /// Releases the passages on shutdown, so that they need not wait until the claim expires.
     fn drop(&mut self) {
         if self.passages.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! What the cutter has to know of a language: one small table each, in the file of its name.
+//! Definitions of each language for the chunker: one table per language, in the file of its name.
 
 mod bash;
 mod c;
@@ -19,114 +19,119 @@ use std::sync::LazyLock;
 
 use tree_sitter::{Language, Node};
 
-/// Reads the name of a definition from its node; `None` where this node defines nothing.
+/// Reads the name of a definition from its node; `None` if the node defines nothing.
 pub(crate) type NameOf = fn(Node<'_>, &str) -> Option<String>;
 
-/// What a node is to its surroundings.
+/// Role of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// Holds definitions that are qualified by its name (a class); best cut between them.
+    /// Contains definitions, which its name qualifies (a class). Cuts are best between them.
     Container,
-    /// A unit that is kept whole where it fits (a function).
+    /// A unit that is not cut if it fits into a chunk (a function).
     Definition,
-    /// Holds definitions without lending them a name (an include guard).
+    /// Contains definitions without qualifying their names (an include guard).
     Transparent,
-    /// Names what follows it, up to the end of the file, unless it has a body of its own (a PHP
-    /// namespace).
+    /// Qualifies the rest of the file, unless it has a body (a PHP namespace).
     Package,
 }
 
-/// One kind of node of one grammar.
+/// Rule for one kind of node of a grammar.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rule {
-    /// The grammar's name of the node.
+    /// Name of the node in the grammar.
     pub node: &'static str,
-    /// The kind of symbol; empty where the node lends its name and is no symbol (a Rust `impl`).
+    /// Kind of symbol; empty if the node only qualifies names (a Rust `impl`).
     pub kind: &'static str,
     pub role: Role,
-    /// What stands between the enclosing name and this one.
-    pub joint: &'static str,
-    /// Replaces the joint of the methods inside (`class << self`).
-    pub joint_inside: Option<&'static str>,
+    /// Separator between the enclosing name and this one.
+    pub separator: &'static str,
+    /// Separator that replaces the one of the methods inside (`class << self`).
+    pub separator_inside: Option<&'static str>,
     pub name: NameOf,
 }
 
 impl Rule {
-    const fn new(node: &'static str, kind: &'static str, role: Role, joint: &'static str) -> Self {
-        Self { node, kind, role, joint, joint_inside: None, name: names::field }
+    const fn new(
+        node: &'static str,
+        kind: &'static str,
+        role: Role,
+        separator: &'static str,
+    ) -> Self {
+        Self { node, kind, role, separator, separator_inside: None, name: names::field }
     }
 
-    const fn named(self, name: NameOf) -> Self {
+    const fn with_name(self, name: NameOf) -> Self {
         Self { name, ..self }
     }
 
-    const fn joining_inside(self, joint: &'static str) -> Self {
-        Self { joint_inside: Some(joint), ..self }
+    const fn with_separator_inside(self, separator: &'static str) -> Self {
+        Self { separator_inside: Some(separator), ..self }
     }
 }
 
-/// A container that is a symbol itself.
-const fn container(node: &'static str, kind: &'static str, joint: &'static str) -> Rule {
-    Rule::new(node, kind, Role::Container, joint)
+/// Creates the rule of a container that is a symbol itself.
+const fn container(node: &'static str, kind: &'static str, separator: &'static str) -> Rule {
+    Rule::new(node, kind, Role::Container, separator)
 }
 
-/// A definition.
-const fn definition(node: &'static str, kind: &'static str, joint: &'static str) -> Rule {
-    Rule::new(node, kind, Role::Definition, joint)
+/// Creates the rule of a definition.
+const fn definition(node: &'static str, kind: &'static str, separator: &'static str) -> Rule {
+    Rule::new(node, kind, Role::Definition, separator)
 }
 
-/// A node that only holds definitions.
+/// Creates the rule of a node that only contains definitions.
 const fn transparent(node: &'static str) -> Rule {
-    Rule::new(node, "", Role::Transparent, "").named(names::none)
+    Rule::new(node, "", Role::Transparent, "").with_name(names::none)
 }
 
-/// A grammar and its rules, looked up by the node's number.
+/// Grammar with its rules by the id of the node kind.
 pub(crate) struct Grammar {
     pub language: Language,
     rules: &'static [Rule],
-    /// Index into `rules` plus one, by node kind id; 0 where there is none.
+    /// Index into `rules` plus one, by node kind id; 0 without a rule.
     by_kind: Vec<u8>,
-    /// Whether the node belongs to what follows it (comments, attributes), by node kind id.
-    clings: Vec<bool>,
+    /// Whether the node belongs to the definition after it (comments, attributes), by node kind id.
+    attached: Vec<bool>,
 }
 
-/// Nodes that belong to the definition below them.
-const CLINGING: &[&str] = &["comment", "line_comment", "block_comment", "attribute_item"];
+/// Nodes that belong to the definition after them.
+const ATTACHED: &[&str] = &["comment", "line_comment", "block_comment", "attribute_item"];
 
 impl Grammar {
     fn new(language: Language, rules: &'static [Rule]) -> Self {
         let kinds = u16::try_from(language.node_kind_count()).unwrap_or(u16::MAX);
         let names: Vec<&str> = (0..kinds)
             .map(|id| {
-                let named = language.node_kind_is_named(id);
-                language.node_kind_for_id(id).filter(|_| named).unwrap_or("")
+                let is_named = language.node_kind_is_named(id);
+                language.node_kind_for_id(id).filter(|_| is_named).unwrap_or("")
             })
             .collect();
         let by_kind = names
             .iter()
             .map(|name| rules.iter().position(|rule| rule.node == *name))
-            .map(|place| {
-                place.map_or(0, |place| u8::try_from(place + 1).expect("fewer than 255 rules"))
+            .map(|index| {
+                index.map_or(0, |index| u8::try_from(index + 1).expect("fewer than 255 rules"))
             })
             .collect();
-        let clings = names.iter().map(|name| CLINGING.contains(name)).collect();
-        Self { language, rules, by_kind, clings }
+        let attached = names.iter().map(|name| ATTACHED.contains(name)).collect();
+        Self { language, rules, by_kind, attached }
     }
 
-    /// The rule for the node, if it matters.
+    /// Returns the rule for the node, if there is one.
     pub fn rule(&self, node: Node<'_>) -> Option<&'static Rule> {
-        let place = *self.by_kind.get(usize::from(node.kind_id()))?;
-        (place > 0).then(|| &self.rules[usize::from(place) - 1])
+        let number = *self.by_kind.get(usize::from(node.kind_id()))?;
+        (number > 0).then(|| &self.rules[usize::from(number) - 1])
     }
 
-    /// Whether the node belongs to what follows it.
-    pub fn clings(&self, node: Node<'_>) -> bool {
-        self.clings.get(usize::from(node.kind_id())).copied().unwrap_or(false)
+    /// Returns whether the node belongs to the definition after it.
+    pub fn is_attached(&self, node: Node<'_>) -> bool {
+        self.attached.get(usize::from(node.kind_id())).copied().unwrap_or(false)
     }
 }
 
-/// The grammar of a language as [`crate::language::detect`] names it; `None`: cut by lines.
-pub(crate) fn of(language: &str) -> Option<&'static Grammar> {
+/// Finds the grammar of a language, by the name that [`crate::language::detect`] returns. Files
+/// without a grammar are split by lines.
+pub(crate) fn find(language: &str) -> Option<&'static Grammar> {
     macro_rules! grammars {
         ($($name:literal => ($language:expr, $rules:expr)),+ $(,)?) => {
             match language {
@@ -157,7 +162,7 @@ pub(crate) fn of(language: &str) -> Option<&'static Grammar> {
     }
 }
 
-/// Languages that are cut along their syntax.
+/// Languages that are split by syntax.
 #[cfg(test)]
 pub(crate) const PARSED: &[&str] = &[
     "bash",
@@ -183,7 +188,7 @@ mod tests {
     #[test]
     fn every_node_of_every_table_exists_in_its_grammar() {
         for language in PARSED {
-            let grammar = of(language).expect("listed");
+            let grammar = find(language).expect("listed");
             for rule in grammar.rules {
                 let id = grammar.language.id_for_node_kind(rule.node, true);
                 assert_ne!(id, 0, "{language} has no node {}", rule.node);

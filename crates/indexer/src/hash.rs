@@ -1,17 +1,17 @@
-//! SHA-256, the one hash by which files, chunks and spans are compared.
+//! SHA-256 digests, by which files, chunks and spans are compared.
 
 use sha2::{Digest, Sha256};
 
-/// A SHA-256 digest.
+/// SHA-256 digest.
 pub type Hash = [u8; 32];
 
-/// The digest of `bytes`.
+/// Returns the digest of `bytes`.
 pub fn of(bytes: &[u8]) -> Hash {
     Sha256::digest(bytes).into()
 }
 
-/// The digest of several fields; their lengths are part of it, so `("ab", "c")` is not `("a",
-/// "bc")`.
+/// Returns the digest of several fields. It includes their lengths, so `("ab", "c")` and
+/// `("a", "bc")` differ.
 pub fn of_fields<'a>(fields: impl IntoIterator<Item = &'a [u8]>) -> Hash {
     let mut digest = Sha256::new();
     for field in fields {

@@ -1,13 +1,15 @@
-//! Keeps the stored history of a repository in step with the commit that is indexed: its ancestors,
-//! and nothing else.
+//! Stored history of a repository: the ancestors of the indexed commit, and no other commits.
 //!
-//! After a push only what is new is read. Where the stored history is not of ancestors any more (it
-//! was rewritten, or an older commit is indexed), was masked by other rules, or files are indexed
-//! now that older commits touched, all of it is read again; what is stored and still holds keeps
-//! its vectors.
+//! After a push, only the new commits are read. The full history is read again in these cases:
+//!
+//! - stored commits are no ancestors any more, after a force push or if an older commit is indexed;
+//! - the masking rules changed;
+//! - older commits touched files that are newly indexed.
+//!
+//! Commits that are still valid keep their vectors.
 
 pub(crate) mod log;
-mod mark;
+mod marker;
 mod message;
 mod read;
 mod rules;
@@ -26,17 +28,17 @@ use crate::{Error, language};
 pub(crate) use read::{Run, read};
 pub(crate) use rules::Rules;
 
-/// Commits in a transaction, while a whole history is stored.
+/// Commits in a transaction when a full history is stored.
 const BATCH: usize = 500;
 
-/// How much of a history is read.
+/// Limits of reading a history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Most commits, the newest ones; 0 reads none.
+    /// Maximum number of the newest commits; 0 disables the history.
     pub commits: usize,
-    /// Most time for fetching and reading.
+    /// Maximum time to fetch and read.
     pub time: Duration,
-    /// Most bytes that are fetched.
+    /// Maximum bytes to fetch.
     pub bytes: u64,
 }
 
@@ -47,80 +49,86 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// What is read of a history that is beyond the limits: its newest part.
+    /// Returns the limits for the newest part of a history that exceeds these limits.
     fn smaller(self) -> Self {
         Self { commits: self.commits.div_ceil(10), ..self }
     }
 }
 
-/// The stored history, as a run finds it.
+/// Stored history at the start of a run.
 pub(crate) struct Stored {
     position: Position,
-    is_open: bool,
+    is_incomplete: bool,
 }
 
 impl Stored {
-    /// What is stored of the repository.
-    pub async fn of(store: &Store, repository: &Repository) -> Result<Self, Error> {
-        Ok(Self { position: history::position(store, repository.id).await?, is_open: false })
+    /// Loads the position of the stored history.
+    pub async fn load(store: &Store, repository: &Repository) -> Result<Self, Error> {
+        Ok(Self { position: history::position(store, repository.id).await?, is_incomplete: false })
     }
 
-    /// To be called before a file of code is written. Commits that touched the file before have to
-    /// be found by this run: if it breaks off, the next one does not see that the file is new, and
-    /// so has to read all of the history.
-    pub async fn open(&mut self, store: &Store, repository: &Repository) -> Result<(), Error> {
-        if !self.is_open && !self.position.sha.is_empty() {
-            set_position(store, repository, &self.nothing()).await?;
-            self.is_open = true;
+    /// Marks the history as incomplete, before a code file is written.
+    ///
+    /// This run has to find the older commits of a new file. If it is interrupted, the next run
+    /// cannot tell that the file was new, and reads the full history instead.
+    pub async fn mark_incomplete(
+        &mut self,
+        store: &Store,
+        repository: &Repository,
+    ) -> Result<(), Error> {
+        if !self.is_incomplete && !self.position.sha.is_empty() {
+            set_position(store, repository, &self.start_position()).await?;
+            self.is_incomplete = true;
         }
         Ok(())
     }
 
-    /// Whether the names of deleted files may be needed: another file may be what became of one,
-    /// and what is known of it goes with its old name.
+    /// Returns whether deleted files may have been renamed in this run, so that their history moves
+    /// to the new name.
     pub fn may_follow_renames(&self) -> bool {
-        self.is_open
+        self.is_incomplete
     }
 
-    /// The position by which the next run reads everything.
-    fn nothing(&self) -> Position {
+    /// Returns the position from which the next run reads the full history.
+    fn start_position(&self) -> Position {
         Position { sha: String::new(), ..self.position.clone() }
     }
 }
 
-/// What is to be done with the stored history.
+/// Change to apply to the stored history.
 pub(crate) enum Update {
-    /// It stays as it is.
+    /// No change.
     Keep,
-    /// It stays for now, and the next run reads all of it: renames of this run are not followed.
+    /// No change now; the next run reads the full history. Renames of this run are not followed.
     ReadAgain,
-    /// There is none: the folder is not in git, or history is switched off.
+    /// Delete it: the directory is not in git, or the history is disabled.
     Clear,
-    /// Commits come on top of it.
+    /// Add these commits.
     Append(Changes),
-    /// It becomes these commits.
+    /// Replace it by these commits.
     Replace(Changes),
 }
 
-/// Commits that were read.
+/// Commits that a run has read.
 pub(crate) struct Changes {
     commits: Vec<Commit>,
     renames: HashMap<String, String>,
     position: Position,
-    /// Whether what is stored was masked by other rules.
-    is_masked_otherwise: bool,
-    most: usize,
+    /// Whether the stored commits were masked by other rules.
+    is_masking_outdated: bool,
+    /// Maximum number of commits to store.
+    max_commits: usize,
 }
 
-/// A commit with the paths of its files, which are given ids when it is stored.
+/// Commit with the paths of its files, which become ids when it is stored.
 struct Commit {
     new: NewCommit,
     paths: Vec<String>,
 }
 
 impl Update {
-    /// Moves what is known of renamed files to their new rows. To be called when the new files are
-    /// stored and the old ones, by their paths in `known`, are not deleted yet.
+    /// Moves the history of renamed files to their new rows. Call it after the new files are stored
+    /// and before the old ones, which are in `known`, are deleted.
     pub async fn follow_renames(
         &self,
         store: &Store,
@@ -133,8 +141,8 @@ impl Update {
         if renamed.is_empty() {
             return Ok(());
         }
-        let now = files::known(store, repository.id).await?;
-        let ids = |(from, to): (&String, &String)| Some((known.get(from)?.id, now.get(to)?.id));
+        let current = files::known(store, repository.id).await?;
+        let ids = |(from, to): (&String, &String)| Some((known.get(from)?.id, current.get(to)?.id));
         let moved: Vec<(FileId, FileId)> = renamed.into_iter().filter_map(ids).collect();
         let mut tx = store.begin().await?;
         history::follow_renames(&mut tx, &moved).await?;
@@ -142,7 +150,7 @@ impl Update {
         Ok(())
     }
 
-    /// Stores it, when the files are stored as they are now.
+    /// Applies the change. Call it after the files are stored.
     pub async fn store(
         self,
         store: &Store,
@@ -150,9 +158,11 @@ impl Update {
         stored: &Stored,
     ) -> Result<(), Error> {
         match self {
-            Self::Keep if stored.is_open => set_position(store, repository, &stored.position).await,
+            Self::Keep if stored.is_incomplete => {
+                set_position(store, repository, &stored.position).await
+            }
             Self::Keep => Ok(()),
-            Self::ReadAgain => set_position(store, repository, &stored.nothing()).await,
+            Self::ReadAgain => set_position(store, repository, &stored.start_position()).await,
             Self::Clear => clear(store, repository).await,
             Self::Append(changes) => append(store, repository, changes).await,
             Self::Replace(changes) => replace(store, repository, changes).await,
@@ -166,30 +176,35 @@ async fn clear(store: &Store, repository: &Repository) -> Result<(), Error> {
     set_position(store, repository, &Position { sha: String::new(), masking_fingerprint: 0 }).await
 }
 
-/// All of it or nothing, so that the renames of a range are followed once.
+/// Adds the commits in one transaction, so that the renames of a range are followed once.
 async fn append(store: &Store, repository: &Repository, changes: Changes) -> Result<(), Error> {
     let commits = with_files(store, repository, changes.commits).await?;
     let mut tx = store.begin().await?;
     history::insert(&mut tx, repository, &commits).await?;
     history::insert_files(&mut tx, repository, &commits).await?;
-    history::prune(&mut tx, repository.id, i64::try_from(changes.most).unwrap_or(i64::MAX)).await?;
+    history::prune(&mut tx, repository.id, i64::try_from(changes.max_commits).unwrap_or(i64::MAX))
+        .await?;
     history::set_position(&mut tx, repository.id, &changes.position).await?;
     tx.commit().await?;
-    tracing::info!(repository.namespace, commits = commits.len(), "history read on");
+    tracing::info!(
+        repository.namespace,
+        commits = commits.len(),
+        "new commits added to the history"
+    );
     Ok(())
 }
 
 async fn replace(store: &Store, repository: &Repository, changes: Changes) -> Result<(), Error> {
     let commits = with_files(store, repository, changes.commits).await?;
-    // A run that breaks off from here on is followed by one that reads all of it again.
+    // If this run is interrupted from here on, the next one reads the full history again.
     let nothing =
         Position { sha: String::new(), masking_fingerprint: changes.position.masking_fingerprint };
     set_position(store, repository, &nothing).await?;
-    let kept: HashSet<&str> = commits.iter().map(|commit| commit.sha.as_str()).collect();
-    let is_deleted = |sha: &String| changes.is_masked_otherwise || !kept.contains(sha.as_str());
+    let current: HashSet<&str> = commits.iter().map(|commit| commit.sha.as_str()).collect();
+    let is_deleted = |sha: &String| changes.is_masking_outdated || !current.contains(sha.as_str());
     let stored = history::known(store, repository.id).await?;
-    let gone: Vec<String> = stored.into_iter().filter(is_deleted).collect();
-    history::delete(store, repository.id, &gone).await?;
+    let deleted: Vec<String> = stored.into_iter().filter(is_deleted).collect();
+    history::delete(store, repository.id, &deleted).await?;
     for batch in commits.chunks(BATCH) {
         let mut tx = store.begin().await?;
         history::insert(&mut tx, repository, batch).await?;
@@ -205,8 +220,8 @@ async fn replace(store: &Store, repository: &Repository, changes: Changes) -> Re
     tracing::info!(
         repository.namespace,
         commits = commits.len(),
-        deleted = gone.len(),
-        "history read from its beginning"
+        deleted = deleted.len(),
+        "full history stored"
     );
     Ok(())
 }
@@ -222,21 +237,21 @@ async fn set_position(
     Ok(())
 }
 
-/// The commits that touched files which are indexed now, with those files.
+/// Returns the commits that touched indexed files, with these files.
 async fn with_files(
     store: &Store,
     repository: &Repository,
     commits: Vec<Commit>,
 ) -> Result<Vec<NewCommit>, Error> {
     let known = files::known(store, repository.id).await?;
-    let of_code: HashMap<&str, FileId> = known
+    let code_files: HashMap<&str, FileId> = known
         .iter()
         .filter(|(path, _)| language::is_code(path))
         .map(|(path, file)| (path.as_str(), file.id))
         .collect();
     let with_files = |Commit { new, paths }: Commit| {
         let files: Vec<_> =
-            paths.iter().filter_map(|path| of_code.get(path.as_str()).copied()).collect();
+            paths.iter().filter_map(|path| code_files.get(path.as_str()).copied()).collect();
         (!files.is_empty()).then_some(NewCommit { files, ..new })
     };
     Ok(commits.into_iter().filter_map(with_files).collect())

@@ -8,7 +8,7 @@ mod prepare;
 mod progress;
 mod write;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,7 +22,7 @@ use mc_store::{Store, policies, projects};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::source::{AllowedPrivateHost, NetworkAccess};
+use crate::source::{AllowedPrivateHost, Checkout, NetworkAccess};
 use crate::walk::{self, Root, Tree};
 use crate::{Error, chunker, history, language, source};
 use prepare::{ScanOutcome, ScannedFile};
@@ -36,7 +36,7 @@ pub struct Context {
     pub store: Store,
     /// Directory for copies of repositories.
     pub cache: PathBuf,
-    /// Hosts inside the service's network from which every repository may be fetched.
+    /// Hosts in the private network of the service from which every project may fetch.
     pub inside: Vec<AllowedPrivateHost>,
     /// Name of the node, shown with its runs.
     pub worker: String,
@@ -62,8 +62,8 @@ pub trait FilesObserver: Send + Sync {
     ) -> BoxFuture<'a, Result<(), Box<dyn std::error::Error + Send + Sync>>>;
 }
 
-/// Prepared files that may wait for the writer.
-const PREPARED: usize = 64;
+/// Maximum number of prepared files that wait for the writer.
+const PREPARED_MAX: usize = 64;
 /// Maximum number of threads that read and chunk files.
 const MAX_READERS: usize = 8;
 
@@ -76,144 +76,199 @@ pub async fn index_repository(
     cancel: &CancellationToken,
 ) -> Result<Counts, Error> {
     let tracker = Arc::new(Tracker::default());
-    // Stops the reading threads when this function ends, for whatever reason.
+    // Stops the reading threads when this function returns or is dropped.
     let stop = cancel.child_token();
     let _stops_readers = stop.clone().drop_guard();
     tokio::select! {
         done = index(ctx, ingest, &tracker, &stop) => done?,
-        lost = progress::keep(&ctx.store, ingest.id, worker, &tracker) => return Err(lost),
+        error = progress::keep_writing(&ctx.store, ingest.id, worker, &tracker) => {
+            return Err(error);
+        }
     }
-    progress::note(&ctx.store, ingest.id, worker, &tracker).await?;
+    progress::write(&ctx.store, ingest.id, worker, &tracker).await?;
     Ok(tracker.counts())
 }
 
 async fn index(
     ctx: &Context,
     ingest: &IngestRun,
-    tracker: &Arc<Tracker>,
+    tracker: &Tracker,
     stop: &CancellationToken,
 ) -> Result<(), Error> {
     let repository =
-        repositories::by_id(&ctx.store, ingest.repository).await?.ok_or(Error::Lost)?;
+        repositories::by_id(&ctx.store, ingest.repository).await?.ok_or(Error::RunTakenOver)?;
+    let checkout = checkout(ctx, &repository, &ingest.requested_ref, stop).await?;
+    let task = Arc::new(IndexTask::new(ctx, &repository, &checkout, stop).await?);
+    tracker.begin(&task.tree);
+
+    let mut stored = history::Stored::load(&ctx.store, &repository).await?;
+    let writer = Writer::new(&ctx.store, &repository, &checkout.source_ref, tracker);
+    let files = write_files(&task, &repository, tracker, &mut stored, writer, stop).await?;
+    let WrittenFiles { present, written: mut changed } = files;
+    let added: Vec<String> =
+        changed.iter().filter(|path| task.is_new_code(path)).cloned().collect();
+    // A deleted file of code may have been renamed. It stays stored until the history is read,
+    // which may take long.
+    let may_be_renamed = |path: &str| stored.may_follow_renames() && language::is_code(path);
+    let (rename_candidates, deleted): (Vec<_>, Vec<_>) =
+        task.deleted_files(&present).into_iter().partition(|(path, _)| may_be_renamed(path));
+    delete(&ctx.store, tracker, &deleted).await?;
+    changed.extend(paths(&deleted));
+    // An interrupted attempt may have written files without reporting them.
+    if ingest.is_resumed {
+        changed.extend(present);
+    }
+    report_changed(ctx, &repository, changed).await?;
+
+    let update = history::read(history::Run {
+        ctx,
+        repository: &repository,
+        checkout: &checkout,
+        rules: &task.rules,
+        stored: &stored,
+        known: &task.known,
+        added: &added,
+        stop,
+    });
+    let update = update.await?;
+    update.follow_renames(&ctx.store, &repository, &task.known).await?;
+    delete(&ctx.store, tracker, &rename_candidates).await?;
+    report_changed(ctx, &repository, paths(&rename_candidates).collect()).await?;
+    update.store(&ctx.store, &repository, &stored).await?;
+    enqueue_if_policy_changed(ctx, &repository, &task.rules).await?;
+    Ok(repositories::mark_indexed(&ctx.store, repository.id, &checkout.source_ref).await?)
+}
+
+async fn checkout(
+    ctx: &Context,
+    repository: &Repository,
+    requested_ref: &str,
+    stop: &CancellationToken,
+) -> Result<Checkout, Error> {
     let origin = source::parse(&repository.location)?;
-    let reach = if repository.allows_private_network {
+    let access = if repository.allows_private_network {
         NetworkAccess::Anywhere
     } else {
-        NetworkAccess::Outside(&ctx.inside)
+        NetworkAccess::Public(&ctx.inside)
     };
-    let checkout =
-        source::checkout(&origin, &ingest.requested_ref, reach, &ctx.cache, stop).await?;
-    let known = files::known(&ctx.store, repository.id).await?;
-    let policy = policies::of(&ctx.store, repository.project_id).await?;
-    let job = Arc::new(IndexTask {
-        root: Root::open(&checkout.root)?,
-        tree: walk_tree(&checkout.root, ctx.walk, stop).await?,
-        known,
-        next: AtomicUsize::new(0),
-        ctx: ctx.clone(),
-        namespace: repository.namespace.clone(),
-        // Anyone who can write to the repository may use comments that allow a finding.
-        rules: history::Rules {
-            sanitizing: Arc::new(policies::sanitizing(&policy).with_comments(true)),
-            masking_fingerprint: policies::fingerprint(&policy),
-            is_guarded: policy.sanitizer.prompt_injection != FindingAction::Allow,
-        },
-    });
-    tracker.begin(&job.tree);
+    source::checkout(&origin, requested_ref, access, &ctx.cache, stop).await
+}
 
-    let mut stored = history::Stored::of(&ctx.store, &repository).await?;
-    let mut writer = Writer::new(&ctx.store, &repository, &checkout.source_ref, tracker);
-    let mut kept = std::collections::HashSet::new();
-    let mut looked = read_all(&job, stop);
-    while let Some(ScannedFile { path, seen }) = looked.recv().await {
-        match seen {
+/// Files after a run has written the changed ones.
+struct WrittenFiles {
+    /// Paths of files that are in the tree or unreadable, and so stay stored.
+    present: HashSet<String>,
+    /// Paths of files that were written.
+    written: Vec<String>,
+}
+
+/// Scans all candidates and writes the changed files.
+async fn write_files(
+    task: &Arc<IndexTask>,
+    repository: &Repository,
+    tracker: &Tracker,
+    stored: &mut history::Stored,
+    mut writer: Writer<'_>,
+    stop: &CancellationToken,
+) -> Result<WrittenFiles, Error> {
+    let mut present = HashSet::new();
+    let mut scanned = scan_all(task, stop);
+    while let Some(ScannedFile { path, outcome }) = scanned.recv().await {
+        match outcome {
             ScanOutcome::Unchanged => tracker.unchanged(),
-            ScanOutcome::Skipped(skip) => {
-                tracker.skipped(skip);
+            ScanOutcome::Skipped(reason) => {
+                tracker.skipped(reason);
                 // An unreadable file is not deleted: its stored text stays.
-                if skip != walk::SkipReason::Unreadable {
+                if reason != walk::SkipReason::Unreadable {
                     continue;
                 }
             }
             ScanOutcome::Changed(prepared) => {
                 if language::is_code(&path) {
-                    stored.open(&ctx.store, &repository).await?;
+                    stored.mark_incomplete(&task.ctx.store, repository).await?;
                 }
                 writer.write(*prepared).await?;
             }
         }
-        kept.insert(path);
+        present.insert(path);
     }
     if stop.is_cancelled() {
         return Err(Error::Cancelled);
     }
-    let mut changed = writer.finish().await?;
-    let added: Vec<String> = changed.iter().filter(|path| job.is_new_code(path)).cloned().collect();
-    let gone =
-        job.known.iter().filter(|(path, _)| !kept.contains(*path) && !job.tree.is_unreadable(path));
-    // A file of code may have been renamed; then it waits for the history that says so, which may
-    // take its time.
-    let waits = |path: &str| stored.may_follow_renames() && language::is_code(path);
-    let (waiting, gone): (Vec<Gone<'_>>, Vec<_>) = gone.partition(|(path, _)| waits(path));
-    delete(&ctx.store, tracker, &gone).await?;
-    changed.extend(paths(&gone));
-    // An attempt that broke off may have written files and told nobody.
-    if ingest.is_resumed {
-        changed.extend(kept);
-    }
-    tell(ctx, &repository, changed).await?;
-    let update = history::read(history::Run {
-        ctx,
-        repository: &repository,
-        checkout: &checkout,
-        rules: &job.rules,
-        stored: &stored,
-        known: &job.known,
-        added: &added,
-        stop,
-    });
-    let update = update.await?;
-    update.follow_renames(&ctx.store, &repository, &job.known).await?;
-    delete(&ctx.store, tracker, &waiting).await?;
-    tell(ctx, &repository, paths(&waiting).collect()).await?;
-    update.store(&ctx.store, &repository, &stored).await?;
-    // What was set while this run was at work is for the next one.
-    let mut tx = ctx.store.begin().await?;
-    let policy = projects::lock_policy(&mut tx, repository.project_id).await?;
-    if policy.is_some_and(|policy| policies::fingerprint(&policy) != job.rules.masking_fingerprint)
-    {
-        ingest_runs::enqueue_reindex(&mut tx, &repository).await?;
-    }
-    tx.commit().await?;
-    Ok(repositories::mark_indexed(&ctx.store, repository.id, &checkout.source_ref).await?)
+    Ok(WrittenFiles { present, written: writer.finish().await? })
 }
 
-/// What the reading threads share.
+/// Enqueues another run if the project's policy changed during this one.
+async fn enqueue_if_policy_changed(
+    ctx: &Context,
+    repository: &Repository,
+    rules: &history::Rules,
+) -> Result<(), Error> {
+    let mut tx = ctx.store.begin().await?;
+    let policy = projects::lock_policy(&mut tx, repository.project_id).await?;
+    if policy.is_some_and(|policy| policies::fingerprint(&policy) != rules.masking_fingerprint) {
+        ingest_runs::enqueue_reindex(&mut tx, repository).await?;
+    }
+    tx.commit().await?;
+    Ok(())
+}
+
+/// Input shared by the threads that scan files.
 struct IndexTask {
     root: Root,
     tree: Tree,
     known: HashMap<String, KnownFile>,
-    /// Index of the next candidate to read.
+    /// Index of the next candidate to scan.
     next: AtomicUsize,
     ctx: Context,
     namespace: String,
-    /// What the project's policy has masked; nothing of a file is held or refused.
+    /// Rules of the project's policy. They only mask: a file is neither quarantined nor rejected.
     rules: history::Rules,
 }
 
 impl IndexTask {
-    /// Whether history has to say which commits touched a file that was written, since nobody asked
-    /// before.
+    async fn new(
+        ctx: &Context,
+        repository: &Repository,
+        checkout: &Checkout,
+        stop: &CancellationToken,
+    ) -> Result<Self, Error> {
+        let known = files::known(&ctx.store, repository.id).await?;
+        let policy = policies::of(&ctx.store, repository.project_id).await?;
+        Ok(Self {
+            root: Root::open(&checkout.root)?,
+            tree: walk_tree(&checkout.root, ctx.walk, stop).await?,
+            known,
+            next: AtomicUsize::new(0),
+            ctx: ctx.clone(),
+            namespace: repository.namespace.clone(),
+            // Anyone who can write to the repository may use comments that allow a finding.
+            rules: history::Rules {
+                sanitizing: Arc::new(policies::sanitizing(&policy).with_comments(true)),
+                masking_fingerprint: policies::fingerprint(&policy),
+                is_guarded: policy.sanitizer.prompt_injection != FindingAction::Allow,
+            },
+        })
+    }
+
+    /// Returns whether the file is code and was not stored before this run, so that its commits
+    /// have to be read from the history.
     fn is_new_code(&self, path: &str) -> bool {
         language::is_code(path) && !self.known.contains_key(path)
     }
+
+    /// Returns the stored files that are not in the tree any more.
+    fn deleted_files(&self, present: &HashSet<String>) -> Vec<DeletedFile<'_>> {
+        let is_stored = |path: &String| present.contains(path) || self.tree.is_unreadable(path);
+        self.known.iter().filter(|(path, _)| !is_stored(path)).collect()
+    }
 }
 
-/// A file that is stored and not there any more.
-type Gone<'a> = (&'a String, &'a KnownFile);
+/// Stored file that is not in the tree any more.
+type DeletedFile<'a> = (&'a String, &'a KnownFile);
 
-fn paths<'a>(gone: &'a [Gone<'_>]) -> impl Iterator<Item = String> + 'a {
-    gone.iter().map(|(path, _)| (*path).clone())
+fn paths<'a>(files: &'a [DeletedFile<'_>]) -> impl Iterator<Item = String> + 'a {
+    files.iter().map(|(path, _)| (*path).clone())
 }
 
 async fn walk_tree(
@@ -231,19 +286,19 @@ async fn walk_tree(
     }
 }
 
-/// Reads and cuts every candidate on blocking threads.
-fn read_all(job: &Arc<IndexTask>, stop: &CancellationToken) -> mpsc::Receiver<ScannedFile> {
-    let (looked, receiver) = mpsc::channel(PREPARED);
+/// Scans every candidate on blocking threads.
+fn scan_all(task: &Arc<IndexTask>, stop: &CancellationToken) -> mpsc::Receiver<ScannedFile> {
+    let (scanned, receiver) = mpsc::channel(PREPARED_MAX);
     let readers = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_READERS);
     for _ in 0..readers {
-        let (job, stop, looked) = (Arc::clone(job), stop.clone(), looked.clone());
+        let (task, stop, scanned) = (Arc::clone(task), stop.clone(), scanned.clone());
         tokio::task::spawn_blocking(move || {
             while let Some(candidate) =
-                job.tree.candidates.get(job.next.fetch_add(1, Ordering::Relaxed))
+                task.tree.candidates.get(task.next.fetch_add(1, Ordering::Relaxed))
             {
-                let seen = prepare::scan_file(&job, &candidate.path);
-                let looked_at = ScannedFile { path: candidate.path.clone(), seen };
-                if stop.is_cancelled() || looked.blocking_send(looked_at).is_err() {
+                let outcome = prepare::scan_file(&task, &candidate.path);
+                let file = ScannedFile { path: candidate.path.clone(), outcome };
+                if stop.is_cancelled() || scanned.blocking_send(file).is_err() {
                     return;
                 }
             }
@@ -252,19 +307,20 @@ fn read_all(job: &Arc<IndexTask>, stop: &CancellationToken) -> mpsc::Receiver<Sc
     receiver
 }
 
-async fn delete(store: &Store, tracker: &Tracker, gone: &[Gone<'_>]) -> Result<(), Error> {
+async fn delete(store: &Store, tracker: &Tracker, files: &[DeletedFile<'_>]) -> Result<(), Error> {
     const BATCH: usize = 200;
-    for batch in gone.chunks(BATCH) {
+    for batch in files.chunks(BATCH) {
         let ids: Vec<FileId> = batch.iter().map(|(_, file)| file.id).collect();
         let mut tx = store.begin().await?;
         files::delete(&mut tx, &ids).await?;
         tx.commit().await?;
     }
-    tracker.deleted(gone.len());
+    tracker.deleted(files.len());
     Ok(())
 }
 
-async fn tell(
+/// Reports changed files to the observer.
+async fn report_changed(
     ctx: &Context,
     repository: &Repository,
     mut changed: Vec<String>,

@@ -1,6 +1,6 @@
-//! Which language a file is written in.
+//! Language of a file.
 
-/// Names without a telling extension.
+/// Languages by file name.
 const BY_NAME: &[(&str, &str)] = &[
     ("dockerfile", "dockerfile"),
     ("containerfile", "dockerfile"),
@@ -23,7 +23,7 @@ const BY_NAME: &[(&str, &str)] = &[
     ("pkgbuild", "bash"),
 ];
 
-/// Extensions, in lower case.
+/// Languages by extension, in lower case.
 const BY_EXTENSION: &[(&str, &str)] = &[
     ("rs", "rust"),
     ("rb", "ruby"),
@@ -159,7 +159,7 @@ const BY_EXTENSION: &[(&str, &str)] = &[
     ("liquid", "template"),
 ];
 
-/// Interpreters in a `#!` line.
+/// Languages by interpreter in a `#!` line.
 const BY_INTERPRETER: &[(&str, &str)] = &[
     ("bash", "bash"),
     ("sh", "bash"),
@@ -178,7 +178,7 @@ const BY_INTERPRETER: &[(&str, &str)] = &[
     ("fish", "fish"),
 ];
 
-/// What people and models call languages besides their names here and their extensions.
+/// Other names of languages.
 const ALIASES: &[(&str, &str)] = &[
     ("golang", "go"),
     ("c#", "csharp"),
@@ -212,73 +212,74 @@ const ALIASES: &[(&str, &str)] = &[
     ("jinja2", "template"),
 ];
 
-/// How many near languages a refusal names.
-const NEAR: usize = 5;
+/// Maximum number of similar languages in an error.
+const SIMILAR_MAX: usize = 5;
 
-/// A word by which no language goes; the message names those that are near.
+/// Error for the name of an unknown language, with similar names.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no language is called that; {}", advice(near))]
+#[error("unknown language; {}", advice(similar))]
 pub struct UnknownLanguage {
-    /// Languages that are written nearly so, nearest first.
-    pub near: Vec<&'static str>,
+    /// Languages with similar names, most similar first.
+    pub similar: Vec<&'static str>,
 }
 
-fn advice(near: &[&str]) -> String {
-    match near {
+fn advice(similar: &[&str]) -> String {
+    match similar {
         [] => "use a name such as rust, go or typescript, or an extension such as .rs".to_owned(),
-        near => format!("near ones are {}", near.join(", ")),
+        similar => format!("similar names are {}", similar.join(", ")),
     }
 }
 
-/// The language that goes by this name, alias or extension (`ts`, `.rs`, `*.kt`, `golang`, `c++`),
-/// in any case.
-pub fn named(word: &str) -> Result<&'static str, UnknownLanguage> {
+/// Finds a language by its name, an alias or an extension (`ts`, `.rs`, `*.kt`, `golang`, `c++`),
+/// ignoring case.
+pub fn from_name(word: &str) -> Result<&'static str, UnknownLanguage> {
     let lower = word.trim().to_lowercase();
     let word = lower.trim_start_matches('*').trim_start_matches('.');
-    // A name goes before an extension: `d`, `r` and `c` are both, and the same language.
-    let by_name = all().find(|name| *name == word);
+    // Names take precedence over extensions.
+    let by_name = languages().find(|name| *name == word);
     let found = by_name
         .or_else(|| find(BY_EXTENSION, word))
         .or_else(|| find(ALIASES, word))
         .or_else(|| find(BY_INTERPRETER, word))
         .or_else(|| find(BY_NAME, word));
-    found.ok_or_else(|| UnknownLanguage { near: near(word) })
+    found.ok_or_else(|| UnknownLanguage { similar: similar(word) })
 }
 
-/// Every language that a file can be of; some several times.
-fn all() -> impl Iterator<Item = &'static str> {
+/// Returns all languages, some several times.
+fn languages() -> impl Iterator<Item = &'static str> {
     BY_EXTENSION.iter().chain(BY_NAME).chain(BY_INTERPRETER).map(|(_, language)| *language)
 }
 
-/// Languages of which a name is at most a third of its letters away, or that begin alike, nearest
-/// first.
-fn near(word: &str) -> Vec<&'static str> {
-    let names = all().map(|name| (name, name)).chain(ALIASES.iter().copied());
+/// Returns the languages with similar names, most similar first. A name is similar if it starts
+/// like the word, or if at most a third of its letters differ.
+fn similar(word: &str) -> Vec<&'static str> {
+    let names = languages().map(|name| (name, name)).chain(ALIASES.iter().copied());
     let mut found: Vec<(usize, &'static str)> = names
         .filter_map(|(name, language)| {
-            let begins_alike = word.len() >= 2
+            let has_same_start = word.len() >= 2
                 && (name.starts_with(word) || word.starts_with(name) && name.len() > 2);
-            let steps = edits(word, name);
-            let is_near = begins_alike || steps <= name.chars().count().div_ceil(3).min(3);
-            is_near.then_some((if begins_alike { steps.min(1) } else { steps }, language))
+            let distance = edit_distance(word, name);
+            let is_similar = has_same_start || distance <= name.chars().count().div_ceil(3).min(3);
+            let rank = if has_same_start { distance.min(1) } else { distance };
+            is_similar.then_some((rank, language))
         })
         .collect();
     found.sort_unstable();
-    let mut near: Vec<&'static str> = Vec::new();
+    let mut similar: Vec<&'static str> = Vec::new();
     for (_, language) in found {
-        if !near.contains(&language) {
-            near.push(language);
+        if !similar.contains(&language) {
+            similar.push(language);
         }
     }
-    near.truncate(NEAR);
-    near
+    similar.truncate(SIMILAR_MAX);
+    similar
 }
 
-/// How many letters have to be put in, taken out or changed to make one word of the other.
-fn edits(one: &str, other: &str) -> usize {
+/// Returns the Levenshtein distance of two words.
+fn edit_distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();
-    // Longer ones are no language's name.
+    // No language has a longer name.
     for (i, a) in one.chars().take(40).enumerate() {
         let mut above_left = std::mem::replace(&mut row[0], i + 1);
         for (j, b) in other.iter().enumerate() {
@@ -290,8 +291,8 @@ fn edits(one: &str, other: &str) -> usize {
     row[other.len()]
 }
 
-/// The language of the file at `path` (`/`-separated) with this text, in lower case; `text` where
-/// nothing tells.
+/// Returns the language of the file at `path` (`/`-separated) with this text, in lower case; `text`
+/// if it is unknown.
 pub fn detect(path: &str, text: &str) -> &'static str {
     let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
     let language = find(BY_NAME, &name)
@@ -310,14 +311,14 @@ pub fn detect(path: &str, text: &str) -> &'static str {
 }
 
 /// Languages of prose, data and settings.
-const NO_CODE: &[&str] = &[
+const NOT_CODE: &[&str] = &[
     "asciidoc", "csv", "html", "ini", "json", "jsonl", "latex", "markdown", "org", "rst", "svg",
     "text", "toml", "xml", "yaml",
 ];
 
-/// Whether a file with this name holds code, rather than prose, data or settings.
+/// Returns whether a file with this name is code, rather than prose, data or settings.
 pub fn is_code(path: &str) -> bool {
-    !NO_CODE.contains(&detect(path, ""))
+    !NOT_CODE.contains(&detect(path, ""))
 }
 
 fn find(table: &[(&str, &'static str)], key: &str) -> Option<&'static str> {
@@ -337,7 +338,7 @@ fn by_shebang(text: &str) -> Option<&'static str> {
     find(BY_INTERPRETER, program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'))
 }
 
-/// A `.h` file is C++ when a line opens with what C does not have.
+/// Returns whether a `.h` file is C++: a line starts with a keyword that C does not have.
 fn looks_like_cpp(text: &str) -> bool {
     const OPENINGS: &[&str] = &[
         "class ",
@@ -356,10 +357,10 @@ fn looks_like_cpp(text: &str) -> bool {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use super::{detect, edits, named};
+    use super::{detect, edit_distance, from_name};
 
     #[test]
-    fn a_language_goes_by_its_name_an_alias_or_an_extension() {
+    fn language_is_found_by_name_alias_or_extension() {
         for (word, language) in [
             ("rust", "rust"),
             ("Rust", "rust"),
@@ -379,26 +380,29 @@ mod tests {
             ("dockerfile", "dockerfile"),
             ("markdown", "markdown"),
         ] {
-            assert_eq!(named(word), Ok(language), "{word}");
+            assert_eq!(from_name(word), Ok(language), "{word}");
         }
     }
 
     #[test]
-    fn an_unknown_language_is_refused_with_near_ones() {
-        for (word, near) in
+    fn unknown_language_is_rejected_with_similar_names() {
+        for (word, similar) in
             [("typscript", "typescript"), ("pyhton", "python"), ("jav", "java"), ("golan", "go")]
         {
-            let error = named(word).unwrap_err();
-            assert!(error.near.contains(&near), "{word}: {error}");
+            let error = from_name(word).unwrap_err();
+            assert!(error.similar.contains(&similar), "{word}: {error}");
         }
-        let error = named("klingon-dialect").unwrap_err();
+        let error = from_name("klingon-dialect").unwrap_err();
         assert!(error.to_string().contains("such as rust"), "{error}");
-        assert!(named("").is_err());
-        assert_eq!((edits("", "abc"), edits("abc", "abc"), edits("abd", "acd")), (3, 0, 1));
+        assert!(from_name("").is_err());
+        assert_eq!(
+            (edit_distance("", "abc"), edit_distance("abc", "abc"), edit_distance("abd", "acd")),
+            (3, 0, 1)
+        );
     }
 
     #[test]
-    fn the_name_tells_before_the_extension_and_the_first_line() {
+    fn file_name_takes_precedence_over_extension_and_shebang() {
         for (path, text, language) in [
             ("app/models/setting.rb", "", "ruby"),
             ("Rakefile", "", "ruby"),

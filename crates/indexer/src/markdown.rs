@@ -1,35 +1,35 @@
-//! Cuts Markdown by its headings.
+//! Splitting of Markdown at its headings.
 
 use serde_norway::{Mapping, Value};
 
-use crate::chunker::{Limits, UNCLEAN, pack};
+use crate::chunker::{Limits, WITHIN_DEFINITION, pack};
 use crate::text::Lines;
 
-/// A Markdown document.
+/// Markdown document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
-    /// From the front matter, else the first heading; empty where there is neither.
+    /// Title in the front matter, else the first heading; empty without either.
     pub title: String,
-    /// From the front matter.
+    /// Tags in the front matter.
     pub tags: Vec<String>,
-    /// From the front matter: the paths or areas that the document is about.
+    /// Scope in the front matter: the paths or areas that the document is about.
     pub scope: Vec<String>,
-    /// From the front matter: what became of what the document proposes.
+    /// Status in the front matter, such as `accepted` for a proposal.
     pub status: Option<String>,
-    /// In order; white space alone makes no section.
+    /// Sections in order; none has only white space.
     pub sections: Vec<Section>,
 }
 
-/// A piece of a document, within one heading.
+/// Part of a document, within one heading.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
-    /// The headings from the outermost to the one it stands under.
+    /// Headings from the outermost to the innermost.
     pub heading_path: Vec<String>,
     /// First line in the file, 1-based.
     pub line_start: usize,
     /// Last line, 1-based, inclusive.
     pub line_end: usize,
-    /// The lines, joined by LF, the heading included.
+    /// Lines, including the heading, joined by LF.
     pub text: String,
 }
 
@@ -41,8 +41,8 @@ struct FrontMatter {
     status: Option<String>,
 }
 
-/// Cuts a normalized text. Front matter that is no YAML mapping is text; a field of it that can't
-/// be understood is left out.
+/// Splits a normalized text into sections. Front matter that is not a YAML mapping counts as text;
+/// an invalid field of it is skipped.
 pub fn parse(text: &str, limits: Limits) -> Document {
     let lines = Lines::of(text);
     let (front, first) = front_matter(&lines).unwrap_or_default();
@@ -51,7 +51,7 @@ pub fn parse(text: &str, limits: Limits) -> Document {
     let mut path: Vec<(usize, String)> = Vec::new();
     let mut start = first;
     for (number, heading) in headings.iter().enumerate() {
-        // A heading with nothing under it goes with the next section.
+        // A heading without text belongs to the next section.
         if (start..heading.line)
             .any(|line| !is_heading_line(&headings[..number], line) && !lines.is_blank(line))
         {
@@ -68,7 +68,7 @@ pub fn parse(text: &str, limits: Limits) -> Document {
 }
 
 impl FrontMatter {
-    fn of(fields: &Mapping) -> Self {
+    fn from_fields(fields: &Mapping) -> Self {
         Self {
             title: fields.get("title").and_then(scalar).filter(|title| !title.is_empty()),
             tags: fields.get("tags").map(words).unwrap_or_default(),
@@ -78,7 +78,7 @@ impl FrontMatter {
     }
 }
 
-/// A list, or one text with commas.
+/// Returns the items of a list, or of a text with commas.
 fn words(value: &Value) -> Vec<String> {
     let words: Vec<String> = match value {
         Value::Sequence(items) => items.iter().filter_map(scalar).collect(),
@@ -88,7 +88,7 @@ fn words(value: &Value) -> Vec<String> {
     words.into_iter().filter(|word| !word.is_empty()).collect()
 }
 
-/// What stands there, as a text; nothing where it is a list, a mapping or no value.
+/// Returns a scalar as text; `None` for a list, a mapping or null.
 fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.trim().to_owned()),
@@ -99,7 +99,7 @@ fn scalar(value: &Value) -> Option<String> {
     }
 }
 
-/// The front matter, and the line after it.
+/// Returns the front matter and the index of the line after it.
 fn front_matter(lines: &Lines<'_>) -> Option<(FrontMatter, usize)> {
     const MAX_LINES: usize = 200;
     if lines.count() == 0 || lines.get(0).trim_end() != "---" {
@@ -108,13 +108,13 @@ fn front_matter(lines: &Lines<'_>) -> Option<(FrontMatter, usize)> {
     let end = (1..lines.count().min(MAX_LINES))
         .find(|line| matches!(lines.get(*line).trim_end(), "---" | "..."))?;
     let fields = serde_norway::from_str::<Option<Mapping>>(lines.span(1, end)).ok()?;
-    Some((FrontMatter::of(&fields.unwrap_or_default()), end + 1))
+    Some((FrontMatter::from_fields(&fields.unwrap_or_default()), end + 1))
 }
 
 struct Heading {
     /// 0-based.
     line: usize,
-    /// One past its last line: a setext heading takes two.
+    /// One past the last line: a setext heading has two lines.
     end: usize,
     level: usize,
     text: String,
@@ -128,7 +128,7 @@ fn is_heading_line(headings: &[Heading], line: usize) -> bool {
         .any(|heading| heading.line <= line)
 }
 
-/// Finds the headings from line `first` on, and which lines lie inside a code fence.
+/// Finds the headings from line `first` on, and marks the lines inside a code fence.
 fn scan(lines: &Lines<'_>, first: usize) -> (Vec<Heading>, Vec<bool>) {
     let mut headings = Vec::new();
     let mut fenced = vec![false; lines.count()];
@@ -159,18 +159,18 @@ fn scan(lines: &Lines<'_>, first: usize) -> (Vec<Heading>, Vec<bool>) {
     (headings, fenced)
 }
 
-/// The text without up to three spaces; four make a code block.
+/// Removes up to three leading spaces; `None` for four, which start a code block.
 fn unindented(line: &str) -> Option<&str> {
     let text = line.trim_start_matches(' ');
     (line.len() - text.len() < 4).then_some(text)
 }
 
-/// The run of marks that opens a fence.
+/// Returns the characters that open a code fence.
 fn opening_fence(line: &str) -> Option<&str> {
     let text = unindented(line)?;
     let mark = text.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     let run = &text[..text.len() - text.trim_start_matches(mark).len()];
-    // The info string of a backtick fence holds no backtick, else it is inline code.
+    // A backtick after the opening ones means inline code.
     let is_fence = run.len() >= 3 && (mark == '~' || !text[run.len()..].contains('`'));
     is_fence.then_some(run)
 }
@@ -209,7 +209,8 @@ fn setext_level(line: &str) -> Option<usize> {
     .then_some(level)
 }
 
-/// Whether the line can be the text of a setext heading: a paragraph, not a list, table or quote.
+/// Returns whether the line can be the text of a setext heading: a paragraph, not a list, table or
+/// quote.
 fn is_setext_text(line: &str) -> bool {
     unindented(line).is_some_and(|text| {
         !text.trim().is_empty()
@@ -218,7 +219,7 @@ fn is_setext_text(line: &str) -> bool {
     })
 }
 
-/// Adds the lines as one section, or as several where they are too many.
+/// Adds the lines as one section, or as several if they exceed the limits.
 fn push(
     sections: &mut Vec<Section>,
     lines: &Lines<'_>,
@@ -255,7 +256,8 @@ fn push(
     }
 }
 
-/// Best between paragraphs, then between items and lines, worst inside a code fence.
+/// Returns the cost of a cut before each line: lowest between paragraphs, then between list items,
+/// then between lines, and highest inside a code fence.
 fn costs(lines: &Lines<'_>, fenced: &[bool]) -> Vec<u32> {
     (0..lines.count())
         .map(|line| {
@@ -268,7 +270,7 @@ fn costs(lines: &Lines<'_>, fenced: &[bool]) -> Vec<u32> {
             } else {
                 20
             };
-            within + if fenced[line] { UNCLEAN } else { 0 }
+            within + if fenced[line] { WITHIN_DEFINITION } else { 0 }
         })
         .collect()
 }

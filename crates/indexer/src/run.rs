@@ -1,4 +1,4 @@
-//! Works off a run.
+//! Execution of a run and storage of its outcome.
 
 use mc_domain::{Classified, ErrorKind, IngestRunId, IngestStatus};
 use mc_store::ingest_runs::{self, IngestRun, StartOutcome};
@@ -8,26 +8,25 @@ use uuid::Uuid;
 use crate::Error;
 use crate::index::{self, Context};
 
-/// What became of a run that was to be worked off.
+/// Outcome of [`execute`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunOutcome {
-    /// There is nothing more to do for now: it has ended, well or not, or waits for its turn, or
-    /// another has it.
+    /// Nothing remains to do now: the run completed or failed, waits in the queue, or belongs to
+    /// another worker.
     Done,
-    /// `stop` came first: it goes on where it was when somebody takes it up again.
+    /// The run was cancelled by `stop`, and resumes when it is executed again.
     Stopped,
-    /// The attempt failed, and another may not.
-    Again(String),
+    /// The attempt failed with this error, and is to be retried.
+    Retry(String),
 }
 
-/// Works off a run until it has ended, or until `stop`. Fails only where the database can't be
-/// told.
-pub async fn work(
+/// Executes a run until it ends or `stop` is cancelled. Fails only if its outcome cannot be stored.
+pub async fn execute(
     ctx: &Context,
     run: IngestRunId,
     stop: &CancellationToken,
 ) -> Result<RunOutcome, mc_store::Error> {
-    // One that was taken for dead, and is not, must not be able to report.
+    // Unique for each attempt, so that an attempt that was presumed dead cannot store its outcome.
     let worker = format!("{} {}", ctx.worker, Uuid::now_v7());
     let ingest = match ingest_runs::begin(&ctx.store, run, &worker).await? {
         StartOutcome::Started(ingest) => ingest,
@@ -50,15 +49,15 @@ pub async fn work(
             ingest_runs::release(&ctx.store, run, &worker).await?;
             Ok(RunOutcome::Stopped)
         }
-        Err(Error::Lost) => {
-            tracing::warn!(ingest.id = %run, "the run was taken by another worker");
+        Err(Error::RunTakenOver) => {
+            tracing::warn!(ingest.id = %run, "the run was taken over by another worker");
             Ok(RunOutcome::Done)
         }
-        Err(error) => failed(ctx, &ingest, &worker, &error).await,
+        Err(error) => store_failure(ctx, &ingest, &worker, &error).await,
     }
 }
 
-async fn failed(
+async fn store_failure(
     ctx: &Context,
     ingest: &IngestRun,
     worker: &str,
@@ -70,5 +69,5 @@ async fn failed(
     let status = ingest_runs::fail(&ctx.store, ingest.id, worker, &message, is_final).await?;
     let will_retry = status == IngestStatus::Queued;
     tracing::warn!(ingest.id = %ingest.id, ingest.attempt, will_retry, ?error, "indexing failed");
-    Ok(if will_retry { RunOutcome::Again(message) } else { RunOutcome::Done })
+    Ok(if will_retry { RunOutcome::Retry(message) } else { RunOutcome::Done })
 }

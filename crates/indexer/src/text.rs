@@ -1,32 +1,32 @@
-//! From bytes on disk to lines of text.
+//! Decoding of files, and their lines.
 
-/// What the bytes of a text file turned out to be.
+/// Encoding of a text file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoding {
     /// UTF-8, with or without a byte order mark.
     Utf8,
     /// UTF-16 with a byte order mark.
     Utf16,
-    /// UTF-8 with stray bytes, or a legacy one-byte encoding.
+    /// UTF-8 with invalid bytes, or a legacy one-byte encoding.
     Legacy,
 }
 
-/// Share of bytes that may be invalid UTF-8 before the file counts as binary: a legacy text in a
-/// language with its own alphabet may well have a third of them, random bytes have more.
+/// Share of invalid UTF-8 above which a file counts as binary. A legacy encoding of a non-Latin
+/// alphabet may have a third of invalid bytes; random bytes have more.
 const MAX_INVALID_SHARE: f64 = 0.4;
 /// Share of control characters above which a file without NUL still counts as binary.
 const MAX_CONTROL_SHARE: f64 = 0.02;
 
-/// Decodes a file, or answers `None` where it is binary.
+/// Decodes a file; `None` if it is binary.
 ///
-/// Line ends become LF. Bytes that are no UTF-8 are read as Latin-1, one by one: the valid rest
-/// stays as it is, ASCII identifiers stay findable, and nothing becomes a replacement character.
+/// Line ends become LF. Invalid bytes are read as Latin-1 one by one, so that the valid rest is
+/// unchanged and identifiers can be found.
 pub fn decode(bytes: &[u8]) -> Option<(String, Encoding)> {
     if let Some(text) = decode_utf16(bytes) {
         return Some((normalize(&text?), Encoding::Utf16));
     }
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
-    // PostgreSQL stores no NUL, and text has none.
+    // Text has no NUL, and PostgreSQL cannot store it.
     if bytes.contains(&0) {
         return None;
     }
@@ -50,11 +50,11 @@ pub fn decode(bytes: &[u8]) -> Option<(String, Encoding)> {
     Some((normalize(&text), Encoding::Legacy))
 }
 
-/// How two bytes make a unit of UTF-16.
+/// Function that converts two bytes to a unit of UTF-16.
 type Unit = fn([u8; 2]) -> u16;
 
-/// `None`: no UTF-16 byte order mark; `Some(None)`: a mark, and then no UTF-16.
-#[expect(clippy::option_option, reason = "three answers, used once just above")]
+/// Decodes UTF-16; `None` without its byte order mark, and `Some(None)` if invalid UTF-16 follows.
+#[expect(clippy::option_option, reason = "three results, used once just above")]
 fn decode_utf16(bytes: &[u8]) -> Option<Option<String>> {
     let (rest, unit): (&[u8], Unit) = match bytes {
         [0xFF, 0xFE, rest @ ..] => (rest, u16::from_le_bytes),
@@ -75,7 +75,7 @@ fn exceeds(count: usize, total: usize, share: f64) -> bool {
     count as f64 > total as f64 * share
 }
 
-/// Every line end (CRLF, CR) as LF.
+/// Replaces every line end (CRLF, CR) by LF.
 pub fn normalize(text: &str) -> String {
     if text.contains('\r') {
         text.replace("\r\n", "\n").replace('\r', "\n")
@@ -84,8 +84,8 @@ pub fn normalize(text: &str) -> String {
     }
 }
 
-/// The lines of a normalized text. The LF that ends the last line opens no further one, so line
-/// numbers are those of an editor; an empty text has no line.
+/// Lines of a normalized text. A final LF does not start another line, so line numbers are those of
+/// an editor; an empty text has no lines.
 #[derive(Debug)]
 pub struct Lines<'a> {
     text: &'a str,
@@ -106,32 +106,32 @@ impl<'a> Lines<'a> {
         Self { text, starts }
     }
 
-    /// How many lines there are.
+    /// Returns the number of lines.
     pub fn count(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// The line with this 0-based index, without its LF.
+    /// Returns the line with this 0-based index, without its LF.
     pub fn get(&self, line: usize) -> &'a str {
         &self.text[self.starts[line]..self.starts[line + 1] - 1]
     }
 
-    /// The lines from `start` (0-based) up to, not including, `end`, without the last LF.
+    /// Returns the lines from `start` (0-based) to `end` (exclusive), without the last LF.
     pub fn span(&self, start: usize, end: usize) -> &'a str {
         if start >= end { "" } else { &self.text[self.starts[start]..self.starts[end] - 1] }
     }
 
-    /// Bytes of [`Lines::span`].
+    /// Returns the number of bytes of [`Lines::span`].
     pub fn span_len(&self, start: usize, end: usize) -> usize {
         if start >= end { 0 } else { self.starts[end] - 1 - self.starts[start] }
     }
 
-    /// Whether the line holds nothing but white space.
+    /// Returns whether the line has only white space.
     pub fn is_blank(&self, line: usize) -> bool {
         self.get(line).trim().is_empty()
     }
 
-    /// Width of the line's leading white space, in characters.
+    /// Returns the number of white space characters at the start of the line.
     pub fn indent(&self, line: usize) -> usize {
         self.get(line).chars().take_while(|c| c.is_whitespace()).count()
     }
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_are_dropped_and_utf_16_is_read() {
+    fn byte_order_marks_are_removed_and_utf_16_is_decoded() {
         assert_eq!(decode(b"\xEF\xBB\xBFa"), Some(("a".into(), Encoding::Utf8)));
         assert_eq!(decode(b"\xFF\xFEa\0\xE9\0"), Some(("a\u{e9}".into(), Encoding::Utf16)));
         assert_eq!(decode(b"\xFE\xFF\0a"), Some(("a".into(), Encoding::Utf16)));
@@ -169,14 +169,14 @@ mod tests {
     }
 
     #[test]
-    fn legacy_bytes_keep_their_neighbours() {
+    fn invalid_bytes_are_read_as_latin_1() {
         let (text, encoding) = decode(b"x = 'caf\xE9' # \xC3\xA9t\xC3\xA9").expect("text");
         assert_eq!(text, "x = 'caf\u{e9}' # \u{e9}t\u{e9}");
         assert_eq!(encoding, Encoding::Legacy);
     }
 
     #[test]
-    fn binaries_are_known_by_nul_controls_and_invalid_bytes() {
+    fn files_with_nul_controls_or_invalid_bytes_are_binary() {
         assert_eq!(decode(b"ab\0cd"), None);
         assert_eq!(decode(&[1, 2, 3, b'a', b'b']), None);
         assert_eq!(decode(&[0xFA; 64]), None);

@@ -18,7 +18,7 @@ use attributes::Attributes;
 pub use open::Root;
 
 /// Directories that are never entered.
-pub const IGNORED_FOLDERS: &[&str] = &[".git", ".github", "node_modules", "dist", "build"];
+pub const IGNORED_DIRECTORIES: &[&str] = &[".git", ".github", "node_modules", "dist", "build"];
 /// File that excludes paths from the index, in the syntax of `.gitignore`.
 pub const IGNORE_FILE: &str = ".mcpignore";
 /// Longest path in bytes; longer ones don't fit a database index.
@@ -127,7 +127,7 @@ pub fn walk(root: &Path, limits: Limits, is_cancelled: &dyn Fn() -> bool) -> Res
     let mut tree = directories::list(&root, limits, is_cancelled)?;
     tree.candidates.sort_by(|a, b| a.path.cmp(&b.path));
     tree.attributes = Attributes::read(&root, &tree.candidates);
-    keep_within(&mut tree, limits.repository_bytes);
+    apply_size_limit(&mut tree, limits.repository_bytes);
     Ok(tree)
 }
 
@@ -136,22 +136,22 @@ impl Tree {
     ///
     /// The stored text of such a file may or may not be current.
     pub fn is_unreadable(&self, path: &str) -> bool {
-        let folders = path.match_indices('/').map(|(end, _)| &path[..end]);
-        ["", path].into_iter().chain(folders).any(|place| self.unread.contains(place))
+        let directories = path.match_indices('/').map(|(end, _)| &path[..end]);
+        ["", path].into_iter().chain(directories).any(|place| self.unread.contains(place))
     }
 
     fn skip(&mut self, skip: SkipReason) {
         *self.skipped.entry(skip).or_default() += 1;
     }
 
-    /// Whether the path alone tells that a program made the file; what `.gitattributes` says counts
-    /// for more than the name.
+    /// Returns whether the file is generated, by its path alone. `.gitattributes` takes precedence
+    /// over the name.
     pub fn is_generated_by_path(&self, path: &str) -> bool {
-        self.attributes.generated(path).unwrap_or_else(|| generated::by_name(path))
+        self.attributes.is_generated(path).unwrap_or_else(|| generated::by_name(path))
     }
 
-    /// Makes text of a file's bytes, or says why it is not indexed.
-    pub fn understand(&self, path: &str, bytes: &[u8]) -> Result<Source, SkipReason> {
+    /// Decodes a file, or returns the reason why it is not indexed.
+    pub fn decode(&self, path: &str, bytes: &[u8]) -> Result<Source, SkipReason> {
         if self.is_generated_by_path(path) {
             return Err(SkipReason::Generated);
         }
@@ -160,16 +160,16 @@ impl Tree {
             return Err(SkipReason::Empty);
         }
         let language = language::detect(path, &text);
-        let is_kept = self.attributes.generated(path) == Some(false);
-        if !is_kept && generated::by_text(&text, language) {
+        let is_exempt = self.attributes.is_generated(path) == Some(false);
+        if !is_exempt && generated::by_text(&text, language) {
             return Err(SkipReason::Generated);
         }
         Ok(Source { text, encoding, language })
     }
 }
 
-/// Leaves out what comes after the limit is reached.
-fn keep_within(tree: &mut Tree, limit: u64) {
+/// Removes the candidates that exceed the size limit of the repository.
+fn apply_size_limit(tree: &mut Tree, limit: u64) {
     let mut total = 0_u64;
     let before = tree.candidates.len();
     tree.candidates.retain(|candidate| {
@@ -185,14 +185,14 @@ fn keep_within(tree: &mut Tree, limit: u64) {
     }
 }
 
-/// The folder itself, without links; the walk is confined to it.
-pub fn resolve(folder: &Path) -> Result<PathBuf, Error> {
-    let io = |cause| Error::Io { path: folder.display().to_string(), cause };
-    let folder = folder.canonicalize().map_err(io)?;
-    if folder.is_dir() {
-        Ok(folder)
+/// Returns the absolute path of the directory without symbolic links. The walk is confined to it.
+pub fn resolve(directory: &Path) -> Result<PathBuf, Error> {
+    let io = |cause| Error::Io { path: directory.display().to_string(), cause };
+    let directory = directory.canonicalize().map_err(io)?;
+    if directory.is_dir() {
+        Ok(directory)
     } else {
-        Err(Error::BadLocation(format!("{} is not a folder", folder.display())))
+        Err(Error::InvalidLocation(format!("{} is not a directory", directory.display())))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The backlog of vectors, with an embedder that follows a script.
+//! Tests of the embedding queue, with a scripted embedder.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,13 +15,13 @@ use mc_store::passages::NewPassage;
 use mc_store::{testing, vectors};
 use mc_testkit::TestDatabase;
 
-/// Refuses texts with "poison"; away when told so.
-struct Scripted {
+/// Embedder that refuses texts with "poison", and is unavailable on request.
+struct ScriptedEmbedder {
     model: ModelId,
-    away: AtomicBool,
+    is_unavailable: AtomicBool,
 }
 
-impl Embedder for Scripted {
+impl Embedder for ScriptedEmbedder {
     fn model(&self) -> &ModelId {
         &self.model
     }
@@ -31,7 +31,7 @@ impl Embedder for Scripted {
         texts: Vec<Sanitized>,
         _: Purpose,
     ) -> BoxFuture<'_, Result<Vec<Vec<f32>>, Error>> {
-        let answer = if self.away.load(Ordering::SeqCst) {
+        let answer = if self.is_unavailable.load(Ordering::SeqCst) {
             let (server, reason) = ("example.org".into(), "no route".into());
             Err(Error::Unavailable { server, reason, retry_after: None })
         } else if texts.iter().any(|text| text.as_str().contains("poison")) {
@@ -43,10 +43,10 @@ impl Embedder for Scripted {
     }
 }
 
-async fn context(database: &TestDatabase) -> (Context, Arc<Scripted>, ProjectId) {
+async fn context(database: &TestDatabase) -> (Context, Arc<ScriptedEmbedder>, ProjectId) {
     let project = database.project("shop").await.id;
     let model = ModelId { name: "scripted".into(), dimensions: 3 };
-    let embedder = Arc::new(Scripted { model, away: AtomicBool::new(false) });
+    let embedder = Arc::new(ScriptedEmbedder { model, is_unavailable: AtomicBool::new(false) });
     let store = database.store().clone();
     let provider = serde_json::json!({});
     let model = vectors::register_model(&store, "scripted", 3, &provider).await.expect("a model");
@@ -90,17 +90,17 @@ async fn drain(ctx: &Context) -> usize {
             Batch::Stored(count) => stored += count,
             Batch::Empty => return stored,
             Batch::Refused | Batch::Unavailable => {
-                panic!("the script says that the provider is there and takes most texts")
+                panic!("the provider should be available and accept most texts")
             }
         }
     }
 }
 
 #[tokio::test]
-async fn the_backlog_is_worked_off_in_batches() {
+async fn queue_is_processed_in_batches() {
     let database = TestDatabase::create().await;
     let (ctx, _, project) = context(&database).await;
-    add(&ctx, project, &texts("fine", 100)).await;
+    add(&ctx, project, &texts("valid", 100)).await;
     assert_eq!(vectors::queue_length(&ctx.store, None, false).await.expect("a database"), 100);
     assert_eq!(drain(&ctx).await, 100);
     assert_eq!(vectors::queue_length(&ctx.store, None, false).await.expect("a database"), 0);
@@ -108,17 +108,17 @@ async fn the_backlog_is_worked_off_in_batches() {
 }
 
 #[tokio::test]
-async fn a_poisonous_passage_holds_up_no_other() {
+async fn failing_passage_does_not_block_others() {
     let database = TestDatabase::create().await;
     let (ctx, _, project) = context(&database).await;
-    let mut all = texts("fine", 40);
-    all.insert(17, "poison".into());
-    add(&ctx, project, &all).await;
+    let mut passages = texts("valid", 40);
+    passages.insert(17, "poison".into());
+    add(&ctx, project, &passages).await;
     assert_eq!(drain(&ctx).await, 40);
     assert_eq!(
         vectors::queue_length(&ctx.store, None, false).await.expect("a database"),
         1,
-        "it stays visible"
+        "it is still counted"
     );
     for _ in 0..2 {
         let now = "update embedding_queue set scheduled_at = now()";
@@ -130,18 +130,18 @@ async fn a_poisonous_passage_holds_up_no_other() {
 }
 
 #[tokio::test]
-async fn an_unavailable_provider_loses_and_fails_no_passage() {
+async fn passages_stay_queued_while_the_provider_is_unavailable() {
     let database = TestDatabase::create().await;
     let (ctx, embedder, project) = context(&database).await;
-    add(&ctx, project, &texts("fine", 5)).await;
-    embedder.away.store(true, Ordering::SeqCst);
+    add(&ctx, project, &texts("valid", 5)).await;
+    embedder.is_unavailable.store(true, Ordering::SeqCst);
     assert_eq!(embedding_queue::process_batch(&ctx).await, Batch::Unavailable);
-    embedder.away.store(false, Ordering::SeqCst);
+    embedder.is_unavailable.store(false, Ordering::SeqCst);
     assert_eq!(drain(&ctx).await, 5);
 }
 
 #[tokio::test]
-async fn a_refusing_provider_differs_from_a_failing_passage() {
+async fn batch_is_requeued_when_all_its_passages_are_refused() {
     let database = TestDatabase::create().await;
     let (ctx, _, project) = context(&database).await;
     add(&ctx, project, &texts("poison", 40)).await;
@@ -150,7 +150,7 @@ async fn a_refusing_provider_differs_from_a_failing_passage() {
 }
 
 #[tokio::test]
-async fn only_large_heaps_are_moved_into_the_graph() {
+async fn only_many_flat_vectors_are_moved_into_the_hnsw_index() {
     let database = TestDatabase::create().await;
     let (ctx, _, large) = context(&database).await;
     let small = database.project("small").await.id;
@@ -158,7 +158,7 @@ async fn only_large_heaps_are_moved_into_the_graph() {
     add(&ctx, small, &texts("small", 20)).await;
     drain(&ctx).await;
     hnsw::fill_hnsw(&ctx.store, &ctx.model, 100).await.expect("a database");
-    let heaps = vectors::list_flat_vectors(&ctx.store, &ctx.model, 0).await.expect("a database");
-    let left: Vec<_> = heaps.iter().map(|heap| (heap.project, heap.vectors)).collect();
-    assert_eq!(left, [(small, 20)]);
+    let flat = vectors::list_flat_vectors(&ctx.store, &ctx.model, 0).await.expect("a database");
+    let flat: Vec<_> = flat.iter().map(|flat| (flat.project, flat.vectors)).collect();
+    assert_eq!(flat, [(small, 20)]);
 }

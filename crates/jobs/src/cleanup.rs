@@ -24,7 +24,7 @@ impl BackgroundJob for Cleanup {
         let report = cleanup::sweep(store).await.map_err(|error| JobError::classify(&error))?;
         if report != CleanupReport::default() {
             let CleanupReport { feed, held, expired, logins, events } = report;
-            tracing::info!(feed, held, expired, logins, events, "deleted outdated data");
+            tracing::info!(feed, held, expired, logins, events, "outdated data deleted");
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! What jobs need besides their arguments.
+//! Dependencies of jobs.
 
 use mc_store::Store;
 
@@ -6,12 +6,12 @@ use crate::hygiene::Embedding;
 use crate::settings::JobSettings;
 use crate::sync_integration::SyncContext;
 
-/// What jobs need besides their arguments; cheap to clone.
+/// Dependencies of jobs, besides their arguments; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct JobContext {
-    /// Connections that see every project.
+    /// The database, with access to every project.
     pub store: Store,
-    /// What jobs need to send requests to providers.
+    /// Dependencies of jobs that send requests to providers.
     pub sync: SyncContext,
     /// The active embedding model.
     pub embedding: Embedding,

@@ -1,5 +1,6 @@
-//! What keeps the memory in order, by the clock and when a maintainer asks: project by project, in
-//! small transactions, each with a report of what it did, or would do.
+//! The jobs `schedule_hygiene` and `run_hygiene_task`. A hygiene task maintains the memory of one
+//! project in small transactions, on a schedule or on request. Its run stores the counts and
+//! findings of its changes, or of a dry run.
 
 mod citations;
 mod consistency;
@@ -14,7 +15,8 @@ mod retention;
 use std::time::Duration;
 
 use chrono::Utc;
-use mc_domain::{AuditAction, ExpiryDecision, HygieneRunId, HygieneTask, ProjectId};
+use mc_contract::operations::hygiene::RunHygiene;
+use mc_domain::{AuditAction, HygieneRunId, HygieneTask, ProjectId};
 use mc_memory::Error;
 use mc_store::Store;
 use mc_store::audit::{self, NewEvent};
@@ -29,26 +31,26 @@ use crate::settings::JobSettings;
 
 pub use embedding::Embedding;
 
-/// Default schedule of each task in every project; UTC, at night for most who would notice.
+/// Default schedules of the tasks in every project; UTC, at night for most users.
 pub const SCHEDULES: [(HygieneTask, &str); 9] = [
-    // First: what goes anyway need not be looked at.
+    // First, so that the other tasks do not process data that it deletes.
     (HygieneTask::Retention, "0 40 0 * * *"),
     (HygieneTask::Reindex, "0 5 1 * * *"),
     (HygieneTask::Expiry, "0 40 1 * * *"),
     (HygieneTask::Duplicates, "0 20 2 * * *"),
     (HygieneTask::Citations, "0 0 3 * * *"),
-    // After the citations: what they say counts.
+    // After `citations`: a stale record may be unused.
     (HygieneTask::Quality, "0 40 3 * * *"),
-    // After what has changed most.
+    // After the tasks that change most passages.
     (HygieneTask::Consistency, "0 20 4 * * *"),
     (HygieneTask::Embedding, "0 0 5 * * *"),
     (HygieneTask::Export, "0 30 5 * * Sun"),
 ];
 
-/// Part of the timeout that is left to store that a task timed out.
-const REPORT_TIME: Duration = Duration::from_mins(1);
+/// Part of the timeout that is reserved to store that a task timed out.
+const STORE_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// A task in one project: what its report says that it is.
+/// Runs a hygiene task of one project, which is stored in its hygiene run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RunHygieneTask {
     report: HygieneRunId,
@@ -56,8 +58,7 @@ pub struct RunHygieneTask {
 
 impl BackgroundJob for RunHygieneTask {
     const NAME: &'static str = hygiene::JOB;
-    // One after the other, so that a night of many projects leaves the service its processors and
-    // connections.
+    // Runs of many projects must leave processors and connections to the service.
     const CONCURRENCY: usize = 1;
     const MAX_ATTEMPTS: u16 = hygiene::JOB_ATTEMPTS;
     const TIMEOUT: Duration = Duration::from_mins(30);
@@ -68,21 +69,21 @@ impl BackgroundJob for RunHygieneTask {
     /// Runs the task and stores its outcome in the hygiene run. A later attempt continues an
     /// earlier one.
     async fn run(self, context: &JobContext) -> Result<(), JobError> {
-        // Ends before the job's own timeout does, which would store nothing.
-        let time = context.settings.kind::<Self>().timeout.saturating_sub(REPORT_TIME);
-        run_within(time, &context.store, &context.embedding, self.report).await
+        // Shorter than the job's own timeout, which would store nothing.
+        let timeout = context.settings.kind::<Self>().timeout.saturating_sub(STORE_TIMEOUT);
+        run_with_timeout(timeout, &context.store, &context.embedding, self.report).await
     }
 }
 
-/// A task in every project.
+/// Enqueues a hygiene task in every project.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ScheduleHygiene {
     task: HygieneTask,
 }
 
 impl ScheduleHygiene {
-    /// Of this task.
-    pub fn of(task: HygieneTask) -> Self {
+    /// Creates the job of a task.
+    pub fn new(task: HygieneTask) -> Self {
         Self { task }
     }
 }
@@ -104,89 +105,91 @@ pub fn schedules(settings: &JobSettings) -> impl Iterator<Item = Schedule> {
     settings
         .hygiene_schedules()
         .iter()
-        .map(|(task, cron)| Schedule::new(cron, ScheduleHygiene::of(*task)))
+        .map(|(task, cron)| Schedule::new(cron, ScheduleHygiene::new(*task)))
 }
 
 /// Enqueues a task for every project, at most once a day.
 async fn enqueue_all_projects(store: &Store, task: HygieneTask) -> Result<(), JobError> {
     let key = format!("{task} {}", Utc::now().date_naive());
-    let asked = async {
+    let request = async {
         let mut tx = store.begin().await?;
         let projects = hygiene::request_everywhere(&mut tx, task, &key).await?;
         tx.commit().await?;
         Ok::<_, mc_store::Error>(projects)
     };
-    let projects = asked.await.map_err(|error| JobError::classify(&error))?;
-    tracing::info!(hygiene.task = %task, projects, "asked for a round of hygiene");
+    let projects = request.await.map_err(|error| JobError::classify(&error))?;
+    tracing::info!(hygiene.task = %task, projects, "hygiene task enqueued");
     Ok(())
 }
 
-/// Requests a hygiene run for a project, with its job and its audit event. `expiry_decision`
-/// decides about expired records that wait for a person, for the task `expiry`.
+/// Requests a hygiene run for a project, with its job and its audit event.
 pub async fn request_run(
     store: &Store,
     project: ProjectId,
-    task: HygieneTask,
-    is_dry_run: bool,
-    expiry_decision: Option<ExpiryDecision>,
+    request: &RunHygiene,
 ) -> Result<HygieneRunId, mc_store::Error> {
+    let RunHygiene { task, dry_run, expiry_decision } = *request;
     let mut tx = store.begin().await?;
     let id =
-        hygiene::request_with_decision(&mut tx, project, task, is_dry_run, expiry_decision).await?;
-    let details =
-        json!({ "task": task, "dry_run": is_dry_run, "expiry_decision": expiry_decision });
+        hygiene::request_with_decision(&mut tx, project, task, dry_run, expiry_decision).await?;
+    let details = json!(request);
     audit::record(&mut tx, NewEvent::new(AuditAction::HygieneRunRequested, id).with(details));
     tx.commit().await?;
     Ok(id)
 }
 
-async fn run_within(
-    time: Duration,
+/// Runs a task and stores its outcome or its error in the hygiene run.
+async fn run_with_timeout(
+    timeout: Duration,
     store: &Store,
     embedding: &Embedding,
-    report: HygieneRunId,
+    run: HygieneRunId,
 ) -> Result<(), JobError> {
-    let attended = tokio::time::timeout(time, begin_and_attend(store, embedding, report)).await;
-    let failure = match attended {
+    let result = tokio::time::timeout(timeout, start_and_run(store, embedding, run)).await;
+    let job_error = match result {
         Ok(Ok(None)) => return Ok(()),
         Ok(Ok(Some(outcome))) => {
-            let noted = hygiene::end(store, report, &outcome).await;
-            return noted.map_err(|error| JobError::classify(&error));
+            let stored = hygiene::end(store, run, &outcome).await;
+            return stored.map_err(|error| JobError::classify(&error));
         }
         Ok(Err(error)) => JobError::classify(&error),
-        Err(_) => JobError::Retryable(format!("the task timed out after {} s", time.as_secs())),
+        Err(_) => JobError::Retryable(format!("the task timed out after {} s", timeout.as_secs())),
     };
-    let noted = hygiene::failed(store, report, &failure.to_string()).await;
-    Err(noted.err().map_or(failure, |away| JobError::classify(&away)))
+    match hygiene::failed(store, run, &job_error.to_string()).await {
+        Ok(()) => Err(job_error),
+        Err(error) => Err(JobError::classify(&error)),
+    }
 }
 
-async fn begin_and_attend(
+/// Starts a hygiene run and runs its task; returns `None` if the run is completed or its project
+/// deleted.
+async fn start_and_run(
     store: &Store,
     embedding: &Embedding,
-    report: HygieneRunId,
+    run: HygieneRunId,
 ) -> Result<Option<Outcome>, Error> {
-    let Some(given) = hygiene::begin(store, report).await? else { return Ok(None) };
-    let outcome = run_task(store, embedding, &given).await?;
-    tracing::info!(project.id = %given.project, hygiene.task = %given.task,
-        hygiene.dry_run = given.is_dry_run, counts = ?outcome.counts, "hygiene is done");
+    let Some(target) = hygiene::begin(store, run).await? else { return Ok(None) };
+    let outcome = run_task(store, embedding, &target).await?;
+    tracing::info!(project.id = %target.project, hygiene.task = %target.task,
+        hygiene.dry_run = target.is_dry_run, counts = ?outcome.counts, "hygiene task completed");
     Ok(Some(outcome))
 }
 
 async fn run_task(
     store: &Store,
     embedding: &Embedding,
-    given: &HygieneTarget,
+    target: &HygieneTarget,
 ) -> Result<Outcome, Error> {
-    match given.task {
-        HygieneTask::Duplicates => duplicates::run(store, given).await,
-        HygieneTask::Quality => quality::run(store, given).await,
-        HygieneTask::Expiry => expiry::run(store, given).await,
-        HygieneTask::Citations => citations::run(store, given).await,
-        HygieneTask::Reindex => reindex::run(store, given).await,
-        HygieneTask::Consistency => consistency::run(store, given).await,
-        HygieneTask::Export => export::run(store, given).await,
-        HygieneTask::Embedding => embedding::run(store, given, embedding).await,
-        HygieneTask::Retention => retention::run(store, given).await,
+    match target.task {
+        HygieneTask::Duplicates => duplicates::run(store, target).await,
+        HygieneTask::Quality => quality::run(store, target).await,
+        HygieneTask::Expiry => expiry::run(store, target).await,
+        HygieneTask::Citations => citations::run(store, target).await,
+        HygieneTask::Reindex => reindex::run(store, target).await,
+        HygieneTask::Consistency => consistency::run(store, target).await,
+        HygieneTask::Export => export::run(store, target).await,
+        HygieneTask::Embedding => embedding::run(store, target, embedding).await,
+        HygieneTask::Retention => retention::run(store, target).await,
     }
 }
 
@@ -203,7 +206,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn what_takes_too_long_is_said_in_its_report() {
+    async fn timeout_is_stored_in_the_hygiene_run() {
         let db = TestDatabase::create().await;
         let project = db.project("shop").await.id;
         let mut tx = db.service().for_project(UserId::LOCAL, project).begin().await.unwrap();
@@ -211,12 +214,12 @@ mod tests {
         tx.commit().await.unwrap();
         let model = vectors::register_model(db.store(), "test-3", 3, &json!({})).await.unwrap();
         let embedding = Embedding { model, is_remote: false };
-        // It does not get so far as to begin.
-        let _held = hold(db.url(), "lock table projects in access exclusive mode").await.unwrap();
-        let failure = run_within(Duration::ZERO, db.store(), &embedding, id).await.unwrap_err();
-        assert_eq!(failure, JobError::Retryable("the task timed out after 0 s".to_owned()));
-        let report = hygiene::find(db.store(), project, id).await.unwrap().unwrap();
-        assert!(report.completed_at.is_some());
-        assert_eq!(report.last_error, Some(failure.to_string()));
+        // The lock keeps the task from starting.
+        let _lock = hold(db.url(), "lock table projects in access exclusive mode").await.unwrap();
+        let error = run_with_timeout(Duration::ZERO, db.store(), &embedding, id).await.unwrap_err();
+        assert_eq!(error, JobError::Retryable("the task timed out after 0 s".to_owned()));
+        let run = hygiene::find(db.store(), project, id).await.unwrap().unwrap();
+        assert!(run.completed_at.is_some());
+        assert_eq!(run.last_error, Some(error.to_string()));
     }
 }

@@ -1,4 +1,4 @@
-//! Indexes repositories: a job for each run that was asked for.
+//! The jobs `index_repository` and `rescue_index_runs`: each index run has a job.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::context::JobContext;
 use crate::job::{BackgroundJob, JobError};
 
-/// A run that is to be worked off.
+/// Runs an index run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct IndexRepository {
     run: IngestRunId,
@@ -24,26 +24,26 @@ pub struct IndexRepository {
 
 impl BackgroundJob for IndexRepository {
     const NAME: &'static str = ingest_runs::JOB;
-    // Those of one project take turns.
+    // Runs of one project run one after the other.
     const CONCURRENCY: usize = 2;
     const MAX_ATTEMPTS: u16 = ingest_runs::JOB_ATTEMPTS;
     const TIMEOUT: Duration = Duration::from_hours(6);
 
     type Context = IndexContext;
 
-    /// Runs the index run; a run of a project whose other run is active completes, and the other
-    /// run enqueues it again when it ends.
+    /// Runs the index run. If another run of the project is active, the job completes at once, and
+    /// the end of that run enqueues this one again.
     async fn run(self, IndexContext { index, stop }: &IndexContext) -> Result<(), JobError> {
-        match run::work(index, self.run, stop).await {
+        match run::execute(index, self.run, stop).await {
             Ok(RunOutcome::Done) => Ok(()),
             Ok(RunOutcome::Stopped) => Err(JobError::ShuttingDown),
-            Ok(RunOutcome::Again(reason)) => Err(JobError::Retryable(reason)),
+            Ok(RunOutcome::Retry(reason)) => Err(JobError::Retryable(reason)),
             Err(error) => Err(JobError::classify(&error)),
         }
     }
 }
 
-/// What [`IndexRepository`] needs besides its arguments.
+/// Dependencies of [`IndexRepository`], besides its arguments.
 #[derive(Clone)]
 pub struct IndexContext {
     index: Arc<index::Context>,
@@ -51,31 +51,31 @@ pub struct IndexContext {
 }
 
 impl IndexContext {
-    pub(crate) fn new(how: Indexing, store: Store, stop: CancellationToken) -> Self {
-        Self { index: Arc::new(how.context(store)), stop }
+    pub(crate) fn new(settings: IndexSettings, store: Store, stop: CancellationToken) -> Self {
+        Self { index: Arc::new(settings.into_context(store)), stop }
     }
 }
 
-/// How a node indexes.
+/// A node's settings for indexing.
 #[derive(Debug, Clone)]
-pub struct Indexing {
-    /// Folder for copies of repositories.
-    pub cache: PathBuf,
-    /// Hosts inside the service's network from which every repository may be fetched.
-    pub inside: Vec<AllowedPrivateHost>,
-    /// How much of the history of repositories is read.
+pub struct IndexSettings {
+    /// Directory for copies of repositories.
+    pub cache_dir: PathBuf,
+    /// Private hosts from which every repository may be fetched.
+    pub allowed_private_hosts: Vec<AllowedPrivateHost>,
+    /// Limits of the commit history that is read.
     pub history: history::Limits,
     /// Name of the node.
     pub node: String,
 }
 
-impl Indexing {
-    fn context(self, store: Store) -> index::Context {
+impl IndexSettings {
+    fn into_context(self, store: Store) -> index::Context {
         index::Context {
-            observer: Arc::new(Citations(store.clone())),
+            observer: Arc::new(CitationChecker(store.clone())),
             store,
-            cache: self.cache,
-            inside: self.inside,
+            cache: self.cache_dir,
+            inside: self.allowed_private_hosts,
             worker: self.node,
             walk: walk::Limits::default(),
             cut: chunker::Limits::default(),
@@ -99,16 +99,16 @@ impl BackgroundJob for RescueIndexRuns {
         let rescued = ingest_runs::rescue_orphans(store).await;
         let rescued = rescued.map_err(|error| JobError::classify(&error))?;
         if rescued > 0 {
-            tracing::info!(rescued, "enqueued jobs of index runs that had none");
+            tracing::info!(rescued, "index runs without a job enqueued");
         }
         Ok(())
     }
 }
 
-/// Tells the memory of changed files.
-struct Citations(Store);
+/// Checks the citations of changed files.
+struct CitationChecker(Store);
 
-impl index::FilesObserver for Citations {
+impl index::FilesObserver for CitationChecker {
     fn files_changed<'a>(
         &'a self,
         project: ProjectId,

@@ -1,4 +1,4 @@
-//! Kinds of jobs, their failures, and how jobs are enqueued.
+//! The trait of job kinds, the errors of attempts, and the insertion of jobs.
 
 use std::time::Duration;
 
@@ -13,26 +13,26 @@ use serde::de::DeserializeOwned;
 pub trait BackgroundJob: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// Name of the kind. Stored jobs are found by it, so it never changes.
     const NAME: &'static str;
-    /// Default for how many run at once on each node.
+    /// Default concurrency on each node.
     const CONCURRENCY: usize;
     /// Attempts before a job is discarded.
     const MAX_ATTEMPTS: u16 = 6;
     /// Jobs that a worker fetches at a time. More than one suits short jobs only: a fetched job
     /// waits for those before it, and no other node can run it meanwhile.
     const FETCH_BATCH: usize = 1;
-    /// Default for how long an attempt may take before it fails.
+    /// Default timeout of an attempt.
     const TIMEOUT: Duration;
     /// Delay before the second attempt; each later delay is twice as long.
     const BACKOFF_BASE: Duration = Duration::from_secs(5);
 
-    /// What the job needs besides its arguments.
+    /// Dependencies of the job, besides its arguments.
     type Context: Clone + Send + Sync + 'static;
 
     /// Runs one attempt.
     fn run(self, context: &Self::Context) -> impl Future<Output = Result<(), JobError>> + Send;
 }
 
-/// Why an attempt failed. The queue stores the reason, masked.
+/// The error of an attempt. The queue stores its message, masked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JobError {
     /// A later attempt may succeed.
@@ -60,21 +60,21 @@ impl JobError {
 
 /// A job to enqueue.
 #[derive(Debug)]
-pub struct Enqueue<'a, W> {
-    work: &'a W,
-    key: Option<&'a str>,
+pub struct Enqueue<'a, J> {
+    job: &'a J,
+    unique_key: Option<&'a str>,
     delay: Duration,
 }
 
-impl<'a, W: BackgroundJob> Enqueue<'a, W> {
+impl<'a, J: BackgroundJob> Enqueue<'a, J> {
     /// Enqueues a job that may start at once.
-    pub fn new(work: &'a W) -> Self {
-        Self { work, key: None, delay: Duration::ZERO }
+    pub fn new(job: &'a J) -> Self {
+        Self { job, unique_key: None, delay: Duration::ZERO }
     }
 
     /// Skips the job if one of its kind was enqueued with this key before.
     pub fn unique(self, key: &'a str) -> Self {
-        Self { key: Some(key), ..self }
+        Self { unique_key: Some(key), ..self }
     }
 
     /// Delays the first attempt.
@@ -84,14 +84,23 @@ impl<'a, W: BackgroundJob> Enqueue<'a, W> {
 
     /// Enqueues the job in the transaction; returns `false` if its key was used before.
     pub async fn insert(self, tx: &mut Tx) -> Result<bool, Error> {
-        let args = serde_json::to_value(self.work)
-            .map_err(|error| Error::Unreadable(format!("{}: {error}", W::NAME)))?;
-        let (key, delay, starts) = (self.key, self.delay, i32::from(W::MAX_ATTEMPTS));
-        let asked = jobs::enqueue(
-            tx,
-            &NewJob { kind: W::NAME, unique_key: key, args, delay, max_attempts: starts },
-        )
-        .await?;
-        Ok(asked.is_some())
+        let args = serde_json::to_value(self.job)
+            .map_err(|error| Error::UnknownStoredValue(format!("{}: {error}", J::NAME)))?;
+        let job = NewJob {
+            kind: J::NAME,
+            unique_key: self.unique_key,
+            args,
+            delay: self.delay,
+            max_attempts: i32::from(J::MAX_ATTEMPTS),
+        };
+        Ok(jobs::enqueue(tx, &job).await?.is_some())
     }
+}
+
+/// Maximum length of a stored reason, in characters.
+const MAX_REASON_CHARS: usize = 1_000;
+
+/// Returns the message of an error, masked and truncated, for storage outside the queue.
+pub(crate) fn stored_reason(error: &impl std::error::Error) -> String {
+    mc_sanitizer::mask(&error.to_string()).text.as_str().chars().take(MAX_REASON_CHARS).collect()
 }

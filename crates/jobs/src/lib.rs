@@ -9,6 +9,7 @@ mod job;
 pub mod manage;
 mod post_task_comment;
 mod process_delivery;
+mod reindex;
 mod schedule;
 mod schedule_syncs;
 mod settings;
@@ -22,7 +23,7 @@ pub use cleanup::Cleanup;
 pub use context::JobContext;
 pub use hygiene::{Embedding, RunHygieneTask, ScheduleHygiene, request_run};
 use index_repository::{IndexContext, RescueIndexRuns};
-pub use index_repository::{IndexRepository, Indexing};
+pub use index_repository::{IndexRepository, IndexSettings};
 pub use job::{BackgroundJob, Enqueue, JobError};
 pub use post_task_comment::PostTaskComment;
 pub use process_delivery::ProcessDelivery;
@@ -34,7 +35,7 @@ pub use workers::{Timing, WorkerPool};
 
 /// Returns the worker pool of a node with every job kind except those of indexing, and their
 /// schedules. `queue` has connections of its own, so that fetching and completing jobs never waits
-/// for the jobs' work.
+/// for the queries of running jobs.
 pub fn workers(queue: Store, context: &JobContext) -> WorkerPool {
     let workers = WorkerPool::new(queue)
         .with_settings(context.settings.clone())
@@ -54,11 +55,12 @@ pub fn workers(queue: Store, context: &JobContext) -> WorkerPool {
 pub fn indexing(
     workers: WorkerPool,
     context: &JobContext,
-    how: Indexing,
+    settings: IndexSettings,
     stop: &CancellationToken,
 ) -> WorkerPool {
+    let index = IndexContext::new(settings, context.store.clone(), stop.clone());
     workers
-        .register::<IndexRepository>(IndexContext::new(how, context.store.clone(), stop.clone()))
+        .register::<IndexRepository>(index)
         .register::<RescueIndexRuns>(context.clone())
         .schedule(Schedule::new("30 * * * * *", RescueIndexRuns {}))
 }

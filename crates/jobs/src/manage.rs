@@ -1,4 +1,4 @@
-//! What service administrators do with single jobs. `store` is one of the background's role.
+//! Operations on single jobs for service administrators. They take a store of the worker role.
 
 use mc_domain::{AuditAction, Classified, ErrorKind, UserId};
 use mc_store::audit::{self, Chain, NewEvent};

@@ -1,4 +1,4 @@
-//! Schedules: each tick is enqueued once, on any number of nodes.
+//! Cron schedules. Each tick is enqueued once, on any number of nodes.
 
 use std::time::Duration;
 
@@ -17,16 +17,18 @@ const LOOKBACKS: [TimeDelta; 4] =
 /// Delay before a failed enqueue is repeated.
 const RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// When work of a kind is asked for.
+/// The schedule of a job kind.
 pub struct Schedule {
     cron: cron::Schedule,
     kind: &'static str,
-    ask: Ask,
+    enqueue: EnqueueTick,
     clock: Clock,
 }
 
 type Clock = Box<dyn Fn() -> DateTime<Utc> + Send + Sync>;
-type Ask = Box<dyn Fn(Store, String) -> BoxFuture<'static, Result<(), Error>> + Send + Sync>;
+/// Enqueues the job of a tick under a unique key.
+type EnqueueTick =
+    Box<dyn Fn(Store, String) -> BoxFuture<'static, Result<(), Error>> + Send + Sync>;
 
 impl std::fmt::Debug for Schedule {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -38,67 +40,74 @@ impl std::fmt::Debug for Schedule {
 }
 
 impl Schedule {
-    /// Work at the times of a cron expression (second, minute, hour, day, month, weekday; UTC). The
-    /// last time that passed while no node was there is made up for; of several, the last alone.
+    /// Creates a schedule of a job from a cron expression (second, minute, hour, day, month,
+    /// weekday; UTC). Of the ticks that passed while no node was running, the last one is enqueued
+    /// at the start.
     ///
     /// # Panics
-    /// When the expression is none: schedules are part of the program.
-    pub fn new<W: BackgroundJob + Clone>(cron: &str, work: W) -> Self {
+    /// If the expression is invalid: it is a constant or was validated.
+    pub fn new<J: BackgroundJob + Clone>(cron: &str, job: J) -> Self {
         let cron = cron.parse().expect("a cron expression");
-        let ask: Ask = Box::new(move |store, key| {
-            let work = work.clone();
+        let enqueue: EnqueueTick = Box::new(move |store, key| {
+            let job = job.clone();
             Box::pin(async move {
                 let mut tx = store.begin().await?;
-                Enqueue::new(&work).unique(&key).insert(&mut tx).await?;
+                Enqueue::new(&job).unique(&key).insert(&mut tx).await?;
                 tx.commit().await
             })
         });
-        Self { cron, kind: W::NAME, ask, clock: Box::new(Utc::now) }
+        Self { cron, kind: J::NAME, enqueue, clock: Box::new(Utc::now) }
     }
 
-    /// The same by another clock than the system's.
-    pub fn by(self, clock: impl Fn() -> DateTime<Utc> + Send + Sync + 'static) -> Self {
+    /// Replaces the system's clock.
+    pub fn with_clock(self, clock: impl Fn() -> DateTime<Utc> + Send + Sync + 'static) -> Self {
         Self { clock: Box::new(clock), ..self }
     }
 
-    /// Asks for the work of each time until `stop`, that of the last one that passed first.
+    /// Enqueues the job of each tick until `stop`, beginning with the last one that has passed.
     pub(crate) async fn run(self, store: Store, stop: CancellationToken) {
-        let mut due = self.last_before((self.clock)());
+        let mut due = self.last_or_next((self.clock)());
         while !stop.is_cancelled() {
             let now = (self.clock)();
-            due = self.in_time(due, now);
-            let pause = match due {
-                Some(tick) if tick <= now => match (self.ask)(store.clone(), key(tick)).await {
-                    Ok(()) => {
-                        due = self.cron.after(&tick).next();
-                        continue;
+            due = self.correct_for_clock_jump(due, now);
+            let sleep = match due {
+                Some(tick) if tick <= now => {
+                    match (self.enqueue)(store.clone(), unique_key(tick)).await {
+                        Ok(()) => {
+                            due = self.cron.after(&tick).next();
+                            continue;
+                        }
+                        Err(error) => {
+                            tracing::warn!(job.kind = self.kind, %error,
+                                           "scheduled job can't be enqueued; retrying");
+                            RETRY_DELAY
+                        }
                     }
-                    Err(error) => {
-                        tracing::warn!(job.kind = self.kind, %error,
-                                       "a scheduled job can't be enqueued; trying again");
-                        RETRY_DELAY
-                    }
-                },
+                }
                 Some(tick) => (tick - now).to_std().unwrap_or_default().min(POLL_INTERVAL),
                 None => return,
             };
-            if stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
+            if stop.run_until_cancelled(tokio::time::sleep(sleep)).await.is_none() {
                 return;
             }
         }
     }
 
-    /// What is due by a clock that may have jumped: not later than the next time, and of many that
-    /// have passed the last.
-    fn in_time(&self, due: Option<DateTime<Utc>>, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    /// Corrects the tick that is due, since the clock may have jumped: it is at most the next tick,
+    /// and of many ticks that have passed it is the last one.
+    fn correct_for_clock_jump(
+        &self,
+        due: Option<DateTime<Utc>>,
+        now: DateTime<Utc>,
+    ) -> Option<DateTime<Utc>> {
         let due = due.min(self.cron.after(&now).next());
-        if due.is_some_and(|tick| now - tick > LOOKBACKS[0]) { self.last_before(now) } else { due }
+        if due.is_some_and(|tick| now - tick > LOOKBACKS[0]) { self.last_or_next(now) } else { due }
     }
 
-    /// The last time of the schedule that has passed; the next one where none has for long.
-    fn last_before(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
-        for back in LOOKBACKS {
-            let passed = self.cron.after(&(now - back)).take_while(|tick| *tick <= now);
+    /// Returns the last tick that has passed; the next one if there was none for a long time.
+    fn last_or_next(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        for lookback in LOOKBACKS {
+            let passed = self.cron.after(&(now - lookback)).take_while(|tick| *tick <= now);
             if let Some(last) = passed.last() {
                 return Some(last);
             }
@@ -107,8 +116,8 @@ impl Schedule {
     }
 }
 
-/// The same on every node.
-fn key(tick: DateTime<Utc>) -> String {
+/// Returns the unique key of a tick, which is the same on every node.
+fn unique_key(tick: DateTime<Utc>) -> String {
     format!("tick {}", tick.format("%Y-%m-%dT%H:%M:%SZ"))
 }
 
@@ -120,10 +129,10 @@ mod tests {
     use super::*;
 
     #[derive(Clone, Serialize, Deserialize)]
-    struct Nothing {}
+    struct Noop {}
 
-    impl BackgroundJob for Nothing {
-        const NAME: &'static str = "nothing";
+    impl BackgroundJob for Noop {
+        const NAME: &'static str = "noop";
         const CONCURRENCY: usize = 1;
         const TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -134,34 +143,34 @@ mod tests {
         }
     }
 
-    fn at(day: u32, hour: u32, minute: u32) -> Option<DateTime<Utc>> {
+    fn time(day: u32, hour: u32, minute: u32) -> Option<DateTime<Utc>> {
         Utc.with_ymd_and_hms(2026, 11, day, hour, minute, 0).single()
     }
 
-    fn in_time(
+    fn corrected(
         cron: &str,
         due: Option<DateTime<Utc>>,
         now: Option<DateTime<Utc>>,
     ) -> Option<DateTime<Utc>> {
-        Schedule::new(cron, Nothing {}).in_time(due, now.expect("a time"))
+        Schedule::new(cron, Noop {}).correct_for_clock_jump(due, now.expect("a time"))
     }
 
     #[test]
-    fn of_what_a_jump_forward_passes_over_the_last_alone_is_due() {
-        let (daily, each_minute) = ("0 0 3 * * *", "0 * * * * *");
-        assert_eq!(in_time(daily, at(20, 3, 0), at(21, 2, 59)), at(20, 3, 0));
-        assert_eq!(in_time(daily, at(20, 3, 0), at(21, 3, 1)), at(21, 3, 0));
-        assert_eq!(in_time(daily, at(20, 3, 0), at(20, 2, 59)), at(20, 3, 0), "it is yet to come");
-        assert_eq!(in_time(each_minute, at(20, 3, 0), at(20, 4, 0)), at(20, 4, 0));
-        assert_eq!(in_time(each_minute, at(20, 3, 0), at(21, 3, 0)), at(21, 3, 0));
+    fn only_the_last_tick_is_due_after_a_jump_forward() {
+        let (daily, minutely) = ("0 0 3 * * *", "0 * * * * *");
+        assert_eq!(corrected(daily, time(20, 3, 0), time(21, 2, 59)), time(20, 3, 0));
+        assert_eq!(corrected(daily, time(20, 3, 0), time(21, 3, 1)), time(21, 3, 0));
+        assert_eq!(corrected(daily, time(20, 3, 0), time(20, 2, 59)), time(20, 3, 0), "not yet");
+        assert_eq!(corrected(minutely, time(20, 3, 0), time(20, 4, 0)), time(20, 4, 0));
+        assert_eq!(corrected(minutely, time(20, 3, 0), time(21, 3, 0)), time(21, 3, 0));
     }
 
     #[test]
-    fn after_a_jump_back_nothing_waits_until_the_clock_has_caught_up() {
-        let (daily, each_minute) = ("0 0 3 * * *", "0 * * * * *");
-        assert_eq!(in_time(daily, at(20, 3, 0), at(19, 2, 59)), at(19, 3, 0));
-        assert_eq!(in_time(daily, at(21, 3, 0), at(20, 2, 30)), at(20, 3, 0));
-        assert_eq!(in_time(each_minute, at(20, 3, 0), at(20, 2, 0)), at(20, 2, 1));
-        assert_eq!(in_time(each_minute, at(20, 3, 0), at(19, 3, 0)), at(19, 3, 1));
+    fn ticks_follow_the_clock_after_a_jump_back() {
+        let (daily, minutely) = ("0 0 3 * * *", "0 * * * * *");
+        assert_eq!(corrected(daily, time(20, 3, 0), time(19, 2, 59)), time(19, 3, 0));
+        assert_eq!(corrected(daily, time(21, 3, 0), time(20, 2, 30)), time(20, 3, 0));
+        assert_eq!(corrected(minutely, time(20, 3, 0), time(20, 2, 0)), time(20, 2, 1));
+        assert_eq!(corrected(minutely, time(20, 3, 0), time(19, 3, 0)), time(19, 3, 1));
     }
 }

@@ -19,13 +19,12 @@ impl BackgroundJob for ScheduleSyncs {
 
     type Context = JobContext;
 
-    /// Enqueues the syncs; one that is pending already is not enqueued again, whichever node
-    /// enqueued it.
+    /// Enqueues the syncs, except those that any node has enqueued already.
     async fn run(self, JobContext { store, .. }: &JobContext) -> Result<(), JobError> {
         let enqueued = integrations::enqueue_due_syncs(store).await;
         let integrations = enqueued.map_err(|error| JobError::classify(&error))?;
         if integrations > 0 {
-            tracing::debug!(integrations, "enqueued syncs");
+            tracing::debug!(integrations, "due syncs enqueued");
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Settings of the operator: concurrency and timeout of each job kind, and the schedule of hygiene.
+//! The operator's settings: concurrency and timeout of job kinds, and schedules of hygiene tasks.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,25 +12,25 @@ use crate::{
     ScheduleHygiene, ScheduleSyncs, SyncIntegration,
 };
 
-/// Most jobs of a kind at once on a node.
+/// Highest concurrency of a kind on a node.
 const MAX_CONCURRENCY: usize = 64;
 /// Longest timeout of an attempt, unless the kind has a lease in the database.
 const MAX_TIMEOUT: Duration = Duration::from_hours(24);
 /// Shortest timeout of a hygiene task: the last minute is for storing that it timed out.
 const MIN_HYGIENE_TIMEOUT: Duration = Duration::from_mins(2);
 
-/// How a kind of job runs on a node.
+/// Settings of a job kind on a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KindSettings {
-    /// How many run at once.
+    /// Maximum number of jobs that run at once.
     pub concurrency: usize,
-    /// How long an attempt may take.
+    /// Timeout of an attempt.
     pub timeout: Duration,
 }
 
 impl KindSettings {
-    /// The defaults of a kind.
-    pub fn of<J: BackgroundJob>() -> Self {
+    /// Returns the defaults of a kind.
+    pub fn defaults<J: BackgroundJob>() -> Self {
         Self { concurrency: J::CONCURRENCY, timeout: J::TIMEOUT }
     }
 }
@@ -65,15 +65,15 @@ pub enum SettingsError {
 impl Default for JobSettings {
     fn default() -> Self {
         let kinds = BTreeMap::from([
-            (Cleanup::NAME, KindSettings::of::<Cleanup>()),
-            (IndexRepository::NAME, KindSettings::of::<IndexRepository>()),
-            (PostTaskComment::NAME, KindSettings::of::<PostTaskComment>()),
-            (ProcessDelivery::NAME, KindSettings::of::<ProcessDelivery>()),
-            (RescueIndexRuns::NAME, KindSettings::of::<RescueIndexRuns>()),
-            (RunHygieneTask::NAME, KindSettings::of::<RunHygieneTask>()),
-            (ScheduleHygiene::NAME, KindSettings::of::<ScheduleHygiene>()),
-            (ScheduleSyncs::NAME, KindSettings::of::<ScheduleSyncs>()),
-            (SyncIntegration::NAME, KindSettings::of::<SyncIntegration>()),
+            (Cleanup::NAME, KindSettings::defaults::<Cleanup>()),
+            (IndexRepository::NAME, KindSettings::defaults::<IndexRepository>()),
+            (PostTaskComment::NAME, KindSettings::defaults::<PostTaskComment>()),
+            (ProcessDelivery::NAME, KindSettings::defaults::<ProcessDelivery>()),
+            (RescueIndexRuns::NAME, KindSettings::defaults::<RescueIndexRuns>()),
+            (RunHygieneTask::NAME, KindSettings::defaults::<RunHygieneTask>()),
+            (ScheduleHygiene::NAME, KindSettings::defaults::<ScheduleHygiene>()),
+            (ScheduleSyncs::NAME, KindSettings::defaults::<ScheduleSyncs>()),
+            (SyncIntegration::NAME, KindSettings::defaults::<SyncIntegration>()),
         ]);
         let hygiene = SCHEDULES.map(|(task, cron)| (task, cron.to_owned())).into();
         Self { kinds, hygiene }
@@ -81,7 +81,7 @@ impl Default for JobSettings {
 }
 
 impl JobSettings {
-    /// Sets how a kind of job runs.
+    /// Sets the concurrency and the timeout of a kind.
     pub fn set_kind(&mut self, name: &str, settings: KindSettings) -> Result<(), SettingsError> {
         let names = || self.kinds.keys().copied().collect::<Vec<_>>().join(", ");
         let unknown = || SettingsError::UnknownKind(names());
@@ -100,7 +100,7 @@ impl JobSettings {
         Ok(())
     }
 
-    /// Sets when a hygiene task runs in every project, as a cron expression in UTC.
+    /// Sets the schedule of a hygiene task in every project, a cron expression in UTC.
     pub fn set_hygiene_schedule(
         &mut self,
         task: HygieneTask,
@@ -113,9 +113,9 @@ impl JobSettings {
         Ok(())
     }
 
-    /// Returns the settings of a kind, those of the program if no operator can set them.
+    /// Returns the settings of a kind: its defaults, unless the operator has set others.
     pub fn kind<J: BackgroundJob>(&self) -> KindSettings {
-        self.kinds.get(J::NAME).copied().unwrap_or_else(KindSettings::of::<J>)
+        self.kinds.get(J::NAME).copied().unwrap_or_else(KindSettings::defaults::<J>)
     }
 
     /// Returns the cron expression of each hygiene task.
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_setting_replaces_the_default() {
+    fn changed_setting_replaces_the_default() {
         let mut settings = JobSettings::default();
         let changed = KindSettings { concurrency: 3, timeout: Duration::from_secs(90) };
         settings.set_kind("cleanup", changed).expect("valid");

@@ -1,9 +1,10 @@
-//! Asks another system what is new, on behalf of one connection: page by page, each written in one
-//! transaction with where the next one begins. So a sync that is cut short goes on where it stood,
-//! and of two that run at once one finds that it was overtaken and stops.
+//! The job `sync_integration`: reads a provider's changes for one integration, page by page. Each
+//! page is stored in one transaction with the position of the next one. A crashed sync resumes at
+//! its stored position. Of two concurrent syncs, one sees that the position moved, and stops.
 
 mod issues;
 mod pages;
+mod position;
 mod reconcile;
 mod refs;
 
@@ -11,7 +12,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chrono::Utc;
-use mc_connectors::traits::Cursor;
 use mc_connectors::{ConnectorRegistry, PlainGit, client};
 use mc_crypto::Encryptor;
 use mc_domain::{Capability, Classified, IntegrationId};
@@ -22,16 +22,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::context::JobContext;
-use crate::job::{BackgroundJob, JobError};
+use crate::job::{BackgroundJob, JobError, stored_reason};
 
-/// After so long a sync lets others have its place; the rest is asked for at once.
-const TURN: Duration = Duration::from_mins(5);
-/// However often it failed, a system is asked once a day.
+/// A sync that takes longer ends after its page and enqueues a job for the rest, so that it does
+/// not delay others.
+const TIME_SLICE: Duration = Duration::from_mins(5);
+/// Longest delay after failures.
 const BACKOFF_MAX: Duration = Duration::from_hours(24);
-/// Characters of what is kept of a reason.
-const REASON: usize = 1_000;
 
-/// A connection whose system is to be asked.
+/// Syncs an integration.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SyncIntegration {
     id: IntegrationId,
@@ -45,46 +44,76 @@ impl BackgroundJob for SyncIntegration {
 
     type Context = JobContext;
 
-    async fn run(self, context: &JobContext) -> Result<(), JobError> {
-        run(&context.store, &context.sync, self).await
+    /// Runs one sync. Errors are stored on the integration, and its next sync retries; only an
+    /// unavailable database fails the job.
+    async fn run(self, JobContext { store, sync, .. }: &JobContext) -> Result<(), JobError> {
+        let classify = |error: mc_store::Error| JobError::classify(&error);
+        let target = integrations::start_sync(store, self.id).await.map_err(classify)?;
+        let Some(target) = target else { return Ok(()) };
+        let session = SyncSession {
+            store,
+            encryptor: &sync.encryptor,
+            target: &target,
+            started: Instant::now(),
+        };
+        let stored = match session.run(sync).await {
+            Ok(SyncOutcome::Completed) => {
+                integrations::finish_sync(store, target.id, target.interval).await
+            }
+            Ok(SyncOutcome::Incomplete) => enqueue_next(store, &target).await,
+            Ok(SyncOutcome::Overtaken) => Ok(()),
+            Err(SyncError::Store(error)) if error.kind().is_transient() => {
+                return Err(classify(error));
+            }
+            // Another version of the service has stored the position.
+            Err(SyncError::Provider(client::Error::InvalidCursor { .. })) => {
+                restart(store, &target).await
+            }
+            Err(SyncError::Provider(client::Error::RateLimited { retry_at, .. })) => {
+                let delay = (retry_at - Utc::now()).to_std().unwrap_or_default().min(BACKOFF_MAX);
+                integrations::reschedule(store, target.id, None, delay).await
+            }
+            Err(error) => fail(store, &target, &error).await,
+        };
+        stored.map_err(classify)
     }
 }
 
-/// What a sync needs besides its connection; cheap to clone.
+/// Dependencies of jobs that send requests to providers; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct SyncContext {
-    /// The systems that the operator has named.
-    pub systems: Arc<ConnectorRegistry>,
-    /// Seals what is held in quarantine.
-    pub sealer: Arc<Encryptor>,
-    /// Hosts inside the service's network that git may be sent to for everybody.
-    pub inside: Arc<[AllowedPrivateHost]>,
+    /// The connectors that the operator has configured.
+    pub connectors: Arc<ConnectorRegistry>,
+    /// Encrypts quarantine items.
+    pub encryptor: Arc<Encryptor>,
+    /// Private hosts that git may access for every project.
+    pub allowed_private_hosts: Arc<[AllowedPrivateHost]>,
 }
 
 /// One sync while it runs.
 struct SyncSession<'a> {
     store: &'a Store,
-    sealer: &'a Encryptor,
-    asking: &'a SyncTarget,
-    begun: Instant,
+    encryptor: &'a Encryptor,
+    target: &'a SyncTarget,
+    started: Instant,
 }
 
 /// How a sync ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ended {
-    /// There is nothing more for now.
-    Done,
-    /// There is more, and its turn is over.
-    More,
-    /// Somebody else goes on, or nobody is to.
+enum SyncOutcome {
+    /// All changes are stored.
+    Completed,
+    /// The time slice ended before the last page.
+    Incomplete,
+    /// Another worker has moved the position, or the integration is paused or deleted.
     Overtaken,
 }
 
-/// Why a sync did not end.
+/// The error of a sync.
 #[derive(Debug, thiserror::Error)]
 enum SyncError {
     #[error(transparent)]
-    System(#[from] client::Error),
+    Provider(#[from] client::Error),
     #[error(transparent)]
     Store(#[from] mc_store::Error),
     #[error(transparent)]
@@ -92,163 +121,94 @@ enum SyncError {
     #[error(transparent)]
     Git(#[from] mc_indexer::Error),
     #[error("{0}")]
-    Because(String),
+    Other(String),
 }
 
-/// Where a sync stands.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-struct SyncState {
-    cursor: Cursor,
-    /// Whether comments were asked for on the way there.
-    #[serde(default)]
-    include_comments: bool,
-    /// How far what is known was compared with all that there is, while that goes on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    sweep: Option<reconcile::Reconciliation>,
-}
-
-/// Does it. What is amiss with the system is for the connection to show, and for its next turn to
-/// try again.
-async fn run(store: &Store, with: &SyncContext, work: SyncIntegration) -> Result<(), JobError> {
-    let failed = |error: mc_store::Error| JobError::classify(&error);
-    let Some(asking) = integrations::start_sync(store, work.id).await.map_err(failed)? else {
-        return Ok(());
-    };
-    let syncing =
-        SyncSession { store, sealer: &with.sealer, asking: &asking, begun: Instant::now() };
-    let ended = syncing.ask(with).await;
-    let noted = match ended {
-        Ok(Ended::Done) => integrations::finish_sync(store, asking.id, asking.interval).await,
-        Ok(Ended::More) => enqueue_next(store, &asking).await,
-        Ok(Ended::Overtaken) => Ok(()),
-        Err(SyncError::Store(error)) if error.kind().is_transient() => return Err(failed(error)),
-        // Another version of the service wrote where it stood.
-        Err(SyncError::System(client::Error::InvalidCursor { .. })) => {
-            restart(store, &asking).await
-        }
-        Err(SyncError::System(client::Error::RateLimited { retry_at, .. })) => {
-            let pause = (retry_at - Utc::now()).to_std().unwrap_or_default().min(BACKOFF_MAX);
-            integrations::reschedule(store, asking.id, None, pause).await
-        }
-        Err(stopped) => fail(store, &asking, &stopped).await,
-    };
-    noted.map_err(failed)
+impl SyncError {
+    fn no_progress() -> Self {
+        Self::Other(
+            "the provider returns the same page again and again; ask its operator for the reason"
+                .to_owned(),
+        )
+    }
 }
 
 impl SyncSession<'_> {
-    async fn ask(&self, with: &SyncContext) -> Result<Ended, SyncError> {
-        let SyncTarget { connector: system, key, capability: ability, .. } = self.asking;
-        if system == PlainGit::SYSTEM {
-            return self.plain_git_refs(&with.inside).await;
+    async fn run(&self, context: &SyncContext) -> Result<SyncOutcome, SyncError> {
+        let SyncTarget { connector, key, capability, .. } = self.target;
+        if connector == PlainGit::CONNECTOR_NAME {
+            return self.sync_plain_git_refs(&context.allowed_private_hosts).await;
         }
-        let Some(system) = with.systems.find(system, key) else {
-            return Err(SyncError::Because(format!(
-                "there is no connector {system} that {key} may use; ask the operator to configure \
-                 it, or delete the integration"
+        let Some(connector) = context.connectors.find(connector, key) else {
+            return Err(SyncError::Other(format!(
+                "there is no connector {connector} that {key} may use; ask the operator to \
+                 configure it, or delete the integration"
             )));
         };
-        match ability {
-            Capability::Issues => self.issues(system).await,
-            Capability::Pages => self.pages(system).await,
-            Capability::Refs => self.heads(system).await,
+        match capability {
+            Capability::Issues => self.sync_issues(connector).await,
+            Capability::Pages => self.sync_pages(connector).await,
+            Capability::Refs => self.sync_refs(connector).await,
         }
     }
 
-    /// Says in the transaction where the sync stands from now on; `false` where somebody else has
-    /// gone on.
-    async fn advance(&self, tx: &mut Tx, place: &mut Place, to: Value) -> Result<bool, SyncError> {
-        if !integrations::advance(tx, self.asking.id, place.0.as_ref(), &to).await? {
-            return Ok(false);
-        }
-        place.0 = Some(to);
-        Ok(true)
+    /// Counts a page that was read, and the items imported from it.
+    async fn count_items(&self, tx: &mut Tx, items: usize) -> Result<(), SyncError> {
+        let items = i64::try_from(items).unwrap_or(i64::MAX);
+        Ok(integrations::count_items(tx, self.target.id, items).await?)
     }
 
-    /// Counts a page that was read, and how much of it was taken in.
-    async fn count_items(&self, tx: &mut Tx, things: usize) -> Result<(), SyncError> {
-        let things = i64::try_from(things).unwrap_or(i64::MAX);
-        Ok(integrations::count_items(tx, self.asking.id, things).await?)
-    }
-
-    fn is_over(&self) -> bool {
-        self.begun.elapsed() > TURN
+    fn is_time_slice_over(&self) -> bool {
+        self.started.elapsed() > TIME_SLICE
     }
 }
 
-/// What is written of where a sync stands.
-struct Place(Option<Value>);
-
-impl Place {
-    fn of(asking: &SyncTarget) -> Self {
-        Self(asking.sync_state.clone())
-    }
-
-    /// What it says; the beginning where it says nothing that this version understands.
-    fn read<T: serde::de::DeserializeOwned + Default>(&self) -> T {
-        let read = self.0.as_ref().and_then(|value| T::deserialize(value).ok());
-        read.unwrap_or_default()
-    }
-}
-
-fn to_json(progress: &impl Serialize) -> Result<Value, SyncError> {
-    serde_json::to_value(progress)
-        .map_err(|error| SyncError::Because(format!("where it stands can't be written: {error}")))
-}
-
-/// Asks for the rest.
-async fn enqueue_next(store: &Store, asking: &SyncTarget) -> Result<(), mc_store::Error> {
+/// Enqueues a job for the rest of a sync.
+async fn enqueue_next(store: &Store, target: &SyncTarget) -> Result<(), mc_store::Error> {
     let mut tx = store.begin().await?;
-    integrations::request_sync(&mut tx, asking.project, asking.id).await?;
+    integrations::request_sync(&mut tx, target.project, target.id).await?;
     tx.commit().await
 }
 
-/// Asks for all of it once more.
-async fn restart(store: &Store, asking: &SyncTarget) -> Result<(), mc_store::Error> {
+/// Resets the position of a sync, and enqueues a job that starts at the beginning.
+async fn restart(store: &Store, target: &SyncTarget) -> Result<(), mc_store::Error> {
     let mut tx = store.begin().await?;
-    let from = asking.sync_state.as_ref();
-    if integrations::advance(&mut tx, asking.id, from, &Value::Null).await? {
-        integrations::request_sync(&mut tx, asking.project, asking.id).await?;
+    let stored = target.sync_state.as_ref();
+    if integrations::advance(&mut tx, target.id, stored, &Value::Null).await? {
+        integrations::request_sync(&mut tx, target.project, target.id).await?;
     }
     tx.commit().await
 }
 
-/// Notes why a sync failed, and has it begin anew later, the later the more have failed.
+/// Stores why a sync failed, and schedules the next one with backoff.
 async fn fail(
     store: &Store,
-    asking: &SyncTarget,
-    stopped: &SyncError,
+    target: &SyncTarget,
+    error: &SyncError,
 ) -> Result<(), mc_store::Error> {
-    let reason: String =
-        mc_sanitizer::mask(&stopped.to_string()).text.as_str().chars().take(REASON).collect();
+    let reason = stored_reason(error);
     tracing::warn!(
-        connection.id = %asking.id,
-        connection.system = asking.connector,
-        failures = asking.consecutive_failures + 1,
+        integration.id = %target.id,
+        integration.connector = target.connector,
+        failures = target.consecutive_failures + 1,
         reason,
-        "a sync failed; its connection shows why and when it is tried again"
+        "sync failed"
     );
-    let pause = backoff(asking.interval, asking.consecutive_failures);
-    integrations::reschedule(store, asking.id, Some(&reason), pause).await
+    let delay = backoff(target.interval, target.consecutive_failures);
+    integrations::reschedule(store, target.id, Some(&reason), delay).await
 }
 
-/// Twice as long after each failure, and up to a quarter more, so that what failed together does
-/// not come back together.
-fn backoff(every: Duration, failures: u32) -> Duration {
-    let pause = every.saturating_mul(1 << failures.min(10)).min(BACKOFF_MAX);
-    pause.mul_f64(rand::random_range(1.0..1.25))
+/// Returns the delay after a failure: doubled after each, with up to a quarter of jitter, so that
+/// syncs that failed together do not return together.
+fn backoff(interval: Duration, failures: u32) -> Duration {
+    let delay = interval.saturating_mul(1 << failures.min(10)).min(BACKOFF_MAX);
+    delay.mul_f64(rand::random_range(1.0..1.25))
 }
 
-fn no_progress() -> SyncError {
-    SyncError::Because(
-        "the provider returns the same page again and again; ask its operator for the reason"
-            .to_owned(),
-    )
-}
-
-/// A text without what PostgreSQL and terminals can't take, cut to size.
-fn strip_control(text: &str, most: usize) -> String {
-    let is_fine = |c: &char| !c.is_control() || matches!(c, '\t' | '\n' | '\r');
-    text.chars().filter(is_fine).take(most).collect()
+/// Truncates a text and removes control characters, which PostgreSQL and terminals can't handle.
+fn strip_control(text: &str, max_chars: usize) -> String {
+    let is_allowed = |c: &char| !c.is_control() || matches!(c, '\t' | '\n' | '\r');
+    text.chars().filter(is_allowed).take(max_chars).collect()
 }
 
 #[cfg(test)]
@@ -256,17 +216,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_fails_is_tried_later_and_later_and_once_a_day_at_least() {
-        let every = Duration::from_mins(15);
+    fn failed_sync_backs_off_up_to_a_day() {
+        let interval = Duration::from_mins(15);
         for failures in 0..40 {
-            let pause = backoff(every, failures);
-            let least = (every * (1 << failures.min(6))).min(BACKOFF_MAX);
-            assert!(pause >= least && pause <= BACKOFF_MAX.mul_f64(1.25), "{failures}: {pause:?}");
+            let delay = backoff(interval, failures);
+            let min = (interval * (1 << failures.min(6))).min(BACKOFF_MAX);
+            assert!(delay >= min && delay <= BACKOFF_MAX.mul_f64(1.25), "{failures}: {delay:?}");
         }
     }
 
     #[test]
-    fn what_can_not_be_stored_is_left_out() {
+    fn control_characters_are_removed() {
         assert_eq!(strip_control("a\0b\u{1b}[1mc\nd", 6), "ab[1mc");
     }
 }

@@ -72,7 +72,7 @@ impl std::fmt::Debug for WorkerPool {
 }
 
 impl WorkerPool {
-    /// Creates a pool without job kinds, over connections that see every project.
+    /// Creates a pool without job kinds. `store` has access to every project.
     pub fn new(store: Store) -> Self {
         let (timing, settings) = (Timing::default(), JobSettings::default());
         Self { store, node: None, timing, settings, kinds: Vec::new(), schedules: Vec::new() }
@@ -94,7 +94,7 @@ impl WorkerPool {
         Self { settings, ..self }
     }
 
-    /// Registers a job kind with what its jobs need.
+    /// Registers a job kind with the dependencies of its jobs.
     pub fn register<J: BackgroundJob>(mut self, context: J::Context) -> Self {
         self.kinds.push(JobKind::new::<J>(&self.settings, context));
         self
@@ -121,11 +121,11 @@ impl WorkerPool {
         }
         tasks.spawn(node::listen(Arc::clone(&node), stop.clone()));
         tasks.spawn(node::maintain(Arc::clone(&node), stop));
-        while let Some(ended) = tasks.join_next().await {
-            if let Err(error) = ended {
-                tracing::error!(%error, "a task of the worker pool panicked");
+        while let Some(result) = tasks.join_next().await {
+            if let Err(error) = result {
+                tracing::error!(%error, "task of the worker pool panicked");
             }
         }
-        node.library.close().await;
+        node.apalis.close().await;
     }
 }

@@ -1,23 +1,23 @@
-//! PostgreSQL restarted under jobs that are at work, jobs that wait, and schedules.
+//! A restart of PostgreSQL under running jobs, pending jobs and schedules.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test that can't go on should stop")]
 
 #[path = "../../../tests/cache.rs"]
 mod cache;
+#[path = "shared/support.rs"]
+mod support;
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use futures::future::BoxFuture;
 use mc_domain::JobState;
 use mc_jobs::{BackgroundJob, Enqueue, JobError, Schedule, Timing, WorkerPool};
 use mc_postgres::db_roles;
 use mc_postgres::embedded::{Embedded, EmbeddedSettings, Health};
 use mc_store::Store;
-use mc_store::jobs::{self, JobFilter, JobRow};
+use mc_store::jobs::{self, JobRow};
 use mc_store::testing::chains;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -26,44 +26,20 @@ use tempfile::TempDir;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-/// Longer than any of this takes on a busy machine.
-const TIMEOUT: Duration = Duration::from_mins(2);
-const POLL_INTERVAL: Duration = Duration::from_millis(50);
+use crate::support::{Handle as _, Handler, TIMEOUT, list_jobs, wait_for_jobs};
+
 const CONNECTIONS: u32 = 16;
-/// Deeds that are asked for before each restart: more than are at work at once.
-const DEEDS: u32 = 24;
+/// Jobs that are enqueued before each restart: more than run at once.
+const JOBS_PER_RESTART: u32 = 24;
 
-/// What a test job does.
-type Handler<J> = Arc<dyn Fn(J) -> BoxFuture<'static, Result<(), JobError>> + Send + Sync>;
-
-/// Registers a test job with a closure that runs it.
-trait Handle: Sized {
-    fn handle<J, F, Fut>(self, run: F) -> Self
-    where
-        J: BackgroundJob<Context = Handler<J>>,
-        F: Fn(J) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<(), JobError>> + Send + 'static;
-}
-
-impl Handle for WorkerPool {
-    fn handle<J, F, Fut>(self, run: F) -> Self
-    where
-        J: BackgroundJob<Context = Handler<J>>,
-        F: Fn(J) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<(), JobError>> + Send + 'static,
-    {
-        self.register::<J>(Arc::new(move |job| Box::pin(run(job))))
-    }
-}
-
-/// Leaves a trace, once.
+/// A job with an effect, which must happen once.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Deed {
+struct Cause {
     n: u32,
 }
 
-impl BackgroundJob for Deed {
-    const NAME: &'static str = "deed";
+impl BackgroundJob for Cause {
+    const NAME: &'static str = "cause";
     const CONCURRENCY: usize = 4;
     const TIMEOUT: Duration = Duration::from_mins(1);
     const BACKOFF_BASE: Duration = Duration::from_millis(100);
@@ -75,15 +51,15 @@ impl BackgroundJob for Deed {
     }
 }
 
-/// What a deed leaves: work that nobody does, asked for without a key, so that one done twice would
-/// show.
+/// The effect of a [`Cause`]: a job that no worker runs. It has no unique key, so a repeated effect
+/// is another job.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Trace {
+struct Effect {
     n: u32,
 }
 
-impl BackgroundJob for Trace {
-    const NAME: &'static str = "trace";
+impl BackgroundJob for Effect {
+    const NAME: &'static str = "effect";
     const CONCURRENCY: usize = 1;
     const TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -109,116 +85,115 @@ impl BackgroundJob for Tick {
     }
 }
 
-/// A server of the test's own.
-struct Site {
-    server: Embedded,
-    folder: TempDir,
-    worker: String,
+/// A PostgreSQL of the test's own.
+struct Server {
+    embedded: Embedded,
+    directory: TempDir,
+    worker_url: String,
 }
 
-impl Site {
+impl Server {
     async fn start() -> Self {
-        let folder = tempfile::Builder::new().prefix("mc-").tempdir().unwrap();
-        // The server's user has to come through when the test runs as root.
-        fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+        let directory = tempfile::Builder::new().prefix("mc-").tempdir().unwrap();
+        // If the test runs as root, the server's user needs access.
+        fs::set_permissions(directory.path(), Permissions::from_mode(0o755)).unwrap();
         let settings = EmbeddedSettings {
-            data_dir: folder.path().join("data"),
+            data_dir: directory.path().join("data"),
             install_dirs: vec![cache::cache().join("postgresql")],
             run_as: None,
         };
-        let server = Embedded::start(settings).await.unwrap();
-        let worker = db_roles::prepare(server.url()).await.unwrap().worker;
-        Self { server, folder, worker }
+        let embedded = Embedded::start(settings).await.unwrap();
+        let worker_url = db_roles::prepare(embedded.url()).await.unwrap().worker;
+        Self { embedded, directory, worker_url }
     }
 
-    /// Connections that know of no restart.
+    /// Opens new connections, which no restart has interrupted.
     async fn connect(&self) -> Store {
-        Store::connect(&self.worker, CONNECTIONS, chains()).await.unwrap()
+        Store::connect(&self.worker_url, CONNECTIONS, chains()).await.unwrap()
     }
 
-    /// Has the server stop, by the signals that `pg_ctl stop` sends, and waits until it is back.
+    /// Sends a signal of `pg_ctl stop` to the server, and waits until it runs again.
     async fn restart(&self, signal: Signal) {
-        let mut health = self.server.health();
-        let file = self.folder.path().join("data/cluster/postmaster.pid");
+        let mut health = self.embedded.health();
+        let file = self.directory.path().join("data/cluster/postmaster.pid");
         let text = fs::read_to_string(file).unwrap();
         let pid = text.lines().next().unwrap().trim().parse().unwrap();
         kill(Pid::from_raw(pid), signal).unwrap();
-        let gone = health.wait_for(|state| matches!(state, Health::Restarting { .. }));
-        tokio::time::timeout(TIMEOUT, gone).await.unwrap().unwrap();
-        let back = health.wait_for(|state| *state == Health::Running);
-        tokio::time::timeout(TIMEOUT, back).await.unwrap().unwrap();
+        let restarting = health.wait_for(|state| matches!(state, Health::Restarting { .. }));
+        tokio::time::timeout(TIMEOUT, restarting).await.unwrap().unwrap();
+        let running = health.wait_for(|state| *state == Health::Running);
+        tokio::time::timeout(TIMEOUT, running).await.unwrap().unwrap();
     }
 }
 
-/// Leaves the trace and then waits at the gate, before anybody can see it.
-async fn leave_trace(
+/// Causes the effect, and waits until the barrier is open before it commits.
+async fn run_cause(
     store: Store,
-    deed: Deed,
-    begun: mpsc::UnboundedSender<u32>,
-    mut gate: watch::Receiver<bool>,
+    job: Cause,
+    started: mpsc::UnboundedSender<u32>,
+    mut is_open: watch::Receiver<bool>,
 ) -> Result<(), JobError> {
-    let failed = |error: mc_store::Error| JobError::classify(&error);
-    let mut tx = store.begin().await.map_err(failed)?;
-    if jobs::claim_idempotency_key(&mut tx, Deed::NAME, &deed.n.to_string())
-        .await
-        .map_err(failed)?
-    {
-        Enqueue::new(&Trace { n: deed.n }).insert(&mut tx).await.map_err(failed)?;
+    let classify = |error: mc_store::Error| JobError::classify(&error);
+    let mut tx = store.begin().await.map_err(classify)?;
+    let key = job.n.to_string();
+    if jobs::claim_idempotency_key(&mut tx, Cause::NAME, &key).await.map_err(classify)? {
+        Enqueue::new(&Effect { n: job.n }).insert(&mut tx).await.map_err(classify)?;
     }
-    begun.send(deed.n).map_err(|_| JobError::Permanent("nobody asks".into()))?;
-    gate.wait_for(|is_open| *is_open).await.map_err(|_| JobError::ShuttingDown)?;
-    tx.commit().await.map_err(failed)
+    started.send(job.n).map_err(|_| JobError::Permanent("the test has ended".into()))?;
+    is_open.wait_for(|is_open| *is_open).await.map_err(|_| JobError::ShuttingDown)?;
+    tx.commit().await.map_err(classify)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn jobs_at_work_and_jobs_that_wait_outlive_a_restart_of_the_database_and_schedules_go_on() {
-    let site = Site::start().await;
-    let (begun, mut seen) = mpsc::unbounded_channel();
-    let (gate, at_gate) = watch::channel(false);
-    let store = site.connect().await;
-    let of_deeds = store.clone();
+async fn jobs_and_schedules_survive_a_database_restart() {
+    let server = Server::start().await;
+    let (sender, mut started) = mpsc::unbounded_channel();
+    let (barrier, is_open) = watch::channel(false);
+    let store = server.connect().await;
+    let job_store = store.clone();
     let workers = WorkerPool::new(store)
-        .handle(move |deed: Deed| {
-            leave_trace(of_deeds.clone(), deed, begun.clone(), at_gate.clone())
+        .handle(move |job: Cause| {
+            run_cause(job_store.clone(), job, sender.clone(), is_open.clone())
         })
         .handle(|_: Tick| async { Ok(()) })
         .schedule(Schedule::new("* * * * * *", Tick {}));
     let stop = CancellationToken::new();
     let running = tokio::spawn(workers.with_timing(quick()).run(stop.clone()));
 
-    for (round, signal) in (0..).zip([Signal::SIGINT, Signal::SIGQUIT]) {
-        gate.send_replace(false);
-        while seen.try_recv().is_ok() {}
-        let asking = site.connect().await;
-        for n in 0..DEEDS {
-            ask(&asking, round * DEEDS + n).await;
+    for (restart, signal) in (0..).zip([Signal::SIGINT, Signal::SIGQUIT]) {
+        barrier.send_replace(false);
+        while started.try_recv().is_ok() {}
+        let store = server.connect().await;
+        for n in 0..JOBS_PER_RESTART {
+            enqueue(&store, restart * JOBS_PER_RESTART + n).await;
         }
-        for _ in 0..Deed::CONCURRENCY {
-            tokio::time::timeout(TIMEOUT, seen.recv()).await.unwrap().unwrap();
+        for _ in 0..Cause::CONCURRENCY {
+            tokio::time::timeout(TIMEOUT, started.recv()).await.unwrap().unwrap();
         }
-        site.restart(signal).await;
-        gate.send_replace(true);
-        let back = Utc::now();
-        let looking = site.connect().await;
-        let asked = usize::try_from((round + 1) * DEEDS).unwrap();
-        until(&looking, "deed", |jobs| {
-            jobs.len() == asked && jobs.iter().all(|job| job.state == JobState::Completed)
+        server.restart(signal).await;
+        barrier.send_replace(true);
+        let restarted_at = Utc::now();
+        let store = server.connect().await;
+        let job_count = usize::try_from((restart + 1) * JOBS_PER_RESTART).unwrap();
+        wait_for_jobs(&store, "cause", |jobs| {
+            jobs.len() == job_count && jobs.iter().all(|job| job.state == JobState::Completed)
         })
         .await;
-        until(&looking, "tick", |jobs| {
-            jobs.iter().any(|job| job.state == JobState::Completed && due(job) > Some(back))
+        wait_for_jobs(&store, "tick", |jobs| {
+            let completed = jobs.iter().filter(|job| job.state == JobState::Completed);
+            completed.filter_map(tick_time).any(|time| time > restarted_at)
         })
         .await;
-        let mut traces = BTreeMap::new();
-        for job in of_kind(&looking, "trace").await {
-            *traces.entry(job.args["n"].as_u64().unwrap()).or_insert(0_u32) += 1;
+        let mut effects = BTreeMap::new();
+        for job in list_jobs(&store, "effect").await {
+            *effects.entry(job.args["n"].as_u64().unwrap()).or_insert(0_u32) += 1;
         }
-        assert_eq!(traces.len(), asked);
-        assert!(traces.values().all(|count| *count == 1), "{signal}: {traces:?}");
+        assert_eq!(effects.len(), job_count);
+        assert!(effects.values().all(|count| *count == 1), "{signal}: {effects:?}");
     }
     stop.cancel();
     tokio::time::timeout(TIMEOUT, running).await.unwrap().unwrap();
-    site.server.stop().await;
+    server.embedded.stop().await;
 }
 
 fn quick() -> Timing {
@@ -232,30 +207,13 @@ fn quick() -> Timing {
     }
 }
 
-async fn ask(store: &Store, n: u32) {
+async fn enqueue(store: &Store, n: u32) {
     let mut tx = store.begin().await.unwrap();
-    assert!(Enqueue::new(&Deed { n }).insert(&mut tx).await.unwrap());
+    assert!(Enqueue::new(&Cause { n }).insert(&mut tx).await.unwrap());
     tx.commit().await.unwrap();
 }
 
-async fn of_kind(store: &Store, kind: &str) -> Vec<JobRow> {
-    let filter = JobFilter { kind: Some(kind.to_owned()), ..JobFilter::default() };
-    jobs::list(store, &filter, 10_000).await.unwrap()
-}
-
-async fn until(store: &Store, kind: &str, wanted: impl Fn(&[JobRow]) -> bool) {
-    let began = Instant::now();
-    loop {
-        let jobs = of_kind(store, kind).await;
-        if wanted(&jobs) {
-            return;
-        }
-        assert!(began.elapsed() < TIMEOUT, "{jobs:?}");
-        tokio::time::sleep(POLL_INTERVAL).await;
-    }
-}
-
-/// The time of a tick, by its key.
-fn due(job: &JobRow) -> Option<DateTime<Utc>> {
+/// Returns the time of a tick, which is in its key.
+fn tick_time(job: &JobRow) -> Option<DateTime<Utc>> {
     job.unique_key.as_deref()?.strip_prefix("tick ")?.parse().ok()
 }

@@ -1,7 +1,8 @@
-//! The Core API as the tools see it: one call, JSON in, JSON out, over HTTP or in this process.
+//! Client of the Core API for the tools, with JSON requests and responses, over HTTP or in this
+//! process.
 //!
-//! Nothing is cached and no connection is required at the start, so a service that is started (or
-//! restarted with another token) later is found by the next call.
+//! Nothing is cached, and no connection is made at the start. So the next call finds a service that
+//! was started later, or restarted with another token.
 
 mod error;
 mod transport;
@@ -20,10 +21,10 @@ pub use error::{CoreError, Problem};
 pub use transport::BadAddress;
 use transport::Transport;
 
-/// Longest answer that is read, in bytes. A page of search results is far below it.
-const MAX_ANSWER: usize = 16 * 1024 * 1024;
+/// Maximum length of a response, in bytes. A page of search results is far below it.
+const MAX_RESPONSE_BYTES: usize = 16 * 1024 * 1024;
 
-/// Calls the Core API. Cheap to clone.
+/// Client of the Core API. Cheap to clone.
 #[derive(Clone)]
 pub struct CoreClient {
     transport: Transport,
@@ -32,27 +33,27 @@ pub struct CoreClient {
 
 #[derive(Clone)]
 enum Credential {
-    /// The client's own.
+    /// Token of the client itself.
     Own(Arc<dyn TokenSource>),
-    /// The token that came with the MCP request is passed on.
+    /// Token of the MCP request, which is forwarded.
     Caller,
 }
 
-/// Where a client has its token from.
+/// Source of a client's token.
 pub trait TokenSource: Send + Sync {
-    /// The token for the next call; asked for before each.
+    /// Returns the token for the next call.
     fn token(&self) -> BoxFuture<'_, Result<String, CoreError>>;
 
-    /// What to say when the service refuses it.
+    /// Returns the error for a token that the service rejects.
     fn refused(&self) -> CoreError;
 }
 
-/// A file with a token, such as the service writes at its first start.
+/// File with a token, such as the service writes at its first start.
 #[derive(Debug, Clone)]
 pub struct TokenFile {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// The service's address, for words about a token that it refuses.
+    /// URL of the service, for the error about a rejected token.
     pub url: String,
 }
 
@@ -71,7 +72,7 @@ impl TokenSource for TokenFile {
     }
 }
 
-/// One request to the Core.
+/// Request to the Core.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CoreCall {
     /// HTTP method.
@@ -85,12 +86,12 @@ pub struct CoreCall {
 }
 
 impl CoreCall {
-    /// A `GET` with query parameters.
+    /// Creates a `GET` request with query parameters.
     pub fn get(path: impl Into<String>, query: Vec<(&'static str, String)>) -> Self {
         Self { method: Method::GET, path: path.into(), query, body: None }
     }
 
-    /// A `POST` of a JSON body.
+    /// Creates a `POST` request with a JSON body.
     pub fn post(path: impl Into<String>, body: Value) -> Self {
         Self { method: Method::POST, path: path.into(), query: Vec::new(), body: Some(body) }
     }
@@ -106,8 +107,8 @@ impl CoreCall {
 }
 
 impl CoreClient {
-    /// A client of the service at `base_url`, with the token that `tokens` gives. It trusts the
-    /// certificates in `ca_pem` beside those that the system trusts.
+    /// Creates a client of the service at `base_url`, with the token of `tokens`. It trusts the
+    /// certificates in `ca_pem` in addition to those of the system.
     pub fn over_http(
         base_url: &str,
         tokens: Arc<dyn TokenSource>,
@@ -117,38 +118,38 @@ impl CoreClient {
         Ok(Self { transport, credential: Credential::Own(tokens) })
     }
 
-    /// A client of the API in this process; each call carries its caller's own token.
+    /// Creates a client of the API in this process, which forwards the token of each caller.
     pub fn in_process(api: Router) -> Self {
         Self { transport: Transport::in_process(api), credential: Credential::Caller }
     }
 
-    /// Sends `call` and returns the JSON of a successful answer, `Null` if it has no body.
+    /// Sends `call` and returns the JSON of a successful response; `Null` if it has no body.
     ///
-    /// `caller` is the `Authorization` header of the MCP request, where there is one.
+    /// `caller` is the `Authorization` header of the MCP request, if there is one.
     pub async fn send(
         &self,
         call: CoreCall,
         caller: Option<&HeaderValue>,
     ) -> Result<Value, CoreError> {
-        let (status, body) = self.ask(call, caller).await?;
-        read_answer(status, &whole(status, body).await?)
+        let (status, body) = self.request(call, caller).await?;
+        parse_response(status, &read_body(status, body).await?)
     }
 
-    /// Sends `call` and returns the body of a successful answer as it arrives, whatever it is made
-    /// of. An answer that breaks off ends with an error.
+    /// Sends `call` and streams the body of a successful response in any format. A response that is
+    /// interrupted ends with an error.
     pub async fn stream(
         &self,
         call: CoreCall,
         caller: Option<&HeaderValue>,
     ) -> Result<BodyDataStream, CoreError> {
-        let (status, body) = self.ask(call, caller).await?;
+        let (status, body) = self.request(call, caller).await?;
         if status.is_success() {
             return Ok(body.into_data_stream());
         }
-        Err(refused(status, &whole(status, body).await?))
+        Err(parse_problem(status, &read_body(status, body).await?))
     }
 
-    async fn ask(
+    async fn request(
         &self,
         call: CoreCall,
         caller: Option<&HeaderValue>,
@@ -167,11 +168,11 @@ impl CoreClient {
             None => Body::empty(),
         };
         let request = request.body(body).map_err(|_| CoreError::BadRequest)?;
-        let answer = self.transport.service().oneshot(request).await?;
-        let status = answer.status();
+        let response = self.transport.service().oneshot(request).await?;
+        let status = response.status();
         match (&self.credential, status) {
             (Credential::Own(tokens), StatusCode::UNAUTHORIZED) => Err(tokens.refused()),
-            _ => Ok((status, answer.into_body())),
+            _ => Ok((status, response.into_body())),
         }
     }
 
@@ -188,22 +189,22 @@ impl CoreClient {
     }
 }
 
-async fn whole(status: StatusCode, body: Body) -> Result<Bytes, CoreError> {
-    to_bytes(body, MAX_ANSWER).await.map_err(|_| CoreError::BadAnswer { status })
+async fn read_body(status: StatusCode, body: Body) -> Result<Bytes, CoreError> {
+    to_bytes(body, MAX_RESPONSE_BYTES).await.map_err(|_| CoreError::BadAnswer { status })
 }
 
-fn read_answer(status: StatusCode, body: &[u8]) -> Result<Value, CoreError> {
+fn parse_response(status: StatusCode, body: &[u8]) -> Result<Value, CoreError> {
     if status.is_success() {
-        // A deletion has nothing to say.
+        // The response of a deletion has no body.
         if body.is_empty() {
             return Ok(Value::Null);
         }
         return serde_json::from_slice(body).map_err(|_| CoreError::BadAnswer { status });
     }
-    Err(refused(status, body))
+    Err(parse_problem(status, body))
 }
 
-fn refused(status: StatusCode, body: &[u8]) -> CoreError {
+fn parse_problem(status: StatusCode, body: &[u8]) -> CoreError {
     match serde_json::from_slice::<Box<Problem>>(body) {
         Ok(problem) => CoreError::Refused { status, problem },
         Err(_) => CoreError::BadAnswer { status },

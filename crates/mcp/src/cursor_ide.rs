@@ -1,9 +1,8 @@
-//! Sets a project up for Cursor: `.cursor/mcp.json` and a rule that makes the assistant recall
-//! before and save after. Pure file logic; nothing here speaks MCP.
+//! Setup of a project for Cursor: `.cursor/mcp.json`, and a rule that makes the assistant recall
+//! before its work and save after it.
 //!
-//! What is there belongs to the team: other servers and unknown keys are kept, a file that can't be
-//! merged is left alone and its owner told what to paste, and a file with foreign content is backed
-//! up before its first change.
+//! Existing content is kept: other servers and unknown keys are preserved, and a changed file is
+//! backed up first. A file that cannot be merged is not changed; the error has the text to paste.
 
 mod files;
 mod ordered;
@@ -15,26 +14,26 @@ use serde_json::{Value, json};
 pub use files::{Change, Error};
 use ordered::Members;
 
-/// The server's name in `mcp.json`.
+/// Name of the server in `mcp.json`.
 pub const SERVER_NAME: &str = "memory-copilot";
-/// The rule file; the whole of it is ours.
+/// Content of the rule file.
 const RULE: &str = include_str!("cursor_ide/memory-copilot.mdc");
 
-/// How Cursor reaches the server.
+/// Entry by which Cursor connects to the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CursorEntry {
     /// Cursor starts the stdio server.
     Command {
-        /// The program, best as an absolute path.
+        /// Program, preferably as an absolute path.
         command: String,
-        /// Its arguments.
+        /// Arguments of the program.
         args: Vec<String>,
         /// Environment variables, in order.
         env: Vec<(String, String)>,
     },
     /// Cursor calls a running service.
     Url {
-        /// The address of `/mcp`.
+        /// URL of `/mcp`.
         url: String,
         /// HTTP headers. `${env:NAME}` keeps a token out of the file.
         headers: Vec<(String, String)>,
@@ -57,28 +56,27 @@ impl CursorEntry {
     }
 }
 
-/// What [`install`] did, file by file.
+/// Changes made by [`install`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// Each file and what happened to it.
+    /// Each file with its change.
     pub files: Vec<(PathBuf, Change)>,
 }
 
-/// What to paste into `mcp.json` by hand.
+/// Returns the text to add to `mcp.json` by hand.
 pub fn snippet(entry: &CursorEntry) -> String {
     pretty(&json!({"mcpServers": {SERVER_NAME: entry.to_json()}}))
 }
 
-/// Writes both files below `project_dir`, merging with what is there. Running it again changes
-/// nothing.
+/// Writes both files below `project_dir`, and merges them with existing content. It is idempotent.
 pub fn install(project_dir: &Path, entry: &CursorEntry) -> Result<Report, Error> {
     if !project_dir.is_dir() {
         return Err(Error::NoProject { path: project_dir.to_owned() });
     }
-    let folder = project_dir.join(".cursor");
-    let config = folder.join("mcp.json");
-    let rule = folder.join("rules").join("memory-copilot.mdc");
-    // Both are read before either is written: a refusal leaves the project as it was.
+    let directory = project_dir.join(".cursor");
+    let config = directory.join("mcp.json");
+    let rule = directory.join("rules").join("memory-copilot.mdc");
+    // Both files are read before one is written, so that an error leaves the project unchanged.
     let merged = merge(&config, files::read(&config)?, entry)?;
     let old_rule = files::read(&rule)?;
     Ok(Report {
@@ -95,20 +93,21 @@ struct Merged {
 }
 
 fn merge(path: &Path, old: Option<String>, entry: &CursorEntry) -> Result<Merged, Error> {
-    let refuse = |why: &str| Error::NotMergeable {
+    let not_mergeable = |why: &str| Error::NotMergeable {
         path: path.to_owned(),
         why: why.to_owned(),
         snippet: snippet(entry),
     };
     let text = old.as_deref().unwrap_or_default().trim_start_matches('\u{feff}').trim();
     let mut root = Members::parse(if text.is_empty() { "{}" } else { text })
-        .map_err(|error| refuse(&error.to_string()))?;
+        .map_err(|error| not_mergeable(&error.to_string()))?;
     let mut servers = Members::parse(root.get("mcpServers").unwrap_or("{}"))
-        .map_err(|error| refuse(&format!("mcpServers: {error}")))?;
+        .map_err(|error| not_mergeable(&format!("mcpServers: {error}")))?;
     let ours = entry.to_json();
-    let held = servers.get(SERVER_NAME).and_then(|held| serde_json::from_str::<Value>(held).ok());
-    if held.as_ref() == Some(&ours) {
-        // Already there, whatever the layout of the file: leave its bytes alone.
+    let existing =
+        servers.get(SERVER_NAME).and_then(|entry| serde_json::from_str::<Value>(entry).ok());
+    if existing.as_ref() == Some(&ours) {
+        // Equal except for formatting: the file is not changed.
         let new = old.clone().unwrap_or_default();
         return Ok(Merged { old, new });
     }
@@ -117,7 +116,7 @@ fn merge(path: &Path, old: Option<String>, entry: &CursorEntry) -> Result<Merged
     Ok(Merged { old, new: format!("{}\n", root.to_text(0)) })
 }
 
-/// `value` as it stands at `depth` levels inside a file that indents by two spaces.
+/// Formats `value` for a nesting of `depth` levels with an indent of two spaces.
 fn indented(value: &Value, depth: usize) -> String {
     format!("{value:#}").replace('\n', &format!("\n{}", "  ".repeat(depth)))
 }

@@ -1,14 +1,14 @@
-//! What can go wrong when the server itself runs; what goes wrong in a call is
-//! [`crate::core::CoreError`] and reaches the model, not the process.
+//! Errors of the server itself. An error of a call is a [`crate::core::CoreError`], which is
+//! reported to the model and does not end the process.
 
 use mc_domain::{Classified, ErrorKind};
 
 use crate::core::BadAddress;
 
-/// A fault that ends the MCP server or keeps it from starting.
+/// Error that ends the MCP server or prevents its start.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The Core's address in the settings can't be used.
+    /// The URL of the Core in the settings is invalid.
     #[error(transparent)]
     Address(#[from] BadAddress),
     /// The client and the server could not agree on a protocol at the start.

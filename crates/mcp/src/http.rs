@@ -1,4 +1,4 @@
-//! The same server at `/mcp`: streamable HTTP, with each caller's own bearer token.
+//! Streamable HTTP server at `/mcp`, with the bearer token of each caller.
 
 use axum::Router;
 use rmcp::ServerHandler;
@@ -6,19 +6,19 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
 
-/// Largest request body, in bytes; the layers around must not set a lower one. Far above what a
-/// tool accepts, so that an oversized argument is answered with its field's name.
+/// Maximum request body, in bytes; outer layers must not set a lower limit. It is far above the
+/// limits of tools, so that an oversized argument gets an error with its field's name.
 const MAX_BODY: usize = 16 * 1024 * 1024;
 
-/// A router to nest at `/mcp`, behind the API's own layers for `Host` and `Origin` (against DNS
-/// rebinding) and for bearer tokens, so that either is decided in one place: by itself it answers
-/// to any name and any page. `shutdown` ends all sessions.
+/// Creates the router to nest at `/mcp`. `shutdown` ends all sessions.
+///
+/// It has to be behind the layers of the API that check `Host` and `Origin` (against DNS rebinding)
+/// and bearer tokens, because it accepts any host and origin itself.
 ///
 /// `server` is a [`MemoryServer`](crate::MemoryServer) over
-/// [`CoreClient::in_process`](crate::CoreClient::in_process): each tool is then a call of the API
-/// in this process, with the token of its caller, and what gets past the layer around this router
-/// is still refused there. Any other handler does as well, which is how the conformance suite's
-/// fixtures are served by the very stack that ships.
+/// [`CoreClient::in_process`](crate::CoreClient::in_process): each tool then calls the API in this
+/// process with the token of its caller, so the API checks the token again. Any other handler can
+/// be served as well, such as the fixtures of the conformance suite.
 pub fn http_router<H>(server: H, shutdown: CancellationToken) -> Router
 where
     H: ServerHandler + Clone,

@@ -1,11 +1,11 @@
-//! Progress for calls that turn out to be long. Most are answered in milliseconds and say nothing.
+//! Progress notifications of long calls. Most calls take milliseconds and send none.
 
 use std::time::Duration;
 
 use rmcp::model::ProgressNotificationParam;
 use rmcp::service::{RequestContext, RoleServer};
 
-/// How long a call stays silent, and how often it says afterwards that it is still at work.
+/// Delay before the first notification, and interval between the next ones.
 const PERIOD: Duration = Duration::from_secs(1);
 
 /// Runs `call`, notifying a client that asked for progress. `None` if the client cancelled.
@@ -33,6 +33,6 @@ async fn notify(tool: &str, context: &RequestContext<RoleServer>, seconds: f64) 
     let progress = ProgressNotificationParam::new(token, seconds)
         .with_message(format!("{tool}: the service is at work ({seconds:.0} s)"));
     if let Err(error) = context.peer.notify_progress(progress).await {
-        tracing::debug!(%error, "the client is not there to hear of progress");
+        tracing::debug!(%error, "notifying the client of progress failed");
     }
 }

@@ -1,5 +1,5 @@
 //! Records and documents as MCP resources: `memory://records/{id}` and `memory://docs/{id}`, the
-//! latter with `?project=KEY` where the server's default project isn't meant.
+//! latter with `?project=KEY` for another than the default project.
 
 use mc_domain::{DocId, ProjectKey, RecordId};
 use rmcp::model::{Resource, ResourceTemplate};
@@ -8,13 +8,13 @@ use serde_json::Value;
 use crate::core::CoreCall;
 use crate::render::one_line;
 
-/// Resources in one page of `resources/list`.
+/// Resources per page of `resources/list`.
 const PAGE: usize = 50;
-/// Longest name of a resource, in characters.
+/// Maximum length of the name of a resource, in characters.
 const NAME: usize = 80;
 const MIME: &str = "text/markdown";
 
-/// The two templates.
+/// Returns the resource templates.
 pub fn templates() -> Vec<ResourceTemplate> {
     vec![
         ResourceTemplate::new("memory://records/{id}", "memory-record")
@@ -28,17 +28,17 @@ pub fn templates() -> Vec<ResourceTemplate> {
     ]
 }
 
-/// What a resource URI names.
+/// Target of a resource URI.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
     /// A memory record.
     Record(RecordId),
-    /// A document of the default project, or of the one named.
+    /// A document of the default project or of `project`.
     Document { id: DocId, project: Option<ProjectKey> },
 }
 
 impl Target {
-    /// Reads a URI; `None` if it names nothing of ours.
+    /// Parses a URI; `None` if it is not a resource of this server.
     pub fn parse(uri: &str) -> Option<Self> {
         let (path, query) = uri.strip_prefix("memory://")?.split_once('?').map_or_else(
             || (uri.strip_prefix("memory://").unwrap_or_default(), None),
@@ -57,7 +57,7 @@ impl Target {
         }
     }
 
-    /// The Core call that reads it; `None` if a document's project is neither given nor set.
+    /// Returns the Core call that reads the target; `None` for a document without a project.
     pub fn call(&self, default_project: Option<&ProjectKey>) -> Option<CoreCall> {
         match self {
             Self::Record(id) => Some(CoreCall::get(format!("/records/{id}"), Vec::new())),
@@ -70,7 +70,7 @@ impl Target {
     }
 }
 
-/// A link to the document that the Core answered with, in `project` if that isn't the default one.
+/// Returns a link to a document, with `project` if it is not the default one.
 pub fn document_link(document: &Value, project: Option<&str>) -> Option<Resource> {
     let id: DocId = document.get("id")?.as_str()?.parse().ok()?;
     let query = project.map(|key| format!("?project={key}")).unwrap_or_default();
@@ -83,17 +83,17 @@ pub fn document_link(document: &Value, project: Option<&str>) -> Option<Resource
     )
 }
 
-/// Where `resources/list` goes on: a project's records come first, then its documents.
+/// Cursor of `resources/list`, which lists the records of a project first and then its documents.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum ListCursor {
     /// Records after this one.
     Records(Option<RecordId>),
     /// Documents after this one.
     Documents(Option<DocId>),
 }
 
-impl Place {
-    /// Reads a cursor that an earlier page gave; `None` if it is no such.
+impl ListCursor {
+    /// Parses the cursor of a previous page; `None` if it is invalid.
     pub fn parse(cursor: Option<&str>) -> Option<Self> {
         let Some(cursor) = cursor else { return Some(Self::Records(None)) };
         match cursor.split_once(':')? {
@@ -104,7 +104,7 @@ impl Place {
         }
     }
 
-    /// The call for the page that begins here.
+    /// Returns the call for the page at this cursor.
     pub fn call(&self, project: &ProjectKey) -> CoreCall {
         let (path, after) = match self {
             Self::Records(after) => ("/records", after.map(|id| id.to_string())),
@@ -115,8 +115,8 @@ impl Place {
         CoreCall::get(path, query)
     }
 
-    /// What the Core answered to [`Place::call`] as resources, and the cursor of the next page.
-    pub fn listed(&self, answer: &Value) -> (Vec<Resource>, Option<String>) {
+    /// Converts the Core's response to [`ListCursor::call`] into resources and the next cursor.
+    pub fn resources(&self, answer: &Value) -> (Vec<Resource>, Option<String>) {
         let items = |name: &str| answer.get(name).and_then(Value::as_array).into_iter().flatten();
         let next = answer.get("next_cursor").and_then(Value::as_str);
         match self {
@@ -125,7 +125,7 @@ impl Place {
                 (items("items").filter_map(record_resource).collect(), Some(next))
             }
             Self::Documents(_) => {
-                let documents = items("items").filter_map(|one| document_link(one, None));
+                let documents = items("items").filter_map(|doc| document_link(doc, None));
                 (documents.collect(), next.map(|id| format!("documents:{id}")))
             }
         }
@@ -155,7 +155,7 @@ mod tests {
     const ID: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
 
     #[test]
-    fn a_uri_is_read_back_as_it_was_written() {
+    fn uri_of_a_link_is_parsed() {
         let link = document_link(&json!({"id": ID, "title": "Timing"}), Some("bank"));
         let uri = link.expect("a link").uri;
         assert_eq!(uri, format!("memory://docs/{ID}?project=bank"));
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_uris_name_nothing() {
+    fn foreign_uris_are_rejected() {
         for uri in [
             "",
             "memory://",
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_needs_a_project() {
+    fn document_requires_a_project() {
         let target = Target::parse(&format!("memory://docs/{ID}")).expect("a target");
         assert_eq!(target.call(None), None);
         let shop = ProjectKey::parse("shop").ok();
@@ -191,31 +191,31 @@ mod tests {
     #[test]
     fn records_are_listed_before_documents() {
         let shop = ProjectKey::parse("shop").expect("a key");
-        let mut place = Place::parse(None).expect("the beginning");
+        let mut cursor = ListCursor::parse(None).expect("the beginning");
         let records = json!({
             "items": [{"id": ID, "kind": "fact", "content": "Units match\nalways"}, {"id": 7}],
             "next_cursor": ID,
         });
-        let (resources, next) = place.listed(&records);
+        let (resources, next) = cursor.resources(&records);
         assert_eq!(resources.len(), 1);
         assert_eq!(resources[0].name, "Units match", "a record without title by its first line");
-        place = Place::parse(next.as_deref()).expect("a cursor of ours");
-        assert_eq!(place.call(&shop).query[2], ("cursor", ID.to_owned()));
+        cursor = ListCursor::parse(next.as_deref()).expect("a valid cursor");
+        assert_eq!(cursor.call(&shop).query[2], ("cursor", ID.to_owned()));
 
-        let (_, next) = place.listed(&json!({"items": []}));
-        place = Place::parse(next.as_deref()).expect("a cursor of ours");
-        assert_eq!(place, Place::Documents(None));
+        let (_, next) = cursor.resources(&json!({"items": []}));
+        cursor = ListCursor::parse(next.as_deref()).expect("a valid cursor");
+        assert_eq!(cursor, ListCursor::Documents(None));
         let documents = json!({"items": [{"id": ID, "title": "Timing"}], "next_cursor": ID});
-        let (resources, next) = place.listed(&documents);
+        let (resources, next) = cursor.resources(&documents);
         assert_eq!(resources[0].uri, format!("memory://docs/{ID}"));
-        place = Place::parse(next.as_deref()).expect("a cursor of ours");
-        assert_eq!(place.listed(&json!({"items": []})), (vec![], None));
+        cursor = ListCursor::parse(next.as_deref()).expect("a valid cursor");
+        assert_eq!(cursor.resources(&json!({"items": []})), (vec![], None));
     }
 
     #[test]
-    fn a_strange_cursor_is_none() {
+    fn invalid_cursor_is_rejected() {
         for cursor in ["", "records", "records:", "records:7", "documents:x", "page two"] {
-            assert_eq!(Place::parse(Some(cursor)), None, "{cursor:?}");
+            assert_eq!(ListCursor::parse(Some(cursor)), None, "{cursor:?}");
         }
     }
 }

@@ -1,15 +1,15 @@
-//! What an operator or a developer decides about the MCP server.
+//! Settings of the MCP server.
 
 use std::str::FromStr;
 
 use mc_domain::ProjectKey;
 
-/// Settings that hold on every transport.
+/// Settings for every transport.
 #[derive(Debug, Clone)]
 pub struct ServerSettings {
-    /// The project of a call that names none (`--project`).
+    /// Project of calls without one (`--project`).
     pub default_project: Option<ProjectKey>,
-    /// Which groups of tools are listed and answer.
+    /// Enabled toolsets.
     pub toolsets: Vec<Toolset>,
 }
 
@@ -19,21 +19,21 @@ impl Default for ServerSettings {
     }
 }
 
-/// A group of tools that is switched on or off together, so that the list stays short.
+/// Group of tools that is enabled or disabled together, to keep the list of tools short.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Toolset {
-    /// What the team knows: `recall`, `save`, `search`, `link_issue`, `open_doc`, `feedback`,
+    /// Team memory: `recall`, `save`, `search`, `link_issue`, `open_doc`, `feedback`,
     /// `forget`.
     Memory,
-    /// The indexed repositories and documents: `search`, `search_code`, `open_doc`.
+    /// Indexed repositories and documents: `search`, `search_code`, `open_doc`.
     Repo,
 }
 
 impl Toolset {
-    /// Every toolset; all are on by default.
+    /// All toolsets, which are enabled by default.
     pub const ALL: &'static [Self] = &[Self::Memory, Self::Repo];
 
-    /// The name in the settings.
+    /// Returns the name in the settings.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Memory => "memory",
@@ -42,7 +42,7 @@ impl Toolset {
     }
 }
 
-/// A name that is no toolset.
+/// Error for the name of an unknown toolset.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown toolset \"{0}\"; use memory, repo, or both")]
 pub struct UnknownToolset(String);

@@ -1,4 +1,4 @@
-//! The stdio server that an IDE starts: a thin proxy, one a client, with nothing to lose.
+//! Stdio server that an IDE starts: a stateless proxy for one client.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 use crate::core::{CoreClient, TokenSource};
 use crate::{Error, MemoryServer, ServerSettings};
 
-/// Longest message that is read, in bytes. Far above what a tool accepts, so that an oversized
-/// argument is answered with its field's name rather than dropped without a word.
+/// Maximum length of a message, in bytes. It is far above the limits of tools, so that an oversized
+/// argument gets an error with its field's name instead of being dropped.
 const MAX_LINE: usize = 64 * 1024 * 1024;
 
 /// Settings of a stdio server.
@@ -21,15 +21,15 @@ const MAX_LINE: usize = 64 * 1024 * 1024;
 pub struct StdioSettings {
     /// Settings of every transport.
     pub server: ServerSettings,
-    /// Where the Core API listens, as in `http://127.0.0.1:7391`.
+    /// URL of the Core API, as in `http://127.0.0.1:7391`.
     pub core_url: String,
-    /// Where the bearer token comes from; asked before each call, so it may appear later.
+    /// Source of the bearer token, which is read before each call, so the token may appear later.
     pub tokens: Arc<dyn TokenSource>,
-    /// Certificates to trust beside those of the system, in PEM.
+    /// Certificates to trust in addition to those of the system, in PEM.
     pub ca_pem: Option<Vec<u8>>,
 }
 
-/// Serves this process's stdin and stdout until the client goes away or `shutdown` is cancelled.
+/// Serves stdin and stdout of this process until the client disconnects or `shutdown` is cancelled.
 ///
 /// Nothing else may write to stdout meanwhile: logs belong on stderr.
 pub async fn stdio(settings: StdioSettings, shutdown: CancellationToken) -> Result<(), Error> {
@@ -39,7 +39,7 @@ pub async fn stdio(settings: StdioSettings, shutdown: CancellationToken) -> Resu
     serve_on(stdin, stdout, MemoryServer::new(core, settings.server), shutdown).await
 }
 
-/// Serves one client on a pair of streams, one JSON-RPC message a line.
+/// Serves one client on a pair of streams, with one JSON-RPC message per line.
 pub async fn serve_on(
     read: impl AsyncRead + Send + Unpin + 'static,
     write: impl AsyncWrite + Send + Unpin + 'static,
@@ -50,7 +50,7 @@ pub async fn serve_on(
         AsyncRwTransport::<RoleServer, _, _>::new(read, write).with_max_line_length(MAX_LINE);
     let running = match server.serve_with_ct(transport, shutdown).await {
         Ok(running) => running,
-        // A client that leaves before it says hello, and a stop meanwhile, are no faults.
+        // A client that disconnects before the handshake, and a shutdown meanwhile, are no errors.
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! The tools: each has a file that defines it, and a line in [`TOOLS`].
+//! Tools of the server: each has a file with its definition, and a line in [`TOOLS`].
 
 mod arguments;
 mod feedback;
@@ -28,23 +28,23 @@ pub use sections::{NoSection, Piece};
 pub use spec::Handles;
 pub use tool::Tool;
 
-/// Every tool, in the order in which they are listed.
+/// All tools, in the order of the list.
 pub static TOOLS: [Tool; 8] = [
-    Tool::of::<recall::Recall>(),
-    Tool::of::<save::Save>(),
-    Tool::of::<search::Search>(),
-    Tool::of::<search_code::SearchCode>(),
-    Tool::of::<link_issue::LinkIssue>(),
-    Tool::of::<open_doc::OpenDoc>(),
-    Tool::of::<feedback::Feedback>(),
-    Tool::of::<forget::Forget>(),
+    Tool::new::<recall::Recall>(),
+    Tool::new::<save::Save>(),
+    Tool::new::<search::Search>(),
+    Tool::new::<search_code::SearchCode>(),
+    Tool::new::<link_issue::LinkIssue>(),
+    Tool::new::<open_doc::OpenDoc>(),
+    Tool::new::<feedback::Feedback>(),
+    Tool::new::<forget::Forget>(),
 ];
 
-/// Prefixes of the dotted names. Cursor turns the dot into an underscore, so both spellings are
+/// Prefixes of the dotted names. Cursor replaces the dot by an underscore, so both spellings are
 /// accepted.
 const NAMESPACES: [&str; 4] = ["memory_", "repo_", "tasks_", "docs_"];
 
-/// The tool that `name` calls: the listed name, or a dotted one (`memory.recall`).
+/// Finds a tool by its listed name or a dotted name (`memory.recall`).
 pub fn from_name(name: &str) -> Option<&'static Tool> {
     let flat = name.replace('.', "_");
     let exact = |name: &str| TOOLS.iter().find(|tool| tool.name() == name);
@@ -52,7 +52,7 @@ pub fn from_name(name: &str) -> Option<&'static Tool> {
         .or_else(|| NAMESPACES.iter().find_map(|namespace| exact(flat.strip_prefix(namespace)?)))
 }
 
-/// The key of the project that `arguments` name, or `default_project` if they name none.
+/// Returns the project key in `arguments`, else that of `default_project`.
 pub fn project_of(
     arguments: &JsonObject,
     default_project: Option<&ProjectKey>,

@@ -171,7 +171,7 @@ pub async fn link_issue(ctx: &MemoryContext, request: &LinkIssue) -> Result<Link
     tx.commit().await?;
     let task = tasks::find(&ctx.store, request.project, &request.task_external_id)
         .await?
-        .ok_or(mc_store::Error::Gone)?;
+        .ok_or(mc_store::Error::DeletedConcurrently)?;
     let mut unknown = request.records.clone();
     unknown.retain(|id| !records.contains(id));
     Ok(Linked { task, dialog, records, unknown })

@@ -119,7 +119,7 @@ impl NewDocument {
             Body::Conversation(messages) => {
                 let messages: Vec<_> =
                     messages.iter().map(|one| one.sanitize(&mut filter)).collect();
-                message_spans = conversation::turns(&messages);
+                message_spans = conversation::message_spans(&messages);
                 conversation::cut(page, &messages, limits, filter.sanitizing())
             }
         };

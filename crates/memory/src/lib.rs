@@ -17,6 +17,7 @@ mod feedback;
 mod handles;
 pub mod judge;
 pub mod normalize;
+mod project_context;
 pub mod quality;
 pub mod quarantine;
 mod recall;
@@ -43,6 +44,7 @@ pub use dialogs::{LinkIssue, Linked, SaveDialog, SaveDialogOutcome, link_issue, 
 pub use error::Error;
 pub use feedback::{FeedbackReport, feedback};
 pub use handles::{NamedBundle, named_bundle};
+pub use project_context::ProjectContext;
 pub use recall::{
     DEFAULT_TIME_BUDGET, MAX_CHANGES, PastChange, PastChanges, RecallRequest, past_changes, recall,
 };

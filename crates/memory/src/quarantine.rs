@@ -5,7 +5,7 @@ mod release;
 use chrono::{TimeDelta, Utc};
 use mc_crypto::{AssociatedData, Encryptor};
 use mc_domain::{AuditAction, Policy, ProjectId, QuarantineItemId, QuarantineState};
-use mc_sanitizer::{Policy as Sanitizing, Sanitized, mask_with};
+use mc_sanitizer::{Policy as SanitizerPolicy, Sanitized, mask_with};
 use mc_store::Tx;
 use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::quarantine::{self, NewQuarantineItem};
@@ -17,7 +17,7 @@ use crate::content_filter::{ContentFilter, ReviewStatus, run_blocking};
 use crate::text::cut;
 use crate::{Error, MemoryContext};
 
-pub use release::{DOCUMENT, Release, Stored, release};
+pub use release::{DOCUMENT, release};
 
 /// Purpose in the associated data of a ciphertext, beside its row id.
 const PURPOSE: &str = "quarantine_items.ciphertext";
@@ -152,7 +152,7 @@ fn masked_request(
     // spans lines.
     let request = ContentFilter::strict().filter_object(&request);
     let text = serde_json::to_string_pretty(&request).map_err(|_| Error::Encryption)?;
-    Ok(mask_with(&text, &Sanitizing::strict()).text)
+    Ok(mask_with(&text, &SanitizerPolicy::strict()).text)
 }
 
 fn associated_data(id: &QuarantineItemId) -> AssociatedData<'_> {
@@ -161,8 +161,8 @@ fn associated_data(id: &QuarantineItemId) -> AssociatedData<'_> {
 
 fn excerpt(beginning: &str) -> Sanitized {
     mask_with(
-        &cut(mask_with(beginning, &Sanitizing::strict()).text.as_str(), EXCERPT_MAX_CHARS),
-        &Sanitizing::strict(),
+        &cut(mask_with(beginning, &SanitizerPolicy::strict()).text.as_str(), EXCERPT_MAX_CHARS),
+        &SanitizerPolicy::strict(),
     )
     .text
 }

@@ -4,6 +4,8 @@
 mod erasure;
 mod rollback;
 
+use mc_contract::number::VersionNumber;
+use mc_contract::operations::proposal::AcceptProposal;
 use mc_domain::{AuditAction, RecordId, RecordState, Trust, UserId, Visibility};
 use mc_sanitizer::Sanitized;
 use mc_store::audit::{self, NewEvent};
@@ -14,7 +16,7 @@ use mc_store::records::{self, Decided, Promotion, Record, RecordBody, RecordUpda
 use mc_store::{Tx, citations, docs};
 use serde_json::json;
 
-pub use erasure::{ErasureReport, forget};
+pub use erasure::forget;
 pub use rollback::roll_back;
 
 use crate::content_filter::{ContentFilter, FilterDecision, ReviewStatus};
@@ -25,22 +27,13 @@ use crate::save::{
 use crate::simhash::simhash;
 use crate::{Error, MemoryContext};
 
-/// A reviewer's changes to a proposal.
-#[derive(Debug, Clone, Default)]
-pub struct Edit {
-    /// Title.
-    pub title: Option<String>,
-    /// Content.
-    pub content: Option<String>,
-}
-
 /// A proposal with the change that it makes.
 #[derive(Debug, Clone)]
 pub struct Proposal {
     /// The proposal.
     pub record: Record,
     /// The change to a live record, if it amends one.
-    pub amends_record_id: Option<Amendment>,
+    pub amendment: Option<Amendment>,
     /// Reason for the review, if hygiene demoted a team record.
     pub demotion: Option<DemotionReason>,
 }
@@ -56,15 +49,6 @@ pub struct Amendment {
     pub then: RecordBody,
     /// Its citations afterward.
     pub cited_then: Vec<Citation>,
-}
-
-/// The versions that a reviewer has seen.
-#[derive(Debug, Clone, Copy)]
-pub struct ReviewedVersions {
-    /// The version of the proposal.
-    pub version: i32,
-    /// The version of the record that it amends.
-    pub amends_version: Option<i32>,
 }
 
 /// Returns the proposals among `records`, each with its change and the reason for the review.
@@ -89,7 +73,7 @@ pub async fn proposals(ctx: &MemoryContext, records: Vec<Record>) -> Result<Vec<
         Some(Amendment { now, cited_now, then, cited_then })
     };
     let proposal = |record: Record| Proposal {
-        amends_record_id: amendment(&record),
+        amendment: amendment(&record),
         demotion: against.remove(&record.id),
         record,
     };
@@ -97,13 +81,12 @@ pub async fn proposals(ctx: &MemoryContext, records: Vec<Record>) -> Result<Vec<
 }
 
 /// Accepts a proposal, as a record of its own or as the new text of the record that it amends.
-/// Returns that record, now confirmed. If one of both has another version than `seen`, nothing
-/// happens, as nobody may confirm an unread text.
+/// Returns that record, now confirmed. If one of both has another version than the reviewed one,
+/// nothing happens, as nobody may confirm an unread text.
 pub async fn accept(
     ctx: &MemoryContext,
     id: RecordId,
-    seen: ReviewedVersions,
-    edit: &Edit,
+    request: &AcceptProposal,
     reviewer: &str,
 ) -> Result<Record, Error> {
     let mut tx = ctx.store.begin().await?;
@@ -116,10 +99,10 @@ pub async fn accept(
         Some(target) => records::find_in(&mut tx, target).await?.filter(can_be_amended),
         None => None,
     };
-    if proposal.version != seen.version {
+    if proposal.version != request.version.get() {
         return Err(Error::Changed { id, field: "version" });
     }
-    match (&target, seen.amends_version) {
+    match (&target, request.amends_version.map(VersionNumber::get)) {
         (Some(target), Some(version)) if target.version != version => {
             return Err(Error::Changed { id: target.id, field: "amends_version" });
         }
@@ -127,7 +110,7 @@ pub async fn accept(
         (None, Some(_)) => return Err(Error::AmendsNothing),
         (Some(_), Some(_)) | (None, None) => {}
     }
-    let body = edited(ctx, &proposal, edit)?;
+    let body = edited(ctx, &proposal, request)?;
     let into = if let Some(target) = target {
         amend(&mut tx, &proposal, &target, &body, reviewer).await?;
         target.id
@@ -136,7 +119,8 @@ pub async fn accept(
         records::live_until(&mut tx, id, default_ttl(&ctx.policy, body.kind)).await?;
         id
     };
-    let detail = json!({ "into": into, "edited": edit.title.is_some() || edit.content.is_some() });
+    let is_edited = request.title.is_some() || request.content.is_some();
+    let detail = json!({ "into": into, "edited": is_edited });
     audit::record(&mut tx, NewEvent::new(AuditAction::ProposalAccepted, id).with(detail));
     tx.commit().await?;
     find(ctx, into).await
@@ -234,16 +218,20 @@ pub(crate) fn is_live(record: &Record) -> bool {
 
 /// Applies a reviewer's edit to a proposal. The text goes through the content filter like a save,
 /// but is not quarantined.
-fn edited(ctx: &MemoryContext, proposal: &Record, edit: &Edit) -> Result<RecordBody, Error> {
+fn edited(
+    ctx: &MemoryContext,
+    proposal: &Record,
+    edit: &AcceptProposal,
+) -> Result<RecordBody, Error> {
     let mut body = body_of(proposal);
     let mut filter = ContentFilter::new(&ctx.policy, ReviewStatus::Reviewed);
     if let Some(title) = &edit.title {
-        filter.filter(title);
-        body.title = filter.filter_again(title);
+        filter.filter(title.as_str());
+        body.title = filter.filter_again(title.as_str());
     }
     if let Some(content) = &edit.content {
-        filter.filter(content);
-        body.content = filter.filter_again(content);
+        filter.filter(content.as_str());
+        body.content = filter.filter_again(content.as_str());
         let (length, max) = (body.content.as_str().chars().count(), CONTENT_MAX_CHARS);
         if length > max {
             return Err(Error::TooLong { length, max });

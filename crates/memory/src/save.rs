@@ -26,7 +26,6 @@ use std::ops::ControlFlow;
 
 use mc_domain::{DialogId, Trust, Visibility};
 use mc_store::dialogs;
-use serde_json::Value;
 
 use crate::content_filter::{ContentFilter, FilterDecision, ReviewStatus, run_blocking};
 use crate::distill::{self, Distilled};
@@ -168,7 +167,7 @@ async fn find_dialog(
         let exists = dialogs::exists(&ctx.store, request.project, dialog).await?;
         return if exists { Ok(Some(dialog)) } else { Err(Error::UnknownDialog(dialog)) };
     }
-    let named = clean.meta.get("source_dialog_id").and_then(Value::as_str);
+    let named = clean.meta.text("source_dialog_id");
     let Some(dialog) = named.and_then(|id| id.parse::<DialogId>().ok()) else { return Ok(None) };
     Ok(dialogs::exists(&ctx.store, request.project, dialog).await?.then_some(dialog))
 }

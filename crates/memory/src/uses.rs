@@ -3,11 +3,10 @@
 
 use std::sync::LazyLock;
 
-use mc_domain::{ProjectId, RecordId};
+use mc_domain::{ProjectId, RecordId, RecordMeta};
 use mc_store::citations::Citation;
 use mc_store::uses::{self, Cites};
 use regex::Regex;
-use serde_json::{Map, Value};
 use uuid::Uuid;
 
 pub use mc_store::uses::Opened;
@@ -55,10 +54,10 @@ pub(crate) fn note_cited(
 }
 
 /// Collects what a note refers to in its text, `meta` and citations.
-pub(crate) fn cites(text: &str, meta: &Map<String, Value>, citations: &[Citation]) -> Cites {
+pub(crate) fn cites(text: &str, meta: &RecordMeta, citations: &[Citation]) -> Cites {
     let mut texts = vec![text.to_owned()];
-    if !meta.is_empty() {
-        texts.push(Value::Object(meta.clone()).to_string());
+    if *meta != RecordMeta::default() {
+        texts.push(meta.to_json().to_string());
     }
     let ids = texts.iter().flat_map(|text| ID.find_iter(text));
     let ids = ids.filter_map(|id| id.as_str().parse::<Uuid>().ok()).take(REFERENCES_MAX).collect();
@@ -83,11 +82,11 @@ mod tests {
     #[test]
     fn references_are_read_from_text_and_meta() {
         let (one, other) = (Uuid::now_v7(), Uuid::now_v7());
-        let meta = json!({"based_on": [other], "n": 1});
+        let meta = serde_json::from_value(json!({"based_on": [other], "n": 1})).expect("meta");
         let text = format!("As {one} has it; see https://wiki.example.org/rules/7.");
-        let cites = cites(&text, meta.as_object().expect("a map"), &[]);
+        let cites = cites(&text, &meta, &[]);
         assert_eq!(cites.ids, [one, other]);
         assert_eq!(cites.urls, ["https://wiki.example.org/rules/7"]);
-        assert!(super::cites("A rule.", &Map::new(), &[]).is_empty());
+        assert!(super::cites("A rule.", &RecordMeta::default(), &[]).is_empty());
     }
 }

@@ -58,7 +58,7 @@ fn split_password(owner: &str) -> Result<(Url, String), Error> {
     let url = Url::parse(owner).map_err(|_| Error::BadUrl)?;
     let password = url.password().unwrap_or_default().to_owned();
     if password.is_empty() {
-        return Err(Error::Unsuitable(
+        return Err(Error::UnsupportedServer(
             "the database URL has no password, from which the service derives the passwords of its \
              roles; give the role a password and put it into the URL, percent-encoded"
                 .into(),
@@ -108,12 +108,12 @@ async fn apply_migrations(owner: &mut PgConnection) -> Result<(), Error> {
     migrated.map_err(migration_error)
 }
 
-/// Maps a changed or unknown migration to [`Error::Unsuitable`]: before the first release,
+/// Maps a changed or unknown migration to [`Error::UnsupportedServer`]: before the first release,
 /// migrations may still change.
 fn migration_error(error: MigrateError) -> Error {
     match error {
         MigrateError::VersionMismatch(migration) | MigrateError::VersionMissing(migration) => {
-            Error::Unsuitable(format!(
+            Error::UnsupportedServer(format!(
                 "another build created the schema (its migration {migration} differs); export the \
                  projects with that build (memory-copilot export), set an empty database or \
                  another data_dir, and import them there"
@@ -214,7 +214,7 @@ async fn run(connection: &mut PgConnection, statement: &str) -> Result<(), Error
         Ok(_) => Ok(()),
         // 42501: insufficient privilege.
         Err(sqlx::Error::Database(error)) if error.code().as_deref() == Some("42501") => {
-            Err(Error::Unsuitable(
+            Err(Error::UnsupportedServer(
                 "the role of the database URL may not create the roles that the service logs in \
                  as; let an administrator run: alter role <that role> createrole"
                     .into(),

@@ -15,7 +15,7 @@ pub enum Error {
     BadUrl,
     /// The server is too old, lacks an extension, or is not configured as the service needs it.
     #[error("{0}")]
-    Unsuitable(String),
+    UnsupportedServer(String),
     /// A schema migration failed.
     #[error("the database schema can't be migrated: {0}")]
     Migration(#[from] sqlx::migrate::MigrateError),
@@ -48,7 +48,7 @@ impl Classified for Error {
     fn kind(&self) -> ErrorKind {
         match self {
             Self::Unavailable(_) => ErrorKind::Unavailable,
-            Self::BadUrl | Self::Unsuitable(_) | Self::Migration(_) | Self::Statement(_) => {
+            Self::BadUrl | Self::UnsupportedServer(_) | Self::Migration(_) | Self::Statement(_) => {
                 ErrorKind::Internal
             }
         }

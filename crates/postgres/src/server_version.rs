@@ -45,7 +45,7 @@ pub async fn versions(connection: &mut PgConnection) -> Result<Versions, Error> 
     .fetch_one(connection)
     .await?;
     let pgvector = row.pgvector.ok_or_else(|| {
-        Error::Unsuitable(
+        Error::UnsupportedServer(
             "this PostgreSQL has no pgvector; install the extension \"vector\" 0.8 or newer, or \
              unset DATABASE_URL to use the embedded server"
                 .into(),
@@ -90,7 +90,7 @@ pub(crate) async fn check(connection: &mut PgConnection) -> Result<(), Error> {
     let versions = versions(connection).await?;
     let major: i32 = leading_number(&versions.postgres);
     if major < MIN_POSTGRES {
-        return Err(Error::Unsuitable(format!(
+        return Err(Error::UnsupportedServer(format!(
             "PostgreSQL {} is too old; {MIN_POSTGRES} or newer is needed. Upgrade it, or unset \
              DATABASE_URL to use the embedded server",
             versions.postgres
@@ -100,7 +100,7 @@ pub(crate) async fn check(connection: &mut PgConnection) -> Result<(), Error> {
     if let Some((_, oldest)) =
         MIN_MINOR.iter().find(|(of_major, oldest)| *of_major == major && minor < *oldest)
     {
-        return Err(Error::Unsuitable(format!(
+        return Err(Error::UnsupportedServer(format!(
             "PostgreSQL {} leaks samples of rows that row-level security hides (CVE-2025-8713); \
              upgrade it to {major}.{oldest} or newer, or unset DATABASE_URL to use the embedded \
              server",
@@ -110,13 +110,13 @@ pub(crate) async fn check(connection: &mut PgConnection) -> Result<(), Error> {
     let mut parts = versions.pgvector.split('.').map(leading_number);
     let (first, second) = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
     if (first, second) < MIN_PGVECTOR {
-        return Err(Error::Unsuitable(format!(
+        return Err(Error::UnsupportedServer(format!(
             "pgvector {} is too old; 0.8 or newer is needed. Upgrade the extension \"vector\"",
             versions.pgvector
         )));
     }
     if !can_have_pgvector(connection).await? {
-        return Err(Error::Unsuitable(
+        return Err(Error::UnsupportedServer(
             "only a superuser can add the extension \"vector\"; let one run in the service's \
              database: create extension vector"
                 .into(),

@@ -1,9 +1,9 @@
-//! What counts as a word, in code and in prose, when a passage is indexed and when it is sought.
+//! Analyzer of code and prose, for both indexed passages and queries.
 //!
-//! Every run of letters and digits gives its stem and, where that differs, its surface form. A name
-//! of several parts (`trigger_delay`, `HTTPServer`) gives itself whole and its parts; names joined
-//! without blanks (`Foo::Bar#baz`, `app/models/cart.rb`) give the whole of that too. All forms of a
-//! word share one position, parts follow one another, so distance still means distance.
+//! A run of letters and digits yields its stem and, if it differs, its surface form. An identifier
+//! of several parts (`trigger_delay`, `HTTPServer`) yields the identifier and its parts.
+//! Identifiers joined without blanks (`Foo::Bar#baz`, `app/models/cart.rb`) also yield the
+//! compound. All forms of a word have the same position; parts have consecutive positions.
 
 mod cjk;
 mod scan;
@@ -17,41 +17,41 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
 pub use stop_words::is_stop_word;
 
-/// Longest term in bytes; a longer run (base64, minified code) leaves only its beginning.
+/// Maximum length of a term, in bytes. Longer runs (base64, minified code) are truncated.
 pub const MAX_TERM_BYTES: usize = 128;
 
-/// What a term stands for.
+/// Kind of a term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum TermKind {
-    /// The stem of a word that stands by itself.
+    /// Stem of a word of prose.
     Word,
-    /// A word or part as it was written, lower-cased, where its stem differs.
+    /// Lower-case form of a word or part, if its stem differs.
     Surface,
-    /// The stem of a part of an identifier or path.
+    /// Stem of a part of an identifier or path.
     Part,
-    /// An identifier of several parts, whole and lower-cased.
+    /// Identifier of several parts, in lower case.
     Identifier,
-    /// Identifiers joined by `::`, `#`, `.`, `/`, `-` and the like, whole and lower-cased.
+    /// Identifiers joined by `::`, `#`, `.`, `/`, `-` and the like, in lower case.
     Compound,
-    /// Two neighbouring characters of a script without blanks between words.
+    /// Two adjacent characters of a script without blanks between words.
     Bigram,
 }
 
-/// A term of an analyzed text.
+/// Term of an analyzed text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lexeme {
-    /// The term: lower case, at most [`MAX_TERM_BYTES`].
+    /// Term in lower case, at most [`MAX_TERM_BYTES`] long.
     pub text: String,
-    /// What it stands for.
+    /// Kind of the term.
     pub kind: TermKind,
-    /// Which word of the text it belongs to, from 0; several terms share one.
+    /// Index of its word in the text, from 0; several terms may have the same.
     pub position: usize,
     /// Byte offsets in the normalized text.
     pub span: (usize, usize),
 }
 
-/// The terms of `text` in order.
-pub fn analyse(text: &str) -> Vec<Lexeme> {
+/// Returns the terms of `text` in order.
+pub fn analyze(text: &str) -> Vec<Lexeme> {
     let text = normalize(text);
     let mut lexemes = Vec::with_capacity(text.len() / 4);
     let mut position = 0;
@@ -61,8 +61,8 @@ pub fn analyse(text: &str) -> Vec<Lexeme> {
     lexemes
 }
 
-/// Composes letters and marks (macOS file names come decomposed), folds widths and ligatures, and
-/// takes `ё` for `е` as people do when they type.
+/// Composes letters and marks (file names of macOS are decomposed), folds widths and ligatures, and
+/// replaces `ё` by `е`, because people often type it so.
 fn normalize(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);
@@ -77,30 +77,31 @@ fn normalize(text: &str) -> Cow<'_, str> {
     text
 }
 
-/// Adds the terms of names joined without blanks; answers the next free position.
+/// Adds the terms of a compound, and returns the next free position.
 fn terms_of_compound(
     text: &str,
     compound: &scan::Compound,
     first: usize,
     lexemes: &mut Vec<Lexeme>,
 ) -> usize {
-    let joined = compound.atoms.len() > 1;
+    let is_joined = compound.atoms.len() > 1;
     let (from, to) = (compound.atoms[0].0, compound.atoms[compound.atoms.len() - 1].1);
-    if joined && to - from <= MAX_TERM_BYTES {
+    if is_joined && to - from <= MAX_TERM_BYTES {
         push(lexemes, text[from..to].to_lowercase(), TermKind::Compound, first, (from, to));
     }
     let mut position = first;
     for &(from, to) in &compound.atoms {
-        position = terms_of_atom(&text[from..to], from, joined, position, lexemes);
+        position = terms_of_atom(&text[from..to], from, is_joined, position, lexemes);
     }
     position
 }
 
-/// Adds the terms of one run of letters, digits and underscores; answers the next free position.
+/// Adds the terms of one run of letters, digits and underscores, and returns the next free
+/// position.
 fn terms_of_atom(
     atom: &str,
     offset: usize,
-    joined: bool,
+    is_joined: bool,
     first: usize,
     lexemes: &mut Vec<Lexeme>,
 ) -> usize {
@@ -113,15 +114,15 @@ fn terms_of_atom(
         return first + 1;
     }
     let parts = split::parts(atom);
-    let whole = parts.len() != 1 || parts[0].len() != atom.len();
-    if whole {
+    let is_identifier = parts.len() != 1 || parts[0].len() != atom.len();
+    if is_identifier {
         push(lexemes, atom.to_lowercase(), TermKind::Identifier, first, span);
     }
-    let kind = if whole || joined { TermKind::Part } else { TermKind::Word };
+    let kind = if is_identifier || is_joined { TermKind::Part } else { TermKind::Word };
     for (index, part) in parts.iter().enumerate() {
         let surface = part.to_lowercase();
         let stem = stem::stem(&surface);
-        // A part that is the whole but for underscores (`_foo`) was given with the whole.
+        // Added before the stem, so that equal terms of `_foo` stay in this order.
         if stem != surface {
             push(lexemes, surface.clone(), TermKind::Surface, first + index, span);
         }
@@ -137,11 +138,11 @@ fn push(
     position: usize,
     span: (usize, usize),
 ) {
-    lexemes.push(Lexeme { text: bounded(text), kind, position, span });
+    lexemes.push(Lexeme { text: truncated(text), kind, position, span });
 }
 
-/// Cuts a term at a character boundary.
-fn bounded(mut text: String) -> String {
+/// Truncates a term at a character boundary.
+fn truncated(mut text: String) -> String {
     if text.len() > MAX_TERM_BYTES {
         text.truncate(text.floor_char_boundary(MAX_TERM_BYTES));
     }

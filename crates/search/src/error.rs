@@ -1,31 +1,31 @@
-//! What can go wrong when searching.
+//! Errors of searches and of the keyword index.
 
 use mc_domain::{Classified, ErrorKind};
 
-/// A failed search, or a keyword index that can't be kept.
+/// Error of a search or of the keyword index.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// There is nothing to search for.
-    #[error("the query is empty; say what to look for, or name a symbol or a path")]
+    /// The query has no text, names or ids.
+    #[error("the query is empty; give a text, a symbol or a path")]
     EmptyQuery,
-    /// The path filter is no glob.
+    /// The path filter is not a valid glob.
     #[error(transparent)]
     Path(#[from] crate::glob::InvalidGlob),
-    /// Another process keeps its index in the folder.
+    /// Another process uses the index directory.
     #[error(
-        "the keyword index in {} is in use by another process; stop that one, or give this one \
-         another folder",
+        "the keyword index in {} is in use by another process; stop that process, or configure \
+        another directory",
         .0.display()
     )]
     IndexInUse(std::path::PathBuf),
-    /// The index's folder can't be written.
-    #[error("the keyword index can't be kept in its folder: {0}")]
-    IndexFolder(#[from] std::io::Error),
-    /// The index is damaged or its writer died; it is being rebuilt.
+    /// The index directory cannot be read or written.
+    #[error("the keyword index directory cannot be written: {0}")]
+    IndexDirectory(#[from] std::io::Error),
+    /// The index is damaged or its writer failed; it is being rebuilt.
     #[error("the keyword index failed; it is being rebuilt, try again")]
     Index(#[from] tantivy::TantivyError),
-    /// The follower has ended, since the service is stopping.
-    #[error("the keyword index is closed, since the service is stopping")]
+    /// The follower has stopped, because the service is shutting down.
+    #[error("the keyword index is closed, because the service is shutting down")]
     IndexClosed,
     /// A background thread panicked.
     #[error("a search thread failed")]
@@ -44,7 +44,7 @@ impl Classified for Error {
             Self::EmptyQuery | Self::Path(_) => ErrorKind::Invalid,
             Self::IndexInUse(_) => ErrorKind::Conflict,
             Self::Index(_) | Self::IndexClosed => ErrorKind::Unavailable,
-            Self::IndexFolder(_) | Self::Thread(_) => ErrorKind::Internal,
+            Self::IndexDirectory(_) | Self::Thread(_) => ErrorKind::Internal,
             Self::Store(error) => error.kind(),
             Self::Embedding(error) => error.kind(),
         }

@@ -1,8 +1,10 @@
-//! Path globs, as a regular expression that the keyword index and PostgreSQL read alike.
+//! Path globs, translated to regular expressions that the keyword index and PostgreSQL interpret in
+//! the same way.
 //!
-//! `*` and `?` stay within one folder, `**` crosses folders, `[a-z]` and `[!a-z]` are classes,
-//! `{a,b}` alternatives, `\` takes the next character as it is. A glob without a slash matches in
-//! any folder, one that ends in a slash everything below it.
+//! `*` and `?` match within one directory, `**` matches across directories, `[a-z]` and `[!a-z]`
+//! are classes, `{a,b}` are alternatives, and `\` escapes the next character. A glob without a
+//! slash matches in any directory. A glob that ends with a slash matches everything in the
+//! directory.
 
 mod translate;
 
@@ -12,15 +14,15 @@ use uuid::Uuid;
 
 use crate::index::schema::Scope;
 
-/// Longest glob, in bytes.
+/// Maximum length of a glob, in bytes.
 pub const MAX_GLOB_BYTES: usize = 512;
 
-/// A path filter that can't be used; the message says what is wrong with it.
+/// Error for an invalid path filter, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the path filter is no glob: {0}")]
+#[error("the path filter is not a valid glob: {0}")]
 pub struct InvalidGlob(String);
 
-/// The regular expression that matches what `glob` matches, to be applied to a whole place.
+/// Translates a glob to a regular expression, which has to match the whole location.
 pub fn to_regex(glob: &str) -> Result<String, InvalidGlob> {
     if glob.is_empty() {
         return Err(InvalidGlob("it is empty".into()));
@@ -32,24 +34,24 @@ pub fn to_regex(glob: &str) -> Result<String, InvalidGlob> {
         return Err(InvalidGlob(format!("it {forbidden}")));
     }
     let regex = translate::translate(&expand(glob))?;
-    // The index turns it into an automaton, with a project's id in front; one that would be too
-    // large is refused here, where the caller can still be told, and not in the middle of a search.
-    // All ids are of one length, so any will do.
-    let any = Scope::of(Uuid::nil().into());
-    RegexQuery::from_pattern(&any.regex(&regex), Field::from_field_id(0))
+    // The index compiles the expression, prefixed by a project id, to an automaton. Compiling it
+    // here rejects an expression that is too large before the search starts. All project ids have
+    // the same length, so any id will do.
+    let scope = Scope::of(Uuid::nil().into());
+    RegexQuery::from_pattern(&scope.regex(&regex), Field::from_field_id(0))
         .map_err(|_| InvalidGlob("it has too many wildcards; use fewer".into()))?;
     Ok(regex)
 }
 
-/// Spells out the two conveniences: any folder, and a folder's whole content.
+/// Expands the two short forms: a name in any directory, and the contents of a directory.
 fn expand(glob: &str) -> String {
     let glob = glob.strip_prefix("./").or_else(|| glob.strip_prefix('/')).unwrap_or(glob);
     if glob.is_empty() {
         return "**".to_owned();
     }
-    let content = if glob.ends_with('/') { "**" } else { "" };
-    let anywhere = if glob.contains('/') { "" } else { "**/" };
-    format!("{anywhere}{glob}{content}")
+    let suffix = if glob.ends_with('/') { "**" } else { "" };
+    let prefix = if glob.contains('/') { "" } else { "**/" };
+    format!("{prefix}{glob}{suffix}")
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
-//! Commit history as a retriever of files: what similar past changes touched is likely to be
-//! touched again.
+//! Retriever that ranks files by the commit history: files that similar changes touched in the past
+//! are likely to be touched again.
 //!
-//! The commits nearest to the query are found like passages, by words and by meaning, and each file
-//! gets the sum of their squared nearness. The constants are those of the measurement in
-//! docs/retrieval.md.
+//! The commits most similar to the query are found like passages, by words and by vectors. Each
+//! file gets the sum of the squared scores of its commits. docs/retrieval.md has the evaluation of
+//! the constants.
 
 use std::collections::HashMap;
 
@@ -12,29 +12,31 @@ use mc_store::passages::PassageFilter;
 use mc_store::{Store, history};
 
 use crate::Error;
-use crate::rank::LegRank;
-use crate::rank::fusion::{Fused, fuse, leg_weight, sort};
+use crate::rank::RetrieverRank;
+use crate::rank::fusion::{Fused, fuse, retriever_weight, sort};
 use crate::retrievers::{RankedList, Retriever};
 
-/// Commits that count.
+/// Number of commits that are used.
 pub const NEAREST: usize = 50;
 
-/// The filter that finds the commits of a project.
-pub fn changes_of(project: ProjectId) -> PassageFilter {
+/// Returns the filter for the commits of a project.
+pub fn commit_filter(project: ProjectId) -> PassageFilter {
     PassageFilter { sources: vec![SourceKind::Change], ..PassageFilter::project(project) }
 }
 
-/// Whether history has a say: in a search over code and nothing else, by what a file can have.
+/// Returns whether the history applies: only to a search of code alone, without filters that only
+/// records have.
 pub fn applies(filter: &PassageFilter) -> bool {
-    let asks_for_notes =
+    let has_record_filter =
         !(filter.record_kinds.is_empty() && filter.scope.is_empty() && filter.tags.is_empty());
-    filter.sources == [SourceKind::Code] && !asks_for_notes
+    filter.sources == [SourceKind::Code] && !has_record_filter
 }
 
-/// Adds what history gives to the fused list of a search over code. The best passage of each file
-/// gets its file's score, at most the retriever's weight times the best score so far; a file that
-/// nothing else found gets in by its first passage that defines something. At most `limit` files
-/// are looked at, best first.
+/// Adds the scores of the history to the fused list of a search of code.
+///
+/// The best passage of each file gets the score of the file, which is at most the weight of the
+/// retriever times the best score of the list. For a file that is not in the list, its first
+/// passage with a definition is added. At most `limit` files are used, best first.
 pub async fn add_to(
     fused: Vec<Fused>,
     store: &Store,
@@ -56,7 +58,7 @@ pub async fn add_to(
     Ok(with_history(fused, &files, &passages))
 }
 
-/// The nearest commits, best first, the best of them 1.
+/// Returns the most similar commits, best first, with scores relative to the best one.
 fn nearest(commits: &[(Retriever, RankedList)]) -> RankedList {
     let fused = fuse(commits);
     let best = fused.first().map_or(0.0, |fused| fused.score);
@@ -66,14 +68,14 @@ fn nearest(commits: &[(Retriever, RankedList)]) -> RankedList {
     fused.into_iter().take(NEAREST).map(|fused| (fused.id, fused.score / best)).collect()
 }
 
-/// What the commits say of each file that they touched, best first, the best of them 1. Squared, so
-/// that many distant commits do not outweigh a near one.
+/// Returns the files that the commits touched, best first, with scores relative to the best one.
+/// Similarities are squared, so that many dissimilar commits do not outweigh a similar one.
 fn file_scores(near: &RankedList, touched: &[(PassageId, FileId)]) -> Vec<(FileId, f32)> {
-    let nearness: HashMap<PassageId, f32> = near.iter().copied().collect();
+    let similarities: HashMap<PassageId, f32> = near.iter().copied().collect();
     let mut scores: HashMap<FileId, f32> = HashMap::new();
     for (commit, file) in touched {
-        let near = nearness.get(commit).copied().unwrap_or_default();
-        *scores.entry(*file).or_default() += near * near;
+        let similarity = similarities.get(commit).copied().unwrap_or_default();
+        *scores.entry(*file).or_default() += similarity * similarity;
     }
     let best = scores.values().copied().fold(0.0, f32::max);
     let mut scores: Vec<_> = scores
@@ -85,39 +87,39 @@ fn file_scores(near: &RankedList, touched: &[(PassageId, FileId)]) -> Vec<(FileI
     scores
 }
 
-/// Gives each file's score to the best of its passages.
+/// Adds the score of each file to the best of its passages.
 fn with_history(
     mut fused: Vec<Fused>,
     files: &[(FileId, f32)],
     passages: &[(FileId, PassageId)],
 ) -> Vec<Fused> {
-    // Where no word and no vector found anything, the scale is that of a best hit of the words.
+    // If the other retrievers found nothing, the scale is that of a best keyword hit.
     let best = fused.first().map_or(1.0, |fused| fused.score);
     let mut position: HashMap<PassageId, usize> =
-        fused.iter().enumerate().map(|(at, fused)| (fused.id, at)).collect();
-    let mut of_file: HashMap<FileId, PassageId> = HashMap::new();
+        fused.iter().enumerate().map(|(index, fused)| (fused.id, index)).collect();
+    let mut best_passages: HashMap<FileId, PassageId> = HashMap::new();
     for (file, passage) in passages {
         let rank = |id: &PassageId| position.get(id).copied().unwrap_or(usize::MAX);
-        let best = of_file.entry(*file).or_insert(*passage);
+        let best = best_passages.entry(*file).or_insert(*passage);
         if rank(passage) < rank(best) {
             *best = *passage;
         }
     }
     for (index, (file, score)) in files.iter().enumerate() {
-        let Some(id) = of_file.get(file).copied() else { continue };
-        let at = *position.entry(id).or_insert_with(|| {
+        let Some(id) = best_passages.get(file).copied() else { continue };
+        let position = *position.entry(id).or_insert_with(|| {
             fused.push(Fused { id, retrievers: Vec::new(), score: 0.0 });
             fused.len() - 1
         });
-        let share = leg_weight(Retriever::History) * score * best;
-        let rank = LegRank {
+        let contribution = retriever_weight(Retriever::History) * score * best;
+        let rank = RetrieverRank {
             retriever: Retriever::History,
             rank: index + 1,
             score: *score,
-            contribution: share,
+            contribution,
         };
-        fused[at].retrievers.push(rank);
-        fused[at].score += share;
+        fused[position].retrievers.push(rank);
+        fused[position].score += contribution;
     }
     sort(&mut fused);
     fused
@@ -142,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn commit_words_count_twice_as_much_as_vectors() {
+    fn words_of_commits_weigh_twice_as_much_as_vectors() {
         let words = vec![(passage(1), 10.0), (passage(2), 5.0)];
         let meaning = vec![(passage(2), 0.9), (passage(3), 0.5), (passage(1), 0.1)];
         let found = nearest(&[(Retriever::Keyword, words), (Retriever::Vector, meaning)]);
@@ -153,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_nearest_commits_count() {
+    fn only_the_most_similar_commits_are_used() {
         let words: RankedList =
             (1..=80_u16).map(|n| (passage(n.into()), f32::from(100 - n))).collect();
         assert_eq!(nearest(&[(Retriever::Keyword, words)]).len(), NEAREST);
@@ -161,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn one_near_commit_outweighs_three_at_half_the_distance() {
+    fn similar_commit_outweighs_three_of_half_the_similarity() {
         let commits =
             vec![(passage(1), 1.0), (passage(2), 0.5), (passage(3), 0.5), (passage(4), 0.5)];
         let touched = [
@@ -176,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_lifts_its_best_passage_and_no_other() {
+    fn score_of_a_file_is_added_to_its_best_passage_only() {
         let text = vec![(passage(1), 10.0), (passage(2), 8.0), (passage(3), 4.0)];
         let fused = fuse(&[(Retriever::Keyword, text)]);
         let passages = [(file(1), passage(3)), (file(1), passage(2)), (file(2), passage(9))];
@@ -195,14 +197,14 @@ mod tests {
     }
 
     #[test]
-    fn history_speaks_in_searches_over_code_alone() {
-        let all = PassageFilter::project(ProjectId::generate());
-        let code = PassageFilter { sources: vec![SourceKind::Code], ..all.clone() };
+    fn history_applies_only_to_searches_of_code() {
+        let project = PassageFilter::project(ProjectId::generate());
+        let code = PassageFilter { sources: vec![SourceKind::Code], ..project.clone() };
         assert!(applies(&code));
         assert!(applies(&PassageFilter { languages: vec!["ruby".into()], ..code.clone() }));
-        let both =
-            PassageFilter { sources: vec![SourceKind::Code, SourceKind::Doc], ..all.clone() };
+        let code_and_docs =
+            PassageFilter { sources: vec![SourceKind::Code, SourceKind::Doc], ..project.clone() };
         let tagged = PassageFilter { tags: vec!["cart".into()], ..code };
-        assert!([all, both, tagged].iter().all(|filter| !applies(filter)));
+        assert!([project, code_and_docs, tagged].iter().all(|filter| !applies(filter)));
     }
 }

@@ -1,4 +1,4 @@
-//! The keyword index: derived from PostgreSQL, one folder a node, kept up to date by one follower.
+//! Keyword index of a node: derived from PostgreSQL, in one directory, updated by one follower.
 
 pub mod directory;
 #[cfg(test)]
@@ -24,55 +24,57 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::Error;
-use directory::Folder;
+use directory::IndexDirectory;
 use generation::IndexSnapshot;
 
 pub use repair::RepairReport;
 pub use status::{Freshness, Phase, Status};
 
-/// The node's keyword index; cheap to clone.
+/// Keyword index of this node; cheap to clone.
 #[derive(Clone)]
 pub struct KeywordIndex(Arc<Shared>);
 
-/// What searches and the follower both hold.
+/// State shared by searches and the follower.
 struct Shared {
-    /// What searches read; changes when a rebuild begins.
-    view: RwLock<Option<IndexSnapshot>>,
+    /// Snapshot that searches read; a rebuild replaces it when it starts.
+    snapshot: RwLock<Option<IndexSnapshot>>,
     status: watch::Sender<Status>,
     refreshes: mpsc::UnboundedSender<Refresh>,
-    /// The generation in which a search last met a damaged file.
+    /// Snapshot in which a search last found a damaged file.
     damaged: watch::Sender<Uuid>,
 }
 
-/// Told `true` when a pass over the feed that began after the request has succeeded.
+/// Request to catch up with the feed. It receives `true` after a pass that started after the
+/// request has succeeded.
 type Refresh = oneshot::Sender<bool>;
 
-/// Opens the index in `dir` (or begins to build it anew in the background, where it is missing,
-/// damaged, of another format or of another database) and follows the change feed until `stop`.
-/// The task ends when the follower has.
+/// Opens the index in `dir` and follows the change feed until `stop`, in the returned task.
+///
+/// An index that is missing, damaged, or of another format or database is rebuilt in the
+/// background.
 pub async fn start(
     store: &Store,
     dir: &Path,
     stop: CancellationToken,
 ) -> Result<(KeywordIndex, JoinHandle<()>), Error> {
     let root = dir.to_owned();
-    let folder = tokio::task::spawn_blocking(move || Folder::open(&root)).await??;
+    let directory = tokio::task::spawn_blocking(move || IndexDirectory::open(&root)).await??;
     let (refreshes, requests) = mpsc::unbounded_channel();
     let shared = Arc::new(Shared {
-        view: RwLock::new(None),
+        snapshot: RwLock::new(None),
         status: watch::Sender::new(Status::default()),
         refreshes,
         damaged: watch::Sender::new(Uuid::nil()),
     });
     let index = KeywordIndex(Arc::clone(&shared));
-    let follower = follower::Follower::open(store.clone(), Arc::new(folder), shared).await?;
+    let follower = follower::Follower::open(store.clone(), Arc::new(directory), shared).await?;
     let task = tokio::spawn(follower.run(requests, stop));
     Ok((index, task))
 }
 
 impl KeywordIndex {
-    /// Makes every change visible that was committed before the call, or says why not. Callers that
-    /// wait at the same time share one pass over the feed; with nothing new it is one small query.
+    /// Makes every change visible that was committed before the call, or returns why it could not.
+    /// Concurrent callers share one pass over the feed; without changes it is one small query.
     pub async fn refresh(&self, budget: Duration) -> Freshness {
         match self.status().phase {
             Phase::Following => {}
@@ -80,69 +82,69 @@ impl KeywordIndex {
             Phase::Stuck => return Freshness::Stuck,
             Phase::Unbuilt => return Freshness::Unbuilt,
         }
-        let (done, answer) = oneshot::channel();
+        let (done, result) = oneshot::channel();
         if self.0.refreshes.send(done).is_err() {
             return Freshness::Behind;
         }
-        match tokio::time::timeout(budget, answer).await {
+        match tokio::time::timeout(budget, result).await {
             Ok(Ok(true)) => Freshness::Current,
             _ => Freshness::Behind,
         }
     }
 
-    /// What the index is doing and how far it is.
+    /// Returns the phase and the position of the index.
     pub fn status(&self) -> Status {
         *self.0.status.borrow()
     }
 
-    /// Returns when the index is complete and follows the feed.
+    /// Waits until the index is complete and follows the feed.
     pub async fn ready(&self) -> Result<(), Error> {
         let mut status = self.0.status.subscribe();
         let following = status.wait_for(|status| status.phase == Phase::Following).await;
         following.map(drop).map_err(|_| Error::IndexClosed)
     }
 
-    /// What a search reads; `None` only before the first rebuild has begun.
-    pub(crate) fn view(&self) -> Option<IndexSnapshot> {
-        self.0.view.read().unwrap_or_else(PoisonError::into_inner).clone()
+    /// Returns the snapshot to search; `None` only before the first rebuild has started.
+    pub(crate) fn snapshot(&self) -> Option<IndexSnapshot> {
+        self.0.snapshot.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Has the index rebuilt, unless it was since: a search could not read this view of it.
-    pub(crate) fn report_damage(&self, view: Uuid) {
-        self.0.damaged.send_replace(view);
+    /// Requests a rebuild after a search failed to read this snapshot, unless the snapshot has been
+    /// replaced since.
+    pub(crate) fn report_damage(&self, snapshot: Uuid) {
+        self.0.damaged.send_replace(snapshot);
     }
 }
 
-/// The index for searches that belong together: brought up to date once for all of them, when one
-/// asks.
-pub struct UpToDate<'a> {
+/// Index for a group of searches. The first use brings it up to date for all of them.
+pub struct RefreshedIndex<'a> {
     index: &'a KeywordIndex,
     budget: Duration,
-    brought: OnceCell<Freshness>,
+    freshness: OnceCell<Freshness>,
 }
 
-impl<'a> UpToDate<'a> {
-    /// To be brought up to date within `budget`.
+impl<'a> RefreshedIndex<'a> {
+    /// Creates it with the maximum time to bring the index up to date.
     pub fn new(index: &'a KeywordIndex, budget: Duration) -> Self {
-        Self { index, budget, brought: OnceCell::new() }
+        Self { index, budget, freshness: OnceCell::new() }
     }
 
-    /// What came of it.
-    pub async fn brought(&self) -> Freshness {
-        *self.brought.get_or_init(|| self.index.refresh(self.budget)).await
+    /// Brings the index up to date once, and returns the outcome.
+    pub async fn freshness(&self) -> Freshness {
+        *self.freshness.get_or_init(|| self.index.refresh(self.budget)).await
     }
 
-    /// What a search reads, if everything is in it.
-    pub async fn view(&self) -> Option<IndexSnapshot> {
-        match self.brought().await {
-            Freshness::Current => self.index.view(),
+    /// Returns the snapshot to search, if it is up to date.
+    pub async fn snapshot(&self) -> Option<IndexSnapshot> {
+        match self.freshness().await {
+            Freshness::Current => self.index.snapshot(),
             _ => None,
         }
     }
 }
 
 impl Shared {
-    fn show(&self, view: IndexSnapshot) {
-        *self.view.write().unwrap_or_else(PoisonError::into_inner) = Some(view);
+    fn publish(&self, snapshot: IndexSnapshot) {
+        *self.snapshot.write().unwrap_or_else(PoisonError::into_inner) = Some(snapshot);
     }
 }

@@ -19,7 +19,7 @@ pub use models::{ActiveModel, ActiveModels};
 pub use query::{Options, Query};
 pub use rank::rerank::standing;
 pub use rank::step::{DisabledSteps, Step};
-pub use rank::{Adjustment, LegRank};
+pub use rank::{Adjustment, RetrieverRank};
 pub use response::{Explain, Hit, SearchResponse};
 pub use retrievers::Retriever;
 pub use search::{MIN_DEPTH, SearchContext, search, search_all};

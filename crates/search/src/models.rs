@@ -1,4 +1,4 @@
-//! The embedding models that answer now.
+//! Embedding models that searches use.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -6,23 +6,23 @@ use mc_domain::policy::AllowedModels;
 use mc_embed::Embedder;
 use mc_store::vectors::Model;
 
-/// A model as the database knows it, and the provider that computes it.
+/// Embedding model with the provider that computes its vectors.
 #[derive(Clone)]
 pub struct ActiveModel {
-    /// Under which its vectors are kept.
+    /// Model under which the vectors are stored.
     pub model: Model,
-    /// Makes vectors of queries.
+    /// Provider that computes the vectors of queries.
     pub embedder: Arc<dyn Embedder>,
-    /// Whether texts leave this machine for it.
+    /// Whether texts are sent to another machine.
     pub is_remote: bool,
 }
 
-/// The model in use and, while its vectors are not complete, the one before it. Clones share one
-/// state, so that a switch reaches every search.
+/// Current model and, while its vectors are incomplete, the previous one. Clones share their state,
+/// so that a change applies to every search.
 #[derive(Clone)]
 pub struct ActiveModels {
     state: Arc<RwLock<State>>,
-    /// Those of them that may be asked.
+    /// Models that the policy allows.
     providers: AllowedModels,
 }
 
@@ -33,35 +33,35 @@ struct State {
 }
 
 impl ActiveModels {
-    /// Answers with `current`, and with `previous` for passages that have no vector of it yet.
+    /// Creates the pair. `previous` is used for passages without a vector of `current`.
     pub fn new(current: ActiveModel, previous: Option<ActiveModel>) -> Self {
         let state = Arc::new(RwLock::new(State { current, previous }));
         Self { state, providers: AllowedModels::Any }
     }
 
-    /// The same for texts that only these providers may see.
+    /// Returns the models restricted to those that the policy of a project allows.
     pub fn restricted_to(&self, providers: AllowedModels) -> Self {
         Self { providers, ..self.clone() }
     }
 
-    /// The model in use, if it may see the texts at hand.
+    /// Returns the current model, if the policy allows it.
     pub fn usable(&self) -> Option<ActiveModel> {
         Some(self.current()).filter(|model| self.providers.allow(model.is_remote))
     }
 
-    /// The model in use.
+    /// Returns the current model.
     pub fn current(&self) -> ActiveModel {
         self.state().current
     }
 
-    /// Those to ask, the one in use first.
-    pub fn all(&self) -> Vec<ActiveModel> {
+    /// Returns the allowed models, the current one first.
+    pub fn allowed(&self) -> Vec<ActiveModel> {
         let State { current, previous } = self.state();
-        let all = std::iter::once(current).chain(previous);
-        all.filter(|model| self.providers.allow(model.is_remote)).collect()
+        let models = std::iter::once(current).chain(previous);
+        models.filter(|model| self.providers.allow(model.is_remote)).collect()
     }
 
-    /// Lets go of the model before: the one in use has every vector now.
+    /// Removes the previous model, after the current one has all vectors.
     pub fn retire_previous(&self) {
         self.state.write().unwrap_or_else(PoisonError::into_inner).previous = None;
     }

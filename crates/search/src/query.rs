@@ -1,4 +1,4 @@
-//! What a search is asked, and what is understood of it.
+//! Query and options of a search, and the analysis of the query.
 
 pub mod gloss;
 mod parse;
@@ -14,34 +14,34 @@ use crate::rank::step::DisabledSteps;
 pub use parse::{Certainty, Name, ParsedQuery, parse};
 pub use prefix::stems;
 pub use terms::{
-    QueryTerm, all_terms, is_of_stop_words, stem_terms, telling_terms, whole_term, word_term,
+    QueryTerm, all_terms, compound_term, has_only_stop_words, significant_terms, stem_terms,
+    word_term,
 };
 
-/// What to look for.
+/// Query of a search.
 #[derive(Debug, Clone)]
 pub struct Query {
-    /// Free text; never read as query syntax.
+    /// Free text; never parsed as query syntax.
     pub text: String,
-    /// Symbols the caller is at (`Setting#delay`); passages that define them come first.
+    /// Symbols of the caller (`Setting#delay`); passages that define them rank first.
     pub symbols: Vec<String>,
-    /// Files the caller is at; their passages come first.
+    /// Files of the caller; their passages rank first.
     pub paths: Vec<String>,
-    /// Ids of one thing each (`SHOP-12`): what names one as a whole is found, and its parts are no
-    /// words.
+    /// Ids (`SHOP-12`) that are matched only as a whole, not by their parts.
     pub ids: Vec<String>,
-    /// Where to look.
+    /// Passages to search.
     pub filter: PassageFilter,
 }
 
 impl Query {
-    /// A query of nothing but text.
+    /// Creates a query of only text.
     pub fn text(text: impl Into<String>, filter: PassageFilter) -> Self {
         let (symbols, paths, ids) = (Vec::new(), Vec::new(), Vec::new());
         Self { text: text.into(), symbols, paths, ids, filter }
     }
 
-    /// The text that stands for the query in front of an embedding model; empty where ids alone are
-    /// sought.
+    /// Returns the text for the embedding model: the text, else the paths and symbols. It is empty
+    /// for a query of only ids.
     pub(crate) fn embedding_text(&self) -> String {
         if !self.text.trim().is_empty() {
             return self.text.clone();
@@ -50,24 +50,24 @@ impl Query {
         names.join("\n")
     }
 
-    /// Whether there is nothing to search for.
+    /// Returns whether the query has no text, names or ids.
     pub fn is_empty(&self) -> bool {
         self.embedding_text().trim().is_empty() && self.ids.is_empty()
     }
 }
 
-/// How to answer.
+/// Options of a search.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Most hits.
+    /// Maximum number of hits.
     pub limit: usize,
-    /// What the retrievers may take together. One that takes longer is left out.
+    /// Time budget of all retrievers. A retriever that exceeds it is skipped.
     pub time_budget: Duration,
-    /// Whether hits say why they rank where they do.
+    /// Whether hits include the explanation of their score.
     pub explain: bool,
-    /// Most hits from one file of code; `None` for no limit.
+    /// Maximum number of hits from one code file; `None` for no limit.
     pub max_per_file: Option<usize>,
-    /// Steps to leave out.
+    /// Steps to skip.
     pub disabled_steps: DisabledSteps,
 }
 

@@ -1,4 +1,4 @@
-//! From the retrievers' lists to one ranking, in small steps that each can be explained.
+//! Ranking of the retrievers' results, in small steps that can be explained.
 
 pub mod dedup;
 #[cfg(test)]
@@ -12,53 +12,53 @@ use mc_store::passages::Passage;
 use crate::retrievers::Retriever;
 use step::Step;
 
-/// Where a retriever put a hit.
+/// Rank of a hit in the results of one retriever.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LegRank {
-    /// The retriever.
+pub struct RetrieverRank {
+    /// Retriever.
     pub retriever: Retriever,
-    /// Position in its list, from 1.
+    /// Position in the results, from 1.
     pub rank: usize,
-    /// Its own score: cosine similarity, BM25, the weight of the names that matched, or the share
-    /// of the file that similar changes touched most.
+    /// Score of the retriever: cosine similarity, BM25, the weight of the matched names, or the
+    /// score of the file relative to the best file of the history.
     pub score: f32,
-    /// What it gave to the fused score.
+    /// Contribution to the fused score.
     pub contribution: f32,
 }
 
-/// A step of the rerank that changed a score.
+/// Step of the reranking that changed a score.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Adjustment {
-    /// The step.
+    /// Step.
     pub step: Step,
-    /// What the score was multiplied by.
+    /// Factor of the score.
     pub factor: f32,
 }
 
-/// A passage on its way through the ranking.
+/// Passage during ranking.
 #[derive(Debug, Clone)]
 pub struct Candidate {
-    /// The passage.
+    /// Passage.
     pub passage: Passage,
-    /// Legs that found it.
-    pub retrievers: Vec<LegRank>,
-    /// After fusion.
+    /// Ranks in the retrievers that found it.
+    pub retrievers: Vec<RetrieverRank>,
+    /// Score after fusion.
     pub fused_score: f32,
-    /// Steps that changed it.
+    /// Steps that changed the score.
     pub adjustments: Vec<Adjustment>,
-    /// After all steps.
+    /// Score after all steps.
     pub score: f32,
 }
 
 impl Candidate {
-    /// What the retrievers gave to it for its text, and not for the history of its file.
+    /// Returns the fused score without the contribution of the history.
     pub fn text_score(&self) -> f32 {
         let history = self.retrievers.iter().filter(|found| found.retriever == Retriever::History);
         self.fused_score - history.map(|found| found.contribution).sum::<f32>()
     }
 
-    /// A retriever's own score for it.
-    pub fn leg_score(&self, retriever: Retriever) -> Option<f32> {
+    /// Returns the score of one retriever, if it found the passage.
+    pub fn retriever_score(&self, retriever: Retriever) -> Option<f32> {
         self.retrievers.iter().find(|found| found.retriever == retriever).map(|found| found.score)
     }
 }

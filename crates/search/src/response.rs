@@ -1,47 +1,47 @@
-//! What a search answers.
+//! Response of a search.
 
 use std::time::Duration;
 
 use mc_store::passages::Passage;
 
-use crate::rank::{Adjustment, LegRank};
+use crate::rank::{Adjustment, RetrieverRank};
 
-/// The hits, and what to know about them.
+/// Response of a search.
 #[derive(Debug, Clone)]
 pub struct SearchResponse {
-    /// Best first.
+    /// Hits, best first.
     pub hits: Vec<Hit>,
-    /// What was left out or is not up to date, and why: `vector: late`.
+    /// Retrievers that were skipped or are not up to date, with the reason: `vector: late`.
     pub degraded: Vec<String>,
-    /// How long it took.
+    /// Duration of the search.
     pub took: Duration,
 }
 
-/// A passage that was found.
+/// Passage that was found.
 #[derive(Debug, Clone)]
 pub struct Hit {
-    /// The passage.
+    /// Passage.
     pub passage: Passage,
-    /// Between 0 and 1, for ordering within one answer only. What compares across answers is
-    /// `similarity` and `keyword`.
+    /// Score from 0 to 1, which is comparable only within one response. `similarity` and `keyword`
+    /// are comparable across responses.
     pub score: f32,
-    /// Cosine similarity to the query, where the vector retriever found it.
+    /// Cosine similarity to the query, if the vector retriever found the passage.
     pub similarity: Option<f32>,
-    /// What its similarity is at most, where the vector retriever found nearer ones only, as many
-    /// as it hands out.
+    /// Upper bound of the similarity, if the vector retriever reached its limit without finding the
+    /// passage.
     pub similarity_below: Option<f32>,
-    /// BM25 score, where the keyword retriever found it. Grows with the number of query terms.
+    /// BM25 score, if the keyword retriever found the passage. It grows with the number of terms.
     pub keyword: Option<f32>,
-    /// The share of the query's words that a record has, 0 to 1, each word as heavy as it is rare
-    /// among the project's records; less where the query says little. Where nothing but records was
-    /// sought, and the keyword retriever found it.
+    /// Share of the query's words in the record, from 0 to 1. Words are weighted by their rarity
+    /// among the records of the project; a short query reaches less than 1. Set only for a search
+    /// of records alone, if the keyword retriever found the record.
     pub coverage: Option<f32>,
-    /// Why it ranks where it does, where that was asked for.
+    /// Explanation of the score, if requested.
     pub explain: Option<Explain>,
 }
 
 impl Hit {
-    /// A passage that was looked up, and not found by what it says.
+    /// Creates a hit for a passage that was looked up by id, without scores.
     pub fn looked_up(passage: Passage) -> Self {
         Self {
             passage,
@@ -55,16 +55,16 @@ impl Hit {
     }
 }
 
-/// How a score came about: `fused` times every factor is `product`, and the hit's score is
-/// `product / (1 + product)`.
+/// Explanation of a score. `fused_score` times every factor is `adjusted_score`, and the score of
+/// the hit is `adjusted_score / (1 + adjusted_score)`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explain {
-    /// Where each retriever put it.
-    pub retrievers: Vec<LegRank>,
-    /// Sum of what the retrievers gave.
+    /// Rank in each retriever.
+    pub retrievers: Vec<RetrieverRank>,
+    /// Sum of the contributions of the retrievers.
     pub fused_score: f32,
-    /// Steps of the rerank that spoke.
+    /// Steps of the reranking that applied.
     pub adjustments: Vec<Adjustment>,
-    /// The result.
+    /// Score after all steps.
     pub adjusted_score: f32,
 }

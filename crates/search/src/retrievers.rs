@@ -1,4 +1,4 @@
-//! The ways in which passages are found. Each gives ids and its own scores, best first.
+//! Retrievers of passages. Each returns ids with its own scores, best first.
 
 pub mod keyword;
 pub mod vector;
@@ -7,26 +7,26 @@ use mc_domain::PassageId;
 
 use crate::rank::step::Step;
 
-/// A way of finding.
+/// Retriever of passages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Retriever {
-    /// Symbols and paths by name.
+    /// Lookup of symbols and paths by name.
     Exact,
-    /// BM25 over the words.
+    /// BM25 of the words.
     Keyword,
-    /// Nearness of meaning.
+    /// Similarity of vectors.
     Vector,
-    /// Files that similar past changes touched.
+    /// Files that similar commits touched.
     History,
 }
 
 impl Retriever {
-    /// The name in explanations and in `degraded`.
+    /// Returns the name in explanations and in `degraded`.
     pub fn as_str(self) -> &'static str {
         self.step().as_str()
     }
 
-    /// It as a step of the ranking.
+    /// Returns the step of the ranking.
     pub fn step(self) -> Step {
         match self {
             Self::Exact => Step::Exact,
@@ -37,6 +37,5 @@ impl Retriever {
     }
 }
 
-/// What a retriever found, best first. Scores compare within a retriever only: BM25, or cosine
-/// similarity.
+/// Results of a retriever, best first. Scores are comparable only within one retriever.
 pub type RankedList = Vec<(PassageId, f32)>;

@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Duration;
 
 use chrono::Utc;
 use futures::future::try_join_all;
@@ -15,19 +16,19 @@ use tantivy::TantivyError;
 use tokio::time::{Instant, timeout_at};
 
 use crate::index::schema::{Corpus, Scope};
-use crate::index::{Freshness, KeywordIndex, UpToDate};
+use crate::index::{Freshness, KeywordIndex, RefreshedIndex};
 use crate::models::ActiveModels;
 use crate::query::gloss::{self, Gloss};
 use crate::query::{
-    Options, ParsedQuery, Query, all_terms, parse, stem_terms, telling_terms, whole_term,
+    Options, ParsedQuery, Query, all_terms, compound_term, parse, significant_terms, stem_terms,
 };
 use crate::rank::fusion::{Fused, fuse};
 use crate::rank::rerank::{RankContext, rerank};
 use crate::rank::step::Step;
 use crate::rank::{Candidate, dedup::dedup};
 use crate::response::{Explain, Hit, SearchResponse};
-use crate::retrievers::keyword::{self, Telling};
-use crate::retrievers::vector::{Sought, VectorRetriever};
+use crate::retrievers::keyword::{self, DistinctiveText, KeywordQuery};
+use crate::retrievers::vector::{VectorQuery, VectorRetriever};
 use crate::retrievers::{RankedList, Retriever};
 use crate::{Error, history};
 
@@ -78,7 +79,7 @@ pub async fn search(
 ) -> Result<SearchResponse, Error> {
     let searches = [(query.clone(), options.clone())];
     let found = search_all(context, &searches).await?.pop();
-    Ok(found.expect("an outcome for each search"))
+    Ok(found.expect("a response for each search"))
 }
 
 /// Runs several searches of one project concurrently, each like [`search`].
@@ -94,7 +95,7 @@ pub async fn search_all(
     let project = first.filter.project;
     debug_assert!(searches.iter().all(|(query, _)| query.filter.project == project));
     let vectors = VectorRetriever::new(&context.store, &context.models, project);
-    let index = UpToDate::new(&context.keyword, time_budget.mul_f64(REFRESH_SHARE));
+    let index = RefreshedIndex::new(&context.keyword, time_budget.mul_f64(REFRESH_SHARE));
     let each = searches
         .iter()
         .map(|(query, options)| shortlist(context, &vectors, &index, query, options));
@@ -106,100 +107,127 @@ pub async fn search_all(
 
 /// Fused results of a search's retrievers, before the passages are read.
 struct Shortlist {
-    fused_score: Vec<Fused>,
+    fused: Vec<Fused>,
     /// See [`keyword::KeywordHits`].
     covered: HashMap<PassageId, f32>,
     /// Similarity of the last vector hit, if there are more beyond the limit.
-    nearest_end: Option<f32>,
+    lowest_similarity: Option<f32>,
     names: ParsedQuery,
     degraded: Vec<String>,
     /// Whether a statement failed or was abandoned on the connection that the searches share: the
     /// next read must not wait for it, or fail with it.
     has_failed_statement: bool,
-    began: Instant,
+    started_at: Instant,
     deadline: Instant,
+}
+
+/// Results of a retriever, unless it failed or exceeded the time budget.
+type Timed<T> = Result<Result<T, Error>, tokio::time::error::Elapsed>;
+
+/// Results of the retrievers.
+struct Retrieved {
+    /// Results of the keyword index, with a note if it is not up to date.
+    keyword: Timed<(KeywordResults, Option<&'static str>)>,
+    vector: Timed<RankedList>,
+    /// Commits with similar vectors.
+    commits: Timed<RankedList>,
 }
 
 async fn shortlist(
     context: &SearchContext,
     vectors: &VectorRetriever<'_>,
-    index: &UpToDate<'_>,
+    index: &RefreshedIndex<'_>,
     query: &Query,
     options: &Options,
 ) -> Result<Shortlist, Error> {
     if query.is_empty() {
         return Err(Error::EmptyQuery);
     }
-    let began = Instant::now();
-    let (deadline, retrievers_end) =
-        (began + options.time_budget, began + options.time_budget.mul_f64(RETRIEVERS_SHARE));
-    let names = parse(query);
-    let mut degraded = Vec::new();
+    let mut shortlist = Shortlist::new(parse(query), options.time_budget);
     if is_empty(index, query).await {
-        let (fused, covered) = (Vec::new(), HashMap::new());
-        let (nearest_end, has_failed_statement) = (None, false);
-        return Ok(Shortlist {
-            fused_score: fused,
-            covered,
-            nearest_end,
-            names,
-            degraded,
-            has_failed_statement,
-            began,
-            deadline,
-        });
+        return Ok(shortlist);
     }
-
-    let gloss =
-        options.disabled_steps.takes(Step::Gloss).then(|| gloss::english(&query.text)).flatten();
-    let sought = sought(context, query, options, gloss.as_ref()).await;
-    let (keyword, vector, changes) = tokio::join!(
-        timeout_at(retrievers_end, search_keywords(context, index, query, gloss, &names, options)),
-        timeout_at(retrievers_end, vectors.search(&sought, &query.filter, depth(options), index)),
-        timeout_at(retrievers_end, nearest_changes(vectors, &sought, query, options, index)),
-    );
-    let mut has_failed_statement = !matches!((&vector, &changes), (Ok(Ok(_)), Ok(Ok(_))));
-    let mut covered = HashMap::new();
-    let mut lists: Vec<(Retriever, RankedList)> = Vec::new();
-    let mut commits: Vec<(Retriever, RankedList)> = Vec::new();
-    if let Some((found, note)) = on_time_or_degraded(Retriever::Keyword, keyword, &mut degraded) {
-        degraded.extend(note.map(str::to_owned));
-        covered.extend(found.covered);
-        lists.push((Retriever::Exact, found.exact));
-        lists.push((Retriever::Keyword, found.words));
-        commits.push((Retriever::Keyword, found.changes));
-    }
-    // Why there are no vectors of commits, the vector retriever says; their words are enough.
-    if let Ok(Ok(list)) = changes {
-        commits.push((Retriever::Vector, list));
-    }
-    let mut nearest_end = None;
-    if let Some(list) = on_time_or_degraded(Retriever::Vector, vector, &mut degraded) {
-        let is_cut = list.len() >= depth(options);
-        nearest_end = list.last().map(|(_, similarity)| *similarity).filter(|_| is_cut);
-        lists.push((Retriever::Vector, list));
-    }
-    lists.retain(|(retriever, _)| options.disabled_steps.takes(retriever.step()));
-
-    let fused = fuse(&lists);
-    let store = usable_store(&context.store, has_failed_statement);
+    let end = shortlist.started_at + options.time_budget.mul_f64(RETRIEVERS_SHARE);
+    let retrieved = retrieve(context, vectors, index, query, options, &shortlist.names, end).await;
+    let (lists, commits) = shortlist.collect(retrieved, options);
+    let store = usable_store(&context.store, shortlist.has_failed_statement);
+    let (deadline, degraded) = (shortlist.deadline, &mut shortlist.degraded);
     let before = degraded.len();
-    let fused = with_history(&store, query, options, fused, &commits, deadline, &mut degraded);
-    let fused = shortened(fused.await, options.limit);
-    has_failed_statement |= degraded.len() > before;
-    Ok(Shortlist {
-        fused_score: fused,
-        covered,
-        nearest_end,
-        names,
-        degraded,
-        has_failed_statement,
-        began,
-        deadline,
-    })
+    let fused = with_history(&store, query, options, fuse(&lists), &commits, deadline, degraded);
+    shortlist.fused = shortened(fused.await, options.limit);
+    shortlist.has_failed_statement |= shortlist.degraded.len() > before;
+    Ok(shortlist)
 }
 
+/// Runs the retrievers concurrently, until `end`.
+async fn retrieve(
+    context: &SearchContext,
+    vectors: &VectorRetriever<'_>,
+    index: &RefreshedIndex<'_>,
+    query: &Query,
+    options: &Options,
+    names: &ParsedQuery,
+    end: Instant,
+) -> Retrieved {
+    let gloss =
+        options.disabled_steps.allows(Step::Gloss).then(|| gloss::english(&query.text)).flatten();
+    let texts = vector_query(context, query, options, gloss.as_ref()).await;
+    let (keyword, vector, commits) = tokio::join!(
+        timeout_at(end, search_keywords(context, index, query, gloss, names, options)),
+        timeout_at(end, vectors.search(&texts, &query.filter, depth(options), index)),
+        timeout_at(end, nearest_commits(vectors, &texts, query, options, index)),
+    );
+    Retrieved { keyword, vector, commits }
+}
+
+/// Results of several retrievers.
+type RankedLists = Vec<(Retriever, RankedList)>;
+
 impl Shortlist {
+    /// Creates an empty shortlist of a search that starts now.
+    fn new(names: ParsedQuery, time_budget: Duration) -> Self {
+        let started_at = Instant::now();
+        Self {
+            fused: Vec::new(),
+            covered: HashMap::new(),
+            lowest_similarity: None,
+            names,
+            degraded: Vec::new(),
+            has_failed_statement: false,
+            started_at,
+            deadline: started_at + time_budget,
+        }
+    }
+
+    /// Returns the lists of the retrievers, and those of commits. Retrievers that failed or were
+    /// late are added to `degraded`.
+    fn collect(&mut self, retrieved: Retrieved, options: &Options) -> (RankedLists, RankedLists) {
+        let Retrieved { keyword, vector, commits: similar_commits } = retrieved;
+        self.has_failed_statement = !matches!((&vector, &similar_commits), (Ok(Ok(_)), Ok(Ok(_))));
+        let (mut lists, mut commits) = (RankedLists::new(), RankedLists::new());
+        let keyword = on_time_or_degraded(Retriever::Keyword, keyword, &mut self.degraded);
+        if let Some((found, note)) = keyword {
+            self.degraded.extend(note.map(str::to_owned));
+            self.covered.extend(found.covered);
+            lists.push((Retriever::Exact, found.exact));
+            lists.push((Retriever::Keyword, found.words));
+            commits.push((Retriever::Keyword, found.commits));
+        }
+        // A failure is reported by the vector retriever; the words of commits are enough.
+        if let Ok(Ok(list)) = similar_commits {
+            commits.push((Retriever::Vector, list));
+        }
+        let vector = on_time_or_degraded(Retriever::Vector, vector, &mut self.degraded);
+        if let Some(list) = vector {
+            let is_cut = list.len() >= depth(options);
+            self.lowest_similarity =
+                list.last().map(|(_, similarity)| *similarity).filter(|_| is_cut);
+            lists.push((Retriever::Vector, list));
+        }
+        lists.retain(|(retriever, _)| options.disabled_steps.allows(retriever.step()));
+        (lists, commits)
+    }
+
     /// Reranks and deduplicates the passages that were read.
     fn ranked(
         self,
@@ -217,98 +245,104 @@ impl Shortlist {
                 score,
             })
         };
-        let mut candidates: Vec<_> = self.fused_score.into_iter().filter_map(candidate).collect();
-        let situation = RankContext {
+        let mut candidates: Vec<_> = self.fused.into_iter().filter_map(candidate).collect();
+        let context = RankContext {
             names: self.names,
             text: query.text.to_lowercase(),
             now: Utc::now(),
             disabled_steps: options.disabled_steps.clone(),
         };
-        rerank(&mut candidates, &situation);
-        let kept = dedup(candidates, options.limit, options.max_per_file);
+        rerank(&mut candidates, &context);
+        let unique = dedup(candidates, options.limit, options.max_per_file);
         let hit = |candidate| {
             let mut hit = hit(candidate, &self.covered, options.explain);
-            hit.similarity_below = self.nearest_end.filter(|_| hit.similarity.is_none());
+            hit.similarity_below = self.lowest_similarity.filter(|_| hit.similarity.is_none());
             hit
         };
-        let hits = kept.into_iter().map(hit).collect();
-        SearchResponse { hits, degraded: self.degraded, took: self.began.elapsed() }
+        let hits = unique.into_iter().map(hit).collect();
+        SearchResponse { hits, degraded: self.degraded, took: self.started_at.elapsed() }
     }
 }
 
-/// The texts whose meaning is sought: the query, and where nothing but records is sought, the query
-/// without what many of the project's records say; that alone where it says all.
-async fn sought(
+/// Returns the texts for the vector retriever: the query and, for a search of records alone, its
+/// distinctive part. If that part has the same meaning, it replaces the query.
+async fn vector_query(
     context: &SearchContext,
     query: &Query,
     options: &Options,
     gloss: Option<&Gloss>,
-) -> Sought {
+) -> VectorQuery {
     let masked = |text: &str| mask_with(text, &context.sanitizing).text;
     let text = query.embedding_text();
     if text.trim().is_empty() {
-        return Sought { texts: Vec::new(), gloss: None };
+        return VectorQuery { texts: Vec::new(), gloss: None };
     }
-    let texts = match telling(context, query, options).await {
+    let texts = match distinctive_text(context, query, options).await {
         None => vec![masked(&text)],
-        Some(telling) if telling.says_all => vec![masked(&telling.text)],
-        Some(telling) => vec![masked(&text), masked(&telling.text)],
+        Some(part) if part.has_same_meaning => vec![masked(&part.text)],
+        Some(part) => vec![masked(&text), masked(&part.text)],
     };
-    Sought { texts, gloss: gloss.map(|gloss| masked(&gloss.text)) }
+    VectorQuery { texts, gloss: gloss.map(|gloss| masked(&gloss.text)) }
 }
 
-/// The query without what many of the project's records say, where nothing but records is sought.
-/// Makes do without where the index can't tell: the keyword retriever reports that.
-async fn telling(context: &SearchContext, query: &Query, options: &Options) -> Option<Telling> {
-    let is_of_records = keyword::corpus(&query.filter, &options.disabled_steps) == Corpus::Records;
-    if !is_of_records || !options.disabled_steps.takes(Step::Telling) {
+/// Returns the distinctive part of the query, for a search of records alone. A failure of the index
+/// is ignored, because the keyword retriever reports it.
+async fn distinctive_text(
+    context: &SearchContext,
+    query: &Query,
+    options: &Options,
+) -> Option<DistinctiveText> {
+    let disabled_steps = &options.disabled_steps;
+    let has_only_records = keyword::corpus(&query.filter, disabled_steps) == Corpus::Records;
+    if !has_only_records || !disabled_steps.allows(Step::Telling) {
         return None;
     }
-    let view = context.keyword.view()?;
+    let snapshot = context.keyword.snapshot()?;
     let (project, text) = (query.filter.project, query.text.clone());
     let is_short = text.len() <= SHORT_TEXT;
-    look(is_short, move || keyword::telling(&view, project, &text)).await.ok()?
+    let lookup = move || keyword::distinctive_text(&snapshot, project, &text);
+    query_index(is_short, lookup).await.ok()?
 }
 
-/// Looks into the index: on the spot where that is short, in less time than it takes to wake
-/// another thread. tantivy asserts its way through files: on a broken one it may panic.
-async fn look<T: Send + 'static>(
+/// Queries the index: on this thread if that is faster than waking another one. tantivy may panic
+/// on a damaged file.
+async fn query_index<T: Send + 'static>(
     is_short: bool,
-    look: impl FnOnce() -> Result<T, TantivyError> + Send + 'static,
+    lookup: impl FnOnce() -> Result<T, TantivyError> + Send + 'static,
 ) -> Result<T, Error> {
     if !is_short {
-        return Ok(tokio::task::spawn_blocking(look).await??);
+        return Ok(tokio::task::spawn_blocking(lookup).await??);
     }
-    let panicked = |_| Err(TantivyError::InternalError("a look into the index panicked".into()));
-    Ok(catch_unwind(AssertUnwindSafe(look)).unwrap_or_else(panicked)?)
+    let panicked = |_| Err(TantivyError::InternalError("querying the index panicked".into()));
+    Ok(catch_unwind(AssertUnwindSafe(lookup)).unwrap_or_else(panicked)?)
 }
 
-/// Hits asked of each retriever.
+/// Returns the number of hits requested from each retriever.
 fn depth(options: &Options) -> usize {
     MIN_DEPTH.max(options.limit.saturating_mul(2))
 }
 
-/// Whether commits say something of the files that are sought.
+/// Returns whether the history applies to the search.
 fn has_history(query: &Query, options: &Options) -> bool {
-    options.disabled_steps.takes(Step::History) && history::applies(&query.filter)
+    options.disabled_steps.allows(Step::History) && history::applies(&query.filter)
 }
 
-/// The commits nearest in meaning, where history has a say.
-async fn nearest_changes(
+/// Returns the commits with the most similar vectors, if the history applies.
+async fn nearest_commits(
     vectors: &VectorRetriever<'_>,
-    sought: &Sought,
+    texts: &VectorQuery,
     query: &Query,
     options: &Options,
-    index: &UpToDate<'_>,
+    index: &RefreshedIndex<'_>,
 ) -> Result<RankedList, Error> {
     if !has_history(query, options) {
         return Ok(RankedList::new());
     }
-    let changes = history::changes_of(query.filter.project);
-    vectors.search(sought, &changes, MIN_DEPTH, index).await
+    let filter = history::commit_filter(query.filter.project);
+    vectors.search(texts, &filter, MIN_DEPTH, index).await
 }
 
-/// The fused list with what the files of the nearest commits give, if that can be had in time.
+/// Adds the scores of the files of the nearest commits to the fused list, if that succeeds in time.
 async fn with_history(
     store: &Store,
     query: &Query,
@@ -327,10 +361,10 @@ async fn with_history(
         .unwrap_or(fused)
 }
 
-/// What a retriever brought in time; otherwise its name and the reason are noted.
+/// Returns the results of a retriever, or adds its name and the reason to `degraded`.
 fn on_time_or_degraded<T>(
     retriever: Retriever,
-    outcome: Result<Result<T, Error>, tokio::time::error::Elapsed>,
+    outcome: Timed<T>,
     degraded: &mut Vec<String>,
 ) -> Option<T> {
     let reason = match outcome {
@@ -354,100 +388,109 @@ fn on_time_or_degraded<T>(
     None
 }
 
-/// Whether the project is known to have nothing from where the query seeks. Records alone are not
-/// asked for: nearly every project has some, and a search of them need not wait for the answer.
-async fn is_empty(index: &UpToDate<'_>, query: &Query) -> bool {
+/// Returns whether the index is up to date and has no passages of the requested sources. Searches
+/// of records skip the check, because nearly every project has records.
+async fn is_empty(index: &RefreshedIndex<'_>, query: &Query) -> bool {
     let PassageFilter { project, sources, .. } = &query.filter;
     if sources.is_empty() || sources.contains(&SourceKind::Memory) {
         return false;
     }
-    let Some(view) = index.view().await else { return false };
+    let Some(snapshot) = index.snapshot().await else { return false };
     let (sources, scope) = (sources.clone(), Scope::of(*project));
     let count = move || {
-        let searcher = view.reader.searcher();
-        let of = |source: &SourceKind| scope.term(view.fields.source, source.as_str());
-        sources.iter().try_fold(0, |sum, source| Ok(sum + searcher.doc_freq(&of(source))?))
+        let searcher = snapshot.reader.searcher();
+        let term = |source: &SourceKind| scope.term(snapshot.fields.source, source.as_str());
+        sources.iter().try_fold(0, |sum, source| Ok(sum + searcher.doc_freq(&term(source))?))
     };
-    look(true, count).await.is_ok_and(|passages| passages == 0)
+    query_index(true, count).await.is_ok_and(|passages| passages == 0)
 }
 
-/// What the keyword index found.
+/// Results of the keyword index.
 #[derive(Default)]
-struct Keyword {
+struct KeywordResults {
     exact: RankedList,
     words: RankedList,
     /// Commits by their words.
-    changes: RankedList,
+    commits: RankedList,
     /// See [`keyword::KeywordHits`].
     covered: RankedList,
 }
 
-/// Brings the index up to date, then searches it; answers what is left to be said about it, too.
+/// Brings the index up to date, then searches it. Also returns a note if it is not up to date.
 async fn search_keywords(
     context: &SearchContext,
-    index: &UpToDate<'_>,
+    index: &RefreshedIndex<'_>,
     query: &Query,
     gloss: Option<Gloss>,
     names: &ParsedQuery,
     options: &Options,
-) -> Result<(Keyword, Option<&'static str>), Error> {
-    let note = match index.brought().await {
+) -> Result<(KeywordResults, Option<&'static str>), Error> {
+    let note = match index.freshness().await {
         Freshness::Current => None,
         Freshness::Behind => Some("keyword index behind"),
         Freshness::Rebuilding => Some("keyword index rebuilding"),
         Freshness::Stuck => Some("keyword index can't be written, what is new is missing from it"),
         Freshness::Unbuilt => Some("keyword index can't be built, it has only a part"),
     };
-    let Some(view) = context.keyword.view() else {
-        return Ok((Keyword::default(), note));
+    let Some(snapshot) = context.keyword.snapshot() else {
+        return Ok((KeywordResults::default(), note));
     };
-    let id = view.id;
-    let without = options.disabled_steps.clone();
-    let terms = match keyword::corpus(&query.filter, &without) {
-        _ if !without.takes(Step::StopWords) => all_terms,
-        Corpus::Records => stem_terms,
-        Corpus::Passages | Corpus::Changes => telling_terms,
-    };
-    let terms = terms(&query.text);
-    let ids = query.ids.iter().filter_map(|id| whole_term(id)).collect();
-    let gloss = gloss.map(|gloss| gloss.words).unwrap_or_default();
-    let changes = has_history(query, options).then(|| keyword::Wanted {
-        terms: terms.clone(),
+    let id = snapshot.id;
+    let passage_query = keyword_query(context, query, gloss, names, options);
+    let commit_query = has_history(query, options).then(|| KeywordQuery {
+        terms: passage_query.terms.clone(),
         ids: Vec::new(),
-        gloss: gloss.clone(),
+        gloss: passage_query.gloss.clone(),
         names: ParsedQuery::default(),
-        filter: history::changes_of(query.filter.project),
+        filter: history::commit_filter(query.filter.project),
         reader: None,
         limit: MIN_DEPTH,
-        disabled_steps: without.clone(),
+        disabled_steps: options.disabled_steps.clone(),
     });
-    let wanted = keyword::Wanted {
-        terms,
-        ids,
-        gloss,
-        names: names.clone(),
-        filter: query.filter.clone(),
-        reader: context.store.principal(),
-        limit: depth(options),
-        disabled_steps: without,
-    };
     let found = async {
-        let (counted, filter) = (view.clone(), query.filter.clone());
-        let texts = look(true, move || keyword::size(&counted, &filter)).await?;
+        let (counted, filter) = (snapshot.clone(), query.filter.clone());
+        let texts = query_index(true, move || keyword::size(&counted, &filter)).await?;
         let search = move || {
-            let keyword::KeywordHits { exact, keyword, covered } = keyword::search(&view, wanted)?;
-            let changes = changes.map(|wanted| keyword::search(&view, wanted)).transpose()?;
-            let changes = changes.map(|found| found.keyword).unwrap_or_default();
-            Ok(Keyword { exact, words: keyword, changes, covered })
+            let hits = keyword::search(&snapshot, passage_query)?;
+            let commits =
+                commit_query.map(|query| keyword::search(&snapshot, query)).transpose()?;
+            let commits = commits.map(|hits| hits.keyword).unwrap_or_default();
+            let keyword::KeywordHits { exact, keyword: words, covered } = hits;
+            Ok(KeywordResults { exact, words, commits, covered })
         };
-        look(texts <= FEW_TEXTS, search).await
+        query_index(texts <= FEW_TEXTS, search).await
     };
-    // A file that went bad after the start: what tantivy reports, or asserts.
+    // A file was damaged after the start: tantivy returned an error or panicked.
     let found = found.await.inspect_err(|_| context.keyword.report_damage(id))?;
     Ok((found, note))
 }
 
-/// The best of the fused list, and every exact hit: those are to come first wherever they stand.
+fn keyword_query(
+    context: &SearchContext,
+    query: &Query,
+    gloss: Option<Gloss>,
+    names: &ParsedQuery,
+    options: &Options,
+) -> KeywordQuery {
+    let disabled_steps = options.disabled_steps.clone();
+    let terms = match keyword::corpus(&query.filter, &disabled_steps) {
+        _ if !disabled_steps.allows(Step::StopWords) => all_terms,
+        Corpus::Records => stem_terms,
+        Corpus::Passages | Corpus::Changes => significant_terms,
+    };
+    KeywordQuery {
+        terms: terms(&query.text),
+        ids: query.ids.iter().filter_map(|id| compound_term(id)).collect(),
+        gloss: gloss.map(|gloss| gloss.words).unwrap_or_default(),
+        names: names.clone(),
+        filter: query.filter.clone(),
+        reader: context.store.principal(),
+        limit: depth(options),
+        disabled_steps,
+    }
+}
+
+/// Returns the best of the fused list and every exact hit, which the reranking moves to the top.
 fn shortened(fused: Vec<Fused>, limit: usize) -> Vec<Fused> {
     let hydrated = hydrated(limit);
     let is_exact =
@@ -456,26 +499,25 @@ fn shortened(fused: Vec<Fused>, limit: usize) -> Vec<Fused> {
     numbered.filter(|(i, f)| *i < hydrated || is_exact(f)).map(|(_, f)| f).collect()
 }
 
-/// How many passages are read for so many hits.
+/// Returns the number of passages to read for a limit of hits.
 fn hydrated(limit: usize) -> usize {
     MIN_HYDRATED.max(limit.saturating_mul(HYDRATED_PER_THREE) / 3)
 }
 
-/// The store for the next read: with a connection of its own, where the one that is shared may not
-/// answer at once.
+/// Returns the store for the next read, with a new connection if the shared one may be blocked.
 fn usable_store(store: &Store, has_failed_statement: bool) -> Store {
     if has_failed_statement { store.share_reads() } else { store.clone() }
 }
 
-/// Reads what all the searches found; what is gone, expired or superseded drops out here. Those
-/// that it can't be read for in time say so.
+/// Reads the passages of all searches. Deleted, expired and superseded passages are missing in the
+/// result. If the database is late, it is added to `degraded` of each search.
 async fn hydrate(
     context: &SearchContext,
     project: ProjectId,
     found: &mut [Shortlist],
 ) -> Result<HashMap<PassageId, Passage>, Error> {
     let ids: HashSet<_> =
-        found.iter().flat_map(|found| &found.fused_score).map(|fused| fused.id).collect();
+        found.iter().flat_map(|found| &found.fused).map(|fused| fused.id).collect();
     let Some(deadline) = found.iter().map(|found| found.deadline).max().filter(|_| !ids.is_empty())
     else {
         return Ok(HashMap::new());
@@ -483,7 +525,7 @@ async fn hydrate(
     let ids: Vec<_> = ids.into_iter().collect();
     let store = usable_store(&context.store, found.iter().any(|found| found.has_failed_statement));
     let Ok(read) = timeout_at(deadline, passages::load(&store, project, &ids)).await else {
-        for found in found.iter_mut().filter(|found| !found.fused_score.is_empty()) {
+        for found in found.iter_mut().filter(|found| !found.fused.is_empty()) {
             found.degraded.push("database: late".to_owned());
         }
         return Ok(HashMap::new());
@@ -492,11 +534,13 @@ async fn hydrate(
 }
 
 fn hit(candidate: Candidate, covered: &HashMap<PassageId, f32>, explain: bool) -> Hit {
-    let (similarity, keyword) =
-        (candidate.leg_score(Retriever::Vector), candidate.leg_score(Retriever::Keyword));
-    let product = candidate.score;
+    let (similarity, keyword) = (
+        candidate.retriever_score(Retriever::Vector),
+        candidate.retriever_score(Retriever::Keyword),
+    );
+    let adjusted_score = candidate.score;
     Hit {
-        score: product / (1.0 + product),
+        score: adjusted_score / (1.0 + adjusted_score),
         similarity,
         similarity_below: None,
         keyword,
@@ -506,7 +550,7 @@ fn hit(candidate: Candidate, covered: &HashMap<PassageId, f32>, explain: bool) -
             retrievers: candidate.retrievers,
             fused_score: candidate.fused_score,
             adjustments: candidate.adjustments,
-            adjusted_score: product,
+            adjusted_score,
         }),
     }
 }

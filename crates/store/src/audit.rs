@@ -291,7 +291,7 @@ async fn lock_head(tx: &mut Tx, chain: Chain) -> Result<Ending, Error> {
 }
 
 fn mac(bytes: &[u8]) -> Result<Mac, Error> {
-    bytes.try_into().map_err(|_| Error::Unreadable("audit_events.mac".into()))
+    bytes.try_into().map_err(|_| Error::UnknownStoredValue("audit_events.mac".into()))
 }
 
 /// An event at its position, as it is signed.

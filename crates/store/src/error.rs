@@ -14,13 +14,13 @@ pub enum Error {
     Unavailable(#[source] sqlx::Error),
     /// A unique constraint was violated.
     #[error("{what} exists already")]
-    Exists {
+    AlreadyExists {
         /// The object that the constraint protects.
         what: &'static str,
     },
     /// The name of a repository belongs to another location.
     #[error("{namespace} is indexed from {location}, and a name can have one location only")]
-    OtherLocation {
+    LocationConflict {
         /// `repo:owner/name`.
         namespace: String,
         /// The location that it is indexed from.
@@ -28,21 +28,21 @@ pub enum Error {
     },
     /// A row that the statement refers to was deleted.
     #[error("the referenced item was deleted meanwhile; reload it and try again")]
-    Gone,
+    DeletedConcurrently,
     /// The project would lose its last admin.
     #[error(
         "this user is the last admin of the project; grant another user the role `admin` first"
     )]
-    LastAdministrator,
+    LastAdmin,
     /// The server or its schema is not usable.
     #[error(transparent)]
     Server(mc_postgres::Error),
     /// The stored data is not usable as the caller wants it.
     #[error("{0}")]
-    Unsuitable(String),
+    UnsupportedServer(String),
     /// A stored value is not one that this version knows.
     #[error("the database holds a value this version does not know: {0}")]
-    Unreadable(String),
+    UnknownStoredValue(String),
     /// Any other database error.
     #[error("a statement failed")]
     Statement(#[source] sqlx::Error),
@@ -76,10 +76,10 @@ impl From<sqlx::Error> for Error {
         // All statement errors are converted here.
         pool::take_note(&error);
         match &error {
-            E::Database(db) if db.is_foreign_key_violation() => Self::Gone,
+            E::Database(db) if db.is_foreign_key_violation() => Self::DeletedConcurrently,
             E::Database(db) if db.is_unique_violation() => {
                 match UNIQUE.iter().find(|(name, _)| db.constraint() == Some(*name)) {
-                    Some((_, what)) => Self::Exists { what },
+                    Some((_, what)) => Self::AlreadyExists { what },
                     None => Self::Statement(error),
                 }
             }
@@ -103,27 +103,35 @@ impl Classified for Error {
     fn kind(&self) -> ErrorKind {
         match self {
             Self::Unavailable(_) => ErrorKind::Unavailable,
-            Self::Exists { .. }
-            | Self::OtherLocation { .. }
-            | Self::Gone
-            | Self::LastAdministrator => ErrorKind::Conflict,
+            Self::AlreadyExists { .. }
+            | Self::LocationConflict { .. }
+            | Self::DeletedConcurrently
+            | Self::LastAdmin => ErrorKind::Conflict,
             Self::Server(error) => error.kind(),
-            Self::Unsuitable(_) | Self::Unreadable(_) | Self::Statement(_) => ErrorKind::Internal,
+            Self::UnsupportedServer(_) | Self::UnknownStoredValue(_) | Self::Statement(_) => {
+                ErrorKind::Internal
+            }
         }
     }
 
     fn field(&self) -> Option<String> {
         match self {
-            Self::OtherLocation { .. } => Some("location".into()),
-            Self::LastAdministrator => Some("login".into()),
+            Self::LocationConflict { .. } => Some("location".into()),
+            Self::LastAdmin => Some("login".into()),
             _ => None,
         }
     }
+}
+
+/// Reads the stored additional data of a record.
+pub(crate) fn record_meta(value: serde_json::Value) -> Result<mc_domain::RecordMeta, Error> {
+    serde_json::from_value(value).map_err(|error| Error::UnknownStoredValue(error.to_string()))
 }
 
 /// Parses a stored value of an enumeration.
 pub(crate) fn word<T: std::str::FromStr<Err = mc_domain::UnknownValue>>(
     text: &str,
 ) -> Result<T, Error> {
-    text.parse().map_err(|error: mc_domain::UnknownValue| Error::Unreadable(error.to_string()))
+    text.parse()
+        .map_err(|error: mc_domain::UnknownValue| Error::UnknownStoredValue(error.to_string()))
 }

@@ -34,7 +34,8 @@ pub async fn set(
         principal,
         project.0,
         expected,
-        serde_json::to_value(policy).map_err(|error| Error::Unreadable(error.to_string()))?
+        serde_json::to_value(policy)
+            .map_err(|error| Error::UnknownStoredValue(error.to_string()))?
     )
     .fetch_one(&mut *tx.0)
     .await?)
@@ -81,7 +82,7 @@ pub async fn of(store: &Store, project: ProjectId) -> Result<Policy, Error> {
 /// be stricter.
 pub(crate) fn read(document: serde_json::Value) -> Result<Policy, Error> {
     serde_json::from_value(document)
-        .map_err(|error| Error::Unreadable(format!("projects.policy: {error}")))
+        .map_err(|error| Error::UnknownStoredValue(format!("projects.policy: {error}")))
 }
 
 /// Returns the sanitizer's policy for a project's policy.

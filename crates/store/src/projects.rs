@@ -18,7 +18,7 @@ pub struct Project {
     /// Identifier.
     pub id: ProjectId,
     /// Short name, unique.
-    pub key: String,
+    pub key: ProjectKey,
     /// Display name.
     pub name: String,
     /// Time of creation.
@@ -64,8 +64,8 @@ pub async fn may_create(store: &Store, principal: UserId) -> Result<bool, Error>
 }
 
 /// Creates a project with the principal as admin and records it in the service's chain, or finds
-/// the existing one; the flag says which. [`Error::Exists`] if the principal has no role on the
-/// existing project, or may not create one ([`may_create`]).
+/// the existing one; the flag says which. [`Error::AlreadyExists`] if the principal has no role on
+/// the existing project, or may not create one ([`may_create`]).
 pub async fn create(
     store: &Store,
     principal: UserId,
@@ -83,7 +83,8 @@ pub async fn create(
     .fetch_one(&mut *tx.0)
     .await?;
     if created.is_some() {
-        let project = find_by_key(&mut *tx.0, principal, key).await?.ok_or(Error::Gone)?;
+        let project =
+            find_by_key(&mut *tx.0, principal, key).await?.ok_or(Error::DeletedConcurrently)?;
         let event =
             NewEvent::new(AuditAction::ProjectCreated, key).with(json!({ "id": project.id }));
         audit::add(&mut tx, Chain::Service, Some(principal), &[event]);
@@ -93,7 +94,7 @@ pub async fn create(
     drop(tx);
     match find(store, principal, key).await? {
         Some(project) => Ok((project, false)),
-        None => Err(Error::Exists { what: "a project with this key" }),
+        None => Err(Error::AlreadyExists { what: "a project with this key" }),
     }
 }
 
@@ -210,7 +211,7 @@ impl Row {
     fn into_project(self) -> Result<Project, Error> {
         Ok(Project {
             id: self.id.into(),
-            key: self.key,
+            key: parse_key(&self.key)?,
             name: self.name,
             created_at: self.created_at,
             role: word(&self.role)?,
@@ -220,9 +221,14 @@ impl Row {
     }
 }
 
+/// Parses a stored key.
+pub(crate) fn parse_key(key: &str) -> Result<ProjectKey, Error> {
+    ProjectKey::parse(key).map_err(|_| Error::UnknownStoredValue(format!("projects.key: {key}")))
+}
+
 /// Deletes the project with all its data except its audit chain, and records it in the service's
-/// chain. [`Error::Gone`] if it is deleted already, or the principal is no longer its admin.
-/// Retried on a deadlock with background writes.
+/// chain. [`Error::DeletedConcurrently`] if it is deleted already, or the principal is no longer
+/// its admin. Retried on a deadlock with background writes.
 pub async fn delete(store: &Store, project: &Project) -> Result<(), Error> {
     retry_on_deadlock(|| remove(store, project)).await
 }
@@ -233,7 +239,7 @@ async fn remove(store: &Store, project: &Project) -> Result<(), Error> {
         .execute(&mut *tx.0)
         .await?;
     if done.rows_affected() == 0 {
-        return Err(Error::Gone);
+        return Err(Error::DeletedConcurrently);
     }
     let event =
         NewEvent::new(AuditAction::ProjectDeleted, &project.key).with(json!({ "id": project.id }));

@@ -49,7 +49,7 @@ async fn resource_has_one_integration_per_capability() {
     let db = TestDatabase::create().await;
     let (project, shop, _) = with_integration(&db).await;
     let twice = create(&shop, project, &new("CS", Capability::Issues)).await;
-    assert!(matches!(twice, Err(Error::Exists { .. })), "{twice:?}");
+    assert!(matches!(twice, Err(Error::AlreadyExists { .. })), "{twice:?}");
     create(&shop, project, &new("CS", Capability::Refs)).await.unwrap();
     let other = db.project("other").await.id;
     let there = db.service().for_project(UserId::LOCAL, other);
@@ -117,7 +117,7 @@ async fn deleted_integration_takes_its_job_unless_it_runs() {
     let (project, shop, mut id) = with_integration(&db).await;
     let remove = async |id| {
         let mut tx = shop.begin().await.unwrap();
-        assert!(integrations::remove(&mut tx, project, id).await.unwrap().is_some());
+        assert!(integrations::delete(&mut tx, project, id).await.unwrap().is_some());
         tx.commit().await.unwrap();
     };
     for status in ["Pending", "Done", "Killed", "Running"] {
@@ -196,7 +196,7 @@ async fn deleted_integration_leaves_its_data() {
     assert!(!deletion_candidates::has_any(&mut tx, id).await.unwrap());
     tx.commit().await.unwrap();
     let mut tx = shop.begin().await.unwrap();
-    let removed = integrations::remove(&mut tx, project, id).await.unwrap().unwrap();
+    let removed = integrations::delete(&mut tx, project, id).await.unwrap().unwrap();
     assert_eq!((removed.connector.as_str(), removed.resource.as_str()), ("ours", "CS"));
     let event = audit::NewEvent::new(mc_domain::AuditAction::IntegrationChanged, id);
     audit::record(&mut tx, event);
@@ -243,7 +243,7 @@ async fn same_state_restores_a_missing_or_erased_task() {
     tasks::upsert(&mut tx, project, &newer).await.unwrap();
     let cleared = tasks::mark_missing_deleted(&mut tx, project, id, "CS-1", requested_at).await;
     assert!(!cleared.unwrap(), "it was heard of since");
-    assert_eq!(integrations::forget(&mut tx, project, id).await.unwrap(), (1, 0));
+    assert_eq!(integrations::purge(&mut tx, project, id).await.unwrap(), (1, 0));
     tx.commit().await.unwrap();
     assert_eq!(text(db.store(), stored).await.unwrap(), " unknown");
 

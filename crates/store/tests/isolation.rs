@@ -283,7 +283,7 @@ async fn one_of_two_admins_who_demote_each_other_stays_admin() {
     }
     local.commit().await.unwrap();
     let refused = second.await.unwrap();
-    assert!(matches!(refused, Err(Error::LastAdministrator)), "{refused:?}");
+    assert!(matches!(refused, Err(Error::LastAdmin)), "{refused:?}");
 }
 
 #[tokio::test]
@@ -291,7 +291,7 @@ async fn taken_key_reveals_nothing_of_another_project() {
     let world = World::with(Role::Viewer).await;
     let service = world.db.service();
     let taken = projects::create(service, world.ann, &"theirs".parse().unwrap(), "Mine").await;
-    assert!(matches!(taken, Err(Error::Exists { .. })), "{taken:?}");
+    assert!(matches!(taken, Err(Error::AlreadyExists { .. })), "{taken:?}");
     let (own, created) =
         projects::create(service, world.ann, &"ours".parse().unwrap(), "x").await.unwrap();
     assert_eq!((own.id, own.role, created), (world.ours, Role::Viewer, false));

@@ -265,7 +265,7 @@ async fn create_record(tx: &mut Tx, model: &Model) {
         ttl: chrono::Utc::now() + chrono::TimeDelta::days(1),
         is_ttl_explicit: false,
         quality: serde_json::json!({}),
-        meta: serde_json::json!({}),
+        meta: mc_domain::RecordMeta::default(),
         task: None,
         dialog: None,
         content_hash: passage.text.as_str().as_bytes().to_vec(),

@@ -118,7 +118,7 @@ async fn create(
         ttl: Utc::now() + TimeDelta::days(1),
         is_ttl_explicit: false,
         quality: json!({}),
-        meta: json!({}),
+        meta: mc_domain::RecordMeta::default(),
         task: None,
         dialog: None,
         content_hash: text.as_bytes().to_vec(),

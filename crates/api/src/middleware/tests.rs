@@ -172,7 +172,7 @@ async fn only_the_right_token_opens_a_protected_route() {
         let reply = send(app(), request.body(Body::empty()).unwrap()).await;
         assert_eq!(reply.status, StatusCode::UNAUTHORIZED, "{credential}");
         assert_eq!(reply.headers[header::WWW_AUTHENTICATE], "Bearer");
-        assert_eq!(reply.problem()["type"], "urn:memory-copilot:problem:unauthenticated");
+        assert_eq!(reply.problem()["type"], "urn:memory-copilot:problem:unauthorized");
     }
     let without = send(app(), Request::get("/who").body(Body::empty()).unwrap()).await;
     assert_eq!(without.status, StatusCode::UNAUTHORIZED);
@@ -252,7 +252,7 @@ async fn errors_and_panics_hide_their_cause() {
     for path in ["/broken", "/panic"] {
         let reply = get_path(path).await;
         assert_eq!(reply.status, StatusCode::INTERNAL_SERVER_ERROR);
-        assert_eq!(reply.problem()["type"], "urn:memory-copilot:problem:internal");
+        assert_eq!(reply.problem()["type"], "urn:memory-copilot:problem:internal-server-error");
         assert!(!reply.text.contains("hunter2"), "{}", reply.text);
     }
 }
@@ -262,7 +262,7 @@ async fn a_request_that_takes_too_long_times_out() {
     let request = request("GET", "/never").body(Body::empty()).unwrap();
     let reply = send(app_within(Duration::from_millis(1)), request).await;
     assert_eq!(reply.status, StatusCode::GATEWAY_TIMEOUT);
-    assert_eq!(reply.problem()["type"], "urn:memory-copilot:problem:timeout");
+    assert_eq!(reply.problem()["type"], "urn:memory-copilot:problem:gateway-timeout");
 }
 
 #[tokio::test]
@@ -275,7 +275,7 @@ async fn a_body_above_the_limit_is_rejected_declared_or_not() {
     assert_eq!(reply.status, StatusCode::PAYLOAD_TOO_LARGE);
     let reply = post_json(large).await;
     assert_eq!(reply.status, StatusCode::PAYLOAD_TOO_LARGE);
-    assert_eq!(reply.problem()["type"], "urn:memory-copilot:problem:too-large");
+    assert_eq!(reply.problem()["type"], "urn:memory-copilot:problem:content-too-large");
 }
 
 #[tokio::test]
@@ -404,7 +404,7 @@ async fn costly_requests_use_up_the_rate_limit_sooner() {
     assert_eq!(ask("POST", "/ingest/docs").await.status, StatusCode::OK);
     let refused = ask("POST", "/recall").await;
     assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS);
-    assert_eq!(refused.problem()["type"], "urn:memory-copilot:problem:rate-limited");
+    assert_eq!(refused.problem()["type"], "urn:memory-copilot:problem:too-many-requests");
     let wait: u64 = refused.headers[header::RETRY_AFTER].to_str().unwrap().parse().unwrap();
     assert!((1..=60).contains(&wait), "{wait}");
     assert_eq!(ask("GET", "/status").await.status, StatusCode::OK, "one unit is left");

@@ -13,6 +13,7 @@ use mc_memory::{ReviewStatus, SaveDialog, SaveDialogOutcome};
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::JsonBody;
+use crate::openapi::Access;
 use crate::problem::Problem;
 
 /// Store a dialog.
@@ -21,13 +22,14 @@ use crate::problem::Problem;
 /// dialog that the project's policy holds back waits in quarantine (202).
 #[utoipa::path(
     post, path = "/dialogs", tag = "memory", request_body = CreateDialog,
+    extensions(("x-access" = json!(Access::Permission(Permission::Propose)))),
     responses(
         (status = 201, description = "Stored", body = CreateDialogResponse),
-        (status = 202, description = "In quarantine: a maintainer decides",
+        (status = 202, description = "Quarantined until a maintainer decides",
          body = QuarantinedResponse),
     )
 )]
-pub async fn create(
+pub async fn create_dialog(
     State(api): State<ApiState>,
     caller: Principal,
     JsonBody(dialog): JsonBody<CreateDialog>,

@@ -14,6 +14,7 @@ use super::pagination::page;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::QueryString;
+use crate::openapi::Access;
 use crate::problem::Problem;
 
 /// Most similar titles that an error names.
@@ -26,9 +27,10 @@ const MEANINGFUL_WORD: usize = 3;
 /// Returns a page of the project's documents without their texts, oldest first.
 #[utoipa::path(
     get, path = "/documents", tag = "documents", params(DocumentsQuery),
+    extensions(("x-access" = json!(Access::Permission(Permission::Read)))),
     responses((status = 200, description = "A page", body = Page<DocumentSummary>))
 )]
-pub async fn list(
+pub async fn list_documents(
     State(api): State<ApiState>,
     caller: Principal,
     QueryString(query): QueryString<DocumentsQuery>,
@@ -44,9 +46,10 @@ pub async fn list(
 /// Returns the document with its text. If there is none, the error names similar titles.
 #[utoipa::path(
     get, path = "/documents/lookup", tag = "documents", params(DocumentQuery),
+    extensions(("x-access" = json!(Access::Permission(Permission::Read)))),
     responses((status = 200, description = "The document", body = Document))
 )]
-pub async fn open(
+pub async fn open_document(
     State(api): State<ApiState>,
     caller: Principal,
     QueryString(query): QueryString<DocumentQuery>,

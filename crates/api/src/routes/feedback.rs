@@ -9,6 +9,7 @@ use mc_store::projects::ProjectResource;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::JsonBody;
+use crate::openapi::Access;
 use crate::problem::Problem;
 
 /// Record which items of a bundle were used.
@@ -17,9 +18,10 @@ use crate::problem::Problem;
 /// items and the ids that the bundle does not hold.
 #[utoipa::path(
     post, path = "/feedback", tag = "memory", request_body = FeedbackRequest,
+    extensions(("x-access" = json!(Access::Permission(Permission::Propose)))),
     responses((status = 200, description = "Recorded", body = FeedbackResponse))
 )]
-pub async fn feedback(
+pub async fn send_feedback(
     State(api): State<ApiState>,
     caller: Principal,
     JsonBody(feedback): JsonBody<FeedbackRequest>,

@@ -10,6 +10,7 @@ use mc_store::bundles;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::QueryString;
+use crate::openapi::Access;
 use crate::problem::Problem;
 
 /// Get the items that handles of a bundle stand for.
@@ -18,9 +19,10 @@ use crate::problem::Problem;
 /// of the caller's bundles.
 #[utoipa::path(
     get, path = "/handles", tag = "memory", params(HandleQuery),
-    responses((status = 200, description = "What they stand for", body = HandlesResponse))
+    extensions(("x-access" = json!(Access::Permission(Permission::Read)))),
+    responses((status = 200, description = "The items of the handles", body = HandlesResponse))
 )]
-pub async fn get(
+pub async fn resolve_handles(
     State(api): State<ApiState>,
     caller: Principal,
     QueryString(query): QueryString<HandleQuery>,

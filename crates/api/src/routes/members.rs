@@ -2,204 +2,40 @@
 
 use axum::Json;
 use axum::extract::State;
-use chrono::{DateTime, Utc};
 use http::StatusCode;
 use mc_accounts::{members, teams};
-use mc_domain::{Permission, ProjectKey, Role, Scope};
+use mc_contract::operations::member::{
+    CreateTeam, Member, MemberPath, ProjectMembers, SetRole, SharePath, Team, TeamMemberPath,
+    TeamMembers, TeamPath,
+};
+use mc_contract::operations::page::Page;
+use mc_contract::operations::project::ProjectPath;
+use mc_domain::{Permission, Scope};
 use mc_store::members::{self as store, MembershipScope};
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
-use uuid::Uuid;
 
-use super::pagination::Page;
-use super::projects::{ProjectPath, entered};
+use super::projects::entered;
 use crate::ApiState;
 use crate::authenticate::Principal;
-use crate::extract::{ValidJson, ValidPath};
-use crate::openapi::schemas;
+use crate::extract::{JsonBody, PathParams};
+use crate::openapi::Access;
 use crate::problem::Problem;
-use crate::validate::{self, Validate, ValidationError};
-use mc_contract::limits;
-
-/// A team to create.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(example = json!({"key": "platform", "name": "Platform"}))]
-pub struct CreateTeam {
-    /// 1 to 64 of `A-Z a-z 0-9 . _ -`, starting with a letter or digit; stored in lower case.
-    #[schema(value_type = schemas::TeamKey)]
-    key: String,
-    /// Display name; the key by default.
-    #[schema(value_type = Option<schemas::Name>)]
-    name: Option<String>,
-}
-
-impl Validate for CreateTeam {
-    type Checked = (String, String);
-
-    fn check(self) -> Result<(String, String), ValidationError> {
-        let key = validate::team_key("key", &self.key)?;
-        let name = validate::optional_masked("name", self.name, limits::NAME)?;
-        Ok((key.clone(), name.unwrap_or(key)))
-    }
-}
-
-/// The role of a user or team.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(example = json!({"role": "member"}))]
-pub struct SetRole {
-    /// `viewer`, `agent`, `member`, `maintainer` or `admin`. For a team it is the highest role that
-    /// the team gives its members.
-    #[schema(value_type = schemas::MemberRole)]
-    role: String,
-}
-
-impl Validate for SetRole {
-    type Checked = Role;
-
-    fn check(self) -> Result<Role, ValidationError> {
-        self.role.parse().map_err(|error| ValidationError::new("role", error))
-    }
-}
-
-/// Path parameter: a team.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
-pub struct TeamPath {
-    /// The team's key.
-    #[param(value_type = schemas::TeamKey, inline)]
-    team: String,
-}
-
-impl Validate for TeamPath {
-    type Checked = String;
-
-    fn check(self) -> Result<String, ValidationError> {
-        validate::team_key("team", &self.team)
-    }
-}
-
-/// Path parameters: a member of a team.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
-pub struct TeamMemberPath {
-    /// The team's key.
-    #[param(value_type = schemas::TeamKey, inline)]
-    team: String,
-    /// The user's login.
-    #[param(value_type = schemas::Login, inline)]
-    login: String,
-}
-
-impl Validate for TeamMemberPath {
-    type Checked = (String, String);
-
-    fn check(self) -> Result<(String, String), ValidationError> {
-        Ok((validate::team_key("team", &self.team)?, validate::login("login", &self.login)?))
-    }
-}
-
-/// Path parameters: a member of a project.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
-pub struct MemberPath {
-    /// The project's key.
-    #[param(value_type = schemas::ProjectKey, inline)]
-    key: String,
-    /// The user's login.
-    #[param(value_type = schemas::Login, inline)]
-    login: String,
-}
-
-impl Validate for MemberPath {
-    type Checked = (ProjectKey, String);
-
-    fn check(self) -> Result<(ProjectKey, String), ValidationError> {
-        Ok((validate::project_key("key", &self.key)?, validate::login("login", &self.login)?))
-    }
-}
-
-/// Path parameters: a team that a project is shared with.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
-pub struct SharePath {
-    /// The project's key.
-    #[param(value_type = schemas::ProjectKey, inline)]
-    key: String,
-    /// The team's key.
-    #[param(value_type = schemas::TeamKey, inline)]
-    team: String,
-}
-
-impl Validate for SharePath {
-    type Checked = (ProjectKey, String);
-
-    fn check(self) -> Result<(ProjectKey, String), ValidationError> {
-        Ok((validate::project_key("key", &self.key)?, validate::team_key("team", &self.team)?))
-    }
-}
-
-/// A team.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(example = json!({
-    "id": "019a0000-0000-7000-8000-000000000017", "key": "platform", "name": "Platform",
-    "created_at": "2026-11-20T10:00:00Z"
-}))]
-pub struct Team {
-    id: Uuid,
-    key: String,
-    name: String,
-    created_at: DateTime<Utc>,
-}
-
-/// A user or team with its role.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct Member {
-    /// A user's login or a team's key.
-    name: String,
-    /// The role; of a team the highest that it gives its members.
-    role: &'static str,
-    added_at: DateTime<Utc>,
-}
-
-/// The members of a team.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(example = json!({
-    "users": [{"name": "vera", "role": "maintainer", "added_at": "2026-11-20T10:00:00Z"}]
-}))]
-pub struct TeamMembers {
-    users: Vec<Member>,
-}
-
-/// The members of a project.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(example = json!({
-    "users": [{"name": "vera", "role": "maintainer", "added_at": "2026-11-20T10:00:00Z"}],
-    "teams": [{"name": "platform", "role": "member", "added_at": "2026-11-20T10:00:00Z"}]
-}))]
-pub struct ProjectMembers {
-    /// Users with a role of their own.
-    users: Vec<Member>,
-    /// Teams that give their members a role.
-    teams: Vec<Member>,
-}
 
 /// Create a team.
 ///
 /// Returns the team, with the caller as its administrator. For service administrators.
 #[utoipa::path(
     post, path = "/teams", tag = "accounts", request_body = CreateTeam,
+    extensions(("x-access" = json!(Access::ServiceAdmin))),
     responses((status = 201, description = "Created", body = Team))
 )]
 pub async fn create_team(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidJson((key, name)): ValidJson<CreateTeam>,
+    JsonBody(request): JsonBody<CreateTeam>,
 ) -> Result<(StatusCode, Json<Team>), Problem> {
     caller.require_service_admin()?;
-    let team = teams::create(&api.store, &caller, &key, &name).await?;
-    Ok((StatusCode::CREATED, Json(team.into())))
+    let created = teams::create(&api.store, &caller, &request).await?;
+    Ok((StatusCode::CREATED, Json(team(created))))
 }
 
 /// List teams.
@@ -207,14 +43,16 @@ pub async fn create_team(
 /// Returns the caller's teams by key; for service administrators all teams.
 #[utoipa::path(
     get, path = "/teams", tag = "accounts",
-    responses((status = 200, description = "By key", body = Page<Team>))
+    extensions(("x-access" = json!(Access::Scope(Scope::MemoryRead)))),
+    responses((status = 200, description = "Sorted by key", body = Page<Team>))
 )]
 pub async fn list_teams(
     State(api): State<ApiState>,
     caller: Principal,
 ) -> Result<Json<Page<Team>>, Problem> {
     caller.require(Scope::MemoryRead)?;
-    Ok(Json(Page::complete(teams::list(&api.store, &caller).await?)))
+    let teams = teams::list(&api.store, &caller).await?;
+    Ok(Json(Page::new(teams.into_iter().map(team).collect(), None)))
 }
 
 /// Delete a team.
@@ -223,14 +61,15 @@ pub async fn list_teams(
 /// service.
 #[utoipa::path(
     delete, path = "/teams/{team}", tag = "accounts", params(TeamPath),
+    extensions(("x-access" = json!(Access::Scope(Scope::Admin)))),
     responses((status = 204, description = "Deleted"))
 )]
-pub async fn remove_team(
+pub async fn delete_team(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidPath(key): ValidPath<TeamPath>,
+    PathParams(TeamPath { team }): PathParams<TeamPath>,
 ) -> Result<StatusCode, Problem> {
-    teams::delete(&api.store, &caller, &key).await?;
+    teams::delete(&api.store, &caller, team.as_str()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -240,16 +79,17 @@ pub async fn remove_team(
 /// administrators.
 #[utoipa::path(
     get, path = "/teams/{team}/members", tag = "accounts", params(TeamPath),
-    responses((status = 200, description = "By login", body = TeamMembers))
+    extensions(("x-access" = json!(Access::Scope(Scope::MemoryRead)))),
+    responses((status = 200, description = "Sorted by login", body = TeamMembers))
 )]
 pub async fn list_team_members(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidPath(key): ValidPath<TeamPath>,
+    PathParams(TeamPath { team }): PathParams<TeamPath>,
 ) -> Result<Json<TeamMembers>, Problem> {
     caller.require(Scope::MemoryRead)?;
-    let users = teams::list_members(&api.store, &caller, &key).await?;
-    Ok(Json(TeamMembers { users: users.into_iter().map(Into::into).collect() }))
+    let users = teams::list_members(&api.store, &caller, team.as_str()).await?;
+    Ok(Json(TeamMembers { users: users.into_iter().map(member).collect() }))
 }
 
 /// Set a user's role in a team.
@@ -258,15 +98,17 @@ pub async fn list_team_members(
 /// service.
 #[utoipa::path(
     put, path = "/teams/{team}/members/{login}", tag = "accounts", params(TeamMemberPath),
-    request_body = SetRole, responses((status = 204, description = "Set"))
+    request_body = SetRole,
+    extensions(("x-access" = json!(Access::Scope(Scope::Admin)))),
+    responses((status = 204, description = "The role is set"))
 )]
 pub async fn set_team_member(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidPath((key, login)): ValidPath<TeamMemberPath>,
-    ValidJson(role): ValidJson<SetRole>,
+    PathParams(TeamMemberPath { team, login }): PathParams<TeamMemberPath>,
+    JsonBody(SetRole { role }): JsonBody<SetRole>,
 ) -> Result<StatusCode, Problem> {
-    teams::set_member(&api.store, &caller, &key, &login, role).await?;
+    teams::set_member(&api.store, &caller, team.as_str(), login.as_str(), role).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -275,14 +117,15 @@ pub async fn set_team_member(
 /// The user loses the roles that the team gave. For administrators of the team and of the service.
 #[utoipa::path(
     delete, path = "/teams/{team}/members/{login}", tag = "accounts", params(TeamMemberPath),
+    extensions(("x-access" = json!(Access::Scope(Scope::Admin)))),
     responses((status = 204, description = "Removed"))
 )]
 pub async fn remove_team_member(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidPath((key, login)): ValidPath<TeamMemberPath>,
+    PathParams(TeamMemberPath { team, login }): PathParams<TeamMemberPath>,
 ) -> Result<StatusCode, Problem> {
-    teams::remove_member(&api.store, &caller, &key, &login).await?;
+    teams::remove_member(&api.store, &caller, team.as_str(), login.as_str()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -292,19 +135,20 @@ pub async fn remove_team_member(
 /// name. Members of those teams are not listed one by one.
 #[utoipa::path(
     get, path = "/projects/{key}/members", tag = "projects", params(ProjectPath),
-    responses((status = 200, description = "By name", body = ProjectMembers))
+    extensions(("x-access" = json!(Access::Permission(Permission::Read)))),
+    responses((status = 200, description = "Sorted by name", body = ProjectMembers))
 )]
-pub async fn list(
+pub async fn list_members(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidPath(key): ValidPath<ProjectPath>,
+    PathParams(ProjectPath { key }): PathParams<ProjectPath>,
 ) -> Result<Json<ProjectMembers>, Problem> {
     let ctx = entered(&api, &caller, &key, Permission::Read).await?;
     let users = store::users(&ctx.store, MembershipScope::Project(ctx.project.id)).await?;
     let teams = store::teams_of(&ctx.store, ctx.project.id).await?;
     Ok(Json(ProjectMembers {
-        users: users.into_iter().map(Into::into).collect(),
-        teams: teams.into_iter().map(Into::into).collect(),
+        users: users.into_iter().map(member).collect(),
+        teams: teams.into_iter().map(member).collect(),
     }))
 }
 
@@ -314,16 +158,18 @@ pub async fn list(
 /// `admin`. For administrators of the project.
 #[utoipa::path(
     put, path = "/projects/{key}/members/{login}", tag = "projects", params(MemberPath),
-    request_body = SetRole, responses((status = 204, description = "Set"))
+    request_body = SetRole,
+    extensions(("x-access" = json!(Access::Permission(Permission::ManageMembers)))),
+    responses((status = 204, description = "The role is set"))
 )]
-pub async fn set(
+pub async fn set_member(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidPath((key, login)): ValidPath<MemberPath>,
-    ValidJson(role): ValidJson<SetRole>,
+    PathParams(MemberPath { key, login }): PathParams<MemberPath>,
+    JsonBody(SetRole { role }): JsonBody<SetRole>,
 ) -> Result<StatusCode, Problem> {
     let ctx = entered(&api, &caller, &key, Permission::ManageMembers).await?;
-    members::set_role(&ctx.store, &ctx.project, &login, role).await?;
+    members::set_role(&ctx.store, &ctx.project, login.as_str(), role).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -333,15 +179,16 @@ pub async fn set(
 /// administrators of the project.
 #[utoipa::path(
     delete, path = "/projects/{key}/members/{login}", tag = "projects", params(MemberPath),
+    extensions(("x-access" = json!(Access::Permission(Permission::ManageMembers)))),
     responses((status = 204, description = "Removed; a team may still give the user a role"))
 )]
-pub async fn delete(
+pub async fn remove_member(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidPath((key, login)): ValidPath<MemberPath>,
+    PathParams(MemberPath { key, login }): PathParams<MemberPath>,
 ) -> Result<StatusCode, Problem> {
     let ctx = entered(&api, &caller, &key, Permission::ManageMembers).await?;
-    members::remove_role(&ctx.store, &ctx.project, &login).await?;
+    members::remove_role(&ctx.store, &ctx.project, login.as_str()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -351,16 +198,18 @@ pub async fn delete(
 /// administrators of the project who may see the team.
 #[utoipa::path(
     put, path = "/projects/{key}/teams/{team}", tag = "projects", params(SharePath),
-    request_body = SetRole, responses((status = 204, description = "Shared"))
+    request_body = SetRole,
+    extensions(("x-access" = json!(Access::Permission(Permission::ManageMembers)))),
+    responses((status = 204, description = "Shared"))
 )]
-pub async fn share(
+pub async fn grant_team_role(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidPath((key, team)): ValidPath<SharePath>,
-    ValidJson(role): ValidJson<SetRole>,
+    PathParams(SharePath { key, team }): PathParams<SharePath>,
+    JsonBody(SetRole { role }): JsonBody<SetRole>,
 ) -> Result<StatusCode, Problem> {
     let ctx = entered(&api, &caller, &key, Permission::ManageMembers).await?;
-    members::share(&ctx.store, &caller, &ctx.project, &team, role).await?;
+    members::share(&ctx.store, &caller, &ctx.project, team.as_str(), role).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -370,26 +219,23 @@ pub async fn share(
 /// administrators of the project.
 #[utoipa::path(
     delete, path = "/projects/{key}/teams/{team}", tag = "projects", params(SharePath),
+    extensions(("x-access" = json!(Access::Permission(Permission::ManageMembers)))),
     responses((status = 204, description = "No longer shared"))
 )]
-pub async fn unshare(
+pub async fn revoke_team_role(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidPath((key, team)): ValidPath<SharePath>,
+    PathParams(SharePath { key, team }): PathParams<SharePath>,
 ) -> Result<StatusCode, Problem> {
     let ctx = entered(&api, &caller, &key, Permission::ManageMembers).await?;
-    members::unshare(&ctx.store, &caller, &ctx.project, &team).await?;
+    members::unshare(&ctx.store, &caller, &ctx.project, team.as_str()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-impl From<store::Team> for Team {
-    fn from(team: store::Team) -> Self {
-        Self { id: team.id.into(), key: team.key, name: team.name, created_at: team.created_at }
-    }
+fn team(row: store::Team) -> Team {
+    Team { id: row.id, key: row.key, name: row.name, created_at: row.created_at }
 }
 
-impl From<store::Member> for Member {
-    fn from(member: store::Member) -> Self {
-        Self { name: member.name, role: member.role.as_str(), added_at: member.added_at }
-    }
+fn member(row: store::Member) -> Member {
+    Member { name: row.name, role: row.role, added_at: row.added_at }
 }

@@ -10,6 +10,7 @@ use mc_store::passages;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::{PathParams, QueryString};
+use crate::openapi::Access;
 use crate::problem::Problem;
 
 /// Get a passage.
@@ -18,9 +19,10 @@ use crate::problem::Problem;
 /// changes.
 #[utoipa::path(
     get, path = "/passages/{id}", tag = "memory", params(PassagePath, ProjectQuery),
+    extensions(("x-access" = json!(Access::Permission(Permission::Read)))),
     responses((status = 200, description = "The passage", body = Passage))
 )]
-pub async fn get(
+pub async fn get_passage(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(PassagePath { id }): PathParams<PassagePath>,

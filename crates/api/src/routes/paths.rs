@@ -10,6 +10,7 @@ use mc_store::{files, repositories};
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::QueryString;
+use crate::openapi::Access;
 use crate::problem::Problem;
 
 /// Parts of a path that are tried; those of repositories are not nearly as deep.
@@ -21,9 +22,10 @@ const DEEPEST: usize = 32;
 /// end of the path.
 #[utoipa::path(
     get, path = "/paths", tag = "projects", params(PathQuery),
-    responses((status = 200, description = "Where it is in the repository", body = PathResponse))
+    extensions(("x-access" = json!(Access::Permission(Permission::Read)))),
+    responses((status = 200, description = "The path in the repository", body = PathResponse))
 )]
-pub async fn get(
+pub async fn resolve_path(
     State(api): State<ApiState>,
     caller: Principal,
     QueryString(query): QueryString<PathQuery>,

@@ -3,140 +3,26 @@
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use chrono::{DateTime, Utc};
 use http::{HeaderMap, HeaderValue, header};
 use mc_accounts::{Error, policies as use_cases};
-use mc_domain::{Permission, ProjectKey};
-use mc_sanitizer::Sanitizer;
+use mc_contract::ValidationError;
+use mc_contract::number::VersionNumber;
+use mc_contract::operations::page::Page;
+use mc_contract::operations::policy::{
+    NotificationSettings, PolicyVersion, ProjectPolicy, SetPolicy, SettingChange, VersionQuery,
+};
+use mc_contract::operations::project::ProjectPath;
+use mc_domain::{Permission, Policy, ProjectKey};
 use mc_store::policies::{self, Version};
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
 
-use super::pagination::Page;
-use super::projects::{ProjectPath, entered};
+use super::projects::entered;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::authorize::ProjectContext;
-use crate::extract::{ValidJson, ValidPath, ValidQuery};
+use crate::extract::{JsonBody, PathParams, QueryString};
 use crate::notifications;
-use crate::openapi::schemas;
+use crate::openapi::Access;
 use crate::problem::Problem;
-use crate::validate::{self, Validate, ValidationError};
-use mc_contract::limits;
-
-/// Query of a list of a policy's versions.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub struct VersionQuery {
-    /// The `next_cursor` of the previous page.
-    #[param(value_type = Option<schemas::VersionNumber>, inline)]
-    cursor: Option<i64>,
-    /// Maximum number of versions, 1 to 200; 50 by default.
-    #[param(value_type = Option<schemas::PageLimit>, inline)]
-    limit: Option<i64>,
-}
-
-impl Validate for VersionQuery {
-    type Checked = (Option<i32>, i64);
-
-    fn check(self) -> Result<(Option<i32>, i64), ValidationError> {
-        let versions = 1..=i64::from(i32::MAX);
-        let before = validate::optional("cursor", self.cursor, |field, before| {
-            validate::range(field, before, &versions)
-        })?;
-        let limit = self.limit.unwrap_or(limits::DEFAULT_PAGE_LIMIT);
-        Ok((before, validate::range("limit", limit, &limits::PAGE_LIMIT)?))
-    }
-}
-
-impl Validate for mc_domain::Policy {
-    type Checked = Self;
-
-    fn check(mut self) -> Result<Self, ValidationError> {
-        for (at, command) in self.allowed_commands.iter_mut().enumerate() {
-            *command =
-                validate::line(&format!("allowed_commands[{at}]"), command, limits::COMMAND)?;
-            // Every version stores the command, and every member of the project can read it.
-            if !mc_sanitizer::find(command, &mc_sanitizer::Policy::strict()).is_empty() {
-                let rule =
-                    "contains a secret or personal data; let the command read it from a file";
-                return Err(ValidationError::new(format!("allowed_commands[{at}]"), rule));
-            }
-        }
-        Self::check(&self).map_err(|invalid| ValidationError::new(invalid.field, invalid.rule))?;
-        let sanitizer = Sanitizer::default();
-        let is_known = |name: &String| sanitizer.categories().any(|known| known == name);
-        match self.sanitizer.categories.keys().find(|name| !is_known(name)) {
-            Some(name) => {
-                let known: std::collections::BTreeSet<_> = sanitizer.categories().collect();
-                let known = known.into_iter().collect::<Vec<_>>().join(", ");
-                let rule =
-                    format!("{name:?} is not a category of the sanitizer; use one of: {known}");
-                Err(ValidationError::new("sanitizer.categories", rule))
-            }
-            None => Ok(self),
-        }
-    }
-}
-
-/// The policy in force.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(example = json!({"version": 0, "policy": mc_domain::Policy::default()}))]
-pub struct ProjectPolicy {
-    /// The policy's version, which is the response's `ETag`; 0 for the default policy.
-    version: i32,
-    policy: mc_domain::Policy,
-}
-
-/// A version of a policy.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(example = json!({
-    "version": 1, "policy": mc_domain::Policy {
-        tokens: mc_domain::policy::TokenLimits { recall: 8_000 },
-        ..mc_domain::Policy::default()
-    },
-    "changed_by": "vera", "changed_at": "2026-11-20T10:00:00Z",
-    "changes": [{"field": "tokens.recall", "before": 32_000, "after": 8_000}]
-}))]
-pub struct PolicyVersion {
-    version: i32,
-    policy: mc_domain::Policy,
-    /// Login of the user who set it; absent if the user was deleted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    changed_by: Option<String>,
-    changed_at: DateTime<Utc>,
-    /// The settings that differ from the version before.
-    changes: Vec<SettingChange>,
-}
-
-/// A changed setting.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct SettingChange {
-    /// The setting, such as `min_roles.save`.
-    field: String,
-    /// `null` if the setting was absent.
-    #[schema(value_type = Object)]
-    before: serde_json::Value,
-    /// `null` if the setting is absent now.
-    #[schema(value_type = Object)]
-    after: serde_json::Value,
-}
-
-/// How a project's notifications are signed.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(example = json!({
-    "secret": "example-signing-key-of-this-project",
-    "webhook_url": "https://hooks.example.org/memory"
-}))]
-pub struct NotificationSettings {
-    /// The key of the HMAC-SHA256 over `<X-Memory-Copilot-Timestamp>.<body>`, which the header
-    /// `X-Memory-Copilot-Signature` contains as `sha256=<hexadecimal digits>`.
-    secret: String,
-    /// The URL to which notifications are sent; none are if it is absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    webhook_url: Option<String>,
-}
 
 /// Get a project's policy.
 ///
@@ -144,13 +30,14 @@ pub struct NotificationSettings {
 /// notification URL is only shown to those who may change the policy.
 #[utoipa::path(
     get, path = "/projects/{key}/policy", tag = "projects", params(ProjectPath),
-    responses((status = 200, description = "The policy in force; `ETag` is its version",
+    extensions(("x-access" = json!(Access::Permission(Permission::Read)))),
+    responses((status = 200, description = "The current policy; `ETag` is its version",
                body = ProjectPolicy))
 )]
-pub async fn get(
+pub async fn get_policy(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidPath(key): ValidPath<ProjectPath>,
+    PathParams(ProjectPath { key }): PathParams<ProjectPath>,
 ) -> Result<Response, Problem> {
     let ProjectContext { mut project, .. } = entered(&api, &caller, &key, Permission::Read).await?;
     if project.role < project.policy.min_role(Permission::ManagePolicy) {
@@ -171,20 +58,22 @@ pub async fn get(
         ("If-Match" = String, Header,
          description = "The `ETag` of the policy that this one replaces; `*` replaces any"),
     ),
-    request_body = mc_domain::Policy,
+    request_body = Policy,
+    extensions(("x-access" = json!(Access::Permission(Permission::ManagePolicy)))),
     responses(
         (status = 200, description = "The new policy; `ETag` is its version", body = ProjectPolicy),
         (status = 412, description = "The policy has changed since it was read"),
         (status = 428, description = "`If-Match` is missing"),
     )
 )]
-pub async fn set(
+pub async fn update_policy(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidPath(key): ValidPath<ProjectPath>,
+    PathParams(ProjectPath { key }): PathParams<ProjectPath>,
     headers: HeaderMap,
-    ValidJson(policy): ValidJson<mc_domain::Policy>,
+    JsonBody(request): JsonBody<SetPolicy>,
 ) -> Result<Response, Problem> {
+    let policy = request.into_inner();
     let ctx = entered(&api, &caller, &key, Permission::ManagePolicy).await?;
     if let Some(url) = &policy.notifications.webhook_url {
         notifications::check_url(url, api.settings.allow_private_networks)
@@ -206,16 +95,19 @@ pub async fn set(
 #[utoipa::path(
     get, path = "/projects/{key}/policy/versions", tag = "projects",
     params(ProjectPath, VersionQuery),
+    extensions(("x-access" = json!(Access::Permission(Permission::ManagePolicy)))),
     responses((status = 200, description = "Newest first", body = Page<PolicyVersion>))
 )]
-pub async fn versions(
+pub async fn list_policy_versions(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidPath(key): ValidPath<ProjectPath>,
-    ValidQuery((cursor, limit)): ValidQuery<VersionQuery>,
+    PathParams(ProjectPath { key }): PathParams<ProjectPath>,
+    QueryString(query): QueryString<VersionQuery>,
 ) -> Result<Json<Page<PolicyVersion>>, Problem> {
     let ProjectContext { project, store, .. } =
         entered(&api, &caller, &key, Permission::ManagePolicy).await?;
+    let cursor = query.cursor.map(VersionNumber::get);
+    let limit = query.limit.unwrap_or_default().get();
     // One more than the page has: its last version is compared with it.
     let found = policies::versions(&store, project.id, cursor, limit + 1).await?;
     let page = usize::try_from(limit).unwrap_or(usize::MAX);
@@ -232,13 +124,14 @@ pub async fn versions(
 /// signature with the key. For those who may change the policy.
 #[utoipa::path(
     get, path = "/projects/{key}/notification-settings", tag = "projects", params(ProjectPath),
-    responses((status = 200, description = "A secret, for the receiver of the notifications",
+    extensions(("x-access" = json!(Access::Permission(Permission::ManagePolicy)))),
+    responses((status = 200, description = "The key that verifies notifications",
                body = NotificationSettings))
 )]
-pub async fn get_signing_key(
+pub async fn get_notification_settings(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidPath(key): ValidPath<ProjectPath>,
+    PathParams(ProjectPath { key }): PathParams<ProjectPath>,
 ) -> Result<Json<NotificationSettings>, Problem> {
     let ProjectContext { project, memory, .. } =
         entered(&api, &caller, &key, Permission::ManagePolicy).await?;
@@ -269,7 +162,7 @@ fn policy_changed(key: &ProjectKey) -> Problem {
         .hint(format!("GET /projects/{key}/policy, apply your change to it, and send the result"))
 }
 
-fn response(version: i32, policy: mc_domain::Policy) -> Response {
+fn response(version: i32, policy: Policy) -> Response {
     let mut response = Json(ProjectPolicy { version, policy }).into_response();
     if let Ok(tag) = HeaderValue::from_str(&format!("\"{version}\"")) {
         response.headers_mut().insert(header::ETAG, tag);
@@ -278,7 +171,7 @@ fn response(version: i32, policy: mc_domain::Policy) -> Response {
 }
 
 fn policy_version(version: &Version, before: Option<&Version>) -> PolicyVersion {
-    let first = mc_domain::Policy::default();
+    let first = Policy::default();
     let before = before.map_or(&first, |before| &before.policy);
     let changes = version.policy.changes_from(before).into_iter().map(|change| SettingChange {
         field: change.field,

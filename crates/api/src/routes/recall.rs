@@ -18,6 +18,7 @@ use mc_memory::{PastChanges, TokenBudget, past_changes};
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::JsonBody;
+use crate::openapi::Access;
 use crate::problem::Problem;
 use crate::wire::rounded;
 
@@ -31,6 +32,7 @@ const DEFAULT_TIME_BUDGET_MS: u64 = 300;
 /// were late.
 #[utoipa::path(
     post, path = "/recall", tag = "memory", request_body = RecallRequest,
+    extensions(("x-access" = json!(Access::Permission(Permission::Read)))),
     responses((
         status = 200, description = "The bundle; empty with a reason if nothing is good enough",
         body = RecallResponse

@@ -8,16 +8,14 @@ use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
 use mc_accounts::users;
-use mc_contract::operations::record::{Citation, CitedRecord, RecordVersion, RecordWithHistory};
-use mc_domain::{Permission, ProjectKey, RecordId, RecordKind, Visibility};
-use mc_memory::delete_record;
+use mc_contract::operations::record::{
+    Citation, CitedRecord, RecordPath, RecordQuery, RecordVersion, RecordWithHistory,
+};
+use mc_domain::{Permission, RecordId};
 use mc_memory::uses::Opened;
 use mc_store::projects::ProjectResource;
 use mc_store::records::{self, RecordFilter, Version};
 use mc_store::{Store, citations, docs};
-use serde::Deserialize;
-use utoipa::IntoParams;
-use uuid::Uuid;
 
 use convert::record_version;
 pub use convert::{citation, contribution, record};
@@ -26,109 +24,36 @@ use super::pagination::{self, Page};
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::authorize::ProjectContext;
-use crate::extract::{ValidPath, ValidQuery};
-use crate::openapi::schemas;
+use crate::extract::{PathParams, QueryString};
+use crate::openapi::Access;
 use crate::problem::Problem;
-use crate::validate::{self, Validate, ValidationError};
-use mc_contract::limits;
-
-/// Path parameter: a record.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
-pub struct RecordPath {
-    /// The record's id.
-    id: Uuid,
-}
-
-impl Validate for RecordPath {
-    type Checked = RecordId;
-
-    fn check(self) -> Result<RecordId, ValidationError> {
-        Ok(RecordId(self.id))
-    }
-}
-
-/// Query of a list of records.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub struct RecordQuery {
-    /// The project's key.
-    #[param(value_type = schemas::ProjectKey, inline)]
-    project_key: String,
-    /// Only records of this kind.
-    kind: Option<RecordKind>,
-    /// Only records of this visibility; the team's and the caller's own by default.
-    visibility: Option<Visibility>,
-    /// Only records to which this user contributed.
-    #[param(value_type = Option<schemas::Login>, inline)]
-    saved_by: Option<String>,
-    /// Only records to which this source contributed.
-    #[param(value_type = Option<schemas::SourceReference>, inline)]
-    source: Option<String>,
-    /// The `next_cursor` of the previous page.
-    cursor: Option<Uuid>,
-    /// Maximum number of items, 1 to 200; 50 by default.
-    #[param(value_type = Option<schemas::PageLimit>, inline)]
-    limit: Option<i64>,
-}
-
-/// A validated [`RecordQuery`].
-#[derive(Debug)]
-pub struct ValidatedQuery {
-    project: ProjectKey,
-    kind: Option<RecordKind>,
-    visibility: Option<Visibility>,
-    saved_by: Option<String>,
-    source: Option<String>,
-    cursor: Option<RecordId>,
-    limit: i64,
-}
-
-impl Validate for RecordQuery {
-    type Checked = ValidatedQuery;
-
-    fn check(self) -> Result<ValidatedQuery, ValidationError> {
-        let limit = self.limit.unwrap_or(limits::DEFAULT_PAGE_LIMIT);
-        Ok(ValidatedQuery {
-            project: validate::project_key("project_key", &self.project_key)?,
-            kind: self.kind,
-            visibility: self.visibility,
-            saved_by: validate::optional("saved_by", self.saved_by, |field, login| {
-                validate::login(field, &login)
-            })?,
-            source: validate::optional_line("source", self.source, limits::URL)?,
-            cursor: self.cursor.map(RecordId),
-            limit: validate::range("limit", limit, &limits::PAGE_LIMIT)?,
-        })
-    }
-}
 
 /// List records.
 ///
 /// Returns a page of the project's live records with their citations, oldest first.
 #[utoipa::path(
     get, path = "/records", tag = "memory", params(RecordQuery),
+    extensions(("x-access" = json!(Access::Permission(Permission::Read)))),
     responses((status = 200, description = "A page", body = Page<CitedRecord>))
 )]
-pub async fn list(
+pub async fn list_records(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidQuery(query): ValidQuery<RecordQuery>,
+    QueryString(query): QueryString<RecordQuery>,
 ) -> Result<Json<Page<CitedRecord>>, Problem> {
-    let ctx = api.authorize(&caller, &query.project, Permission::Read).await?;
-    let (after, project) = (query.cursor, ctx.project.id);
+    let ctx = api.authorize(&caller, &query.project_key, Permission::Read).await?;
+    let limit = query.limit.unwrap_or_default().get();
     let filter = RecordFilter {
         kind: query.kind,
         visibility: query.visibility,
         saved_by: match &query.saved_by {
-            Some(login) => Some(users::filter_id(&api.store, login).await?),
+            Some(login) => Some(users::filter_id(&api.store, login.as_str()).await?),
             None => None,
         },
-        source: query.source,
+        source: query.source.map(Into::into),
     };
-    let records = records::list(&ctx.store, project, &filter, after, query.limit).await?;
-    let next_cursor = pagination::next_cursor(&records, query.limit, |record| record.id);
+    let records = records::list(&ctx.store, ctx.project.id, &filter, query.cursor, limit).await?;
+    let next_cursor = pagination::next_cursor(&records, limit, |record| record.id);
     Ok(Json(Page::new(cited(&ctx.store, records).await?, next_cursor)))
 }
 
@@ -137,12 +62,13 @@ pub async fn list(
 /// Returns the record, whatever its state, with its citations, earlier versions and contributions.
 #[utoipa::path(
     get, path = "/records/{id}", tag = "memory", params(RecordPath),
+    extensions(("x-access" = json!(Access::Permission(Permission::Read)))),
     responses((status = 200, description = "The record, in any state", body = RecordWithHistory))
 )]
-pub async fn get(
+pub async fn get_record(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidPath(id): ValidPath<RecordPath>,
+    PathParams(RecordPath { id }): PathParams<RecordPath>,
 ) -> Result<Json<RecordWithHistory>, Problem> {
     let ctx = authorize(&api, &caller, id, Permission::Read).await?;
     let record = records::find(&ctx.store, id).await?.ok_or_else(|| unknown(id))?;
@@ -193,16 +119,17 @@ pub(super) async fn cited(
 /// role that saving them took.
 #[utoipa::path(
     delete, path = "/records/{id}", tag = "memory", params(RecordPath),
+    extensions(("x-access" = json!(Access::Permission(Permission::Propose)))),
     responses((status = 204, description = "Deleted"))
 )]
-pub async fn delete(
+pub async fn delete_record(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidPath(id): ValidPath<RecordPath>,
+    PathParams(RecordPath { id }): PathParams<RecordPath>,
 ) -> Result<StatusCode, Problem> {
     let ctx = authorize(&api, &caller, id, Permission::Propose).await?;
     let can_write = ctx.allows(Permission::Write);
-    let deleted = delete_record(&ctx.memory, id, caller.user, can_write).await;
+    let deleted = mc_memory::delete_record(&ctx.memory, id, caller.user, can_write).await;
     if let Err(mc_memory::Error::NotOwner(_)) = deleted {
         api.require(&caller, &ctx.project, Permission::Write)?;
     }

@@ -17,6 +17,7 @@ use super::records;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::JsonBody;
+use crate::openapi::Access;
 use crate::problem::Problem;
 use crate::wire::rounded;
 
@@ -27,7 +28,9 @@ use crate::wire::rounded;
 /// the policy requires, it becomes a proposal.
 #[utoipa::path(
     post, path = "/save", tag = "memory", request_body = SaveRequest,
-    responses((status = 200, description = "What was done with it, and why", body = SaveResponse))
+    extensions(("x-access" = json!(Access::Permission(Permission::Propose)))),
+    responses((status = 200, description = "The outcome of the save, with its reasons",
+               body = SaveResponse))
 )]
 pub async fn save(
     State(api): State<ApiState>,
@@ -39,7 +42,7 @@ pub async fn save(
     let saves_for_team = here.project.role >= needed;
     if let Some(field) = request.replacing_field() {
         if !saves_for_team {
-            let detail = format!("takes the role {needed}: who may only propose does not replace");
+            let detail = format!("requires the role {needed}: a proposal can't replace a record");
             return Err(Problem::forbidden(detail).field(field));
         }
         if request.visibility() != Visibility::Team {

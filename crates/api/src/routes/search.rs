@@ -19,6 +19,7 @@ use super::symbol_match;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::JsonBody;
+use crate::openapi::Access;
 use crate::problem::Problem;
 
 /// Milliseconds for a search that names no limit: people wait for it, a prompt does not.
@@ -30,6 +31,7 @@ const DEFAULT_TIME_BUDGET_MS: u64 = 2_000;
 /// Commits are searched only by a request whose `sources` has `change`.
 #[utoipa::path(
     post, path = "/search", tag = "memory", request_body = SearchRequest,
+    extensions(("x-access" = json!(Access::Permission(Permission::Read)))),
     responses((status = 200, description = "Best first", body = SearchResponse))
 )]
 pub async fn search(
@@ -60,7 +62,7 @@ fn domain_request(
     project: ProjectId,
 ) -> Result<mc_memory::SearchRequest, ValidationError> {
     let language = |language: String| {
-        mc_indexer::language::named(&language)
+        mc_indexer::language::from_name(&language)
             .map(str::to_owned)
             .map_err(|error| ValidationError::new("language", error))
     };
@@ -129,7 +131,7 @@ fn search_result(hit: Hit) -> SearchResult {
 }
 
 fn explanation(explain: Explain) -> Explanation {
-    let retriever = |found: mc_search::LegRank| RetrieverScore {
+    let retriever = |found: mc_search::RetrieverRank| RetrieverScore {
         retriever: found.retriever.as_str().to_owned(),
         rank: found.rank,
         score: found.score,

@@ -12,6 +12,7 @@ use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::authenticate::Principal;
+use crate::openapi::Access;
 use crate::problem::Problem;
 
 /// Time for the database to respond.
@@ -85,7 +86,7 @@ pub struct EmbeddingModel {
     get, path = "/healthz", tag = "service", security(()),
     responses((status = 200, description = "Alive", body = Health))
 )]
-pub async fn alive() -> Json<Health> {
+pub async fn get_liveness() -> Json<Health> {
     Json(Health { status: "ok" })
 }
 
@@ -97,7 +98,7 @@ pub async fn alive() -> Json<Health> {
     get, path = "/readyz", tag = "service", security(()),
     responses((status = 200, description = "Ready", body = Health))
 )]
-pub async fn ready(State(api): State<ApiState>) -> Result<Json<Health>, Problem> {
+pub async fn get_readiness(State(api): State<ApiState>) -> Result<Json<Health>, Problem> {
     let ping = tokio::time::timeout(READY_TIMEOUT, server::ping(&api.store)).await;
     if !matches!(ping, Ok(Ok(()))) {
         return Err(Problem::unavailable("the database does not respond"));
@@ -115,9 +116,13 @@ pub async fn ready(State(api): State<ApiState>) -> Result<Json<Health>, Problem>
 /// keyword index. Counts over all projects are for service administrators.
 #[utoipa::path(
     get, path = "/status", tag = "service",
-    responses((status = 200, description = "The service", body = Status))
+    extensions(("x-access" = json!(Access::Credential))),
+    responses((status = 200, description = "The status of the service", body = Status))
 )]
-pub async fn get(State(api): State<ApiState>, caller: Principal) -> Result<Json<Status>, Problem> {
+pub async fn get_status(
+    State(api): State<ApiState>,
+    caller: Principal,
+) -> Result<Json<Status>, Problem> {
     let versions = server::versions(&api.store).await?;
     let current = api.memory.search.models.current();
     // Sizes of all projects are for those who may see all projects.

@@ -23,12 +23,12 @@ use crate::problem::Problem;
 #[utoipa::path(
     get, path = "/auth/oauth/{provider}/start", tag = "accounts", security(()),
     params(
-        ("provider" = String, Path, description = "Name in the configuration"),
-        ("user_code" = Option<String>, Query, description = "Of a terminal login to continue with"),
+        ("provider" = String, Path, description = "Name of the provider in the configuration"),
+        ("user_code" = Option<String>, Query, description = "The code of a login in a terminal"),
     ),
     responses((status = 303, description = "To the provider"))
 )]
-pub async fn start(
+pub async fn start_sign_in(
     State(api): State<ApiState>,
     Path(provider): Path<String>,
     RawQuery(query): RawQuery,
@@ -50,10 +50,10 @@ pub async fn start(
 /// to `/auth/device`. An identity without an account gets a page that says so.
 #[utoipa::path(
     get, path = "/auth/oauth/{provider}/callback", tag = "accounts", security(()),
-    params(("provider" = String, Path, description = "Name in the configuration")),
+    params(("provider" = String, Path, description = "Name of the provider in the configuration")),
     responses((status = 303, description = "Signed in"))
 )]
-pub async fn callback(
+pub async fn complete_sign_in(
     State(api): State<ApiState>,
     Path(provider): Path<String>,
     RawQuery(query): RawQuery,

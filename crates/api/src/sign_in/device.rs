@@ -8,6 +8,7 @@ use http::{HeaderMap, StatusCode};
 use mc_accounts::sign_in::device::{self, Decider};
 use mc_accounts::sign_in::token::parse_client;
 use mc_auth::secret::UserCode;
+use mc_contract::operations::sign_in::DeviceDecision;
 use mc_domain::Scopes;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -16,10 +17,10 @@ use super::token_endpoint::{OauthError, TokenError};
 use super::{browser, pages};
 use crate::ApiState;
 use crate::authenticate::Principal;
-use crate::extract::{Form, ValidJson};
+use crate::extract::{Form, JsonBody};
+use crate::openapi::Access;
 use crate::openapi::schemas;
 use crate::problem::Problem;
-use crate::validate::{Validate, ValidationError};
 
 /// A device login to start.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -67,7 +68,7 @@ pub struct DeviceAuthorizationResponse {
         (status = 400, description = "The reason for the error", body = OauthError),
     )
 )]
-pub async fn authorize(
+pub async fn start_device_login(
     State(api): State<ApiState>,
     form: Result<Form<DeviceRequest>, Problem>,
 ) -> Result<Json<DeviceAuthorizationResponse>, TokenError> {
@@ -87,42 +88,24 @@ pub async fn authorize(
     }))
 }
 
-/// A person's decision about a device login.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(example = json!({"user_code": "BCDF-GHJK", "approve": true}))]
-pub struct DeviceDecision {
-    /// The code that the terminal shows.
-    #[schema(value_type = schemas::UserCode)]
-    user_code: String,
-    /// Whether the terminal is signed in as the caller.
-    approve: bool,
-}
-
-impl Validate for DeviceDecision {
-    type Checked = (UserCode, bool);
-
-    fn check(self) -> Result<(UserCode, bool), ValidationError> {
-        let code = UserCode::parse(&self.user_code);
-        Ok((code.map_err(|error| ValidationError::new("user_code", error))?, self.approve))
-    }
-}
-
 /// Approve or deny a device login.
 ///
 /// Signs the terminal in as the caller, or refuses it. A personal access token can't decide: the
 /// caller has to be signed in.
 #[utoipa::path(
     post, path = "/auth/device/decision", tag = "accounts", request_body = DeviceDecision,
+    extensions(("x-access" = json!(Access::Interactive))),
     responses((status = 204, description = "Decided"))
 )]
-pub async fn decide(
+pub async fn decide_device_login(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidJson((code, approve)): ValidJson<DeviceDecision>,
+    JsonBody(request): JsonBody<DeviceDecision>,
 ) -> Result<StatusCode, Problem> {
+    let code = UserCode::parse(&request.user_code);
+    let code = code.map_err(|error| Problem::from(error).field("user_code"))?;
     caller.require_interactive()?;
-    device::decide(&api.sign_in, &code, Decider::from(&*caller), approve).await?;
+    device::decide(&api.sign_in, &code, Decider::from(&*caller), request.approve).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -135,7 +118,7 @@ pub async fn decide(
     params(("user_code" = Option<String>, Query, description = "The code that the terminal shows")),
     responses((status = 200, description = "A page", content_type = "text/html"))
 )]
-pub async fn show(
+pub async fn show_device_page(
     State(api): State<ApiState>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
@@ -182,7 +165,7 @@ pub struct DecisionForm {
         (status = 303, description = "To the sign-in page, without a browser session"),
     )
 )]
-pub async fn decide_in_browser(
+pub async fn submit_device_page(
     State(api): State<ApiState>,
     headers: HeaderMap,
     Form(form): Form<DecisionForm>,

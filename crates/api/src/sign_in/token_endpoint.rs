@@ -154,7 +154,7 @@ impl IntoResponse for TokenError {
         (status = 400, description = "The reason for the error", body = OauthError),
     )
 )]
-pub async fn token(
+pub async fn issue_token(
     State(api): State<ApiState>,
     form: Result<Form<TokenRequest>, Problem>,
 ) -> Result<Json<TokenResponse>, TokenError> {
@@ -221,9 +221,9 @@ pub struct RevocationRequest {
 #[utoipa::path(
     post, path = "/auth/revoke", tag = "accounts", security(()),
     request_body(content = RevocationRequest, content_type = "application/x-www-form-urlencoded"),
-    responses((status = 200, description = "The token is not valid any more, or never was"))
+    responses((status = 200, description = "The token is invalid from now on"))
 )]
-pub async fn revoke(
+pub async fn revoke_session_token(
     State(api): State<ApiState>,
     Form(request): Form<RevocationRequest>,
 ) -> Result<(), TokenError> {
@@ -238,7 +238,7 @@ pub async fn revoke(
     get, path = "/.well-known/jwks.json", tag = "accounts", security(()),
     responses((status = 200, description = "A JSON Web Key Set", body = Value))
 )]
-pub async fn jwks(State(api): State<ApiState>) -> Result<Json<Value>, Problem> {
+pub async fn get_signing_keys(State(api): State<ApiState>) -> Result<Json<Value>, Problem> {
     Ok(Json(api.sign_in.jwks().await?))
 }
 
@@ -250,7 +250,7 @@ pub async fn jwks(State(api): State<ApiState>) -> Result<Json<Value>, Problem> {
     get, path = "/.well-known/oauth-authorization-server", tag = "accounts", security(()),
     responses((status = 200, description = "Metadata", body = Value))
 )]
-pub async fn metadata(State(api): State<ApiState>) -> Json<Value> {
+pub async fn get_authorization_server(State(api): State<ApiState>) -> Json<Value> {
     let url = |path: &str| api.sign_in.url(path);
     Json(json!({
         "issuer": api.sign_in.issuer(),

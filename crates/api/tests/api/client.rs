@@ -214,9 +214,9 @@ impl TestApi {
     pub fn work(&self) -> DropGuard {
         let stop = CancellationToken::new();
         let sync = SyncContext {
-            systems: Arc::clone(&self.state.connectors),
-            sealer: self.sealer(),
-            inside: Arc::default(),
+            connectors: Arc::clone(&self.state.connectors),
+            encryptor: self.sealer(),
+            allowed_private_hosts: Arc::default(),
         };
         let ActiveModel { model, is_remote, .. } = self.state.memory.search.models.current();
         let embedding = Embedding { model, is_remote };

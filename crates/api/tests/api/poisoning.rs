@@ -10,7 +10,7 @@ use crate::proposals::agent;
 const SEED: u64 = 0x0BAD_5EED;
 /// Of each family.
 const SENT: usize = 67;
-const AT_ONCE: usize = 8;
+const CONCURRENCY: usize = 8;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_payload_is_promoted_without_a_person() {
@@ -35,7 +35,7 @@ async fn no_payload_is_promoted_without_a_person() {
             }
             saved.ok()["outcome"].as_str().unwrap().to_owned()
         })
-        .buffer_unordered(AT_ONCE)
+        .buffer_unordered(CONCURRENCY)
         .collect()
         .await;
     let expected = ["proposed", "quarantined", "rejected", "duplicate", "refused"];

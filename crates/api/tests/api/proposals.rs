@@ -249,7 +249,7 @@ async fn a_proposal_for_a_known_record_shows_a_diff() {
 
     let waiting = api.get("/proposals?project_key=shop").await.ok();
     let proposal = &waiting["items"][0];
-    assert_eq!(proposal["amends_record_id"]["id"], record["id"]);
+    assert_eq!(proposal["amends"]["id"], record["id"]);
     let diff = proposal["diff"].as_str().unwrap();
     for line in ["+tags: nightly", "+cites: app/jobs/export_orders.rb (unchecked)"] {
         assert!(diff.contains(line), "{line}: {diff}");
@@ -267,7 +267,7 @@ async fn a_proposal_for_a_known_record_shows_a_diff() {
         assert_eq!(api.post(&accept, seen).await.fault(409), "amends_version");
     }
     let waiting = api.get("/proposals?project_key=shop").await.ok();
-    let seen = waiting["items"][0]["amends_record_id"]["version"].as_i64().unwrap();
+    let seen = waiting["items"][0]["amends"]["version"].as_i64().unwrap();
     let edit = json!({"version": 1, "amends_version": seen,
                       "content": format!("{reordered} Sundays excepted.")});
     let accepted = api.post(&accept, edit).await.ok();

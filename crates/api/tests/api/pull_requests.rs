@@ -411,7 +411,7 @@ async fn a_wiki_is_read_again_where_it_is_indexed() {
     api.post("/ingest/git", json!({ "project_key": "shop", "location": location })).await.ok();
     api.execute("update ingest_runs set status = 'SUCCEEDED'").await;
     let told = tell(&api, &hook, &[page("2")]).await;
-    assert_eq!(told["outcome"], "repo:shop/core.wiki is read again");
+    assert_eq!(told["outcome"], "enqueued an index run of repo:shop/core.wiki");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -476,7 +476,7 @@ async fn synced_pages_are_deleted_and_changed_ones_requested() {
     let changed = told("c-1", "page_updated").await;
     assert_eq!(
         (&changed["state"], &changed["outcome"]),
-        (&json!("completed"), &json!("the wiki that is connected is asked now"))
+        (&json!("completed"), &json!("enqueued a sync of the wiki integration"))
     );
     let asked = "select string_agg(distinct c.resource, ' ') from integrations c, apalis.jobs j
                  where j.job_type = 'sync_integration' and j.idempotency_key like c.id || ' %'";

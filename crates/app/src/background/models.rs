@@ -1,4 +1,5 @@
-//! The embedding model in use, and the one before it while its successor's vectors are made.
+//! The embedding models: the configured model, and the previous model until the configured one has
+//! all its vectors.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,18 +12,18 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::{Config, Embedding, EmbeddingProvider};
 
-/// How often is looked whether a new model has all its vectors.
+/// Interval of the check whether the configured model has all its vectors.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Opens the configured model; where it is new to the database, queues every passage for it and
-/// keeps the model before it answering. `queries` has what nodes share of questions.
+/// Opens the configured model. If it is new to the database, queues every passage for it and keeps
+/// the previous model active. `query_vectors` is the cache that the nodes share.
 pub async fn open(
     config: &Config,
     store: &Store,
-    queries: Option<Arc<dyn QueryCache>>,
+    query_vectors: Option<Arc<dyn QueryCache>>,
 ) -> Result<ActiveModels> {
     let settings = provider(config)?;
-    let runtime = RuntimeSettings { shared_queries: queries, ..runtime(&config.embedding) };
+    let runtime = RuntimeSettings { shared_queries: query_vectors, ..runtime(&config.embedding) };
     let embedder = match known_dimensions(store, &settings).await? {
         Some(dimensions) => mc_embed::open_known(&settings, dimensions, &runtime).await,
         None => mc_embed::open(&settings, &runtime).await,
@@ -31,16 +32,16 @@ pub async fn open(
     let current = register(store, &settings, embedder).await?;
     let queued = vectors::enqueue_missing(store, &current.model).await?;
     if queued > 0 {
-        tracing::info!(model = %current.model.name, queued, "passages wait for vectors");
+        tracing::info!(model = %current.model.name, queued, "passages queued for vectors");
     }
     let previous = previous(store, &current, &runtime).await?;
     Ok(ActiveModels::new(current, previous))
 }
 
-/// Lets go of the previous model once the new one has every vector; those that a policy keeps from
-/// the new one are not waited for. `store` is that of the background, which sees every project.
+/// Retires the previous model once the new one has every vector that the policies of the projects
+/// allow. `store` belongs to the background services and sees every project.
 pub async fn retire_when_complete(models: &ActiveModels, store: &Store, stop: &CancellationToken) {
-    while models.all().len() > 1 && !retire_if_complete(models, store).await {
+    while models.allowed().len() > 1 && !retire_if_complete(models, store).await {
         if stop.run_until_cancelled(tokio::time::sleep(POLL_INTERVAL)).await.is_none() {
             return;
         }
@@ -52,18 +53,18 @@ async fn retire_if_complete(models: &ActiveModels, store: &Store) -> bool {
     match vectors::queue_length(store, None, current.is_remote).await {
         Ok(0) => {
             models.retire_previous();
-            tracing::info!(model = %current.model.name, "every vector is there");
+            tracing::info!(model = %current.model.name, "every vector exists");
             true
         }
         Ok(_) => false,
         Err(error) => {
-            tracing::warn!(%error, "the queue of passages can't be read");
+            tracing::warn!(%error, "the embedding queue can't be read");
             false
         }
     }
 }
 
-/// The model with the most vectors beside the current one, while the current one lacks some.
+/// Returns the other model with the most vectors, or `None` if the current model lacks no vector.
 async fn previous(
     store: &Store,
     current: &ActiveModel,
@@ -75,28 +76,30 @@ async fn previous(
     let mut best = None;
     for model in vectors::models(store).await? {
         let count = vectors::count(store, &model).await?;
-        let more = best.as_ref().is_none_or(|(most, _)| count > *most);
-        if model.id != current.model.id && count > 0 && more {
+        let is_best = best.as_ref().is_none_or(|(best_count, _)| count > *best_count);
+        if model.id != current.model.id && count > 0 && is_best {
             best = Some((count, model));
         }
     }
     let Some((_, model)) = best else { return Ok(None) };
-    let settings: ProviderSettings = serde_json::from_value(model.provider.clone())
-        .with_context(|| format!("how to open the model {} is not readable", model.name))?;
+    let settings: ProviderSettings =
+        serde_json::from_value(model.provider.clone()).with_context(|| {
+            format!("the stored settings of the model {} can't be read", model.name)
+        })?;
     let dimensions = usize::try_from(model.dimensions).unwrap_or_default();
     match mc_embed::open_known(&settings, dimensions, runtime).await {
         Ok(embedder) => Ok(Some(ActiveModel { model, embedder, is_remote: settings.is_remote() })),
         Err(error) => {
-            // Search goes on by keywords and the vectors that are there already.
+            // Search continues with keywords and the vectors of the current model.
             tracing::warn!(model = %model.name, %error,
-                           "the previous model can't answer meanwhile");
+                           "the previous model can't be opened; searching without it");
             Ok(None)
         }
     }
 }
 
-/// The size of the vectors that these settings led to before: with it, a model's server that is
-/// away at the start costs the vectors and not the service.
+/// Returns the dimensions that an earlier start recorded for these settings. With them the service
+/// can start while the server of the model is unreachable.
 async fn known_dimensions(store: &Store, settings: &ProviderSettings) -> Result<Option<usize>> {
     let settings = serde_json::to_value(settings)?;
     let known = vectors::models(store).await?.into_iter().find(|model| model.provider == settings);
@@ -109,8 +112,8 @@ async fn register(
     embedder: Arc<dyn Embedder>,
 ) -> Result<ActiveModel> {
     let id = embedder.model();
-    let written = serde_json::to_value(settings)?;
-    let model = vectors::register_model(store, &id.name, id.dimensions, &written).await?;
+    let settings_json = serde_json::to_value(settings)?;
+    let model = vectors::register_model(store, &id.name, id.dimensions, &settings_json).await?;
     Ok(ActiveModel { model, embedder, is_remote: settings.is_remote() })
 }
 
@@ -128,7 +131,7 @@ fn provider(config: &Config) -> Result<ProviderSettings> {
         EmbeddingProvider::Openai => ProviderSettings::OpenAi {
             base_url: embedding.base_url.parse().context("embedding.base_url is not a URL")?,
             model: embedding.model.clone(),
-            // Local servers need no key; one that is set is sent.
+            // A local server needs no key.
             api_key_env: std::env::var_os(&embedding.api_key_env)
                 .map(|_| embedding.api_key_env.clone()),
             api_key_file: None,
@@ -158,10 +161,10 @@ mod tests {
 
     use super::*;
 
-    /// Never asked.
-    struct Silent(ModelId);
+    /// An embedder that never returns.
+    struct Pending(ModelId);
 
-    impl Embedder for Silent {
+    impl Embedder for Pending {
         fn model(&self) -> &ModelId {
             &self.0
         }
@@ -178,7 +181,7 @@ mod tests {
     async fn active(store: &Store, name: &str) -> ActiveModel {
         let model = vectors::register_model(store, name, 3, &json!({})).await.expect("a model");
         let id = ModelId { name: name.to_owned(), dimensions: 3 };
-        ActiveModel { model, embedder: Arc::new(Silent(id)), is_remote: false }
+        ActiveModel { model, embedder: Arc::new(Pending(id)), is_remote: false }
     }
 
     async fn write(store: &Store, project: mc_domain::ProjectId) {
@@ -203,20 +206,20 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn the_model_before_answers_until_every_vector_is_there() {
+    async fn previous_model_is_active_until_every_vector_exists() {
         let database = TestDatabase::create().await;
         let store = database.store();
         write(store, database.project("shop").await.id).await;
         let (old, new) = (active(store, "old").await, active(store, "new").await);
         let models = ActiveModels::new(new.clone(), Some(old));
         assert!(!retire_if_complete(&models, store).await);
-        assert_eq!(models.all().len(), 2);
+        assert_eq!(models.allowed().len(), 2);
 
         let backlog = vectors::take_backlog(store, 10, false).await.expect("a backlog");
         let batch: Vec<_> =
             backlog.into_iter().map(|passage| (passage, vec![1.0, 0.0, 0.0])).collect();
         vectors::store_batch(store, &new.model, &batch).await.expect("vectors");
         assert!(retire_if_complete(&models, store).await);
-        assert_eq!(models.all().len(), 1);
+        assert_eq!(models.allowed().len(), 1);
     }
 }

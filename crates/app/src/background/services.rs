@@ -55,9 +55,9 @@ pub async fn rotate_keys(sign_in: SignIn, stop: CancellationToken) {
 
 /// Stores denied requests, the last ones at shutdown.
 pub async fn flush_denials(sign_in: SignIn, store: Store, stop: CancellationToken) {
-    let mut goes_on = true;
-    while goes_on {
-        goes_on = wait(DENIALS_INTERVAL, &stop).await;
+    let mut is_running = true;
+    while is_running {
+        is_running = wait(DENIALS_INTERVAL, &stop).await;
         if let Err(error) = sign_in.denials().flush(&store).await {
             tracing::warn!(%error, "denied requests can't be stored; trying again");
         }

@@ -5,8 +5,8 @@ use anyhow::Result;
 use crate::config::Config;
 use crate::output::{Format, line};
 
-/// Prints the configuration in force, and where the token is. That follows from `data_dir` and is
-/// no setting, so it is a comment in what may become a configuration file.
+/// Prints the effective configuration and the path of the token file. The path is derived from
+/// `data_dir`, so the YAML has it as a comment and stays a valid configuration file.
 pub fn show(config: &Config, format: Format) -> Result<()> {
     let yaml = config.masked_yaml()?;
     let token_file = config.token_file();

@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 use crate::config::Config;
 use crate::output::{Format, text};
 
-/// Sets the project in `dir` up for Cursor.
+/// Configures Cursor for the project in `dir`.
 pub fn install(dir: &Path, key: Option<String>, config: &Config, format: Format) -> Result<()> {
     let dir = std::fs::canonicalize(dir)
-        .with_context(|| format!("the folder {} can't be found", dir.display()))?;
+        .with_context(|| format!("the directory {} can't be found", dir.display()))?;
     let key = match key {
         Some(key) => ProjectKey::parse(&key).with_context(|| format!("--project {key}"))?,
-        None => key_of(&dir)?,
+        None => key_from_name(&dir)?,
     };
     let report = cursor_ide::install(&dir, &entry(&key, config)?)?;
     let files: Vec<_> = report
@@ -29,26 +29,26 @@ pub fn install(dir: &Path, key: Option<String>, config: &Config, format: Format)
     Ok(())
 }
 
-fn readable(done: &Value) -> String {
-    let files = done["files"].as_array().into_iter().flatten();
+fn readable(result: &Value) -> String {
+    let files = result["files"].as_array().into_iter().flatten();
     let lines = files.map(|file| format!("{}: {}\n", text(file, "change"), text(file, "path")));
     format!(
-        "{}Project key: {}. Reload the MCP servers in Cursor's settings, then ask away.",
+        "{}Project key: {}. Reload the MCP servers in the settings of Cursor.",
         lines.collect::<String>(),
-        text(done, "project_key")
+        text(result, "project_key")
     )
 }
 
-/// How Cursor starts this very program for a project.
+/// Returns the entry with which Cursor starts this program for a project.
 pub fn entry(key: &ProjectKey, config: &Config) -> Result<CursorEntry> {
-    let program = std::env::current_exe().context("this program's own path is unknown")?;
+    let program = std::env::current_exe().context("the path of this program is unknown")?;
     let args = vec!["mcp".to_owned(), "--project".to_owned(), key.to_string()];
     let command = program.to_string_lossy().into_owned();
-    Ok(CursorEntry::Command { command, args, env: config.way_to_the_service() })
+    Ok(CursorEntry::Command { command, args, env: config.client_environment() })
 }
 
-/// The key that a folder suggests.
-pub fn key_of(dir: &Path) -> Result<ProjectKey> {
+/// Derives a project key from the name of a directory.
+pub fn key_from_name(dir: &Path) -> Result<ProjectKey> {
     let name = dir.file_name().map(PathBuf::from).unwrap_or_default();
     let name: String = name
         .to_string_lossy()
@@ -57,6 +57,7 @@ pub fn key_of(dir: &Path) -> Result<ProjectKey> {
         .take(ProjectKey::MAX_LEN)
         .collect();
     let name = name.trim_start_matches(['.', '_', '-']);
-    ProjectKey::parse(name)
-        .with_context(|| format!("no project key can be made of {}; give --project", dir.display()))
+    ProjectKey::parse(name).with_context(|| {
+        format!("no project key can be derived from {}; set --project", dir.display())
+    })
 }

@@ -1,4 +1,4 @@
-//! `memory-copilot doctor`: checks one thing after the other and says how to mend what is amiss.
+//! `memory-copilot doctor`: checks one thing after the other and says how to fix what is amiss.
 
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ struct CheckResult {
     what: String,
     ok: bool,
     says: String,
-    mend: &'static str,
+    fix: &'static str,
 }
 
 /// Checks the installation; fails when something is amiss.
@@ -61,7 +61,7 @@ pub async fn run(config: &Config, format: Format) -> Result<()> {
     }
     match amiss {
         0 => Ok(()),
-        n => bail!("{n} of {} checks failed; the lines above say how to mend them", findings.len()),
+        n => bail!("{n} of {} checks failed; the lines above say how to fix them", findings.len()),
     }
 }
 
@@ -104,9 +104,9 @@ async fn configured_server(url: &str) -> CheckResult {
             format!("no PostgreSQL answered within {} s", DATABASE_ANSWERS_WITHIN.as_secs())
         }
     };
-    let mend = "see that DATABASE_URL is right and the server runs, or unset it to use the \
+    let fix = "see that DATABASE_URL is right and the server runs, or unset it to use the \
                 embedded one";
-    bad("database", says, mend)
+    bad("database", says, fix)
 }
 
 /// Asks the Redis that nodes share. One that is away costs speed and the sharing, nothing else.
@@ -159,14 +159,13 @@ fn model(config: &Config) -> CheckResult {
 
 fn token(config: &Config) -> CheckResult {
     let path = config.token_file();
-    let mend =
-        "start the service once: it makes the token; then chmod 600 it if others can read it";
+    let fix = "start the service once: it makes the token; then chmod 600 it if others can read it";
     match std::fs::metadata(&path) {
         Ok(meta) if meta.permissions().mode().trailing_zeros() >= 6 => {
             good("token", path.display().to_string())
         }
-        Ok(_) => bad("token", format!("{} can be read by others", path.display()), mend),
-        Err(_) => bad("token", format!("{} is not there", path.display()), mend),
+        Ok(_) => bad("token", format!("{} can be read by others", path.display()), fix),
+        Err(_) => bad("token", format!("{} is not there", path.display()), fix),
     }
 }
 
@@ -175,21 +174,21 @@ async fn systems(config: &Config) -> Vec<CheckResult> {
     match config.connectors.open() {
         Ok(systems) => join_all(systems.all().map(system)).await,
         Err(error) => {
-            let mend = "set connectors as config/memory-copilot.yaml explains it";
-            vec![bad("connectors", format!("{error:#}"), mend)]
+            let fix = "set connectors as config/memory-copilot.yaml explains it";
+            vec![bad("connectors", format!("{error:#}"), fix)]
         }
     }
 }
 
 async fn system(system: &Connector) -> CheckResult {
     let (name, kind) = (system.name(), system.kind());
-    let mend = "docs/integrations.md says what each system needs";
+    let fix = "docs/integrations.md says what each system needs";
     match tokio::time::timeout(SYSTEM_ANSWERS_WITHIN, who_asks(system)).await {
         Ok(Ok(user)) => good(name, format!("{kind} answers, as {user}")),
-        Ok(Err(error)) => bad(name, error.to_string(), mend),
+        Ok(Err(error)) => bad(name, error.to_string(), fix),
         Err(_elapsed) => {
             let seconds = SYSTEM_ANSWERS_WITHIN.as_secs();
-            bad(name, format!("{kind} did not answer within {seconds} s"), mend)
+            bad(name, format!("{kind} did not answer within {seconds} s"), fix)
         }
     }
 }
@@ -201,19 +200,19 @@ async fn who_asks(system: &Connector) -> Result<String, mc_connectors::client::E
 /// Saves are safe in the database whatever happens to the index, so this is not the service's
 /// health.
 fn keyword_index(status: &Value) -> CheckResult {
-    let mend = "make room on the disk of data_dir, where the folder index is; the service's log \
+    let fix = "make room on the disk of data_dir, where the folder index is; the service's log \
                 says what was refused. It catches up by itself";
     match text(&status["index"], "phase") {
         "stuck" => bad(
             "index",
             "the keyword index can't be written; searches find what is new by vectors alone".into(),
-            mend,
+            fix,
         ),
         "unbuilt" => bad(
             "index",
             "the keyword index can't be built; searches find what is not in it by vectors alone"
                 .into(),
-            mend,
+            fix,
         ),
         phase => good("index", format!("the keyword index is {phase}")),
     }
@@ -236,32 +235,32 @@ async fn count_discarded(remote: &ApiClient) -> Option<CheckResult> {
     Some(match list(&dead, "items").len() {
         0 => good("jobs", "none was given up".to_owned()),
         count => {
-            let mend = "see `memory-copilot jobs list --state discarded`; then run `jobs retry` or \
+            let fix = "see `memory-copilot jobs list --state discarded`; then run `jobs retry` or \
                         `jobs delete`";
-            bad("jobs", format!("given up: {count}{more}"), mend)
+            bad("jobs", format!("given up: {count}{more}"), fix)
         }
     })
 }
 
 fn good(what: &str, says: String) -> CheckResult {
-    CheckResult { what: what.to_owned(), ok: true, says, mend: "" }
+    CheckResult { what: what.to_owned(), ok: true, says, fix: "" }
 }
 
-fn bad(what: &str, says: String, mend: &'static str) -> CheckResult {
-    CheckResult { what: what.to_owned(), ok: false, says, mend }
+fn bad(what: &str, says: String, fix: &'static str) -> CheckResult {
+    CheckResult { what: what.to_owned(), ok: false, says, fix }
 }
 
 fn as_text(finding: &CheckResult) -> String {
     if finding.ok {
         format!("ok    {:<13} {}", finding.what, finding.says)
     } else {
-        format!("FAIL  {:<13} {}\n      to mend: {}", finding.what, finding.says, finding.mend)
+        format!("FAIL  {:<13} {}\n      to fix: {}", finding.what, finding.says, finding.fix)
     }
 }
 
 fn as_json(findings: &[CheckResult]) -> Value {
     findings
         .iter()
-        .map(|f| json!({ "check": f.what, "ok": f.ok, "says": f.says, "mend": f.mend }))
+        .map(|f| json!({ "check": f.what, "ok": f.ok, "says": f.says, "fix": f.fix }))
         .collect()
 }

@@ -1,5 +1,4 @@
-//! `memory-copilot eval`: retrieval measured on data in the BEIR layout, through the service
-//! itself.
+//! `memory-copilot eval`: measures retrieval of the running service on data in the BEIR layout.
 
 mod corpus;
 mod metrics;
@@ -21,12 +20,12 @@ use metrics::Scores;
 use report::Variant;
 use set::{Corpus, EvalSet};
 
-/// How many results a query asks for; enough that several passages of a file leave ten files.
-const RESULTS: u32 = 100;
-/// An evaluation measures what retrieval can find, so a slow leg is waited for.
+/// Number of results of a query: enough for ten files if a file has several passages.
+const RESULT_LIMIT: u32 = 100;
+/// Time budget of a query: long, because the figures must not depend on skipped steps.
 const TIME_BUDGET_MS: u32 = 10_000;
 
-/// Indexes each set into a scratch project, asks its queries and prints the figures.
+/// Indexes each set into a temporary project, runs its queries and prints the metrics.
 pub async fn run(args: EvalArgs, remote: &ApiClient, format: Format) -> Result<()> {
     let mut variants = variants(&args);
     for dir in &args.sets {
@@ -44,23 +43,24 @@ pub async fn run(args: EvalArgs, remote: &ApiClient, format: Format) -> Result<(
     }
     match (format, variants.as_slice()) {
         (Format::Text, [only]) => line(&report::sets(&only.sets).to_string()),
-        (Format::Text, all) => line(&report::ablation(all).to_string()),
+        (Format::Text, several) => line(&report::ablation(several).to_string()),
         (Format::Json, [only]) => line(&format!("{:#}", only.to_json())),
-        (Format::Json, all) => {
-            let all: Vec<_> = all.iter().map(Variant::to_json).collect();
-            line(&format!("{:#}", json!({ "variants": all })));
+        (Format::Json, several) => {
+            let variants: Vec<_> = several.iter().map(Variant::to_json).collect();
+            line(&format!("{:#}", json!({ "variants": variants })));
         }
     }
     Ok(())
 }
 
-/// What to measure: the ranking as it is or without the steps named, or without each in turn.
+/// Returns the variants to measure: the ranking without the disabled steps, and for an ablation
+/// also without each step.
 fn variants(args: &EvalArgs) -> Vec<Variant> {
-    let mut all = vec![Variant::without(args.disabled_steps.clone())];
+    let mut variants = vec![Variant::without(args.disabled_steps.clone())];
     if args.ablation {
-        all.extend(Step::ALL.iter().map(|step| Variant::without(vec![step.to_string()])));
+        variants.extend(Step::ALL.iter().map(|step| Variant::without(vec![step.to_string()])));
     }
-    all
+    variants
 }
 
 async fn measure(
@@ -75,24 +75,24 @@ async fn measure(
         let mut request = json!({
             "project_key": project,
             "query": query.text,
-            "limit": RESULTS,
+            "limit": RESULT_LIMIT,
             "time_budget_ms": TIME_BUDGET_MS,
             "disabled_steps": without,
         });
         if matches!(set.corpus, Corpus::Repository(_)) {
             request["sources"] = json!(["code"]);
         }
-        let began = Instant::now();
-        let answer = remote.post("/search", request).await?;
-        let took = began.elapsed();
-        scores.degraded += usize::from(!list(&answer, "degraded").is_empty());
-        scores.add(&ranked(set, ids, list(&answer, "results")), &query.relevant, took);
+        let started = Instant::now();
+        let response = remote.post("/search", request).await?;
+        let elapsed = started.elapsed();
+        scores.degraded += usize::from(!list(&response, "degraded").is_empty());
+        scores.add(&ranked(set, ids, list(&response, "results")), &query.relevant, elapsed);
     }
     Ok(scores)
 }
 
-/// The set's ids in ranking order: documents for a corpus, candidate files by their best passage
-/// for a repository.
+/// Returns the ids of the set in ranking order: documents for a corpus, candidate files by their
+/// best passage for a repository.
 fn ranked(set: &EvalSet, ids: &DocumentIds, results: &[Value]) -> Vec<String> {
     let mut seen = HashSet::new();
     results

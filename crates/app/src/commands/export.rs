@@ -1,4 +1,4 @@
-//! `memory-copilot export`: the records of a project as YAML (or JSON), in the shape of seed 001,
+//! `memory-copilot export`: the records of a project as YAML or JSON, in the format of seed 001,
 //! section 17.
 
 use anyhow::{Context, Result};
@@ -9,14 +9,15 @@ use crate::api_client::ApiClient;
 use crate::cli::ExportArgs;
 use crate::output::{Format, line, list};
 
-/// Records a page.
-const PAGE: &str = "200";
+/// Records per page.
+const PAGE_SIZE: &str = "200";
+
 /// Writes every live record.
 pub async fn run(args: ExportArgs, remote: &ApiClient, format: Format) -> Result<()> {
     let mut records = Vec::new();
     let mut after = String::new();
     loop {
-        let mut query = vec![("project_key", args.project.project.as_str()), ("limit", PAGE)];
+        let mut query = vec![("project_key", args.project.project.as_str()), ("limit", PAGE_SIZE)];
         if !after.is_empty() {
             query.push(("cursor", &after));
         }
@@ -24,24 +25,24 @@ pub async fn run(args: ExportArgs, remote: &ApiClient, format: Format) -> Result
         let page = list(&page, "items");
         let Some(last) = page.last() else { break };
         for record in page {
-            records.push(exported(whole(record, &args.project.project, remote).await?));
+            records.push(exported(with_content(record, &args.project.project, remote).await?));
         }
         last["id"].as_str().unwrap_or_default().clone_into(&mut after);
     }
-    let written = match format {
+    let output = match format {
         Format::Text => serde_norway::to_string(&records)?,
         Format::Json => serde_json::to_string_pretty(&records)? + "\n",
     };
     match args.output {
-        None => line(written.trim_end()),
-        Some(path) => std::fs::write(&path, written)
+        None => line(output.trim_end()),
+        Some(path) => std::fs::write(&path, output)
             .with_context(|| format!("{} can't be written", path.display()))?,
     }
     Ok(())
 }
 
-/// The record, with the whole text where it holds a statement of that.
-async fn whole(record: &Value, project: &str, remote: &ApiClient) -> Result<Value> {
+/// Returns the record; if its text is an excerpt of a document, with the content of the document.
+async fn with_content(record: &Value, project: &str, remote: &ApiClient) -> Result<Value> {
     let mut record = record.clone();
     if let Some(id) = record["document_id"].as_str() {
         let query = [("project_key", project), ("id", id)];

@@ -1,6 +1,7 @@
 //! `memory-copilot hygiene`.
 
 use anyhow::Result;
+use mc_contract::operations::hygiene::RunHygiene;
 use serde_json::{Value, json};
 
 use crate::api_client::ApiClient;
@@ -21,10 +22,7 @@ pub async fn run(command: HygieneCommand, remote: &ApiClient, format: Format) ->
             format.print(&report, output::json);
         }
         HygieneCommand::Run { task, project, dry_run, expiry_decision } => {
-            let mut request = json!({ "task": task, "dry_run": dry_run });
-            if let Some(decision) = expiry_decision {
-                request["expiry_decision"] = json!(decision);
-            }
+            let request = json!(RunHygiene { task, dry_run, expiry_decision });
             let report = remote.post(&project.path("hygiene-runs")?, request).await?;
             format.print(&report, |report: &Value| {
                 let id = text(report, "id");

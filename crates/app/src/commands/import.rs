@@ -1,5 +1,4 @@
-//! `memory-copilot import`: saves records from YAML (which JSON is, too), each through the judge
-//! like any other.
+//! `memory-copilot import`: saves records from YAML or JSON. The judge examines each of them.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +10,8 @@ use crate::cli::ImportArgs;
 use crate::input;
 use crate::output::{Format, text};
 
-/// Saves every record of the file; one that is broken or rejected is named and stops nothing else.
+/// Saves every record of the file. An invalid or rejected record is reported and does not stop the
+/// others.
 pub async fn run(args: ImportArgs, remote: &ApiClient, format: Format) -> Result<()> {
     let records = parse(&input::text(&args.file)?)?;
     remote.ensure_project(&args.project.project).await?;
@@ -19,34 +19,38 @@ pub async fn run(args: ImportArgs, remote: &ApiClient, format: Format) -> Result
     let mut failures = Vec::new();
     for (index, mut record) in records.into_iter().enumerate() {
         record["project_key"] = args.project.project.clone().into();
-        // What CI said of it elsewhere is for the reader of the file; here it says so itself.
+        // The CI result of another installation; this service records its own.
         record.as_object_mut().and_then(|record| record.remove("ci"));
         match remote.post("/save", record).await {
-            Ok(answer) => {
-                if text(&answer, "outcome") == "rejected" {
-                    let reason = text(&answer, "reason");
+            Ok(response) => {
+                if text(&response, "outcome") == "rejected" {
+                    let reason = text(&response, "reason");
                     failures.push(format!("record {}: rejected, {reason}", index + 1));
                 }
-                *outcomes.entry(text(&answer, "outcome").to_owned()).or_default() += 1;
+                *outcomes.entry(text(&response, "outcome").to_owned()).or_default() += 1;
             }
             Err(error) => failures.push(format!("record {}: {error}", index + 1)),
         }
     }
     let summary = json!({ "outcomes": outcomes, "failures": failures });
     format.print(&summary, |_| {
-        let mut lines: Vec<_> = outcomes.iter().map(|(what, n)| format!("{n} {what}")).collect();
+        let counts = outcomes.iter().map(|(outcome, count)| format!("{count} {outcome}"));
+        let mut lines: Vec<_> = counts.collect();
         lines.extend(failures.iter().cloned());
         lines.join("\n")
     });
     match failures.len() {
         0 => Ok(()),
-        n => bail!("{n} records were not saved; correct them and import again, the rest is merged"),
+        n => bail!(
+            "{n} records were not saved; correct them and import the file again (records that \
+        are already saved are merged)"
+        ),
     }
 }
 
-/// One record, or a list of them.
+/// Parses one record or a list of records.
 fn parse(yaml: &str) -> Result<Vec<Value>> {
-    let value: Value = serde_norway::from_str(yaml).context("the file is not YAML of records")?;
+    let value: Value = serde_norway::from_str(yaml).context("the file is not YAML with records")?;
     let records = match value {
         Value::Array(records) => records,
         record => vec![record],
@@ -54,7 +58,7 @@ fn parse(yaml: &str) -> Result<Vec<Value>> {
     match records.iter().position(|record| !record.is_object()) {
         None => Ok(records),
         Some(index) => bail!(
-            "record {} is no record; write a mapping with kind and content, or a list of them",
+            "record {} is not a mapping; write a mapping with kind and content, or a list of them",
             index + 1
         ),
     }
@@ -65,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_seeds_example_is_one_record() {
+    fn one_mapping_is_one_record() {
         let yaml = "kind: fact\ncontent: \"проверь delay_unit\"\nscope: [\"cart_sessions\"]\nttl: \
                     2026-06-01\n";
         let records = parse(yaml).expect("records");
@@ -73,6 +77,6 @@ mod tests {
         assert_eq!(records[0]["ttl"], "2026-06-01");
         assert!(parse("just words").is_err());
         let mixed = parse("- kind: fact\n- just words\n").expect_err("a list item of words");
-        assert!(mixed.to_string().starts_with("record 2 is no record"), "{mixed}");
+        assert!(mixed.to_string().starts_with("record 2 is not a mapping"), "{mixed}");
     }
 }

@@ -1,4 +1,4 @@
-//! `memory-copilot ingest`: asks for an index run and follows it.
+//! `memory-copilot ingest`: requests an index run and follows it.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,10 +11,10 @@ use crate::api_client::ApiClient;
 use crate::cli::IngestArgs;
 use crate::output::{Format, line, number, text};
 
-/// How often the run is looked at.
-const LOOK: Duration = Duration::from_millis(300);
-/// How often a line is printed where there is no terminal.
-const SAY: Duration = Duration::from_secs(5);
+/// Interval between requests for the status of the run.
+const POLL_INTERVAL: Duration = Duration::from_millis(300);
+/// Interval of printed lines if there is no terminal.
+const PRINT_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Indexes a repository.
 pub async fn run(args: IngestArgs, remote: &ApiClient, format: Format) -> Result<()> {
@@ -47,32 +47,33 @@ fn request(args: &IngestArgs) -> Result<Value> {
     Ok(request)
 }
 
-/// Waits until a run has ended (and its vectors are there, if asked), showing how far it is.
+/// Waits until a run has ended and shows its progress. With `wait_for_vectors`, also waits for the
+/// vectors of a run that succeeded.
 pub async fn follow(
     remote: &ApiClient,
     mut status: Value,
-    vectors: bool,
+    wait_for_vectors: bool,
     quiet: bool,
 ) -> Result<Value> {
     let path = format!("/ingest/runs/{}", text(&status, "ingest_id"));
-    let mut shown = Shown::new(quiet);
+    let mut progress = Progress::new(quiet);
     loop {
-        shown.update(&status);
+        progress.update(&status);
         let ended = matches!(text(&status, "status"), "SUCCEEDED" | "FAILED");
-        let pending = vectors
+        let pending = wait_for_vectors
             && text(&status, "status") == "SUCCEEDED"
             && number(&status, "pending_vectors") > 0;
         if ended && !pending {
             break;
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
         status = remote.get(&path, &[]).await?;
     }
-    shown.finish();
+    progress.finish();
     Ok(status)
 }
 
-/// A path is the service's business too: it must not depend on where the command ran.
+/// Makes a path absolute, because the service has another working directory.
 fn absolute(location: &str) -> Result<String> {
     let is_url = location.contains("://") || location.starts_with("git@");
     if is_url || !Path::new(location).exists() {
@@ -95,13 +96,13 @@ fn readable(status: &Value) -> String {
     } else {
         format!("; skipped: {}", skipped.join(", "))
     };
-    let failing = match number(status, "failed_vectors") {
+    let failed = match number(status, "failed_vectors") {
         0 => String::new(),
-        n => format!("; {n} passages get no vector, the service's log says why"),
+        n => format!("; {n} passages failed to get a vector (see the log of the service)"),
     };
     format!(
-        "{} {}: {} files, {} changed, {} deleted; {} chunks new, {} kept{skipped}; {} vectors to \
-         come{failing}",
+        "{} {}: {} files, {} changed, {} deleted; {} chunks new, {} reused{skipped}; {} vectors \
+        pending{failed}",
         text(status, "namespace"),
         text(status, "status"),
         number(status, "files_done"),
@@ -113,13 +114,13 @@ fn readable(status: &Value) -> String {
     )
 }
 
-/// Why the last attempt failed, of a run that waits for its next.
+/// Describes the failure of the last attempt if the run waits for the next one.
 fn failure(status: &Value) -> Option<String> {
     let error = &status["last_error"];
     let is_waiting = text(status, "status") == "QUEUED" && !error.is_null();
     is_waiting.then(|| {
         format!(
-            "attempt {} of {} failed: {}; it will be tried again",
+            "attempt {} of {} failed: {}; it will be retried",
             number(error, "attempt"),
             number(status, "max_attempts"),
             reason(status)
@@ -130,22 +131,22 @@ fn failure(status: &Value) -> Option<String> {
 fn reason(status: &Value) -> String {
     match status["last_error"]["message"].as_str() {
         Some(message) => message.to_owned(),
-        None => "see the service's log".to_owned(),
+        None => "see the log of the service".to_owned(),
     }
 }
 
-/// Progress: a bar on a terminal, a line now and then elsewhere, nothing when asked.
-struct Shown {
+/// Progress of a run: a bar on a terminal, otherwise lines at intervals, or nothing if quiet.
+struct Progress {
     bar: ProgressBar,
-    lines: bool,
-    said: Option<tokio::time::Instant>,
-    most_pending: i64,
+    prints_lines: bool,
+    printed_at: Option<tokio::time::Instant>,
+    max_pending: i64,
     phase: &'static str,
-    /// The failure that was shown last.
-    told: Option<String>,
+    /// The last printed failure.
+    printed_failure: Option<String>,
 }
 
-impl Shown {
+impl Progress {
     fn new(quiet: bool) -> Self {
         let bar = ProgressBar::with_draw_target(
             Some(0),
@@ -156,47 +157,53 @@ impl Shown {
                 .expect("a valid template")
                 .progress_chars("=> ");
         bar.set_style(style);
-        let lines = !quiet && bar.is_hidden();
-        Self { bar, lines, said: None, most_pending: 0, phase: "", told: None }
+        let prints_lines = !quiet && bar.is_hidden();
+        Self {
+            bar,
+            prints_lines,
+            printed_at: None,
+            max_pending: 0,
+            phase: "",
+            printed_failure: None,
+        }
     }
 
     fn update(&mut self, status: &Value) {
-        self.tell_failure(status);
+        self.print_failure(status);
         let (phase, done, total) = match text(status, "status") {
             "SUCCEEDED" => {
                 let pending = number(status, "pending_vectors");
-                self.most_pending = self.most_pending.max(pending);
-                ("vectors", self.most_pending - pending, self.most_pending)
+                self.max_pending = self.max_pending.max(pending);
+                ("vectors", self.max_pending - pending, self.max_pending)
             }
             "QUEUED" => ("waiting", 0, 0),
             _ => ("files", number(status, "files_done"), number(status, "files_total")),
         };
         if phase != self.phase {
             self.phase = phase;
-            self.said = None;
+            self.printed_at = None;
             self.bar.set_message(phase);
             self.bar.reset();
         }
         self.bar.set_length(u64::try_from(total).unwrap_or_default());
         self.bar.set_position(u64::try_from(done).unwrap_or_default());
-        let due = self.said.is_none_or(|at| at.elapsed() >= SAY);
-        if self.lines && due && total > 0 {
+        let due = self.printed_at.is_none_or(|printed| printed.elapsed() >= PRINT_INTERVAL);
+        if self.prints_lines && due && total > 0 {
             line(&format!("{phase}: {done} of {total}"));
-            self.said = Some(tokio::time::Instant::now());
+            self.printed_at = Some(tokio::time::Instant::now());
         }
     }
 
-    /// Says once why an attempt failed, while the run waits for the next.
-    fn tell_failure(&mut self, status: &Value) {
-        let Some(failure) = failure(status).filter(|it| self.told.as_ref() != Some(it)) else {
-            return;
-        };
-        if self.lines {
+    /// Prints the failure of an attempt once.
+    fn print_failure(&mut self, status: &Value) {
+        let is_new = |failure: &String| self.printed_failure.as_ref() != Some(failure);
+        let Some(failure) = failure(status).filter(is_new) else { return };
+        if self.prints_lines {
             line(&failure);
         } else {
             self.bar.println(&failure);
         }
-        self.told = Some(failure);
+        self.printed_failure = Some(failure);
     }
 
     fn finish(&self) {
@@ -211,36 +218,36 @@ mod tests {
     use super::*;
     use crate::cli::{Cli, Command};
 
-    fn asked(arguments: &[&str]) -> Value {
-        let words = ["memory-copilot", "ingest", "https://example.org/a/b", "-p", "shop"];
-        let cli = Cli::parse_from(words.iter().chain(arguments));
+    fn request_of(arguments: &[&str]) -> Value {
+        let command = ["memory-copilot", "ingest", "https://example.org/a/b", "-p", "shop"];
+        let cli = Cli::parse_from(command.iter().chain(arguments));
         let Command::Ingest(args) = cli.command else { panic!("another command") };
         request(&args).expect("a request")
     }
 
     #[test]
-    fn a_name_and_a_move_are_passed_on() {
+    fn name_and_relocation_are_sent() {
         let location = "https://example.org/a/b";
         let plain = json!({"project_key": "shop", "location": location, "relocate": false});
-        assert_eq!(asked(&[]), plain);
-        let moved = asked(&["--name", "core", "--relocate", "--ref", "v1"]);
+        assert_eq!(request_of(&[]), plain);
+        let moved = request_of(&["--name", "core", "--relocate", "--ref", "v1"]);
         assert_eq!(moved["name"], "core");
         assert_eq!(moved["relocate"], true);
         assert_eq!(moved["ref"], "v1");
     }
     #[test]
-    fn a_run_that_waits_for_its_next_attempt_says_why() {
+    fn run_that_waits_for_a_retry_shows_its_failure() {
         let mut status = json!({
             "status": "QUEUED", "attempt": 2, "max_attempts": 5,
             "last_error": {"message": "git: no route", "attempt": 2},
         });
-        let expected = "attempt 2 of 5 failed: git: no route; it will be tried again";
+        let expected = "attempt 2 of 5 failed: git: no route; it will be retried";
         assert_eq!(failure(&status).as_deref(), Some(expected));
-        let mut shown = Shown::new(true);
-        shown.update(&status);
-        assert_eq!(shown.told.as_deref(), Some(expected));
+        let mut progress = Progress::new(true);
+        progress.update(&status);
+        assert_eq!(progress.printed_failure.as_deref(), Some(expected));
         status["status"] = "RUNNING".into();
-        assert_eq!(failure(&status), None, "its turn has come");
+        assert_eq!(failure(&status), None, "the retry is running");
         assert_eq!(failure(&json!({"status": "QUEUED"})), None);
     }
 }

@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::credentials::Logins;
 use crate::output::{self, Format, text};
 
-/// Signs in, or decides about a login at another terminal.
+/// Signs in, or approves or denies a login in another terminal.
 pub async fn run(
     args: LoginArgs,
     remote: &ApiClient,
@@ -29,19 +29,21 @@ pub async fn run(
     }
     let scopes =
         if args.scopes.is_empty() { Scopes::ALL } else { Scopes::parse(&args.scopes.join(" "))? };
-    let logins = Logins::of(config)?;
-    let terminal = logins.terminal()?;
-    let invitation = terminal.begin(scopes).await?;
+    let logins = Logins::new(config)?;
+    let client = logins.device_flow()?;
+    let invitation = client.begin(scopes).await?;
     output::line(&format!("Open     {}", invitation.address));
     output::line(&format!("and type {}", invitation.user_code));
     if let Some(address) = &invitation.complete_address {
         output::line(&format!("or open  {address}"));
     }
     let minutes = invitation.expires_in.as_secs() / 60;
-    output::line(&format!("Waiting; the code is good for {minutes} minutes. Ctrl-C gives up."));
-    let waiting = terminal.wait(invitation, tokio::time::sleep);
-    let Some(tokens) = stop.run_until_cancelled(waiting).await else { bail!("given up") };
-    logins.keep(&tokens?)?;
+    output::line(&format!("Waiting; the code is valid for {minutes} minutes. Ctrl-C cancels."));
+    let waiting = client.wait(invitation, tokio::time::sleep);
+    let Some(tokens) = stop.run_until_cancelled(waiting).await else {
+        bail!("the login was cancelled")
+    };
+    logins.store(&tokens?)?;
     let me = remote.get("/whoami", &[]).await?;
     output::line(&format!("Signed in as {}.", text(&me, "login")));
     Ok(())
@@ -49,32 +51,31 @@ pub async fn run(
 
 /// Signs out: on this machine, or everywhere.
 pub async fn out(args: &LogoutArgs, remote: &ApiClient, config: &Config) -> Result<()> {
-    if args.all_sessions { out_everywhere(remote, config).await } else { out_here(config).await }
+    if args.all_sessions { out_everywhere(remote, config).await } else { out_locally(config).await }
 }
 
-/// Ends every login of the caller, then forgets that of this machine, if it is what the service was
-/// asked with.
+/// Ends every login of the caller, then removes that of this machine if the request used it.
 async fn out_everywhere(remote: &ApiClient, config: &Config) -> Result<()> {
     let me = remote.get("/whoami", &[]).await?;
     let login = text(&me, "login");
     remote.delete(&format!("/users/{login}/sessions")).await?;
-    let one_stays = Logins::of(config)?.forget_used()?;
+    let is_login_left = Logins::new(config)?.remove_if_used()?;
     output::line(&format!(
         "Signed out everywhere as {login}. Personal access tokens stay: `memory-copilot token \
          list` shows them."
     ));
-    if one_stays {
+    if is_login_left {
         output::line(
-            "The login that is stored on this machine was left alone, for MEMORY_COPILOT_TOKEN was \
-             used in its place. Without it, `memory-copilot logout` ends that one.",
+            "The login stored on this machine was not removed, because MEMORY_COPILOT_TOKEN was \
+            used instead. To end that login, unset the variable and run `memory-copilot logout`.",
         );
     }
     Ok(())
 }
 
-/// Forgets the login of this machine and ends it at the service.
-async fn out_here(config: &Config) -> Result<()> {
-    let Some(token) = Logins::of(config)?.forget()? else {
+/// Removes the login of this machine and revokes it at the service.
+async fn out_locally(config: &Config) -> Result<()> {
+    let Some(token) = Logins::new(config)?.remove()? else {
         output::line("You were not signed in.");
         return Ok(());
     };
@@ -97,21 +98,22 @@ async fn out_here(config: &Config) -> Result<()> {
         .and_then(reqwest::Response::error_for_status)
         .map_err(reqwest::Error::without_url)
         .context(
-            "this machine has forgotten the login, but the service could not be told; it ends by \
-             itself within 30 days, with `memory-copilot logout --all-sessions` elsewhere, or when \
-             an administrator signs the user out",
+            "the login was removed from this machine, but the service could not be reached to \
+            revoke it; the login expires within 30 days, or ends with \
+            `memory-copilot logout --all-sessions` on another machine, or when an administrator \
+            signs the user out",
         )?;
     output::line("Signed out.");
     Ok(())
 }
 
-/// Says who the service takes this program for.
+/// Prints the user and the scopes of the token.
 pub async fn whoami(remote: &ApiClient, format: Format) -> Result<()> {
     let me = remote.get("/whoami", &[]).await?;
     format.print(&me, |me: &Value| {
         let scopes: Vec<_> = output::list(me, "scopes").iter().filter_map(Value::as_str).collect();
-        let what = if me["is_admin"] == true { ", administrator of the service" } else { "" };
-        format!("{}{what}; the token may be used for {}", text(me, "login"), scopes.join(" "))
+        let role = if me["is_admin"] == true { ", administrator of the service" } else { "" };
+        format!("{}{role}; the token may be used for {}", text(me, "login"), scopes.join(" "))
     });
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `memory-copilot mcp`: what an IDE starts.
+//! `memory-copilot mcp`: the MCP server that an IDE starts.
 
 use std::io::IsTerminal;
 use std::process::exit;
@@ -12,9 +12,9 @@ use crate::cli::McpArgs;
 use crate::config::Config;
 use crate::{credentials, output};
 
-/// Serves MCP on standard input and output until the client leaves or `shutdown`, and ends the
-/// process: what reads a terminal or a socket is a thread that nothing can interrupt, and a
-/// runtime that is dropped would wait for it until the client says another word.
+/// Serves MCP on standard input and output until the client disconnects or `shutdown`, then ends
+/// the process. A return would not end it: the runtime waits for the thread that reads standard
+/// input, and that read can't be interrupted.
 pub async fn run(args: McpArgs, config: &Config, shutdown: CancellationToken) -> Result<()> {
     let default_project = args
         .project
@@ -25,13 +25,13 @@ pub async fn run(args: McpArgs, config: &Config, shutdown: CancellationToken) ->
     let settings = StdioSettings {
         server: ServerSettings { default_project, toolsets },
         core_url: config.base_url(),
-        tokens: credentials::of(config)?,
+        tokens: credentials::token_source(config)?,
         ca_pem: config.ca_pem()?,
     };
     if std::io::stdin().is_terminal() {
-        hint();
+        print_hint();
     }
-    // Each answer was flushed when it was sent, so nothing is lost by leaving at once.
+    // Every response is flushed when it is sent, so `exit` loses nothing.
     match mc_mcp::stdio(settings, shutdown).await {
         Ok(()) => exit(0),
         Err(error) => {
@@ -41,11 +41,11 @@ pub async fn run(args: McpArgs, config: &Config, shutdown: CancellationToken) ->
     }
 }
 
-/// For the person who types `memory-copilot mcp` to see what happens.
-fn hint() {
+/// Explains the command to a person who runs it in a terminal.
+fn print_hint() {
     // Standard output belongs to the protocol.
     output::error_line(
-        "This is an MCP server that waits for a client's messages; a client starts it by itself \
-         (for Cursor: `memory-copilot cursor install`). Ctrl-C ends it.",
+        "This is an MCP server that waits for messages of a client; the client starts it \
+        (for Cursor: `memory-copilot cursor install`). Press Ctrl-C to end it.",
     );
 }

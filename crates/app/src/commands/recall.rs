@@ -7,7 +7,7 @@ use crate::api_client::ApiClient;
 use crate::cli::RecallArgs;
 use crate::output::{Format, list, number, text};
 
-/// Asks for a bundle and prints it.
+/// Recalls a bundle and prints it.
 pub async fn run(args: RecallArgs, remote: &ApiClient, format: Format) -> Result<()> {
     let mut request = json!({
         "project_key": args.project.project,
@@ -27,7 +27,7 @@ pub async fn run(args: RecallArgs, remote: &ApiClient, format: Format) -> Result
     Ok(())
 }
 
-/// The bundle as a person reads it.
+/// Formats a bundle for a person.
 pub fn readable(bundle: &Value) -> String {
     let mut out = String::new();
     if let Some(reason) = bundle["reason"].as_str() {
@@ -36,7 +36,7 @@ pub fn readable(bundle: &Value) -> String {
     let statement = |item: &Value| {
         let kind = match text(item, "kind") {
             "fact" | "" => String::new(),
-            other => format!("[{other}] "),
+            kind => format!("[{kind}] "),
         };
         let scope: Vec<_> = list(item, "scope").iter().filter_map(Value::as_str).collect();
         let scope =
@@ -66,8 +66,8 @@ pub fn readable(bundle: &Value) -> String {
             text(item, "summary")
         )
     });
-    for leg in list(bundle, "degraded").iter().filter_map(Value::as_str) {
-        out.push_str(&format!("Left out: {leg}\n"));
+    for step in list(bundle, "degraded").iter().filter_map(Value::as_str) {
+        out.push_str(&format!("Skipped: {step}\n"));
     }
     out.push_str(&format!(
         "confidence {:.2}, {} tokens, bundle {}\n",

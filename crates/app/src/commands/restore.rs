@@ -1,4 +1,5 @@
-//! `memory-copilot restore`: a database where there was none, or none at all.
+//! `memory-copilot restore`: creates a database from a backup, or leaves no database after an
+//! error.
 
 use std::path::Path;
 
@@ -17,144 +18,148 @@ use crate::config::Config;
 use crate::output::{Format, list, text};
 use crate::{audit_heads, data_dir, database, encryption_key, progress};
 
-/// Where an embedded database is made, until it has its place.
-const UNFINISHED: &str = "restoring";
-/// So much of a key's fingerprint as people compare.
-const FINGERPRINT: usize = 8;
-/// Connections to look at the audit with.
-const CONNECTIONS: u32 = 1;
+/// Name of the directory of an embedded database until it is complete.
+const UNFINISHED_DIR: &str = "restoring";
+/// Number of hexadecimal digits that are printed of the fingerprint of a key.
+const FINGERPRINT_LENGTH: usize = 8;
+/// Number of connections that verify the audit.
+const AUDIT_CONNECTIONS: u32 = 1;
 
-/// Restores a backup, and says what is in it.
+/// Restores a backup and prints a summary of it.
 pub async fn run(
     args: &RestoreArgs,
     config: &Config,
     shutdown: CancellationToken,
     format: Format,
 ) -> Result<()> {
-    let restoring = Restoring {
-        archive: open(&args.file, progress::shown(format)).await?,
+    let restore = Restore {
+        archive: open(&args.file, progress::reporter(format)).await?,
         config,
-        progress: progress::shown(format),
+        progress: progress::reporter(format),
         shutdown,
     };
-    let sealer = restoring.sealer(args.without_encryption_key)?;
-    data_dir::make(&config.data_dir)?;
-    // Whoever runs on this folder holds it.
+    let encryptor = restore.encryptor(args.without_encryption_key)?;
+    data_dir::create(&config.data_dir)?;
+    // A running service holds this lock.
     let _lock = DataDirLock::acquire(&config.data_dir)?;
     let chains = if config.database.url.is_empty() {
-        restoring.make_cluster(sealer.as_ref()).await?
+        restore.create_cluster(encryptor.as_ref()).await?
     } else {
-        restoring.fill_database(&config.database.url, sealer.as_ref()).await?
+        restore.fill_database(&config.database.url, encryptor.as_ref()).await?
     };
-    audit_heads::write(&config.audit_heads_file(), &restoring.archive.heads)?;
-    forget_index(&config.data_dir.join("index"))?;
-    report(&restoring.archive, &chains, format)
+    audit_heads::write(&config.audit_heads_file(), &restore.archive.heads)?;
+    delete_index(&config.data_dir.join("index"))?;
+    report(&restore.archive, &chains, format)
 }
 
-/// Reads through the file, which takes as long as the disk does.
+/// Opens the archive and verifies it on a blocking thread, because that reads the whole file.
 async fn open(file: &Path, progress: Progress) -> Result<Archive> {
     let path = file.to_owned();
     let opened = tokio::task::spawn_blocking(move || Archive::open(&path, &progress));
     Ok(opened.await.context("the backup was not read")??)
 }
 
-/// The keyword index is of the database that was; it would be noticed, and is built anew either
-/// way.
-fn forget_index(folder: &Path) -> Result<()> {
-    if folder.exists() {
-        std::fs::remove_dir_all(folder)
-            .with_context(|| format!("{} can't be removed; remove it", folder.display()))?;
+/// Deletes the keyword index, which belongs to the previous database. The service rebuilds it.
+fn delete_index(directory: &Path) -> Result<()> {
+    if directory.exists() {
+        std::fs::remove_dir_all(directory)
+            .with_context(|| format!("{} can't be deleted; delete it", directory.display()))?;
     }
     Ok(())
 }
 
-/// What was found of a chain of the audit.
+/// Result of the verification of an audit chain.
 struct Verified {
     chain: Chain,
     report: Report,
 }
 
-struct Restoring<'a> {
+struct Restore<'a> {
     archive: Archive,
     config: &'a Config,
     progress: Progress,
     shutdown: CancellationToken,
 }
 
-impl Restoring<'_> {
-    /// The keys, if the backup's is one of them.
-    fn sealer(&self, without_key: bool) -> Result<Option<Encryptor>> {
+impl Restore<'_> {
+    /// Loads the configured keys if the key of the backup is one of them.
+    fn encryptor(&self, without_key: bool) -> Result<Option<Encryptor>> {
         let encryption = &self.config.encryption;
-        let wanted = &self.archive.manifest.encryption_key_id;
+        let expected_id = &self.archive.manifest.encryption_key_id;
         let path = encryption.key_file.display();
-        let found = encryption
+        let configured = encryption
             .key_file
             .exists()
-            .then(|| encryption_key::sealer(&encryption.key_file, &encryption.previous_key_files));
-        let found = found.transpose()?;
-        let id = hex::decode(wanted).unwrap_or_default();
-        let right = found.as_ref().is_some_and(|sealer| AuditMacKeys::derive(sealer).has(&id));
-        if right || without_key {
-            return Ok(found.filter(|_| right));
+            .then(|| encryption_key::load(&encryption.key_file, &encryption.previous_key_files));
+        let configured = configured.transpose()?;
+        let id = hex::decode(expected_id).unwrap_or_default();
+        let matches =
+            configured.as_ref().is_some_and(|encryptor| AuditMacKeys::derive(encryptor).has(&id));
+        if matches || without_key {
+            return Ok(configured.filter(|_| matches));
         }
-        let fingerprint = wanted.get(..FINGERPRINT).unwrap_or(wanted);
-        let what = if found.is_some() { "holds another key" } else { "is not there" };
+        let fingerprint = expected_id.get(..FINGERPRINT_LENGTH).unwrap_or(expected_id);
+        let problem = if configured.is_some() { "holds another key" } else { "is not there" };
         bail!(
-            "{path} {what}; the backup belongs to the one with the fingerprint {fingerprint}. Put \
-             that one there, or name its file in encryption.previous_key_files. If it is lost, \
-             --without-encryption-key restores the rest; the \
-             secrets of webhooks and notices, the keys that sign logins and what is held in \
-             quarantine stay closed for good"
+            "{path} {problem}; the backup needs the key with the fingerprint {fingerprint}. Copy \
+             that key there, or name its file in encryption.previous_key_files. If it is lost, \
+             --without-encryption-key restores the other data; the secrets of webhooks and \
+             notifications, the signing keys of logins and the quarantine can never be decrypted"
         )
     }
 
-    /// Makes a cluster beside its place, and gives it the place when everything in it was compared.
-    async fn make_cluster(&self, sealer: Option<&Encryptor>) -> Result<Vec<Verified>> {
-        let place = database::embedded_folder(self.config);
+    /// Creates a cluster in a temporary directory, and moves it to its final directory once all
+    /// its data is compared with the backup.
+    async fn create_cluster(&self, encryptor: Option<&Encryptor>) -> Result<Vec<Verified>> {
+        let destination = database::embedded_dir(self.config);
         ensure!(
-            !place.exists(),
+            !destination.exists(),
             "{} exists, and a backup is restored where there is no database; stop the service and \
-             move that folder away, or set another data_dir",
-            place.display()
+             move that directory away, or set another data_dir",
+            destination.display()
         );
-        let folder = self.config.data_dir.join(UNFINISHED);
-        embedded::remove(&folder).await?;
-        let filled = self.fill_cluster(&folder, sealer).await;
-        if filled.is_err() {
-            embedded::remove(&folder).await?;
+        let directory = self.config.data_dir.join(UNFINISHED_DIR);
+        embedded::remove(&directory).await?;
+        let result = self.fill_cluster(&directory, encryptor).await;
+        if result.is_err() {
+            embedded::remove(&directory).await?;
         } else {
-            embedded::rename(&folder, &place)?;
+            embedded::rename(&directory, &destination)?;
         }
-        filled
+        result
     }
 
     async fn fill_cluster(
         &self,
-        folder: &Path,
-        sealer: Option<&Encryptor>,
+        directory: &Path,
+        encryptor: Option<&Encryptor>,
     ) -> Result<Vec<Verified>> {
-        let started = database::start_in(folder, self.config, &self.shutdown).await?;
+        let started = database::start_in(directory, self.config, &self.shutdown).await?;
         let embedded = started.ok_or(BackupError::Interrupted)?;
-        let filled = self.fill_database(embedded.url(), sealer).await;
+        let result = self.fill_database(embedded.url(), encryptor).await;
         embedded.stop().await;
-        filled
+        result
     }
 
-    async fn fill_database(&self, url: &str, sealer: Option<&Encryptor>) -> Result<Vec<Verified>> {
+    async fn fill_database(
+        &self,
+        url: &str,
+        encryptor: Option<&Encryptor>,
+    ) -> Result<Vec<Verified>> {
         let install_dirs = &self.config.postgres_installations();
-        let target = Target { url, install_dirs, is_key_lost: sealer.is_none() };
+        let target = Target { url, install_dirs, is_key_lost: encryptor.is_none() };
         let progress = self.progress.clone();
         let logins = backup::restore(&self.archive, &target, progress, &self.shutdown).await?;
-        match sealer {
-            Some(sealer) => self.verified(&logins, sealer).await,
+        match encryptor {
+            Some(encryptor) => self.verify_audit(&logins, encryptor).await,
             None => Ok(Vec::new()),
         }
     }
 
-    /// Looks through every chain of the audit, up to where the backup says that it ends.
-    async fn verified(&self, logins: &DbRoles, sealer: &Encryptor) -> Result<Vec<Verified>> {
-        let chains = Chains::new(AuditMacKeys::derive(sealer), self.archive.heads.clone());
-        let store = Store::connect(&logins.worker, CONNECTIONS, chains).await?;
+    /// Verifies every audit chain up to its head in the backup.
+    async fn verify_audit(&self, logins: &DbRoles, encryptor: &Encryptor) -> Result<Vec<Verified>> {
+        let chains = Chains::new(AuditMacKeys::derive(encryptor), self.archive.heads.clone());
+        let store = Store::connect(&logins.worker, AUDIT_CONNECTIONS, chains).await?;
         let mut verified = Vec::new();
         for id in self.archive.heads.keys() {
             let chain = Chain::from(*id);
@@ -171,12 +176,12 @@ fn report(archive: &Archive, chains: &[Verified], format: Format) -> Result<()> 
         .filter_map(|each| Some((each.chain, each.report.error.as_ref()?)))
         .map(|(chain, fault)| json!({ "chain": chain.id(), "fault": fault.to_string() }))
         .collect();
-    let said = json!({
+    let result = json!({
         "manifest": archive.manifest,
         "audit": { "chains": chains.len(), "faults": faults },
     });
-    format.print(&said, |_| in_words(archive, chains));
-    for fault in list(&said["audit"], "faults") {
+    format.print(&result, |_| summary(archive, chains));
+    for fault in list(&result["audit"], "faults") {
         crate::output::error_line(&format!(
             "audit {}: {}",
             text(fault, "chain"),
@@ -185,16 +190,16 @@ fn report(archive: &Archive, chains: &[Verified], format: Format) -> Result<()> 
     }
     ensure!(
         faults.is_empty(),
-        "everything of the backup was restored, and its audit is not as it was written: see above"
+        "the backup is restored, but its audit does not match its signatures: see above"
     );
     Ok(())
 }
 
-fn in_words(archive: &Archive, chains: &[Verified]) -> String {
+fn summary(archive: &Archive, chains: &[Verified]) -> String {
     let manifest = &archive.manifest;
     let audit = match chains.len() {
         0 => "the audit was not verified".to_owned(),
-        n => format!("{n} chains of the audit looked through"),
+        n => format!("{n} audit chains verified"),
     };
     format!(
         "restored: {} rows of {} tables, as of {}; each compared with the backup; {audit}. Now \

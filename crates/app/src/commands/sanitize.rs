@@ -1,4 +1,4 @@
-//! `memory-copilot sanitize`: what of a file would be masked.
+//! `memory-copilot sanitize`: reports the parts of a file that would be masked.
 
 use anyhow::Result;
 use mc_sanitizer::{Policy, find, mask_with};
@@ -8,11 +8,11 @@ use crate::cli::SanitizeArgs;
 use crate::input;
 use crate::output::{Format, list, text};
 
-/// Looks through a file. What is found is named by its place and never shown.
+/// Scans a file. Prints the position of each find, never its text.
 pub fn run(args: &SanitizeArgs, format: Format) -> Result<()> {
     let bytes = input::bytes(&args.file)?;
     let content = String::from_utf8_lossy(&bytes);
-    // As the file of a repository would be.
+    // The policy for files of a repository.
     let policy = Policy::default().with_comments(true);
     if args.masked {
         crate::output::line(mask_with(&content, &policy).text.as_str());
@@ -20,15 +20,15 @@ pub fn run(args: &SanitizeArgs, format: Format) -> Result<()> {
     }
     let finds: Vec<Value> = find(&content, &policy)
         .iter()
-        .map(|found| {
-            let before = &content[..found.span.start];
-            let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        .map(|find| {
+            let before = &content[..find.span.start];
+            let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
             json!({
                 "line": before.matches('\n').count() + 1,
                 "column": before[line_start..].chars().count() + 1,
-                "characters": content[found.span.clone()].chars().count(),
-                "category": found.category,
-                "confidence": (found.confidence * 100.0).round() / 100.0,
+                "characters": content[find.span.clone()].chars().count(),
+                "category": find.category,
+                "confidence": (find.confidence * 100.0).round() / 100.0,
             })
         })
         .collect();
@@ -36,21 +36,21 @@ pub fn run(args: &SanitizeArgs, format: Format) -> Result<()> {
     Ok(())
 }
 
-fn readable(found: &Value) -> String {
-    let finds = list(found, "finds");
+fn readable(result: &Value) -> String {
+    let finds = list(result, "finds");
     if finds.is_empty() {
         return "nothing would be masked".to_owned();
     }
     let lines: Vec<_> = finds
         .iter()
-        .map(|found| {
+        .map(|find| {
             format!(
                 "{}:{}  {} ({} characters, confidence {})",
-                found["line"],
-                found["column"],
-                text(found, "category"),
-                found["characters"],
-                found["confidence"]
+                find["line"],
+                find["column"],
+                text(find, "category"),
+                find["characters"],
+                find["confidence"]
             )
         })
         .collect();

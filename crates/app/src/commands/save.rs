@@ -10,14 +10,14 @@ use crate::cli::SaveArgs;
 use crate::input;
 use crate::output::{Format, list, text};
 
-/// Saves a record and prints what became of it.
+/// Saves a record and prints the outcome.
 pub async fn run(args: SaveArgs, remote: &ApiClient, format: Format) -> Result<()> {
     let mut content = args.content;
     if content == "-" {
         content = input::text(Path::new("-"))?;
     }
     let citations =
-        args.citations.iter().map(|place| citation(place)).collect::<Result<Vec<_>>>()?;
+        args.citations.iter().map(|location| citation(location)).collect::<Result<Vec<_>>>()?;
     let mut request = json!({
         "project_key": args.project.project,
         "kind": args.kind,
@@ -34,39 +34,39 @@ pub async fn run(args: SaveArgs, remote: &ApiClient, format: Format) -> Result<(
             request[field] = value.into();
         }
     }
-    let answer = remote.post("/save", request).await?;
-    format.print(&answer, readable);
+    let response = remote.post("/save", request).await?;
+    format.print(&response, readable);
     Ok(())
 }
 
-/// What became of a save, as a person reads it.
-pub fn readable(answer: &Value) -> String {
-    let mut out = format!("{}: {}", text(answer, "message"), text(answer, "reason"));
-    for masked in list(answer, "redactions") {
+/// Formats the outcome of a save for a person.
+pub fn readable(response: &Value) -> String {
+    let mut out = format!("{}: {}", text(response, "message"), text(response, "reason"));
+    for masked in list(response, "redactions") {
         out.push_str(&format!(
             "\nmasked before storing: {} × {}",
             masked["count"],
             text(masked, "category")
         ));
     }
-    for citation in list(answer, "citations") {
+    for citation in list(response, "citations") {
         out.push_str(&format!("\ncites {}: {}", text(citation, "file"), text(citation, "verdict")));
     }
     out
 }
 
-/// Reads `path`, `path:12`, `path:12-30` or `path#Symbol`.
-fn citation(place: &str) -> Result<Value> {
-    if let Some((file, symbol)) = place.split_once('#') {
+/// Parses `path`, `path:12`, `path:12-30` or `path#Symbol`.
+fn citation(location: &str) -> Result<Value> {
+    if let Some((file, symbol)) = location.split_once('#') {
         return Ok(json!({ "file": file, "symbol": symbol }));
     }
-    let Some((file, lines)) = place.rsplit_once(':') else {
-        return Ok(json!({ "file": place }));
+    let Some((file, lines)) = location.rsplit_once(':') else {
+        return Ok(json!({ "file": location }));
     };
     let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
     match (first.parse::<u32>(), last.parse::<u32>()) {
         (Ok(first), Ok(last)) => Ok(json!({ "file": file, "line_start": first, "line_end": last })),
-        _ => bail!("--cite {place}: write path, path:12, path:12-30 or path#Symbol"),
+        _ => bail!("--cite {location}: write path, path:12, path:12-30 or path#Symbol"),
     }
 }
 
@@ -75,8 +75,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_read_in_all_their_forms() {
-        let read = |place| citation(place).expect("a place");
+    fn every_form_of_a_citation_is_parsed() {
+        let read = |location| citation(location).expect("a citation");
         assert_eq!(read("a/b.rb"), json!({"file": "a/b.rb"}));
         assert_eq!(read("a.rb:3-9"), json!({"file": "a.rb", "line_start": 3, "line_end": 9}));
         assert_eq!(read("a.rb:3"), json!({"file": "a.rb", "line_start": 3, "line_end": 3}));

@@ -8,7 +8,7 @@ use crate::api_client::ApiClient;
 use crate::cli::SearchArgs;
 use crate::output::{Format, list, number, text};
 
-/// How much of a result's text is shown.
+/// Maximum number of lines printed of a result.
 const SHOWN_LINES: usize = 6;
 
 /// Searches and prints the results.
@@ -25,25 +25,25 @@ pub async fn run(args: SearchArgs, remote: &ApiClient, format: Format) -> Result
             request[field] = value.into();
         }
     }
-    let answer = remote.post("/search", request).await?;
-    format.print(&answer, readable);
+    let response = remote.post("/search", request).await?;
+    format.print(&response, readable);
     Ok(())
 }
 
-/// Results as a person reads them.
-pub fn readable(answer: &Value) -> String {
-    let results = list(answer, "results");
+/// Formats results for a person.
+pub fn readable(response: &Value) -> String {
+    let results = list(response, "results");
     let mut out = String::new();
     if results.is_empty() {
         out.push_str("Nothing found.\n");
     }
     for (rank, result) in results.iter().enumerate() {
-        // The definition that was asked for, rather than the passage it stands in.
+        // The definition named in the query, not the whole passage around it.
         let matched = Some(&result["matched_symbol"]).filter(|matched| matched.is_object());
-        let place = matched.unwrap_or(result);
-        let lines = match number(place, "line_start") {
+        let shown = matched.unwrap_or(result);
+        let lines = match number(shown, "line_start") {
             0 => String::new(),
-            first => format!(":{first}-{}", number(place, "line_end")),
+            first => format!(":{first}-{}", number(shown, "line_end")),
         };
         let title = match matched.map_or(text(result, "title"), |m| text(m, "symbol")) {
             "" => String::new(),
@@ -55,23 +55,23 @@ pub fn readable(answer: &Value) -> String {
             text(result, "source"),
             match text(result, "location") {
                 "" => String::new(),
-                place => format!(" {place}"),
+                location => format!(" {location}"),
             },
             result["score"].as_f64().unwrap_or_default()
         ));
-        for line in Excerpt::of(result, SHOWN_LINES).lines {
+        for line in Excerpt::new(result, SHOWN_LINES).lines {
             out.push_str(&format!("   | {line}\n"));
         }
         if result["explain"].is_object() {
             out.push_str(&format!("   why: {}\n", result["explain"]));
         }
     }
-    for leg in list(answer, "degraded").iter().filter_map(Value::as_str) {
-        out.push_str(&format!("Left out: {leg}\n"));
+    for step in list(response, "degraded").iter().filter_map(Value::as_str) {
+        out.push_str(&format!("Skipped: {step}\n"));
     }
-    let pending = number(answer, "pending_vectors");
+    let pending = number(response, "pending_vectors");
     if pending > 0 {
-        out.push_str(&format!("{pending} passages still wait for their vector.\n"));
+        out.push_str(&format!("{pending} passages have no vector yet.\n"));
     }
     out
 }
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_definition_that_was_asked_for_is_shown_and_named() {
+    fn definition_named_in_the_query_is_printed() {
         let lines: String = (1..=40).map(|line| format!("line {line}\n")).collect();
         let shown = readable(&json!({"results": [{
             "source": "code", "location": "core.rs", "title": "MAX", "line_start": 1,

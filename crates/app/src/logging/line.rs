@@ -1,5 +1,5 @@
-//! What of an event may be written: no secrets, no personal data, and nothing by which one event
-//! could pass for several.
+//! Sanitizing of log events: masks secrets and personal data, and escapes the characters with which
+//! one event could look like several.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -8,11 +8,11 @@ use std::sync::LazyLock;
 use mc_sanitizer::Policy;
 use serde_json::{Value, json};
 
-/// Comments that allow a secret are not honoured: whoever is logged can write one. Addresses of
-/// machines stay, as it is by them that an attack is told.
+/// Ignores comments that allow a secret, because logged text may contain such a comment. Leaves IP
+/// addresses unmasked, because they identify an attacker.
 static POLICY: LazyLock<Policy> = LazyLock::new(Policy::default);
 
-/// An event for people, without the break at its end: one line, masked.
+/// Formats a text event, without its final line break, as one masked line.
 pub fn text(event: &str) -> Cow<'_, str> {
     escaped(
         masked(event),
@@ -23,7 +23,7 @@ pub fn text(event: &str) -> Cow<'_, str> {
     )
 }
 
-/// Text for a terminal, masked; its lines stay.
+/// Masks text for a terminal and keeps its line breaks.
 pub fn plain(text: &str) -> Cow<'_, str> {
     let is_unwanted = |c: char| (c.is_control() && !matches!(c, '\n' | '\t')) || misleads(c);
     escaped(masked(text), is_unwanted, |line, c| {
@@ -31,15 +31,15 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// An event for machines, without the break at its end: one object of JSON, masked.
+/// Formats a JSON event, without its final line break, as one masked object.
 pub fn json(event: &str) -> Cow<'_, str> {
-    // A text that is escaped may hide what it says, so each is looked at by itself as well.
-    let strings = if event.contains('\\') { each_string(event) } else { Cow::Borrowed(event) };
+    // Escape sequences may hide a secret, so each string is also unescaped and masked alone.
+    let strings = if event.contains('\\') { mask_strings(event) } else { Cow::Borrowed(event) };
     let line = match strings {
         Cow::Borrowed(event) => masked(event),
         Cow::Owned(event) => Cow::Owned(masked(&event).into_owned()),
     };
-    // Within an object only its strings have other than printable characters.
+    // In a JSON object only strings can have unprintable characters.
     let line = escaped(
         line,
         |c| c.is_control() || misleads(c),
@@ -56,19 +56,19 @@ pub fn json(event: &str) -> Cow<'_, str> {
 }
 
 fn masked(text: &str) -> Cow<'_, str> {
-    // Nearly all lines are clean, and finding out copies nothing.
+    // Nearly every line is clean, and `find` does not copy the text.
     if mc_sanitizer::find(text, &POLICY).is_empty() {
         return Cow::Borrowed(text);
     }
     Cow::Owned(mc_sanitizer::mask_with(text, &POLICY).text.into_string())
 }
 
-/// The same object with what each of its strings stands for masked.
-fn each_string(event: &str) -> Cow<'_, str> {
+/// Masks the unescaped value of each string of a JSON object.
+fn mask_strings(event: &str) -> Cow<'_, str> {
     let mut line = String::with_capacity(event.len());
     let mut rest = event;
     while let Some(start) = rest.find('"') {
-        let Some(len) = literal(&rest[start..]) else { break };
+        let Some(len) = string_length(&rest[start..]) else { break };
         let (before, after) = rest.split_at(start);
         let (quoted, after) = after.split_at(len);
         line.push_str(before);
@@ -83,18 +83,18 @@ fn each_string(event: &str) -> Cow<'_, str> {
     if line == event { Cow::Borrowed(event) } else { Cow::Owned(line) }
 }
 
-/// How long the string is that `text` begins with, in bytes, quotation marks included.
-fn literal(text: &str) -> Option<usize> {
+/// Returns the length in bytes of the JSON string at the start of `text`, with its quotation marks.
+fn string_length(text: &str) -> Option<usize> {
     let mut is_escaped = false;
     let end = text.bytes().skip(1).position(|byte| {
         let ends = byte == b'"' && !is_escaped;
         is_escaped = byte == b'\\' && !is_escaped;
         ends
     });
-    end.map(|at| at + 2)
+    end.map(|position| position + 2)
 }
 
-/// An object for an event that is none any more, as where a number was masked.
+/// Wraps a masked event that is no longer valid JSON, for example because a number was masked.
 fn wrapped(event: &str, masked: &str) -> String {
     let whole = serde_json::from_str(event).unwrap_or(Value::Null);
     json!({
@@ -121,7 +121,7 @@ fn escaped(
     Cow::Owned(line)
 }
 
-/// Whether a viewer may break the line at the character, or show what follows in another order.
+/// Reports whether a viewer may break the line at the character, or reorder the text after it.
 fn misleads(c: char) -> bool {
     matches!(
         c,
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clean_line_is_written_as_it_is() {
+    fn clean_line_is_not_changed() {
         let lines = [
             "2026-11-21T19:07:23.512345Z  INFO \
              request{http.request_id=0198c2f4-7e1a-7bb0-8c3d-1f2e3d4c5b6a \
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_a_line_says_is_masked() {
+    fn secrets_and_personal_data_in_a_line_are_masked() {
         let token = token();
         for line in [
             format!("INFO fetching from=https://me:{token}@example.com/x"),
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_stays_one() {
+    fn object_stays_one_valid_line() {
         let key = format!(
             "-----BEGIN {0}-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\nAAAABBBBCCCC\n-----END \
              {0}-----\n",
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_is_masked_leaves_an_object() {
+    fn event_with_a_masked_number_is_valid_json() {
         let event = r#"{"timestamp":"t","level":"INFO","fields":{"card":4111111111111111}}"#;
         let read: Value = serde_json::from_str(&json(event)).expect("JSON");
         assert_eq!(read["timestamp"], "t");

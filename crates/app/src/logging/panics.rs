@@ -1,10 +1,10 @@
-//! What a panic says.
+//! Logging of panics.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::panic::PanicHookInfo;
 
-/// From now on panics are log lines, masked as all are; before logging has started, and where the
-/// filter lets no errors through, they are masked lines on standard error.
+/// Installs a hook that logs panics as masked events. If the log has not started, or its filter
+/// drops errors, the hook prints a masked line on standard error.
 pub fn log_panics() {
     std::panic::set_hook(Box::new(log));
 }
@@ -14,7 +14,7 @@ fn log(panic: &PanicHookInfo<'_>) {
     let place = panic.location().map(ToString::to_string).unwrap_or_default();
     let thread = std::thread::current();
     let thread = thread.name().unwrap_or("unnamed");
-    // Captured where RUST_BACKTRACE asks for it.
+    // Captured only if RUST_BACKTRACE is set.
     let backtrace = Backtrace::capture();
     let backtrace = (backtrace.status() == BacktraceStatus::Captured).then_some(&backtrace);
     if tracing::enabled!(tracing::Level::ERROR) {
@@ -27,8 +27,9 @@ fn log(panic: &PanicHookInfo<'_>) {
         );
     } else {
         let trace = backtrace.map(|trace| format!("\n{trace}")).unwrap_or_default();
-        let said = format!("memory-copilot: thread {thread} panicked at {place}: {message}{trace}");
-        crate::output::error_line(&said);
+        crate::output::error_line(&format!(
+            "memory-copilot: thread {thread} panicked at {place}: {message}{trace}"
+        ));
     }
 }
 
@@ -39,14 +40,14 @@ mod tests {
     use super::*;
     use crate::config::LogFormat;
     use crate::logging::writer::Masked;
-    use crate::logging::writer::tests::Kept;
+    use crate::logging::writer::tests::Buffer;
 
     #[test]
-    fn a_panic_is_a_masked_line_of_the_log() {
-        let kept = Kept::default();
-        let to = kept.clone();
+    fn panic_is_logged_on_one_masked_line() {
+        let buffer = Buffer::default();
+        let output = buffer.clone();
         let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(Masked::new(
-            move || to.clone(),
+            move || output.clone(),
             LogFormat::Text,
             false,
         ));
@@ -57,10 +58,10 @@ mod tests {
         });
         drop(take_hook());
         assert!(panicked.is_err());
-        let log = kept.text();
-        let said =
+        let log = buffer.text();
+        let expected =
             "panicked error.cause=\"no such user: [secret:github-token]\\nforged\" panic.place=\"";
-        assert!(log.contains(said) && log.contains("panics.rs:"), "{log}");
+        assert!(log.contains(expected) && log.contains("panics.rs:"), "{log}");
         assert_eq!(log.lines().count(), 1, "{log}");
     }
 }

@@ -1,4 +1,4 @@
-//! Where events leave the process.
+//! The writer of log events: masks each event and adds colours for a terminal.
 
 use std::io::{self, Write};
 
@@ -7,17 +7,17 @@ use tracing_subscriber::fmt::MakeWriter;
 use super::line;
 use crate::config::LogFormat;
 
-/// Makes a writer for each event that masks it.
+/// A maker of writers that mask their event.
 pub struct Masked<M> {
     inner: M,
     format: LogFormat,
-    paints: bool,
+    colors: bool,
 }
 
 impl<M> Masked<M> {
-    /// Writes to what `inner` makes; `paints` the levels of events for people.
-    pub fn new(inner: M, format: LogFormat, paints: bool) -> Self {
-        Self { inner, format, paints: paints && format == LogFormat::Text }
+    /// Writes to the writers of `inner`; `colors` applies to text events only.
+    pub fn new(inner: M, format: LogFormat, colors: bool) -> Self {
+        Self { inner, format, colors: colors && format == LogFormat::Text }
     }
 }
 
@@ -28,17 +28,17 @@ where
     type Writer = Event<W>;
 
     fn make_writer(&'a self) -> Self::Writer {
-        let Self { inner, format, paints } = self;
-        Event { bytes: Vec::new(), to: inner(), format: *format, paints: *paints }
+        let Self { inner, format, colors } = self;
+        Event { bytes: Vec::new(), output: inner(), format: *format, colors: *colors }
     }
 }
 
-/// One event, written when all of it is there: in parts, a secret might be in none of them.
+/// One event, written only when it is complete: a part might hold half of a secret.
 pub struct Event<W: Write> {
     bytes: Vec<u8>,
-    to: W,
+    output: W,
     format: LogFormat,
-    paints: bool,
+    colors: bool,
 }
 
 impl<W: Write> Write for Event<W> {
@@ -63,15 +63,15 @@ impl<W: Write> Drop for Event<W> {
             LogFormat::Text => line::text(event),
             LogFormat::Json => line::json(event),
         };
-        let mut line = if self.paints { painted(&line) } else { line.into_owned() };
+        let mut line = if self.colors { colored(&line) } else { line.into_owned() };
         line.push('\n');
-        // Nobody is left to be told when standard error is gone.
-        let _ = self.to.write_all(line.as_bytes());
+        // An error of standard error can't be reported anywhere.
+        let _ = self.output.write_all(line.as_bytes());
     }
 }
 
-/// A line for a terminal: its time dim, its level in colour.
-fn painted(line: &str) -> String {
+/// Colours a line for a terminal: its time dim, its level in colour.
+fn colored(line: &str) -> String {
     const DIM: &str = "\x1b[2m";
     const PLAIN: &str = "\x1b[0m";
     let Some((time, rest)) = line.split_once(' ') else { return line.to_owned() };
@@ -97,16 +97,16 @@ pub(super) mod tests {
     use super::*;
 
     #[derive(Clone, Default)]
-    pub struct Kept(Arc<Mutex<Vec<u8>>>);
+    pub struct Buffer(Arc<Mutex<Vec<u8>>>);
 
-    impl Kept {
-        /// All that was written so far.
+    impl Buffer {
+        /// Returns the text written so far.
         pub fn text(&self) -> String {
             String::from_utf8(self.0.lock().expect("no panic").clone()).expect("text")
         }
     }
 
-    impl Write for Kept {
+    impl Write for Buffer {
         fn write(&mut self, part: &[u8]) -> io::Result<usize> {
             self.0.lock().expect("no panic").write(part)
         }
@@ -116,21 +116,21 @@ pub(super) mod tests {
         }
     }
 
-    /// What is written while `log` runs, in either format.
+    /// Returns the text that `log` writes, in each format.
     fn logged(log: impl Fn()) -> [String; 2] {
         [LogFormat::Text, LogFormat::Json].map(|format| {
-            let kept = Kept::default();
-            let to = kept.clone();
+            let buffer = Buffer::default();
+            let output = buffer.clone();
             let builder = tracing_subscriber::fmt()
                 .with_max_level(tracing::Level::TRACE)
                 .with_ansi(false)
                 .with_span_events(FmtSpan::FULL)
-                .with_writer(Masked::new(move || to.clone(), format, false));
+                .with_writer(Masked::new(move || output.clone(), format, false));
             match format {
                 LogFormat::Text => tracing::subscriber::with_default(builder.finish(), &log),
                 LogFormat::Json => tracing::subscriber::with_default(builder.json().finish(), &log),
             }
-            kept.text()
+            buffer.text()
         })
     }
 
@@ -160,7 +160,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_is_logged_can_not_forge_another_line() {
+    fn logged_text_cannot_forge_another_line() {
         let hostile = "x\n2026-11-21T19:07:23Z ERROR forged\u{1b}[2J\r\u{9b}2J";
         let written = logged(|| {
             let _entered = tracing::info_span!("request", %hostile).entered();
@@ -190,8 +190,8 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn only_times_and_levels_are_painted() {
-        assert_eq!(painted("t  INFO x \\u{1b}"), "\x1b[2mt\x1b[0m \x1b[32m INFO\x1b[0m x \\u{1b}");
-        assert_eq!(painted("t what"), "t what");
+    fn only_the_time_and_the_level_are_colored() {
+        assert_eq!(colored("t  INFO x \\u{1b}"), "\x1b[2mt\x1b[0m \x1b[32m INFO\x1b[0m x \\u{1b}");
+        assert_eq!(colored("t what"), "t what");
     }
 }

@@ -25,17 +25,17 @@ pub fn settings(config: &Config) -> Result<ApiSettings> {
     })
 }
 
-/// The API with `/mcp` for the network. The tools call the API in this process, past the door: what
-/// came to `/mcp` has passed it.
+/// Returns the API and `/mcp` behind the ingress. Tools call the API in this process without the
+/// ingress, which has checked the request to `/mcp`.
 pub fn router(state: ApiState, config: &Config, shutdown: &CancellationToken) -> Result<Router> {
     let core = CoreClient::in_process(mc_api::router(state.clone()));
     let server = MemoryServer::new(core, ServerSettings::default());
     let mcp = mc_mcp::http_router(server, shutdown.clone());
-    let door = state.ingress(config.server.door()?);
-    Ok(mc_api::public_router(state, mcp, &door))
+    let ingress = state.ingress(config.server.ingress()?);
+    Ok(mc_api::public_router(state, mcp, &ingress))
 }
 
-/// How connections are held; says it when they are open to be read on their way.
+/// Returns the settings of connections. Warns if the network can read them.
 pub fn serving(config: &Config) -> Result<Serving> {
     let server = &config.server;
     let files =
@@ -48,28 +48,28 @@ pub fn serving(config: &Config) -> Result<Serving> {
              loopback behind a proxy that encrypts"
         );
     }
-    make_room_for(server.limits.max_connections)?;
+    raise_file_limit(server.limits.max_connections)?;
     Ok(Serving {
         tls,
         max_connections: server.limits.max_connections,
         max_connections_per_address: server.limits.max_connections_per_address,
-        trusted_proxies: server.door()?.trusted_proxies,
+        trusted_proxies: server.ingress()?.trusted_proxies,
         ..Serving::default()
     })
 }
 
-/// Raises the number of files that this process may have open, as far as the system lets it, to
-/// what `connections` and everything else need.
-fn make_room_for(connections: usize) -> Result<()> {
-    let wanted = u64::try_from(connections.saturating_add(OTHER_FILES)).unwrap_or(u64::MAX);
+/// Raises the process's limit of open files, within the system's maximum, to the number that
+/// `connections` and everything else need.
+fn raise_file_limit(connections: usize) -> Result<()> {
+    let needed = u64::try_from(connections.saturating_add(OTHER_FILES)).unwrap_or(u64::MAX);
     let limit = getrlimit(Resource::Nofile);
-    if limit.current.is_none_or(|current| current >= wanted) {
+    if limit.current.is_none_or(|current| current >= needed) {
         return Ok(());
     }
-    let possible = limit.maximum.map_or(wanted, |maximum| maximum.min(wanted));
+    let possible = limit.maximum.map_or(needed, |maximum| maximum.min(needed));
     let raised = Rlimit { current: Some(possible), maximum: limit.maximum };
     setrlimit(Resource::Nofile, raised).context("the limit of open files can't be raised")?;
-    if possible < wanted {
+    if possible < needed {
         tracing::warn!(
             limit_files = possible,
             "the system allows fewer open files than server.limits.max_connections needs; raise \
@@ -86,12 +86,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_documented_limits_are_those_of_the_code() {
+    fn documented_limits_equal_the_defaults() {
         let config = Config::defaults();
         let api = settings(&config).expect("valid defaults");
-        let door = config.server.door().expect("valid defaults");
+        let ingress = config.server.ingress().expect("valid defaults");
         assert_eq!(format!("{api:?}"), format!("{:?}", ApiSettings::default()));
-        assert_eq!(format!("{door:?}"), format!("{:?}", IngressConfig::default()));
+        assert_eq!(format!("{ingress:?}"), format!("{:?}", IngressConfig::default()));
         let serving = serving(&config).expect("valid defaults");
         assert_eq!(format!("{serving:?}"), format!("{:?}", Serving::default()));
     }

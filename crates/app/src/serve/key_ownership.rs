@@ -1,4 +1,4 @@
-//! Whose key the database is sealed with: settled before anything is.
+//! Ownership of the database by an encryption key, decided before anything is encrypted.
 
 use std::path::Path;
 
@@ -8,34 +8,35 @@ use mc_store::audit::{self, Claim};
 
 use crate::encryption_key::GeneratedKey;
 
-/// Makes the database this key's where it has known none, and keeps one that was made just now: of
-/// nodes that start at once with keys of their own one is the first. Beside another's a new key
-/// would sign what nobody else can verify, and open nothing of what is sealed. Wherever this is
-/// ended the key is only a draft until the database is known to be its own, and the next start asks
-/// again.
+/// Claims the database for its first key, and stores a generated key.
+///
+/// Only one of several nodes that start at the same time with generated keys can claim the
+/// database. With a second key, a node would sign audit events that the others can't verify, and
+/// could decrypt nothing that exists. A generated key stays a draft until the claim is committed:
+/// if the process ends before, the next start claims again with the same key.
 pub async fn settle(new: Option<GeneratedKey>, store: &Store, file: &Path) -> Result<()> {
     match (audit::claim_key(store).await?, new) {
         (Claim::First(claim), Some(key)) => {
-            // On disk before it counts: a database that is sealed with a key that was lost is of no
-            // use to anybody.
+            // Written before the claim is committed: if the key were lost, nothing in the
+            // database could be decrypted.
             let draft = key.draft(file)?;
             claim.commit().await?;
-            draft.keep()
+            draft.store()
         }
         (Claim::First(claim), None) => Ok(claim.commit().await?),
-        (Claim::Known, Some(key)) => key.draft(file)?.keep(),
+        (Claim::Known, Some(key)) => key.draft(file)?.store(),
         (Claim::OtherKey, Some(key)) => {
             key.discard(file)?;
             bail!(
-                "there is no {}, and the database was sealed with a key already: copy that key \
-                 here from where `memory-copilot serve` ran before, or runs, or from where it is \
-                 kept beside the backups. Where it is lost, so is what it sealed (secrets of \
-                 hooks, signing keys, what is in quarantine): to go on without, \
-                 put a new key there (`openssl rand -hex 32`)",
+                "{} does not exist, but the database already uses another encryption key: \
+                copy that key here from the host where `memory-copilot serve` runs or ran, or \
+                from your backups. If that key is lost, the data encrypted with it is lost too \
+                (webhook secrets, signing keys and the quarantine); to continue without that \
+                data, create a new key in this file (`openssl rand -hex 32`)",
                 file.display()
             )
         }
-        // Somebody put it there.
+        // An operator created the key file.
         (Claim::Known | Claim::OtherKey, None) => Ok(()),
     }
 }
@@ -53,70 +54,72 @@ mod tests {
     use super::*;
     use crate::encryption_key;
 
-    /// A start on the database, as far as its key.
+    /// Starts the service up to its key.
     async fn start(db: &TestDatabase, file: &Path) -> (Store, Option<GeneratedKey>) {
-        let (sealer, new) = encryption_key::find_or_make(file, &[]).expect("a key");
-        let chains = Chains::new(AuditMacKeys::derive(&sealer), HashMap::new());
+        let (encryptor, new) = encryption_key::load_or_generate(file, &[]).expect("a key");
+        let chains = Chains::new(AuditMacKeys::derive(&encryptor), HashMap::new());
         let store = Store::connect(&db.logins().worker, 1, chains).await.expect("a database");
         (store, new)
     }
 
-    /// A first start that gets as far as its draft.
-    async fn drafted(db: &TestDatabase, file: &Path) -> Tx {
+    /// Starts the service for the first time, up to the draft of its key.
+    async fn start_with_draft(db: &TestDatabase, file: &Path) -> Tx {
         let (store, new) = start(db, file).await;
         let Claim::First(claim) = audit::claim_key(&store).await.expect("an answer") else {
-            panic!("nobody was there before")
+            panic!("the database had a key")
         };
         let _ = new.expect("a key").draft(file).expect("a draft");
-        assert!(!file.exists(), "it is not known yet whether it counts");
+        assert!(!file.exists(), "the claim is not committed");
         claim
     }
 
-    /// The key that a start uses that finds one.
-    async fn goes_on(db: &TestDatabase, file: &Path) {
+    /// Starts the service again and checks that it owns the database.
+    async fn restart(db: &TestDatabase, file: &Path) {
         let (store, new) = start(db, file).await;
-        settle(new, &store, file).await.expect("it is the first, or known");
+        settle(new, &store, file).await.expect("the first key or a known one");
         let (store, new) = start(db, file).await;
-        assert!(new.is_none(), "it is kept");
+        assert!(new.is_none(), "the key file exists");
         let claim = audit::claim_key(&store).await.expect("an answer");
         assert!(matches!(claim, Claim::Known), "{claim:?}");
     }
 
-    fn files(folder: &TempDir) -> usize {
-        std::fs::read_dir(folder.path()).expect("a folder").count()
+    fn file_count(directory: &TempDir) -> usize {
+        std::fs::read_dir(directory.path()).expect("a directory").count()
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn a_start_that_is_ended_before_its_key_counts_or_right_after_goes_on_with_it() {
+    async fn interrupted_first_start_continues_with_its_key() {
         for is_committed in [false, true] {
-            let (db, folder) = (TestDatabase::create().await, TempDir::new().expect("a folder"));
-            let file = folder.path().join("encryption.key");
-            let claim = drafted(&db, &file).await;
-            let draft = std::fs::read(folder.path().join("encryption.key.draft")).expect("a draft");
+            let (db, directory) =
+                (TestDatabase::create().await, TempDir::new().expect("a directory"));
+            let file = directory.path().join("encryption.key");
+            let claim = start_with_draft(&db, &file).await;
+            let draft =
+                std::fs::read(directory.path().join("encryption.key.draft")).expect("a draft");
             if is_committed {
                 claim.commit().await.expect("committed");
             } else {
                 drop(claim);
             }
-            goes_on(&db, &file).await;
+            restart(&db, &file).await;
             assert_eq!(std::fs::read(&file).expect("the key"), draft);
-            assert_eq!(files(&folder), 1, "the draft is the key");
+            assert_eq!(file_count(&directory), 1, "the draft is the key");
         }
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn a_start_that_was_ended_while_another_became_the_first_is_refused_and_keeps_no_key() {
+    async fn interrupted_start_is_rejected_if_another_claimed() {
         let db = TestDatabase::create().await;
-        let [folder, other] = [(); 2].map(|()| TempDir::new().expect("a folder"));
-        let file = folder.path().join("encryption.key");
-        drop(drafted(&db, &file).await);
-        goes_on(&db, &other.path().join("encryption.key")).await;
+        let [directory, other] = [(); 2].map(|()| TempDir::new().expect("a directory"));
+        let file = directory.path().join("encryption.key");
+        drop(start_with_draft(&db, &file).await);
+        restart(&db, &other.path().join("encryption.key")).await;
 
         for _ in 0..2 {
             let (store, new) = start(&db, &file).await;
-            let refused = settle(new, &store, &file).await.expect_err("the database is another's");
-            assert!(refused.to_string().contains("copy that key here"), "{refused}");
-            assert_eq!(files(&folder), 0, "no start takes it for the database's");
+            let error = settle(new, &store, &file).await.expect_err("another key");
+            assert!(error.to_string().contains("copy that key here"), "{error}");
+            assert_eq!(file_count(&directory), 0, "the draft is deleted");
         }
     }
 }

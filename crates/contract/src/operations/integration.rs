@@ -1,7 +1,7 @@
 //! `/projects/{key}/integrations` and `/connectors`.
 
 use chrono::{DateTime, Utc};
-use mc_domain::{Capability, IntegrationId};
+use mc_domain::{Capability, IntegrationId, Provider};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -183,6 +183,19 @@ pub enum ConnectorProvider {
     Confluence,
     /// Any git server, and directories of the service's machine.
     Git,
+}
+
+impl From<Provider> for ConnectorProvider {
+    fn from(provider: Provider) -> Self {
+        match provider {
+            Provider::Github => Self::Github,
+            Provider::Gitlab => Self::Gitlab,
+            Provider::Jira => Self::Jira,
+            Provider::Youtrack => Self::Youtrack,
+            Provider::Redmine => Self::Redmine,
+            Provider::Confluence => Self::Confluence,
+        }
+    }
 }
 
 /// A connector, and the state of its integrations.

@@ -38,6 +38,17 @@ impl<T> Page<T> {
     }
 }
 
+/// Returns a page of `rows` that were read with `limit`, each as `item`.
+pub fn page<R, K: ToString, T>(
+    rows: Vec<R>,
+    limit: i64,
+    cursor: impl FnOnce(&R) -> K,
+    item: impl Fn(R) -> T,
+) -> Page<T> {
+    let next_cursor = next_cursor(&rows, limit, cursor);
+    Page::new(rows.into_iter().map(item).collect(), next_cursor)
+}
+
 /// Returns the cursor of the page after `rows`: the name of the last row if the page is full.
 pub fn next_cursor<R, K: ToString>(
     rows: &[R],

@@ -2,12 +2,89 @@
 
 use chrono::{DateTime, Utc};
 use mc_domain::{
-    CiVerdict, CitationVerdict, DialogId, DocId, RecordId, RecordKind, RecordState, Trust,
-    Visibility,
+    CiVerdict, CitationVerdict, DialogId, DocId, RecordId, RecordKind, RecordMeta, RecordState,
+    Trust, Visibility,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
+
+use crate::number::{PageLimit, VersionNumber};
+use crate::text::{Login, SourceReference};
+use crate::{ProjectKey, Request};
+
+/// A record, in a path.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub struct RecordPath {
+    /// The record's id.
+    #[param(inline)]
+    pub id: RecordId,
+}
+
+impl Request for RecordPath {}
+
+/// Which records to list.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct RecordQuery {
+    /// The project's key.
+    #[param(inline)]
+    pub project_key: ProjectKey,
+    /// Only records of this kind.
+    pub kind: Option<RecordKind>,
+    /// Only records of this visibility; the team's and the caller's own by default.
+    pub visibility: Option<Visibility>,
+    /// Only records to which this user contributed.
+    #[param(inline)]
+    pub saved_by: Option<Login>,
+    /// Only records to which this source contributed.
+    #[param(inline)]
+    pub source: Option<SourceReference>,
+    /// The `next_cursor` of the previous page.
+    #[param(inline)]
+    pub cursor: Option<RecordId>,
+    /// Maximum number of items, 1 to 200; 50 by default.
+    #[param(inline)]
+    pub limit: Option<PageLimit>,
+}
+
+impl Request for RecordQuery {}
+
+/// The reviewed version of a record.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"version": 2}))]
+pub struct ConfirmRecord {
+    /// The reviewed `version` of the record.
+    pub version: VersionNumber,
+}
+
+impl Request for ConfirmRecord {}
+
+/// The version to restore.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"version": 1}))]
+pub struct RollbackRecord {
+    /// A version of the record. By default the previous one, or the last one of a deleted record.
+    pub version: Option<VersionNumber>,
+}
+
+impl Request for RollbackRecord {}
+
+/// The visibility of a shared record.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "id": "019a0000-0000-7000-8000-000000000002", "visibility": "team"
+}))]
+pub struct ShareResponse {
+    /// The record's id.
+    pub id: RecordId,
+    /// `team`, or `proposed` if another person has to accept it.
+    pub visibility: Visibility,
+}
 
 /// A memory record.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -54,7 +131,7 @@ pub struct Record {
     pub quality: Value,
     /// What else belongs to it.
     #[schema(value_type = Object)]
-    pub meta: Value,
+    pub meta: RecordMeta,
     /// The tracker's id of the issue that it belongs to.
     pub task_external_id: Option<String>,
     /// The dialog that it was saved in.
@@ -126,7 +203,7 @@ pub struct RecordVersion {
     pub is_ttl_explicit: bool,
     /// What else belonged to it.
     #[schema(value_type = Object)]
-    pub meta: Value,
+    pub meta: RecordMeta,
     /// Its citations, with the verdicts of that time.
     pub citations: Vec<Citation>,
     /// Why it was changed.

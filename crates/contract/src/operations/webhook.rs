@@ -4,11 +4,26 @@ use chrono::{DateTime, Utc};
 use mc_domain::{DeliveryId, DeliveryState, Provider, WebhookId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use utoipa::openapi::schema::Object;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::number::{PageLimit, SecretTtlHours};
 use crate::secret::WebhookSecret;
-use crate::{ProjectKey, Request};
+use crate::{ProjectKey, Request, ValidationError, schema};
+
+/// The path to which git hosts deliver. Index runs are requested there as well.
+pub const GIT_HOST_PATH: &str = "/ingest/git";
+/// The beginning of the paths to which trackers and wikis deliver.
+pub const TRACKER_PATH: &str = "/webhooks/";
+
+/// Returns path and query of the URL to which a provider delivers.
+pub fn url_path(provider: Provider, id: WebhookId) -> String {
+    if provider.is_git_host() {
+        format!("{GIT_HOST_PATH}?webhook_id={id}")
+    } else {
+        format!("{TRACKER_PATH}{provider}?webhook_id={id}")
+    }
+}
 
 /// A webhook, in a path.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -166,6 +181,30 @@ pub struct WebhookDelivery {
     /// When it was processed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<DateTime<Utc>>,
+}
+
+/// The provider, in a path.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub struct ProviderPath {
+    /// The tracker or wiki that sends.
+    #[param(schema_with = trackers)]
+    pub provider: Provider,
+}
+
+impl Request for ProviderPath {
+    fn check(&self) -> Result<(), ValidationError> {
+        if self.provider.is_git_host() {
+            let rule = format!("delivers to POST {GIT_HOST_PATH}?webhook_id=<id>");
+            return Err(ValidationError::new("provider", rule));
+        }
+        Ok(())
+    }
+}
+
+fn trackers() -> Object {
+    let trackers = Provider::ALL.iter().filter(|provider| !provider.is_git_host());
+    schema::one_of(trackers.map(|provider| provider.as_str())).build()
 }
 
 /// The webhook of a delivery, in a query. Jira adds parameters of its own to the URL.

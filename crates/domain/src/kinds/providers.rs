@@ -18,6 +18,13 @@ vocabulary!(
     }
 );
 
+impl Provider {
+    /// Whether it hosts git repositories, and sends pushes.
+    pub fn is_git_host(self) -> bool {
+        matches!(self, Self::Github | Self::Gitlab)
+    }
+}
+
 vocabulary!(
     /// The state of a webhook delivery.
     DeliveryState, "state", {

@@ -66,7 +66,7 @@ fn policy_raises_minimum_roles_and_never_lowers_them() {
     let strict = read(json!({"min_roles": {"review": "maintainer", "publish": "admin"}}));
     assert_eq!(strict.min_role(Permission::Accept), Role::Maintainer);
     assert_eq!(strict.min_role(Permission::Publish), Role::Admin);
-    for action in Permission::ALL {
+    for action in Permission::ALL.iter().copied() {
         assert!(strict.min_role(action) >= action.min_role(), "{action:?}");
     }
 }

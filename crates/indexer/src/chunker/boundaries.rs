@@ -1,22 +1,24 @@
-//! How much a cut between two lines would hurt.
+//! Costs of a cut between two lines.
 
 use crate::text::Lines;
 
-/// A cut that costs less than this goes through no definition.
-pub(crate) const UNCLEAN: u32 = 100;
-/// What a cut between a comment and what it describes costs on top.
-pub(super) const CLINGING: u32 = 50;
-/// Nested containers count up to this, so that they and a comment together stay below `UNCLEAN`.
+/// Minimum cost of a cut inside a definition; cuts between definitions cost less.
+pub(crate) const WITHIN_DEFINITION: u32 = 100;
+/// Additional cost of a cut between a comment and the definition that it describes.
+pub(super) const ATTACHED: u32 = 50;
+/// Maximum cost of nested containers: with a comment, it stays below [`WITHIN_DEFINITION`].
 const MAX_CONTAINERS: u32 = 49;
 
-/// What lies across each boundary between lines, gathered from the syntax tree.
+/// Syntax nodes that span each boundary between lines.
 #[derive(Debug)]
 pub(super) struct Boundaries {
-    /// Differences, by row: summed up they give the containers open across the boundary before it.
+    /// Differences by row: their running sum is the number of containers that span the boundary
+    /// before the row.
     containers: Vec<i32>,
-    /// The same for everything else that spans rows: functions, blocks, expressions.
+    /// Differences for all other nodes that span rows: functions, blocks, expressions.
     units: Vec<i32>,
-    clinging: Vec<bool>,
+    /// Rows that the previous row describes.
+    attached: Vec<bool>,
 }
 
 impl Boundaries {
@@ -24,45 +26,48 @@ impl Boundaries {
         Self {
             containers: vec![0; lines + 2],
             units: vec![0; lines + 2],
-            clinging: vec![false; lines + 2],
+            attached: vec![false; lines + 2],
         }
     }
 
-    /// Rows `start` to `end` belong to one container.
+    /// Marks the rows `start` to `end` as one container.
     pub fn inside_container(&mut self, start: usize, end: usize) {
         span(&mut self.containers, start, end);
     }
 
-    /// Rows `start` to `end` belong to one thing that is better kept whole.
+    /// Marks the rows `start` to `end` as a unit that should not be cut.
     pub fn inside_unit(&mut self, start: usize, end: usize) {
         span(&mut self.units, start, end);
     }
 
-    /// The row describes the one below it.
-    pub fn clings_to_next(&mut self, row: usize) {
-        if let Some(clinging) = self.clinging.get_mut(row + 1) {
-            *clinging = true;
+    /// Marks the row as a description of the next one.
+    pub fn attach_to_next(&mut self, row: usize) {
+        if let Some(attached) = self.attached.get_mut(row + 1) {
+            *attached = true;
         }
     }
 
-    /// The cost of a cut before each line.
+    /// Returns the cost of a cut before each line.
     pub fn costs(&self, lines: &Lines<'_>) -> Vec<u32> {
         let (mut containers, mut units) = (0_i32, 0_i32);
         (0..lines.count())
             .map(|line| {
                 containers += self.containers[line];
                 units += self.units[line];
-                // A comment that stands apart by a blank line describes nothing below.
-                let clinging =
-                    if self.clinging[line] && !lines.is_blank(line) { CLINGING } else { 0 };
+                // A comment before a blank line does not describe the next definition.
+                let attached =
+                    if self.attached[line] && !lines.is_blank(line) { ATTACHED } else { 0 };
                 let inside = containers.unsigned_abs().min(MAX_CONTAINERS);
-                units.unsigned_abs().saturating_mul(UNCLEAN).saturating_add(inside + clinging)
+                units
+                    .unsigned_abs()
+                    .saturating_mul(WITHIN_DEFINITION)
+                    .saturating_add(inside + attached)
             })
             .collect()
     }
 }
 
-/// Marks the boundaries that lie between the first and the last row.
+/// Counts a node on the boundaries between its first and last row.
 fn span(differences: &mut [i32], start: usize, end: usize) {
     if start < end && end + 1 < differences.len() {
         differences[start + 1] += 1;
@@ -70,7 +75,7 @@ fn span(differences: &mut [i32], start: usize, end: usize) {
     }
 }
 
-/// Costs for a text without a grammar: best after a blank line and at the margin.
+/// Returns the costs for a text without a grammar: lowest after a blank line and without indent.
 pub(super) fn by_lines(lines: &Lines<'_>) -> Vec<u32> {
     const MAX_INDENT: usize = 100;
     (0..lines.count())
@@ -80,8 +85,8 @@ pub(super) fn by_lines(lines: &Lines<'_>) -> Vec<u32> {
             match (follows_blank, indent) {
                 (true, 0) => 0,
                 (false, 0) => 1,
-                (true, indent) => UNCLEAN + 2 * indent,
-                (false, indent) => UNCLEAN + 2 * indent + 1,
+                (true, indent) => WITHIN_DEFINITION + 2 * indent,
+                (false, indent) => WITHIN_DEFINITION + 2 * indent + 1,
             }
         })
         .collect()

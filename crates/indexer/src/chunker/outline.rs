@@ -1,4 +1,4 @@
-//! One walk over the syntax tree: what is defined where, and where a cut hurts least.
+//! Definitions of a file and the costs of cuts, from one walk over its syntax tree.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -9,39 +9,39 @@ use super::boundaries::Boundaries;
 use crate::grammar::{Grammar, Role, Rule};
 use crate::text::Lines;
 
-/// How long one file may be parsed; a megabyte of real code takes a fraction of it.
+/// Maximum time to parse a file. A megabyte of ordinary code takes a fraction of it.
 const PARSE_LIMIT: Duration = Duration::from_secs(2);
-/// Longest qualified name that is kept; longer ones are the parser's guesses at broken code, and
-/// would not fit a database index.
+/// Maximum length of a qualified name. Longer names come from broken code that the parser
+/// misreads, and would not fit a database index.
 const MAX_NAME_BYTES: usize = 400;
 
-/// A definition, by 0-based rows.
+/// Definition, with 0-based rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Defined {
     pub name: String,
     pub kind: &'static str,
     pub start: usize,
-    /// The last row.
+    /// Last row.
     pub end: usize,
 }
 
-/// What the tree says of a file.
+/// Definitions and boundaries of a file.
 #[derive(Debug)]
 pub(super) struct Outline {
-    /// By position; an enclosing definition comes before those inside.
+    /// By position; an enclosing definition comes before those inside it.
     pub defined: Vec<Defined>,
     pub boundaries: Boundaries,
 }
 
-/// Parses the text; `None` where the parser gave up or took too long.
+/// Parses the text; `None` if parsing failed or timed out.
 pub(super) fn outline(grammar: &Grammar, text: &str, lines: &Lines<'_>) -> Option<Outline> {
     let tree = parse(grammar, text)?;
     let mut walk = Walk {
         grammar,
         text,
         outline: Outline { defined: Vec::new(), boundaries: Boundaries::new(lines.count()) },
-        scopes: vec![Scope { depth: 0, name: String::new(), joint_inside: None }],
-        holders: vec![false],
+        scopes: vec![Scope { depth: 0, name: String::new(), separator_inside: None }],
+        containers: vec![false],
     };
     walk.run(&tree);
     walk.outline.defined.dedup_by(|b, a| a.name == b.name && a.start == b.start);
@@ -52,7 +52,7 @@ fn parse(grammar: &Grammar, text: &str) -> Option<Tree> {
     let mut parser = Parser::new();
     parser.set_language(&grammar.language).ok()?;
     let started = Instant::now();
-    let mut give_up = |_: &tree_sitter::ParseState| {
+    let mut check_timeout = |_: &tree_sitter::ParseState| {
         if started.elapsed() > PARSE_LIMIT {
             ControlFlow::Break(())
         } else {
@@ -61,17 +61,17 @@ fn parse(grammar: &Grammar, text: &str) -> Option<Tree> {
     };
     let bytes = text.as_bytes();
     parser.parse_with_options(
-        &mut |at, _| bytes.get(at..).unwrap_or_default(),
+        &mut |offset, _| bytes.get(offset..).unwrap_or_default(),
         None,
-        Some(ParseOptions::new().progress_callback(&mut give_up)),
+        Some(ParseOptions::new().progress_callback(&mut check_timeout)),
     )
 }
 
-/// A name that qualifies the definitions below `depth`.
+/// Name that qualifies the definitions below `depth`.
 struct Scope {
     depth: usize,
     name: String,
-    joint_inside: Option<&'static str>,
+    separator_inside: Option<&'static str>,
 }
 
 struct Walk<'a> {
@@ -79,12 +79,12 @@ struct Walk<'a> {
     text: &'a str,
     outline: Outline,
     scopes: Vec<Scope>,
-    /// For each open depth, whether a child there only holds definitions.
-    holders: Vec<bool>,
+    /// For each open node, whether it only contains definitions.
+    containers: Vec<bool>,
 }
 
 impl Walk<'_> {
-    /// Visits every node without recursion: code may nest as deep as the file is long.
+    /// Visits every node without recursion, because code may nest as deep as the file is long.
     fn run(&mut self, tree: &Tree) {
         let mut cursor = tree.walk();
         if !cursor.goto_first_child() {
@@ -108,31 +108,31 @@ impl Walk<'_> {
     fn enter(&mut self, node: Node<'_>) {
         let rule = self.grammar.rule(node);
         let name = rule.and_then(|rule| (rule.name)(node, self.text));
-        // A node whose name can't be read defines nothing: `x = 1` is no function.
+        // A node without a readable name defines nothing: `x = 1` is not a function.
         let rule = rule.filter(|rule| name.is_some() || rule.role == Role::Transparent);
         let rows = rows(node);
-        let holds = rule.is_some_and(|rule| rule.role != Role::Definition);
-        let clings = self.grammar.clings(node);
-        // The body of a container holds definitions as the container does.
-        let is_body = rule.is_none() && !clings && self.holders.last() == Some(&true);
-        if holds || is_body {
+        let is_container = rule.is_some_and(|rule| rule.role != Role::Definition);
+        let is_attached = self.grammar.is_attached(node);
+        // The body of a container contains definitions as the container does.
+        let is_body = rule.is_none() && !is_attached && self.containers.last() == Some(&true);
+        if is_container || is_body {
             self.outline.boundaries.inside_container(rows.0, rows.1);
         } else {
             self.outline.boundaries.inside_unit(rows.0, rows.1);
         }
-        if clings && opens_its_row(node, self.text) {
-            self.outline.boundaries.clings_to_next(rows.1);
+        if is_attached && is_first_in_row(node, self.text) {
+            self.outline.boundaries.attach_to_next(rows.1);
         }
-        self.holders.push(holds);
+        self.containers.push(is_container);
         if let Some(rule) = rule {
             self.define(rule, name.as_deref().unwrap_or_default(), node, rows);
         }
     }
 
     fn leave(&mut self) {
-        let depth = self.holders.len();
+        let depth = self.containers.len();
         self.scopes.pop_if(|scope| scope.depth == depth);
-        self.holders.pop();
+        self.containers.pop();
     }
 
     fn define(&mut self, rule: &Rule, own: &str, node: Node<'_>, (start, end): (usize, usize)) {
@@ -149,35 +149,36 @@ impl Walk<'_> {
             return;
         }
         self.scopes.push(Scope {
-            depth: self.holders.len(),
+            depth: self.containers.len(),
             name,
-            joint_inside: rule.joint_inside,
+            separator_inside: rule.separator_inside,
         });
     }
 }
 
 fn qualify(scope: &Scope, rule: &Rule, own: &str) -> String {
-    let joint = match scope.joint_inside {
-        Some(joint) if rule.kind == "method" => joint,
-        _ => rule.joint,
+    let separator = match scope.separator_inside {
+        Some(separator) if rule.kind == "method" => separator,
+        _ => rule.separator,
     };
     if own.is_empty() {
         scope.name.clone()
-    } else if scope.name.is_empty() || joint.is_empty() {
+    } else if scope.name.is_empty() || separator.is_empty() {
         own.to_owned()
     } else {
-        format!("{}{joint}{own}", scope.name)
+        format!("{}{separator}{own}", scope.name)
     }
 }
 
-/// First and last row; a node that takes in its line's end does not reach into the next.
+/// Returns the first and last row. A node that includes the end of its line does not extend into
+/// the next row.
 fn rows(node: Node<'_>) -> (usize, usize) {
     let (start, end) = (node.start_position(), node.end_position());
     let last = if end.column == 0 && end.row > start.row { end.row - 1 } else { end.row };
     (start.row, last)
 }
 
-fn opens_its_row(node: Node<'_>, text: &str) -> bool {
+fn is_first_in_row(node: Node<'_>, text: &str) -> bool {
     let start = node.start_byte();
     let row_start = start - node.start_position().column;
     text.get(row_start..start).is_some_and(|before| before.trim().is_empty())

@@ -1,18 +1,18 @@
-//! Packs lines into chunks: as full as they may be, cut where it costs least.
+//! Packing of lines into chunks that are as large as allowed and end where a cut costs least.
 
 use std::ops::Range;
 
-use super::boundaries::{CLINGING, UNCLEAN};
+use super::boundaries::{ATTACHED, WITHIN_DEFINITION};
 use crate::text::Lines;
 
-/// How large a chunk may be.
+/// Size limits of a chunk.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Bytes of text, line ends between lines included.
+    /// Maximum bytes of text, including line ends between lines.
     pub bytes: usize,
-    /// Lines.
+    /// Maximum number of lines.
     pub lines: usize,
-    /// Lines of the chunk before that are repeated when a definition is cut.
+    /// Maximum number of lines of the previous chunk to repeat when a definition is cut.
     pub overlap: usize,
 }
 
@@ -22,23 +22,23 @@ impl Default for Limits {
     }
 }
 
-/// The place of one chunk, by 0-based lines.
+/// Lines of a chunk, 0-based.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Span {
-    /// First line, overlap included.
+    /// First line, including the overlap.
     pub start: usize,
     /// One past the last line.
     pub end: usize,
-    /// Lines at the top that the chunk before has as well.
+    /// Lines at the top that repeat the end of the previous chunk.
     pub overlap: usize,
-    /// Set where the chunk is a part of one long line: the bytes within it.
+    /// Bytes within the line, if the chunk is a part of one long line.
     pub part: Option<Range<usize>>,
 }
 
-/// Cuts the lines into chunks. `costs[i]` is the cost of a cut before line `i`.
+/// Splits the lines into chunks. `costs[i]` is the cost of a cut before line `i`.
 ///
-/// A line that is longer than a chunk may be is split on character boundaries into chunks of its
-/// own, without overlap.
+/// A line that is longer than a chunk may be is split at character boundaries into separate chunks
+/// without overlap.
 pub(crate) fn pack(lines: &Lines<'_>, costs: &[u32], limits: Limits) -> Vec<Span> {
     let mut spans = Vec::new();
     let (mut start, mut overlap) = (0, 0);
@@ -62,26 +62,26 @@ pub(crate) fn pack(lines: &Lines<'_>, costs: &[u32], limits: Limits) -> Vec<Span
         let end =
             if is_last { furthest } else { cheapest(lines, costs, from, start, furthest, limits) };
         spans.push(Span { start: from, end, overlap, part: None });
-        let cuts_a_unit = end < lines.count() && costs[end] >= UNCLEAN;
+        let cuts_a_unit = end < lines.count() && costs[end] >= WITHIN_DEFINITION;
         overlap = if cuts_a_unit { overlap_before(lines, start, end, limits) } else { 0 };
         start = end;
     }
     spans
 }
 
-/// The end of the longest chunk that opens at `from` and holds line `start`.
+/// Returns the end of the longest chunk that starts at `from` and includes line `start`.
 fn furthest(lines: &Lines<'_>, from: usize, start: usize, limits: Limits) -> usize {
-    let most = lines.count().min(from + limits.lines);
+    let max_end = lines.count().min(from + limits.lines);
     let fits = |end: &usize| lines.span_len(from, *end) <= limits.bytes;
-    (start + 1..=most).take_while(fits).last().unwrap_or(start + 1)
+    (start + 1..=max_end).take_while(fits).last().unwrap_or(start + 1)
 }
 
-/// Where to end a chunk that can't hold all that is left.
+/// Chooses the end of a chunk that cannot hold all remaining lines.
 ///
-/// First wanted is a cut between definitions that leaves a chunk three quarters full, then one that
-/// leaves it a quarter full, then any; among them the cheapest, and of these the latest. A chunk of
-/// next to nothing is worth it only where it keeps what follows in one piece. Otherwise what
-/// follows is cut where it nests least, in the upper half.
+/// A cut between definitions is preferred. It should leave the chunk at least three quarters full,
+/// else a quarter, else an eighth. Among such cuts the cheapest is chosen, and the last of equal
+/// cost. A smaller chunk is accepted only if the next definition then fits into one chunk.
+/// Otherwise the definition is cut where the nesting is lowest, in the second half of the chunk.
 fn cheapest(
     lines: &Lines<'_>,
     costs: &[u32],
@@ -98,11 +98,11 @@ fn cheapest(
         let cuts = (start + 1..=furthest).rev().filter(move |cut| fills(*cut, eighths));
         cuts.min_by_key(|cut| costs[*cut])
     };
-    let is_between = |cut: &usize| costs[*cut] < CLINGING;
+    let is_between = |cut: &usize| costs[*cut] < ATTACHED;
     let small = (start + 1..=furthest)
         .rev()
-        .filter(|cut| costs[*cut] < UNCLEAN)
-        .min_by_key(|cut| costs[*cut] >= CLINGING);
+        .filter(|cut| costs[*cut] < WITHIN_DEFINITION)
+        .min_by_key(|cut| costs[*cut] >= ATTACHED);
     best(6)
         .filter(is_between)
         .or_else(|| best(2).filter(is_between))
@@ -112,15 +112,15 @@ fn cheapest(
         .unwrap_or(furthest)
 }
 
-/// Whether what stands after `cut`, up to the next cut that goes through no definition, makes one
+/// Returns whether the lines after `cut`, up to the next cut between definitions, fit into one
 /// chunk.
 fn next_unit_fits(lines: &Lines<'_>, costs: &[u32], cut: usize, limits: Limits) -> bool {
     let end = furthest(lines, cut, cut, limits);
-    end == lines.count() || (cut + 1..=end).any(|next| costs[next] < CLINGING)
+    end == lines.count() || (cut + 1..=end).any(|next| costs[next] < ATTACHED)
 }
 
-/// How many lines before `end` the next chunk repeats: none that are only partly its neighbour's,
-/// and at most a quarter of a chunk.
+/// Returns the number of lines before `end` that the next chunk repeats: lines of this chunk, and
+/// at most a quarter of a chunk.
 fn overlap_before(lines: &Lines<'_>, start: usize, end: usize, limits: Limits) -> usize {
     (1..=limits.overlap.min(end - start))
         .take_while(|count| lines.span_len(end - count, end) <= limits.bytes / 4)
@@ -128,27 +128,27 @@ fn overlap_before(lines: &Lines<'_>, start: usize, end: usize, limits: Limits) -
         .unwrap_or(0)
 }
 
-/// Splits a long line into parts of at most `max` bytes, at white space where there is some near
-/// the end, never within a character.
+/// Splits a long line into parts of at most `max` bytes: at white space if there is some near the
+/// end, and never within a character.
 fn parts(line: &str, max: usize) -> impl Iterator<Item = Range<usize>> {
-    let mut at = 0;
+    let mut start = 0;
     std::iter::from_fn(move || {
-        if at == line.len() {
+        if start == line.len() {
             return None;
         }
-        let hard = line.floor_char_boundary(at + max.max(4));
-        let end = if hard == line.len() {
-            hard
+        let max_end = line.floor_char_boundary(start + max.max(4));
+        let end = if max_end == line.len() {
+            max_end
         } else {
-            after_last_space(line, at + (hard - at) / 2, hard)
+            after_last_space(line, start + (max_end - start) / 2, max_end)
         };
-        let part = at..end;
-        at = end;
+        let part = start..end;
+        start = end;
         Some(part)
     })
 }
 
 fn after_last_space(line: &str, low: usize, high: usize) -> usize {
     let low = line.ceil_char_boundary(low);
-    line[low..high].rfind([' ', '\t', ',', ';']).map_or(high, |place| low + place + 1)
+    line[low..high].rfind([' ', '\t', ',', ';']).map_or(high, |offset| low + offset + 1)
 }

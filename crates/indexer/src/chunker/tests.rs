@@ -5,18 +5,18 @@ use crate::text::normalize;
 
 mod languages;
 
-fn pieces(language: &str, text: &str, limits: Limits) -> ChunkedFile {
+fn chunk_file(language: &str, text: &str, limits: Limits) -> ChunkedFile {
     cut("src/file", language, text, limits)
 }
 
-fn whole(text: &str) -> &str {
+fn without_last_newline(text: &str) -> &str {
     text.strip_suffix('\n').unwrap_or(text)
 }
 
-/// What holds for every cut of every text.
+/// Checks the invariants of the chunker.
 fn check(language: &str, text: &str, limits: Limits) -> ChunkedFile {
-    let cut = pieces(language, text, limits);
-    assert_eq!(join(&cut.chunks), whole(text), "nothing lost, nothing doubled");
+    let cut = chunk_file(language, text, limits);
+    assert_eq!(join(&cut.chunks), without_last_newline(text), "no line is lost or repeated");
     for (index, chunk) in cut.chunks.iter().enumerate() {
         assert_eq!(chunk.index, index);
         assert!(chunk.text.len() <= limits.bytes.max(4), "{} bytes", chunk.text.len());
@@ -33,7 +33,7 @@ fn check(language: &str, text: &str, limits: Limits) -> ChunkedFile {
     cut
 }
 
-/// Something between a program and noise: it nests, breaks off and has long and odd lines.
+/// Generates text like broken code: nested and incomplete, with long and unusual lines.
 fn source() -> impl Strategy<Value = String> {
     let line = prop_oneof![
         4 => "[ \t]{0,8}(class|def|fn|function|if|end|module|impl|//|#|/\\*|\"\"\")? \
@@ -50,7 +50,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(192))]
 
     #[test]
-    fn chunks_give_back_the_text(
+    fn joined_chunks_are_the_text(
         text in source(),
         language in prop::sample::select([grammar::PARSED, &["sql", "text"]].concat()),
         bytes in 16_usize..200,
@@ -62,12 +62,12 @@ proptest! {
 }
 
 #[test]
-fn an_empty_file_has_no_chunk() {
+fn empty_file_has_no_chunk() {
     assert!(check("ruby", "", Limits::default()).chunks.is_empty());
 }
 
 #[test]
-fn equal_text_has_equal_chunk_hashes_and_its_own_span_hashes() {
+fn equal_chunks_of_two_files_differ_in_their_span_hash() {
     let a = cut("a.rb", "ruby", "x = 1\n", Limits::default());
     let b = cut("b.rb", "ruby", "x = 1\n", Limits::default());
     assert_eq!(a.chunks[0].chunk_hash, b.chunks[0].chunk_hash);
@@ -75,7 +75,7 @@ fn equal_text_has_equal_chunk_hashes_and_its_own_span_hashes() {
 }
 
 #[test]
-fn a_long_line_is_split_within_its_line_number() {
+fn long_line_is_split_into_chunks_of_one_line() {
     let text = format!("short\n{}\nend", "\u{fc}ber ".repeat(1000));
     let cut = check("javascript", &text, Limits::default());
     let on_second: Vec<_> = cut.chunks.iter().filter(|chunk| chunk.line_start == 2).collect();
@@ -84,7 +84,7 @@ fn a_long_line_is_split_within_its_line_number() {
 }
 
 #[test]
-fn deep_nesting_neither_overflows_nor_stalls() {
+fn deep_nesting_does_not_overflow_the_stack() {
     for language in grammar::PARSED {
         for (open, close) in [
             ("(", ")"),
@@ -112,7 +112,7 @@ fn method(name: &str, lines: usize) -> String {
 }
 
 #[test]
-fn small_neighbours_share_a_chunk_and_none_is_cut() {
+fn small_methods_share_a_chunk_and_are_not_cut() {
     let methods: String = (0..40).map(|n| method(&format!("small_{n}"), 6)).collect();
     let text = format!("module A\n  class B\n{methods}  end\nend\n");
     let cut = check("ruby", &text, Limits::default());
@@ -120,16 +120,19 @@ fn small_neighbours_share_a_chunk_and_none_is_cut() {
     for chunk in &cut.chunks[1..cut.chunks.len() - 1] {
         assert!(chunk.text.len() > 1500, "{} bytes", chunk.text.len());
         assert_eq!(chunk.parent_symbol.as_deref(), Some("A::B"));
-        assert!(chunk.text.starts_with("    # Says what"), "the comment goes with its method");
+        assert!(
+            chunk.text.starts_with("    # Says what"),
+            "the comment is in the chunk of its method"
+        );
         assert!(chunk.text.trim_end().ends_with("end"));
     }
 }
 
 #[test]
-fn a_large_method_is_cut_with_overlap_and_knows_its_name() {
+fn large_method_is_cut_with_overlap_and_keeps_its_name() {
     let text = format!("module A\n  class B\n{}  end\nend\n", method("large", 300));
     let cut = check("ruby", &text, Limits::default());
-    assert!(cut.chunks[0].text.len() > 1024, "the headers go with the start of the method");
+    assert!(cut.chunks[0].text.len() > 1024, "the headers are in the chunk of the method's start");
     let inner = &cut.chunks[2];
     assert_eq!(inner.overlap_lines, 3);
     assert_eq!(inner.parent_symbol.as_deref(), Some("A::B#large"));
@@ -139,9 +142,12 @@ fn a_large_method_is_cut_with_overlap_and_knows_its_name() {
 }
 
 #[test]
-fn a_cut_is_deterministic() {
+fn chunker_is_deterministic() {
     let text: String = (0..30).map(|n| method(&format!("m{n}"), n)).collect();
-    assert_eq!(pieces("ruby", &text, Limits::default()), pieces("ruby", &text, Limits::default()));
+    assert_eq!(
+        chunk_file("ruby", &text, Limits::default()),
+        chunk_file("ruby", &text, Limits::default())
+    );
 }
 
 #[test]

@@ -1,4 +1,4 @@
 use super::{Rule, definition};
 
-/// Plain names.
+/// Names of functions.
 pub(super) const RULES: &[Rule] = &[definition("function_definition", "function", "")];

@@ -1,6 +1,6 @@
 use super::{Rule, container, definition, transparent};
 
-/// `Class.Method`; the namespace is left out.
+/// Names like `Class.Method`, without the namespace.
 pub(super) const RULES: &[Rule] = &[
     transparent("namespace_declaration"),
     container("class_declaration", "class", "."),

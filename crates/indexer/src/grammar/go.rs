@@ -2,17 +2,17 @@ use tree_sitter::Node;
 
 use super::{Rule, container, definition, names, transparent};
 
-/// `Type.Method`; the package is left out.
+/// Names like `Type.Method`, without the package.
 pub(super) const RULES: &[Rule] = &[
     definition("function_declaration", "function", "."),
-    definition("method_declaration", "method", ".").named(method),
+    definition("method_declaration", "method", ".").with_name(method),
     container("type_spec", "type", "."),
     definition("type_alias", "type", "."),
     definition("method_elem", "method", "."),
     transparent("type_declaration"),
 ];
 
-/// `func (s *Server[T]) Close()` is `Server.Close`.
+/// Returns `Server.Close` for `func (s *Server[T]) Close()`.
 fn method(node: Node<'_>, text: &str) -> Option<String> {
     let name = names::field(node, text)?;
     let receiver = node.child_by_field_name("receiver").and_then(|list| list.named_child(0));

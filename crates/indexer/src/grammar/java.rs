@@ -1,6 +1,6 @@
 use super::{Rule, container, definition, transparent};
 
-/// `Class.method`; the package is left out.
+/// Names like `Class.method`, without the package.
 pub(super) const RULES: &[Rule] = &[
     container("class_declaration", "class", "."),
     container("interface_declaration", "interface", "."),

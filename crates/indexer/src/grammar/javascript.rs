@@ -2,38 +2,38 @@ use tree_sitter::Node;
 
 use super::{Rule, container, definition, names, transparent};
 
-/// `Class.method`, for instance and static methods alike.
+/// Names like `Class.method`, for both instance and static methods.
 pub(super) const RULES: &[Rule] = &[
     definition("function_declaration", "function", "."),
     definition("generator_function_declaration", "function", "."),
     container("class_declaration", "class", "."),
     definition("method_definition", "method", "."),
-    definition("variable_declarator", "function", ".").named(function_variable),
-    definition("field_definition", "method", ".").named(function_field),
-    definition("pair", "method", ".").named(function_pair),
-    definition("assignment_expression", "function", ".").named(function_assigned),
+    definition("variable_declarator", "function", ".").with_name(function_variable),
+    definition("field_definition", "method", ".").with_name(function_field),
+    definition("pair", "method", ".").with_name(function_pair),
+    definition("assignment_expression", "function", ".").with_name(function_assigned),
     transparent("export_statement"),
 ];
 
 const FUNCTIONS: &[&str] =
     &["arrow_function", "function_expression", "generator_function", "class"];
 
-/// `const name = () => ...`
+/// Reads the name in `const name = () => ...`.
 pub(super) fn function_variable(node: Node<'_>, text: &str) -> Option<String> {
     function_in(node, "value", "name", text)
 }
 
-/// `name = () => ...` in a class.
+/// Reads the name in `name = () => ...` of a class.
 fn function_field(node: Node<'_>, text: &str) -> Option<String> {
     function_in(node, "value", "property", text)
 }
 
-/// `name: function () ...` in an object.
+/// Reads the name in `name: function () ...` of an object.
 pub(super) fn function_pair(node: Node<'_>, text: &str) -> Option<String> {
     function_in(node, "value", "key", text)
 }
 
-/// `exports.name = ...` is `name`, `Type.prototype.name = ...` is `Type.name`.
+/// Returns `name` for `exports.name = ...`, and `Type.name` for `Type.prototype.name = ...`.
 pub(super) fn function_assigned(node: Node<'_>, text: &str) -> Option<String> {
     let name = function_in(node, "right", "left", text)?;
     let name = ["module.exports.", "exports.", "this."]

@@ -1,29 +1,29 @@
-//! How definitions are named: shared readers, used by the tables.
+//! Readers of the names of definitions, shared by the tables.
 
 use tree_sitter::Node;
 
-/// No name: the node only holds others.
+/// Returns no name, for a node that only contains definitions.
 pub(super) fn none(_: Node<'_>, _: &str) -> Option<String> {
     None
 }
 
-/// The field `name`.
+/// Reads the field `name`.
 pub(super) fn field(node: Node<'_>, text: &str) -> Option<String> {
     read(node.child_by_field_name("name")?, text)
 }
 
-/// The field `name` of a node that also has a `body`: a definition, not a mention.
+/// Reads the field `name` of a node with a `body`; without one, it is a mention, not a definition.
 pub(super) fn with_body(node: Node<'_>, text: &str) -> Option<String> {
     node.child_by_field_name("body")?;
     field(node, text)
 }
 
-/// What a C declarator declares: `*(*name)(int)` is `name`.
+/// Reads the name in a C declarator, such as `name` in `*(*name)(int)`.
 pub(super) fn declarator(node: Node<'_>, text: &str) -> Option<String> {
     declared(node, text).map(|(name, _)| name)
 }
 
-/// The name of a C declaration that declares a function.
+/// Reads the name in a C declaration of a function.
 pub(super) fn prototype(node: Node<'_>, text: &str) -> Option<String> {
     declared(node, text).filter(|(_, is_function)| *is_function).map(|(name, _)| name)
 }
@@ -31,7 +31,7 @@ pub(super) fn prototype(node: Node<'_>, text: &str) -> Option<String> {
 fn declared(node: Node<'_>, text: &str) -> Option<(String, bool)> {
     let mut node = node.child_by_field_name("declarator")?;
     let mut is_function = false;
-    // Bounded, since declarators may nest as deep as the file is long.
+    // Bounded, because declarators may nest as deep as the file is long.
     for _ in 0..32 {
         is_function |= node.kind() == "function_declarator";
         let next = node.child_by_field_name("declarator").or_else(|| {
@@ -47,8 +47,8 @@ fn declared(node: Node<'_>, text: &str) -> Option<(String, bool)> {
     None
 }
 
-/// The text of a name, on one line and without type arguments; `None` where it is too long to be
-/// one (the parser guesses in broken code).
+/// Reads a name as one line without type arguments; `None` if it is too long, which happens when
+/// the parser misreads broken code.
 pub(super) fn read(node: Node<'_>, text: &str) -> Option<String> {
     const MAX_BYTES: usize = 200;
     let name = text.get(node.byte_range())?;
@@ -59,17 +59,17 @@ pub(super) fn read(node: Node<'_>, text: &str) -> Option<String> {
     Some(if name.contains("operator") { name } else { without_arguments(&name) })
 }
 
-/// `Vec<T>::push` as `Vec::push`.
+/// Returns `Vec::push` for `Vec<T>::push`.
 fn without_arguments(name: &str) -> String {
     let mut depth = 0_usize;
-    let mut kept = String::with_capacity(name.len());
+    let mut plain = String::with_capacity(name.len());
     for c in name.chars() {
         match c {
             '<' => depth += 1,
             '>' => depth = depth.saturating_sub(1),
-            c if depth == 0 => kept.push(c),
+            c if depth == 0 => plain.push(c),
             _ => {}
         }
     }
-    kept.trim().to_owned()
+    plain.trim().to_owned()
 }

@@ -1,6 +1,6 @@
 use super::{Role, Rule, container, definition};
 
-/// `Ns\Class::method`, `Ns\function`.
+/// Names like `Ns\Class::method` and `Ns\function`.
 pub(super) const RULES: &[Rule] = &[
     Rule::new("namespace_definition", "", Role::Package, "\\"),
     container("class_declaration", "class", "\\"),

@@ -1,6 +1,6 @@
 use super::{Rule, container, definition, transparent};
 
-/// `Class.method`; a function inside a function is `outer.inner`.
+/// Names like `Class.method`, and `outer.inner` for a function inside a function.
 pub(super) const RULES: &[Rule] = &[
     container("class_definition", "class", "."),
     definition("function_definition", "function", "."),

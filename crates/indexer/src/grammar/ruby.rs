@@ -2,17 +2,17 @@ use tree_sitter::Node;
 
 use super::{Rule, container, definition, names, transparent};
 
-/// `Module::Class#method`, and `Module::Class.method` for methods of the class itself.
+/// Names like `Module::Class#method`, and `Module::Class.method` for class methods.
 pub(super) const RULES: &[Rule] = &[
-    container("module", "module", "::").named(constant),
-    container("class", "class", "::").named(constant),
-    transparent("singleton_class").joining_inside("."),
+    container("module", "module", "::").with_name(constant),
+    container("class", "class", "::").with_name(constant),
+    transparent("singleton_class").with_separator_inside("."),
     definition("method", "method", "#"),
     definition("singleton_method", "method", "."),
-    definition("assignment", "constant", "::").named(assigned_constant),
+    definition("assignment", "constant", "::").with_name(assigned_constant),
 ];
 
-/// `::Outer::Inner` as `Outer::Inner`.
+/// Returns `Outer::Inner` for `::Outer::Inner`.
 fn constant(node: Node<'_>, text: &str) -> Option<String> {
     names::field(node, text).map(|name| name.trim_start_matches("::").to_owned())
 }

@@ -2,7 +2,7 @@ use tree_sitter::Node;
 
 use super::{Role, Rule, container, definition, names, transparent};
 
-/// `Type::method`; modules are left out, as people do when they speak of a method.
+/// Names like `Type::method`, without modules, as developers usually refer to methods.
 pub(super) const RULES: &[Rule] = &[
     definition("function_item", "function", "::"),
     definition("function_signature_item", "function", "::"),
@@ -14,7 +14,7 @@ pub(super) const RULES: &[Rule] = &[
     definition("static_item", "constant", "::"),
     definition("macro_definition", "macro", "::"),
     container("trait_item", "trait", "::"),
-    Rule::new("impl_item", "", Role::Container, "::").named(implementor),
+    Rule::new("impl_item", "", Role::Container, "::").with_name(implementor),
     transparent("mod_item"),
     transparent("foreign_mod_item"),
 ];

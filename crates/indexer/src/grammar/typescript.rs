@@ -1,7 +1,7 @@
 use super::javascript::{function_assigned, function_pair, function_variable};
 use super::{Rule, container, definition, transparent};
 
-/// `Class.method`, and `Namespace.Class.method`.
+/// Names like `Class.method` and `Namespace.Class.method`.
 pub(super) const RULES: &[Rule] = &[
     definition("function_declaration", "function", "."),
     definition("generator_function_declaration", "function", "."),
@@ -16,10 +16,10 @@ pub(super) const RULES: &[Rule] = &[
     definition("method_definition", "method", "."),
     definition("method_signature", "method", "."),
     definition("abstract_method_signature", "method", "."),
-    definition("variable_declarator", "function", ".").named(function_variable),
-    definition("public_field_definition", "method", ".").named(function_variable),
-    definition("pair", "method", ".").named(function_pair),
-    definition("assignment_expression", "function", ".").named(function_assigned),
+    definition("variable_declarator", "function", ".").with_name(function_variable),
+    definition("public_field_definition", "method", ".").with_name(function_variable),
+    definition("pair", "method", ".").with_name(function_pair),
+    definition("assignment_expression", "function", ".").with_name(function_assigned),
     transparent("export_statement"),
     transparent("ambient_declaration"),
     transparent("expression_statement"),

@@ -1,82 +1,83 @@
-//! Reads the output of `git log`: which commit touched which files, by the names that they have
-//! now.
+//! Parser of the output of `git log`: the commits with the files that they touched, by the current
+//! names of the files.
 
 use std::collections::{BTreeSet, HashMap};
 
 use crate::language;
 
-/// A commit of more files of code says nothing of any of them: a new formatter, a move, a licence.
+/// Maximum code files of a commit. A larger commit, such as reformatting or a license change, says
+/// little about each file.
 pub(super) const MAX_FILES: usize = 30;
 
-/// Object name, parents, time and message, each ended by a NUL as `-z` ends the whole and each
-/// field of the status.
+/// Object name, parents, time and message. Each ends with NUL, as does each field of the status
+/// with `-z`.
 pub(crate) const FORMAT: &str = "--format=tformat:%H%x00%P%x00%ct%x00%B";
 
-/// How much of a history is held at a time, in bytes: whoever wrote it may have wanted it to be
-/// more than there is.
+/// Maximum memory for a history, in bytes. Authors of the repository are not trusted to keep it
+/// small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Room {
+pub(super) struct MemoryBudget {
     /// For messages and paths of commits.
     pub commits: usize,
     /// For names of renamed files.
     pub renames: usize,
 }
 
-impl Default for Room {
+impl Default for MemoryBudget {
     fn default() -> Self {
         Self { commits: 128 << 20, renames: 64 << 20 }
     }
 }
 
-/// What a commit, a path or a rename takes beside its text, roughly.
+/// Approximate memory of a commit, path or rename in addition to its text, in bytes.
 const OVERHEAD: usize = 100;
 
-/// A commit that touched files of code.
+/// Commit that touched code files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
     /// Full object name, in hex.
     pub sha: String,
     /// Seconds since 1970.
     pub committed_at: i64,
-    /// As it was written.
+    /// Unchanged message.
     pub message: String,
-    /// The files of code that it touched, by their names now.
+    /// Current names of the code files that it touched.
     pub paths: BTreeSet<String>,
 }
 
-/// What was read, newest commit first.
+/// Parsed history, newest commit first.
 #[derive(Debug, Default)]
 pub(super) struct Log {
-    /// Commits with at least one file of code and at most [`MAX_FILES`].
+    /// Commits with at least one code file and at most [`MAX_FILES`].
     pub entries: Vec<Entry>,
-    /// Names that files had before, and those that they have now.
+    /// Current names of files, by former name.
     pub renames: HashMap<String, String>,
-    /// Commits that were left out, the oldest ones: there was no room for them.
-    pub left_out: usize,
-    /// Renames that were not followed for the same reason.
-    pub unfollowed: usize,
+    /// Number of the oldest commits, which exceeded the memory budget.
+    pub omitted_commits: usize,
+    /// Number of renames that exceeded the memory budget.
+    pub omitted_renames: usize,
 }
 
-/// Reads field by field. Newest first, so that a rename is known before the older commits by the
-/// older name.
+/// Parser that reads field by field. The newest commit comes first, so that a rename is known
+/// before the older commits with the former name.
 #[derive(Debug)]
 pub(super) struct Reader {
     log: Log,
-    /// What is left of it.
-    room: Room,
-    /// Whether a commit without parents may have some that are not here.
+    /// Remaining memory.
+    budget: MemoryBudget,
+    /// Whether a commit without parents may have parents that were not fetched.
     is_shallow: bool,
     state: State,
     current: Option<Entry>,
-    /// The current commit's renames, which hold for older ones: a name may be used again in the
-    /// same commit.
+    /// Renames of the current commit. They apply to older commits only, because the commit may
+    /// create a file with the former name.
     renamed: Vec<(String, String)>,
     has_parents: bool,
 }
 
 #[derive(Debug)]
 enum State {
-    /// The object name of a commit, or the status of the current one's next file.
+    /// The object name of a commit, or the status of the next file of the current commit.
     Next,
     Parents,
     Time,
@@ -85,17 +86,17 @@ enum State {
     Path,
     /// The old path of a renamed file.
     From,
-    /// Its new path.
+    /// The new path of a renamed file.
     To {
         from: String,
     },
 }
 
 impl Reader {
-    pub fn new(is_shallow: bool, room: Room) -> Self {
+    pub fn new(is_shallow: bool, budget: MemoryBudget) -> Self {
         Self {
             log: Log::default(),
-            room,
+            budget,
             is_shallow,
             state: State::Next,
             current: None,
@@ -104,8 +105,8 @@ impl Reader {
         }
     }
 
-    /// Takes the next field.
-    pub fn take(&mut self, field: &[u8]) {
+    /// Parses the next field.
+    pub fn read_field(&mut self, field: &[u8]) {
         let field = String::from_utf8_lossy(field);
         let state = std::mem::replace(&mut self.state, State::Next);
         self.state = match state {
@@ -132,14 +133,14 @@ impl Reader {
             }
             State::From => State::To { from: field.into_owned() },
             State::To { from } => {
-                let now = self.touch(field.into_owned());
-                self.rename(from, now);
+                let current = self.touch(field.into_owned());
+                self.rename(from, current);
                 State::Next
             }
         };
     }
 
-    /// What was read, when there is no more.
+    /// Returns the parsed history after the last field.
     pub fn finish(mut self) -> Log {
         self.end_entry();
         self.log
@@ -163,61 +164,62 @@ impl Reader {
         }
     }
 
-    /// Notes a file, and returns its name now.
+    /// Adds a file to the current commit, and returns its current name.
     fn touch(&mut self, path: String) -> String {
-        let now = self.log.renames.get(&path).cloned().unwrap_or(path);
+        let name = self.log.renames.get(&path).cloned().unwrap_or(path);
         if let Some(entry) = &mut self.current
             && entry.paths.len() <= MAX_FILES
-            && language::is_code(&now)
+            && language::is_code(&name)
         {
-            entry.paths.insert(now.clone());
+            entry.paths.insert(name.clone());
         }
-        now
+        name
     }
 
-    /// Notes what a file was called before, if there is room: else older commits are known by the
-    /// older name alone, and say nothing of the file.
-    fn rename(&mut self, from: String, now: String) {
-        if take(&mut self.room.renames, from.len() + now.len() + OVERHEAD) {
-            self.renamed.push((from, now));
+    /// Stores a rename if the memory budget allows. Otherwise older commits keep the former name
+    /// and are not attributed to the file.
+    fn rename(&mut self, from: String, to: String) {
+        if reserve(&mut self.budget.renames, from.len() + to.len() + OVERHEAD) {
+            self.renamed.push((from, to));
         } else {
-            self.log.unfollowed += 1;
+            self.log.omitted_renames += 1;
         }
     }
 
     fn end_entry(&mut self) {
         self.log.renames.extend(self.renamed.drain(..));
         let Some(entry) = self.current.take() else { return };
-        // Of a history that is cut off, the oldest commits seem to add every file.
+        // The oldest commits of a shallow history seem to add every file.
         let is_cut_off = self.is_shallow && !self.has_parents;
         if is_cut_off || !(1..=MAX_FILES).contains(&entry.paths.len()) {
             return;
         }
-        // Of the oldest none but those that fit: a gap would be worse than an end.
-        if self.log.left_out == 0 && take(&mut self.room.commits, entry.size()) {
+        // After the first commit that does not fit, all older ones are omitted, to leave no gap.
+        if self.log.omitted_commits == 0 && reserve(&mut self.budget.commits, entry.size()) {
             self.log.entries.push(entry);
         } else {
-            self.log.left_out += 1;
+            self.log.omitted_commits += 1;
         }
     }
 }
 
 impl Entry {
-    /// Bytes that it takes, roughly.
+    /// Returns the approximate memory of the commit, in bytes.
     fn size(&self) -> usize {
         let paths: usize = self.paths.iter().map(|path| path.len() + OVERHEAD).sum();
         self.message.len() + paths + OVERHEAD
     }
 }
 
-/// Takes `bytes` from `room` where there are so many.
-fn take(room: &mut usize, bytes: usize) -> bool {
-    let left = room.checked_sub(bytes);
-    *room = left.unwrap_or(*room);
-    left.is_some()
+/// Subtracts `bytes` from the budget if it suffices, and returns whether it does.
+fn reserve(budget: &mut usize, bytes: usize) -> bool {
+    let rest = budget.checked_sub(bytes);
+    *budget = rest.unwrap_or(*budget);
+    rest.is_some()
 }
 
-/// Of SHA-1 or SHA-256. A status is a letter with at most three digits.
+/// Returns whether the field is an object name of SHA-1 or SHA-256. A status is a letter with at
+/// most three digits.
 fn is_object_name(field: &str) -> bool {
     matches!(field.len(), 40 | 64) && field.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
@@ -230,13 +232,13 @@ mod tests {
     const B: &str = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
 
     fn read(fields: &[&str], is_shallow: bool) -> Log {
-        read_into(Room::default(), fields, is_shallow)
+        read_into(MemoryBudget::default(), fields, is_shallow)
     }
 
-    fn read_into(room: Room, fields: &[&str], is_shallow: bool) -> Log {
-        let mut reader = Reader::new(is_shallow, room);
+    fn read_into(budget: MemoryBudget, fields: &[&str], is_shallow: bool) -> Log {
+        let mut reader = Reader::new(is_shallow, budget);
         for field in fields {
-            reader.take(field.as_bytes());
+            reader.read_field(field.as_bytes());
         }
         reader.finish()
     }
@@ -246,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn older_commits_touch_files_by_their_names_now() {
+    fn older_commits_have_the_current_names_of_files() {
         let log = read(
             &[
                 B,
@@ -279,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn two_renames_lead_to_the_last_name() {
+    fn two_renames_result_in_the_last_name() {
         let log = read(
             &[
                 B, A, "20", "x", "\nR100", "b.rb", "c.rb", A, "", "10", "y", "\nR090", "a.rb",
@@ -291,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_of_many_files_says_nothing_but_its_renames_count() {
+    fn large_commit_is_omitted_but_its_renames_count() {
         let files: Vec<String> = (0..=MAX_FILES).map(|n| format!("{n}.rb")).collect();
         let mut fields = vec![B, A, "20", "format", "\nR100", "old.rb", "new.rb"];
         fields.extend(files.iter().flat_map(|file| ["M", file.as_str()]));
@@ -302,38 +304,39 @@ mod tests {
     }
 
     #[test]
-    fn renames_are_followed_as_far_as_there_is_room_for_them() {
-        let room = Room { renames: 3 * (OVERHEAD + 8), ..Room::default() };
+    fn renames_are_followed_within_the_memory_budget() {
+        let budget = MemoryBudget { renames: 3 * (OVERHEAD + 8), ..MemoryBudget::default() };
         let names: Vec<_> = (0..9).map(|n| (format!("{n}.rb"), format!("{n}{n}.rb"))).collect();
         let mut fields = vec![B, A, "20", "Move all"];
         fields.extend(names.iter().flat_map(|(from, to)| ["R100", from, to]));
         fields.extend([A, "", "10", "x", "\nM", "1.rb", "M", "8.rb"]);
-        let log = read_into(room, &fields, false);
-        assert_eq!((log.renames.len(), log.unfollowed), (2, 7));
+        let log = read_into(budget, &fields, false);
+        assert_eq!((log.renames.len(), log.omitted_renames), (2, 7));
         assert_eq!(paths(&log.entries[1]), ["11.rb", "8.rb"]);
     }
 
     #[test]
-    fn the_oldest_commits_are_left_out_above_the_memory_limit() {
+    fn oldest_commits_are_omitted_above_the_memory_budget() {
         let long = "x".repeat(1_000);
         let fields: Vec<&str> = ["short", &long, &long, "older"]
             .into_iter()
             .flat_map(|message| [A, B, "20", message, "\nM", "a.rb"])
             .collect();
-        let read = read_into(Room { commits: 2_000, ..Room::default() }, &fields, false);
-        let kept: Vec<_> = read.entries.iter().map(|entry| entry.message.len()).collect();
-        assert_eq!((kept, read.left_out), (vec![5, 1_000], 2));
+        let read =
+            read_into(MemoryBudget { commits: 2_000, ..MemoryBudget::default() }, &fields, false);
+        let lengths: Vec<_> = read.entries.iter().map(|entry| entry.message.len()).collect();
+        assert_eq!((lengths, read.omitted_commits), (vec![5, 1_000], 2));
     }
 
     #[test]
-    fn commits_without_a_diff_and_without_a_message_are_read_over() {
+    fn commits_without_a_diff_or_message_are_skipped() {
         let log = read(&[B, A, "20", "", A, "", "10", "x", "\nM", "a.rb"], false);
         assert_eq!(log.entries.len(), 1);
         assert_eq!(log.entries[0].sha, A);
     }
 
     #[test]
-    fn a_truncated_history_does_not_start_at_its_oldest_commit() {
+    fn oldest_commit_of_a_shallow_history_is_omitted() {
         let fields = [B, A, "20", "x", "\nM", "a.rb", A, "", "10", "y", "\nA", "a.rb"];
         assert_eq!(read(&fields, true).entries.len(), 1);
         assert_eq!(read(&fields, false).entries.len(), 2);

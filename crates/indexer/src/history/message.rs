@@ -1,16 +1,16 @@
-//! What of a commit message says something about the change.
+//! The part of a commit message that describes the change.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Most characters kept of a message; the rest of a longer one is lists and logs.
+/// Maximum characters of a stored message; the rest of longer ones is mostly lists and logs.
 const MAX_MESSAGE: usize = 4_000;
-/// Most characters of the first line.
+/// Maximum characters of the first line.
 const MAX_SUBJECT: usize = 200;
 
-/// Lines that tools and customs add: who signed, reviewed or reported it, which issue it closes,
-/// where it was picked from.
+/// Lines with metadata: signatures, reviewers, reporters, closed issues, and the origin of a
+/// cherry-pick.
 static TRAILER: LazyLock<Regex> = LazyLock::new(|| {
     compile(
         r"(?ix)^\s*(
@@ -23,7 +23,7 @@ static TRAILER: LazyLock<Regex> = LazyLock::new(|| {
         )",
     )
 });
-/// Addresses, and numbers of issues and pull requests, which no other text shares.
+/// URLs and numbers of issues and pull requests. They are removed, because no other text has them.
 static REFERENCE: LazyLock<Regex> =
     LazyLock::new(|| compile(r"https?://\S+|\(\s*\#\d+\s*\)|\#\d+\b"));
 
@@ -31,30 +31,30 @@ fn compile(expression: &str) -> Regex {
     Regex::new(expression).expect("a regular expression")
 }
 
-/// The message without trailers and references; empty where nothing is left.
-pub(super) fn cleaned(message: &str) -> String {
-    let kept: Vec<_> = message
+/// Removes trailers and references from a message; the result may be empty.
+pub(super) fn clean(message: &str) -> String {
+    let lines: Vec<_> = message
         .lines()
         .enumerate()
-        // The first line is the subject, however it begins.
+        // The first line is the subject, even if it looks like a trailer.
         .filter(|(index, line)| *index == 0 || !TRAILER.is_match(line))
         .map(|(_, line)| REFERENCE.replace_all(line, "").trim_end().to_owned())
         .collect();
-    kept.join("\n").trim().to_owned()
+    lines.join("\n").trim().to_owned()
 }
 
-/// As much of a masked message as is stored.
-pub(super) fn stored(message: &str) -> &str {
+/// Shortens a masked message to the part that is stored.
+pub(super) fn shorten(message: &str) -> &str {
     first_characters(message, MAX_MESSAGE)
 }
 
-/// The first line of a masked message.
+/// Returns the first line of a masked message.
 pub(super) fn subject(message: &str) -> &str {
     first_characters(message.lines().next().unwrap_or_default().trim(), MAX_SUBJECT)
 }
 
-fn first_characters(text: &str, most: usize) -> &str {
-    text.char_indices().nth(most).map_or(text, |(end, _)| &text[..end])
+fn first_characters(text: &str, count: usize) -> &str {
+    text.char_indices().nth(count).map_or(text, |(end, _)| &text[..end])
 }
 
 #[cfg(test)]
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn trailers_and_references_go_and_sentences_stay() {
+    fn trailers_and_references_are_removed() {
         let message = "Fix rounding of wages (#412)\n\n\
             Fixes the case where a month has no days.\n\
             See https://example.org/issues/412 for the sums.\n\
@@ -74,13 +74,13 @@ mod tests {
             Change-Id: I0123456789\n\
             (cherry picked from commit 0123456)\n";
         assert_eq!(
-            cleaned(message),
+            clean(message),
             "Fix rounding of wages\n\nFixes the case where a month has no days.\nSee  for the sums."
         );
     }
 
     #[test]
-    fn a_subject_that_begins_like_a_trailer_stays() {
+    fn subject_that_looks_like_a_trailer_is_kept() {
         for subject in [
             "Fix: total of an empty cart",
             "fixes a leak",
@@ -88,18 +88,18 @@ mod tests {
             "bug: totals",
             "Issue refunds twice",
         ] {
-            assert_eq!(cleaned(subject), subject);
+            assert_eq!(clean(subject), subject);
         }
     }
 
     #[test]
-    fn a_message_of_nothing_but_references_is_empty() {
-        assert_eq!(cleaned("#12\n\nSigned-off-by: Ann <ann@example.org>"), "");
+    fn message_of_only_references_is_empty() {
+        assert_eq!(clean("#12\n\nSigned-off-by: Ann <ann@example.org>"), "");
     }
 
     #[test]
-    fn only_the_beginning_of_a_long_message_is_stored() {
-        assert_eq!(stored(&"я".repeat(MAX_MESSAGE + 1)).chars().count(), MAX_MESSAGE);
+    fn long_message_is_shortened() {
+        assert_eq!(shorten(&"я".repeat(MAX_MESSAGE + 1)).chars().count(), MAX_MESSAGE);
         assert_eq!(subject("One\n\nTwo"), "One");
     }
 }

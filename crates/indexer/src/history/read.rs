@@ -1,4 +1,4 @@
-//! Reads what is new in the history of a checkout, within the limits.
+//! Reading of new commits of a checkout, within the limits.
 
 use std::collections::HashMap;
 
@@ -7,32 +7,33 @@ use mc_store::history::Position;
 use mc_store::repositories::Repository;
 use tokio_util::sync::CancellationToken;
 
-use super::log::{Log, Reader, Room};
-use super::mark::{HistoryRange, Mark};
+use super::log::{Log, MemoryBudget, Reader};
+use super::marker::{HistoryRange, Marker};
 use super::{Changes, Limits, Rules, Stored, Update};
 use crate::Error;
 use crate::index::Context;
 use crate::source::Checkout;
 use crate::source::history::{Commits, HistoryOrigin};
 
-/// What a run has to do with the history.
+/// Input for reading the history in a run.
 pub(crate) struct Run<'a> {
     pub ctx: &'a Context,
     pub repository: &'a Repository,
     pub checkout: &'a Checkout,
     pub rules: &'a Rules,
-    /// What is stored of it.
+    /// Stored history.
     pub stored: &'a Stored,
-    /// The files that were stored before the run, by their paths.
+    /// Files that were stored before the run, by path.
     pub known: &'a HashMap<String, KnownFile>,
-    /// Paths of the files of code that are new since.
+    /// Paths of code files that are new in this run.
     pub added: &'a [String],
     pub stop: &'a CancellationToken,
 }
 
-/// Reads what is new in the history of the checkout. A history that can't be had stops no run: it
-/// is logged, and the next run tries again, or one of the next day where the history is beyond the
-/// limits.
+/// Reads the new commits of the checkout.
+///
+/// If the history cannot be read, the error is logged, the run continues, and the next run tries
+/// again. A history that exceeds the limits is tried again after a day.
 pub(crate) async fn read(run: Run<'_>) -> Result<Update, Error> {
     match run.update().await {
         Ok(update) => Ok(update),
@@ -41,8 +42,7 @@ pub(crate) async fn read(run: Run<'_>) -> Result<Update, Error> {
             tracing::warn!(
                 run.repository.namespace,
                 %error,
-                "the history of the repository can't be read; search goes on with what is stored \
-                of it"
+                "reading the repository history failed; search continues with the stored history"
             );
             Ok(Update::ReadAgain)
         }
@@ -56,12 +56,12 @@ impl Run<'_> {
         let Some(origin) = origin.filter(|_| limits.commits > 0 && !sha.is_empty()) else {
             return Ok(Update::Clear);
         };
-        let is_current = self.stored.position.sha == sha && !self.is_masked_otherwise();
+        let is_current = self.stored.position.sha == sha && !self.is_masking_outdated();
         if is_current && self.added.is_empty() {
             return Ok(Update::Keep);
         }
-        let mark = Mark::of(origin, &self.ctx.cache, limits);
-        match mark.holds() {
+        let marker = Marker::new(origin, &self.ctx.cache, limits);
+        match marker.read() {
             Some(HistoryRange::Nothing) => {
                 tracing::info!(
                     self.repository.namespace,
@@ -69,48 +69,49 @@ impl Run<'_> {
                 );
                 Ok(Update::ReadAgain)
             }
-            Some(HistoryRange::Smaller) => self.smaller(origin, &mark).await,
-            None => self.whole(origin, &mark).await,
+            Some(HistoryRange::Smaller) => self.read_newest(origin, &marker).await,
+            None => self.read_full(origin, &marker).await,
         }
     }
 
-    /// Reads within the limits, or less where that is too much.
-    async fn whole(&self, origin: &HistoryOrigin, mark: &Mark) -> Result<Update, Error> {
-        // Only a part was read till now, or nothing.
-        let from_start = mark.is_there();
-        match self.within(origin, self.ctx.history, from_start).await {
-            Err(error) if is_beyond(&error) => {
+    /// Reads the history, or only its newest part if the history exceeds the limits.
+    async fn read_full(&self, origin: &HistoryOrigin, marker: &Marker) -> Result<Update, Error> {
+        // The marker means that at most a part is stored, so appending is not enough.
+        let from_start = marker.exists();
+        match self.read_within(origin, self.ctx.history, from_start).await {
+            Err(error) if exceeds_limits(&error) => {
                 tracing::warn!(
                     self.repository.namespace,
                     %error,
-                    "the history of the repository is beyond the limits; only its newest part is \
-                    read"
+                    "the repository history exceeds the limits; reading only its newest part"
                 );
-                self.smaller(origin, mark).await
+                self.read_newest(origin, marker).await
             }
             read => {
                 if read.is_ok() && from_start {
-                    mark.clear();
+                    marker.delete();
                 }
                 read
             }
         }
     }
 
-    /// Reads the newest part, and remembers whether that went well.
-    async fn smaller(&self, origin: &HistoryOrigin, mark: &Mark) -> Result<Update, Error> {
-        let read = self.within(origin, self.ctx.history.smaller(), false).await;
+    /// Reads the newest part, and writes the result to the marker.
+    async fn read_newest(&self, origin: &HistoryOrigin, marker: &Marker) -> Result<Update, Error> {
+        let read = self.read_within(origin, self.ctx.history.smaller(), false).await;
         match &read {
-            // That it is too much holds from when it was found out.
-            Ok(_) if mark.holds() == Some(HistoryRange::Smaller) => {}
-            Ok(_) => mark.set(HistoryRange::Smaller, self.sha()),
-            Err(error) if is_beyond(error) => mark.set(HistoryRange::Nothing, self.sha()),
+            // A valid marker is not renewed: it has to expire a day after the full read failed.
+            Ok(_) if marker.read() == Some(HistoryRange::Smaller) => {}
+            Ok(_) => marker.write(HistoryRange::Smaller, self.sha()),
+            Err(error) if exceeds_limits(error) => {
+                marker.write(HistoryRange::Nothing, self.sha());
+            }
             Err(_) => {}
         }
         read
     }
 
-    async fn within(
+    async fn read_within(
         &self,
         origin: &HistoryOrigin,
         limits: Limits,
@@ -120,12 +121,12 @@ impl Run<'_> {
         let commits = Commits::open(origin, sha, limits, self.stop).await?;
         let can_append = !stored.is_empty()
             && !from_start
-            && !self.is_masked_otherwise()
+            && !self.is_masking_outdated()
             && commits.is_ancestor(stored, sha, self.stop).await?;
         if can_append {
             let log = self.log(&commits, &format!("{stored}..{sha}"), limits).await?;
-            let before = self.names_before(&log.renames);
-            if !commits.has_touched(stored, &before, limits, self.stop).await? {
+            let old_names = self.old_names(&log.renames);
+            if !commits.has_touched(stored, &old_names, limits, self.stop).await? {
                 let is_current = stored == sha;
                 return Ok(if is_current {
                     Update::Keep
@@ -135,8 +136,7 @@ impl Run<'_> {
             }
             tracing::info!(
                 self.repository.namespace,
-                "older commits touched files that are indexed now and were not before; all of the \
-                history is read"
+                "older commits touched newly indexed files; reading the full history"
             );
         }
         let log = self.log(&commits, sha, limits).await?;
@@ -144,29 +144,28 @@ impl Run<'_> {
     }
 
     async fn log(&self, commits: &Commits, range: &str, limits: Limits) -> Result<Log, Error> {
-        let mut reader = Reader::new(commits.is_shallow(), Room::default());
-        commits.log(range, limits, self.stop, |field| reader.take(field)).await?;
+        let mut reader = Reader::new(commits.is_shallow(), MemoryBudget::default());
+        commits.log(range, limits, self.stop, |field| reader.read_field(field)).await?;
         let log = reader.finish();
-        if log.left_out > 0 || log.unfollowed > 0 {
+        if log.omitted_commits > 0 || log.omitted_renames > 0 {
             tracing::warn!(
                 self.repository.namespace,
-                commits.left_out = log.left_out,
-                renames.unfollowed = log.unfollowed,
-                "the history of the repository takes more memory than it may; its oldest part is \
-                left out"
+                commits.omitted = log.omitted_commits,
+                renames.omitted = log.omitted_renames,
+                "the repository history exceeds the memory limit; its oldest part is omitted"
             );
         }
         Ok(log)
     }
 
-    /// What the new files were called before the commits that renamed them so; without the names
-    /// whose files are known, and followed.
-    fn names_before(&self, renames: &HashMap<String, String>) -> Vec<String> {
+    /// Returns the names of the new files, and their names before they were renamed. Old names of
+    /// stored files are excluded, because their history is moved to the new name.
+    fn old_names(&self, renames: &HashMap<String, String>) -> Vec<String> {
         let added: std::collections::HashSet<&String> = self.added.iter().collect();
-        let is_lost =
+        let is_unknown =
             |from: &String, to: &String| added.contains(to) && !self.known.contains_key(from);
-        let before = renames.iter().filter(|(from, to)| is_lost(from, to)).map(|(from, _)| from);
-        let mut names: Vec<String> = before.chain(self.added).cloned().collect();
+        let old = renames.iter().filter(|(from, to)| is_unknown(from, to)).map(|(from, _)| from);
+        let mut names: Vec<String> = old.chain(self.added).cloned().collect();
         names.sort();
         names.dedup();
         names
@@ -180,8 +179,8 @@ impl Run<'_> {
                 sha: self.sha().to_owned(),
                 masking_fingerprint: self.rules.masking_fingerprint,
             },
-            is_masked_otherwise: self.is_masked_otherwise(),
-            most: self.ctx.history.commits,
+            is_masking_outdated: self.is_masking_outdated(),
+            max_commits: self.ctx.history.commits,
         })
     }
 
@@ -189,12 +188,12 @@ impl Run<'_> {
         &self.checkout.source_ref
     }
 
-    fn is_masked_otherwise(&self) -> bool {
+    fn is_masking_outdated(&self) -> bool {
         self.stored.position.masking_fingerprint != self.rules.masking_fingerprint
     }
 }
 
-/// Whether less of the history may be had where this much can't.
-fn is_beyond(error: &Error) -> bool {
+/// Returns whether a smaller part of the history may succeed after this error.
+fn exceeds_limits(error: &Error) -> bool {
     matches!(error, Error::HistoryTooLarge(_) | Error::Timeout(_))
 }

@@ -1,4 +1,4 @@
-//! From a commit as it was written to one that may be stored.
+//! Masking of commits before they are stored.
 
 use std::sync::Arc;
 
@@ -13,20 +13,20 @@ use super::log::Entry;
 use super::{Commit, message};
 use crate::Error;
 
-/// How texts of the repository are masked.
+/// Rules by which texts of a repository are masked and trusted.
 #[derive(Clone)]
 pub(crate) struct Rules {
-    /// By the project's policy.
+    /// Sanitizer policy of the project.
     pub sanitizing: Arc<Policy>,
-    /// That policy's fingerprint.
+    /// Fingerprint of that policy.
     pub masking_fingerprint: i64,
-    /// Whether nobody vouches for text that addresses a model.
+    /// Whether text with a prompt injection is untrusted.
     pub is_guarded: bool,
 }
 
 impl Rules {
-    /// The commits as they are stored. Masking many takes its time, on a thread of its own: the run
-    /// goes on telling that it lives.
+    /// Masks the commits on a blocking thread, because many commits take long and the run has to
+    /// keep writing its progress.
     pub(super) async fn commits(
         &self,
         entries: Vec<Entry>,
@@ -51,14 +51,14 @@ impl Rules {
         }
     }
 
-    /// The commit as it is stored; `None` where its message says nothing.
+    /// Masks a commit; `None` if no subject remains.
     fn commit(&self, entry: Entry) -> Option<Commit> {
-        let message = message::cleaned(&entry.message);
-        // Masked as a whole, then cut: half of a secret would not be known as one.
+        let message = message::clean(&entry.message);
+        // Masked before it is shortened: half of a secret would not be detected.
         let masked = mask_with(&message, &self.sanitizing).text;
-        // Masking again changes nothing that was masked.
+        // Masking is idempotent.
         let part = |text: &str| mask_with(text, &self.sanitizing).text;
-        let message = part(message::stored(masked.as_str()));
+        let message = part(message::shorten(masked.as_str()));
         let subject = part(message::subject(message.as_str()));
         if subject.as_str().is_empty() {
             return None;
@@ -74,9 +74,10 @@ impl Rules {
         Some(Commit { new, paths: entry.paths.into_iter().collect() })
     }
 
-    fn trust(&self, text: &str) -> Trust {
-        let is_order = mc_prompt_guard::inspect(text).iter().any(Detection::quarantines);
-        if self.is_guarded && is_order { Trust::Untrusted } else { Trust::Imported }
+    /// Returns the trust of a text: untrusted if it contains a prompt injection.
+    pub(crate) fn trust(&self, text: &str) -> Trust {
+        let has_injection = || mc_prompt_guard::inspect(text).iter().any(Detection::quarantines);
+        if self.is_guarded && has_injection() { Trust::Untrusted } else { Trust::Imported }
     }
 }
 
@@ -102,20 +103,20 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn while_commits_are_masked_others_have_their_turn() {
+    async fn masking_of_commits_does_not_block_other_tasks() {
         let (rules, stop) = (rules(), CancellationToken::new());
         let masking = rules.commits(entries(200), &stop);
         tokio::pin!(masking);
         tokio::select! {
             biased;
-            _ = &mut masking => panic!("all were masked before anybody else had a turn"),
+            _ = &mut masking => panic!("masking blocked the other task"),
             () = std::future::ready(()) => {}
         }
         assert_eq!(masking.await.expect("commits").len(), 200);
     }
 
     #[tokio::test]
-    async fn masking_ends_with_the_run() {
+    async fn masking_stops_when_the_run_is_cancelled() {
         let stop = CancellationToken::new();
         stop.cancel();
         let masked = rules().commits(entries(2), &stop).await;

@@ -1,9 +1,8 @@
-//! Reads, masks and chunks one file into rows. No database access.
+//! Conversion of one file into masked rows, without database access.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mc_domain::Trust;
-use mc_prompt_guard::Detection;
 use mc_sanitizer::{Sanitized, identifier, mask_with};
 use mc_store::docs::NewDoc;
 use mc_store::files::{KnownFile, NewChunk, NewFile, NewSymbol};
@@ -18,7 +17,7 @@ use crate::{hash, text};
 /// Path and outcome of a scanned file.
 pub(super) struct ScannedFile {
     pub path: String,
-    pub seen: ScanOutcome,
+    pub outcome: ScanOutcome,
 }
 
 /// Outcome of [`scan_file`].
@@ -52,12 +51,12 @@ impl Prepared {
 }
 
 /// Reads and chunks a file, unless the stored file is current.
-pub(super) fn scan_file(job: &IndexTask, path: &str) -> ScanOutcome {
+pub(super) fn scan_file(task: &IndexTask, path: &str) -> ScanOutcome {
     // A panic in a parser skips one file and does not stop the run.
-    let looked = catch_unwind(AssertUnwindSafe(|| look_at(job, path)));
-    match looked {
-        Ok(Ok(seen)) => seen,
-        Ok(Err(skip)) => ScanOutcome::Skipped(skip),
+    let scanned = catch_unwind(AssertUnwindSafe(|| try_scan(task, path)));
+    match scanned {
+        Ok(Ok(outcome)) => outcome,
+        Ok(Err(reason)) => ScanOutcome::Skipped(reason),
         Err(_) => {
             tracing::error!(file.path = path, "chunking the file panicked; skipping it");
             ScanOutcome::Skipped(SkipReason::Failed)
@@ -65,36 +64,36 @@ pub(super) fn scan_file(job: &IndexTask, path: &str) -> ScanOutcome {
     }
 }
 
-fn look_at(job: &IndexTask, path: &str) -> Result<ScanOutcome, SkipReason> {
+fn try_scan(task: &IndexTask, path: &str) -> Result<ScanOutcome, SkipReason> {
     let location = identifier(path).ok_or(SkipReason::RevealingName)?;
-    if job.tree.is_generated_by_path(path) {
+    if task.tree.is_generated_by_path(path) {
         return Err(SkipReason::Generated);
     }
-    let bytes = job.root.read(path, job.ctx.walk.file_bytes)?;
+    let bytes = task.root.read(path, task.ctx.walk.file_bytes)?;
     let content_hash = hash::of(&bytes);
-    let same = job.known.get(path).filter(|file| file.content_hash == content_hash);
+    let same = task.known.get(path).filter(|file| file.content_hash == content_hash);
     let is_stored = |file: &KnownFile| {
         file.chunker_version == chunker::VERSION
-            && file.masking_fingerprint == job.rules.masking_fingerprint
+            && file.masking_fingerprint == task.rules.masking_fingerprint
     };
     if same.is_some_and(is_stored) {
         return Ok(ScanOutcome::Unchanged);
     }
-    let Source { text, language, .. } = job.tree.understand(path, &bytes)?;
+    let Source { text, language, .. } = task.tree.decode(path, &bytes)?;
     // Masked before chunking: a secret must not be split or reach a name or a summary.
-    let sanitizing = &job.rules.sanitizing;
+    let sanitizing = &task.rules.sanitizing;
     let text = mask_with(&text, sanitizing).text;
     let (line_count, body) = if language == "markdown" {
         let line_count = text::Lines::of(text.as_str()).count();
-        let page = Page::of_file(&job.namespace, path, text);
-        let trust = job.trust(&[page.content.as_str()]);
-        let (doc, passages) = document::cut(page, job.ctx.cut, sanitizing);
+        let page = Page::of_file(&task.namespace, path, text);
+        let trust = task.trust(&[page.content.as_str()]);
+        let (doc, passages) = document::cut(page, task.ctx.cut, sanitizing);
         let doc = NewDoc { trust, ..doc };
         (line_count, Body::Doc { doc, passages })
     } else {
         let ChunkedFile { chunks, symbols, line_count } =
-            chunker::cut(path, language, text.as_str(), job.ctx.cut);
-        let chunks = chunks.into_iter().map(|chunk| code_chunk(job, &location, language, chunk));
+            chunker::cut(path, language, text.as_str(), task.ctx.cut);
+        let chunks = chunks.into_iter().map(|chunk| code_chunk(task, &location, language, chunk));
         let chunks = chunks.collect();
         (line_count, Body::Code { chunks, symbols: symbols.into_iter().map(symbol).collect() })
     };
@@ -105,7 +104,7 @@ fn look_at(job: &IndexTask, path: &str) -> Result<ScanOutcome, SkipReason> {
         language: language.to_owned(),
         line_count: number(line_count),
         chunker_version: chunker::VERSION,
-        masking_fingerprint: job.rules.masking_fingerprint,
+        masking_fingerprint: task.rules.masking_fingerprint,
     };
     Ok(ScanOutcome::Changed(Box::new(Prepared { file, is_same_text: same.is_some(), body })))
 }
@@ -115,19 +114,17 @@ impl IndexTask {
     ///
     /// They are not quarantined, because the repository has them anyway.
     fn trust(&self, texts: &[&str]) -> Trust {
-        let is_order =
-            |text: &&str| mc_prompt_guard::inspect(text).iter().any(Detection::quarantines);
-        let is_trusted = !self.rules.is_guarded || !texts.iter().any(is_order);
-        if is_trusted { Trust::Imported } else { Trust::Untrusted }
+        let has_injection = texts.iter().any(|text| self.rules.trust(text) == Trust::Untrusted);
+        if has_injection { Trust::Untrusted } else { Trust::Imported }
     }
 }
 
-fn code_chunk(job: &IndexTask, location: &Sanitized, language: &str, chunk: Chunk) -> NewChunk {
-    let sanitizing = &job.rules.sanitizing;
+fn code_chunk(task: &IndexTask, location: &Sanitized, language: &str, chunk: Chunk) -> NewChunk {
+    let sanitizing = &task.rules.sanitizing;
     let title = chunk.parent_symbol.as_ref().or(chunk.symbols.first());
     NewChunk {
         // The summary repeats the comment above a definition, which may be in the previous chunk.
-        trust: job.trust(&[chunk.text.as_str(), chunk.summary.as_str()]),
+        trust: task.trust(&[chunk.text.as_str(), chunk.summary.as_str()]),
         passage: NewPassage {
             record_kind: None,
             title: title.map(|name| mask_identifier(name, sanitizing)).unwrap_or_default(),
@@ -138,7 +135,7 @@ fn code_chunk(job: &IndexTask, location: &Sanitized, language: &str, chunk: Chun
             language: language.to_owned(),
             author: Sanitized::default(),
             context: Sanitized::default(),
-            // Masking again changes nothing that was masked.
+            // Masking is idempotent.
             text: mask_with(&chunk.text, sanitizing).text,
             lines: None,
         },

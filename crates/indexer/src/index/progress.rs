@@ -1,4 +1,4 @@
-//! What a run has done so far, and telling the database of it.
+//! Progress of a run, written to the database at intervals.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -11,39 +11,39 @@ use mc_store::ingest_runs::{self, Counts};
 use crate::Error;
 use crate::walk::{SkipReason, Tree};
 
-/// How often counts are written.
-const EVERY: Duration = Duration::from_secs(1);
+/// Interval between writes of the counts.
+const WRITE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Counts, shared by the writer and who tells of them.
+/// Counts of a run, shared by the tasks that update and store them.
 #[derive(Debug, Default)]
 pub(super) struct Tracker(Mutex<Counts>);
 
 impl Tracker {
-    /// The walk is done.
+    /// Sets the counts that are known after the walk.
     pub fn begin(&self, tree: &Tree) {
-        self.change(|counts| {
+        self.update(|counts| {
             counts.files_total = number(tree.candidates.len());
-            for (skip, count) in &tree.skipped {
+            for (reason, count) in &tree.skipped {
                 counts
                     .files_skipped
-                    .insert(skip.as_str().into(), i32::try_from(*count).unwrap_or(i32::MAX));
+                    .insert(reason.as_str().into(), i32::try_from(*count).unwrap_or(i32::MAX));
             }
         });
     }
 
     pub fn unchanged(&self) {
-        self.change(|counts| counts.files_done += 1);
+        self.update(|counts| counts.files_done += 1);
     }
 
-    pub fn skipped(&self, skip: SkipReason) {
-        self.change(|counts| {
+    pub fn skipped(&self, reason: SkipReason) {
+        self.update(|counts| {
             counts.files_done += 1;
-            *counts.files_skipped.entry(skip.as_str().into()).or_default() += 1;
+            *counts.files_skipped.entry(reason.as_str().into()).or_default() += 1;
         });
     }
 
     pub fn written(&self, files: usize, chunks: Written) {
-        self.change(|counts| {
+        self.update(|counts| {
             counts.files_done += number(files);
             counts.files_changed += number(files);
             counts.chunks_written += number(chunks.written);
@@ -52,32 +52,37 @@ impl Tracker {
     }
 
     pub fn deleted(&self, files: usize) {
-        self.change(|counts| counts.files_deleted += number(files));
+        self.update(|counts| counts.files_deleted += number(files));
     }
 
     pub fn counts(&self) -> Counts {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn change(&self, change: impl FnOnce(&mut Counts)) {
-        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    fn update(&self, update: impl FnOnce(&mut Counts)) {
+        update(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }
 
-/// Writes the counts again and again until that fails; answers how.
-pub(super) async fn keep(store: &Store, id: IngestRunId, worker: &str, tracker: &Tracker) -> Error {
-    let mut ticks = tokio::time::interval(EVERY);
+/// Writes the counts at intervals until that fails, and returns the error.
+pub(super) async fn keep_writing(
+    store: &Store,
+    id: IngestRunId,
+    worker: &str,
+    tracker: &Tracker,
+) -> Error {
+    let mut ticks = tokio::time::interval(WRITE_INTERVAL);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        if let Err(error) = note(store, id, worker, tracker).await {
+        if let Err(error) = write(store, id, worker, tracker).await {
             return error;
         }
     }
 }
 
-/// Writes the counts once; fails where another has the run by now.
-pub(super) async fn note(
+/// Writes the counts once. Fails if another worker has taken over the run.
+pub(super) async fn write(
     store: &Store,
     id: IngestRunId,
     worker: &str,
@@ -86,7 +91,7 @@ pub(super) async fn note(
     if ingest_runs::progress(store, id, worker, &tracker.counts()).await? {
         Ok(())
     } else {
-        Err(Error::Lost)
+        Err(Error::RunTakenOver)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Writes prepared files, several to a transaction, each whole or not at all.
+//! Batched writes of prepared files. Each file is written completely or not at all.
 
 use mc_domain::{Classified, ErrorKind};
 use mc_store::files::{self, Written};
@@ -10,9 +10,9 @@ use super::progress::Tracker;
 use crate::Error;
 use crate::walk::SkipReason;
 
-/// Files in a transaction: enough that the commit costs little.
+/// Maximum files in a transaction: enough that the cost of the commit is low.
 const BATCH_FILES: usize = 32;
-/// Bytes in a transaction: few enough that a broken batch is soon written again.
+/// Maximum bytes in a transaction: few enough that a failed batch is soon written again.
 const BATCH_BYTES: i64 = 512 * 1024;
 
 pub(super) struct Writer<'a> {
@@ -21,7 +21,7 @@ pub(super) struct Writer<'a> {
     source_ref: &'a str,
     tracker: &'a Tracker,
     batch: Vec<Prepared>,
-    /// Paths that were written.
+    /// Paths of files that were written.
     changed: Vec<String>,
 }
 
@@ -35,7 +35,7 @@ impl<'a> Writer<'a> {
         Self { store, repository, source_ref, tracker, batch: Vec::new(), changed: Vec::new() }
     }
 
-    /// Takes a file; it is stored when its batch is full.
+    /// Adds a file to the batch, and stores the batch when it is full.
     pub async fn write(&mut self, prepared: Prepared) -> Result<(), Error> {
         self.batch.push(prepared);
         let bytes: i64 = self.batch.iter().map(Prepared::weight).sum();
@@ -46,7 +46,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Stores what is left and answers the paths of all that was written.
+    /// Stores the last batch, and returns the paths of all files that were written.
     pub async fn finish(mut self) -> Result<Vec<String>, Error> {
         self.flush().await?;
         Ok(self.changed)
@@ -55,24 +55,24 @@ impl<'a> Writer<'a> {
     async fn flush(&mut self) -> Result<(), Error> {
         let batch = std::mem::take(&mut self.batch);
         match self.store_all(&batch).await {
-            Ok(written) => self.note(&batch, written),
-            Err(error) if is_about_a_file(&error) => self.store_singly(batch).await?,
+            Ok(written) => self.count(&batch, written),
+            Err(error) if is_caused_by_a_file(&error) => self.store_singly(batch).await?,
             Err(error) => return Err(error.into()),
         }
         Ok(())
     }
 
-    /// One file of the batch can't be stored: the others shall be.
+    /// Stores the files of a failed batch one by one, and skips those that fail.
     async fn store_singly(&mut self, batch: Vec<Prepared>) -> Result<(), Error> {
         for prepared in batch {
-            let one = std::slice::from_ref(&prepared);
-            match self.store_all(one).await {
-                Ok(written) => self.note(one, written),
-                Err(error) if is_about_a_file(&error) => {
+            let file = std::slice::from_ref(&prepared);
+            match self.store_all(file).await {
+                Ok(written) => self.count(file, written),
+                Err(error) if is_caused_by_a_file(&error) => {
                     tracing::error!(
                         file.path = prepared.file.path,
                         ?error,
-                        "the file can't be stored; it is left out"
+                        "storing the file failed; skipping it"
                     );
                     self.tracker.skipped(SkipReason::Failed);
                 }
@@ -115,13 +115,14 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn note(&mut self, batch: &[Prepared], written: Written) {
+    fn count(&mut self, batch: &[Prepared], written: Written) {
         self.tracker.written(batch.len(), written);
         self.changed.extend(batch.iter().map(|prepared| prepared.file.path.clone()));
     }
 }
 
-/// Whether the database refused a row, rather than being away or without the repository.
-fn is_about_a_file(error: &mc_store::Error) -> bool {
+/// Returns whether the database rejected a row, and is neither unavailable nor lacks the
+/// repository.
+fn is_caused_by_a_file(error: &mc_store::Error) -> bool {
     error.kind() == ErrorKind::Internal
 }

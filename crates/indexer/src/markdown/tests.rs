@@ -12,7 +12,7 @@ fn outline(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn sections_carry_the_path_of_their_headings() {
+fn section_has_the_path_of_its_headings() {
     let text = "Intro.\n\n# Guide\n\n## Setup\n\nRun it.\n\n### Linux\napt\n\n## Use\nCall it.\n";
     assert_debug_snapshot!(outline(text), @r#"
     [
@@ -31,13 +31,13 @@ fn headings_inside_fences_are_code() {
 }
 
 #[test]
-fn underlined_headings_count_and_rules_do_not() {
+fn setext_headings_are_headings_and_rules_are_not() {
     let text = "Title\n=====\ntext\n\nSub\n---\nmore\n\n---\n\n- item\n---\n| a | b |\n|---|---|\n";
     assert_eq!(outline(text), ["1-3 Title", "5-14 Title > Sub"]);
 }
 
 #[test]
-fn front_matter_gives_title_tags_and_scope() {
+fn front_matter_sets_title_tags_and_scope() {
     let text = "---\ntitle: Delays\ntags: [cart, delay]\nscope: app/models, lib\nother: {a: 1}\n\
                ---\n# H\ntext\n";
     let document = parse(text, Limits::default());
@@ -49,7 +49,7 @@ fn front_matter_gives_title_tags_and_scope() {
 }
 
 #[test]
-fn a_bad_front_matter_value_loses_only_itself() {
+fn invalid_front_matter_field_is_skipped() {
     let read = |front: &str| {
         let Document { title, tags, scope, .. } =
             parse(&format!("---\n{front}\n---\n# H\ntext\n"), Limits::default());
@@ -92,7 +92,7 @@ proptest! {
     #[test]
     fn every_word_is_in_some_section(
         lines in prop::collection::vec("(#{0,7} |[-=]{2,5}|```|~~~|    |)[a-z]{0,9}", 0..60),
-        // Room for the longest line, which would be cut within itself otherwise.
+        // At least the length of the longest line, so that no line is split.
         bytes in 17_usize..200,
     ) {
         let text = lines.join("\n");
@@ -103,12 +103,12 @@ proptest! {
             prop_assert!(section.line_start > last && section.line_end >= section.line_start);
             last = section.line_end;
         }
-        // Front matter apart, what is not blank is in exactly one section.
+        // Except for front matter, every word is in exactly one section.
         if !text.starts_with("---") {
             let sections = document.sections.iter();
             let covered: String = sections.flat_map(|s| s.text.split_whitespace()).collect();
-            let all: String = text.split_whitespace().collect();
-            prop_assert_eq!(covered, all);
+            let words: String = text.split_whitespace().collect();
+            prop_assert_eq!(covered, words);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Copies of repositories, one folder each, fetched without history.
+//! Copies of repositories in the cache, one directory each, fetched without history.
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -10,24 +10,24 @@ use url::Url;
 use super::{Checkout, git::Git};
 use crate::{Error, hash, walk};
 
-/// How long a fetch may take.
+/// Timeout of a fetch.
 const FETCH_LIMIT: Duration = Duration::from_mins(15);
-/// How long any other step may take.
+/// Timeout of any other step.
 const STEP_LIMIT: Duration = Duration::from_mins(5);
-/// How often a copy that someone else uses is asked for again.
-const RETRY: Duration = Duration::from_millis(200);
-/// What git leaves behind when it is killed; nobody else works on the copy while we hold its lock.
+/// Interval between attempts to lock a copy.
+const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(200);
+/// Lock files that a killed git leaves. They are safe to delete while our own lock is held.
 const STALE_LOCKS: &[&str] =
     &["index.lock", "shallow.lock", "HEAD.lock", "config.lock", "FETCH_HEAD.lock"];
 
-/// The right to use one copy; given back when dropped, and by the system when the process dies.
+/// Exclusive lock on a copy. It is released when dropped, and when the process dies.
 #[derive(Debug)]
 pub(super) struct Lock(
     #[expect(dead_code, reason = "the lock lasts as long as the open file")] File,
 );
 
-/// Brings the copy of `url` to the requested ref (empty: the default branch); the tree is the
-/// folder `below` in it. On the way there git has these settings, too.
+/// Updates the copy of `url` to the requested ref (empty: the default branch), and returns the
+/// directory `below` in it. `settings` are passed to git.
 pub(super) async fn checkout(
     url: &Url,
     requested_ref: &str,
@@ -47,7 +47,7 @@ pub(super) async fn checkout(
             _ => {}
         }
     }
-    let git = Git::in_folder(&copy).on_the_way_to(url, settings);
+    let git = Git::in_directory(&copy).with_remote(url, settings);
     git.check_version(STEP_LIMIT, cancel).await?;
     if !copy.join(".git").exists() {
         git.run(&["init", "--quiet", "--template="], STEP_LIMIT, cancel).await?;
@@ -57,7 +57,7 @@ pub(super) async fn checkout(
         let tree = ["checkout", "--quiet", "--force", "--detach", sha.as_str(), "--"];
         git.run(&tree, STEP_LIMIT, cancel).await?;
     } else {
-        tracing::info!("the repository has no commit any more, so nothing of it is indexed");
+        tracing::info!("the repository has no commits; its index will be empty");
         git.run(&["read-tree", "--empty"], STEP_LIMIT, cancel).await?;
     }
     git.run(&["clean", "--quiet", "-ffdx"], STEP_LIMIT, cancel).await?;
@@ -66,31 +66,32 @@ pub(super) async fn checkout(
     Ok(Checkout { root, source_ref, history: None, _lock: Some(lock) })
 }
 
-/// The folder of the copy of `url`.
+/// Returns the directory of the copy of `url`.
 pub(super) fn copy(url: &Url, cache: &Path) -> PathBuf {
     let key = hash::of(url.as_str().as_bytes());
     cache.join(hex::encode(&key[..12]))
 }
 
-/// The folder `below` in the copy. The commit says what stands there: a link could lead anywhere.
+/// Returns the directory `below` in the copy. Symbolic links are rejected, because a commit could
+/// contain a link to any directory.
 fn inside(copy: &Path, below: &str, requested_ref: &str) -> Result<PathBuf, Error> {
-    let mut folder = walk::resolve(copy)?;
+    let mut directory = walk::resolve(copy)?;
     for part in below.split('/').filter(|part| !part.is_empty()) {
-        folder.push(part);
-        let is_folder = folder.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
-        if !is_folder || matches!(part, "." | ".." | ".git") {
-            return Err(Error::BadLocation(format!(
-                "the repository has no folder \"{}\" at \"{requested_ref}\"; name another folder \
-                or ref",
+        directory.push(part);
+        let is_directory = directory.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+        if !is_directory || matches!(part, "." | ".." | ".git") {
+            return Err(Error::InvalidLocation(format!(
+                "the repository has no directory \"{}\" at \"{requested_ref}\"; give another \
+                directory or ref",
                 below.trim_end_matches('/')
             )));
         }
     }
-    Ok(folder)
+    Ok(directory)
 }
 
-/// The commit that the ref points to. None where the repository has no branch and no tag at all: it
-/// was emptied, or nobody has put anything into it yet.
+/// Fetches the commit of the ref. Returns `None` for an empty repository, which has no branch and
+/// no tag.
 async fn newest(
     git: &Git,
     url: &Url,
@@ -108,16 +109,16 @@ async fn newest(
     }
 }
 
-/// Fetches the one commit; servers that give no commits by name are asked for everything.
+/// Fetches one commit. If the server does not serve commits by name, all refs are fetched.
 async fn fetch(
     git: &Git,
     url: &Url,
     requested_ref: &str,
     cancel: &CancellationToken,
 ) -> Result<String, Error> {
-    let wanted = if requested_ref.is_empty() { "HEAD" } else { requested_ref };
+    let name = if requested_ref.is_empty() { "HEAD" } else { requested_ref };
     let upload_pack = upload_pack(url);
-    let one = [
+    let single = [
         "fetch",
         "--quiet",
         "--force",
@@ -126,9 +127,9 @@ async fn fetch(
         "--no-tags",
         "--end-of-options",
         url.as_str(),
-        wanted,
+        name,
     ];
-    let failure = match git.run(&one, FETCH_LIMIT, cancel).await {
+    let failure = match git.run(&single, FETCH_LIMIT, cancel).await {
         Ok(_) => return commit(git, "FETCH_HEAD", cancel).await,
         Err(Error::Unreachable(reason)) => reason,
         Err(error) => return Err(error),
@@ -148,7 +149,7 @@ async fn fetch(
             "+refs/heads/*:refs/copy/heads/*",
             "+refs/tags/*:refs/copy/tags/*",
         ];
-        // A copy that is complete already can't be unshallowed; then a plain fetch does it.
+        // A complete copy cannot be unshallowed; a plain fetch is enough then.
         let plain: Vec<&str> = all.iter().copied().filter(|word| *word != "--unshallow").collect();
         if git.run(&all, FETCH_LIMIT, cancel).await.is_err() {
             git.run(&plain, FETCH_LIMIT, cancel).await?;
@@ -157,16 +158,15 @@ async fn fetch(
             .await
             .map_err(|_| Error::UnknownRef(requested_ref.into()));
     }
-    // Without a commit there is no HEAD either.
+    // An empty repository has no HEAD either.
     if failure.contains("couldn't find remote ref") {
-        return Err(Error::UnknownRef(wanted.into()));
+        return Err(Error::UnknownRef(name.into()));
     }
     Err(Error::Unreachable(failure))
 }
 
-/// The program that gives out what is fetched. For a repository on this disk git starts it here, as
-/// our user and without our settings: it has to be told again that other users' folders may be
-/// read.
+/// Returns the program that serves a fetch. For a repository on this disk, git starts it locally
+/// without our settings, so it needs the permission to read directories of other users again.
 pub(super) fn upload_pack(url: &Url) -> &'static str {
     match url.scheme() {
         "file" => "--upload-pack=git -c safe.directory='*' upload-pack",
@@ -195,7 +195,7 @@ async fn lock(path: &Path, cancel: &CancellationToken) -> Result<Lock, Error> {
             Err(TryLockError::Error(cause)) => return Err(io(cause)),
         }
         tokio::select! {
-            () = tokio::time::sleep(RETRY) => {}
+            () = tokio::time::sleep(LOCK_RETRY_INTERVAL) => {}
             () = cancel.cancelled() => return Err(Error::Cancelled),
         }
     }

@@ -1,5 +1,5 @@
-//! What a run would read now, in a word: whoever compares it with an earlier one knows whether a
-//! run has anything to do.
+//! Fingerprint of the tree that a run would read. If it is equal to an earlier one, a run has
+//! nothing to do.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
@@ -11,60 +11,62 @@ use url::Url;
 
 use super::git::Git;
 use super::{
-    CheckoutPlan, Location, NetworkAccess, Origin, cache, check_ref, head, network_policy, way,
+    CheckoutPlan, Location, NetworkAccess, Origin, cache, check_ref, head, network_policy, plan,
 };
 use crate::{Error, hash, walk};
 
-/// How long a host may take to say what its refs point to.
-const ASK_LIMIT: Duration = Duration::from_mins(1);
-/// Where git is started when no repository of this machine is meant.
-const NO_FOLDER: &str = "/";
-/// Said in place of a repository, so that none around the folder is read.
+/// Timeout to list the refs of a host.
+const LIST_TIMEOUT: Duration = Duration::from_mins(1);
+/// Working directory of git if no local repository is used.
+const NO_DIRECTORY: &str = "/";
+/// Option that prevents git from finding a repository around the working directory.
 const NO_REPOSITORY: &str = "--git-dir=/dev/null";
 
-/// The commit that a run at this ref would read (empty: the default branch); of a folder that is
-/// read as it lies there, a digest of its commit and of its files' names, sizes and times. `None`
-/// where there is no such branch or tag: a commit that was asked for by its own name never becomes
-/// another. Over the network git goes no further than `reach`.
+/// Returns the commit that a run at this ref (empty: the default branch) would read. For a
+/// directory that is indexed in place, it is a digest of the commit and the names, sizes and times
+/// of files.
+///
+/// Returns `None` if there is no such branch or tag. A ref that is a commit id never changes, so it
+/// needs no fingerprint. `access` restricts the hosts that git may reach.
 pub async fn state(
     origin: &Origin,
     requested_ref: &str,
-    reach: NetworkAccess<'_>,
+    access: NetworkAccess<'_>,
     cancel: &CancellationToken,
 ) -> Result<Option<String>, Error> {
     check_ref(requested_ref)?;
-    let folder = match &origin.location {
+    let directory = match &origin.location {
         Location::Url(url) => {
-            let settings = network_policy::settings(url, reach).await?;
-            return ask(url, requested_ref, settings, cancel).await;
+            let settings = network_policy::settings(url, access).await?;
+            return resolve_ref(url, requested_ref, settings, cancel).await;
         }
-        Location::Folder(folder) => folder,
+        Location::Directory(directory) => directory,
     };
-    match way(folder, requested_ref, cancel).await? {
-        CheckoutPlan::AsItLies(root) => Ok(Some(fingerprint_dir(root, cancel).await?)),
+    match plan(directory, requested_ref, cancel).await? {
+        CheckoutPlan::InPlace(root) => Ok(Some(fingerprint_dir(root, cancel).await?)),
         CheckoutPlan::Fetched { repository, .. } => {
-            ask(&repository, requested_ref, Vec::new(), cancel).await
+            resolve_ref(&repository, requested_ref, Vec::new(), cancel).await
         }
     }
 }
 
-/// Whether it is a folder with nothing in it, as a place is where nothing is mounted.
-pub async fn is_empty_folder(origin: &Origin) -> Result<bool, Error> {
-    let Location::Folder(folder) = &origin.location else { return Ok(false) };
-    let io = |cause| Error::Io { path: folder.display().to_string(), cause };
-    let mut entries = tokio::fs::read_dir(folder).await.map_err(io)?;
+/// Returns whether the origin is an empty directory, such as a mount point without a mounted disk.
+pub async fn is_empty_directory(origin: &Origin) -> Result<bool, Error> {
+    let Location::Directory(directory) = &origin.location else { return Ok(false) };
+    let io = |cause| Error::Io { path: directory.display().to_string(), cause };
+    let mut entries = tokio::fs::read_dir(directory).await.map_err(io)?;
     Ok(entries.next_entry().await.map_err(io)?.is_none())
 }
 
-/// Asks the host what its ref points to.
-pub(super) async fn ask(
+/// Requests the commit of a ref from the host.
+pub(super) async fn resolve_ref(
     url: &Url,
     requested_ref: &str,
     settings: Vec<String>,
     cancel: &CancellationToken,
 ) -> Result<Option<String>, Error> {
-    let git = Git::in_folder(Path::new(NO_FOLDER)).on_the_way_to(url, settings);
-    git.check_version(ASK_LIMIT, cancel).await?;
+    let git = Git::in_directory(Path::new(NO_DIRECTORY)).with_remote(url, settings);
+    git.check_version(LIST_TIMEOUT, cancel).await?;
     let names = names(requested_ref);
     let mut list = vec![
         NO_REPOSITORY,
@@ -75,37 +77,36 @@ pub(super) async fn ask(
         url.as_str(),
     ];
     list.extend(names.iter().map(String::as_str));
-    let told = git.list(&list, ASK_LIMIT, cancel).await?;
-    Ok(names.iter().find_map(|name| commit_of(&told, name)))
+    let refs = git.list(&list, LIST_TIMEOUT, cancel).await?;
+    Ok(names.iter().find_map(|name| commit_of(&refs, name)))
 }
 
-/// The full names that a ref may have, in the order in which git looks for them; each first by what
-/// an annotated tag stands on, which is what is read of it.
+/// Returns the full names that a ref may have, in git's order. Before each name comes the one that
+/// resolves an annotated tag to its commit, because a run reads that commit.
 fn names(requested_ref: &str) -> Vec<String> {
     let plain = match requested_ref {
         "" | "HEAD" => vec!["HEAD".to_owned()],
         full if full.starts_with("refs/") => vec![full.to_owned()],
         short => {
-            ["refs/", "refs/tags/", "refs/heads/"].map(|place| format!("{place}{short}")).into()
+            ["refs/", "refs/tags/", "refs/heads/"].map(|prefix| format!("{prefix}{short}")).into()
         }
     };
     plain.into_iter().flat_map(|name| [format!("{name}^{{}}"), name]).collect()
 }
 
-/// What git says that the ref of exactly this name points to; it lists others that end like it,
-/// too.
-fn commit_of(told: &str, name: &str) -> Option<String> {
-    let mut listed = told.lines().filter_map(|line| line.split_once('\t'));
-    listed.find(|(_, known)| *known == name).map(|(commit, _)| commit.to_owned())
+/// Finds the commit of the ref with exactly this name. Git also lists refs that end with the name.
+fn commit_of(refs: &str, name: &str) -> Option<String> {
+    let mut refs = refs.lines().filter_map(|line| line.split_once('\t'));
+    refs.find(|(_, listed)| *listed == name).map(|(commit, _)| commit.to_owned())
 }
 
-/// A digest of what stands in the folder. Files whose size and time stay as they are are not looked
-/// into.
+/// Returns a digest of the directory. Files are not read: a change that keeps the size and the time
+/// of a file is not detected.
 async fn fingerprint_dir(root: PathBuf, cancel: &CancellationToken) -> Result<String, Error> {
-    let commit = head(&Git::in_folder(&root), cancel).await?;
-    // The walk ends when nobody waits for it any more.
+    let commit = head(&Git::in_directory(&root), cancel).await?;
+    // Stops the walk when this function is dropped.
     let stop = cancel.child_token();
-    let _over = stop.clone().drop_guard();
+    let _stops_walk = stop.clone().drop_guard();
     match tokio::task::spawn_blocking(move || digest(&root, &commit, &stop)).await {
         Ok(digest) => digest,
         // The runtime is shutting down, or the walk panicked.
@@ -117,15 +118,15 @@ fn digest(root: &Path, commit: &str, stop: &CancellationToken) -> Result<String,
     let tree = walk::walk(root, walk::Limits::default(), &|| stop.is_cancelled())?;
     let mut fields = vec![commit.as_bytes().to_vec()];
     for file in tree.candidates {
-        let seen = root.join(&file.path).symlink_metadata().ok();
+        let metadata = root.join(&file.path).symlink_metadata().ok();
         fields.push(file.path.into_bytes());
-        fields.push(seen.as_ref().map(stat_digest).unwrap_or_default());
+        fields.push(metadata.as_ref().map(stat_digest).unwrap_or_default());
     }
     let digest = hash::of_fields(fields.iter().map(Vec::as_slice));
     Ok(format!("folder:{}", hex::encode(digest)))
 }
 
-/// What of a file is another when it was written.
-fn stat_digest(seen: &Metadata) -> Vec<u8> {
-    format!("{} {} {}", seen.size(), seen.mtime(), seen.mtime_nsec()).into_bytes()
+/// Returns the metadata that changes when the file is written.
+fn stat_digest(metadata: &Metadata) -> Vec<u8> {
+    format!("{} {} {}", metadata.size(), metadata.mtime(), metadata.mtime_nsec()).into_bytes()
 }

@@ -1,4 +1,4 @@
-//! Runs the `git` program on repositories that nobody vouches for.
+//! Execution of the `git` program on untrusted repositories.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -13,56 +13,54 @@ use url::Url;
 use super::network_policy;
 use crate::Error;
 
-/// Most of git's output that is kept.
+/// Maximum bytes of git's output that are kept.
 const MAX_OUTPUT: u64 = 64 * 1024;
 
-/// Most bytes of one field of git's output, such as a commit message.
+/// Maximum bytes of one field of git's output, such as a commit message.
 const MAX_FIELD: usize = 64 * 1024;
 
-/// Settings that a repository's own configuration can't undo: no code of its own is run, and no
-/// transport but these is spoken.
+/// Settings that the configuration of a repository cannot override. They prevent git from running
+/// code of the repository, and restrict its transports.
 const SETTINGS: &[&str] = &[
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.autocrlf=false",
-    // Larger files pass through git piece by piece; below it one is in its memory as a whole.
+    // Git streams larger files instead of loading them into memory.
     "core.bigFileThreshold=16m",
     "core.pager=cat",
     "credential.helper=",
     "fetch.recurseSubmodules=false",
     "gc.auto=0",
-    // No login of the user whom the service runs as is offered to a host that asks for one.
+    // Credentials of the service's user are not offered to hosts.
     "http.emptyAuth=false",
     "maintenance.auto=false",
     "protocol.allow=never",
     "protocol.file.allow=always",
     "protocol.https.allow=always",
     "protocol.ssh.allow=always",
-    // Folders of other users may be read; nothing in them is run.
+    // Directories of other users may be read; nothing in them is run.
     "safe.directory=*",
     "submodule.recurse=false",
-    // All comes from where it was asked for, whatever else a host names.
+    // Everything is fetched from the requested URL, even if the host names others.
     "transfer.bundleURI=false",
 ];
 
-/// A home without `.netrc`, `.gitconfig` or attributes, and in which nobody can put any. Without
-/// one they would be looked for in that of the user whom the service runs as.
+/// Home directory without `.netrc`, `.gitconfig` or attributes, in which nobody can create any. If
+/// it were not set, git would read them in the home directory of the service's user.
 const NO_HOME: &str = "/dev/null";
 
-/// The first git that can be held to the addresses of a host.
-const CAN_BE_PINNED: (u32, u32) = (2, 37);
+/// First version of git that can pin the addresses of a host.
+const MIN_PINNING_VERSION: (u32, u32) = (2, 37);
 
-/// Has git tell which lines of its protocol it hears.
+/// Variable that makes git print the protocol lines that it receives.
 const TRACE: &str = "GIT_TRACE_PACKET";
-/// The first line of a git server's answer over the web, by the versions of the protocol; git hears
-/// none of another server.
+/// First line of a git server's response over HTTP, by protocol version. Other servers send none.
 const GREETINGS: &[&str] = &["< # service=git-upload-pack", "< version 2"];
-/// Said where something else answers in place of a git server.
-const NO_GIT_SERVER: &str = "what answers there is no git server, and git takes it for an empty \
-    repository; see \
-                             that no proxy on the way is out of order, then try again";
+/// Error message for a response that is not from a git server.
+const NO_GIT_SERVER: &str = "the response is not from a git server, although git reports an empty \
+    repository; check for a broken proxy between the service and the host, then try again";
 
-/// Variables by which the surroundings would steer git.
+/// Environment variables that would change the behavior of git.
 const UNSET: &[&str] = &[
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_ASKPASS",
@@ -83,44 +81,44 @@ const UNSET: &[&str] = &[
     "SSH_ASKPASS",
 ];
 
-/// git, in one folder.
+/// Git in one directory.
 #[derive(Debug)]
 pub(super) struct Git {
-    folder: PathBuf,
-    /// Beside [`SETTINGS`].
+    directory: PathBuf,
+    /// Settings in addition to [`SETTINGS`].
     settings: Vec<String>,
-    /// Whether it may start ssh.
+    /// Whether git may start ssh.
     is_ssh: bool,
-    /// Whether it asks over the web, where anything may answer in place of git.
-    is_web: bool,
-    /// Whether it must not fetch anything, whatever the repository lacks.
+    /// Whether git uses HTTP, where another server may respond in place of a git server.
+    is_http: bool,
+    /// Whether git must not fetch anything, even if objects are missing.
     is_offline: bool,
 }
 
 impl Git {
-    pub fn in_folder(folder: &Path) -> Self {
+    pub fn in_directory(directory: &Path) -> Self {
         Self {
-            folder: folder.to_owned(),
+            directory: directory.to_owned(),
             settings: Vec::new(),
             is_ssh: false,
-            is_web: false,
+            is_http: false,
             is_offline: false,
         }
     }
 
-    /// The same without any transport: what a partial clone lacks is not fetched, from wherever its
-    /// own configuration says, but an error.
+    /// Disables all transports. Missing objects of a partial clone are then an error, instead of
+    /// being fetched from the URL in its configuration.
     pub fn offline(self) -> Self {
         Self { is_offline: true, ..self }
     }
 
-    /// The same with what it needs to fetch from there.
-    pub fn on_the_way_to(self, url: &Url, settings: Vec<String>) -> Self {
-        let is_web = matches!(url.scheme(), "http" | "https");
-        Self { settings, is_ssh: url.scheme() == "ssh", is_web, ..self }
+    /// Allows access to `url` with these settings.
+    pub fn with_remote(self, url: &Url, settings: Vec<String>) -> Self {
+        let is_http = matches!(url.scheme(), "http" | "https");
+        Self { settings, is_ssh: url.scheme() == "ssh", is_http, ..self }
     }
 
-    /// Refuses a git that would pass over a setting that holds it to addresses.
+    /// Rejects a version of git that would ignore the setting for pinned addresses.
     pub async fn check_version(
         &self,
         limit: Duration,
@@ -129,78 +127,81 @@ impl Git {
         if !network_policy::needs_pinning(&self.settings) {
             return Ok(());
         }
-        let told = self.run(&["version"], limit, cancel).await?;
-        match version(&told) {
-            Some(version) if version >= CAN_BE_PINNED => Ok(()),
-            _ => Err(Error::OldGit(told)),
+        let output = self.run(&["version"], limit, cancel).await?;
+        match parse_version(&output) {
+            Some(version) if version >= MIN_PINNING_VERSION => Ok(()),
+            _ => Err(Error::GitTooOld(output)),
         }
     }
 
-    /// Runs git and answers what it printed, trimmed. Its own message comes back as
-    /// [`Error::NoRepository`] where another try is of no use, else as [`Error::Unreachable`]; on a
-    /// timeout or a cancel it is killed with all that it started.
+    /// Runs git and returns its trimmed output.
+    ///
+    /// A failure is [`Error::RepositoryNotFound`] if a retry does not help, else
+    /// [`Error::Unreachable`]. On timeout or cancellation, git is killed with its child processes.
     pub async fn run(
         &self,
         arguments: &[&str],
         limit: Duration,
         cancel: &CancellationToken,
     ) -> Result<String, Error> {
-        let (output, _) = finish(self.command(arguments), limit, cancel).await?;
+        let (output, _) = output_of(self.command(arguments), limit, cancel).await?;
         Ok(output)
     }
 
-    /// Like [`Git::run`], but returns what git printed on its error stream beside the result.
+    /// Runs git like [`Git::run`], and returns its error stream.
     pub async fn run_with_warnings(
         &self,
         arguments: &[&str],
         limit: Duration,
         cancel: &CancellationToken,
     ) -> Result<String, Error> {
-        let (_, warnings) = finish(self.command(arguments), limit, cancel).await?;
+        let (_, warnings) = output_of(self.command(arguments), limit, cancel).await?;
         Ok(warnings)
     }
 
-    /// Runs git and hands over its output of any size, field by field, as the NUL bytes end them. A
-    /// field is cut at [`MAX_FIELD`] bytes. `take` runs on this task, between reads.
+    /// Runs git and passes each field of its output, which ends with NUL, to `on_field`. Fields are
+    /// truncated to [`MAX_FIELD`] bytes; the size of the output is not limited. `on_field` runs on
+    /// this task, between reads.
     pub async fn fields(
         &self,
         arguments: &[&str],
         limit: Duration,
         cancel: &CancellationToken,
-        take: impl FnMut(&[u8]),
+        on_field: impl FnMut(&[u8]),
     ) -> Result<(), Error> {
-        let mut child = self.command(arguments).spawn().map_err(Error::NoGit)?;
-        let (output, complaint) = (child.stdout.take(), child.stderr.take());
-        let reading = async { tokio::try_join!(split(output, take), read(complaint)) };
-        let (is_success, ((), complaint)) = ended(child, reading, limit, cancel).await?;
-        if is_success { Ok(()) } else { Err(failure(&complaint)) }
+        let mut child = self.command(arguments).spawn().map_err(Error::GitNotFound)?;
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let reading = async { tokio::try_join!(split(stdout, on_field), read(stderr)) };
+        let (is_success, ((), stderr)) = wait_for_exit(child, reading, limit, cancel).await?;
+        if is_success { Ok(()) } else { Err(failure(&stderr)) }
     }
 
-    /// Runs `git ls-remote` with these arguments. That there is nothing is believed of a git server
-    /// alone: over the web git takes whatever is answered with next to nothing for an empty
-    /// repository. So it is asked once more, by whom.
+    /// Runs `git ls-remote` with these arguments.
+    ///
+    /// Only a git server may report an empty repository. Over HTTP, git takes almost any short
+    /// response for one, so the request is repeated with a trace that shows who responded.
     pub async fn list(
         &self,
         arguments: &[&str],
         limit: Duration,
         cancel: &CancellationToken,
     ) -> Result<String, Error> {
-        let listed = self.run(arguments, limit, cancel).await?;
-        if !listed.is_empty() || !self.is_web {
-            return Ok(listed);
+        let refs = self.run(arguments, limit, cancel).await?;
+        if !refs.is_empty() || !self.is_http {
+            return Ok(refs);
         }
         let mut traced = self.command(arguments);
         traced.env(TRACE, "1");
-        let (listed, heard) = finish(traced, limit, cancel).await?;
-        if listed.is_empty() && !is_of_git(&heard) {
+        let (refs, trace) = output_of(traced, limit, cancel).await?;
+        if refs.is_empty() && !is_from_git_server(&trace) {
             return Err(Error::Unreachable(NO_GIT_SERVER.into()));
         }
-        Ok(listed)
+        Ok(refs)
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new("git");
-        command.arg("-C").arg(&self.folder);
+        command.arg("-C").arg(&self.directory);
         for setting in SETTINGS {
             command.args(["-c", setting]);
         }
@@ -211,7 +212,7 @@ impl Git {
         for name in UNSET {
             command.env_remove(name);
         }
-        // What ssh starts by its user's settings may look for more of them there.
+        // Programs that ssh starts may need the home directory of the user.
         if !self.is_ssh {
             command.env("HOME", NO_HOME).env("XDG_CONFIG_HOME", NO_HOME);
         }
@@ -235,57 +236,57 @@ impl Git {
     }
 }
 
-/// What it printed, trimmed, and what it said beside that.
-async fn finish(
+/// Runs a command, and returns its trimmed output and its error stream.
+async fn output_of(
     mut command: Command,
     limit: Duration,
     cancel: &CancellationToken,
 ) -> Result<(String, String), Error> {
-    let mut child = command.spawn().map_err(Error::NoGit)?;
-    let (output, complaint) = (child.stdout.take(), child.stderr.take());
-    let reading = async { tokio::try_join!(read(output), read(complaint)) };
-    let (is_success, (output, complaint)) = ended(child, reading, limit, cancel).await?;
-    if is_success { Ok((output.trim().to_owned(), complaint)) } else { Err(failure(&complaint)) }
+    let mut child = command.spawn().map_err(Error::GitNotFound)?;
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let reading = async { tokio::try_join!(read(stdout), read(stderr)) };
+    let (is_success, (stdout, stderr)) = wait_for_exit(child, reading, limit, cancel).await?;
+    if is_success { Ok((stdout.trim().to_owned(), stderr)) } else { Err(failure(&stderr)) }
 }
 
-/// Whether a program succeeded and what was read of it, to the end. It is killed, with all that it
-/// started, where it takes longer or is cancelled.
-async fn ended<T>(
+/// Reads a process to its end, and returns whether it succeeded. On timeout or cancellation, it is
+/// killed with its child processes.
+async fn wait_for_exit<T>(
     mut child: Child,
     reading: impl Future<Output = std::io::Result<T>>,
     limit: Duration,
     cancel: &CancellationToken,
 ) -> Result<(bool, T), Error> {
-    let ending = async {
+    let exit = async {
         let read = reading.await?;
         Ok((child.wait().await?.success(), read))
     };
-    let cut_short = tokio::select! {
-        finished = tokio::time::timeout(limit, ending) => match finished {
-            Ok(finished) => return finished.map_err(Error::NoGit),
+    let interruption = tokio::select! {
+        finished = tokio::time::timeout(limit, exit) => match finished {
+            Ok(finished) => return finished.map_err(Error::GitNotFound),
             Err(_) => Error::Timeout(limit.as_secs()),
         },
         () = cancel.cancelled() => Error::Cancelled,
     };
     kill(&mut child).await;
-    Err(cut_short)
+    Err(interruption)
 }
 
-/// Whether git heard a git server, by what it told of that.
-fn is_of_git(heard: &str) -> bool {
-    heard.lines().any(|line| GREETINGS.iter().any(|greeting| line.ends_with(greeting)))
+/// Returns whether the trace of the protocol shows a response from a git server.
+fn is_from_git_server(trace: &str) -> bool {
+    trace.lines().any(|line| GREETINGS.iter().any(|greeting| line.ends_with(greeting)))
 }
 
-/// Of `git version 2.47.3`, the first two numbers.
-fn version(told: &str) -> Option<(u32, u32)> {
-    let mut numbers = told.strip_prefix("git version ")?.split('.');
+/// Parses the first two numbers of `git version 2.47.3`.
+fn parse_version(output: &str) -> Option<(u32, u32)> {
+    let mut numbers = output.strip_prefix("git version ")?.split('.');
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
-/// Reads to the end, field by field.
+/// Reads a stream to its end, field by field.
 async fn split(
     stream: Option<impl AsyncRead + Unpin>,
-    mut take: impl FnMut(&[u8]),
+    mut on_field: impl FnMut(&[u8]),
 ) -> std::io::Result<()> {
     let Some(mut stream) = stream else { return Ok(()) };
     let mut field = Vec::new();
@@ -297,42 +298,42 @@ async fn split(
         }
         let mut rest = &buffer[..read];
         while let Some(end) = rest.iter().position(|byte| *byte == 0) {
-            keep(&mut field, &rest[..end]);
-            take(&field);
+            append(&mut field, &rest[..end]);
+            on_field(&field);
             field.clear();
             rest = &rest[end + 1..];
         }
-        keep(&mut field, rest);
+        append(&mut field, rest);
     }
 }
 
-/// Appends as much as a field may hold.
-fn keep(field: &mut Vec<u8>, bytes: &[u8]) {
-    let room = MAX_FIELD.saturating_sub(field.len());
-    field.extend_from_slice(&bytes[..bytes.len().min(room)]);
+/// Appends bytes up to the maximum length of a field.
+fn append(field: &mut Vec<u8>, bytes: &[u8]) {
+    let capacity = MAX_FIELD.saturating_sub(field.len());
+    field.extend_from_slice(&bytes[..bytes.len().min(capacity)]);
 }
 
-/// Reads to the end and keeps the beginning, so that the program never waits for a reader.
+/// Reads a stream to its end, so that the process never blocks, and returns its start.
 async fn read(stream: Option<impl AsyncRead + Unpin>) -> std::io::Result<String> {
     let Some(mut stream) = stream else { return Ok(String::new()) };
-    let mut kept = Vec::new();
-    (&mut stream).take(MAX_OUTPUT).read_to_end(&mut kept).await?;
+    let mut start = Vec::new();
+    (&mut stream).take(MAX_OUTPUT).read_to_end(&mut start).await?;
     tokio::io::copy(&mut stream, &mut tokio::io::sink()).await?;
-    Ok(String::from_utf8_lossy(&kept).into_owned())
+    Ok(String::from_utf8_lossy(&start).into_owned())
 }
 
 async fn kill(child: &mut Child) {
     let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
     if let Some(group) = group {
-        // It may have ended by itself.
+        // Fails if the process has exited already.
         let _ = kill_process_group(group, Signal::KILL);
     }
     let _ = child.wait().await;
 }
 
-/// What git, ssh and the usual hosts say of a repository that is not there or not for us. The
-/// network and the server's own faults are not among them.
-const REFUSALS: &[&str] = &[
+/// Messages of git, ssh and common hosts for a repository that does not exist or is not accessible.
+/// Errors of the network or the server are not included.
+const NOT_FOUND_MESSAGES: &[&str] = &[
     "authentication failed for",
     "could not read password for",
     "could not read username for",
@@ -343,36 +344,36 @@ const REFUSALS: &[&str] = &[
     "repository not found",
 ];
 
-/// How git says that a host sent it on, and it did not go.
-const SENT_ON: &str = "The requested URL returned error: 30";
+/// Message of git for a redirect that it did not follow.
+const REDIRECTED: &str = "The requested URL returned error: 30";
 
-fn failure(complaint: &str) -> Error {
-    let lines = || complaint.lines().map(str::trim);
-    if lines().any(|line| line.starts_with("fatal:") && line.contains(SENT_ON)) {
-        return Error::SentOn;
+fn failure(stderr: &str) -> Error {
+    let lines = || stderr.lines().map(str::trim);
+    if lines().any(|line| line.starts_with("fatal:") && line.contains(REDIRECTED)) {
+        return Error::Redirected;
     }
-    // git's own line names the repository; what the host said before it often doesn't.
+    // The line of git names the repository; the lines of the host before it often do not.
     let fatal = lines().filter(|line| line.starts_with("fatal:"));
-    match fatal.chain(lines()).find(|line| is_refusal(line)) {
-        Some(line) => Error::NoRepository(said(line)),
-        None => Error::Unreachable(reason(complaint)),
+    match fatal.chain(lines()).find(|line| is_not_found(line)) {
+        Some(line) => Error::RepositoryNotFound(format_message(line)),
+        None => Error::Unreachable(reason(stderr)),
     }
 }
 
-fn is_refusal(line: &str) -> bool {
+fn is_not_found(line: &str) -> bool {
     let line = line.to_lowercase();
     let is_missing = line.starts_with("fatal: repository '") && line.ends_with("' not found");
-    is_missing || REFUSALS.iter().any(|refusal| line.contains(refusal))
+    is_missing || NOT_FOUND_MESSAGES.iter().any(|message| line.contains(message))
 }
 
-/// git's own words: the first line that says what is fatal.
-fn reason(complaint: &str) -> String {
-    let lines = || complaint.lines().map(str::trim).filter(|line| !line.is_empty());
+/// Returns the first line of the error stream with a fatal error, else the last line.
+fn reason(stderr: &str) -> String {
+    let lines = || stderr.lines().map(str::trim).filter(|line| !line.is_empty());
     let line = lines().find(|line| line.starts_with("fatal:") || line.starts_with("error:"));
-    said(line.or_else(|| lines().next_back()).unwrap_or("git failed without a word"))
+    format_message(line.or_else(|| lines().next_back()).unwrap_or("git failed without a message"))
 }
 
-fn said(line: &str) -> String {
+fn format_message(line: &str) -> String {
     let line: String = line.chars().take(300).collect();
     format!("git: {}", line.trim_start_matches("fatal: "))
 }
@@ -386,8 +387,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_or_forbidden_repository_is_not_retried() {
-        for (complaint, told) in [
+    fn missing_or_forbidden_repository_is_not_retried() {
+        for (stderr, expected) in [
             (
                 "remote: Repository not found.\nfatal: repository 'https://example.org/a/b/' not \
                 found\n",
@@ -418,26 +419,26 @@ mod tests {
                 "Host key",
             ),
         ] {
-            let error = failure(complaint);
-            assert_eq!(error.kind(), ErrorKind::NotFound, "{complaint}");
-            assert!(error.to_string().contains(told), "{error}");
+            let error = failure(stderr);
+            assert_eq!(error.kind(), ErrorKind::NotFound, "{stderr}");
+            assert!(error.to_string().contains(expected), "{error}");
             assert!(error.to_string().contains("ssh URL"), "{error}");
         }
     }
 
     #[test]
-    fn a_host_that_sends_git_on_is_not_asked_again() {
+    fn redirect_is_not_retried() {
         let error = failure(
             "fatal: unable to access 'https://a.example/b/': The requested URL returned error: \
             301\n",
         );
-        assert!(matches!(error, Error::SentOn), "{error}");
+        assert!(matches!(error, Error::Redirected), "{error}");
         assert_eq!(error.kind(), ErrorKind::Invalid);
     }
 
     #[test]
-    fn a_git_server_is_known_by_its_first_line() {
-        for (heard, expected) in [
+    fn git_server_is_recognized_by_its_first_line() {
+        for (trace, expected) in [
             (
                 "14:51:15.296885 pkt-line.c:86           packet:          git< # \
                 service=git-upload-pack\n",
@@ -449,24 +450,24 @@ mod tests {
             ("warning: redirecting to https://example.org/version 2/\n", false),
             ("", false),
         ] {
-            assert_eq!(is_of_git(heard), expected, "{heard}");
+            assert_eq!(is_from_git_server(trace), expected, "{trace}");
         }
     }
 
     #[test]
-    fn an_old_git_is_known() {
-        assert!(version("git version 2.36.6") < Some(CAN_BE_PINNED));
-        assert!(version("git version 2.37.0.rc1") >= Some(CAN_BE_PINNED));
-        assert!(version("git version 2.50.1 (Apple Git-155)") >= Some(CAN_BE_PINNED));
-        assert!(version("git version 3.0") >= Some(CAN_BE_PINNED));
-        assert_eq!(version("git"), None);
+    fn git_version_is_parsed_and_compared() {
+        assert!(parse_version("git version 2.36.6") < Some(MIN_PINNING_VERSION));
+        assert!(parse_version("git version 2.37.0.rc1") >= Some(MIN_PINNING_VERSION));
+        assert!(parse_version("git version 2.50.1 (Apple Git-155)") >= Some(MIN_PINNING_VERSION));
+        assert!(parse_version("git version 3.0") >= Some(MIN_PINNING_VERSION));
+        assert_eq!(parse_version("git"), None);
     }
 
     #[test]
     fn git_reaches_only_allowed_hosts_and_no_user_credentials() {
         let url = Url::parse("https://example.org/a/b").expect("a URL");
-        let held = vec!["http.followRedirects=false".to_owned(), "http.proxy=".to_owned()];
-        let git = Git::in_folder(Path::new("/")).on_the_way_to(&url, held);
+        let settings = vec!["http.followRedirects=false".to_owned(), "http.proxy=".to_owned()];
+        let git = Git::in_directory(Path::new("/")).with_remote(&url, settings);
         let command = git.command(&["fetch"]);
         let arguments: Vec<_> = command.as_std().get_args().filter_map(OsStr::to_str).collect();
         let last = ["-c", "http.followRedirects=false", "-c", "http.proxy=", "fetch"];
@@ -483,13 +484,13 @@ mod tests {
         assert_eq!(set(&git, "XDG_CONFIG_HOME").as_deref(), Some(NO_HOME));
         assert_eq!(set(&git, "GIT_CONFIG_GLOBAL").as_deref(), Some("/dev/null"));
         let ssh = Url::parse("ssh://git@example.org/a/b").expect("a URL");
-        let over_ssh = Git::in_folder(Path::new("/")).on_the_way_to(&ssh, Vec::new());
+        let over_ssh = Git::in_directory(Path::new("/")).with_remote(&ssh, Vec::new());
         assert_eq!(set(&over_ssh, "HOME"), None);
     }
 
     #[test]
-    fn a_temporary_git_error_is_retried() {
-        for complaint in [
+    fn temporary_git_error_is_retried() {
+        for stderr in [
             "fatal: unable to access 'https://example.org/a/b/': Could not resolve host: \
             example.org\n",
             "fatal: unable to access 'https://example.org/a/b/': The requested URL returned \
@@ -500,7 +501,7 @@ mod tests {
             "fatal: not a git repository (or any of the parent directories): .git\n",
             "",
         ] {
-            assert_eq!(failure(complaint).kind(), ErrorKind::Unavailable, "{complaint}");
+            assert_eq!(failure(stderr).kind(), ErrorKind::Unavailable, "{stderr}");
         }
     }
 }

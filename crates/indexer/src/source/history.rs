@@ -1,5 +1,4 @@
-//! The commits behind a checkout: where they are read, and fetching them without the files that
-//! they changed.
+//! Commits of a checkout: their origin, and fetching them without the contents of files.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,45 +12,45 @@ use super::git::Git;
 use crate::Error;
 use crate::history::Limits;
 
-/// How often the size of what is being fetched is looked at.
-const LOOK: Duration = Duration::from_millis(250);
-/// Said by a git server that gives out whole commits only.
+/// Interval between checks of the size of a running fetch.
+const SIZE_CHECK_INTERVAL: Duration = Duration::from_millis(250);
+/// Message of git if the server cannot omit the contents of files.
 const NO_FILTER: &str = "filtering not recognized by server";
-/// Left in a copy that holds files, too, since its server did not leave them out.
+/// Marker file in a copy that includes the contents of files, because its server did not omit them.
 const UNFILTERED: &str = "unfiltered";
-/// The name under which the newest commit is kept, so that the next fetch asks for what follows it.
-const KEPT: &str = "refs/history/newest";
+/// Ref of the newest fetched commit, so that the next fetch requests only newer ones.
+const NEWEST_REF: &str = "refs/history/newest";
 
-/// Most files of which git is asked at once, and most bytes of their names: what a command line
-/// surely holds.
-const ASKED: usize = 500;
-const ASKED_BYTES: usize = 64 * 1024;
+/// Maximum number of paths on a command line of git.
+const MAX_PATHS: usize = 500;
+/// Maximum bytes of the paths on a command line of git.
+const MAX_PATH_BYTES: usize = 64 * 1024;
 
-/// Where the history of a checkout can be had.
+/// Origin of the history of a checkout.
 #[derive(Debug, Clone)]
 pub(crate) enum HistoryOrigin {
-    /// In a repository on this disk, which is only read.
+    /// A repository on this disk, which is only read.
     Local {
-        /// A work tree, a folder in one, or a bare repository.
+        /// A work tree, a directory in one, or a bare repository.
         repository: PathBuf,
-        /// The folder of it that was indexed; empty for all of it, else it ends with `/`.
+        /// The indexed directory in it; empty for the root, else it ends with `/`.
         below: String,
     },
-    /// At a git server.
+    /// A repository on a git server.
     Remote {
-        /// Its address.
+        /// URL of the repository.
         url: Url,
-        /// What was asked for; empty for the default branch.
+        /// Requested ref; empty for the default branch.
         requested_ref: String,
-        /// What holds git to where it may go.
+        /// Settings that restrict the hosts that git may reach.
         settings: Vec<String>,
-        /// The folder for the history, a bare repository of our own.
+        /// Directory of the history: a bare repository in the cache.
         copy: PathBuf,
     },
 }
 
 impl HistoryOrigin {
-    /// What tells it from others.
+    /// Returns the strings that identify the origin.
     pub fn key(&self) -> [String; 2] {
         match self {
             Self::Local { repository, below } => [repository.display().to_string(), below.clone()],
@@ -60,22 +59,21 @@ impl HistoryOrigin {
     }
 }
 
-/// A repository whose commits can be read.
+/// Repository whose commits can be read.
 #[derive(Debug)]
 pub(crate) struct Commits {
     git: Git,
     below: String,
-    /// Whether only files that moved unchanged are known as renamed: the contents of others are not
-    /// there.
+    /// Whether only renames of unchanged files are found, because file contents are missing.
     has_exact_renames_only: bool,
-    /// Whether the oldest commits are cut off from their parents, and seem to add all that they
-    /// hold.
+    /// Whether the parents of the oldest commits are missing, so that these commits seem to add all
+    /// their files.
     is_shallow: bool,
     deadline: Instant,
 }
 
 impl Commits {
-    /// Opens the history of `sha`, and fetches what of it is not here, within the limits.
+    /// Opens the history of `sha`, and fetches its missing commits within the limits.
     pub async fn open(
         origin: &HistoryOrigin,
         sha: &str,
@@ -83,7 +81,7 @@ impl Commits {
         cancel: &CancellationToken,
     ) -> Result<Self, Error> {
         let deadline = Instant::now() + limits.time;
-        let (folder, below) = match origin {
+        let (directory, below) = match origin {
             HistoryOrigin::Local { repository, below } => (repository, below.clone()),
             HistoryOrigin::Remote { url, requested_ref, settings, copy } => {
                 let fetch = Fetch { url, requested_ref, settings, copy, limits, deadline };
@@ -91,44 +89,46 @@ impl Commits {
                 if let Err(Error::Timeout(_)) = fetched
                     && copy.exists()
                 {
-                    // What git leaves when it is stopped may be half of anything.
+                    // A killed git may leave an incomplete copy.
                     fetch.clear()?;
                 }
                 fetched?;
                 (copy, String::new())
             }
         };
-        let git = Git::in_folder(folder).offline();
+        let git = Git::in_directory(directory).offline();
         let mut commits =
             Self { git, below, has_exact_renames_only: false, is_shallow: false, deadline };
         commits.is_shallow =
             commits.run(&["rev-parse", "--is-shallow-repository"], cancel).await? == "true";
         commits.has_exact_renames_only = match origin {
-            // A partial clone of somebody's own lacks files as ours does.
+            // A partial clone lacks the contents of files, like the copies in the cache.
             HistoryOrigin::Local { .. } => commits.is_partial(cancel).await?,
             HistoryOrigin::Remote { copy, .. } => !copy.join(UNFILTERED).exists(),
         };
         Ok(commits)
     }
 
-    /// Whether `older` is `newer` or one of its ancestors, as far as is known here.
+    /// Returns whether `older` is `newer` or one of its ancestors, among the fetched commits.
     pub async fn is_ancestor(
         &self,
         older: &str,
         newer: &str,
         cancel: &CancellationToken,
     ) -> Result<bool, Error> {
-        let asked = ["merge-base", "--is-ancestor", older, newer];
-        match self.run(&asked, cancel).await {
+        let arguments = ["merge-base", "--is-ancestor", older, newer];
+        match self.run(&arguments, cancel).await {
             Ok(_) => Ok(true),
-            Err(error @ (Error::Cancelled | Error::Timeout(_) | Error::NoGit(_))) => Err(error),
-            // Not, or one of them is not here.
+            Err(error @ (Error::Cancelled | Error::Timeout(_) | Error::GitNotFound(_))) => {
+                Err(error)
+            }
+            // It is no ancestor, or one of them was not fetched.
             Err(_) => Ok(false),
         }
     }
 
-    /// Whether one of the commits that are read of `newest` touched one of these files, as they are
-    /// called there. Of more than can be asked it is taken for granted.
+    /// Returns whether a commit of the history of `newest`, within the limits, touched one of these
+    /// files. Too many paths for a command line count as touched.
     pub async fn has_touched(
         &self,
         newest: &str,
@@ -137,7 +137,7 @@ impl Commits {
         cancel: &CancellationToken,
     ) -> Result<bool, Error> {
         let bytes: usize = paths.iter().map(|path| path.len() + self.below.len()).sum();
-        if paths.is_empty() || paths.len() > ASKED || bytes > ASKED_BYTES {
+        if paths.is_empty() || paths.len() > MAX_PATHS || bytes > MAX_PATH_BYTES {
             return Ok(!paths.is_empty());
         }
         let skip = format!("--skip={}", limits.commits);
@@ -146,26 +146,26 @@ impl Commits {
         let beyond = (!beyond.is_empty()).then(|| format!("^{beyond}"));
         let files: Vec<String> =
             paths.iter().map(|path| format!(":(top,literal){}{path}", self.below)).collect();
-        // Not simplified: a branch is told of, too, that left nothing of a file.
-        let mut asked =
+        // Full history: includes merged branches whose changes to a file were discarded.
+        let mut arguments =
             vec!["rev-list", "--max-count=1", "--no-merges", "--full-history", "--end-of-options"];
-        asked.push(newest);
-        asked.extend(beyond.as_deref());
-        asked.push("--");
-        asked.extend(files.iter().map(String::as_str));
-        Ok(!self.run(&asked, cancel).await?.is_empty())
+        arguments.push(newest);
+        arguments.extend(beyond.as_deref());
+        arguments.push("--");
+        arguments.extend(files.iter().map(String::as_str));
+        Ok(!self.run(&arguments, cancel).await?.is_empty())
     }
 
-    /// Hands over `git log` of `range`, newest first and without merges, as [`crate::history::log`]
-    /// reads it.
+    /// Runs `git log` of `range`, newest first and without merges, in the format that
+    /// [`crate::history::log`] parses, and passes each field to `on_field`.
     pub async fn log(
         &self,
         range: &str,
         limits: Limits,
         cancel: &CancellationToken,
-        take: impl FnMut(&[u8]),
+        on_field: impl FnMut(&[u8]),
     ) -> Result<(), Error> {
-        let most = format!("--max-count={}", limits.commits);
+        let max_count = format!("--max-count={}", limits.commits);
         let relative = format!("--relative={}", self.below);
         let renames =
             if self.has_exact_renames_only { "--find-renames=100%" } else { "--find-renames=50%" };
@@ -180,7 +180,7 @@ impl Commits {
             "-z",
             "--date-order",
             "--no-merges",
-            &most,
+            &max_count,
             "--name-status",
             renames,
             "--no-color",
@@ -195,42 +195,44 @@ impl Commits {
         ];
         log.push(if self.below.is_empty() { "--no-relative" } else { &relative });
         log.extend(["--end-of-options", range, "--"]);
-        self.git.fields(&log, self.left(), cancel, take).await
+        self.git.fields(&log, self.remaining(), cancel, on_field).await
     }
 
-    /// Whether the oldest commits are cut off from their parents.
+    /// Returns whether the parents of the oldest commits are missing.
     pub fn is_shallow(&self) -> bool {
         self.is_shallow
     }
 
     async fn is_partial(&self, cancel: &CancellationToken) -> Result<bool, Error> {
-        let asked = [
+        let arguments = [
             "config",
             "--local",
             "--get-regexp",
             r"^(remote\..*\.promisor|extensions\.partialclone)$",
         ];
-        match self.run(&asked, cancel).await {
-            Ok(told) => Ok(!told.is_empty()),
-            Err(error @ (Error::Cancelled | Error::Timeout(_) | Error::NoGit(_))) => Err(error),
+        match self.run(&arguments, cancel).await {
+            Ok(output) => Ok(!output.is_empty()),
+            Err(error @ (Error::Cancelled | Error::Timeout(_) | Error::GitNotFound(_))) => {
+                Err(error)
+            }
             Err(_) => Ok(false),
         }
     }
 
     async fn run(&self, arguments: &[&str], cancel: &CancellationToken) -> Result<String, Error> {
-        self.git.run(arguments, self.left(), cancel).await
+        self.git.run(arguments, self.remaining(), cancel).await
     }
 
-    fn left(&self) -> Duration {
-        left(self.deadline)
+    fn remaining(&self) -> Duration {
+        remaining(self.deadline)
     }
 }
 
-fn left(deadline: Instant) -> Duration {
+fn remaining(deadline: Instant) -> Duration {
     deadline.saturating_duration_since(Instant::now())
 }
 
-/// Fetching of a history.
+/// Parameters for fetching a history.
 struct Fetch<'a> {
     url: &'a Url,
     requested_ref: &'a str,
@@ -241,14 +243,14 @@ struct Fetch<'a> {
 }
 
 impl Fetch<'_> {
-    /// Brings the copy up to `sha`. The lock of the checkout keeps others away from it.
+    /// Fetches the history of `sha` into the copy. The lock of the checkout protects the copy.
     async fn run(&self, sha: &str, cancel: &CancellationToken) -> Result<(), Error> {
         cache::create(self.copy)?;
-        let git = Git::in_folder(self.copy).on_the_way_to(self.url, self.settings.to_vec());
-        git.check_version(left(self.deadline), cancel).await?;
+        let git = Git::in_directory(self.copy).with_remote(self.url, self.settings.to_vec());
+        git.check_version(remaining(self.deadline), cancel).await?;
         if !self.copy.join("HEAD").exists() {
             let init = ["init", "--quiet", "--bare", "--template="];
-            git.run(&init, left(self.deadline), cancel).await?;
+            git.run(&init, remaining(self.deadline), cancel).await?;
         }
         self.remove_leftovers()?;
         if self.has(sha, cancel).await? {
@@ -256,39 +258,35 @@ impl Fetch<'_> {
         }
         match self.fetch(&git, sha, cancel).await {
             Ok(()) => {}
-            // A server may give out commits by their branches alone; what is newer than the commit
-            // is not read.
-            Err(Error::Unreachable(_) | Error::NoRepository(_)) => {
-                let wanted =
-                    if self.requested_ref.is_empty() { "HEAD" } else { self.requested_ref };
-                self.fetch(&git, wanted, cancel).await?;
+            // Some servers do not serve a commit by its name. The ref may have newer commits, which
+            // are not read.
+            Err(Error::Unreachable(_) | Error::RepositoryNotFound(_)) => {
+                let name = if self.requested_ref.is_empty() { "HEAD" } else { self.requested_ref };
+                self.fetch(&git, name, cancel).await?;
             }
             Err(error) => return Err(error),
         }
         if self.has(sha, cancel).await? {
             return Ok(());
         }
-        Err(Error::Unreachable(format!("the server does not give out the history of {sha}")))
+        Err(Error::Unreachable(format!("the server does not serve the history of {sha}")))
     }
 
     async fn has(&self, sha: &str, cancel: &CancellationToken) -> Result<bool, Error> {
         let commit = format!("{sha}^{{commit}}");
-        let git = Git::in_folder(self.copy).offline();
-        match git.run(&["cat-file", "-e", &commit], left(self.deadline), cancel).await {
+        let git = Git::in_directory(self.copy).offline();
+        match git.run(&["cat-file", "-e", &commit], remaining(self.deadline), cancel).await {
             Ok(_) => Ok(true),
-            Err(error @ (Error::Cancelled | Error::Timeout(_) | Error::NoGit(_))) => Err(error),
+            Err(error @ (Error::Cancelled | Error::Timeout(_) | Error::GitNotFound(_))) => {
+                Err(error)
+            }
             Err(_) => Ok(false),
         }
     }
 
-    async fn fetch(
-        &self,
-        git: &Git,
-        wanted: &str,
-        cancel: &CancellationToken,
-    ) -> Result<(), Error> {
+    async fn fetch(&self, git: &Git, name: &str, cancel: &CancellationToken) -> Result<(), Error> {
         let depth = format!("--depth={}", self.limits.commits);
-        let refspec = format!("+{wanted}:{KEPT}");
+        let refspec = format!("+{name}:{NEWEST_REF}");
         let fetch = [
             "fetch",
             "--quiet",
@@ -303,13 +301,13 @@ impl Fetch<'_> {
             &refspec,
         ];
         let stop = cancel.child_token();
-        let fetched = git.run_with_warnings(&fetch, left(self.deadline), &stop);
+        let fetched = git.run_with_warnings(&fetch, remaining(self.deadline), &stop);
         tokio::pin!(fetched);
         let mut is_too_large = false;
         let warnings = loop {
             tokio::select! {
                 warnings = &mut fetched => break warnings,
-                () = tokio::time::sleep(LOOK), if !is_too_large => {
+                () = tokio::time::sleep(SIZE_CHECK_INTERVAL), if !is_too_large => {
                     is_too_large = self.size() > self.limits.bytes;
                     if is_too_large {
                         stop.cancel();
@@ -317,7 +315,7 @@ impl Fetch<'_> {
                 }
             }
         };
-        // A fetch may be over before its size was looked at.
+        // A fetch may complete before its size was checked.
         if is_too_large || (warnings.is_ok() && self.size() > self.limits.bytes) {
             self.clear()?;
             return Err(Error::HistoryTooLarge(self.limits.bytes));
@@ -328,18 +326,18 @@ impl Fetch<'_> {
         Ok(())
     }
 
-    /// Bytes of the packs, those under way among them.
+    /// Returns the bytes of the packs, including incomplete ones.
     fn size(&self) -> u64 {
         let files = std::fs::read_dir(self.copy.join("objects/pack")).into_iter().flatten();
         files.flatten().filter_map(|file| Some(file.metadata().ok()?.len())).sum()
     }
 
-    /// Deletes all that was fetched.
+    /// Deletes the copy.
     fn clear(&self) -> Result<(), Error> {
         std::fs::remove_dir_all(self.copy).map_err(|cause| self.io(cause))
     }
 
-    /// Deletes what a killed git left behind.
+    /// Deletes temporary files and locks of a killed git.
     fn remove_leftovers(&self) -> Result<(), Error> {
         for lock in ["shallow.lock", "HEAD.lock", "config.lock", "refs/history/newest.lock"] {
             match std::fs::remove_file(self.copy.join(lock)) {

@@ -1,7 +1,9 @@
-//! From where git may fetch. The service reaches what its callers can't: the network that it stands
-//! in. Where nobody vouches for a location it is held to the addresses outside of that network,
-//! which are looked up right before git runs, and which git is then told: what the name is made to
-//! lead to in between does not count.
+//! Restriction of the hosts from which git may fetch.
+//!
+//! The service can reach its private network, which its callers cannot. So locations that no
+//! administrator requested are restricted to public addresses. The name of the host is resolved
+//! before git runs, and git connects to exactly these addresses (pinning): a later change of the
+//! DNS record has no effect.
 
 use std::io;
 use std::net::IpAddr;
@@ -14,13 +16,13 @@ use url::{Host, Url};
 use super::Location;
 use crate::Error;
 
-/// How long the look-up of a name may take.
-const LOOK_UP_LIMIT: Duration = Duration::from_secs(10);
-/// The setting that holds git to addresses.
+/// Timeout to resolve a name.
+const RESOLVE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Setting that pins the addresses of a host.
 const PIN: &str = "http.curloptResolve=";
-/// How the C libraries say that a name has no address, in small letters. A resolver that does not
-/// answer is not among them.
-const NOWHERE: &[&str] = &[
+/// Messages of the C libraries for a name without an address, in lower case. Failures of the
+/// resolver are not included.
+const NO_ADDRESS_MESSAGES: &[&str] = &[
     "address family for hostname not supported",
     "name does not resolve",
     "name has no usable address",
@@ -29,112 +31,116 @@ const NOWHERE: &[&str] = &[
     "nodename nor servname provided",
 ];
 
-/// From where a repository may be fetched.
+/// Hosts from which a repository may be fetched.
 #[derive(Debug, Clone, Copy)]
 pub enum NetworkAccess<'a> {
-    /// From wherever it is: an administrator of the service asked for it there.
+    /// All hosts, because an administrator of the service requested the repository.
     Anywhere,
-    /// By https, from addresses outside of the service's network and from these hosts.
-    Outside(&'a [AllowedPrivateHost]),
+    /// Public addresses and these hosts, by https.
+    Public(&'a [AllowedPrivateHost]),
 }
 
-/// A host that may be fetched from although its address is inside the service's network, at one
-/// port.
+/// Host and port that git may reach although the address is private.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AllowedPrivateHost {
-    /// As it stands in a URL.
+    /// Host as in a URL.
     host: String,
     port: u16,
 }
 
-/// The text names no host.
+/// Error of parsing an [`AllowedPrivateHost`].
 #[derive(Debug, thiserror::Error)]
-#[error("\"{0}\" is no host; write it as git.corp.example, or git.corp.example:8443")]
+#[error("\"{0}\" is not a host; write it as git.corp.example or git.corp.example:8443")]
 pub struct InvalidHost(String);
 
 impl FromStr for AllowedPrivateHost {
     type Err = InvalidHost;
 
     fn from_str(text: &str) -> Result<Self, InvalidHost> {
-        let wrong = || InvalidHost(text.to_owned());
-        let url = Url::parse(&format!("https://{text}/")).map_err(|_| wrong())?;
-        let host = url.host_str().filter(|host| !host.contains('*')).ok_or_else(wrong)?;
+        let invalid = || InvalidHost(text.to_owned());
+        let url = Url::parse(&format!("https://{text}/")).map_err(|_| invalid())?;
+        let host = url.host_str().filter(|host| !host.contains('*')).ok_or_else(invalid)?;
         let is_bare = url.path() == "/"
             && url.username().is_empty()
             && url.password().is_none()
             && url.query().is_none()
             && url.fragment().is_none();
         if !is_bare {
-            return Err(wrong());
+            return Err(invalid());
         }
-        let port = url.port_or_known_default().ok_or_else(wrong)?;
+        let port = url.port_or_known_default().ok_or_else(invalid)?;
         Ok(Self { host: host.to_owned(), port })
     }
 }
 
 impl AllowedPrivateHost {
-    fn is_of(&self, url: &Url) -> bool {
+    fn matches(&self, url: &Url) -> bool {
         url.host_str() == Some(self.host.as_str()) && url.port_or_known_default() == Some(self.port)
     }
 }
 
-/// Whether git would go to the location on behalf of somebody who does not administer the service.
-/// It is looked at again when it does: a name may lead elsewhere by then.
-pub async fn check_public(location: &Location, inside: &[AllowedPrivateHost]) -> Result<(), Error> {
+/// Checks that callers who are not administrators of the service may request the location. The
+/// check is repeated when git runs, because the addresses of the host may change.
+pub async fn check_public(
+    location: &Location,
+    allowed: &[AllowedPrivateHost],
+) -> Result<(), Error> {
     match location {
-        Location::Url(url) => for_now(settings(url, NetworkAccess::Outside(inside)).await),
-        Location::Folder(_) => Err(not_by_https()),
+        Location::Url(url) => {
+            ignore_unreachable(settings(url, NetworkAccess::Public(allowed)).await)
+        }
+        Location::Directory(_) => Err(https_required()),
     }
 }
 
-/// A name that can't be looked up is left to the run, which is tried again.
-fn for_now(held: Result<Vec<String>, Error>) -> Result<(), Error> {
-    match held {
+/// Accepts a host whose name cannot be resolved now: the run resolves it again and is retried.
+fn ignore_unreachable(settings: Result<Vec<String>, Error>) -> Result<(), Error> {
+    match settings {
         Ok(_) | Err(Error::Unreachable(_)) => Ok(()),
         Err(error) => Err(error),
     }
 }
 
-/// The settings that hold git to where it may go on its way to `url`.
-pub(super) async fn settings(url: &Url, reach: NetworkAccess<'_>) -> Result<Vec<String>, Error> {
-    let NetworkAccess::Outside(inside) = reach else { return Ok(Vec::new()) };
+/// Returns the git settings that restrict the connection to `url`.
+pub(super) async fn settings(url: &Url, access: NetworkAccess<'_>) -> Result<Vec<String>, Error> {
+    let NetworkAccess::Public(allowed) = access else { return Ok(Vec::new()) };
     if url.scheme() != "https" {
-        return Err(not_by_https());
+        return Err(https_required());
     }
-    // Whoever answers there could send git on to where it may not go.
+    // A redirect could lead to a private address.
     let mut settings = vec!["http.followRedirects=false".to_owned()];
-    if inside.iter().any(|host| host.is_of(url)) {
+    if allowed.iter().any(|host| host.matches(url)) {
         return Ok(settings);
     }
-    // A proxy would look the name up by itself.
+    // A proxy would resolve the name itself.
     settings.push("http.proxy=".to_owned());
-    settings.extend(held(url).await?);
+    settings.extend(pin_public(url).await?);
     Ok(settings)
 }
 
-/// Whether git must know how to be held to addresses. One that does not passes over it without a
-/// word.
+/// Returns whether the settings pin addresses. Old versions of git ignore that setting silently.
 pub(super) fn needs_pinning(settings: &[String]) -> bool {
     settings.iter().any(|setting| setting.starts_with(PIN))
 }
 
-/// Looks up where the URL leads, and holds git to that where it is a name.
-async fn held(url: &Url) -> Result<Option<String>, Error> {
+/// Checks that the URL has a public address, and returns the setting that pins it if the host is a
+/// name.
+async fn pin_public(url: &Url) -> Result<Option<String>, Error> {
     let port = url.port_or_known_default().unwrap_or(443);
     let (name, found) = match url.host() {
         Some(Host::Ipv4(address)) => (None, vec![IpAddr::V4(address)]),
         Some(Host::Ipv6(address)) => (None, vec![IpAddr::V6(address)]),
-        Some(Host::Domain(name)) => (Some(pinnable(name)?), look_up(name, port).await?),
+        Some(Host::Domain(name)) => (Some(pinnable(name)?), resolve(name, port).await?),
         None => (None, Vec::new()),
     };
-    let outside: Vec<IpAddr> = found.into_iter().filter(|address| is_public(*address)).collect();
-    if outside.is_empty() {
-        return Err(Error::Inside(url.host_str().unwrap_or_default().to_owned()));
+    let public: Vec<IpAddr> = found.into_iter().filter(|address| is_public(*address)).collect();
+    if public.is_empty() {
+        return Err(Error::PrivateAddress(url.host_str().unwrap_or_default().to_owned()));
     }
-    Ok(name.map(|name| pin(name, port, &outside)))
+    Ok(name.map(|name| pin(name, port, &public)))
 }
 
-/// A name that stands for nothing else where git is told its addresses, such as `+` or `*` would.
+/// Rejects names with characters that have a special meaning in the setting, such as `+` or `*`.
 fn pinnable(name: &str) -> Result<&str, Error> {
     let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'))
         && !name.starts_with(['-', '.'])
@@ -142,41 +148,40 @@ fn pinnable(name: &str) -> Result<&str, Error> {
     if is_plain {
         return Ok(name);
     }
-    Err(Error::BadLocation(format!(
-        "\"{name}\" is no name of a host that git can be held to; write it without a dot at its \
-        end, and with \
-         letters, digits, \"-\" and \"_\" only"
+    Err(Error::InvalidLocation(format!(
+        "the host name \"{name}\" cannot be restricted to its addresses; write it without a dot at \
+        its end, and with letters, digits, \"-\" and \"_\" only"
     )))
 }
 
-/// Nothing where the name leads nowhere. That is answered like one that leads inside: which names
-/// the service's network knows is no more the caller's business than its addresses.
-async fn look_up(name: &str, port: u16) -> Result<Vec<IpAddr>, Error> {
-    let asked = tokio::time::timeout(LOOK_UP_LIMIT, tokio::net::lookup_host((name, port))).await;
-    let answer = asked.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
-    heard(name, answer.map(|found| found.map(|address| address.ip()).collect()))
+/// Resolves a name. The result is empty for an unknown name, and is then reported like a private
+/// address, so that callers cannot find out which names exist in the private network.
+async fn resolve(name: &str, port: u16) -> Result<Vec<IpAddr>, Error> {
+    let lookup = tokio::time::timeout(RESOLVE_TIMEOUT, tokio::net::lookup_host((name, port))).await;
+    let lookup = lookup.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
+    classify(name, lookup.map(|found| found.map(|address| address.ip()).collect()))
 }
 
-/// What the resolver's answer comes to. One that could not say may do so later.
-fn heard(name: &str, answer: io::Result<Vec<IpAddr>>) -> Result<Vec<IpAddr>, Error> {
-    match answer {
+/// Converts the result of the resolver: an unknown name has no address, other failures are
+/// temporary.
+fn classify(name: &str, lookup: io::Result<Vec<IpAddr>>) -> Result<Vec<IpAddr>, Error> {
+    match lookup {
         Ok(found) => Ok(found),
-        Err(error) if leads_nowhere(&error) => Ok(Vec::new()),
+        Err(error) if has_no_address(&error) => Ok(Vec::new()),
         Err(error) => Err(Error::Unreachable(format!(
-            "\"{name}\" could not be looked up ({error}); if this goes on, make sure that names \
-            can be resolved \
-             where the service runs"
+            "the host name \"{name}\" could not be resolved ({error}); if this persists, check the \
+            name resolution of the service's machine"
         ))),
     }
 }
 
-/// The standard library has no other sign of it than the text.
-fn leads_nowhere(error: &io::Error) -> bool {
-    let said = error.to_string().to_ascii_lowercase();
-    NOWHERE.iter().any(|nowhere| said.contains(nowhere))
+/// Returns whether the name has no address. The standard library reports it only in the message.
+fn has_no_address(error: &io::Error) -> bool {
+    let text = error.to_string().to_ascii_lowercase();
+    NO_ADDRESS_MESSAGES.iter().any(|message| text.contains(message))
 }
 
-/// As curl has it: `host:port:address,address`.
+/// Formats the setting in curl's syntax: `host:port:address,address`.
 pub(super) fn pin(name: &str, port: u16, addresses: &[IpAddr]) -> String {
     let addresses = addresses.iter().map(|address| match address {
         IpAddr::V4(v4) => v4.to_string(),
@@ -185,11 +190,10 @@ pub(super) fn pin(name: &str, port: u16, addresses: &[IpAddr]) -> String {
     format!("{PIN}{name}:{port}:{}", addresses.collect::<Vec<_>>().join(","))
 }
 
-fn not_by_https() -> Error {
-    Error::BadLocation(
-        "only what an administrator of the service asked for is read from its disk or by its ssh \
-        key; ask one, \
-         or give the repository's https address"
+fn https_required() -> Error {
+    Error::InvalidLocation(
+        "only an administrator of the service may index from its disk or with its ssh key; give \
+        the https URL of the repository, or ask an administrator"
             .into(),
     )
 }
@@ -209,8 +213,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_private_address_is_refused() {
-        for inside in [
+    async fn private_address_is_rejected() {
+        for address in [
             "https://127.0.0.1/a/b",
             "https://2130706433/a/b",
             "https://0x7f.1/a/b",
@@ -223,73 +227,74 @@ mod tests {
             "https://LOCALHOST:8443/a/b",
         ] {
             let error =
-                settings(&url(inside), NetworkAccess::Outside(&[])).await.expect_err(inside);
-            let host = url(inside).host_str().expect("a host").to_owned();
-            assert!(matches!(&error, Error::Inside(named) if *named == host), "{inside}: {error}");
+                settings(&url(address), NetworkAccess::Public(&[])).await.expect_err(address);
+            let host = url(address).host_str().expect("a host").to_owned();
+            assert!(matches!(&error, Error::PrivateAddress(name) if *name == host), "{error}");
             assert!(error.to_string().contains("ingest.allowed_private_hosts"), "{error}");
             assert!(
-                settings(&url(inside), NetworkAccess::Anywhere).await.expect("allowed").is_empty()
+                settings(&url(address), NetworkAccess::Anywhere).await.expect("allowed").is_empty()
             );
         }
-        let held = settings(&url("https://93.184.215.14/a/b"), NetworkAccess::Outside(&[])).await;
-        assert_eq!(held.expect("outside"), ["http.followRedirects=false", "http.proxy="]);
+        let public = settings(&url("https://93.184.215.14/a/b"), NetworkAccess::Public(&[])).await;
+        assert_eq!(public.expect("allowed"), ["http.followRedirects=false", "http.proxy="]);
     }
 
     #[test]
-    fn a_failed_lookup_is_retried_and_an_empty_one_is_private() {
+    fn failed_lookup_is_retried_and_unknown_name_is_rejected() {
         let name = "git.example.org";
-        for said in ["Name or service not known", "No address associated with hostname"] {
-            let said = format!("failed to lookup address information: {said}");
-            assert!(heard(name, Err(io::Error::other(said))).expect("an answer").is_empty());
+        for message in ["Name or service not known", "No address associated with hostname"] {
+            let message = format!("failed to lookup address information: {message}");
+            assert!(classify(name, Err(io::Error::other(message))).expect("a result").is_empty());
         }
         let outage = "failed to lookup address information: Temporary failure in name resolution";
         for failure in [io::Error::other(outage), io::ErrorKind::TimedOut.into()] {
-            let error = heard(name, Err(failure)).expect_err("no answer");
+            let error = classify(name, Err(failure)).expect_err("no result");
             assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
             assert!(error.to_string().contains(name), "{error}");
-            // Asked for, it waits for the run; that goes nowhere meanwhile.
-            assert!(for_now(Err(error)).is_ok());
+            // The request is accepted; the run fails until the name can be resolved.
+            assert!(ignore_unreachable(Err(error)).is_ok());
         }
-        assert!(for_now(Err(Error::Inside(name.to_owned()))).is_err());
+        assert!(ignore_unreachable(Err(Error::PrivateAddress(name.to_owned()))).is_err());
     }
 
     #[tokio::test]
-    async fn a_location_other_than_https_requires_an_administrator() {
+    async fn only_administrators_may_index_without_https() {
         for location in ["ssh://git@example.org/a/b", "file:///srv/git/a"] {
             let location = url(location);
-            let refused = settings(&location, NetworkAccess::Outside(&[])).await;
-            assert!(matches!(refused, Err(Error::BadLocation(_))), "{location}");
+            let result = settings(&location, NetworkAccess::Public(&[])).await;
+            assert!(matches!(result, Err(Error::InvalidLocation(_))), "{location}");
             assert!(
                 settings(&location, NetworkAccess::Anywhere).await.expect("allowed").is_empty()
             );
         }
-        let folder = Location::Folder("/srv/a".into());
-        assert!(check_public(&folder, &[]).await.is_err());
+        let directory = Location::Directory("/srv/a".into());
+        assert!(check_public(&directory, &[]).await.is_err());
     }
 
     #[tokio::test]
     async fn allowed_private_hosts_are_reached_without_redirects() {
-        let listed = hosts(&["localhost:8443", "10.0.0.5", "[::1]"]);
-        let reach = NetworkAccess::Outside(&listed);
+        let allowed_hosts = hosts(&["localhost:8443", "10.0.0.5", "[::1]"]);
+        let access = NetworkAccess::Public(&allowed_hosts);
         for allowed in ["https://localhost:8443/a/b", "https://10.0.0.5/a", "https://[::1]:443/a"] {
-            let held = settings(&url(allowed), reach).await.expect(allowed);
-            assert_eq!(held, ["http.followRedirects=false"], "{allowed}");
+            let settings = settings(&url(allowed), access).await.expect(allowed);
+            assert_eq!(settings, ["http.followRedirects=false"], "{allowed}");
         }
         for other in ["https://localhost/a", "https://10.0.0.5:22/a", "https://[::1]:8443/a"] {
-            assert!(settings(&url(other), reach).await.is_err(), "{other}");
+            assert!(settings(&url(other), access).await.is_err(), "{other}");
         }
     }
 
     #[test]
-    fn a_listed_host_is_a_host_and_nothing_more() {
+    fn allowed_host_has_no_scheme_path_or_wildcard() {
         assert_eq!(hosts(&["Git.Corp.Example"]), hosts(&["git.corp.example:443"]));
-        for wrong in ["", "*", "*.example.org", "https://example.org", "host/a", "me@host", "a b"] {
-            assert!(wrong.parse::<AllowedPrivateHost>().is_err(), "{wrong}");
+        for invalid in ["", "*", "*.example.org", "https://example.org", "host/a", "me@host", "a b"]
+        {
+            assert!(invalid.parse::<AllowedPrivateHost>().is_err(), "{invalid}");
         }
     }
 
     #[test]
-    fn a_name_is_pinned_to_its_addresses() {
+    fn name_is_pinned_to_its_addresses() {
         let addresses = ["93.184.215.14", "2606:4700::1111"];
         let addresses = addresses.map(|text| text.parse::<IpAddr>().expect("an address"));
         let pinned = pin("git.example.org", 8443, &addresses);

@@ -10,15 +10,16 @@ use super::{Candidate, Root};
 /// Largest `.gitattributes` that is read, in bytes.
 const MAX_BYTES: u64 = 256 * 1024;
 
-/// What the `.gitattributes` files of a tree say of generated files.
+/// Rules of the `.gitattributes` files of a tree about generated files.
 #[derive(Debug, Default)]
 pub(super) struct Attributes {
-    /// From the innermost folder outwards; a match means "generated", a negated one the opposite.
+    /// Rules from the innermost directory outwards. A match means "generated", a negated one "not
+    /// generated".
     rules: Vec<Gitignore>,
 }
 
 impl Attributes {
-    /// Reads those among the candidates; one that can't be read says nothing.
+    /// Reads the `.gitattributes` files among the candidates. Unreadable files have no rules.
     pub fn read(root: &Root, candidates: &[Candidate]) -> Self {
         let mut files: Vec<&str> = candidates
             .iter()
@@ -30,15 +31,15 @@ impl Attributes {
             .into_iter()
             .filter_map(|path| {
                 let bytes = root.read(path, MAX_BYTES).ok()?;
-                let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-                rules(folder, &String::from_utf8_lossy(&bytes))
+                let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
+                rules(directory, &String::from_utf8_lossy(&bytes))
             })
             .collect();
         Self { rules }
     }
 
-    /// Whether the file is said to be generated, if anything is said.
-    pub fn generated(&self, path: &str) -> Option<bool> {
+    /// Returns whether the file is generated; `None` without a rule for it.
+    pub fn is_generated(&self, path: &str) -> Option<bool> {
         self.rules.iter().find_map(|rules| {
             let below = Path::new(path).strip_prefix(rules.path()).is_ok();
             match below.then(|| rules.matched(path, false)) {
@@ -50,19 +51,19 @@ impl Attributes {
     }
 }
 
-/// The rules of one file, relative to its folder; `None` where it says nothing of the matter.
-fn rules(folder: &str, text: &str) -> Option<Gitignore> {
-    let mut builder = GitignoreBuilder::new(folder);
+/// Parses the rules of one file, relative to its directory; `None` if it has none.
+fn rules(directory: &str, text: &str) -> Option<Gitignore> {
+    let mut builder = GitignoreBuilder::new(directory);
     let mut found = false;
     for line in text.lines() {
         let mut words = line.split_whitespace();
         let Some(pattern) = words.next().filter(|word| !word.starts_with(['#', '!'])) else {
             continue;
         };
-        // The last one on the line counts.
+        // The last attribute on the line counts.
         let Some(generated) = words.filter_map(value).next_back() else { continue };
         let sign = if generated { "" } else { "!" };
-        // A pattern that can't be understood is left out, like one that matches nothing.
+        // An invalid pattern is skipped, like a pattern that matches nothing.
         found |= builder.add_line(None, &format!("{sign}{pattern}")).is_ok();
     }
     found.then(|| builder.build().ok()).flatten()

@@ -1,4 +1,4 @@
-//! Goes through the folders of a tree.
+//! Traversal of the directories of a tree.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -8,57 +8,63 @@ use rustix::fs::FileType;
 
 use super::ignore_rules::Rules;
 use super::open::Entry;
-use super::{Candidate, IGNORED_FOLDERS, Limits, MAX_PATH_BYTES, Root, SkipReason, Tree};
+use super::{Candidate, IGNORED_DIRECTORIES, Limits, MAX_PATH_BYTES, Root, SkipReason, Tree};
 use crate::Error;
 
-/// A folder that is still to be listed.
-struct Folder {
+/// Directory to list.
+struct Directory {
     path: String,
-    /// Of the folders around it.
+    /// Rules of its parent directories.
     rules: Option<Arc<Rules>>,
 }
 
-/// What an entry turns out to be.
-enum Found {
+/// Classified entry of a directory.
+enum Classified {
     File(Candidate),
-    Folder(String),
+    Directory(String),
 }
 
-/// Finds the candidates below `root`, in no particular order. A folder whose name can't be stored
-/// counts once and is not entered.
+/// Lists the candidates below `root`, in no particular order. A directory whose name cannot be
+/// stored counts once and is not entered.
 pub(super) fn list(
     root: &Root,
     limits: Limits,
     is_cancelled: &dyn Fn() -> bool,
 ) -> Result<Tree, Error> {
     let mut tree = Tree::default();
-    let mut todo = vec![Folder { path: String::new(), rules: None }];
-    while let Some(folder) = todo.pop() {
+    let mut todo = vec![Directory { path: String::new(), rules: None }];
+    while let Some(directory) = todo.pop() {
         if is_cancelled() {
             return Err(Error::Cancelled);
         }
-        list_one(root, folder, limits, &mut tree, &mut todo);
+        list_one(root, directory, limits, &mut tree, &mut todo);
     }
     Ok(tree)
 }
 
-fn list_one(root: &Root, folder: Folder, limits: Limits, tree: &mut Tree, todo: &mut Vec<Folder>) {
-    let Ok(listing) = root.list(&folder.path) else {
+fn list_one(
+    root: &Root,
+    directory: Directory,
+    limits: Limits,
+    tree: &mut Tree,
+    todo: &mut Vec<Directory>,
+) {
+    let Ok(listing) = root.list(&directory.path) else {
         tree.skip(SkipReason::Unreadable);
-        tree.unread.insert(folder.path);
+        tree.unread.insert(directory.path);
         return;
     };
-    let rules = Rules::of_folder(root, &folder.path, &listing.entries, folder.rules);
+    let rules = Rules::of_directory(root, &directory.path, &listing.entries, directory.rules);
     for entry in &listing.entries {
-        let path = Path::new(&folder.path).join(&entry.name);
-        let is_folder = entry.found.is_some_and(|(kind, _)| kind == FileType::Directory);
-        let is_ignored = rules.as_ref().is_some_and(|rules| rules.ignore(&path, is_folder));
-        if is_ignored || is_never_entered(&entry.name, is_folder) {
+        let path = Path::new(&directory.path).join(&entry.name);
+        let is_directory = entry.metadata.is_some_and(|(kind, _)| kind == FileType::Directory);
+        let is_ignored = rules.as_ref().is_some_and(|rules| rules.is_ignored(&path, is_directory));
+        if is_ignored || is_never_entered(&entry.name, is_directory) {
             continue;
         }
         match classify_entry(entry, &path, limits) {
-            Ok(Found::File(candidate)) => tree.candidates.push(candidate),
-            Ok(Found::Folder(path)) => todo.push(Folder { path, rules: rules.clone() }),
+            Ok(Classified::File(candidate)) => tree.candidates.push(candidate),
+            Ok(Classified::Directory(path)) => todo.push(Directory { path, rules: rules.clone() }),
             Err(skip) => {
                 tree.skip(skip);
                 if skip == SkipReason::Unreadable {
@@ -67,35 +73,35 @@ fn list_one(root: &Root, folder: Folder, limits: Limits, tree: &mut Tree, todo: 
             }
         }
     }
-    if !listing.is_whole {
+    if !listing.is_complete {
         tree.skip(SkipReason::Unreadable);
-        tree.unread.insert(folder.path);
+        tree.unread.insert(directory.path);
     }
 }
 
-fn is_never_entered(name: &OsStr, is_folder: bool) -> bool {
+fn is_never_entered(name: &OsStr, is_directory: bool) -> bool {
     // In a work tree of `git worktree` and in a submodule, `.git` is a file.
-    name == ".git" || (is_folder && IGNORED_FOLDERS.iter().any(|ignored| name == *ignored))
+    name == ".git" || (is_directory && IGNORED_DIRECTORIES.iter().any(|ignored| name == *ignored))
 }
 
-fn classify_entry(entry: &Entry, path: &Path, limits: Limits) -> Result<Found, SkipReason> {
-    let (kind, size) = entry.found.ok_or(SkipReason::Unreadable)?;
+fn classify_entry(entry: &Entry, path: &Path, limits: Limits) -> Result<Classified, SkipReason> {
+    let (kind, size) = entry.metadata.ok_or(SkipReason::Unreadable)?;
     match kind {
-        FileType::Directory => Ok(Found::Folder(named(path)?)),
+        FileType::Directory => Ok(Classified::Directory(storable_path(path)?)),
         FileType::Symlink => Err(SkipReason::Symlink),
         FileType::RegularFile => {
-            let path = named(path)?;
+            let path = storable_path(path)?;
             if size > limits.file_bytes {
                 return Err(SkipReason::TooLarge);
             }
-            Ok(Found::File(Candidate { path, size }))
+            Ok(Classified::File(Candidate { path, size }))
         }
         _ => Err(SkipReason::NotAFile),
     }
 }
 
-/// The path as it is stored.
-fn named(path: &Path) -> Result<String, SkipReason> {
+/// Returns the path as it is stored.
+fn storable_path(path: &Path) -> Result<String, SkipReason> {
     path.to_str()
         .filter(|path| path.len() <= MAX_PATH_BYTES && !path.contains(char::is_control))
         .map(str::to_owned)

@@ -6,18 +6,18 @@ use super::*;
 
 fn write(root: &Path, path: &str, content: impl AsRef<[u8]>) {
     let path = root.join(path);
-    fs::create_dir_all(path.parent().expect("below the root")).expect("folder");
+    fs::create_dir_all(path.parent().expect("below the root")).expect("directory");
     fs::write(path, content).expect("file");
 }
 
-fn listed(root: &Path) -> (Vec<String>, Skipped) {
+fn walk_paths(root: &Path) -> (Vec<String>, Skipped) {
     let tree = walk(root, Limits::default(), &|| false).expect("a tree");
     (tree.candidates.into_iter().map(|candidate| candidate.path).collect(), tree.skipped)
 }
 
 #[test]
 fn ignore_files_apply_without_a_repository() {
-    let root = tempfile::tempdir().expect("folder");
+    let root = tempfile::tempdir().expect("directory");
     for path in [
         "src/main.rs",
         "src/deep/a.rb",
@@ -37,7 +37,7 @@ fn ignore_files_apply_without_a_repository() {
     }
     write(root.path(), ".gitignore", "/target\nsecret.txt\n");
     write(root.path(), ".mcpignore", "docs/draft/\n");
-    let (paths, skipped) = listed(root.path());
+    let (paths, skipped) = walk_paths(root.path());
     assert_eq!(
         paths,
         [
@@ -54,8 +54,8 @@ fn ignore_files_apply_without_a_repository() {
 }
 
 #[test]
-fn an_inner_ignore_file_counts_for_more_and_mcpignore_for_most() {
-    let root = tempfile::tempdir().expect("folder");
+fn mcpignore_and_inner_ignore_files_take_precedence() {
+    let root = tempfile::tempdir().expect("directory");
     for path in ["a.log", "keep.log", "sub/a.log", "sub/b.log", "sub/deep/c.log", "sub/vendor/d.rb"]
     {
         write(root.path(), path, "text\n");
@@ -67,34 +67,34 @@ fn an_inner_ignore_file_counts_for_more_and_mcpignore_for_most() {
     write(root.path(), "sub/.mcpignore", "!deep/\n!deep/*.log\n");
     write(root.path(), ".mcpignore", "private.txt\n.gitignore\n.mcpignore\n");
     write(root.path(), ".git/info/exclude", "local.txt\nb.log\n");
-    let (paths, skipped) = listed(root.path());
+    let (paths, skipped) = walk_paths(root.path());
     assert_eq!(paths, ["keep.log", "sub/b.log", "sub/deep/c.log"]);
     assert!(skipped.is_empty());
 }
 
 #[test]
-fn a_work_tree_honours_what_its_clone_excludes() {
-    let clone = tempfile::tempdir().expect("folder");
+fn worktree_honors_the_exclude_file_of_its_clone() {
+    let clone = tempfile::tempdir().expect("directory");
     write(clone.path(), ".git/info/exclude", "local.txt\n");
     write(clone.path(), ".git/worktrees/w/commondir", "../..\n");
-    let root = tempfile::tempdir().expect("folder");
+    let root = tempfile::tempdir().expect("directory");
     let git = clone.path().join(".git/worktrees/w");
     write(root.path(), ".git", format!("gitdir: {}\n", git.display()));
     write(root.path(), "local.txt", "text\n");
     write(root.path(), "a.txt", "text\n");
-    assert_eq!(listed(root.path()).0, ["a.txt"]);
+    assert_eq!(walk_paths(root.path()).0, ["a.txt"]);
 }
 
 #[test]
-fn an_ignore_file_that_is_a_link_or_a_pipe_has_no_effect() {
-    let outside = tempfile::tempdir().expect("folder");
+fn ignore_file_that_is_a_link_or_pipe_has_no_effect() {
+    let outside = tempfile::tempdir().expect("directory");
     write(outside.path(), "rules", "*\n");
-    let root = tempfile::tempdir().expect("folder");
+    let root = tempfile::tempdir().expect("directory");
     write(root.path(), "a/a.txt", "a");
     write(root.path(), "b/b.txt", "b");
     write(root.path(), "c/c.txt", "c");
     write(root.path(), "d/d.txt", "d");
-    fs::create_dir_all(root.path().join("d/.git/info")).expect("folder");
+    fs::create_dir_all(root.path().join("d/.git/info")).expect("directory");
     symlink("/dev/zero", root.path().join(".gitignore")).expect("link");
     symlink("/dev/zero", root.path().join(".mcpignore")).expect("link");
     symlink(outside.path().join("rules"), root.path().join("a/.gitignore")).expect("link");
@@ -103,7 +103,7 @@ fn an_ignore_file_that_is_a_link_or_a_pipe_has_no_effect() {
     pipe(&root.path().join("c/.git"));
     pipe(&root.path().join("d/.git/info/exclude"));
     write(root.path(), "c/.gitignore", vec![b'*'; 1 << 20]);
-    let (paths, skipped) = listed(root.path());
+    let (paths, skipped) = walk_paths(root.path());
     assert_eq!(paths, ["a/a.txt", "b/b.txt", "c/.gitignore", "c/c.txt", "d/d.txt"]);
     assert_eq!(skipped, Skipped::from([(SkipReason::NotAFile, 2), (SkipReason::Symlink, 3)]));
 }
@@ -115,20 +115,20 @@ fn pipe(path: &Path) {
 
 #[test]
 fn links_pipes_large_files_and_odd_names_are_skipped() {
-    let outside = tempfile::tempdir().expect("folder");
+    let outside = tempfile::tempdir().expect("directory");
     write(outside.path(), "secret.txt", "secret");
-    let root = tempfile::tempdir().expect("folder");
+    let root = tempfile::tempdir().expect("directory");
     write(root.path(), "a.txt", "a");
     write(root.path(), "large.txt", vec![b'a'; (1 << 20) + 1]);
     symlink(outside.path().join("secret.txt"), root.path().join("link.txt")).expect("link");
-    symlink(outside.path(), root.path().join("folder")).expect("link");
+    symlink(outside.path(), root.path().join("directory")).expect("link");
     symlink(root.path(), root.path().join("loop")).expect("link");
     symlink("nowhere", root.path().join("dangling")).expect("link");
     let odd = std::ffi::OsStr::from_bytes(b"caf\xE9.txt");
     fs::write(root.path().join(odd), "x").expect("file");
     fs::write(root.path().join("new\nline.txt"), "x").expect("file");
     pipe(&root.path().join("pipe"));
-    let (paths, skipped) = listed(root.path());
+    let (paths, skipped) = walk_paths(root.path());
     assert_eq!(paths, ["a.txt"]);
     let expected = [
         (SkipReason::BadName, 2),
@@ -140,8 +140,8 @@ fn links_pipes_large_files_and_odd_names_are_skipped() {
 }
 
 #[test]
-fn the_limit_of_the_repository_leaves_out_the_rest() {
-    let root = tempfile::tempdir().expect("folder");
+fn files_above_the_repository_limit_are_skipped() {
+    let root = tempfile::tempdir().expect("directory");
     for n in 0..10 {
         write(root.path(), &format!("{n}.txt"), [b'a'; 100]);
     }
@@ -152,8 +152,8 @@ fn the_limit_of_the_repository_leaves_out_the_rest() {
 }
 
 #[test]
-fn a_cancelled_walk_stops() {
-    let root = tempfile::tempdir().expect("folder");
+fn cancelled_walk_stops() {
+    let root = tempfile::tempdir().expect("directory");
     let cancelled = walk(root.path(), Limits::default(), &|| true);
     assert!(matches!(cancelled, Err(Error::Cancelled)));
 }
@@ -161,12 +161,12 @@ fn a_cancelled_walk_stops() {
 fn read_one(root: &Path, path: &str) -> Result<Source, SkipReason> {
     let tree = walk(root, Limits::default(), &|| false).expect("a tree");
     let bytes = Root::open(root).expect("root").read(path, Limits::default().file_bytes)?;
-    tree.understand(path, &bytes)
+    tree.decode(path, &bytes)
 }
 
 #[test]
-fn reading_says_why_not() {
-    let root = tempfile::tempdir().expect("folder");
+fn unindexed_file_has_a_skip_reason() {
+    let root = tempfile::tempdir().expect("directory");
     write(root.path(), "logo.png", b"\x89PNG\0\0");
     write(root.path(), "empty.rs", "\n \n");
     write(root.path(), "go.sum", "x v1 h1:y\n");
@@ -181,10 +181,10 @@ fn reading_says_why_not() {
 }
 
 #[test]
-fn a_link_put_in_after_the_walk_leads_nowhere() {
-    let outside = tempfile::tempdir().expect("folder");
+fn link_created_after_the_walk_is_not_followed() {
+    let outside = tempfile::tempdir().expect("directory");
     write(outside.path(), "a.rs", "secret");
-    let root = tempfile::tempdir().expect("folder");
+    let root = tempfile::tempdir().expect("directory");
     write(root.path(), "src/a.rs", "fn a() {}");
     write(root.path(), "b.rs", "fn b() {}");
     let handle = Root::open(root.path()).expect("root");
@@ -199,8 +199,8 @@ fn a_link_put_in_after_the_walk_leads_nowhere() {
 }
 
 #[test]
-fn gitattributes_have_the_last_word_on_generated_files() {
-    let root = tempfile::tempdir().expect("folder");
+fn gitattributes_override_the_detection_of_generated_files() {
+    let root = tempfile::tempdir().expect("directory");
     write(
         root.path(),
         ".gitattributes",
@@ -219,10 +219,10 @@ fn gitattributes_have_the_last_word_on_generated_files() {
 
 #[test]
 fn files_below_an_unreadable_directory_are_unreadable() {
-    let root = tempfile::tempdir().expect("folder");
+    let root = tempfile::tempdir().expect("directory");
     write(root.path(), "open/a.txt", "a");
     write(root.path(), "shut/deep/b.txt", "b");
-    without_the_rights_of_root(|| {
+    without_root_capabilities(|| {
         fs::set_permissions(root.path().join("shut"), Permissions::from_mode(0o0)).expect("a mode");
         let tree = walk(root.path(), Limits::default(), &|| false).expect("a tree");
         fs::set_permissions(root.path().join("shut"), Permissions::from_mode(0o700))
@@ -237,29 +237,29 @@ fn files_below_an_unreadable_directory_are_unreadable() {
     });
 }
 
-/// A folder that may be listed and not entered tells names and no more.
+/// A directory with read but without execute permission reveals only names.
 #[test]
-fn a_file_that_cannot_be_looked_at_is_out_of_sight() {
-    let root = tempfile::tempdir().expect("folder");
+fn file_that_cannot_be_inspected_is_unreadable() {
+    let root = tempfile::tempdir().expect("directory");
     write(root.path(), "listed/a.txt", "a");
-    without_the_rights_of_root(|| {
-        let listed = root.path().join("listed");
-        fs::set_permissions(&listed, Permissions::from_mode(0o400)).expect("a mode");
+    without_root_capabilities(|| {
+        let directory = root.path().join("listed");
+        fs::set_permissions(&directory, Permissions::from_mode(0o400)).expect("a mode");
         let tree = walk(root.path(), Limits::default(), &|| false).expect("a tree");
-        fs::set_permissions(&listed, Permissions::from_mode(0o700)).expect("a mode");
+        fs::set_permissions(&directory, Permissions::from_mode(0o700)).expect("a mode");
         assert!(tree.candidates.is_empty());
         assert!(tree.is_unreadable("listed/a.txt"));
     });
 }
 
-/// Runs it in a thread of its own that permissions bite, also when the tests are run by root.
-fn without_the_rights_of_root(run: impl FnOnce() + Send) {
+/// Runs a function in a thread that is subject to permissions, even if root runs the tests.
+fn without_root_capabilities(run: impl FnOnce() + Send) {
     use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
             let sets = capabilities(None).expect("capabilities");
-            let all = CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH;
-            let fewer = CapabilitySets { effective: sets.effective - all, ..sets };
+            let dropped = CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH;
+            let fewer = CapabilitySets { effective: sets.effective - dropped, ..sets };
             set_capabilities(None, fewer).expect("fewer capabilities");
             run();
         });

@@ -1,5 +1,5 @@
-//! What people say of issues and changes, and what versions bring: documents, made anew from what
-//! was told of their parts whenever one of those changes.
+//! Documents that are assembled from parts: the comments on an issue or pull request, and the notes
+//! of a release. Each changed part rebuilds its document.
 
 use chrono::{DateTime, Utc};
 use mc_connectors::{Comment, Release, Thread};
@@ -14,142 +14,143 @@ use mc_store::doc_parts::{self, DocKey, DocPart, NewDocPart};
 use mc_store::policies::sanitizing;
 use mc_store::{Error, Tx, docs, task_comments};
 
-use crate::apply::pull_request::at;
+use crate::apply::source_time;
 
-/// Comments that a document is made of at most: the newest.
-const COMMENTS: usize = 200;
-/// The one part of a document that has no others.
-const NOTES: &str = "";
+/// Maximum number of comments in a document: the newest.
+const MAX_COMMENTS: usize = 200;
+/// Id of the only part of a release's document.
+const RELEASE_PART: &str = "";
 
-/// What was said of an issue or a change, as a project's policy has it. Made before the transaction
-/// that writes it: masking much takes long.
+/// Comments on an issue or pull request, filtered by the project's policy. A batch is prepared
+/// before the transaction that stores it, because masking can take long.
 #[derive(Debug)]
 pub struct DocPartBatch {
     source: String,
     doc_id: String,
     title: String,
     url: String,
-    texts: Vec<NewDocPart>,
-    listed: Option<Listed>,
+    parts: Vec<NewDocPart>,
+    listing: Option<Listing>,
 }
 
-/// What comes of a system's list of comments besides them.
+/// A provider's list of comments.
 #[derive(Debug)]
-struct Listed {
-    /// When the system was asked.
-    at: DateTime<Utc>,
-    /// Their ids, where there are no others.
-    all: Option<Vec<String>>,
+struct Listing {
+    /// Time of the request.
+    requested_at: DateTime<Utc>,
+    /// Ids of the comments, if the list is complete.
+    all_ids: Option<Vec<String>>,
 }
 
 impl DocPartBatch {
-    /// Comments as the system tells of them one by one. What says no time was said at `heard_at`.
-    /// None is taken in unless the project's policy says so, but what is gone goes.
-    pub fn told(
+    /// Prepares comments that a webhook reported. A comment without a time gets `received_at`.
+    /// Unless the policy imports comments, only deletions are kept.
+    pub fn from_webhook(
         policy: &Policy,
-        (system, of): (Provider, &Thread),
-        said: &[Comment],
-        heard_at: DateTime<Utc>,
+        (provider, thread): (Provider, &Thread),
+        comments: &[Comment],
+        received_at: DateTime<Utc>,
     ) -> Self {
-        let is_known = |comment: &&Comment| comment.is_deleted || policy.trackers.import_comments;
-        let known = said.iter().filter(is_known).filter(|comment| !is_ours(&comment.text));
+        let is_imported =
+            |comment: &&Comment| comment.is_deleted || policy.trackers.import_comments;
+        let imported =
+            comments.iter().filter(is_imported).filter(|comment| !is_ours(&comment.text));
         Self {
-            source: source(system),
-            doc_id: of.external_id.clone(),
-            title: filter_field_text(policy, &of.title),
-            url: filter_field_text(policy, &of.url),
-            texts: known.map(|comment| as_text(policy, comment, heard_at)).collect(),
-            listed: None,
+            source: source(provider),
+            doc_id: thread.external_id.clone(),
+            title: filter_field_text(policy, &thread.title),
+            url: filter_field_text(policy, &thread.url),
+            parts: imported.map(|comment| new_part(policy, comment, received_at)).collect(),
+            listing: None,
         }
     }
 
-    /// Comments as the system listed them when it was asked at `listed_at`, oldest first; where
-    /// they are all that there are (`is_whole`), the others that are known are gone.
-    pub fn listed(
+    /// Prepares comments that the provider listed, oldest first. If the list is complete
+    /// (`is_complete`), stored comments that it lacks are deleted.
+    pub fn from_listing(
         policy: &Policy,
-        of: (Provider, &Thread),
-        said: &[Comment],
-        listed_at: DateTime<Utc>,
-        is_whole: bool,
+        thread: (Provider, &Thread),
+        comments: &[Comment],
+        requested_at: DateTime<Utc>,
+        is_complete: bool,
     ) -> Self {
-        let ids = || said.iter().map(|comment| comment.id.clone()).collect();
-        let newest = said.len().saturating_sub(COMMENTS);
+        let ids = || comments.iter().map(|comment| comment.id.clone()).collect();
+        let newest = comments.len().saturating_sub(MAX_COMMENTS);
         Self {
-            listed: Some(Listed { at: listed_at, all: is_whole.then(ids) }),
-            ..Self::told(policy, of, &said[newest..], Utc::now())
+            listing: Some(Listing { requested_at, all_ids: is_complete.then(ids) }),
+            ..Self::from_webhook(policy, thread, &comments[newest..], Utc::now())
         }
     }
 
-    fn whole(&self) -> DocKey<'_> {
+    fn key(&self) -> DocKey<'_> {
         DocKey { source: &self.source, doc_id: &self.doc_id }
     }
 }
 
-/// Takes in what was said of an issue or a change, by whichever way it was heard of: one document
-/// for each, of the source [`source`], in which every comment is found by itself and read with the
-/// two before it. What was said of a comment later counts, in whichever order it comes. Answers
-/// whether the document is another now.
+/// Stores comments from a webhook or a sync; returns whether their document changed. The comments
+/// on an issue or pull request are one document of the source [`source`]. Search finds each comment
+/// by itself and shows it with the two before it. Of two states of a comment the later one wins, in
+/// whichever order they arrive.
 pub async fn write(
     tx: &mut Tx,
     project: ProjectId,
     policy: &Policy,
-    said: &DocPartBatch,
+    batch: &DocPartBatch,
 ) -> Result<bool, Error> {
-    doc_parts::lock(tx, project, said.whole()).await?;
-    // Whoever lists the comments says anew what they belong to as well.
-    if !put_texts(tx, project, said).await? && said.listed.is_none() {
+    doc_parts::lock(tx, project, batch.key()).await?;
+    // A listing may also change the title and the address of the document.
+    if !put_parts(tx, project, batch).await? && batch.listing.is_none() {
         return Ok(false);
     }
-    let most = i64::try_from(COMMENTS).unwrap_or(i64::MAX);
-    let texts = doc_parts::list(tx, project, said.whole(), most).await?;
-    let page = page(said.whole(), said.title.clone(), said.url.clone());
-    put_conversation(tx, project, policy, page, texts).await
+    let parts = list_parts(tx, project, batch.key()).await?;
+    let page = empty_page(batch.key(), batch.title.clone(), batch.url.clone());
+    rebuild_document(tx, project, policy, page, parts).await
 }
 
-/// Forgets what was said of an issue or a change; answers whether anything was.
-pub async fn forget(
+/// Deletes the comments on an issue or pull request; returns whether there were any.
+pub async fn delete(
     tx: &mut Tx,
     project: ProjectId,
-    system: Provider,
+    provider: Provider,
     external_id: &str,
 ) -> Result<bool, Error> {
-    let source = source(system);
+    let source = source(provider);
     doc_parts::lock(tx, project, DocKey { source: &source, doc_id: external_id }).await?;
     docs::remove(tx, project, &source, external_id).await
 }
 
-/// Takes in what a version brings, as a document of the source `releases:owner/name`; answers
-/// whether it is another than before.
-pub(crate) async fn publish(
+/// Stores the notes of a release as a document of the source `releases:owner/name`; returns whether
+/// it changed.
+pub(crate) async fn apply_release(
     tx: &mut Tx,
     project: ProjectId,
     policy: &Policy,
     release: &Release,
-    heard_at: DateTime<Utc>,
+    received_at: DateTime<Utc>,
 ) -> Result<bool, Error> {
     let source = format!("releases:{}", release.path);
-    let whole = DocKey { source: &source, doc_id: &release.id };
-    doc_parts::lock(tx, project, whole).await?;
+    let key = DocKey { source: &source, doc_id: &release.id };
+    doc_parts::lock(tx, project, key).await?;
     let title = filter_field(policy, &release.title);
     let heading = format!("# {} ({})\n\n", title.as_str(), release.tag);
-    let text = NewDocPart {
-        part_id: NOTES.to_owned(),
+    let part = NewDocPart {
+        part_id: RELEASE_PART.to_owned(),
         author: filter_field_text(policy, release.author.as_deref().unwrap_or_default()),
         text: (!release.is_deleted)
             .then(|| filter_field(policy, &format!("{heading}{}", release.notes))),
         sent_at: release.sent_at,
-        source_updated_at: at(release.updated_at, heard_at),
+        source_updated_at: source_time(release.updated_at, received_at),
     };
-    if !doc_parts::put(tx, project, whole, &text, None).await? {
+    if !doc_parts::put(tx, project, key, &part, None).await? {
         return Ok(false);
     }
-    let Some(notes) = text.text else {
+    let Some(notes) = part.text else {
         return docs::remove(tx, project, &source, &release.id).await;
     };
     let page = Page {
         content: notes,
         tags: vec!["release".to_owned()],
-        ..page(whole, title.into_string(), filter_field_text(policy, &release.url))
+        ..empty_page(key, title.into_string(), filter_field_text(policy, &release.url))
     };
     let masking = sanitizing(policy);
     let (doc, passages) =
@@ -158,87 +159,95 @@ pub(crate) async fn publish(
     Ok(true)
 }
 
-/// Where a system's comments are documents of.
-pub fn source(system: Provider) -> String {
-    format!("tracker:{system}")
+/// Returns the source of the documents made of a provider's comments.
+pub fn source(provider: Provider) -> String {
+    format!("tracker:{provider}")
 }
 
-fn as_text(policy: &Policy, comment: &Comment, heard_at: DateTime<Utc>) -> NewDocPart {
+/// Returns the messages of a document from its stored parts, masked by `masking`; none if no part
+/// is stored.
+pub(crate) async fn list_messages(
+    tx: &mut Tx,
+    project: ProjectId,
+    key: DocKey<'_>,
+    masking: &mc_sanitizer::Policy,
+) -> Result<Vec<Message>, Error> {
+    Ok(messages(list_parts(tx, project, key).await?, masking))
+}
+
+fn new_part(policy: &Policy, comment: &Comment, received_at: DateTime<Utc>) -> NewDocPart {
     NewDocPart {
         part_id: comment.id.clone(),
         author: filter_field_text(policy, comment.author.as_deref().unwrap_or_default()),
         text: (!comment.is_deleted).then(|| filter_field(policy, &comment.text)),
         sent_at: comment.sent_at,
-        source_updated_at: at(comment.updated_at, heard_at),
+        source_updated_at: source_time(comment.updated_at, received_at),
     }
 }
 
-/// Writes what was said; answers whether any of it is another than before.
-async fn put_texts(tx: &mut Tx, project: ProjectId, said: &DocPartBatch) -> Result<bool, Error> {
-    let (whole, mut is_another) = (said.whole(), false);
-    let listed_at = said.listed.as_ref().map(|listed| listed.at);
-    // Ours is not what people say, whatever they made of it.
-    let ours = if said.texts.is_empty() {
+/// Stores the parts of a batch; returns whether any of them changed.
+async fn put_parts(tx: &mut Tx, project: ProjectId, batch: &DocPartBatch) -> Result<bool, Error> {
+    let (key, mut has_changed) = (batch.key(), false);
+    let listed_at = batch.listing.as_ref().map(|listing| listing.requested_at);
+    // The comment that the service posted is never imported, even if a person edited it.
+    let own_comment = if batch.parts.is_empty() {
         None
     } else {
-        task_comments::own_comment(tx, project, &said.doc_id).await?
+        task_comments::own_comment(tx, project, &batch.doc_id).await?
     };
-    for text in said.texts.iter().filter(|text| Some(&text.part_id) != ours.as_ref()) {
-        is_another |= doc_parts::put(tx, project, whole, text, listed_at).await?;
+    for part in batch.parts.iter().filter(|part| Some(&part.part_id) != own_comment.as_ref()) {
+        has_changed |= doc_parts::put(tx, project, key, part, listed_at).await?;
     }
-    if let Some(Listed { at, all: Some(all) }) = &said.listed {
-        is_another |= doc_parts::delete_others(tx, project, whole, all, *at).await?;
+    if let Some(Listing { requested_at, all_ids: Some(ids) }) = &batch.listing {
+        has_changed |= doc_parts::delete_others(tx, project, key, ids, *requested_at).await?;
     }
-    Ok(is_another)
+    Ok(has_changed)
 }
 
-/// Makes the document anew; answers whether it is another now.
-async fn put_conversation(
+async fn list_parts(
+    tx: &mut Tx,
+    project: ProjectId,
+    key: DocKey<'_>,
+) -> Result<Vec<DocPart>, Error> {
+    let limit = i64::try_from(MAX_COMMENTS).unwrap_or(i64::MAX);
+    doc_parts::list(tx, project, key, limit).await
+}
+
+/// Rebuilds a document from its parts, and deletes it if it has none; returns whether it changed.
+async fn rebuild_document(
     tx: &mut Tx,
     project: ProjectId,
     policy: &Policy,
     page: Page,
-    texts: Vec<DocPart>,
+    parts: Vec<DocPart>,
 ) -> Result<bool, Error> {
-    if texts.is_empty() {
+    if parts.is_empty() {
         return docs::remove(tx, project, &page.source, &page.doc_id).await;
     }
     let masking = sanitizing(policy);
-    let cut = move || {
-        let messages = messages(texts, &masking);
+    let chunk = move || {
+        let messages = messages(parts, &masking);
         conversation::cut(page, &messages, Limits::default(), &masking)
     };
-    let (doc, passages) = run_blocking(cut).await;
+    let (doc, passages) = run_blocking(chunk).await;
     let (_, outcome) = docs::upsert(tx, project, &doc, &passages).await?;
     Ok(outcome != docs::Outcome::Unchanged)
 }
 
-/// What a document was made of that was told of part by part, as `masking` has it; nothing where no
-/// part of it is known.
-pub(crate) async fn find_known(
-    tx: &mut Tx,
-    project: ProjectId,
-    whole: DocKey<'_>,
-    masking: &mc_sanitizer::Policy,
-) -> Result<Vec<Message>, Error> {
-    let most = i64::try_from(COMMENTS).unwrap_or(i64::MAX);
-    Ok(messages(doc_parts::list(tx, project, whole, most).await?, masking))
-}
-
-fn messages(texts: Vec<DocPart>, masking: &mc_sanitizer::Policy) -> Vec<Message> {
-    let message = |text: DocPart| Message {
-        author: text.author,
-        sent_at: text.sent_at,
-        // Masked when it came, and again as the policy has it by now.
-        text: mask_with(&text.text, masking).text,
+fn messages(parts: Vec<DocPart>, masking: &mc_sanitizer::Policy) -> Vec<Message> {
+    let message = |part: DocPart| Message {
+        author: part.author,
+        sent_at: part.sent_at,
+        // The part was masked on receipt; the policy may have changed since.
+        text: mask_with(&part.text, masking).text,
     };
-    texts.into_iter().map(message).collect()
+    parts.into_iter().map(message).collect()
 }
 
-fn page(whole: DocKey<'_>, title: String, url: String) -> Page {
+fn empty_page(key: DocKey<'_>, title: String, url: String) -> Page {
     Page {
-        source: whole.source.to_owned(),
-        doc_id: whole.doc_id.to_owned(),
+        source: key.source.to_owned(),
+        doc_id: key.doc_id.to_owned(),
         title,
         url,
         content: Sanitized::default(),

@@ -1,4 +1,4 @@
-//! What git hosts tell of pull and merge requests and of CI, as it is kept.
+//! Storage of pull requests, their reviews and CI results.
 
 use chrono::{DateTime, Utc};
 use mc_connectors::{CiRun, PullRequestEvent};
@@ -8,45 +8,49 @@ use mc_store::ci_results::{self, CiResult};
 use mc_store::pull_requests::{self, NewPullRequest, NewReview};
 use mc_store::{Error, Tx};
 
-/// Takes in what a host says of a change, and what reviewers said of it; answers whether any of it
-/// is news.
-pub(crate) async fn change(
+use crate::apply::source_time;
+
+/// Stores a pull request and its reviews; returns whether any of them changed.
+pub(crate) async fn apply_event(
     tx: &mut Tx,
     project: ProjectId,
     policy: &Policy,
-    change: &PullRequestEvent,
-    heard_at: DateTime<Utc>,
+    event: &PullRequestEvent,
+    received_at: DateTime<Utc>,
 ) -> Result<bool, Error> {
-    let plain = |text: &str| filter_field_text(policy, text);
-    let new = NewPullRequest {
-        external_id: change.external_id.clone(),
-        title: filter_field(policy, &change.title),
-        state: change.state,
-        author: change.author.as_deref().map(plain),
-        head_sha: change.head_sha.clone(),
-        merge_sha: change.merge_sha.clone(),
-        base_ref: change.base_ref.as_deref().map(plain),
-        url: plain(&change.url),
-        tasks: change.tasks.clone(),
-        source_updated_at: at(change.updated_at, heard_at),
+    let filtered = |text: &str| filter_field_text(policy, text);
+    let pull_request = NewPullRequest {
+        external_id: event.external_id.clone(),
+        title: filter_field(policy, &event.title),
+        state: event.state,
+        author: event.author.as_deref().map(filtered),
+        head_sha: event.head_sha.clone(),
+        merge_sha: event.merge_sha.clone(),
+        base_ref: event.base_ref.as_deref().map(filtered),
+        url: filtered(&event.url),
+        tasks: event.tasks.clone(),
+        source_updated_at: source_time(event.updated_at, received_at),
     };
-    let mut is_news = pull_requests::upsert(tx, project, &new).await?;
-    for review in &change.reviews {
-        let source_updated_at = at(review.source_updated_at, heard_at);
-        let review =
-            NewReview { reviewer: plain(&review.reviewer), state: review.state, source_updated_at };
-        is_news |= pull_requests::upsert_review(tx, project, &change.external_id, &review).await?;
+    let mut has_changed = pull_requests::upsert(tx, project, &pull_request).await?;
+    for review in &event.reviews {
+        let review = NewReview {
+            reviewer: filtered(&review.reviewer),
+            state: review.state,
+            source_updated_at: source_time(review.source_updated_at, received_at),
+        };
+        has_changed |=
+            pull_requests::upsert_review(tx, project, &event.external_id, &review).await?;
     }
-    Ok(is_news)
+    Ok(has_changed)
 }
 
-/// Takes in how a run of CI stands; answers whether that is news.
-pub(crate) async fn ci_run(
+/// Stores the result of a CI run; returns whether it changed.
+pub(crate) async fn apply_ci_run(
     tx: &mut Tx,
     project: ProjectId,
     policy: &Policy,
     run: CiRun,
-    heard_at: DateTime<Utc>,
+    received_at: DateTime<Utc>,
 ) -> Result<bool, Error> {
     let result = CiResult {
         name: filter_field_text(policy, &run.name),
@@ -55,12 +59,7 @@ pub(crate) async fn ci_run(
         sha: run.sha,
         conclusion: run.conclusion,
         completed_at: run.completed_at,
-        source_updated_at: at(run.updated_at, heard_at),
+        source_updated_at: source_time(run.updated_at, received_at),
     };
     ci_results::put(tx, project, &result).await
-}
-
-/// When something was said. A clock that is ahead would keep out all that comes until then.
-pub(crate) fn at(said: Option<DateTime<Utc>>, heard_at: DateTime<Utc>) -> DateTime<Utc> {
-    said.map_or(heard_at, |said| said.min(heard_at))
 }

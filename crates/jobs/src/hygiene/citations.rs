@@ -1,5 +1,5 @@
-//! What records cite is held against the indexed code: a change that no index run and no recall has
-//! noticed.
+//! The task `citations`: checks citations against the indexed code, for changes that no index run
+//! and no recall has noticed.
 
 use mc_domain::RecordId;
 use mc_memory::{Error, RecheckReport, preview_recheck, recheck_records};
@@ -7,20 +7,20 @@ use mc_store::Store;
 use mc_store::citations::citing;
 use mc_store::hygiene::{HygieneTarget, Outcome};
 
-/// Records of one check.
-const PAGE: i64 = 200;
+/// Records per page.
+const PAGE_SIZE: i64 = 200;
 
-pub(super) async fn run(store: &Store, given: &HygieneTarget) -> Result<Outcome, Error> {
+pub(super) async fn run(store: &Store, target: &HygieneTarget) -> Result<Outcome, Error> {
     let mut outcome = Outcome::default();
     let mut after: Option<RecordId> = None;
     loop {
-        let page = citing(store, given.project, after, PAGE).await?;
+        let page = citing(store, target.project, after, PAGE_SIZE).await?;
         let Some(last) = page.last() else { return Ok(outcome) };
         after = Some(*last);
-        let RecheckReport { records, turned_stale, turned_active } = if given.is_dry_run {
-            preview_recheck(store, given.project, &page).await?
+        let RecheckReport { records, turned_stale, turned_active } = if target.is_dry_run {
+            preview_recheck(store, target.project, &page).await?
         } else {
-            recheck_records(store, given.project, &page).await?.1
+            recheck_records(store, target.project, &page).await?.1
         };
         outcome.count("records", records as u64);
         outcome.count("turned_stale", turned_stale as u64);

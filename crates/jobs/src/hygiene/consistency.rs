@@ -1,5 +1,5 @@
-//! What search sees is held against what it was made of, and made to fit. A dry run does the same
-//! in a transaction that is taken back.
+//! The task `consistency`: compares search data with the rows it is derived from, and repairs it. A
+//! dry run repairs one batch in a transaction that is rolled back.
 
 use std::collections::BTreeMap;
 
@@ -16,140 +16,139 @@ use mc_store::doc_parts::DocKey;
 use mc_store::docs::Doc;
 use mc_store::hygiene::{HygieneTarget, Outcome};
 use mc_store::passages::{NewPassage, PassageSource};
-use mc_store::{Store, Tx, consistency, ingest_runs, passages, policies, repositories};
+use mc_store::{Store, Tx, consistency, passages, policies, repositories};
 use serde_json::json;
 
 use crate::apply::doc_parts;
+use crate::reindex;
 
-/// What, and how many.
+/// Numbers of repaired items, by kind of damage.
 type Counts = BTreeMap<&'static str, u64>;
 
-/// What one transaction mends of each sort, at most.
-const PART: i64 = 500;
-/// Transactions of one job at most: what is mended and found again at once is no case for more of
-/// them.
-const PARTS: usize = 200;
-/// What the sources of documents begin with that are made of comments (`doc_parts::source`).
-const TRACKER: &str = "tracker:";
+/// Maximum number of repaired items of each kind in one transaction.
+const BATCH_SIZE: i64 = 500;
+/// Maximum number of transactions of one run. Damage that returns at once would need more forever.
+const MAX_BATCHES: usize = 200;
+/// Beginning of the sources of documents made of comments (`doc_parts::source`).
+const TRACKER_PREFIX: &str = "tracker:";
 
-pub(super) async fn run(store: &Store, given: &HygieneTarget) -> Result<Outcome, Error> {
-    let (mut outcome, mut looked_at) = (Outcome::default(), None);
-    for _ in 0..PARTS {
+pub(super) async fn run(store: &Store, target: &HygieneTarget) -> Result<Outcome, Error> {
+    let (mut outcome, mut last_doc) = (Outcome::default(), None);
+    for _ in 0..MAX_BATCHES {
         let mut tx = store.begin().await?;
-        let mended = mend(&mut tx, given, &mut looked_at, &mut outcome).await?;
-        let is_whole = mended.values().all(|count| *count == 0);
-        for (what, count) in &mended {
-            outcome.count(what, *count);
+        let repaired = repair_batch(&mut tx, target, &mut last_doc, &mut outcome).await?;
+        let is_consistent = repaired.values().all(|count| *count == 0);
+        for (kind, count) in &repaired {
+            outcome.count(kind, *count);
         }
-        if given.is_dry_run {
-            // It looks at one part, and says of how much it has not seen the end.
-            let is_cut_off = |count: &&u64| **count >= PART.unsigned_abs();
-            outcome.count("and_more", mended.values().filter(is_cut_off).count() as u64);
+        if target.is_dry_run {
+            // Kinds of damage of which there may be more than one batch.
+            let is_full = |count: &&u64| **count >= BATCH_SIZE.unsigned_abs();
+            outcome.count("and_more", repaired.values().filter(is_full).count() as u64);
         }
-        if given.is_dry_run || is_whole {
-            // Dropped: nothing of it happened.
+        if target.is_dry_run || is_consistent {
+            // Drops the transaction, which rolls it back.
             break;
         }
         let event =
-            NewEvent::new(AuditAction::SearchIndexRepaired, "consistency").with(json!(mended));
-        audit::add(&mut tx, Chain::Project(given.project), None, &[event]);
+            NewEvent::new(AuditAction::SearchIndexRepaired, "consistency").with(json!(repaired));
+        audit::add(&mut tx, Chain::Project(target.project), None, &[event]);
         tx.commit().await?;
     }
     Ok(outcome)
 }
 
-/// Mends a part of all; answers how much that was of what. Documents up to `looked_at` are passed
-/// over.
-async fn mend(
+/// Repairs a batch of each kind of damage. Documents up to `last_doc` are skipped.
+async fn repair_batch(
     tx: &mut Tx,
-    given: &HygieneTarget,
-    looked_at: &mut Option<DocId>,
+    target: &HygieneTarget,
+    last_doc: &mut Option<DocId>,
     outcome: &mut Outcome,
 ) -> Result<Counts, Error> {
-    let project = given.project;
-    let strays = consistency::delete_orphans(tx, project, PART).await?;
-    let records = repair_records(tx, project, PART).await?;
-    let stray_dialogs = consistency::remove_stray_dialogs(tx, project, PART).await?;
-    let dialogs = repair_dialogs(tx, project, PART).await?;
-    let docs = mend_docs(tx, given, looked_at, outcome).await?;
-    let relabelled = consistency::sync_vector_visibility(tx, project, PART).await?;
-    let queued = consistency::queue_unembedded(tx, project, PART).await?;
-    // Last: it notes runs in the audit, which nobody else can add to until the transaction ends.
-    let files = mend_files(tx, given).await?;
-    // What somebody keeps to themselves is counted, and nobody's to hear of.
-    for (id, _) in strays.iter().chain(&records).filter(|(_, is_shared)| *is_shared) {
+    let project = target.project;
+    let orphans = consistency::delete_orphans(tx, project, BATCH_SIZE).await?;
+    let records = repair_records(tx, project, BATCH_SIZE).await?;
+    let stray_dialogs = consistency::remove_stray_dialogs(tx, project, BATCH_SIZE).await?;
+    let dialogs = repair_dialogs(tx, project, BATCH_SIZE).await?;
+    let docs = repair_docs(tx, target, last_doc, outcome).await?;
+    let vectors = consistency::sync_vector_visibility(tx, project, BATCH_SIZE).await?;
+    let queued = consistency::queue_unembedded(tx, project, BATCH_SIZE).await?;
+    // Last, because enqueued runs lock the head of the audit chain until the transaction ends.
+    let files = repair_files(tx, target).await?;
+    // Private records are counted, but not named.
+    for (id, _) in orphans.iter().chain(&records).filter(|(_, is_shared)| *is_shared) {
         outcome.found(json!({ "record": id }));
     }
     for id in stray_dialogs.iter().chain(&dialogs) {
         outcome.found(json!({ "dialog": id }));
     }
     Ok(Counts::from([
-        ("stray_passages", (strays.len() + stray_dialogs.len()) as u64),
+        ("stray_passages", (orphans.len() + stray_dialogs.len()) as u64),
         ("records_not_found", records.len() as u64),
         ("dialogs_not_found", dialogs.len() as u64),
         ("documents_not_found", docs),
         ("code_without_place", files),
-        ("vectors_of_others", relabelled),
+        ("vectors_of_others", vectors),
         ("passages_without_vector", queued),
     ]))
 }
 
-/// Cuts documents that have no passage; answers how many have one now. Those of which nothing can
-/// be made are found each time, so it goes on from the last that was looked at.
-async fn mend_docs(
+/// Chunks documents without a passage; returns the number of those that have one now. A document
+/// that yields no passage would be selected each time, so the search continues after `last_doc`.
+async fn repair_docs(
     tx: &mut Tx,
-    given: &HygieneTarget,
-    looked_at: &mut Option<DocId>,
+    target: &HygieneTarget,
+    last_doc: &mut Option<DocId>,
     outcome: &mut Outcome,
 ) -> Result<u64, Error> {
-    let sanitizing = policies::sanitizing(&given.policy);
-    let mut mended = 0_i64;
-    while mended < PART {
-        let docs =
-            consistency::list_unindexed_docs(tx, given.project, *looked_at, PART - mended).await?;
+    let masking = policies::sanitizing(&target.policy);
+    let mut repaired = 0_i64;
+    while repaired < BATCH_SIZE {
+        let limit = BATCH_SIZE - repaired;
+        let docs = consistency::list_unindexed_docs(tx, target.project, *last_doc, limit).await?;
         let Some(last) = docs.last() else { break };
-        *looked_at = Some(last.doc.id);
-        for unfound in docs {
-            let id = unfound.doc.id;
-            let Some(cut) = cut_anew(tx, given.project, unfound, &sanitizing).await? else {
+        *last_doc = Some(last.doc.id);
+        for unindexed in docs {
+            let id = unindexed.doc.id;
+            let Some(passages) = chunk_doc(tx, target.project, unindexed, &masking).await? else {
                 outcome.count("conversations_not_found", 1);
                 outcome.found(json!({ "document": id }));
                 continue;
             };
-            passages::replace(tx, given.project, PassageSource::Doc(id), &cut).await?;
-            mended += i64::from(!cut.is_empty());
+            passages::replace(tx, target.project, PassageSource::Doc(id), &passages).await?;
+            repaired += i64::from(!passages.is_empty());
         }
     }
-    Ok(mended.unsigned_abs())
+    Ok(repaired.unsigned_abs())
 }
 
-/// What search is to see of a document, cut as it was before; `None` where it was made of comments
-/// and nothing but its text is known: who said which, and in answer to what, is not in that.
-/// Whatever is said next, or a sync, makes it anew.
-async fn cut_anew(
+/// Returns the passages of a document, chunked as at its import. Returns `None` for a document of
+/// comments whose parts are not stored: its text does not have their authors. The next comment or
+/// sync rebuilds it.
+async fn chunk_doc(
     tx: &mut Tx,
     project: ProjectId,
-    UnindexedDoc { doc, message_spans: turns }: UnindexedDoc,
-    sanitizing: &mc_sanitizer::Policy,
+    UnindexedDoc { doc, message_spans }: UnindexedDoc,
+    masking: &mc_sanitizer::Policy,
 ) -> Result<Option<Vec<NewPassage>>, Error> {
-    let is_of_comments = doc.source.starts_with(TRACKER);
-    let messages = match turns {
-        Some(turns) => conversation::messages(&doc.content, &turns).unwrap_or_default(),
-        None if is_of_comments => {
-            let whole = DocKey { source: &doc.source, doc_id: &doc.doc_id };
-            doc_parts::find_known(tx, project, whole, sanitizing).await?
+    let has_comments = doc.source.starts_with(TRACKER_PREFIX);
+    let messages = match message_spans {
+        Some(spans) => conversation::messages(&doc.content, &spans).unwrap_or_default(),
+        None if has_comments => {
+            let key = DocKey { source: &doc.source, doc_id: &doc.doc_id };
+            doc_parts::list_messages(tx, project, key, masking).await?
         }
         None => Vec::new(),
     };
-    let (page, limits) = (page(doc), Limits::default());
+    let (page, limits) = (page_of(doc), Limits::default());
     if !messages.is_empty() {
-        return Ok(Some(conversation::cut(page, &messages, limits, sanitizing).1));
+        return Ok(Some(conversation::cut(page, &messages, limits, masking).1));
     }
-    Ok((!is_of_comments).then(|| document::cut(page, limits, sanitizing).1))
+    Ok((!has_comments).then(|| document::cut(page, limits, masking).1))
 }
 
-/// The document as it was before it was cut.
-fn page(doc: Doc) -> Page {
+/// Returns a stored document in the form in which it was imported.
+fn page_of(doc: Doc) -> Page {
     Page {
         source: doc.source,
         doc_id: doc.doc_id,
@@ -161,27 +160,16 @@ fn page(doc: Doc) -> Page {
     }
 }
 
-/// Has files read again of which a piece lost its place; answers how many pieces that were.
-async fn mend_files(tx: &mut Tx, given: &HygieneTarget) -> Result<u64, Error> {
-    let pieces = consistency::remove_unplaced(tx, given.project, PART).await?;
-    let of = consistency::mark_for_chunking(tx, &pieces).await?;
-    if given.is_dry_run || of.is_empty() {
-        return Ok(pieces.len() as u64);
+/// Deletes passages of code whose lines are lost, and enqueues index runs that read their files
+/// again; returns the number of passages.
+async fn repair_files(tx: &mut Tx, target: &HygieneTarget) -> Result<u64, Error> {
+    let files = consistency::remove_unplaced(tx, target.project, BATCH_SIZE).await?;
+    let affected = consistency::mark_for_chunking(tx, &files).await?;
+    if !target.is_dry_run && !affected.is_empty() {
+        let repositories = repositories::list_in(tx, target.project).await?;
+        let affected: Vec<_> =
+            repositories.iter().filter(|repository| affected.contains(&repository.id)).collect();
+        reindex::enqueue_runs(tx, affected, |_| true).await?;
     }
-    let known = repositories::list_in(tx, given.project).await?;
-    // All of them are held before the first run is noted: who asks for a run holds its repository
-    // first, and then the audit.
-    let mut held = Vec::new();
-    for repository in known.iter().filter(|known| of.contains(&known.id)) {
-        match ingest_runs::last_requested_ref(tx, repository).await {
-            Ok(asked_for) => held.push((repository, asked_for)),
-            // Removed meanwhile, and its files with it.
-            Err(mc_store::Error::Gone) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    for (repository, asked_for) in held {
-        ingest_runs::enqueue(tx, repository, &asked_for).await?;
-    }
-    Ok(pieces.len() as u64)
+    Ok(files.len() as u64)
 }

@@ -1,5 +1,5 @@
-//! Records whose time was over long ago are taken out; what the policy deletes for good before long
-//! is counted. Where too many would end or go at once, that waits for a person.
+//! The task `expiry`: deletes records that expired long ago, and counts the data that retention
+//! deletes soon. Too many expiries or deletions at once are suspended until a person decides.
 
 use mc_domain::{AuditAction, ExpiryDecision, RecordId};
 use mc_memory::Error;
@@ -10,57 +10,56 @@ use mc_store::hygiene::mass_expiry::{self, Suspended};
 use mc_store::hygiene::{FINDINGS_MAX, HygieneTarget, Outcome};
 use serde_json::json;
 
-/// Days for which an expired record, which nobody finds any more, is revived by whoever saves the
-/// same.
+/// Days for which a save of the same content revives an expired record.
 const GRACE_DAYS: i32 = 30;
-/// How far ahead it is said what goes.
-const AHEAD_DAYS: i32 = 7;
-/// Records of one transaction.
-const PAGE: i64 = 500;
+/// Days ahead for which deletions by retention are counted.
+const LOOKAHEAD_DAYS: i32 = 7;
+/// Records per transaction.
+const BATCH_SIZE: i64 = 500;
 
-pub(super) async fn run(store: &Store, given: &HygieneTarget) -> Result<Outcome, Error> {
+pub(super) async fn run(store: &Store, target: &HygieneTarget) -> Result<Outcome, Error> {
     let mut outcome = Outcome::default();
-    hold_back(store, given, &mut outcome).await?;
-    let Expired { all, long_ago } = expiry::count(store, given.project, GRACE_DAYS).await?;
+    suspend_mass_expiry(store, target, &mut outcome).await?;
+    let Expired { all, long_ago } = expiry::count(store, target.project, GRACE_DAYS).await?;
     outcome.count("expired", all.unsigned_abs());
     outcome.count("expired_long_ago", long_ago.unsigned_abs());
-    if !given.is_dry_run {
-        while take_out(store, given, &mut outcome).await? {}
+    if !target.is_dry_run {
+        while delete_batch(store, target, &mut outcome).await? {}
     }
-    let Due { bundles, deleted_records, quarantine_items: holds, reports } =
-        expiry::due(store, given.project, AHEAD_DAYS).await?;
+    let Due { bundles, deleted_records, quarantine_items, reports } =
+        expiry::due(store, target.project, LOOKAHEAD_DAYS).await?;
     outcome.count("bundles_deleted_within_7_days", bundles.unsigned_abs());
     outcome.count("deleted_records_purged_within_7_days", deleted_records.unsigned_abs());
-    outcome.count("holds_destroyed_within_7_days", holds.unsigned_abs());
+    outcome.count("holds_destroyed_within_7_days", quarantine_items.unsigned_abs());
     outcome.count("reports_deleted_within_7_days", reports.unsigned_abs());
     Ok(outcome)
 }
 
-/// Does what a maintainer decided about ends that wait, has more of them wait where too many come
-/// at once, and says which do. A dry run takes it back.
-async fn hold_back(
+/// Applies a maintainer's decision about suspended expiries, suspends further ones if too many come
+/// at once, and reports all suspended records. A dry run rolls its changes back.
+async fn suspend_mass_expiry(
     store: &Store,
-    given: &HygieneTarget,
+    target: &HygieneTarget,
     outcome: &mut Outcome,
 ) -> Result<(), Error> {
     let mut tx = store.begin().await?;
-    match given.expiry_decision {
+    match target.expiry_decision {
         Some(ExpiryDecision::Confirm) => {
-            outcome.count("ended", mass_expiry::confirm(&mut tx, given.project).await?);
+            outcome.count("ended", mass_expiry::confirm(&mut tx, target.project).await?);
         }
         Some(ExpiryDecision::Extend) => {
-            outcome.count("extended", mass_expiry::extend(&mut tx, given.project).await?);
+            outcome.count("extended", mass_expiry::extend(&mut tx, target.project).await?);
         }
         None => {}
     }
-    let soon = mass_expiry::suspend(&mut tx, Some(given.project)).await?;
-    let expired = mass_expiry::suspend_expired(&mut tx, given.project, GRACE_DAYS).await?;
-    outcome.count("held_now", soon + expired);
-    if !given.is_dry_run {
+    let expiring = mass_expiry::suspend(&mut tx, Some(target.project)).await?;
+    let expired = mass_expiry::suspend_expired(&mut tx, target.project, GRACE_DAYS).await?;
+    outcome.count("held_now", expiring + expired);
+    if !target.is_dry_run {
         tx.commit().await?;
     }
-    let most = i64::try_from(FINDINGS_MAX).unwrap_or(i64::MAX);
-    let Suspended { count, shared } = mass_expiry::suspended(store, given.project, most).await?;
+    let limit = i64::try_from(FINDINGS_MAX).unwrap_or(i64::MAX);
+    let Suspended { count, shared } = mass_expiry::suspended(store, target.project, limit).await?;
     outcome.count("held", count.unsigned_abs());
     for id in shared {
         outcome.found(json!({ "record": id, "end": "held" }));
@@ -68,25 +67,25 @@ async fn hold_back(
     Ok(())
 }
 
-/// One transaction of it; `false` once nothing is left.
-async fn take_out(
+/// Deletes a batch of records that expired long ago; returns `false` if there were none.
+async fn delete_batch(
     store: &Store,
-    given: &HygieneTarget,
+    target: &HygieneTarget,
     outcome: &mut Outcome,
 ) -> Result<bool, Error> {
     let mut tx = store.begin().await?;
-    let retired = expiry::expire_records(&mut tx, given.project, GRACE_DAYS, PAGE).await?;
-    if retired.is_empty() {
+    let deleted = expiry::expire_records(&mut tx, target.project, GRACE_DAYS, BATCH_SIZE).await?;
+    if deleted.is_empty() {
         return Ok(false);
     }
-    // What somebody kept to themselves is nobody's to hear of.
-    let shared = retired.iter().filter(|(_, is_shared)| *is_shared).map(|(id, _)| *id);
+    // Private records are counted, but not named.
+    let shared = deleted.iter().filter(|(_, is_shared)| *is_shared).map(|(id, _)| *id);
     let shared: Vec<RecordId> = shared.collect();
-    let detail = json!({ "records": shared, "private": retired.len() - shared.len() });
-    let event = NewEvent::new(AuditAction::RecordsRetired, "expired").with(detail);
-    audit::add(&mut tx, Chain::Project(given.project), None, &[event]);
+    let details = json!({ "records": shared, "private": deleted.len() - shared.len() });
+    let event = NewEvent::new(AuditAction::RecordsRetired, "expired").with(details);
+    audit::add(&mut tx, Chain::Project(target.project), None, &[event]);
     tx.commit().await?;
-    outcome.count("retired", retired.len() as u64);
+    outcome.count("retired", deleted.len() as u64);
     for id in shared {
         outcome.found(json!({ "record": id }));
     }

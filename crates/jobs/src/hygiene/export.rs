@@ -1,15 +1,15 @@
-//! What the team knows, kept as a document: what was known then can be read, and imported, however
-//! the memory goes on.
+//! The task `export`: stores the team's records as a document that can be downloaded and imported
+//! later.
 
 use mc_memory::{Error, export};
 use mc_store::Store;
 use mc_store::hygiene::{HygieneTarget, Outcome};
 
-pub(super) async fn run(store: &Store, given: &HygieneTarget) -> Result<Outcome, Error> {
-    let records = if given.is_dry_run {
-        export::team_records(store, given.project).await?.len()
+pub(super) async fn run(store: &Store, target: &HygieneTarget) -> Result<Outcome, Error> {
+    let records = if target.is_dry_run {
+        export::team_records(store, target.project).await?.len()
     } else {
-        export::keep(store, given.project).await?
+        export::keep(store, target.project).await?
     };
     let mut outcome = Outcome::default();
     outcome.count("records", records as u64);

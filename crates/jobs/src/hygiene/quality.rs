@@ -1,5 +1,5 @@
-//! How the team's records stand, and which of them help nobody: listed for people, put before
-//! reviewers, or taken out, as the policy has it.
+//! The task `quality`: counts the team's records by rank factor, finds unused ones and, by the
+//! policy, reports, demotes or deletes them.
 
 use mc_domain::{AuditAction, RecordId, UnusedAction};
 use mc_memory::Error;
@@ -10,108 +10,112 @@ use mc_store::hygiene::{HygieneTarget, Outcome};
 use mc_store::{Store, Tx};
 use serde_json::{Value, json};
 
-/// Records looked at in one go, and taken out or set aside in one transaction.
-const PAGE: i64 = 500;
+/// Records per page and per transaction.
+const PAGE_SIZE: i64 = 500;
 
-pub(super) async fn run(store: &Store, given: &HygieneTarget) -> Result<Outcome, Error> {
+pub(super) async fn run(store: &Store, target: &HygieneTarget) -> Result<Outcome, Error> {
     let mut outcome = Outcome::default();
-    let action = given.policy.hygiene.unused_records;
+    let action = target.policy.hygiene.unused_records;
     let mut after: Option<RecordId> = None;
     loop {
-        let days = given.policy.hygiene.unused_after_days;
-        let page = quality::judge(store, given.project, days, after, PAGE).await?;
+        let days = target.policy.hygiene.unused_after_days;
+        let page = quality::judge(store, target.project, days, after, PAGE_SIZE).await?;
         let Some(last) = page.last() else { return Ok(outcome) };
         after = Some(last.usage.id);
-        for judged in &page {
+        for record in &page {
             outcome.count("records", 1);
-            outcome.count(level(judged.rank_factor()), 1);
+            outcome.count(level(record.rank_factor()), 1);
         }
         if action == UnusedAction::Off {
             continue;
         }
-        let noise: Vec<_> = page.into_iter().filter(|one| !one.noise.is_empty()).collect();
-        outcome.count("noise", noise.len() as u64);
-        for judged in &noise {
-            outcome.found(finding(judged));
+        let unused: Vec<_> = page.into_iter().filter(|record| !record.noise.is_empty()).collect();
+        outcome.count("noise", unused.len() as u64);
+        for record in &unused {
+            outcome.found(finding(record));
         }
-        if given.is_dry_run || noise.is_empty() {
+        if target.is_dry_run || unused.is_empty() {
             continue;
         }
         match action {
             UnusedAction::Off | UnusedAction::Report => {}
             UnusedAction::Demote => {
-                outcome.count("quarantined", set_aside(store, given, &noise).await?);
+                outcome.count("quarantined", demote(store, target, &unused).await?);
             }
-            UnusedAction::Delete => outcome.count("retired", take_out(store, given, &noise).await?),
+            UnusedAction::Delete => {
+                outcome.count("retired", delete(store, target, &unused).await?);
+            }
         }
     }
 }
 
-/// How a record stands, in a word.
-fn level(standing: Option<f32>) -> &'static str {
-    match standing {
+/// Returns the name of the count of records with this rank factor.
+fn level(rank_factor: Option<f32>) -> &'static str {
+    match rank_factor {
         None => "not_found",
-        Some(standing) if standing > 1.0 => "raised",
-        Some(standing) if standing < 1.0 => "lowered",
+        Some(factor) if factor > 1.0 => "raised",
+        Some(factor) if factor < 1.0 => "lowered",
         Some(_) => "as_new",
     }
 }
 
-fn finding(judged: &RecordQuality) -> Value {
-    let DemotionReason { standing, factors, reasons } = judged.against();
+fn finding(record: &RecordQuality) -> Value {
+    let DemotionReason { standing, factors, reasons } = record.against();
     json!({
-        "record": judged.usage.id,
+        "record": record.usage.id,
         "standing": standing,
         "factors": factors,
         "reasons": reasons,
     })
 }
 
-/// Takes out those that nobody touched meanwhile; answers how many.
-async fn take_out(
+/// Deletes records that have not changed since they were judged; returns their number.
+async fn delete(
     store: &Store,
-    given: &HygieneTarget,
-    noise: &[RecordQuality],
+    target: &HygieneTarget,
+    unused: &[RecordQuality],
 ) -> Result<u64, Error> {
-    let looked_at: Vec<_> = noise.iter().map(|judged| judged.usage.clone()).collect();
+    let usages: Vec<_> = unused.iter().map(|record| record.usage.clone()).collect();
     let mut tx = store.begin().await?;
-    let retired = usage::delete_unused(&mut tx, given.project, &looked_at).await?;
-    note(tx, given, noise, &retired).await
+    let deleted = usage::delete_unused(&mut tx, target.project, &usages).await?;
+    commit_with_audit(tx, target, unused, &deleted).await
 }
 
-/// Puts those that nobody touched meanwhile before the reviewers; answers how many.
-async fn set_aside(
+/// Demotes records that have not changed since they were judged; returns their number.
+async fn demote(
     store: &Store,
-    given: &HygieneTarget,
-    noise: &[RecordQuality],
+    target: &HygieneTarget,
+    unused: &[RecordQuality],
 ) -> Result<u64, Error> {
-    let looked_at: Vec<_> =
-        noise.iter().map(|judged| (judged.usage.clone(), judged.against())).collect();
-    let mut tx = store.begin_with_memory_lock(given.project).await?;
-    let days = given.policy.retention_days.quarantine;
-    let waiting = usage::demote(&mut tx, given.project, &looked_at, days).await?;
-    note(tx, given, noise, &waiting).await
+    let usages: Vec<_> =
+        unused.iter().map(|record| (record.usage.clone(), record.against())).collect();
+    let mut tx = store.begin_with_memory_lock(target.project).await?;
+    let days = target.policy.retention_days.quarantine;
+    let demoted = usage::demote(&mut tx, target.project, &usages, days).await?;
+    commit_with_audit(tx, target, unused, &demoted).await
 }
 
-/// Says in the audit which are gone from the recall, how and why, and makes it so; answers how many
-/// they are.
-async fn note(
+/// Records the affected records, with the action and the reasons, in the audit and commits; returns
+/// their number.
+async fn commit_with_audit(
     mut tx: Tx,
-    given: &HygieneTarget,
-    noise: &[RecordQuality],
-    gone: &[RecordId],
+    target: &HygieneTarget,
+    unused: &[RecordQuality],
+    affected: &[RecordId],
 ) -> Result<u64, Error> {
-    let of_them = noise.iter().filter(|judged| gone.contains(&judged.usage.id));
-    let why = |judged: &RecordQuality| {
-        let reasons = judged.against().reasons;
-        json!({ "record": judged.usage.id, "reasons": reasons })
+    let affected_records = unused.iter().filter(|record| affected.contains(&record.usage.id));
+    let reasons = |record: &RecordQuality| {
+        let reasons = record.against().reasons;
+        json!({ "record": record.usage.id, "reasons": reasons })
     };
-    let action = given.policy.hygiene.unused_records.as_str();
-    let detail = json!({ "action": action, "records": of_them.map(why).collect::<Vec<_>>() });
-    if !gone.is_empty() {
-        let event = NewEvent::new(AuditAction::RecordsRetired, "noise").with(detail);
-        audit::add(&mut tx, Chain::Project(given.project), None, &[event]);
+    let details = json!({
+        "action": target.policy.hygiene.unused_records.as_str(),
+        "records": affected_records.map(reasons).collect::<Vec<_>>(),
+    });
+    if !affected.is_empty() {
+        let event = NewEvent::new(AuditAction::RecordsRetired, "noise").with(details);
+        audit::add(&mut tx, Chain::Project(target.project), None, &[event]);
     }
     tx.commit().await?;
-    Ok(gone.len() as u64)
+    Ok(affected.len() as u64)
 }

@@ -1,18 +1,19 @@
-//! What is older than the project's policy keeps it is deleted.
+//! The task `retention`: deletes data past the retention of the project's policy.
 
 use mc_memory::Error;
 use mc_store::Store;
 use mc_store::hygiene::retention::{RetentionCategory, purge};
 use mc_store::hygiene::{HygieneTarget, Outcome};
 
-/// One transaction for each sort of thing; a dry run does all in one, which is taken back.
-pub(super) async fn run(store: &Store, given: &HygieneTarget) -> Result<Outcome, Error> {
+/// Purges each category in a transaction of its own. A dry run purges all of them in one
+/// transaction, which is rolled back.
+pub(super) async fn run(store: &Store, target: &HygieneTarget) -> Result<Outcome, Error> {
     let mut outcome = Outcome::default();
-    let days = &given.policy.retention_days;
+    let days = &target.policy.retention_days;
     let mut tx = store.begin().await?;
-    for what in RetentionCategory::ALL {
-        outcome.count(what.as_str(), purge(&mut tx, given.project, *what, days).await?);
-        if !given.is_dry_run {
+    for category in RetentionCategory::ALL {
+        outcome.count(category.as_str(), purge(&mut tx, target.project, *category, days).await?);
+        if !target.is_dry_run {
             tx.commit().await?;
             tx = store.begin().await?;
         }

@@ -1,4 +1,4 @@
-//! A tracker's issues as tasks, and what people say about them as documents.
+//! Sync of issues: imports a tracker's issues as tasks, and their comments as documents.
 
 use std::collections::BTreeMap;
 
@@ -9,182 +9,207 @@ use mc_connectors::traits::{Cursor, IssueWithComments, Page};
 use mc_domain::{AuditAction, Policy};
 use mc_memory::content_filter::{filter_field_text, run_blocking};
 use mc_store::audit::{self, Chain, NewEvent};
+use mc_store::integrations::SyncTarget;
 use mc_store::tasks::{self, NewTask, Upserted};
 use mc_store::{Tx, deletion_candidates, integrations};
 use serde_json::json;
 
-use super::{Ended, Place, SyncError, SyncSession, SyncState, to_json};
+use super::position::{Position, SyncState};
+use super::{SyncError, SyncOutcome, SyncSession};
 use crate::apply::doc_parts::{self, DocPartBatch};
 use crate::apply::task::task_from_issue;
 
-/// Which system was asked for a page of issues, and when.
+/// The request of a page of issues.
 #[derive(Clone, Copy)]
-struct Asked {
-    kind: Provider,
-    at: DateTime<Utc>,
+struct PageRequest {
+    provider: Provider,
+    requested_at: DateTime<Utc>,
     include_comments: bool,
 }
 
-/// A page of issues as it is written.
-struct Batch {
+/// The rows of a page of issues.
+struct IssueBatch {
     tasks: Vec<NewTask>,
-    said: Vec<DocPartBatch>,
+    comments: Vec<DocPartBatch>,
 }
 
 impl SyncSession<'_> {
-    pub(super) async fn issues(&self, system: &Connector) -> Result<Ended, SyncError> {
-        let tracker = system.tracker(&self.asking.resource)?;
-        let mut place = Place::of(self.asking);
-        let Some(mut at) = self.where_to_begin(&mut place).await? else {
-            return Ok(Ended::Overtaken);
-        };
+    /// Imports the issues that changed since the stored position, then reconciles.
+    pub(super) async fn sync_issues(
+        &self,
+        connector: &Connector,
+    ) -> Result<SyncOutcome, SyncError> {
+        let tracker = connector.tracker(&self.target.resource)?;
+        let mut position = Position::load(self.target);
+        if !self.apply_comment_setting(&mut position).await? {
+            return Ok(SyncOutcome::Overtaken);
+        }
         loop {
-            let asked = Asked {
-                kind: system.kind(),
-                at: Utc::now(),
-                include_comments: at.include_comments,
+            let SyncState { cursor, include_comments, .. } = &position.state;
+            let request = PageRequest {
+                provider: connector.kind(),
+                requested_at: Utc::now(),
+                include_comments: *include_comments,
             };
-            let page = tracker.list_changed(&at.cursor, at.include_comments).await?;
-            let (next, is_last) = (page.next.clone(), page.is_last);
-            if !is_last && next == at.cursor {
-                return Err(super::no_progress());
+            let page = tracker.list_changed(cursor, *include_comments).await?;
+            let is_last = page.is_last;
+            if !is_last && page.next == *cursor {
+                return Err(SyncError::no_progress());
             }
-            if !self.take_issues(&mut place, asked, page, &mut at).await? {
-                return Ok(Ended::Overtaken);
+            if !self.store_issues(&mut position, request, page).await? {
+                return Ok(SyncOutcome::Overtaken);
             }
             if is_last {
                 break;
             }
-            if self.is_over() {
-                return Ok(Ended::More);
+            if self.is_time_slice_over() {
+                return Ok(SyncOutcome::Incomplete);
             }
         }
-        self.reconcile(place, at, &*tracker).await
+        self.reconcile(position, &*tracker).await
     }
 
-    /// Where the sync goes on. Comments that are wanted now and were not before are asked for from
-    /// the beginning; those that are not any more are forgotten.
-    async fn where_to_begin(&self, place: &mut Place) -> Result<Option<SyncState>, SyncError> {
-        let asking = self.asking;
-        let is_wanted = asking.include_comments && asking.policy.trackers.import_comments;
-        let at: SyncState = place.read();
-        if at.include_comments == is_wanted {
-            return Ok(Some(at));
-        }
-        let at = SyncState {
-            cursor: if is_wanted { Cursor::default() } else { at.cursor },
-            include_comments: is_wanted,
-            sweep: at.sweep,
-        };
-        let mut tx = self.store.begin().await?;
-        if !self.advance(&mut tx, place, to_json(&at)?).await? {
-            return Ok(None);
-        }
-        if !is_wanted {
-            integrations::forget_documents(&mut tx, asking.project, asking.id).await?;
-        }
-        tx.commit().await?;
-        Ok(Some(at))
-    }
-
-    /// Writes a page, and where the next one begins, or nothing; `false` where somebody else has
-    /// gone on.
-    async fn take_issues(
+    /// Adapts the position if the import of comments was switched since: on, all issues are read
+    /// again; off, the imported comments are deleted. Returns `false` if another worker has moved
+    /// the position.
+    async fn apply_comment_setting(
         &self,
-        place: &mut Place,
-        asked: Asked,
-        page: Page<IssueWithComments>,
-        at: &mut SyncState,
+        position: &mut Position<SyncState>,
     ) -> Result<bool, SyncError> {
-        let next = SyncState { cursor: page.next, ..at.clone() };
-        let batch = self.prepared(asked, page.items).await;
+        let target = self.target;
+        let include_comments = target.include_comments && target.policy.trackers.import_comments;
+        let state = &position.state;
+        if state.include_comments == include_comments {
+            return Ok(true);
+        }
+        let cursor = if include_comments { Cursor::default() } else { state.cursor.clone() };
+        let next = SyncState { cursor, include_comments, sweep: state.sweep.clone() };
         let mut tx = self.store.begin().await?;
-        if !self.advance(&mut tx, place, to_json(&next)?).await? {
+        if !self.advance(&mut tx, position, next).await? {
             return Ok(false);
         }
-        self.write_issues(&mut tx, asked, &batch).await?;
-        self.count_items(&mut tx, batch.tasks.len()).await?;
+        if !include_comments {
+            integrations::purge_documents(&mut tx, target.project, target.id).await?;
+        }
         tx.commit().await?;
-        *at = next;
         Ok(true)
     }
 
-    async fn prepared(&self, asked: Asked, discussions: Vec<IssueWithComments>) -> Batch {
-        let policy = self.asking.policy.clone();
-        let (tasks, said): (Vec<_>, Vec<_>) = run_blocking(move || {
-            let known = discussions.into_iter().filter(|one| keeps_its_id(&policy, one));
-            known.map(|one| as_rows(&policy, asked, one)).unzip()
+    /// Stores a page with the position of the next one; returns `false` if another worker has moved
+    /// the position.
+    async fn store_issues(
+        &self,
+        position: &mut Position<SyncState>,
+        request: PageRequest,
+        page: Page<IssueWithComments>,
+    ) -> Result<bool, SyncError> {
+        let next = SyncState { cursor: page.next, ..position.state.clone() };
+        let batch = self.prepare_issues(request, page.items).await;
+        let mut tx = self.store.begin().await?;
+        if !self.advance(&mut tx, position, next).await? {
+            return Ok(false);
+        }
+        self.write_issues(&mut tx, request, &batch).await?;
+        self.count_items(&mut tx, batch.tasks.len()).await?;
+        tx.commit().await?;
+        Ok(true)
+    }
+
+    async fn prepare_issues(
+        &self,
+        request: PageRequest,
+        issues: Vec<IssueWithComments>,
+    ) -> IssueBatch {
+        let policy = self.target.policy.clone();
+        let (tasks, comments): (Vec<_>, Vec<_>) = run_blocking(move || {
+            let accepted = issues.into_iter().filter(|issue| is_id_accepted(&policy, issue));
+            accepted.map(|issue| prepare_issue(&policy, request, issue)).unzip()
         })
         .await;
-        Batch { tasks, said: said.into_iter().flatten().collect() }
+        IssueBatch { tasks, comments: comments.into_iter().flatten().collect() }
     }
 
     async fn write_issues(
         &self,
         tx: &mut Tx,
-        asked: Asked,
-        batch: &Batch,
+        request: PageRequest,
+        batch: &IssueBatch,
     ) -> Result<(), SyncError> {
-        let (project, connection) = (self.asking.project, self.asking.id);
-        let mut synced = BTreeMap::new();
-        for task in &batch.tasks {
-            let did = match tasks::upsert(tx, project, task).await? {
-                Upserted::Created => "created",
-                Upserted::Updated => "updated",
-                Upserted::Unchanged => continue,
-            };
-            *synced.entry(did).or_insert(0_u32) += 1;
-        }
-        let changed = self.write_said(tx, &batch.said).await?;
+        let (project, integration) = (self.target.project, self.target.id);
+        let task_counts = self.write_tasks(tx, &batch.tasks).await?;
+        let comment_count = self.write_comments(tx, &batch.comments).await?;
         let ids: Vec<_> = batch.tasks.iter().map(|task| task.external_id.clone()).collect();
-        integrations::assign_integration(tx, project, connection, &ids, &[]).await?;
-        // Whatever a list says that was begun before: they are there.
-        deletion_candidates::mark_seen(tx, connection, &ids).await?;
-        if asked.include_comments {
-            let source = doc_parts::source(asked.kind);
-            integrations::assign_docs_integration(tx, project, connection, &source, &ids).await?;
+        integrations::assign_integration(tx, project, integration, &ids, &[]).await?;
+        // A listing that started earlier may lack them.
+        deletion_candidates::mark_seen(tx, integration, &ids).await?;
+        if request.include_comments {
+            let source = doc_parts::source(request.provider);
+            integrations::assign_docs_integration(tx, project, integration, &source, &ids).await?;
         }
-        if !synced.is_empty() {
-            let event = NewEvent::new(AuditAction::TasksSynced, connection).with(json!(synced));
+        if !task_counts.is_empty() {
+            let event =
+                NewEvent::new(AuditAction::TasksSynced, integration).with(json!(task_counts));
             audit::add(tx, Chain::Project(project), None, &[event]);
         }
-        if changed > 0 {
-            let detail = json!({ "comments": changed });
-            let event = NewEvent::new(AuditAction::DocumentsIngested, connection).with(detail);
+        if comment_count > 0 {
+            let details = json!({ "comments": comment_count });
+            let event = NewEvent::new(AuditAction::DocumentsIngested, integration).with(details);
             audit::add(tx, Chain::Project(project), None, &[event]);
         }
         Ok(())
     }
 
-    /// Writes what is said about issues; answers of how many that is something else than before.
-    async fn write_said(&self, tx: &mut Tx, said: &[DocPartBatch]) -> Result<u32, SyncError> {
+    /// Writes tasks; returns the numbers of created and updated ones.
+    async fn write_tasks(
+        &self,
+        tx: &mut Tx,
+        tasks: &[NewTask],
+    ) -> Result<BTreeMap<&'static str, u32>, SyncError> {
+        let mut counts = BTreeMap::new();
+        for task in tasks {
+            let change = match tasks::upsert(tx, self.target.project, task).await? {
+                Upserted::Created => "created",
+                Upserted::Updated => "updated",
+                Upserted::Unchanged => continue,
+            };
+            *counts.entry(change).or_default() += 1;
+        }
+        Ok(counts)
+    }
+
+    /// Writes the comments on issues; returns the number of issues with changed comments.
+    async fn write_comments(
+        &self,
+        tx: &mut Tx,
+        comments: &[DocPartBatch],
+    ) -> Result<u32, SyncError> {
+        let SyncTarget { project, policy, .. } = self.target;
         let mut changed = 0;
-        for one in said {
-            let is_another =
-                doc_parts::write(tx, self.asking.project, &self.asking.policy, one).await?;
-            changed += u32::from(is_another);
+        for batch in comments {
+            changed += u32::from(doc_parts::write(tx, *project, policy, batch).await?);
         }
         Ok(changed)
     }
 }
 
-/// Whether the policy lets the issue's id in: masked it would be another's.
-fn keeps_its_id(policy: &Policy, discussion: &IssueWithComments) -> bool {
-    let external_id = discussion.issue.external_id.clone();
+/// Returns whether the policy leaves the issue's id unmasked. A masked id could be another issue's.
+fn is_id_accepted(policy: &Policy, issue: &IssueWithComments) -> bool {
+    let external_id = issue.issue.external_id.clone();
     let event = Event::IssueDeleted { external_id }.masked(|id| filter_field_text(policy, id));
-    event.subject() == Some(&discussion.issue.external_id)
+    event.subject() == Some(&issue.issue.external_id)
 }
 
-/// The task, and what is said about it where that was asked for.
-fn as_rows(
+/// Returns the task of an issue, and its comments if they were requested.
+fn prepare_issue(
     policy: &Policy,
-    asked: Asked,
-    discussion: IssueWithComments,
+    request: PageRequest,
+    issue: IssueWithComments,
 ) -> (NewTask, Option<DocPartBatch>) {
-    let IssueWithComments { issue, comments, has_all_comments } = discussion;
-    let said = asked.include_comments.then(|| {
-        let of = (asked.kind, &issue.thread());
-        DocPartBatch::listed(policy, of, &comments, asked.at, has_all_comments)
+    let IssueWithComments { issue, comments, has_all_comments } = issue;
+    let comments = request.include_comments.then(|| {
+        let thread = (request.provider, &issue.thread());
+        let requested_at = request.requested_at;
+        DocPartBatch::from_listing(policy, thread, &comments, requested_at, has_all_comments)
     });
-    (task_from_issue(policy, Utc::now(), issue), said)
+    (task_from_issue(policy, Utc::now(), issue), comments)
 }

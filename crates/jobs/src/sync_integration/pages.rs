@@ -1,4 +1,4 @@
-//! A wiki's pages as documents.
+//! Sync of pages: imports a wiki's pages as documents.
 
 use std::collections::BTreeMap;
 
@@ -13,109 +13,108 @@ use mc_store::docs::Outcome;
 use mc_store::{Tx, deletion_candidates};
 use serde_json::json;
 
-use super::{Ended, Place, SyncError, SyncSession, SyncState, strip_control, to_json};
+use super::position::{Position, SyncState};
+use super::{SyncError, SyncOutcome, SyncSession, strip_control};
 
-/// Characters of a page's texts.
-const ID: usize = 200;
-const TITLE: usize = 300;
-const WORD: usize = 120;
-const URL: usize = 2_048;
-const TEXT: usize = 1_000_000;
-/// Attachments that are listed.
-const ATTACHMENTS: usize = 200;
+/// Maximum lengths of a page's texts, in characters.
+const MAX_ID_CHARS: usize = 200;
+const MAX_TITLE_CHARS: usize = 300;
+const MAX_WORD_CHARS: usize = 120;
+const MAX_URL_CHARS: usize = 2_048;
+const MAX_TEXT_CHARS: usize = 1_000_000;
+/// Maximum number of attachments that a document names.
+const MAX_ATTACHMENTS: usize = 200;
 
 impl SyncSession<'_> {
-    pub(super) async fn pages(&self, system: &Connector) -> Result<Ended, SyncError> {
-        let wiki = system.wiki(&self.asking.resource)?;
-        let mut place = Place::of(self.asking);
-        let mut at: SyncState = place.read();
+    /// Imports the pages that changed since the stored position, then reconciles.
+    pub(super) async fn sync_pages(&self, connector: &Connector) -> Result<SyncOutcome, SyncError> {
+        let wiki = connector.wiki(&self.target.resource)?;
+        let mut position = Position::<SyncState>::load(self.target);
         loop {
-            let page = wiki.list_changed(&at.cursor).await?;
+            let page = wiki.list_changed(&position.state.cursor).await?;
             let is_last = page.is_last;
-            if !is_last && page.next == at.cursor {
-                return Err(super::no_progress());
+            if !is_last && page.next == position.state.cursor {
+                return Err(SyncError::no_progress());
             }
-            if !self.take_pages(&mut place, page, &mut at).await? {
-                return Ok(Ended::Overtaken);
+            if !self.store_pages(&mut position, page).await? {
+                return Ok(SyncOutcome::Overtaken);
             }
             if is_last {
                 break;
             }
-            if self.is_over() {
-                return Ok(Ended::More);
+            if self.is_time_slice_over() {
+                return Ok(SyncOutcome::Incomplete);
             }
         }
-        self.reconcile(place, at, &*wiki).await
+        self.reconcile(position, &*wiki).await
     }
 
-    /// Writes a page of them, and where the next one begins, or nothing; `false` where somebody
-    /// else has gone on.
-    async fn take_pages(
+    /// Stores a page of the list with the position of the next one; returns `false` if another
+    /// worker has moved the position.
+    async fn store_pages(
         &self,
-        place: &mut Place,
+        position: &mut Position<SyncState>,
         page: Page<WikiPage>,
-        at: &mut SyncState,
     ) -> Result<bool, SyncError> {
-        let next = SyncState { cursor: page.next, ..at.clone() };
-        let (connection, source) = (self.asking.id, format!("wiki:{}", self.asking.connector));
-        let each = page.items.iter().map(|page| as_document(connection, &source, page));
-        let policy = &self.asking.policy;
+        let next = SyncState { cursor: page.next, ..position.state.clone() };
+        let (integration, source) = (self.target.id, format!("wiki:{}", self.target.connector));
+        let documents = page.items.iter().map(|page| to_document(integration, &source, page));
+        let policy = &self.target.policy;
         let prepared =
-            documents::prepare_all(policy, each.collect(), ReviewStatus::Unreviewed).await;
+            documents::prepare_all(policy, documents.collect(), ReviewStatus::Unreviewed).await;
         let ids: Vec<_> = page.items.iter().map(|page| page.id.clone()).collect();
         let mut tx = self.store.begin().await?;
-        if !self.advance(&mut tx, place, to_json(&next)?).await? {
+        if !self.advance(&mut tx, position, next).await? {
             return Ok(false);
         }
-        // Whatever a list says that was begun before: they are there.
-        deletion_candidates::mark_seen(&mut tx, connection, &ids).await?;
-        let taken = self.write_pages(&mut tx, prepared).await?;
-        self.count_items(&mut tx, taken).await?;
+        // A listing that started earlier may lack them.
+        deletion_candidates::mark_seen(&mut tx, integration, &ids).await?;
+        let imported = self.write_pages(&mut tx, prepared).await?;
+        self.count_items(&mut tx, imported).await?;
         tx.commit().await?;
-        *at = next;
         Ok(true)
     }
 
-    /// Answers how many were taken in.
-    async fn write_pages(&self, tx: &mut Tx, prepared: Vec<Prepared>) -> Result<usize, SyncError> {
-        let (mut counts, mut taken) = (BTreeMap::new(), 0);
-        for one in prepared {
-            let came = self.write_page(tx, one).await?;
-            taken += usize::from(!matches!(came, "refused" | "quarantined"));
-            *counts.entry(came).or_insert(0_u32) += 1;
+    /// Writes pages; returns the number of those that the policy accepts.
+    async fn write_pages(&self, tx: &mut Tx, pages: Vec<Prepared>) -> Result<usize, SyncError> {
+        let (mut counts, mut imported) = (BTreeMap::new(), 0);
+        for page in pages {
+            let outcome = self.write_page(tx, page).await?;
+            imported += usize::from(!matches!(outcome, "refused" | "quarantined"));
+            *counts.entry(outcome).or_insert(0_u32) += 1;
         }
         counts.remove("unchanged");
         if !counts.is_empty() {
             let event =
-                NewEvent::new(AuditAction::DocumentsIngested, self.asking.id).with(json!(counts));
-            audit::add(tx, Chain::Project(self.asking.project), None, &[event]);
+                NewEvent::new(AuditAction::DocumentsIngested, self.target.id).with(json!(counts));
+            audit::add(tx, Chain::Project(self.target.project), None, &[event]);
         }
-        Ok(taken)
+        Ok(imported)
     }
 
-    /// Writes a page, has a person decide about it, or leaves it out, as the policy has it. What
-    /// was taken in of it before stays meanwhile.
+    /// Writes, quarantines or rejects a page, as the policy decides; returns the outcome's name in
+    /// the audit. A page that is not written keeps its former document.
     async fn write_page(&self, tx: &mut Tx, page: Prepared) -> Result<&'static str, SyncError> {
-        // Masked its id would be another's.
+        // A masked id could be another page's.
         if page.doc.doc_id != page.incoming.document.doc_id {
             return Ok("refused");
         }
         match page.decision {
             FilterDecision::Reject(_) => Ok("refused"),
             FilterDecision::Quarantine(reasons) => {
-                let holding = QuarantineRequest {
-                    project: self.asking.project,
+                let request = QuarantineRequest {
+                    project: self.target.project,
                     kind: "document",
                     reasons,
                     beginning: page.doc.content.as_str(),
                     request: &page.incoming,
                 };
-                let policy = &self.asking.policy;
-                quarantine::create_with_policy(tx, policy, self.sealer, holding).await?;
+                let policy = &self.target.policy;
+                quarantine::create_with_policy(tx, policy, self.encryptor, request).await?;
                 Ok("quarantined")
             }
             FilterDecision::Accept { .. } => {
-                let (_, outcome) = page.write(tx, self.asking.project).await?;
+                let (_, outcome) = page.write(tx, self.target.project).await?;
                 Ok(match outcome {
                     Outcome::Created => "created",
                     Outcome::Updated => "updated",
@@ -126,25 +125,24 @@ impl SyncSession<'_> {
     }
 }
 
-/// A page as a document: known by the wiki's own id, so that it stays one when it is renamed or
-/// moved.
-fn as_document(connection: IntegrationId, source: &str, page: &WikiPage) -> NewDocument {
-    let line = |text: &str, most| strip_control(text, most).replace(['\n', '\r', '\t'], " ");
-    let words = |words: &[String]| words.iter().map(|word| line(word, WORD)).collect();
-    let text = with_attachments(strip_control(&page.markdown, TEXT), &page.attachments);
+/// Returns the document of a page. It is identified by the wiki's own id, which a renamed or moved
+/// page keeps.
+fn to_document(integration: IntegrationId, source: &str, page: &WikiPage) -> NewDocument {
+    let words = |words: &[String]| words.iter().map(|word| line(word, MAX_WORD_CHARS)).collect();
+    let text = with_attachments(strip_control(&page.markdown, MAX_TEXT_CHARS), &page.attachments);
     let is_web = page.url.starts_with("http://") || page.url.starts_with("https://");
-    let url = if is_web && page.url.chars().count() <= URL {
-        line(&page.url, URL)
+    let url = if is_web && page.url.chars().count() <= MAX_URL_CHARS {
+        line(&page.url, MAX_URL_CHARS)
     } else {
         String::new()
     };
     NewDocument {
         saved_by: None,
-        connection: Some(connection),
+        connection: Some(integration),
         source: source.to_owned(),
         document: Document {
-            doc_id: line(&page.id, ID),
-            title: line(&page.title, TITLE),
+            doc_id: line(&page.id, MAX_ID_CHARS),
+            title: line(&page.title, MAX_TITLE_CHARS),
             body: Body::Text(text),
             url,
             scope: words(&page.path),
@@ -153,20 +151,24 @@ fn as_document(connection: IntegrationId, source: &str, page: &WikiPage) -> NewD
     }
 }
 
-/// The text with the names of what is attached, which nobody reads here, under a heading at its
-/// end.
+/// Appends a list of the attachments' names under a heading; their content is not read.
 fn with_attachments(mut text: String, attachments: &[String]) -> String {
     if attachments.is_empty() {
         return text;
     }
     text.truncate(text.trim_end().len());
     text.push_str("\n\n## Attachments\n");
-    for name in attachments.iter().take(ATTACHMENTS) {
+    for name in attachments.iter().take(MAX_ATTACHMENTS) {
         text.push_str("\n- ");
-        text.push_str(&strip_control(name, TITLE).replace(['\n', '\r', '\t'], " "));
+        text.push_str(&line(name, MAX_TITLE_CHARS));
     }
     text.push('\n');
     text
+}
+
+/// Returns a text as one line without control characters, truncated.
+fn line(text: &str, max_chars: usize) -> String {
+    strip_control(text, max_chars).replace(['\n', '\r', '\t'], " ")
 }
 
 #[cfg(test)]
@@ -187,16 +189,16 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_a_document_with_its_place_and_attachments() {
+    fn page_becomes_a_document_with_scope_and_attachments() {
         let NewDocument { source, document, .. } =
-            as_document(IntegrationId::generate(), "wiki:ours", &page());
+            to_document(IntegrationId::generate(), "wiki:ours", &page());
         assert_eq!((source.as_str(), document.doc_id.as_str()), ("wiki:ours", "12345"));
         assert_eq!(document.title, "Timing rules");
         assert_eq!(
             (document.scope, document.tags),
             (vec!["Home".into(), "Decisions".into()], vec!["cart".into()])
         );
-        assert_eq!(document.url, "", "only what a browser opens safely");
+        assert_eq!(document.url, "", "the scheme is not safe in a browser");
         let Body::Text(text) = document.body else { panic!("a text") };
         assert_eq!(text, "Delays have units.\n\n## Attachments\n\n- delays.png\n");
     }

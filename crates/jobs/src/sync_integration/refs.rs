@@ -1,4 +1,4 @@
-//! What the refs of a repository point to: where a host tells nobody of pushes, it is asked.
+//! Sync of refs: enqueues index runs of repositories whose ref moved, at hosts that send no pushes.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,96 +11,98 @@ use mc_store::{Store, files, ingest_runs};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use super::{Ended, Place, SyncError, SyncSession, to_json};
+use super::position::Position;
+use super::{SyncError, SyncOutcome, SyncSession};
 
-/// A run that failed is asked for again after so long: what it failed of may last.
-const FAILED_PAUSE: Duration = Duration::from_hours(1);
+/// Delay before a failed run is enqueued again, since its cause may last.
+const FAILED_RUN_RETRY_DELAY: Duration = Duration::from_hours(1);
 
-/// The commits that were last asked to be indexed, by the repository's namespace.
+/// The state of a sync of refs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct RefState {
+    /// The commits of the last enqueued runs, by namespace of the repository.
     heads: BTreeMap<String, String>,
 }
 
 impl SyncSession<'_> {
-    /// Has the project's repositories that live there read again whose ref moved.
-    pub(super) async fn heads(&self, system: &Connector) -> Result<Ended, SyncError> {
-        let host = system.git_host(&self.asking.resource)?;
-        let mut place = Place::of(self.asking);
-        let here = at(system, &self.asking.resource);
-        let all = repositories::list(self.store, self.asking.project).await?;
-        let mut of_it =
-            all.into_iter().filter(|one| here.is_same_repository(&one.location)).peekable();
-        if of_it.peek().is_none() {
+    /// Enqueues index runs of the project's repositories at this resource whose ref moved.
+    pub(super) async fn sync_refs(&self, connector: &Connector) -> Result<SyncOutcome, SyncError> {
+        let host = connector.git_host(&self.target.resource)?;
+        let mut position = Position::load(self.target);
+        let resource = address(connector, &self.target.resource);
+        let mut repositories = repositories::list(self.store, self.target.project).await?;
+        repositories.retain(|repository| resource.is_same_repository(&repository.location));
+        if repositories.is_empty() {
             return Err(self.not_indexed());
         }
-        for repository in of_it {
-            let asked_for = self.asked_for(&repository).await?;
-            let reference = Some(asked_for.as_str()).filter(|reference| !reference.is_empty());
+        for repository in repositories {
+            let requested_ref = self.last_requested_ref(&repository).await?;
+            let reference = Some(requested_ref.as_str()).filter(|reference| !reference.is_empty());
             let Some(head) = host.resolve_ref(reference).await? else { continue };
-            if !self.enqueue_if_moved(&mut place, &repository, &asked_for, head).await? {
-                return Ok(Ended::Overtaken);
+            if !self.enqueue_if_moved(&mut position, &repository, &requested_ref, head).await? {
+                return Ok(SyncOutcome::Overtaken);
             }
         }
-        Ok(Ended::Done)
+        Ok(SyncOutcome::Completed)
     }
 
-    /// The same for a repository whose host has no interface but git's, or that lies on this
-    /// machine. It is reached as its index runs reach it.
-    pub(super) async fn plain_git_refs(
+    /// Enqueues an index run of a repository whose host has no API but git's, or that is a local
+    /// directory, if its ref moved. It has the network access of index runs.
+    pub(super) async fn sync_plain_git_refs(
         &self,
-        inside: &[AllowedPrivateHost],
-    ) -> Result<Ended, SyncError> {
-        let mut place = Place::of(self.asking);
-        let repository = match PlainGit::parse(&self.asking.resource) {
+        allowed_private_hosts: &[AllowedPrivateHost],
+    ) -> Result<SyncOutcome, SyncError> {
+        let mut position = Position::load(self.target);
+        let repository = match PlainGit::parse(&self.target.resource) {
             Some(PlainGit { owner, name }) => {
-                repositories::find(self.store, self.asking.project, owner, name).await?
+                repositories::find(self.store, self.target.project, owner, name).await?
             }
             None => None,
         };
         let repository = repository.ok_or_else(|| self.not_indexed())?;
-        let asked_for = self.asked_for(&repository).await?;
-        let Some(head) = state_of(self.store, &repository, &asked_for, inside).await? else {
-            return Ok(Ended::Done);
-        };
-        let is_ours = self.enqueue_if_moved(&mut place, &repository, &asked_for, head).await?;
-        Ok(if is_ours { Ended::Done } else { Ended::Overtaken })
+        let requested_ref = self.last_requested_ref(&repository).await?;
+        let fingerprint =
+            fingerprint(self.store, &repository, &requested_ref, allowed_private_hosts).await?;
+        let Some(head) = fingerprint else { return Ok(SyncOutcome::Completed) };
+        let is_ours =
+            self.enqueue_if_moved(&mut position, &repository, &requested_ref, head).await?;
+        Ok(if is_ours { SyncOutcome::Completed } else { SyncOutcome::Overtaken })
     }
 
     fn not_indexed(&self) -> SyncError {
-        SyncError::Because(format!(
+        SyncError::Other(format!(
             "the project has not indexed {} from there; do that first (memory-copilot ingest)",
-            self.asking.resource
+            self.target.resource
         ))
     }
 
-    /// Asks for a run where the ref that was asked for last points elsewhere than when it was last
-    /// looked at, or where the run that was asked for then has failed. Where somebody has asked for
-    /// another ref while the host was asked, theirs stands, and the next sync asks for that;
-    /// `false` where another sync has gone on.
+    /// Enqueues an index run if the last requested ref moved since the last sync, or if the run
+    /// that was enqueued then has failed. If another ref was requested during this sync, nothing is
+    /// enqueued, and the next sync checks that ref. Returns `false` if another worker has moved the
+    /// position.
     async fn enqueue_if_moved(
         &self,
-        place: &mut Place,
+        position: &mut Position<RefState>,
         repository: &Repository,
-        asked_for: &str,
+        requested_ref: &str,
         head: String,
     ) -> Result<bool, SyncError> {
         let is_indexed = ingest_runs::has_indexed(self.store, repository.id, &head).await?;
-        let mut seen: RefState = place.read();
-        let has_moved = seen.heads.get(&repository.namespace) != Some(&head);
-        if !has_moved && (is_indexed || !self.has_failed(repository, asked_for).await?) {
+        let mut next = position.state.clone();
+        let has_moved = next.heads.get(&repository.namespace) != Some(&head);
+        if !has_moved && (is_indexed || !self.has_failed(repository, requested_ref).await?) {
             return Ok(true);
         }
-        seen.heads.insert(repository.namespace.clone(), head);
+        next.heads.insert(repository.namespace.clone(), head);
         let mut tx = self.store.begin().await?;
-        if ingest_runs::last_requested_ref(&mut tx, repository).await? != asked_for {
+        if ingest_runs::last_requested_ref(&mut tx, repository).await? != requested_ref {
             return Ok(true);
         }
-        if !self.advance(&mut tx, place, to_json(&seen)?).await? {
+        if !self.advance(&mut tx, position, next).await? {
             return Ok(false);
         }
         if !is_indexed {
-            ingest_runs::enqueue(&mut tx, repository, asked_for).await?;
+            ingest_runs::enqueue(&mut tx, repository, requested_ref).await?;
         }
         self.count_items(&mut tx, usize::from(!is_indexed)).await?;
         tx.commit().await?;
@@ -108,37 +110,39 @@ impl SyncSession<'_> {
     }
 
     async fn has_failed(&self, repository: &Repository, at: &str) -> Result<bool, SyncError> {
-        Ok(ingest_runs::has_failed(self.store, repository.id, at, FAILED_PAUSE).await?)
+        let failed_before = FAILED_RUN_RETRY_DELAY;
+        Ok(ingest_runs::has_failed(self.store, repository.id, at, failed_before).await?)
     }
 
-    /// The ref that is indexed, empty for the default branch.
-    async fn asked_for(&self, repository: &Repository) -> Result<String, SyncError> {
+    /// Returns the ref that is indexed, empty for the default branch.
+    async fn last_requested_ref(&self, repository: &Repository) -> Result<String, SyncError> {
         let mut tx = self.store.begin().await?;
-        let asked_for = ingest_runs::last_requested_ref(&mut tx, repository).await?;
+        let requested_ref = ingest_runs::last_requested_ref(&mut tx, repository).await?;
         tx.commit().await?;
-        Ok(asked_for)
+        Ok(requested_ref)
     }
 }
 
-/// What a run would read now. A folder that has lost everything is not followed: most often nothing
-/// is mounted there for now, and a run would take all of it out of the search.
-async fn state_of(
+/// Returns the fingerprint of the content that an index run would read. An empty directory with
+/// indexed files is an error: most often its file system is not mounted, and an index run would
+/// delete all of its content.
+async fn fingerprint(
     store: &Store,
     repository: &Repository,
-    asked_for: &str,
-    inside: &[AllowedPrivateHost],
+    requested_ref: &str,
+    allowed_private_hosts: &[AllowedPrivateHost],
 ) -> Result<Option<String>, SyncError> {
     let origin = source::parse(&repository.location)?;
-    let reach = if repository.allows_private_network {
+    let access = if repository.allows_private_network {
         NetworkAccess::Anywhere
     } else {
-        NetworkAccess::Outside(inside)
+        NetworkAccess::Public(allowed_private_hosts)
     };
-    // git ends with the future that waits for it.
-    let state = source::state(&origin, asked_for, reach, &CancellationToken::new()).await?;
-    if source::is_empty_folder(&origin).await? && files::has_any(store, repository.id).await? {
-        return Err(SyncError::Because(format!(
-            "the folder {} is empty; is it mounted? If it is meant to be empty, index it again \
+    // A token that is never cancelled: git ends when this future is dropped.
+    let state = source::state(&origin, requested_ref, access, &CancellationToken::new()).await?;
+    if source::is_empty_directory(&origin).await? && files::has_any(store, repository.id).await? {
+        return Err(SyncError::Other(format!(
+            "the directory {} is empty; is it mounted? If it is meant to be empty, index it again \
              (memory-copilot ingest)",
             repository.location
         )));
@@ -146,11 +150,11 @@ async fn state_of(
     Ok(state)
 }
 
-/// The repository as a push there would name it, to compare addresses with.
-fn at(system: &Connector, what: &str) -> Push {
-    let url = format!("{}/{what}", system.url().as_str().trim_end_matches('/'));
+/// Returns the address of a resource as a push names it, for comparison with repositories.
+fn address(connector: &Connector, resource: &str) -> Push {
+    let url = format!("{}/{resource}", connector.url().as_str().trim_end_matches('/'));
     Push {
-        path: what.to_owned(),
+        path: resource.to_owned(),
         urls: vec![url],
         reference: String::new(),
         is_default: false,

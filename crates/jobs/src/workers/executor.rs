@@ -24,26 +24,26 @@ pub(super) async fn execute(
     id: String,
     args: Value,
 ) {
-    let Some(start) = retry_forever(|| jobs::start(&node.store, &id, &worker)).await else {
+    let Some(attempt) = retry_forever(|| jobs::start(&node.store, &id, &worker)).await else {
         tracing::debug!(job.id = id, "another worker owns the job");
         return;
     };
-    let ended = if start.number > start.max_attempts {
+    let result = if attempt.number > attempt.max_attempts {
         Err(JobError::Permanent("the worker process died in every attempt".to_owned()))
     } else {
         run_with_timeout(&kind, args).await
     };
-    if ended == Err(JobError::ShuttingDown) {
+    if result == Err(JobError::ShuttingDown) {
         // The worker ends as well, and releases its jobs.
         return;
     }
-    let failure = ended.err().map(|failure| on_failure(&kind, &id, start, &failure));
-    let end = match &failure {
+    let failure = result.err().map(|error| on_failure(&kind, &id, attempt, &error));
+    let outcome = match &failure {
         None => JobOutcome::Done,
         Some((reason, again_in)) => JobOutcome::Failed { reason, again_in: *again_in },
     };
-    if !retry_forever(|| jobs::end(&node.store, &id, &worker, start, &end)).await {
-        tracing::warn!(job.id = id, "another worker rescued a job that was still running");
+    if !retry_forever(|| jobs::end(&node.store, &id, &worker, attempt, &outcome)).await {
+        tracing::warn!(job.id = id, "another worker rescued the job while it was running");
     }
 }
 
@@ -52,31 +52,30 @@ pub(super) async fn execute(
 fn on_failure(
     kind: &JobKind,
     id: &str,
-    start: JobAttempt,
-    failure: &JobError,
+    attempt: JobAttempt,
+    error: &JobError,
 ) -> (String, Option<Duration>) {
-    let reason = mc_sanitizer::mask(&failure.to_string()).text.into_string();
-    let is_last = matches!(failure, JobError::Permanent(_)) || start.number >= start.max_attempts;
+    let reason = mc_sanitizer::mask(&error.to_string()).text.into_string();
+    let is_last = matches!(error, JobError::Permanent(_)) || attempt.number >= attempt.max_attempts;
     if is_last {
         tracing::error!(
             job.kind = kind.name,
             job.id = id,
             reason,
-            "a job was discarded; see memory-copilot jobs show"
+            "job discarded; see memory-copilot jobs show"
         );
         return (reason, None);
     }
-    let pause = backoff(kind, start);
-    let number = start.number;
+    let delay = backoff(kind, attempt);
     tracing::warn!(
         job.kind = kind.name,
         job.id = id,
-        start = number,
-        ?pause,
+        job.attempt = attempt.number,
+        retry_in = ?delay,
         reason,
-        "an attempt of a job failed"
+        "job attempt failed"
     );
-    (reason, Some(pause))
+    (reason, Some(delay))
 }
 
 /// Runs a job in a task of its own, so that one that blocks or panics does not affect others. The
@@ -85,7 +84,7 @@ async fn run_with_timeout(kind: &JobKind, args: Value) -> Result<(), JobError> {
     let timeout = kind.settings.timeout;
     let task = AbortOnDropHandle::new(tokio::spawn(kind.run(args)));
     match tokio::time::timeout(timeout, task).await {
-        Ok(Ok(ended)) => ended,
+        Ok(Ok(result)) => result,
         Ok(Err(_)) => {
             Err(JobError::Retryable("the job panicked; the service's log says where".to_owned()))
         }
@@ -95,16 +94,16 @@ async fn run_with_timeout(kind: &JobKind, args: Value) -> Result<(), JobError> {
     }
 }
 
-/// Repeats a query until the database answers, or the worker ends: if a live worker dropped a job,
-/// no node would rescue it.
-pub(super) async fn retry_forever<T, Fut>(ask: impl Fn() -> Fut) -> T
+/// Repeats a query until it succeeds or the worker ends. No node would rescue a job that a live
+/// worker dropped.
+pub(super) async fn retry_forever<T, Fut>(query: impl Fn() -> Fut) -> T
 where
     Fut: Future<Output = Result<T, mc_store::Error>>,
 {
     loop {
-        match ask().await {
-            Ok(answer) => return answer,
-            Err(error) => tracing::warn!(%error, "a job waits for the database"),
+        match query().await {
+            Ok(value) => return value,
+            Err(error) => tracing::warn!(%error, "job query failed; retrying"),
         }
         tokio::time::sleep(RETRY_DELAY).await;
     }
@@ -112,8 +111,8 @@ where
 
 /// Returns the delay before the next attempt: doubled after each, with up to a quarter of jitter,
 /// so that jobs that failed together do not return together.
-fn backoff(kind: &JobKind, start: JobAttempt) -> Duration {
-    let times = u32::try_from(start.number - 1).unwrap_or_default().min(16);
-    let pause = kind.backoff_base.saturating_mul(1 << times).min(BACKOFF_MAX);
-    pause.mul_f64(rand::random_range(1.0..1.25))
+fn backoff(kind: &JobKind, attempt: JobAttempt) -> Duration {
+    let doublings = u32::try_from(attempt.number - 1).unwrap_or_default().min(16);
+    let delay = kind.backoff_base.saturating_mul(1 << doublings).min(BACKOFF_MAX);
+    delay.mul_f64(rand::random_range(1.0..1.25))
 }

@@ -22,7 +22,7 @@ pub(super) struct JobKind {
 }
 
 impl JobKind {
-    /// Registers a kind with what its jobs need.
+    /// Creates a kind with the dependencies of its jobs.
     pub(super) fn new<J: BackgroundJob>(settings: &JobSettings, context: J::Context) -> Self {
         let handler = move |args| -> BoxFuture<'static, _> {
             let context = context.clone();
@@ -42,7 +42,7 @@ impl JobKind {
         }
     }
 
-    /// Runs a job with these arguments.
+    /// Runs one attempt of a job with these arguments.
     pub(super) fn run(&self, args: Value) -> BoxFuture<'static, Result<(), JobError>> {
         (self.handler)(args)
     }

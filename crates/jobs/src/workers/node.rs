@@ -1,4 +1,4 @@
-//! What the workers of a node share: its name, wake-ups, and maintenance of the queue.
+//! State that the workers of a node share: its name, its wake-ups and the queue's maintenance.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -15,29 +15,30 @@ use uuid::Uuid;
 
 use super::Timing;
 
-/// Days until a completed job is pruned, more than any schedule looks back; discarded jobs stay.
+/// Days until a completed job is pruned: more than the longest lookback of a schedule, whose ticks
+/// are unique keys. Discarded jobs stay.
 const RETENTION_DAYS: i32 = 40;
-/// The library may be looking into the queue while a job comes, and then waits without having seen
-/// it. So it is told once more, after any such look is over.
+/// Delay of the second wake-up. apalis may poll the queue while a job is inserted, miss the job,
+/// and then sleep; the second wake-up comes after that poll.
 const SECOND_WAKE_DELAY: Duration = Duration::from_millis(25);
 
-/// What the workers of a node share.
+/// State that the workers of a node share.
 pub(super) struct Node {
     pub(super) name: String,
     pub(super) store: Store,
-    /// The library's own connections.
-    pub(super) library: ApalisPool,
+    /// The connections of apalis.
+    pub(super) apalis: ApalisPool,
     pub(super) timing: Timing,
     /// Wake-ups of the workers.
     pub(super) wakeups: Wakeups,
 }
 
 impl Node {
-    /// A node whose process is the one of that name, if it has one.
+    /// Creates a node. Its name defaults to the host's name.
     pub(super) fn new(name: Option<String>, store: Store, timing: Timing) -> Self {
         Self {
             name: process_name(name),
-            library: jobs::queue(&store),
+            apalis: jobs::queue(&store),
             store,
             timing,
             wakeups: Wakeups::default(),
@@ -50,76 +51,77 @@ impl Node {
 pub(super) struct Wakeups(Mutex<HashMap<&'static str, Arc<Wakeup>>>);
 
 impl Wakeups {
-    /// A wakeup for the worker of a kind instead of the former one's, and what it is heard by.
+    /// Replaces the wake-up of a kind's worker, and returns it with its receiver.
     pub(super) fn subscribe(&self, kind: &'static str) -> (Arc<Wakeup>, mpsc::Receiver<()>) {
-        let (sender, woken) = mpsc::channel(1);
-        let wakeup = Arc::new(Wakeup { woken: Mutex::new(sender), again: Notify::new() });
+        let (sender, receiver) = mpsc::channel(1);
+        let wakeup = Arc::new(Wakeup { sender: Mutex::new(sender), second: Notify::new() });
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(kind, Arc::clone(&wakeup));
-        (wakeup, woken)
+        (wakeup, receiver)
     }
 
-    /// Wakes the workers of a kind, or all.
+    /// Wakes the worker of a kind, or all workers.
     pub(super) fn wake(&self, kind: Option<&str>) {
         let wakeups = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for (_, wakeup) in wakeups.iter().filter(|(of, _)| kind.is_none_or(|kind| kind == **of)) {
-            wakeup.ring();
-            wakeup.again.notify_one();
+        let selected = wakeups.iter().filter(|(name, _)| kind.is_none_or(|kind| kind == **name));
+        for (_, wakeup) in selected {
+            wakeup.send();
+            wakeup.second.notify_one();
         }
     }
 }
 
-/// Wakes the workers of one kind.
+/// The wake-up of one kind's worker.
 pub(super) struct Wakeup {
-    woken: Mutex<mpsc::Sender<()>>,
-    again: Notify,
+    sender: Mutex<mpsc::Sender<()>>,
+    second: Notify,
 }
 
 impl Wakeup {
-    fn ring(&self) {
-        // One that is full wakes them already.
-        let _ = self.woken.lock().unwrap_or_else(PoisonError::into_inner).try_send(());
+    fn send(&self) {
+        // A full channel holds a wake-up already.
+        let _ = self.sender.lock().unwrap_or_else(PoisonError::into_inner).try_send(());
     }
 
-    /// Rings once more after each time.
+    /// Sends a second wake-up after each one.
     pub(super) async fn wake_again(&self) -> ! {
         loop {
-            self.again.notified().await;
+            self.second.notified().await;
             tokio::time::sleep(SECOND_WAKE_DELAY).await;
-            self.ring();
+            self.send();
         }
     }
 }
 
-/// Between the name of a node and what tells its processes apart.
-const PROCESS: &str = ", process ";
+/// Separator between a node's name and the id of its process.
+const PROCESS_SEPARATOR: &str = ", process ";
 
-/// One that no other process has, nor ever had.
+/// Returns a name that no other process ever has.
 fn process_name(node: Option<String>) -> String {
     let host = || rustix::system::uname().nodename().to_string_lossy().into_owned();
     let node = node.unwrap_or_else(host);
-    format!("{node}{PROCESS}{} {}", std::process::id(), Uuid::now_v7())
+    format!("{node}{PROCESS_SEPARATOR}{} {}", std::process::id(), Uuid::now_v7())
 }
 
-/// Has the first sweep free what the node's former processes held.
+/// Expires the workers of the node's former processes, so that their jobs are rescued at once.
 pub(super) async fn expire_former_workers(store: &Store, node: &str) {
-    if let Err(error) = jobs::expire_workers(store, &format!("{node}{PROCESS}")).await {
-        tracing::warn!(%error, "jobs of this node's former process are rescued only after the \
-                                heartbeat timeout");
+    if let Err(error) = jobs::expire_workers(store, &format!("{node}{PROCESS_SEPARATOR}")).await {
+        tracing::warn!(%error, "former workers of this node can't be expired; their jobs are \
+                                rescued after the heartbeat timeout");
     }
 }
 
-/// Wakes the workers when jobs come. While nobody can be listened to they look by themselves.
+/// Wakes the workers when jobs are inserted. If notifications fail, the workers poll the queue.
 pub(super) async fn listen(node: Arc<Node>, stop: CancellationToken) {
-    while let Some(ended) = stop.run_until_cancelled(listen_for_jobs(&node)).await {
-        let Err(error) = ended;
-        tracing::warn!(%error, "notifications of new jobs failed; the queue is polled");
+    while let Some(result) = stop.run_until_cancelled(listen_for_jobs(&node)).await {
+        let Err(error) = result;
+        tracing::warn!(%error, "job notifications lost; polling the queue");
         let _ = stop.run_until_cancelled(tokio::time::sleep(node.timing.poll_interval)).await;
     }
 }
 
 async fn listen_for_jobs(node: &Node) -> Result<Infallible, mc_store::Error> {
     let mut inserted = jobs::listen(&node.store).await?;
-    // Some may have come before.
+    // Jobs may have been inserted before.
     node.wakeups.wake(None);
     loop {
         node.wakeups.wake(inserted.next().await?.as_deref());
@@ -129,9 +131,9 @@ async fn listen_for_jobs(node: &Node) -> Result<Infallible, mc_store::Error> {
 /// Rescues the jobs of dead workers and prunes completed jobs.
 pub(super) async fn maintain(node: Arc<Node>, stop: CancellationToken) {
     let timing = node.timing;
-    let mut due = tokio::time::interval(timing.maintenance_interval);
-    due.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    while stop.run_until_cancelled(due.tick()).await.is_some() {
+    let mut interval = tokio::time::interval(timing.maintenance_interval);
+    interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    while stop.run_until_cancelled(interval.tick()).await.is_some() {
         match jobs::maintain(
             &node.store,
             timing.heartbeat_timeout,
@@ -140,14 +142,14 @@ pub(super) async fn maintain(node: Arc<Node>, stop: CancellationToken) {
         )
         .await
         {
-            Ok(swept) if swept == MaintenanceReport::default() => {}
+            Ok(report) if report == MaintenanceReport::default() => {}
             Ok(MaintenanceReport { rescued, discarded, pruned }) => {
-                tracing::info!(rescued, discarded, pruned, "maintained the queue");
+                tracing::info!(rescued, discarded, pruned, "job queue maintained");
                 if rescued > 0 {
                     node.wakeups.wake(None);
                 }
             }
-            Err(error) => tracing::warn!(%error, "the queue can't be maintained; trying again"),
+            Err(error) => tracing::warn!(%error, "job queue can't be maintained; retrying"),
         }
     }
 }

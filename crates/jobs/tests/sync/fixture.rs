@@ -1,5 +1,6 @@
-//! A project, a system that it is connected to, and those who ask it.
+//! A project, a fake provider, and nodes that sync integrations.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -20,29 +21,30 @@ use tokio_util::sync::CancellationToken;
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
-/// Longer than any of this takes on a busy machine.
+/// Longer than any step takes on a busy machine.
 const TIMEOUT: Duration = Duration::from_mins(1);
-/// The credential of the system.
+const POLL_INTERVAL: Duration = Duration::from_millis(30);
+/// The credential of the connector.
 pub const TOKEN: &str = "t0ken-of-the-system-4242";
 
-/// Answers as the system does.
-pub type Answering = fn(&Upstream, &Request) -> ResponseTemplate;
+/// Responds as a provider does.
+pub type Responder = fn(&Upstream, &Request) -> ResponseTemplate;
 
-/// What the system has, and how it is.
+/// The data and the state of the fake provider.
 #[derive(Debug, Default)]
 pub struct Upstream {
     pub issues: Vec<Issue>,
     pub pages: Vec<Value>,
-    /// Answers this in place of anything else.
-    pub trouble: Option<(u16, &'static str)>,
-    /// What the default branch of its repository points to.
+    /// Status and body of every response, if set.
+    pub error: Option<(u16, &'static str)>,
+    /// The commit of the repository's default branch.
     pub head: &'static str,
-    /// Lets whoever asks for more than the beginning wait.
-    pub is_stuck: bool,
-    /// Takes requests and answers none of them.
-    pub is_silent: bool,
-    /// Lets whoever asks for what changed since then wait.
-    pub stuck_since: Option<DateTime<Utc>>,
+    /// Whether responses after the first page are delayed.
+    pub delays_later_pages: bool,
+    /// Whether all responses are delayed.
+    pub never_responds: bool,
+    /// Delays the responses to requests for changes since this time.
+    pub delayed_since: Option<DateTime<Utc>>,
 }
 
 #[derive(Debug, Clone)]
@@ -50,25 +52,25 @@ pub struct Issue {
     pub id: u64,
     pub subject: &'static str,
     pub updated: DateTime<Utc>,
-    pub said: Vec<&'static str>,
+    pub comments: Vec<&'static str>,
 }
 
-pub struct World {
+pub struct Fixture {
     pub db: TestDatabase,
     pub project: ProjectId,
     pub upstream: Arc<Mutex<Upstream>>,
     pub server: MockServer,
-    kind: Provider,
+    provider: Provider,
 }
 
-/// A node at work.
+/// A running node.
 pub struct Node {
     stop: CancellationToken,
     task: JoinHandle<()>,
 }
 
 impl Node {
-    /// As `kill -9` ends it, for all that others see.
+    /// Ends the node as `kill -9` does, as far as other nodes can see.
     pub async fn kill(self) {
         self.task.abort();
         let _ = self.task.await;
@@ -80,129 +82,141 @@ impl Node {
     }
 }
 
-impl World {
-    pub async fn of(kind: Provider, answering: Answering) -> Self {
+impl Fixture {
+    pub async fn start(provider: Provider, responder: Responder) -> Self {
         let db = TestDatabase::create().await;
         let project = db.project("shop").await.id;
         let (server, upstream) = (MockServer::start().await, Arc::new(Mutex::default()));
-        let had: Arc<Mutex<Upstream>> = Arc::clone(&upstream);
-        let answer = move |request: &Request| answer(&had.lock().unwrap(), request, answering);
-        Mock::given(any()).respond_with(answer).mount(&server).await;
-        let world = Self { db, project, upstream, server, kind };
-        world.set_policy(json!({ "trackers": {"import_comments": true } })).await;
-        world
+        let shared: Arc<Mutex<Upstream>> = Arc::clone(&upstream);
+        let respond = move |request: &Request| respond(&shared.lock().unwrap(), request, responder);
+        Mock::given(any()).respond_with(respond).mount(&server).await;
+        let fixture = Self { db, project, upstream, server, provider };
+        fixture.set_policy(json!({ "trackers": {"import_comments": true } })).await;
+        fixture
     }
 
-    pub fn has(&self, change: impl FnOnce(&mut Upstream)) {
-        change(&mut self.upstream.lock().unwrap());
+    pub fn update_upstream(&self, update: impl FnOnce(&mut Upstream)) {
+        update(&mut self.upstream.lock().unwrap());
     }
 
-    /// A node that asks the system, and asks for two things at a time.
+    /// Starts a node that requests two items a page.
     pub fn node(&self) -> Node {
-        self.node_within(Limits { page_size: 2, retries: 0, ..Limits::default() })
+        self.start_node(Limits { page_size: 2, retries: 0, ..Limits::default() })
     }
 
-    /// One that waits for no answer.
-    pub fn impatient_node(&self) -> Node {
+    /// Starts a node whose requests time out early.
+    pub fn node_with_short_timeout(&self) -> Node {
         let request_timeout = Duration::from_millis(300);
-        self.node_within(Limits { request_timeout, retries: 0, ..Limits::default() })
+        self.start_node(Limits { request_timeout, retries: 0, ..Limits::default() })
     }
 
-    fn node_within(&self, limits: Limits) -> Node {
-        let settings = ConnectorConfig {
+    fn start_node(&self, limits: Limits) -> Node {
+        let config = ConnectorConfig {
             name: "ours".to_owned(),
-            kind: self.kind,
+            kind: self.provider,
             url: self.server.uri().parse().unwrap(),
             user: None,
             token: Some(TOKEN.to_owned().into()),
             limits,
         };
-        let mut systems = ConnectorRegistry::default();
-        systems.add(Connector::new(settings).unwrap(), Vec::new());
-        let sealer = Arc::new(Encryptor::new(EncryptionKey::generate(), Vec::new()));
-        let connecting = SyncContext { systems: Arc::new(systems), sealer, inside: Arc::default() };
+        let mut connectors = ConnectorRegistry::default();
+        connectors.add(Connector::new(config).unwrap(), Vec::new());
+        let sync = SyncContext {
+            connectors: Arc::new(connectors),
+            encryptor: Arc::new(Encryptor::new(EncryptionKey::generate(), Vec::new())),
+            allowed_private_hosts: Arc::default(),
+        };
         let store = self.db.store();
-        // Nothing is embedded here.
+        // These jobs embed nothing.
         let model = Model { id: 0, name: String::new(), dimensions: 3, provider: json!({}) };
-        let embedding = Embedding { model, is_remote: false };
-        let (sync, settings) = (connecting, JobSettings::default());
+        let (embedding, settings) = (Embedding { model, is_remote: false }, JobSettings::default());
         let context = JobContext { store: store.clone(), sync, embedding, settings };
         let workers = mc_jobs::workers(store.clone(), &context).with_timing(quick());
         let stop = CancellationToken::new();
         Node { task: tokio::spawn(workers.run(stop.clone())), stop }
     }
 
-    /// The project as its maintainer has it.
-    pub fn shop(&self) -> Store {
+    /// Returns the store for a maintainer of the project.
+    pub fn project_store(&self) -> Store {
         self.db.service().for_project(UserId::LOCAL, self.project)
     }
 
-    pub async fn connect(&self, what: &str) -> IntegrationId {
-        self.connect_for(what, Capability::of(self.kind)[0]).await
+    /// Creates an integration with the provider's first capability.
+    pub async fn create_integration(&self, resource: &str) -> IntegrationId {
+        self.create_integration_for(resource, Capability::of(self.provider)[0]).await
     }
 
-    pub async fn connect_for(&self, what: &str, ability: Capability) -> IntegrationId {
-        self.connect_to("ours", what, ability).await
+    pub async fn create_integration_for(
+        &self,
+        resource: &str,
+        capability: Capability,
+    ) -> IntegrationId {
+        self.create_integration_at("ours", resource, capability).await
     }
 
-    pub async fn connect_to(&self, system: &str, what: &str, ability: Capability) -> IntegrationId {
+    pub async fn create_integration_at(
+        &self,
+        connector: &str,
+        resource: &str,
+        capability: Capability,
+    ) -> IntegrationId {
         let id = IntegrationId::generate();
-        let new = NewIntegration {
+        let integration = NewIntegration {
             id,
-            connector: system.to_owned(),
-            resource: what.to_owned(),
-            capability: ability,
+            connector: connector.to_owned(),
+            resource: resource.to_owned(),
+            capability,
             interval_minutes: 15,
             include_comments: true,
         };
-        let mut tx = self.shop().begin().await.unwrap();
-        integrations::create(&mut tx, self.project, &new).await.unwrap();
+        let mut tx = self.project_store().begin().await.unwrap();
+        integrations::create(&mut tx, self.project, &integration).await.unwrap();
         tx.commit().await.unwrap();
         id
     }
 
-    pub async fn ask(&self, id: IntegrationId) {
-        let mut tx = self.shop().begin().await.unwrap();
+    pub async fn request_sync(&self, id: IntegrationId) {
+        let mut tx = self.project_store().begin().await.unwrap();
         assert!(integrations::request_sync(&mut tx, self.project, id).await.unwrap());
         tx.commit().await.unwrap();
     }
 
-    /// Has the system asked, and returns when that has come to its end.
-    pub async fn synced(&self, id: IntegrationId) -> Integration {
-        let before = self.connection(id).await.last_success_at;
-        self.ask(id).await;
-        self.until(id, |one| one.last_success_at > before).await
+    /// Requests a sync and waits until it has succeeded.
+    pub async fn sync(&self, id: IntegrationId) -> Integration {
+        let before = self.integration(id).await.last_success_at;
+        self.request_sync(id).await;
+        self.wait_for(id, |integration| integration.last_success_at > before).await
     }
 
-    pub async fn connection(&self, id: IntegrationId) -> Integration {
-        integrations::find(&self.shop(), self.project, id).await.unwrap().unwrap()
+    pub async fn integration(&self, id: IntegrationId) -> Integration {
+        integrations::find(&self.project_store(), self.project, id).await.unwrap().unwrap()
     }
 
-    pub async fn until(
+    pub async fn wait_for(
         &self,
         id: IntegrationId,
-        is_so: impl Fn(&Integration) -> bool,
+        condition: impl Fn(&Integration) -> bool,
     ) -> Integration {
-        let begun = Instant::now();
+        let started = Instant::now();
         loop {
-            let one = self.connection(id).await;
-            if is_so(&one) {
-                return one;
+            let integration = self.integration(id).await;
+            if condition(&integration) {
+                return integration;
             }
-            assert!(begun.elapsed() < TIMEOUT, "{one:?}");
-            tokio::time::sleep(Duration::from_millis(30)).await;
+            assert!(started.elapsed() < TIMEOUT, "{integration:?}");
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
-    pub async fn until_text(&self, sql: &str, expected: &str) {
-        let begun = Instant::now();
+    pub async fn wait_for_text(&self, sql: &str, expected: &str) {
+        let started = Instant::now();
         loop {
-            let said = self.text(sql).await;
-            if said == expected {
+            let text = self.text(sql).await;
+            if text == expected {
                 return;
             }
-            assert!(begun.elapsed() < TIMEOUT, "{sql}: {said}");
-            tokio::time::sleep(Duration::from_millis(30)).await;
+            assert!(started.elapsed() < TIMEOUT, "{sql}: {text}");
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
@@ -214,38 +228,36 @@ impl World {
         execute(self.db.url(), sql).await.unwrap();
     }
 
-    /// As if a day had passed since what is known was compared with what is there.
-    pub async fn a_day_passes(&self) {
+    /// Moves the last reconciliation to more than a day ago.
+    pub async fn make_reconciliation_due(&self) {
         self.execute("update integrations set reconciled_at = now() - interval '25 hours'").await;
     }
 
     pub async fn set_policy(&self, policy: Value) {
         let policy = serde_json::from_value(policy).unwrap();
-        let shop = self.shop();
         let version = self.text("select policy_version::text from projects").await;
         let version = version.parse().ok().filter(|version| *version > 0);
-        let mut tx = shop.begin().await.unwrap();
+        let mut tx = self.project_store().begin().await.unwrap();
         policies::set(&mut tx, self.project, version, &policy).await.unwrap().unwrap();
         tx.commit().await.unwrap();
     }
 
-    /// The queries of the requests to a path.
-    pub async fn asked(&self, path: &str) -> Vec<String> {
-        let all = self.server.received_requests().await.unwrap();
-        let of_it = all.iter().filter(|request| request.url.path() == path);
-        of_it.map(|request| request.url.query().unwrap_or_default().to_owned()).collect()
+    /// Returns the queries of the requests to a path.
+    pub async fn request_queries(&self, path: &str) -> Vec<String> {
+        let requests = self.server.received_requests().await.unwrap();
+        let matching = requests.iter().filter(|request| request.url.path() == path);
+        matching.map(|request| request.url.query().unwrap_or_default().to_owned()).collect()
     }
 }
 
-fn answer(upstream: &Upstream, request: &Request, answering: Answering) -> ResponseTemplate {
-    match upstream.trouble {
-        _ if upstream.is_silent => ResponseTemplate::new(200).set_delay(TIMEOUT),
-        // What asks to be left alone says for how long.
+fn respond(upstream: &Upstream, request: &Request, responder: Responder) -> ResponseTemplate {
+    match upstream.error {
+        _ if upstream.never_responds => ResponseTemplate::new(200).set_delay(TIMEOUT),
         Some((429, body)) => {
             ResponseTemplate::new(429).insert_header("retry-after", "3600").set_body_string(body)
         }
         Some((status, body)) => ResponseTemplate::new(status).set_body_string(body),
-        None => answering(upstream, request),
+        None => responder(upstream, request),
     }
 }
 
@@ -260,15 +272,15 @@ fn quick() -> Timing {
     }
 }
 
-/// Projects of the Redmine: their identifiers, and by which ids issues name them.
+/// Projects of the fake Redmine: identifier, and id in issues.
 pub const CARTS: (&str, u32) = ("carts", 1);
 pub const CUSTOMERS: (&str, u32) = ("customers", 2);
 
-/// As Redmine answers.
+/// Responds as Redmine does.
 pub fn redmine(upstream: &Upstream, request: &Request) -> ResponseTemplate {
     let path = request.url.path();
     if path == "/projects/carts/issues.json" {
-        return listed(upstream, request);
+        return issue_list(upstream, request);
     }
     for (identifier, id) in [CARTS, CUSTOMERS] {
         if path == format!("/projects/{identifier}.json") {
@@ -277,18 +289,18 @@ pub fn redmine(upstream: &Upstream, request: &Request) -> ResponseTemplate {
         }
     }
     let id = path.strip_prefix("/issues/").and_then(|file| file.strip_suffix(".json"));
-    let issue = id.and_then(|id| upstream.issues.iter().find(|one| one.id.to_string() == id));
+    let issue = id.and_then(|id| upstream.issues.iter().find(|issue| issue.id.to_string() == id));
     let Some(issue) = issue else { return ResponseTemplate::new(404) };
-    let journals = issue.said.iter().enumerate().map(|(n, said)| {
-        json!({"id": n, "user": {"name": "Vera"}, "notes": said, "created_on": issue.updated})
+    let journals = issue.comments.iter().enumerate().map(|(n, comment)| {
+        json!({"id": n, "user": {"name": "Vera"}, "notes": comment, "created_on": issue.updated})
     });
     let journals = journals.collect::<Vec<_>>();
     let body = json!({"issue": {"id": issue.id, "project": {"id": CARTS.1}, "journals": journals}});
     ResponseTemplate::new(200).set_body_json(body)
 }
 
-fn listed(upstream: &Upstream, request: &Request) -> ResponseTemplate {
-    let query: std::collections::HashMap<_, _> = request.url.query_pairs().into_owned().collect();
+fn issue_list(upstream: &Upstream, request: &Request) -> ResponseTemplate {
+    let query: HashMap<_, _> = request.url.query_pairs().into_owned().collect();
     let since = query.get("updated_on").and_then(|since| since.strip_prefix(">="));
     let since: Option<DateTime<Utc>> = since.map(|since| since.parse().unwrap());
     let number = |name: &str| query.get(name).map_or(0, |number| number.parse().unwrap());
@@ -296,7 +308,7 @@ fn listed(upstream: &Upstream, request: &Request) -> ResponseTemplate {
     let mut all = upstream.issues.clone();
     all.retain(|issue| since.is_none_or(|since| issue.updated >= since));
     all.sort_by_key(|issue| (issue.updated, issue.id));
-    let some: Vec<_> = all
+    let page: Vec<_> = all
         .iter()
         .skip(offset)
         .take(limit)
@@ -305,18 +317,18 @@ fn listed(upstream: &Upstream, request: &Request) -> ResponseTemplate {
                "created_on": issue.updated, "updated_on": issue.updated})
         })
         .collect();
-    let body = json!({"issues": some, "total_count": all.len(), "offset": offset, "limit": limit});
-    let answer = ResponseTemplate::new(200).set_body_json(body);
+    let body = json!({"issues": page, "total_count": all.len(), "offset": offset, "limit": limit});
+    let response = ResponseTemplate::new(200).set_body_json(body);
     let is_first = since.is_none() && offset == 0;
-    let is_stuck = upstream.is_stuck && !is_first;
-    let is_stuck_there = since.is_some() && since == upstream.stuck_since;
-    if is_stuck || is_stuck_there { answer.set_delay(TIMEOUT) } else { answer }
+    let is_later_page = upstream.delays_later_pages && !is_first;
+    let is_delayed_since = since.is_some() && since == upstream.delayed_since;
+    if is_later_page || is_delayed_since { response.set_delay(TIMEOUT) } else { response }
 }
 
-/// As a GitHub that is hosted elsewhere answers.
+/// Responds as a GitHub Enterprise Server does.
 pub fn github(upstream: &Upstream, request: &Request) -> ResponseTemplate {
-    let place = request.url.path().strip_prefix("/api/v3/repos/example/shop");
-    let body = match place {
+    let path = request.url.path().strip_prefix("/api/v3/repos/example/shop");
+    let body = match path {
         Some("") => json!({"default_branch": "main"}),
         Some("/git/ref/heads/main" | "/git/ref/heads%2Fmain") => json!({
             "ref": "refs/heads/main", "node_id": "x", "url": "https://git.example.org/x",
@@ -327,7 +339,7 @@ pub fn github(upstream: &Upstream, request: &Request) -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_json(body)
 }
 
-/// As Confluence answers.
+/// Responds as Confluence does.
 pub fn confluence(upstream: &Upstream, request: &Request) -> ResponseTemplate {
     let body = match request.url.path() {
         "/rest/api/user/current" => json!({"type": "known", "username": "bot"}),

@@ -1,5 +1,4 @@
-//! Other systems, asked over real HTTP: what becomes of what they have, and of what they don't have
-//! any more.
+//! Syncs and task comments against fake providers over real HTTP.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test that can't go on should stop")]
 
 mod fixture;

@@ -1,4 +1,4 @@
-//! Why a call of the Core gave no answer, in words that a model can act on.
+//! Errors of calls to the Core, with messages that a model can act on.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use http::StatusCode;
 use mc_domain::{Classified, ErrorKind};
 use serde::Deserialize;
 
-/// The parts of an RFC 9457 problem that are passed on to the model.
+/// Members of an RFC 9457 problem that are forwarded to the model.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub struct Problem {
     /// Stable identifier of the problem.
@@ -16,34 +16,34 @@ pub struct Problem {
     /// Short summary.
     #[serde(default)]
     pub title: String,
-    /// What is wrong with this request.
+    /// Error in this request.
     #[serde(default)]
     pub detail: String,
-    /// The field at fault.
+    /// Invalid field.
     #[serde(default)]
     pub field: Option<String>,
-    /// What to do about it.
+    /// Suggested fix.
     #[serde(default)]
     pub hint: Option<String>,
-    /// What to look for in the service's log.
+    /// Id of the request in the service's log.
     #[serde(default)]
     pub request_id: Option<String>,
 }
 
-/// A call of the Core that failed. `Display` says what happened, the field where there is one, and
-/// what to do next, to a person at a terminal as well as to a model.
+/// Error of a call to the Core. `Display` has the error, its field and the next step, for people as
+/// well as for models.
 #[derive(Debug, thiserror::Error)]
 pub enum CoreError {
-    /// Nothing listens at the address.
+    /// No service listens at the URL.
     #[error(
         "the Memory Copilot service does not answer at {url}. Start it with \
          `memory-copilot serve` (or `make run` in its checkout), then try again"
     )]
     NotRunning {
-        /// The address that was tried.
+        /// URL of the service.
         url: String,
     },
-    /// The service writes its token at its first start; no token, no service.
+    /// The token file cannot be read. The service writes it at its first start.
     #[error(
         "the token file {} can't be read ({why}). The service writes it at its first start: \
          run `memory-copilot serve` (or `make run` in its checkout) as the same user, then try \
@@ -51,17 +51,17 @@ pub enum CoreError {
         path.display()
     )]
     TokenUnreadable {
-        /// Where the token was expected.
+        /// Path of the token file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         why: io::ErrorKind,
     },
-    /// The MCP request carried no token to forward.
+    /// The MCP request has no token to forward.
     #[error(
         "no bearer token came with the request; set the Authorization header of this MCP server"
     )]
     NoToken,
-    /// The service knows another token than the one in the file.
+    /// The service rejects the token in the file.
     #[error(
         "the service at {url} refuses the token in {}: it runs with another data_dir, or made a \
          new token. `memory-copilot serve` prints its token's place when it starts, and \
@@ -69,74 +69,74 @@ pub enum CoreError {
         path.display()
     )]
     TokenRefused {
-        /// The address that was called.
+        /// URL of the service.
         url: String,
-        /// Where the token was read.
+        /// Path of the token file.
         path: PathBuf,
     },
-    /// The login that the program had is over.
+    /// The login has expired or was revoked.
     #[error(
         "you are not signed in at {url} ({why}). Run `memory-copilot login` in a terminal, then \
          try again"
     )]
     SignInNeeded {
-        /// The address that was called.
+        /// URL of the service.
         url: String,
-        /// What happened.
+        /// Reason.
         why: String,
     },
-    /// The connection was there and broke before the answer was.
+    /// The connection was interrupted before the response.
     #[error(
         "the connection to the service at {url} broke before it answered, so the call may have \
          been carried out. Call again: a save of the same text is merged with itself, and recall \
          shows what is kept"
     )]
-    BrokenOff {
-        /// The address that was called.
+    Interrupted {
+        /// URL of the service.
         url: String,
     },
-    /// The service accepted the connection and did not answer in time.
+    /// The service did not respond in time.
     #[error(
         "the service did not answer within {seconds} s, so the call may have been carried out. \
          Call again once: a save of the same text is merged with itself, and recall shows what is \
          kept"
     )]
     TimedOut {
-        /// How long the call waited.
+        /// Timeout of the call.
         seconds: u64,
     },
-    /// The Core refused the call and said why.
+    /// The Core rejected the call with a problem.
     #[error("{}", explain(*status, problem))]
     Refused {
-        /// The HTTP status.
+        /// HTTP status.
         status: StatusCode,
-        /// The Core's own words.
+        /// Problem of the Core.
         problem: Box<Problem>,
     },
-    /// Something answered that is not the Core, or an answer that can't be read.
+    /// The response is not from the Core, or is invalid.
     #[error(
         "the service gave an answer that can't be read (HTTP {status}). Check that the address is \
          Memory Copilot's and run `memory-copilot doctor`"
     )]
     BadAnswer {
-        /// The HTTP status.
+        /// HTTP status.
         status: StatusCode,
     },
-    /// The arguments don't make a request (a path that is no URI).
+    /// The arguments do not form a valid request, for example a path that is not a URI.
     #[error("the arguments can't be sent; check them for odd characters")]
     BadRequest,
 }
 
 fn explain(status: StatusCode, problem: &Problem) -> String {
-    let what = if problem.detail.is_empty() { &problem.title } else { &problem.detail };
+    let message = if problem.detail.is_empty() { &problem.title } else { &problem.detail };
     let subject = match &problem.field {
-        Some(field) if !what.contains(field.as_str()) => format!("{field}: {what}"),
-        _ => what.clone(),
+        Some(field) if !message.contains(field.as_str()) => format!("{field}: {message}"),
+        _ => message.clone(),
     };
     let hint = problem.hint.as_deref().and_then(without_routes);
     let next = match hint {
-        Some(hint) => capitalised(&hint),
-        // What follows a semicolon is the way out already.
+        Some(hint) => capitalized(&hint),
+        // The text after a semicolon is already the next step.
         None if subject.contains("; ") => String::new(),
         None => next_step(status, problem.request_id.as_deref()),
     };
@@ -144,8 +144,8 @@ fn explain(status: StatusCode, problem: &Problem) -> String {
     format!("{subject}{stop} {next}").trim_end().to_owned()
 }
 
-/// The hint for those who have tools or a command line and no HTTP client: what it says of a route
-/// is left out, or said otherwise; `None` if nothing remains.
+/// Returns the hint for callers without an HTTP client: references to routes are removed or
+/// replaced by tools. Returns `None` if nothing remains.
 fn without_routes(hint: &str) -> Option<String> {
     let names_route =
         |text: &str| ["GET /", "POST /", "PUT /", "DELETE /"].iter().any(|m| text.contains(m));
@@ -153,18 +153,18 @@ fn without_routes(hint: &str) -> Option<String> {
         return Some(hint.to_owned());
     }
     let rest: Vec<&str> = hint.split(", or ").filter(|clause| !names_route(clause)).collect();
-    let otherwise = || {
+    let replacement = || {
         let words = [
             ("/search", "search finds it by what it says (sources: [\"doc\"] for documents)"),
             ("/records", "recall and search give the ids of the records that are there"),
         ];
         words.iter().find(|(route, _)| hint.contains(route)).map(|(_, words)| *words)
     };
-    if rest.is_empty() { otherwise().map(ToOwned::to_owned) } else { Some(rest.join(", or ")) }
+    if rest.is_empty() { replacement().map(ToOwned::to_owned) } else { Some(rest.join(", or ")) }
 }
 
-/// A hint begins a sentence here; names and commands stay as they are written.
-fn capitalised(text: &str) -> String {
+/// Capitalizes the first word of a hint, unless it is a name or command.
+fn capitalized(text: &str) -> String {
     let first_word = text.split(' ').next().unwrap_or_default();
     let is_word = first_word.chars().all(char::is_lowercase);
     match text.chars().next() {
@@ -175,7 +175,7 @@ fn capitalised(text: &str) -> String {
 
 fn next_step(status: StatusCode, request_id: Option<&str>) -> String {
     match kind_of(status) {
-        // The rule that was broken says how to keep it.
+        // The error already states the rule.
         ErrorKind::Invalid => String::new(),
         ErrorKind::Unauthenticated => "Check the token that this client sends.".into(),
         ErrorKind::Forbidden => "Ask for access; the same call will be refused again.".into(),
@@ -211,7 +211,7 @@ impl Classified for CoreError {
         match self {
             Self::NotRunning { .. }
             | Self::TokenUnreadable { .. }
-            | Self::BrokenOff { .. }
+            | Self::Interrupted { .. }
             | Self::TimedOut { .. } => ErrorKind::Unavailable,
             Self::NoToken | Self::TokenRefused { .. } | Self::SignInNeeded { .. } => {
                 ErrorKind::Unauthenticated
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_problem_names_its_field_once_and_the_next_step() {
+    fn problem_has_its_field_once_and_the_next_step() {
         let problem = Problem {
             detail: "must not be empty".into(),
             field: Some("content".into()),
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn hints_speak_of_tools_and_commands_and_begin_a_sentence() {
+    fn hint_names_tools_and_commands_as_a_sentence() {
         let cases = [
             (
                 "create it with POST /projects {\"key\": \"shop\"}, or index a repository into it: \
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_of_the_service_is_found_by_its_request_id() {
+    fn internal_error_has_its_request_id() {
         let problem = Problem {
             title: "Internal error".into(),
             request_id: Some("r-1".into()),

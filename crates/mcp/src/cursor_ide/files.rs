@@ -1,4 +1,4 @@
-//! Reads, replaces and backs up single files; a replacement is whole or not there.
+//! Reading, atomic replacement and backup of single files.
 
 use std::fmt;
 use std::fs;
@@ -7,17 +7,17 @@ use std::path::{Path, PathBuf};
 
 use mc_domain::{Classified, ErrorKind};
 
-/// What happened to a file.
+/// Change of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// It was not there.
+    /// The file was created.
     Created,
-    /// It was there and changed; where its former content is.
+    /// The file was changed.
     Updated {
-        /// A copy of the file as it was.
+        /// Backup of the previous content.
         backup: PathBuf,
     },
-    /// It was already as it should be.
+    /// The file already had this content.
     Unchanged,
 }
 
@@ -26,42 +26,42 @@ impl fmt::Display for Change {
         match self {
             Self::Created => f.write_str("created"),
             Self::Updated { backup } => {
-                write!(f, "updated (what it held is in {})", backup.display())
+                write!(f, "updated (backup: {})", backup.display())
             }
             Self::Unchanged => f.write_str("unchanged"),
         }
     }
 }
 
-/// Why a project could not be set up.
+/// Error of setting up a project.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The folder isn't there.
-    #[error("{} is no folder; name the project with --project DIR", path.display())]
+    /// The directory does not exist.
+    #[error("{} is not a directory; give the project's directory with --dir", path.display())]
     NoProject {
-        /// The folder asked for.
+        /// Requested directory.
         path: PathBuf,
     },
-    /// The file holds what can't be merged without losing something.
+    /// The file cannot be merged without losing content.
     #[error(
-        "{} can't be merged without losing what is in it ({why}); it was left alone. Add this to \
-         it by hand:\n{snippet}",
+        "{} cannot be merged without losing content ({why}) and was not changed; add this to it \
+         by hand:\n{snippet}",
         path.display()
     )]
     NotMergeable {
         /// The file.
         path: PathBuf,
-        /// What is in the way.
+        /// Reason.
         why: String,
-        /// What to paste.
+        /// Text to add.
         snippet: String,
     },
-    /// The system refused a file operation.
+    /// A file operation failed.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
 }
@@ -76,29 +76,29 @@ impl Classified for Error {
     }
 }
 
-/// The text of a file, `None` if there is none.
+/// Reads a file; `None` if it does not exist.
 pub(super) fn read(path: &Path) -> Result<Option<String>, Error> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(at(path)(source)),
+        Err(source) => Err(io_error(path)(source)),
     }
 }
 
-/// Makes `path` hold `new`, where it held `old`. Content that differs is kept in a backup first.
+/// Replaces the content `old` of `path` by `new`, after a backup if it differs.
 pub(super) fn replace(path: &Path, old: Option<&str>, new: &str) -> Result<Change, Error> {
     match old {
         Some(old) if old == new => Ok(Change::Unchanged),
-        None => write_whole(path, new).map(|()| Change::Created),
+        None => write_atomically(path, new).map(|()| Change::Created),
         Some(old) => {
             let backup = back_up(path, old)?;
-            write_whole(path, new)?;
+            write_atomically(path, new)?;
             Ok(Change::Updated { backup })
         }
     }
 }
 
-/// Copies `content` beside `path` under the first name that is free or already holds it.
+/// Copies `content` next to `path`, to the first name that is free or already has this content.
 fn back_up(path: &Path, content: &str) -> Result<PathBuf, Error> {
     let mut number = 0_u32;
     loop {
@@ -108,13 +108,13 @@ fn back_up(path: &Path, content: &str) -> Result<PathBuf, Error> {
         let backup = PathBuf::from(name);
         match fs::File::create_new(&backup) {
             Ok(mut file) => {
-                file.write_all(content.as_bytes()).map_err(at(&backup))?;
+                file.write_all(content.as_bytes()).map_err(io_error(&backup))?;
                 return Ok(backup);
             }
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(at(&backup)(error));
+                return Err(io_error(&backup)(error));
             }
-            Err(_) if fs::read(&backup).is_ok_and(|held| held == content.as_bytes()) => {
+            Err(_) if fs::read(&backup).is_ok_and(|existing| existing == content.as_bytes()) => {
                 return Ok(backup);
             }
             Err(_) => number += 1,
@@ -122,29 +122,29 @@ fn back_up(path: &Path, content: &str) -> Result<PathBuf, Error> {
     }
 }
 
-/// Writes a temporary file beside `path`, then renames it, so that a crash leaves the old content.
-fn write_whole(path: &Path, content: &str) -> Result<(), Error> {
-    // Someone may have linked the file into a dotfiles folder: change what the link points to.
+/// Writes a temporary file next to `path`, then renames it, so that a crash leaves the old content.
+fn write_atomically(path: &Path, content: &str) -> Result<(), Error> {
+    // The file may be a link, for example to a directory of dotfiles: its target is changed.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let folder = target.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder).map_err(at(folder))?;
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(at(folder))?;
-    file.write_all(content.as_bytes()).map_err(at(&target))?;
-    file.as_file().sync_all().map_err(at(&target))?;
+    let directory = target.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(directory).map_err(io_error(directory))?;
+    let mut file = tempfile::NamedTempFile::new_in(directory).map_err(io_error(directory))?;
+    file.write_all(content.as_bytes()).map_err(io_error(&target))?;
+    file.as_file().sync_all().map_err(io_error(&target))?;
     let mode = fs::metadata(&target).map(|old| old.permissions());
     let permissions = mode.unwrap_or_else(|_| readable_by_all());
-    file.as_file().set_permissions(permissions).map_err(at(&target))?;
-    file.persist(&target).map_err(|error| at(&target)(error.error))?;
+    file.as_file().set_permissions(permissions).map_err(io_error(&target))?;
+    file.persist(&target).map_err(|error| io_error(&target)(error.error))?;
     Ok(())
 }
 
-/// A temporary file is private; a project's settings are shared like its other files.
+/// Returns the permissions of ordinary project files; a temporary file is private.
 fn readable_by_all() -> fs::Permissions {
     use std::os::unix::fs::PermissionsExt;
     fs::Permissions::from_mode(0o644)
 }
 
-fn at(path: &Path) -> impl Fn(io::Error) -> Error {
+fn io_error(path: &Path) -> impl Fn(io::Error) -> Error {
     let path = path.to_owned();
     move |source| Error::Io { path: path.clone(), source }
 }

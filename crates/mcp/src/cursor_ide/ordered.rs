@@ -1,5 +1,5 @@
-//! A JSON object whose members keep their order and their text: what is not ours to change is
-//! written back byte for byte.
+//! JSON object that preserves the order and the text of its members, so that other members are
+//! written back unchanged.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -8,30 +8,30 @@ use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-/// The members of an object: name and the value's JSON text.
+/// Members of an object: names and the JSON text of the values.
 #[derive(Debug)]
 pub(super) struct Members(Vec<(String, String)>);
 
 impl Members {
-    /// Reads an object; a member that stands twice is refused, since one of the two would be lost.
+    /// Parses an object. A duplicate member is rejected, because one of the two would be lost.
     pub(super) fn parse(text: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(text)
     }
 
-    /// The text of a member's value.
+    /// Returns the text of a member's value.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
-        self.0.iter().find(|(held, _)| held == name).map(|(_, value)| value.as_str())
+        self.0.iter().find(|(member, _)| member == name).map(|(_, value)| value.as_str())
     }
 
     /// Replaces a member's value, or adds the member at the end.
     pub(super) fn set(&mut self, name: &str, value: String) {
-        match self.0.iter_mut().find(|(held, _)| held == name) {
-            Some((_, held)) => *held = value,
+        match self.0.iter_mut().find(|(member, _)| member == name) {
+            Some((_, current)) => *current = value,
             None => self.0.push((name.to_owned(), value)),
         }
     }
 
-    /// The object as text, one member a line, its closing brace at `depth` levels of two spaces.
+    /// Formats the object with one member per line, for a nesting of `depth` levels of two spaces.
     pub(super) fn to_text(&self, depth: usize) -> String {
         let indent = "  ".repeat(depth);
         let lines: Vec<String> = self
@@ -62,7 +62,7 @@ impl<'de> Visitor<'de> for MembersVisitor {
         let (mut members, mut names) = (Vec::new(), HashSet::new());
         while let Some((name, value)) = map.next_entry::<String, &RawValue>()? {
             if !names.insert(name.clone()) {
-                return Err(A::Error::custom(format!("\"{name}\" stands twice")));
+                return Err(A::Error::custom(format!("\"{name}\" is there twice")));
             }
             members.push((name, value.get().to_owned()));
         }

@@ -9,9 +9,9 @@ fn entry() -> CursorEntry {
 }
 
 fn project_with(config: &str) -> (tempfile::TempDir, PathBuf) {
-    let project = tempfile::tempdir().expect("a folder");
+    let project = tempfile::tempdir().expect("a directory");
     let path = project.path().join(".cursor/mcp.json");
-    std::fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+    std::fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
     std::fs::write(&path, config).expect("a file");
     (project, path)
 }
@@ -22,8 +22,8 @@ fn changes(project: &Path) -> Vec<Change> {
 }
 
 #[test]
-fn a_fresh_project_gets_both_files_and_a_second_run_changes_nothing() {
-    let project = tempfile::tempdir().expect("a folder");
+fn install_creates_both_files_and_is_idempotent() {
+    let project = tempfile::tempdir().expect("a directory");
     assert_eq!(changes(project.path()), [Change::Created, Change::Created]);
     let config = std::fs::read_to_string(project.path().join(".cursor/mcp.json")).expect("a file");
     assert_eq!(config, snippet(&entry()));
@@ -57,7 +57,7 @@ fn other_servers_and_unknown_keys_keep_their_order_and_text() {
 }
 
 #[test]
-fn an_entry_that_is_there_leaves_the_bytes_alone() {
+fn existing_entry_leaves_the_file_unchanged() {
     let theirs = serde_json::to_string(&json!({"mcpServers": {SERVER_NAME: entry().to_json()}}));
     let theirs = theirs.expect("JSON");
     let (project, path) = project_with(&theirs);
@@ -66,20 +66,23 @@ fn an_entry_that_is_there_leaves_the_bytes_alone() {
 }
 
 #[test]
-fn a_file_that_is_no_plain_json_is_left_alone_and_the_snippet_shown() {
+fn invalid_json_is_not_changed_and_the_snippet_is_shown() {
     for foreign in
         ["// ours\n{\"mcpServers\": {}}", "[]", "{\"mcpServers\": 7}", "{", "{\"a\": 1, \"a\": 2}"]
     {
         let (project, path) = project_with(foreign);
-        let error = install(project.path(), &entry()).expect_err("refused").to_string();
-        assert!(error.contains("left alone") && error.contains("/opt/memory-copilot"), "{error}");
+        let error = install(project.path(), &entry()).expect_err("an error").to_string();
+        assert!(
+            error.contains("was not changed") && error.contains("/opt/memory-copilot"),
+            "{error}"
+        );
         assert_eq!(std::fs::read_to_string(path).expect("a file"), foreign);
         assert!(!project.path().join(".cursor/rules").exists(), "half installed: {foreign}");
     }
 }
 
 #[test]
-fn an_edited_rule_is_backed_up_and_no_backup_is_overwritten() {
+fn edited_rule_is_backed_up_without_overwriting_a_backup() {
     let (project, _) = project_with("");
     let rule = project.path().join(".cursor/rules/memory-copilot.mdc");
     changes(project.path());
@@ -93,7 +96,7 @@ fn an_edited_rule_is_backed_up_and_no_backup_is_overwritten() {
 }
 
 #[test]
-fn a_url_entry_carries_its_headers() {
+fn url_entry_has_its_headers() {
     let entry = CursorEntry::Url {
         url: "https://memory.example/mcp".into(),
         headers: vec![("Authorization".into(), "Bearer ${env:MEMORY_COPILOT_TOKEN}".into())],
@@ -104,7 +107,7 @@ fn a_url_entry_carries_its_headers() {
 }
 
 #[test]
-fn a_missing_project_is_an_error() {
-    let error = install(Path::new("/nonexistent/project"), &entry()).expect_err("refused");
+fn missing_project_is_an_error() {
+    let error = install(Path::new("/nonexistent/project"), &entry()).expect_err("an error");
     assert!(matches!(error, Error::NoProject { .. }));
 }

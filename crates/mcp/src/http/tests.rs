@@ -1,4 +1,4 @@
-//! `/mcp` by plain HTTP requests, as a client of either era sends them.
+//! Tests of `/mcp` with plain HTTP requests of old and new protocol revisions.
 
 use axum::Json;
 use axum::body::Body;
@@ -13,12 +13,12 @@ use crate::{CoreClient, MemoryServer, ServerSettings};
 
 const TOKEN: &str = "Bearer secret";
 
-/// An API that answers with the token and the project it was called with.
+/// Creates an API that responds with the token and the project of the request.
 fn fake_api() -> Router {
     async fn recall(headers: HeaderMap, Json(body): Json<Value>) -> Json<Value> {
         let token = headers[header::AUTHORIZATION].to_str().expect("text");
-        let asked = json!({"token": token, "project": body["project_key"]});
-        Json(json!({"facts": [asked], "few_shots": [], "links": [], "confidence": 0.0}))
+        let received = json!({"token": token, "project": body["project_key"]});
+        Json(json!({"facts": [received], "few_shots": [], "links": [], "confidence": 0.0}))
     }
     Router::new().route("/recall", post(recall))
 }
@@ -36,7 +36,7 @@ struct Answer {
 }
 
 impl Answer {
-    /// The JSON-RPC message, whether it came as JSON or as the last event of a stream.
+    /// Returns the JSON-RPC message of a JSON body, or of the last event of a stream.
     fn message(&self) -> Value {
         let mut data = self.body.lines().filter_map(|line| line.strip_prefix("data: "));
         let text = data.rfind(|data| data.starts_with('{')).unwrap_or(&self.body);
@@ -85,7 +85,7 @@ const STATELESS: [(&str, &str); 4] = [
 ];
 
 #[tokio::test]
-async fn a_call_without_a_token_is_refused_even_past_the_layers_around() {
+async fn call_without_a_token_is_rejected_without_outer_layers() {
     let answer = send(
         &mounted(),
         &STATELESS[1..],
@@ -98,30 +98,30 @@ async fn a_call_without_a_token_is_refused_even_past_the_layers_around() {
 }
 
 #[tokio::test]
-async fn a_stateless_call_forwards_its_callers_token() {
+async fn stateless_call_forwards_the_callers_token() {
     let answer = send(
         &mounted(),
         &STATELESS,
         &stateless_recall(&json!({"query": "x", "project_key": "shop"})),
     )
     .await;
-    let asked = &answer.message()["result"]["structuredContent"]["facts"][0];
-    assert_eq!(asked["token"], TOKEN, "{}", answer.body);
-    assert_eq!(asked["project"], "shop");
+    let received = &answer.message()["result"]["structuredContent"]["facts"][0];
+    assert_eq!(received["token"], TOKEN, "{}", answer.body);
+    assert_eq!(received["project"], "shop");
 }
 
 #[tokio::test]
-async fn a_header_names_the_default_project() {
+async fn header_sets_the_default_project() {
     let with = |project| [STATELESS.as_slice(), &[("x-memory-copilot-project", project)]].concat();
     let answer = send(&mounted(), &with("Shop"), &stateless_recall(&json!({"query": "x"}))).await;
-    let asked = &answer.message()["result"]["structuredContent"]["facts"][0];
-    assert_eq!(asked["project"], "shop");
+    let received = &answer.message()["result"]["structuredContent"]["facts"][0];
+    assert_eq!(received["project"], "shop");
     let answer = send(&mounted(), &with("../etc"), &stateless_recall(&json!({"query": "x"}))).await;
     assert_eq!(answer.message()["result"]["isError"], true, "{}", answer.body);
 }
 
 #[tokio::test]
-async fn a_session_of_the_older_revisions_lives_over_requests() {
+async fn session_of_older_revisions_spans_several_requests() {
     let app = mounted();
     let opened = send(&app, &[("authorization", TOKEN)], &initialize()).await;
     assert_eq!(opened.message()["result"]["protocolVersion"], "2025-06-18", "{}", opened.body);
@@ -136,7 +136,7 @@ async fn a_session_of_the_older_revisions_lives_over_requests() {
 }
 
 #[tokio::test]
-async fn a_huge_argument_is_answered_with_its_field() {
+async fn error_of_a_huge_argument_has_its_field() {
     let huge = stateless_recall(&json!({"query": "x".repeat(10_000_000), "project_key": "shop"}));
     let answer = send(&mounted(), &STATELESS, &huge).await;
     let text = answer.message()["result"]["content"][0]["text"].to_string();

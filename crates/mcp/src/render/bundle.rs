@@ -1,4 +1,4 @@
-//! A recalled bundle: warnings first, then facts, examples, links and places in the code.
+//! Rendering of a recalled bundle: warnings first, then facts, examples, links and code.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::untrusted_block::{Data, one_line};
 use super::{CAUTION, SENTENCE, append, cited, items, joined, lines, sentence, string};
 
-/// The bundle that `recall` answered with.
+/// Renders the bundle of a recall.
 pub fn bundle(answer: &Value) -> String {
     let mut data = Data::default();
     if let Some(task) = answer.get("task").filter(|task| task.is_object()) {
@@ -46,10 +46,10 @@ pub fn bundle(answer: &Value) -> String {
     text
 }
 
-/// What an item has for REST alone: a program that speaks MCP names it by its handle.
-const FOR_REST: [&str; 4] = ["id", "score", "tags", "updated_at"];
+/// Fields of an item for REST only. MCP clients refer to an item by its handle.
+const REST_ONLY: [&str; 4] = ["id", "score", "tags", "updated_at"];
 
-/// The bundle for a program: each item by its handle, with what the text says of it, once.
+/// Returns the structured content of a bundle: the fields that the text shows, each once.
 pub fn slim(answer: &Value) -> Value {
     let confidence = answer.get("confidence").and_then(Value::as_f64).unwrap_or_default();
     let mut slim = json!({ "confidence": confidence });
@@ -74,17 +74,17 @@ pub fn slim(answer: &Value) -> Value {
     slim
 }
 
-/// Sections that a bundle has even where they are empty.
+/// Sections that a bundle has even if they are empty.
 const REQUIRED: [&str; 3] = ["facts", "few_shots", "links"];
 
 fn program(item: &Value) -> Value {
-    let is_said = |name: &str, value: &Value| {
+    let is_shown = |name: &str, value: &Value| {
         let is_empty = matches!(value, Value::Null) || *value == json!([]) || *value == json!("");
-        let is_usual = name == "state" && *value == json!("active");
-        !is_empty && !is_usual && !FOR_REST.contains(&name)
+        let is_default = name == "state" && *value == json!("active");
+        !is_empty && !is_default && !REST_ONLY.contains(&name)
     };
     let fields = item.as_object().into_iter().flatten();
-    let fields = fields.filter(|(name, value)| is_said(name, value)).map(|(name, value)| {
+    let fields = fields.filter(|(name, value)| is_shown(name, value)).map(|(name, value)| {
         let value = match name.as_str() {
             "citations" => items(item, "citations").iter().map(cited).collect(),
             "files" => items(item, "files").iter().take(FILES_SHOWN).cloned().collect(),
@@ -95,40 +95,40 @@ fn program(item: &Value) -> Value {
     Value::Object(fields.collect::<Map<_, _>>())
 }
 
-/// The section of similar past changes, which stands beside the bundle where it was asked for.
+/// Section of similar past changes, which is part of the bundle if requested.
 const CHANGES: &str = "changes";
-/// Most files that are named of a change; one of a history may have touched 30.
+/// Maximum number of files shown for a change, which may have touched up to 30.
 const FILES_SHOWN: usize = 8;
 
 type WriteItem = fn(&mut Data, &Value);
 
-/// What is shown, in this order.
+/// Sections in the order of the text.
 const SECTIONS: &[(&str, WriteItem)] = &[
     ("gotchas", statement),
     ("facts", statement),
     ("few_shots", example),
     ("links", link),
-    ("dialogs", talk),
-    ("code", place),
+    ("dialogs", dialog),
+    ("code", code),
 ];
 
 fn write_section(data: &mut Data, title: &'static str, items: &[Value], item: WriteItem) {
     if !items.is_empty() {
         data.section(title);
     }
-    for one in items {
-        item(data, one);
+    for entry in items {
+        item(data, entry);
     }
 }
 
-/// What the item is and where it comes from.
+/// Writes the head of an item: its handle, kind, trust and state.
 fn head(data: &mut Data, kind: &str, item: &Value) {
     let state = Some(string(item, "state")).filter(|state| *state != "active").unwrap_or("");
     data.item("-", &[string(item, "handle"), kind, string(item, "trust"), state]);
 }
 
-/// What an item says, and that this is not all of it where the token limit had no room for more.
-fn say(data: &mut Data, item: &Value) {
+/// Writes the text of an item, with a note if it was shortened to the token limit.
+fn write_text(data: &mut Data, item: &Value) {
     data.text(string(item, "text"));
     if let Some(chars) = item.get("full_chars").and_then(Value::as_u64) {
         data.field("shortened", &format!("from {chars} characters; open_doc has all of it"));
@@ -137,7 +137,7 @@ fn say(data: &mut Data, item: &Value) {
 
 fn statement(data: &mut Data, item: &Value) {
     head(data, string(item, "kind"), item);
-    say(data, item);
+    write_text(data, item);
     data.field("source", string(item, "source"));
     data.field("ci", string(item, "ci_status"));
     data.field("scope", &joined(item, "scope"));
@@ -154,7 +154,7 @@ fn example(data: &mut Data, item: &Value) {
     data.field("patch", string(item, "patch_ref"));
     data.field("ci", string(item, "ci_status"));
     data.field("warning", string(item, "warning"));
-    say(data, item);
+    write_text(data, item);
     for step in items(item, "steps").iter().filter_map(Value::as_str) {
         data.field("step", step);
     }
@@ -170,23 +170,23 @@ fn issue(data: &mut Data, item: &Value) {
 fn link(data: &mut Data, item: &Value) {
     head(data, "link", item);
     data.field("title", string(item, "title"));
-    say(data, item);
+    write_text(data, item);
     data.field("url", string(item, "url"));
     let mut section = string(item, "section").to_owned();
     append(&mut section, "", &lines(item));
     data.field("section", &section);
 }
 
-fn talk(data: &mut Data, item: &Value) {
+fn dialog(data: &mut Data, item: &Value) {
     head(data, "dialog", item);
     data.text(string(item, "text"));
 }
 
-fn place(data: &mut Data, item: &Value) {
+fn code(data: &mut Data, item: &Value) {
     head(data, "code", item);
-    let mut at = format!("{}{}", string(item, "location"), lines(item));
-    append(&mut at, " ", string(item, "symbol"));
-    data.field("at", &at);
+    let mut location = format!("{}{}", string(item, "location"), lines(item));
+    append(&mut location, " ", string(item, "symbol"));
+    data.field("at", &location);
     data.text(string(item, "summary"));
 }
 
@@ -210,7 +210,7 @@ mod tests {
     use crate::render::tests::shown;
 
     #[test]
-    fn a_bundle_is_marked_data_with_provenance() {
+    fn bundle_is_delimited_data_with_provenance() {
         let text = bundle(&json!({
             "bundle_id": "b1", "confidence": 0.82, "degraded": [], "omitted": 2,
             "task": {"external_id": "CS-214", "title": "Nil delay", "status": "open"},
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_gets_handles_and_what_is_said_once() {
+    fn structured_bundle_has_handles_and_each_field_once() {
         let slim = slim(&json!({
             "bundle_id": "b1", "confidence": 0.82, "degraded": [], "tokens": 120,
             "gotchas": [], "few_shots": [], "links": [], "code": [],
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn similar_past_changes_are_shown_where_memory_holds_nothing_and_their_files_are_limited() {
+    fn empty_bundle_shows_similar_changes_with_few_files() {
         let files: Vec<_> = (1..=10).map(|n| format!("src/f{n}.rs")).collect();
         let answer = json!({
             "facts": [], "few_shots": [], "links": [], "confidence": 0.0, "bundle_id": "b1",
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_bundle_says_why() {
+    fn empty_bundle_has_a_reason() {
         let text = bundle(&json!({
             "facts": [], "few_shots": [], "links": [], "confidence": 0.0, "bundle_id": "b1",
             "reason": "no record scored above 0.35",

@@ -1,5 +1,5 @@
-//! Generated attacks in every field of every answer: a reader that knows nothing but the format
-//! finds exactly the items that were rendered.
+//! Generated attacks in every field of every response: a reader that knows only the format finds
+//! exactly the rendered items.
 
 use mc_prompt_guard::neutralize;
 use mc_prompt_guard::payloads::{Payload, payloads};
@@ -11,23 +11,23 @@ use crate::tools::{NoSection, Piece};
 
 const SEED: u64 = 0x005E_EDED;
 const SECTIONS: &[&str] = &["task", "gotchas", "facts", "few_shots", "links", "dialogs", "code"];
-/// All that a line of data may begin with.
+/// Labels with which a line of data may start.
 const LABELS: &[&str] = &[
     "", "at", "ci", "cites", "id", "issue", "patch", "replaced", "scope", "section", "shown",
     "source", "status", "step", "tags", "title", "updated", "url", "warning", "why",
 ];
 
-/// An item as the format has it.
+/// Item in the format.
 #[derive(Debug, Default, PartialEq)]
 struct Item {
     section: String,
     head: Vec<String>,
-    /// Labels and their values, those of several lines joined again.
+    /// Labels with their values; lines of a value are joined.
     fields: Vec<(String, String)>,
 }
 
-/// An answer's items and the lines outside of its marks. Panics at anything that the format doesn't
-/// have.
+/// Parses a response into items and the lines outside of the block. Panics if it violates the
+/// format.
 fn read(text: &str) -> (Vec<Item>, Vec<String>) {
     let lines: Vec<&str> = text.split('\n').collect();
     let marks = |begin: &str| -> Vec<usize> {
@@ -64,19 +64,19 @@ fn texts(item: &Item) -> Vec<(&str, &str)> {
     item.fields.iter().map(|(label, value)| (label.as_str(), value.as_str())).collect()
 }
 
-/// What must come back for `text` under `label`.
+/// Returns the expected lines of `text` with `label`.
 fn lines_of<'t>(label: &'t str, text: &'t str) -> Vec<(&'t str, &'t str)> {
     if text.is_empty() { vec![] } else { text.split('\n').map(|line| (label, line)).collect() }
 }
 
-/// A payload's texts, and what is to be seen of each.
+/// Texts of a payload, with their expected rendering.
 struct Poison {
     raw: Vec<String>,
     shown: Vec<String>,
 }
 
 impl Poison {
-    /// A part that is neither the first nor the last comes round again.
+    /// Returns a part; indexes after the last one wrap around.
     fn raw(&self, at: usize) -> &str {
         &self.raw[at % self.raw.len()]
     }
@@ -86,7 +86,7 @@ impl Poison {
     }
 }
 
-/// Each payload by itself in every place, and each one's parts spread over the places.
+/// Returns each payload in every field, and with its parts in different fields.
 fn poisons() -> impl Iterator<Item = Poison> {
     payloads(SEED).into_iter().map(|Payload { parts, .. }| {
         let shown = parts.iter().map(|part| quoted(part)).collect();
@@ -175,7 +175,7 @@ fn no_payload_breaks_out_of_results() {
         for (item, at) in items.iter().zip(0..) {
             let url: Vec<_> =
                 texts(item).into_iter().filter(|(label, _)| *label == "url").collect();
-            // A payload of one or two parts has the place and the address the same.
+            // A payload of one or two parts has the same location and URL.
             let is_place = raw(at + 1) == raw(at + 2);
             let expected = if is_place { vec![] } else { lines_of("url", poison.shown(at + 1)) };
             assert_eq!(url, expected);
@@ -185,7 +185,7 @@ fn no_payload_breaks_out_of_results() {
 }
 
 #[test]
-fn no_payload_breaks_out_of_a_record_a_document_or_an_issue() {
+fn no_payload_breaks_out_of_a_record_document_or_issue() {
     for poison in poisons() {
         let raw = |at| poison.raw(at);
         let text =
@@ -216,8 +216,8 @@ fn no_payload_breaks_out_of_a_record_a_document_or_an_issue() {
             texts(&items[0]).into_iter().filter(|(label, _)| label.is_empty()).collect();
         assert_eq!(content, lines_of("", poison.shown(0)));
 
-        let near = vec![raw(0).to_owned(), raw(1).to_owned()];
-        let (items, outside) = read(&no_section(&NoSection { near, is_ambiguous: true }));
+        let candidates = vec![raw(0).to_owned(), raw(1).to_owned()];
+        let (items, outside) = read(&no_section(&NoSection { candidates, is_ambiguous: true }));
         assert_eq!((items.len(), outside.len()), (1, 1));
 
         let task = json!({"external_id": "CS-1", "title": raw(0), "status": raw(1)});
@@ -238,9 +238,9 @@ fn no_payload_forges_a_head() {
     }
 }
 
-/// Outside of the marks stored text stands in names only, and in the structured content.
+/// Outside of the block, stored text is only in names and in the structured content.
 #[test]
-fn names_and_structured_content_hold_nothing_unseen() {
+fn names_and_structured_content_have_no_invisible_text() {
     for raw in poisons().flat_map(|poison| poison.raw) {
         let name = one_line(&raw, 80);
         assert!(!name.contains(['\n', '\r', '\u{2028}', '\u{202e}', '\u{200b}', '\u{e0041}']));
@@ -253,7 +253,7 @@ fn names_and_structured_content_hold_nothing_unseen() {
 }
 
 #[test]
-fn a_reader_without_marks_would_be_broken_out_of() {
+fn payloads_break_out_of_a_block_without_random_delimiters() {
     let (mut items, mut ends) = (0, 0);
     for raw in payloads(SEED).into_iter().flat_map(|payload| payload.parts) {
         items +=
@@ -264,7 +264,7 @@ fn a_reader_without_marks_would_be_broken_out_of() {
 }
 
 #[test]
-fn each_answer_has_marks_of_its_own() {
+fn each_response_has_different_delimiters() {
     let answer: Value =
         json!({"facts": [{"handle": "m1", "kind": "fact", "text": "x"}], "confidence": 0.5});
     assert_ne!(bundle(&answer), bundle(&answer));

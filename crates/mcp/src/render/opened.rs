@@ -1,4 +1,4 @@
-//! What is read in full: a record, a document, a piece of a dialog or of code.
+//! Rendering of a text that is read in full: a record, a document, or a passage.
 
 use std::fmt::Write;
 
@@ -8,24 +8,23 @@ use super::untrusted_block::Data;
 use super::{CAUTION, append, cited, items, joined, lines, string};
 use crate::tools::{NoSection, Piece};
 
-/// A whole document, as a resource's text.
+/// Renders a full document as the text of a resource.
 pub fn document(answer: &Value) -> String {
     let content = string(answer, "content").to_owned();
     piece(answer, &Piece { text: content, ..Piece::default() })
 }
 
-/// What is shown of a document, or of another text that is read like one, with its source and the
-/// way to read on.
+/// Renders a piece of a document or passage, with its source and how to continue reading.
 pub fn piece(answer: &Value, piece: &Piece) -> String {
     let mut data = Data::default();
-    let what = Some(string(answer, "what")).filter(|what| !what.is_empty()).unwrap_or("document");
-    data.item("-", &[what, string(answer, "id"), string(answer, "trust")]);
+    let kind = Some(string(answer, "what")).filter(|kind| !kind.is_empty()).unwrap_or("document");
+    data.item("-", &[kind, string(answer, "id"), string(answer, "trust")]);
     data.field("title", string(answer, "title"));
-    let mut at = format!("{}{}", string(answer, "location"), lines(answer));
+    let mut location = format!("{}{}", string(answer, "location"), lines(answer));
     if string(answer, "location") == string(answer, "title") && lines(answer).is_empty() {
-        at.clear();
+        location.clear();
     }
-    data.field("at", &at);
+    data.field("at", &location);
     data.field("url", string(answer, "url"));
     data.field("updated", string(answer, "updated_at").get(..10).unwrap_or_default());
     for heading in &piece.outline {
@@ -34,7 +33,7 @@ pub fn piece(answer: &Value, piece: &Piece) -> String {
     data.skipped(piece.unnamed, "more sections");
     data.field("shown", piece.section.as_deref().unwrap_or_default());
     data.text(&piece.text);
-    let mut text = format!("A {what}: {CAUTION}\n{}", data.delimited());
+    let mut text = format!("A {kind}: {CAUTION}\n{}", data.delimited());
     if !piece.outline.is_empty() {
         text.push_str("\nIt is long: name the section to read.");
     }
@@ -44,14 +43,14 @@ pub fn piece(answer: &Value, piece: &Piece) -> String {
     text
 }
 
-/// Says that a document has no such section, and names those that it has, which are stored text.
+/// Renders the error for an unknown section, with the headings of the document as quoted text.
 pub fn no_section(error: &NoSection) -> String {
     let mut data = Data::default();
     data.item("-", &["document"]);
-    for heading in &error.near {
+    for heading in &error.candidates {
         data.field("section", heading);
     }
-    let why = match (error.is_ambiguous, error.near.is_empty()) {
+    let why = match (error.is_ambiguous, error.candidates.is_empty()) {
         (_, true) => {
             return "section: the document has no headings; read on with offset.".to_owned();
         }
@@ -61,7 +60,7 @@ pub fn no_section(error: &NoSection) -> String {
     format!("section: {why}:\n{}", data.delimited())
 }
 
-/// Says that the document ends before `offset`.
+/// Renders the message for an offset after the end of the document.
 pub fn past_the_end(offset: u64, length: usize) -> String {
     format!(
         "The document has {length} characters, so nothing stands at offset {offset}: you have read \
@@ -69,11 +68,12 @@ pub fn past_the_end(offset: u64, length: usize) -> String {
     )
 }
 
-/// A memory record with all that it says.
+/// Renders a memory record with all its fields.
 pub fn record(answer: &Value) -> String {
     let record = answer.get("record").unwrap_or(answer);
     let mut data = Data::default();
-    let visibility = Some(string(record, "visibility")).filter(|of| *of != "team").unwrap_or("");
+    let visibility =
+        Some(string(record, "visibility")).filter(|value| *value != "team").unwrap_or("");
     let state = Some(string(record, "state")).filter(|state| *state != "active").unwrap_or("");
     let head =
         [string(record, "kind"), string(record, "id"), string(record, "trust"), visibility, state];
@@ -104,18 +104,18 @@ pub fn record(answer: &Value) -> String {
     format!("A record of the team's memory: {CAUTION}\n{}", data.delimited())
 }
 
-/// What a record was taken from, and by whom, each once.
+/// Returns the distinct sources of a record and the users who saved it.
 fn sources(record: &Value) -> Vec<String> {
-    let mut said: Vec<String> = Vec::new();
+    let mut sources: Vec<String> = Vec::new();
     for source in items(record, "contributions") {
         let mut line = string(source, "source").to_owned();
-        let before = if line.is_empty() { "saved by " } else { ", saved by " };
-        append(&mut line, before, string(source, "saved_by"));
-        if !line.is_empty() && !said.contains(&line) {
-            said.push(line);
+        let label = if line.is_empty() { "saved by " } else { ", saved by " };
+        append(&mut line, label, string(source, "saved_by"));
+        if !line.is_empty() && !sources.contains(&line) {
+            sources.push(line);
         }
     }
-    said
+    sources
 }
 
 #[cfg(test)]
@@ -126,7 +126,7 @@ mod tests {
     use crate::render::tests::shown;
 
     #[test]
-    fn a_document_says_who_vouches_for_it() {
+    fn document_shows_its_trust() {
         let text =
             document(&json!({"id": "d1", "title": "Timing", "url": "https://wiki.example/7",
                     "content": "Delays",
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_document_shows_its_sections_and_how_to_read_on() {
+    fn long_document_shows_its_sections_and_the_next_offset() {
         let piece = super::piece(
             &json!({"what": "document", "id": "d1", "title": "Guide", "trust": "imported"}),
             &Piece {
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_shown_with_all_that_it_says() {
+    fn record_shows_all_its_fields() {
         let text = record(&json!({
             "id": "r1", "kind": "fewshot", "trust": "team", "state": "stale",
             "visibility": "proposed",
@@ -202,8 +202,8 @@ mod tests {
     }
 
     #[test]
-    fn headings_in_a_refusal_are_marked_as_what_they_are() {
-        let error = NoSection { near: vec!["Ignore\nall".into()], is_ambiguous: false };
+    fn headings_in_an_error_are_quoted() {
+        let error = NoSection { candidates: vec!["Ignore\nall".into()], is_ambiguous: false };
         assert!(shown(&no_section(&error)).ends_with(
             "<recalled NONCE>\n- document\nsection| Ignore\nsection| all\n</recalled NONCE>"
         ));

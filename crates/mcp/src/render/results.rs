@@ -1,5 +1,4 @@
-//! Search results within a number of tokens: as many lines of each as there is room for, the best
-//! ones' first.
+//! Rendering of search results within a token budget. The best results get the most lines.
 
 use std::fmt::Write;
 
@@ -9,24 +8,23 @@ use super::untrusted_block::{Data, one_line};
 use super::{CAUTION, Excerpt, SENTENCE, append, items, joined, lines, string};
 use crate::tokens;
 
-/// How many lines of the best results are tried, most first; of the others half as many.
+/// Numbers of lines of the best results to try, highest first. Other results get half of them.
 const LINES: [usize; 7] = [20, 14, 10, 7, 4, 2, 1];
-/// The best results.
+/// Number of best results.
 const BEST: usize = 3;
-/// Characters of a line on average, beyond which a text of few long lines is cut.
-const WIDTH: usize = 90;
+/// Average characters per line above which a text of few long lines is cut.
+const LINE_CHARS: usize = 90;
 
-/// Results as they are shown.
+/// Rendered results.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Results {
-    /// For models.
+    /// Text for models.
     pub text: String,
-    /// The same for programs.
+    /// Structured content for programs.
     pub structured: Value,
 }
 
-/// What a search answered with, best first, in at most `budget` tokens, as long as that is enough
-/// for one.
+/// Renders search results, best first, within `budget` tokens. At least one result is shown.
 pub fn results(answer: &Value, budget: usize) -> Results {
     let found = items(answer, "results");
     let fits = |shown: &Results| tokens::count(&shown.text) <= budget;
@@ -39,53 +37,53 @@ pub fn results(answer: &Value, budget: usize) -> Results {
     fitting.unwrap_or_else(|| show(answer, &found[..found.len().min(1)], 1))
 }
 
-fn show(answer: &Value, shown: &[Value], most: usize) -> Results {
+fn show(answer: &Value, shown: &[Value], max_lines: usize) -> Results {
     let mut data = Data::default();
     let mut structured = Vec::new();
     for (index, result) in shown.iter().enumerate() {
-        let most = if index < BEST { most } else { most.div_ceil(2) };
-        let excerpt = Excerpt::of(result, most).within(most * WIDTH);
+        let max_lines = if index < BEST { max_lines } else { max_lines.div_ceil(2) };
+        let excerpt = Excerpt::new(result, max_lines).truncated(max_lines * LINE_CHARS);
         write_result(&mut data, index + 1, result, &excerpt);
         structured.push(program(result, &excerpt));
     }
-    let left = items(answer, "results").len() - shown.len();
+    let omitted = items(answer, "results").len() - shown.len();
     let mut text = match shown.len() {
         0 => "Nothing found. Try other words, an exact symbol, or fewer filters.".to_owned(),
         1 => format!("1 result: {CAUTION}\n{}", data.delimited()),
         n => format!("{n} results, best first: {CAUTION}\n{}", data.delimited()),
     };
-    if left > 0 {
-        let _ = write!(text, "\n{left} more: narrow the search, or raise limit_tokens.");
+    if omitted > 0 {
+        let _ = write!(text, "\n{omitted} more: narrow the search, or raise limit_tokens.");
     }
-    let mut whole = json!({ "results": structured });
+    let mut structured = json!({ "results": structured });
     if let Some(pending @ 1..) = answer.get("pending_vectors").and_then(Value::as_u64) {
         let _ =
             write!(text, "\n{pending} passages are found by words only until they are embedded.");
-        whole["pending_vectors"] = json!(pending);
+        structured["pending_vectors"] = json!(pending);
     }
     append(&mut text, "\nleft out for time: ", &one_line(&joined(answer, "degraded"), SENTENCE));
     if !items(answer, "degraded").is_empty() {
-        whole["degraded"] = answer["degraded"].clone();
+        structured["degraded"] = answer["degraded"].clone();
     }
-    Results { text, structured: whole }
+    Results { text, structured }
 }
 
-/// A result with where it comes from and a part of its text. The lines and the name are those of
-/// the definition that was asked for, where there is one.
+/// Writes a result with its source and excerpt. The lines and the symbol are those of the matched
+/// definition, if there is one.
 fn write_result(data: &mut Data, number: usize, result: &Value, excerpt: &Excerpt<'_>) {
-    let (place, title) = (string(result, "location"), string(result, "title"));
+    let (location, title) = (string(result, "location"), string(result, "title"));
     let matched = matched(result);
-    let head = [kind(result), id(result), string(result, "trust"), state(result), standing(result)];
+    let head = [kind(result), id(result), string(result, "trust"), state(result), origin(result)];
     data.item(&format!("{number}."), &head);
-    let mut at = format!("{place}{}", lines(matched.unwrap_or(result)));
+    let mut full_location = format!("{location}{}", lines(matched.unwrap_or(result)));
     let symbol = string(matched.unwrap_or(result), "symbol");
-    append(&mut at, if place.is_empty() { "" } else { " " }, symbol);
-    data.field("at", &at);
-    if title != place && matched.is_none() {
+    append(&mut full_location, if location.is_empty() { "" } else { " " }, symbol);
+    data.field("at", &full_location);
+    if title != location && matched.is_none() {
         data.field("title", title);
     }
     let url = string(result, "url");
-    data.field("url", if url == place { "" } else { url });
+    data.field("url", if url == location { "" } else { url });
     data.skipped(excerpt.before, "lines above");
     data.text(&excerpt.text());
     data.skipped(excerpt.after, "more lines");
@@ -94,17 +92,17 @@ fn write_result(data: &mut Data, number: usize, result: &Value, excerpt: &Excerp
     }
 }
 
-/// The result for a program, with the text that is shown.
+/// Returns the structured content of a result, with its excerpt.
 fn program(result: &Value, excerpt: &Excerpt<'_>) -> Value {
     let matched = matched(result);
-    let at = matched.unwrap_or(result);
+    let definition = matched.unwrap_or(result);
     let title = Some(string(result, "title")).filter(|title| *title != string(result, "location"));
     let mut fields = Map::new();
     let texts = [
         ("kind", kind(result)),
         ("id", id(result)),
         ("location", string(result, "location")),
-        ("symbol", string(at, "symbol")),
+        ("symbol", string(definition, "symbol")),
         ("title", title.filter(|_| matched.is_none()).unwrap_or_default()),
         ("url", string(result, "url")),
         ("trust", string(result, "trust")),
@@ -116,7 +114,7 @@ fn program(result: &Value, excerpt: &Excerpt<'_>) -> Value {
         fields.extend(result.get(name).map(|is| (name.to_owned(), is.clone())));
     }
     for name in ["line_start", "line_end"] {
-        fields.extend(at.get(name).map(|line| (name.to_owned(), line.clone())));
+        fields.extend(definition.get(name).map(|line| (name.to_owned(), line.clone())));
     }
     fields.insert("text".into(), json!(excerpt.text()));
     fields.extend(result.get("explain").map(|why| ("explain".to_owned(), why.clone())));
@@ -127,7 +125,7 @@ fn matched(result: &Value) -> Option<&Value> {
     result.get("matched_symbol").filter(|matched| matched.is_object())
 }
 
-/// By which it is read whole: of a record or a document.
+/// Returns the id by which the result is read in full: that of a record or document.
 fn id(result: &Value) -> &str {
     match string(result, "record_id") {
         "" => string(result, "doc_id"),
@@ -135,8 +133,8 @@ fn id(result: &Value) -> &str {
     }
 }
 
-/// Why it is here, where that is not for what it says.
-fn standing(result: &Value) -> &'static str {
+/// Returns why the result is included, if not for its text.
+fn origin(result: &Value) -> &'static str {
     let is = |name| result.get(name) == Some(&Value::Bool(true));
     match (is("proposed"), is("linked")) {
         (true, _) => "own-proposal",
@@ -163,13 +161,13 @@ mod tests {
     use super::*;
     use crate::render::tests::shown;
 
-    fn told(answer: &Value) -> String {
+    fn rendered(answer: &Value) -> String {
         results(answer, 1_200).text
     }
 
     #[test]
-    fn results_carry_their_place_and_ids() {
-        let text = told(&json!({
+    fn results_have_their_location_and_ids() {
+        let text = rendered(&json!({
             "results": [
                 {"source": "code", "location": "app/cart.rb", "title": "app/cart.rb",
                  "symbol": "Cart#total",
@@ -198,18 +196,18 @@ mod tests {
     }
 
     #[test]
-    fn a_long_result_is_cut_and_says_so() {
+    fn long_result_is_cut_with_a_note() {
         let long = "line\n".repeat(LINES[0] + 7);
         let text =
-            told(&json!({"results": [{"source": "code", "location": "a.rs", "text": long}]}));
+            rendered(&json!({"results": [{"source": "code", "location": "a.rs", "text": long}]}));
         assert_eq!(text.matches("| line").count(), LINES[0]);
         assert!(text.contains("\n(7 more lines)\n"), "{text}");
     }
 
     #[test]
-    fn a_definition_that_was_asked_for_is_shown_and_named() {
+    fn matched_definition_is_shown_with_its_name() {
         let text: String = (1..=60).map(|line| format!("line {line}\n")).collect();
-        let text = told(&json!({"results": [{
+        let text = rendered(&json!({"results": [{
             "source": "code", "location": "core.rs", "title": "MAX", "line_start": 1,
             "line_end": 60,
             "symbols": ["MAX", "CoreClient"], "text": text,
@@ -220,12 +218,15 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("| line 26\n") && text.contains("(18 more lines)"), "{text}");
-        assert!(!text.contains("MAX"), "the chunk's first symbol is not what was found: {text}");
+        assert!(
+            !text.contains("MAX"),
+            "the first symbol of the chunk is not the matched one: {text}"
+        );
     }
 
     #[test]
-    fn no_result_says_what_to_try() {
-        assert!(told(&json!({"results": []})).starts_with("Nothing found."));
+    fn empty_result_suggests_what_to_try() {
+        assert!(rendered(&json!({"results": []})).starts_with("Nothing found."));
     }
 
     fn many(count: usize) -> Value {
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn results_are_shortened_to_the_budget_before_any_is_left_out() {
+    fn results_are_shortened_before_any_is_omitted() {
         for (count, budget) in
             [(1, 1_200), (5, 1_200), (10, 1_200), (10, 4_000), (40, 1_200), (10, 100)]
         {
@@ -256,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_of_one_long_line_is_cut_and_says_so() {
+    fn text_of_one_long_line_is_cut_with_a_note() {
         let answer = json!({"results": (0..10).map(|n| json!({"source": "memory", "kind": "fact",
             "record_id": format!("r{n}"), "location": "", "title": "",
             "text": "words of it ".repeat(300)}))

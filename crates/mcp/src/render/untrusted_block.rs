@@ -1,5 +1,5 @@
-//! The one way in which stored text is handed to a model: as data between marks, each line of it
-//! quoted.
+//! Block of stored text for a model: data between delimiters, with each line quoted. All stored
+//! text reaches models in this form.
 //!
 //! ```text
 //! <recalled 3fq7x2mzk5wc9d1b>
@@ -10,11 +10,11 @@
 //! </recalled 3fq7x2mzk5wc9d1b>
 //! ```
 //!
-//! A line without `|` is this server's own: a mark, a section or the head of an item. What stands
-//! behind the first `|` of a line is stored text. Only this module writes lines, from labels that
-//! are part of the program and heads cut down to plain words, so stored text can neither begin an
-//! item nor end the data. The marks carry 80 random bits that are drawn for each answer, after all
-//! that stands between them was written.
+//! A line without `|` is written by this server: a delimiter, a section or the head of an item. The
+//! text after the first `|` of a line is stored text. Only this module writes lines. Labels are
+//! constants, and heads are restricted to plain words, so stored text can neither start an item nor
+//! end the block. The delimiters contain 80 random bits, which are generated for each response
+//! after the text between them is written.
 
 use std::fmt::Write;
 
@@ -23,29 +23,29 @@ use rand::TryRngCore;
 use rand::rngs::OsRng;
 use serde_json::Value;
 
-/// What the marks are called. [`quoted`] takes the word out of stored text where it looks like one.
+/// Name of the delimiters. [`quoted`] defuses it in stored text that looks like a delimiter.
 const NAME: &str = "recalled";
-/// Characters of a mark's random part; 32 letters and digits make five bits each.
+/// Characters of the random part of a delimiter; each of the 32 characters has five bits.
 const NONCE: usize = 16;
-/// Letters and digits that are hard to mistake for each other.
+/// Letters and digits that are hard to confuse.
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
-/// Longest word of an item's head; ids have 36 characters.
+/// Maximum length of a word in the head of an item; ids have 36 characters.
 const WORD: usize = 40;
 
-/// Stored text on its way to a model.
+/// Builder of a block of stored text.
 #[derive(Debug, Default)]
 pub struct Data {
     lines: String,
 }
 
 impl Data {
-    /// Begins a section of items.
+    /// Starts a section of items.
     pub fn section(&mut self, title: &'static str) {
         let _ = writeln!(self.lines, "{title}:");
     }
 
-    /// Begins an item, behind `sign` (`-`, `1.`), with what it is and where it comes from: handle
-    /// or id, kind, trust, state. They may come from the store, so only words pass.
+    /// Starts an item with `sign` (`-`, `1.`) and its head: handle or id, kind, trust, state. The
+    /// head may be stored text, so only plain words are written.
     pub fn item(&mut self, sign: &str, head: &[&str]) {
         self.lines.push_str(sign);
         for word in head {
@@ -58,12 +58,12 @@ impl Data {
         self.lines.push('\n');
     }
 
-    /// The text of the item, line by line; nothing if there is nothing to see.
+    /// Writes the text of the item line by line, unless it is empty.
     pub fn text(&mut self, text: &str) {
         self.field("", text);
     }
 
-    /// Something the item has besides its text; nothing if there is nothing to see.
+    /// Writes a field of the item, unless it is empty.
     pub fn field(&mut self, label: &'static str, value: &str) {
         let value = quoted(value);
         if value.is_empty() {
@@ -77,28 +77,27 @@ impl Data {
         }
     }
 
-    /// Says that `count` lines were left out here.
+    /// Writes a note that `count` lines were omitted.
     pub fn skipped(&mut self, count: usize, lines: &'static str) {
         if count > 0 {
             let _ = writeln!(self.lines, "({count} {lines})");
         }
     }
 
-    /// The data between its marks.
+    /// Returns the block with its delimiters.
     pub fn delimited(self) -> String {
         let nonce = nonce(&self.lines);
         format!("<{NAME} {nonce}>\n{}</{NAME} {nonce}>", self.lines)
     }
 }
 
-/// Stored text as it may stand on one line of an answer outside of the marks: a name in a list.
-pub fn one_line(text: &str, most: usize) -> String {
+/// Returns stored text on one line, for use outside of a block, such as a name in a list.
+pub fn one_line(text: &str, max_chars: usize) -> String {
     let line: String = quoted(text).split_whitespace().collect::<Vec<_>>().join(" ");
-    line.chars().take(most).collect()
+    line.chars().take(max_chars).collect()
 }
 
-/// An answer's structured content with every string in it neutral. JSON itself keeps text from
-/// being anything else.
+/// Neutralizes every string of structured content. JSON already delimits the text.
 pub fn structured(value: &mut Value) {
     match value {
         Value::String(text) => {
@@ -112,23 +111,24 @@ pub fn structured(value: &mut Value) {
     }
 }
 
-/// Neutral text in which nothing looks like one of the marks.
+/// Neutralizes text and everything in it that looks like a delimiter.
 pub(super) fn quoted(text: &str) -> String {
     let neutral = neutralize(text);
     let neutral = neutral.trim_end();
     if !neutral.to_ascii_lowercase().contains(NAME) {
         return neutral.to_owned();
     }
-    let mut kept = String::with_capacity(neutral.len());
-    for (at, c) in neutral.char_indices() {
-        kept.push(if c == '<' && looks_like_mark(&neutral[at + 1..]) { '‹' } else { c });
+    let mut quoted = String::with_capacity(neutral.len());
+    for (index, c) in neutral.char_indices() {
+        let is_delimiter = c == '<' && looks_like_delimiter(&neutral[index + 1..]);
+        quoted.push(if is_delimiter { '‹' } else { c });
     }
-    kept
+    quoted
 }
 
-fn looks_like_mark(behind: &str) -> bool {
+fn looks_like_delimiter(rest: &str) -> bool {
     let name =
-        behind.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '/' | '\\' | '|'));
+        rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '/' | '\\' | '|'));
     name.get(..NAME.len()).is_some_and(|name| name.eq_ignore_ascii_case(NAME))
 }
 
@@ -136,7 +136,7 @@ fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')
 }
 
-/// Letters that nobody can have foreseen and that `lines` does not hold.
+/// Returns random characters that `lines` does not contain.
 fn nonce(lines: &str) -> String {
     loop {
         let mut bytes = [0; NONCE];

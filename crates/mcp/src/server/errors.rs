@@ -1,4 +1,4 @@
-//! What a client is told when something fails.
+//! Errors as they are reported to clients.
 
 use std::fmt::Display;
 
@@ -9,20 +9,20 @@ use serde_json::json;
 use crate::core::CoreError;
 use crate::tools::FieldError;
 
-/// Why a tool call gave no result.
+/// Error of a tool call.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CallError {
     #[error("{0}.")]
     Argument(#[from] FieldError),
-    // The person at the keyboard starts services, and the model shouldn't wait for that.
+    // Only the user can start the service or sign in, so the model should continue without it.
     #[error(
         "{0}: ask the user to. This MCP server needs no restart. Until then go on without team \
          memory, and say so."
     )]
-    Away(CoreError),
+    Unavailable(CoreError),
     #[error(transparent)]
     Core(CoreError),
-    /// A section that a document does not have; the words are rendered already, headings in them.
+    /// The document has no such section. The text is rendered, with quoted headings.
     #[error("{0}")]
     NoSection(String),
     #[error("cancelled by the client")]
@@ -34,18 +34,19 @@ impl From<CoreError> for CallError {
         match error {
             CoreError::NotRunning { .. }
             | CoreError::TokenUnreadable { .. }
-            | CoreError::TokenRefused { .. } => Self::Away(error),
+            | CoreError::TokenRefused { .. } => Self::Unavailable(error),
             _ => Self::Core(error),
         }
     }
 }
 
-/// Words for a client. What is wrong may be told in its own, and those go into its logs.
+/// Returns a message for a client. It is masked, because it may repeat arguments of the client, and
+/// the client may log it.
 pub(super) fn client_message(error: impl Display) -> String {
     mc_sanitizer::mask(&error.to_string()).text.into_string()
 }
 
-/// A URI without a resource. The code depends on the client's revision, and rmcp knows which it is.
+/// Returns the error for an unknown URI. rmcp chooses the code by the client's protocol revision.
 pub(super) fn no_resource(message: String, uri: &str) -> ErrorData {
     ErrorData::resource_not_found(
         client_message(message),
@@ -53,12 +54,13 @@ pub(super) fn no_resource(message: String, uri: &str) -> ErrorData {
     )
 }
 
-/// Arguments that a method can't do with.
+/// Returns the error for invalid arguments of a method.
 pub(super) fn invalid(error: &FieldError) -> ErrorData {
     ErrorData::invalid_params(client_message(error), None)
 }
 
-/// Resources have no error results of their own, so here the protocol carries the words.
+/// Returns the protocol error for a failed read of a resource, because resources have no error
+/// results.
 pub(super) fn protocol_error(error: &CoreError) -> ErrorData {
     match error.kind() {
         ErrorKind::Invalid | ErrorKind::NotFound => {

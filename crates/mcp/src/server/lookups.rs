@@ -1,4 +1,4 @@
-//! What only the Core can read of a call's arguments: handles of bundles and absolute paths.
+//! Resolution of arguments by the Core: handles of bundles, and absolute paths.
 
 use http::HeaderValue;
 use mc_domain::{Classified, ErrorKind, Handle, ProjectKey};
@@ -9,23 +9,23 @@ use super::errors::CallError;
 use crate::core::{CoreCall, CoreClient, CoreError};
 use crate::tools::{self, FieldError, Handles, Reference, Tool, glob, project_of};
 
-/// Most handles that a refusal names.
-const NAMED: usize = 30;
+/// Maximum number of handles or projects in an error or request.
+const NAMES_MAX: usize = 30;
 
-/// A call's way to the Core.
-pub(super) struct Asker<'a> {
+/// Core client with the credential and default project of one call.
+pub(super) struct CoreCaller<'a> {
     pub core: &'a CoreClient,
     pub authorization: Option<&'a HeaderValue>,
-    /// The project of a call that names none.
+    /// Default project of calls without one.
     pub project: Option<&'a ProjectKey>,
 }
 
-impl Asker<'_> {
+impl CoreCaller<'_> {
     pub(super) async fn send(&self, call: CoreCall) -> Result<Value, CoreError> {
         self.core.send(call, self.authorization).await
     }
 
-    /// The same; `None` for what is not there.
+    /// Sends a call; `None` if the Core responds that nothing was found.
     pub(super) async fn find(&self, call: CoreCall) -> Result<Option<Value>, CoreError> {
         match self.send(call).await {
             Ok(answer) => Ok(Some(answer)),
@@ -34,15 +34,17 @@ impl Asker<'_> {
         }
     }
 
-    /// The project that `arguments` are about. Where none is named, the refusal lists those that
-    /// the caller may use.
+    /// Returns the project of `arguments`. If there is none, the error lists the projects that the
+    /// caller may use.
     pub(super) async fn project(&self, arguments: &JsonObject) -> Result<String, CallError> {
         match project_of(arguments, self.project) {
             Err(error) if !arguments.contains_key("project_key") => {
-                let own = self.send(CoreCall::get("/projects", Vec::new())).await?;
-                let own = own["items"].as_array().into_iter().flatten();
-                let keys: Vec<&str> =
-                    own.filter_map(|own| own["key"].as_str()).take(NAMED).collect();
+                let projects = self.send(CoreCall::get("/projects", Vec::new())).await?;
+                let projects = projects["items"].as_array().into_iter().flatten();
+                let keys: Vec<&str> = projects
+                    .filter_map(|project| project["key"].as_str())
+                    .take(NAMES_MAX)
+                    .collect();
                 let rule = match keys.as_slice() {
                     [] => error.rule,
                     keys => format!("{}. You may use: {}", error.rule, keys.join(", ")),
@@ -54,10 +56,10 @@ impl Asker<'_> {
     }
 }
 
-/// Puts what they stand for in the place of handles and absolute paths. Answers the item that
-/// `open_doc` is to read, where a handle names it.
+/// Replaces handles by ids, and absolute paths by paths in a repository. Returns the item that
+/// `open_doc` has to read, if a handle names it.
 pub(super) async fn resolve(
-    ask: &Asker<'_>,
+    caller: &CoreCaller<'_>,
     tool: &Tool,
     arguments: &mut JsonObject,
 ) -> Result<Option<Value>, CallError> {
@@ -65,7 +67,7 @@ pub(super) async fn resolve(
     for (field, reference) in tools::references(arguments) {
         match reference {
             Reference::Handle(handle) => handles.push((field, handle)),
-            Reference::Path(path) => put_path(ask, arguments, &field, &path).await?,
+            Reference::Path(path) => resolve_path(caller, arguments, &field, &path).await?,
         }
     }
     let uses = tool.spec.handles;
@@ -73,12 +75,12 @@ pub(super) async fn resolve(
     if handles.is_empty() && !needs_bundle {
         return Ok(None);
     }
-    let named = look_up(ask, arguments, &handles).await?;
+    let bundle = look_up(caller, arguments, &handles).await?;
     if needs_bundle {
-        arguments.insert("bundle_id".into(), named["bundle_id"].clone());
+        arguments.insert("bundle_id".into(), bundle["bundle_id"].clone());
     }
     for (field, handle) in handles {
-        let found = found(&named, &field, handle)?;
+        let found = find_item(&bundle, &field, handle)?;
         if uses == Handles::Read {
             item = Some(found.clone());
         } else {
@@ -92,28 +94,28 @@ pub(super) async fn resolve(
 }
 
 async fn look_up(
-    ask: &Asker<'_>,
+    caller: &CoreCaller<'_>,
     arguments: &JsonObject,
     handles: &[(String, Handle)],
 ) -> Result<Value, CallError> {
-    let mut query = vec![("project_key", ask.project(arguments).await?)];
+    let mut query = vec![("project_key", caller.project(arguments).await?)];
     let bundle = arguments.get("bundle_id").and_then(Value::as_str);
     query.extend(bundle.map(|id| ("bundle_id", id.to_owned())));
     let mut names: Vec<String> = handles.iter().map(|(_, handle)| handle.to_string()).collect();
     names.dedup();
-    // Of many all: a request has its length.
-    if !names.is_empty() && names.len() <= NAMED {
+    // More handles than fit into a request are not sent; the Core then returns all items.
+    if !names.is_empty() && names.len() <= NAMES_MAX {
         query.push(("handles", names.join(",")));
     }
-    Ok(ask.send(CoreCall::get("/handles", query)).await?)
+    Ok(caller.send(CoreCall::get("/handles", query)).await?)
 }
 
-/// What the bundle has under a handle.
-fn found<'a>(named: &'a Value, field: &str, handle: Handle) -> Result<&'a Value, FieldError> {
-    let mut items = named["items"].as_array().into_iter().flatten();
+/// Finds the item of a handle.
+fn find_item<'a>(bundle: &'a Value, field: &str, handle: Handle) -> Result<&'a Value, FieldError> {
+    let mut items = bundle["items"].as_array().into_iter().flatten();
     items.find(|item| item["handle"] == json!(handle.to_string())).ok_or_else(|| {
-        let known = named["known"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        let known: Vec<&str> = known.take(NAMED).collect();
+        let known = bundle["known"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let known: Vec<&str> = known.take(NAMES_MAX).collect();
         let rule = match known.as_slice() {
             [] => format!("no {handle} is known, since that bundle is empty; recall again"),
             known => format!(
@@ -125,9 +127,9 @@ fn found<'a>(named: &'a Value, field: &str, handle: Handle) -> Result<&'a Value,
     })
 }
 
-/// The id of what a handle stands for, as the argument needs it.
+/// Returns the id of an item of the kind that the argument requires.
 fn id_for(uses: Handles, field: &str, handle: Handle, item: &Value) -> Result<String, FieldError> {
-    let (wanted, names): (&str, &[&str]) = match (uses, field) {
+    let (kind, names): (&str, &[&str]) = match (uses, field) {
         (Handles::Items, _) => ("thing", &["record_id", "doc_id", "passage_id"]),
         (_, "dialog_id") => ("dialog", &["dialog_id"]),
         _ => ("memory record", &["record_id"]),
@@ -136,29 +138,30 @@ fn id_for(uses: Handles, field: &str, handle: Handle, item: &Value) -> Result<St
     id.map(ToOwned::to_owned).ok_or_else(|| {
         FieldError::new(
             field,
-            format!("{handle} is no {wanted}, or not there any more; recall again"),
+            format!("{handle} is no {kind}, or not there any more; recall again"),
         )
     })
 }
 
-/// Where an absolute path lies in one of the project's repositories. A glob's wildcards stay as
-/// they are.
-async fn put_path(
-    ask: &Asker<'_>,
+/// Replaces an absolute path by the path in one of the project's repositories. Wildcards of a glob
+/// are kept.
+async fn resolve_path(
+    caller: &CoreCaller<'_>,
     arguments: &mut JsonObject,
     field: &str,
     path: &str,
 ) -> Result<(), CallError> {
     let is_glob = field == "path";
-    let (folder, rest) = if is_glob { split_glob(path) } else { (path, "") };
-    let query = vec![("project_key", ask.project(arguments).await?), ("path", folder.to_owned())];
-    let found = ask.find(CoreCall::get("/paths", query)).await?;
+    let (directory, rest) = if is_glob { split_glob(path) } else { (path, "") };
+    let query =
+        vec![("project_key", caller.project(arguments).await?), ("path", directory.to_owned())];
+    let found = caller.find(CoreCall::get("/paths", query)).await?;
     let path = match found.as_ref().map(|found| found["path"].as_str().unwrap_or_default()) {
         Some("") if is_glob => rest.to_owned(),
         Some(inside) if rest.is_empty() && is_glob => glob(inside),
         Some(inside) if is_glob => format!("{inside}/{rest}"),
         Some(inside) => inside.to_owned(),
-        // As the glob has always been read: from the repository's root.
+        // A glob with a leading slash is relative to the root of the repository.
         None if is_glob => glob(path.trim_start_matches('/')),
         None => {
             let rule =
@@ -169,7 +172,7 @@ async fn put_path(
     Ok(tools::put(arguments, field, path)?)
 }
 
-/// The folder before a glob's first wildcard, and the rest.
+/// Splits a glob into the directory before its first wildcard, and the rest.
 fn split_glob(path: &str) -> (&str, &str) {
     let Some(wild) = path.find(['*', '?', '[', '{']) else {
         return (path.trim_end_matches('/'), "");
@@ -185,20 +188,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_glob_is_split_before_its_first_wildcard() {
+    fn glob_is_split_before_its_first_wildcard() {
         assert_eq!(split_glob("/srv/shop/app/**/*.rb"), ("/srv/shop/app", "**/*.rb"));
         assert_eq!(split_glob("/srv/shop/app/"), ("/srv/shop/app", ""));
         assert_eq!(split_glob("/*.rb"), ("/*.rb", ""));
     }
 
     #[test]
-    fn a_handle_stands_for_what_the_argument_needs() {
-        let named = json!({"known": ["m1", "d1"], "items": [
+    fn handle_resolves_to_the_id_that_the_argument_requires() {
+        let bundle = json!({"known": ["m1", "d1"], "items": [
             {"handle": "m1", "record_id": "r", "passage_id": "p"},
             {"handle": "d1", "doc_id": "d", "passage_id": "q"}]});
         let handle = |text: &str| text.parse::<Handle>().expect("a handle");
         let id = |uses, field: &str, name: &str| {
-            id_for(uses, field, handle(name), found(&named, field, handle(name))?)
+            id_for(uses, field, handle(name), find_item(&bundle, field, handle(name))?)
         };
         assert_eq!(id(Handles::Ids, "supersedes", "m1").as_deref(), Ok("r"));
         assert_eq!(id(Handles::Items, "used[0]", "d1").as_deref(), Ok("d"));

@@ -1,5 +1,5 @@
-//! The server as a client sees it, over a scripted Core. The client is rmcp's own, in both eras of
-//! the protocol; clients that this project did not write drive the real binary elsewhere.
+//! Tests of the server with a scripted Core. The client is that of rmcp, with old and new revisions
+//! of the protocol; the tests of the binary use other clients.
 
 use std::sync::{Arc, Mutex};
 
@@ -18,10 +18,10 @@ use super::*;
 use crate::{Toolset, serve_on};
 
 const ID: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
-/// The record of a text that stands whole in a document.
+/// Record whose full text is a document.
 const STATEMENT_ID: &str = "01890a5d-ac96-774b-bcce-b302099a8058";
 
-/// What the Core was asked, and what holds its answer back.
+/// Requests to the Core, and the signal that releases its response.
 #[derive(Clone, Default)]
 struct Script {
     bodies: Arc<Mutex<Vec<Value>>>,
@@ -38,7 +38,7 @@ impl Script {
     }
 }
 
-/// A Core that answers as scripted. It keeps its callers' bodies.
+/// Creates a Core with scripted responses, which records the bodies of requests.
 fn fake_core(script: Script) -> Router {
     async fn recall(State(script): State<Script>, Json(body): Json<Value>) -> Json<Value> {
         let waits = body["query"] == "slow";
@@ -117,11 +117,11 @@ fn fake_core(script: Script) -> Router {
         .with_state(script)
 }
 
-/// A client that releases the Core's answer when it hears of progress.
+/// Client that releases the Core's response when it receives a progress notification.
 #[derive(Clone, Default)]
 struct Listener {
     release: Arc<Notify>,
-    heard: Arc<Mutex<Vec<String>>>,
+    notifications: Arc<Mutex<Vec<String>>>,
 }
 
 impl ClientHandler for Listener {
@@ -130,7 +130,7 @@ impl ClientHandler for Listener {
         progress: ProgressNotificationParam,
         _context: NotificationContext<RoleClient>,
     ) {
-        self.heard.lock().expect("not poisoned").push(progress.message.unwrap_or_default());
+        self.notifications.lock().expect("not poisoned").push(progress.message.unwrap_or_default());
         self.release.notify_one();
     }
 }
@@ -138,7 +138,7 @@ impl ClientHandler for Listener {
 struct Session {
     client: RunningService<RoleClient, Listener>,
     script: Script,
-    _folder: tempfile::TempDir,
+    _directory: tempfile::TempDir,
     _shutdown: tokio_util::sync::DropGuard,
 }
 
@@ -149,12 +149,12 @@ async fn session(lifecycle: ClientLifecycleMode, settings: ServerSettings) -> Se
     let script = Script::default();
     let core = fake_core(script.clone());
     tokio::spawn(async move { axum::serve(listener, core).await });
-    let folder = tempfile::tempdir().expect("a folder");
-    let token_file = folder.path().join("token");
+    let directory = tempfile::tempdir().expect("a directory");
+    let token_file = directory.path().join("token");
     std::fs::write(&token_file, "secret\n").expect("a token");
     let core = CoreClient::over_http(&url, in_file(&token_file), None).expect("an address");
     let (client, shutdown) = connect(core, settings, lifecycle, &script).await;
-    Session { client, script, _folder: folder, _shutdown: shutdown }
+    Session { client, script, _directory: directory, _shutdown: shutdown }
 }
 
 async fn connect(
@@ -197,7 +197,7 @@ fn text(result: &CallToolResult) -> &str {
 }
 
 #[tokio::test]
-async fn both_eras_of_the_protocol_list_and_call() {
+async fn old_and_new_revisions_list_and_call_tools() {
     for lifecycle in [ClientLifecycleMode::Initialize, discover()] {
         let session = session(lifecycle.clone(), shop()).await;
         let tools = session.client.list_all_tools().await.expect("tools");
@@ -218,7 +218,7 @@ async fn both_eras_of_the_protocol_list_and_call() {
 }
 
 #[tokio::test]
-async fn the_seeds_dotted_names_are_called_too() {
+async fn dotted_names_of_tools_are_accepted() {
     let session = session(ClientLifecycleMode::Initialize, shop()).await;
     for name in ["memory.recall", "memory_recall"] {
         assert_eq!(session.call(name, json!({"query": "x"})).await.is_error, Some(false), "{name}");
@@ -228,7 +228,7 @@ async fn the_seeds_dotted_names_are_called_too() {
 }
 
 #[tokio::test]
-async fn an_unknown_tool_is_refused_with_the_known_ones() {
+async fn unknown_tool_is_rejected_with_the_known_ones() {
     let settings = ServerSettings { toolsets: vec![Toolset::Repo], ..shop() };
     let session = session(ClientLifecycleMode::Initialize, settings).await;
     for name in ["teleport", "save"] {
@@ -243,7 +243,7 @@ async fn an_unknown_tool_is_refused_with_the_known_ones() {
 }
 
 #[tokio::test]
-async fn broken_arguments_never_reach_the_core() {
+async fn invalid_arguments_do_not_reach_the_core() {
     let session = session(ClientLifecycleMode::Initialize, shop()).await;
     let cases = [
         ("search", json!({"query": 7}), "search failed: query: must be a string, not integer `7`."),
@@ -280,7 +280,7 @@ async fn broken_arguments_never_reach_the_core() {
 }
 
 #[tokio::test]
-async fn the_cores_refusal_names_the_field_and_the_next_step() {
+async fn error_of_the_core_has_its_field_and_the_next_step() {
     let session = session(ClientLifecycleMode::Initialize, shop()).await;
     let result = session.call("link_issue", json!({"issue_id": "CS-1"})).await;
     assert_eq!(text(&result), "link_issue failed: issue_id: must not be empty.");
@@ -289,10 +289,10 @@ async fn the_cores_refusal_names_the_field_and_the_next_step() {
 }
 
 #[tokio::test]
-async fn a_core_that_starts_later_is_found_without_a_restart() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let token_file = folder.path().join("token");
-    // An address of its own: nothing else takes the port between the two binds.
+async fn core_that_starts_later_is_found_without_a_restart() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let token_file = directory.path().join("token");
+    // A separate address, so that no other process can take the port between the two binds.
     let listener = tokio::net::TcpListener::bind("127.0.0.83:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     drop(listener);
@@ -319,7 +319,7 @@ async fn a_core_that_starts_later_is_found_without_a_restart() {
 }
 
 #[tokio::test]
-async fn a_service_with_another_token_is_told_with_the_file_that_was_read() {
+async fn error_of_a_rejected_token_names_the_token_file() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     let refusing = Router::new().fallback(async || {
@@ -327,30 +327,34 @@ async fn a_service_with_another_token_is_told_with_the_file_that_was_read() {
         (StatusCode::UNAUTHORIZED, Json(problem))
     });
     tokio::spawn(async move { axum::serve(listener, refusing).await });
-    let folder = tempfile::tempdir().expect("a folder");
-    let token_file = folder.path().join("token");
+    let directory = tempfile::tempdir().expect("a directory");
+    let token_file = directory.path().join("token");
     std::fs::write(&token_file, "an old one").expect("a token");
     let core = CoreClient::over_http(&url, in_file(&token_file), None).expect("a URL");
     let (client, _shutdown) =
         connect(core, shop(), ClientLifecycleMode::Initialize, &Script::default()).await;
     let result = client.call_tool(params("recall", json!({"query": "x"}))).await.expect("a result");
-    let said = text(&result);
-    assert!(said.contains(&token_file.display().to_string()) && !said.contains("header"), "{said}");
+    let message = text(&result);
+    assert!(
+        message.contains(&token_file.display().to_string()) && !message.contains("header"),
+        "{message}"
+    );
 }
 
 #[tokio::test]
-async fn a_long_call_tells_a_client_that_asked_for_progress() {
+async fn long_call_notifies_the_client_of_progress() {
     let session = session(ClientLifecycleMode::Initialize, shop()).await;
-    // rmcp's client sends a progress token with every request. The Core answers only once the
-    // client has heard of progress, so this ends for no other reason.
+    // rmcp's client sends a progress token with every request. The Core responds only after the
+    // client has received a notification.
     let result = session.call("recall", json!({"query": "slow"})).await;
     assert_eq!(result.is_error, Some(false));
-    let heard = session.client.service().heard.lock().expect("not poisoned").clone();
-    assert_eq!(heard, ["recall: the service is at work (1 s)"]);
+    let notifications =
+        session.client.service().notifications.lock().expect("not poisoned").clone();
+    assert_eq!(notifications, ["recall: the service is at work (1 s)"]);
 }
 
 #[tokio::test]
-async fn a_document_comes_with_a_link_to_read_it_again() {
+async fn document_result_has_a_resource_link() {
     let session = session(ClientLifecycleMode::Initialize, shop()).await;
     let result = session.call("open_doc", json!({"title": "Timing", "project_key": "bank"})).await;
     let link = result.content[1].as_resource_link().expect("a link");
@@ -366,7 +370,7 @@ async fn a_document_comes_with_a_link_to_read_it_again() {
 }
 
 #[tokio::test]
-async fn records_are_listed_page_by_page_and_read() {
+async fn records_are_listed_in_pages_and_read() {
     let session = session(discover(), shop()).await;
     let page = session.client.list_resources(None).await.expect("a page");
     assert_eq!(page.next_cursor, Some(format!("records:{ID}")));
@@ -379,12 +383,12 @@ async fn records_are_listed_page_by_page_and_read() {
     let templates = session.client.list_all_resource_templates().await.expect("templates");
     assert_eq!(templates.len(), 2);
     let garbage = PaginatedRequestParams::default().with_cursor(Some("page two".into()));
-    let refused = session.client.list_resources(Some(garbage)).await.expect_err("no cursor");
-    assert!(refused.to_string().contains("cursor: is none that this server gave"), "{refused}");
+    let error = session.client.list_resources(Some(garbage)).await.expect_err("no cursor");
+    assert!(error.to_string().contains("cursor: is none that this server gave"), "{error}");
 }
 
 #[tokio::test]
-async fn a_resource_that_is_none_of_ours_is_named_in_the_error_of_the_clients_revision() {
+async fn unknown_resource_has_the_error_of_the_clients_revision() {
     let uri = "file:///etc/passwd";
     let cases = [
         (discover(), ErrorCode::INVALID_PARAMS),
@@ -403,7 +407,7 @@ async fn a_resource_that_is_none_of_ours_is_named_in_the_error_of_the_clients_re
 }
 
 #[tokio::test]
-async fn what_is_not_offered_is_no_method() {
+async fn methods_without_a_capability_are_unknown() {
     let session = session(discover(), shop()).await;
     let Err(ServiceError::McpError(error)) = session.client.list_prompts(None).await else {
         panic!("prompts were listed")
@@ -418,7 +422,7 @@ async fn what_is_not_offered_is_no_method() {
 }
 
 #[tokio::test]
-async fn a_handle_stands_for_what_its_bundle_has() {
+async fn handle_resolves_to_the_item_of_its_bundle() {
     let session = session(ClientLifecycleMode::Initialize, shop()).await;
     let saved =
         session.call("save", json!({"kind": "fact", "content": "x", "supersedes": "m1"})).await;
@@ -431,18 +435,18 @@ async fn a_handle_stands_for_what_its_bundle_has() {
     let forgotten = session.call("forget", json!({"id": "m1"})).await;
     assert_eq!(text(&forgotten), "forgotten: m1. It is recalled no more.");
     assert_eq!(session.script.bodies().last(), Some(&json!("deleted")));
-    let refused = session.call("forget", json!({"id": "d1"})).await;
+    let error = session.call("forget", json!({"id": "d1"})).await;
     assert!(
-        text(&refused).starts_with("forget failed: id: d1 is no memory record"),
+        text(&error).starts_with("forget failed: id: d1 is no memory record"),
         "{}",
-        text(&refused)
+        text(&error)
     );
-    let refused = session.call("open_doc", json!({"id": "c7"})).await;
-    assert!(text(&refused).contains("has no c7; it has m1, d1."), "{}", text(&refused));
+    let error = session.call("open_doc", json!({"id": "c7"})).await;
+    assert!(text(&error).contains("has no c7; it has m1, d1."), "{}", text(&error));
 }
 
 #[tokio::test]
-async fn an_absolute_path_is_taken_below_its_repository() {
+async fn absolute_path_is_resolved_in_its_repository() {
     let session = session(ClientLifecycleMode::Initialize, shop()).await;
     session.call("recall", json!({"path": "/home/me/shop/app/cart.rb"})).await;
     assert_eq!(session.script.bodies()[0]["repo_path"], "app/cart.rb");
@@ -450,16 +454,16 @@ async fn an_absolute_path_is_taken_below_its_repository() {
     assert_eq!(session.script.bodies()[1]["path"], "app/**/*.rb");
     session.call("search_code", json!({"query": "x", "path": "/app/models"})).await;
     assert_eq!(session.script.bodies()[2]["path"], "{app/models,app/models/**}");
-    let refused = session.call("recall", json!({"path": "/etc/passwd"})).await;
+    let error = session.call("recall", json!({"path": "/etc/passwd"})).await;
     assert!(
-        text(&refused).starts_with("recall failed: repo_path: lies in none of"),
+        text(&error).starts_with("recall failed: repo_path: lies in none of"),
         "{}",
-        text(&refused)
+        text(&error)
     );
 }
 
 #[tokio::test]
-async fn the_whole_text_is_read_of_which_a_record_is_the_statement() {
+async fn document_of_a_record_is_opened() {
     let session = session(ClientLifecycleMode::Initialize, shop()).await;
     let opened = session.call("open_doc", json!({"id": STATEMENT_ID})).await;
     assert!(text(&opened).contains(&format!(r#"("id", "{ID}")"#)), "{}", text(&opened));
@@ -468,7 +472,7 @@ async fn the_whole_text_is_read_of_which_a_record_is_the_statement() {
 }
 
 #[tokio::test]
-async fn a_document_is_opened_by_any_path_that_leads_to_it() {
+async fn document_is_opened_by_any_form_of_its_path() {
     let session = session(ClientLifecycleMode::Initialize, shop()).await;
     for arguments in [
         json!({"path": "docs/guide.md"}),
@@ -486,16 +490,16 @@ async fn a_document_is_opened_by_any_path_that_leads_to_it() {
     }
     let opened = session.call("open_doc", json!({"title": "/home/me/shop/docs"})).await;
     assert!(text(&opened).contains(r#"("title", "/home/me/shop/docs")"#), "{}", text(&opened));
-    let refused = session.call("open_doc", json!({"path": "/etc/passwd"})).await;
+    let error = session.call("open_doc", json!({"path": "/etc/passwd"})).await;
     assert!(
-        text(&refused).starts_with("open_doc failed: title: lies in none of"),
+        text(&error).starts_with("open_doc failed: title: lies in none of"),
         "{}",
-        text(&refused)
+        text(&error)
     );
 }
 
 #[tokio::test]
-async fn without_a_project_the_error_says_how_to_set_one() {
+async fn error_without_a_project_explains_how_to_set_one() {
     let session = session(ClientLifecycleMode::Initialize, ServerSettings::default()).await;
     let result = session.call("recall", json!({})).await;
     assert!(text(&result).contains("memory-copilot mcp --project KEY"), "{}", text(&result));
@@ -504,7 +508,7 @@ async fn without_a_project_the_error_says_how_to_set_one() {
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_before_hello_is_no_fault() {
+async fn disconnect_before_the_handshake_is_no_error() {
     let (ours, theirs) = tokio::io::duplex(1024);
     drop(theirs);
     let (read, write) = tokio::io::split(ours);

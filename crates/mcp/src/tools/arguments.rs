@@ -1,34 +1,35 @@
-//! Reads arguments as models mean them ([`understand`]). Their names are checked against the schema
-//! that the client was shown; their values are checked by the types of the contract. An error names
-//! the field and the rule, and is a result instead of a protocol error: a model can act on it.
+//! Parsing of arguments, after common mistakes of models are corrected ([`normalize`]). Names are
+//! checked against the schema that the client got, values by the types of the contract. An error
+//! names the field and the rule, and is a result instead of a protocol error, so that a model can
+//! act on it.
 
+mod normalize;
 mod references;
-mod understand;
 
 use mc_contract::ValidationError;
 use mc_domain::Handle;
 use rmcp::model::JsonObject;
 use serde_json::{Map, Value};
 
+pub use normalize::glob;
+use normalize::{FILE_URL, is_absolute};
 pub use references::{Reference, put, references};
-pub use understand::glob;
-use understand::{FILE_URL, is_absolute};
 
-/// Arguments that are ids, of UUIDs; where [`is_handle_too`] says so, a handle of a bundle will do.
+/// Arguments that are UUIDs, or handles of a bundle if [`accepts_handle`].
 const IDS: [&str; 6] = ["id", "bundle_id", "dialog_id", "supersedes", "record_ids", "used"];
 
-/// An argument that breaks the tool's schema.
+/// Error of an argument that violates the tool's schema.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {rule}")]
 pub struct FieldError {
     /// The field, as in `citations[0].file`.
     pub field: String,
-    /// What it must be.
+    /// Rule that it violates.
     pub rule: String,
 }
 
 impl FieldError {
-    /// An error at `field` that `rule` explains.
+    /// Creates an error of `field` that `rule` explains.
     pub fn new(field: impl Into<String>, rule: impl Into<String>) -> Self {
         Self { field: field.into(), rule: rule.into() }
     }
@@ -47,7 +48,7 @@ pub(super) fn read(
     mut arguments: JsonObject,
 ) -> Result<JsonObject, FieldError> {
     drop_nulls(&mut arguments);
-    let arguments = understand::understand(schema, arguments);
+    let arguments = normalize::normalize(schema, arguments);
     check_names(schema, &arguments)?;
     check_ids(&arguments)?;
     Ok(arguments)
@@ -83,7 +84,7 @@ fn check_names(schema: &JsonObject, arguments: &JsonObject) -> Result<(), FieldE
     }
 }
 
-/// What is no id and no handle would find nothing, and is refused where it stands.
+/// Checks that ids are UUIDs or handles; others would find nothing.
 fn check_ids(arguments: &JsonObject) -> Result<(), FieldError> {
     let ids = IDS.into_iter().filter_map(|name| Some((name, arguments.get(name)?)));
     for (name, value) in ids {
@@ -100,7 +101,7 @@ fn check_id(path: &str, name: &str, text: &str) -> Result<(), FieldError> {
     if text.parse::<mc_domain::RecordId>().is_ok() {
         return Ok(());
     }
-    if !is_handle_too(name) {
+    if !accepts_handle(name) {
         return Err(FieldError::new(path, "must be a UUID, as recall gave it"));
     }
     let rule =
@@ -108,14 +109,14 @@ fn check_id(path: &str, name: &str, text: &str) -> Result<(), FieldError> {
     text.parse::<Handle>().map(|_| ()).map_err(|_| FieldError::new(path, rule))
 }
 
-/// Whether a handle will do where this argument wants an id. A bundle has none.
-fn is_handle_too(name: &str) -> bool {
+/// Returns whether the argument accepts a handle instead of an id. Bundles have no handle.
+fn accepts_handle(name: &str) -> bool {
     IDS.contains(&name) && name != "bundle_id"
 }
 
-/// A name from the outside is repeated in an error, but not ten megabytes of it.
+/// Masks and shortens a name of the caller for an error.
 fn shorten(name: &str) -> String {
-    // Masked while it is whole: what is cut off a secret hides the rest.
+    // Masked before it is shortened: half of a secret would not be detected.
     mc_sanitizer::mask(name).text.as_str().chars().take(64).collect()
 }
 

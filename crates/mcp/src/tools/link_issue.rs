@@ -26,7 +26,7 @@ impl Definition for LinkIssue {
         names_project: true,
         handles: Handles::Ids,
         arguments: &[
-            Argument::new("task_external_id", "").named("issue_id").required(),
+            Argument::new("task_external_id", "").with_name("issue_id").required(),
             Argument::new("dialog_id", ""),
             Argument::new("record_ids", ""),
             Argument::own("bundle_id", ""),

@@ -15,7 +15,7 @@ use crate::settings::Toolset;
 /// See the module.
 pub struct OpenDoc;
 
-/// What to read: exactly one of the three.
+/// Text to read: exactly one of the three arguments.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "the types are the rules")]
@@ -27,14 +27,14 @@ pub struct OpenArguments {
 
 impl Request for OpenArguments {}
 
-/// A text, or the part of it that is shown.
+/// Text, or the part of it that is shown.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Opened {
-    /// Its title; may be empty.
+    /// Title; may be empty.
     title: String,
-    /// The part that is shown.
+    /// Part that is shown.
     content: String,
-    /// The character at which to read on; absent at the end.
+    /// Offset in characters at which to continue; absent at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_offset: Option<u64>,
 }
@@ -67,7 +67,7 @@ impl Definition for OpenDoc {
     type Own = OfText;
     type Response = Opened;
 
-    /// Unused: the server renders what it has looked up itself, see `server::opening`.
+    /// Not used: `server::opening` renders the result of its lookups.
     fn result(_arguments: &JsonObject, response: Value) -> Result<CallToolResult, CoreError> {
         Ok(super::responses::complete(Vec::new(), response))
     }

@@ -1,5 +1,4 @@
-//! Arguments of tools that this server needs itself: they say how much is shown, and of which
-//! bundle a handle is.
+//! Arguments of tools that this server uses itself: how much is shown, and the bundle of a handle.
 
 use mc_contract::Request;
 use mc_contract::number::TextOffset;
@@ -7,13 +6,13 @@ use mc_domain::BundleId;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-/// No such argument.
+/// No own arguments.
 #[derive(Debug, Deserialize, ToSchema)]
 pub struct Nothing {}
 
 impl Request for Nothing {}
 
-/// The bundle whose handles the call uses.
+/// Bundle of the handles in a call.
 #[derive(Debug, Deserialize, ToSchema)]
 #[expect(dead_code, reason = "the types are the rules")]
 pub struct OfBundle {
@@ -22,17 +21,17 @@ pub struct OfBundle {
 
 impl Request for OfBundle {}
 
-/// How much of the results is shown.
+/// Limits of the results.
 #[derive(Debug, Deserialize, ToSchema)]
 #[expect(dead_code, reason = "the types are the rules")]
 pub struct OfResults {
-    /// Any number will do: at least one result or line is shown.
+    /// Any number is valid: at least one result or line is shown.
     limit_tokens: Option<i64>,
 }
 
 impl Request for OfResults {}
 
-/// How much of a text is shown, and from where.
+/// Part of a text to show.
 #[derive(Debug, Deserialize, ToSchema)]
 #[expect(dead_code, reason = "the types are the rules")]
 pub struct OfText {

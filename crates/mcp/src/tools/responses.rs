@@ -1,5 +1,5 @@
-//! From the Core's answer to a tool result: text for models, and for programs the same as
-//! structured content, at about the same cost.
+//! Conversion of the Core's responses to tool results: text for models, and structured content for
+//! programs with the same information, at about the same cost.
 
 use std::fmt::Write;
 
@@ -12,19 +12,18 @@ use super::sections::{NoSection, Piece};
 use crate::core::CoreError;
 use crate::{render, resources};
 
-/// Tokens of an answer where the caller names no limit.
+/// Default token limit of a result.
 const BUDGET: usize = 1_200;
-/// The same of search results whose scores are to be explained, which takes longer than what they
-/// are of.
+/// Default token limit of search results with explanations, which are longer than the results.
 const BUDGET_TO_EXPLAIN: usize = 4_800;
-/// Most tokens of an answer, whatever is asked for.
-const MOST: usize = 32_000;
-/// What an answer says around what is read, in tokens: its marks, its source and how to read on.
-const AROUND: usize = 150;
-/// Least tokens of what is read: a letter a call helps nobody.
-const LEAST: usize = 50;
-/// Fields of a record that only its keeper needs.
-const FOR_KEEPERS: [&str; 10] = [
+/// Maximum token limit of a result.
+const BUDGET_MAX: usize = 32_000;
+/// Tokens of a result in addition to its content: delimiters, source and how to continue.
+const OVERHEAD: usize = 150;
+/// Minimum tokens of content.
+const CONTENT_MIN: usize = 50;
+/// Fields of a record that only its maintainers need.
+const FOR_MAINTAINERS: [&str; 10] = [
     "versions",
     "contributions",
     "quality",
@@ -37,7 +36,7 @@ const FOR_KEEPERS: [&str; 10] = [
     "version",
 ];
 
-/// The Core's response, which is an object.
+/// Checks that the Core's response is an object.
 pub(super) fn object(response: Value) -> Result<Value, CoreError> {
     if response.is_object() {
         Ok(response)
@@ -46,21 +45,22 @@ pub(super) fn object(response: Value) -> Result<Value, CoreError> {
     }
 }
 
-/// Tokens that a result may take.
+/// Returns the token limit of a result.
 pub(super) fn budget(arguments: &JsonObject) -> usize {
     let explains = arguments.get("explain").is_some_and(|explain| *explain == json!(true));
     let default = if explains { BUDGET_TO_EXPLAIN } else { BUDGET };
-    let given = arguments.get("limit_tokens").and_then(Value::as_i64);
-    // A negative one asks for as little as there is.
-    given.map_or(default, |given| usize::try_from(given).unwrap_or(0).min(MOST))
+    let limit = arguments.get("limit_tokens").and_then(Value::as_i64);
+    // A negative limit counts as 0.
+    limit.map_or(default, |limit| usize::try_from(limit).unwrap_or(0).min(BUDGET_MAX))
 }
 
-/// What of the limit is left for what is read.
-fn room(arguments: &JsonObject) -> usize {
-    budget(arguments).saturating_sub(AROUND).max(LEAST)
+/// Returns the token limit of the content.
+fn content_budget(arguments: &JsonObject) -> usize {
+    budget(arguments).saturating_sub(OVERHEAD).max(CONTENT_MIN)
 }
 
-/// What `open_doc` has read: a record, or a document or passage, of which `line` is to be shown.
+/// Creates the result of `open_doc` for a record, document or passage. `line` selects the section
+/// to show.
 pub fn opened(
     arguments: &JsonObject,
     default_project: Option<&ProjectKey>,
@@ -82,24 +82,24 @@ pub fn opened(
     let project = other_project(arguments, default_project);
     let resource =
         (answer["what"] == "document").then(|| resources::document_link(&answer, project));
-    let mut result = complete(vec![text], said_of_text(&answer));
+    let mut result = complete(vec![text], text_fields(&answer));
     result.content.extend(resource.flatten().map(ContentBlock::resource_link));
     Ok(result)
 }
 
 fn piece(arguments: &JsonObject, content: &str, line: Option<usize>) -> Result<Piece, NoSection> {
-    let room = room(arguments);
+    let budget = content_budget(arguments);
     let section = arguments.get("section").and_then(Value::as_str);
     let offset = arguments.get("offset").and_then(Value::as_u64).filter(|offset| *offset > 0);
     Ok(match (offset, section, line) {
-        (Some(offset), _, _) => Piece::at(content, offset, room),
-        (None, Some(section), _) => Piece::of_section(content, section, room)?,
-        (None, None, Some(line)) => Piece::around(content, line, room),
-        (None, None, None) => Piece::first(content, room),
+        (Some(offset), _, _) => Piece::at(content, offset, budget),
+        (None, Some(section), _) => Piece::of_section(content, section, budget)?,
+        (None, None, Some(line)) => Piece::around(content, line, budget),
+        (None, None, None) => Piece::first(content, budget),
     })
 }
 
-/// The project of a call, where that is not the server's own.
+/// Returns the project of a call, if it is not the default one.
 fn other_project<'a>(
     arguments: &'a JsonObject,
     default_project: Option<&ProjectKey>,
@@ -110,8 +110,8 @@ fn other_project<'a>(
     (!is_default).then_some(project)
 }
 
-/// A text's fields for a program.
-fn said_of_text(answer: &Value) -> Value {
+/// Returns the structured content of a text.
+fn text_fields(answer: &Value) -> Value {
     let names = [
         "what",
         "id",
@@ -126,21 +126,21 @@ fn said_of_text(answer: &Value) -> Value {
         "content",
         "next_offset",
     ];
-    let said = names.into_iter().filter_map(|name| {
+    let fields = names.into_iter().filter_map(|name| {
         let value = answer.get(name).filter(|value| !value.is_null() && **value != json!(""))?;
         Some((name.to_owned(), value.clone()))
     });
-    let mut said: Map<_, _> = said.collect();
-    // Named in the schema, and so there, be they empty.
+    let mut fields: Map<_, _> = fields.collect();
+    // Required by the schema, even if they are empty.
     for name in ["title", "content"] {
-        said.entry(name).or_insert_with(|| json!(""));
+        fields.entry(name).or_insert_with(|| json!(""));
     }
-    Value::Object(said)
+    Value::Object(fields)
 }
 
 fn record(arguments: &JsonObject, mut answer: Value) -> CallToolResult {
     let content = answer["content"].as_str().unwrap_or_default().to_owned();
-    let piece = Piece::at(&content, offset(arguments), room(arguments));
+    let piece = Piece::at(&content, offset(arguments), content_budget(arguments));
     piece.put_into(&mut answer);
     let mut text = render::record(&answer);
     if let Some(next) = piece.next {
@@ -149,7 +149,7 @@ fn record(arguments: &JsonObject, mut answer: Value) -> CallToolResult {
     if let Value::Object(fields) = &mut answer {
         fields.retain(|name, value| {
             let is_empty = value.is_null() || *value == json!([]) || *value == json!({});
-            let is_for_all = !is_empty && !FOR_KEEPERS.contains(&name.as_str());
+            let is_for_all = !is_empty && !FOR_MAINTAINERS.contains(&name.as_str());
             is_for_all || name == "title"
         });
     }
@@ -160,7 +160,7 @@ fn offset(arguments: &JsonObject) -> u64 {
     arguments.get("offset").and_then(Value::as_u64).unwrap_or(0)
 }
 
-/// A result with text for models and the same as structured content for programs.
+/// Creates a result with text for models and structured content for programs.
 pub(super) fn complete(texts: Vec<String>, mut structured: Value) -> CallToolResult {
     render::structured(&mut structured);
     let mut result = CallToolResult::success(texts.into_iter().map(ContentBlock::text).collect());
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn an_offset_past_the_end_is_told_as_such() {
+    fn offset_after_the_end_is_explained() {
         let answer = json!({"what": "document", "title": "T", "content": "abc"});
         let opened = opened(&arguments(json!({"title": "T", "offset": 3})), None, answer, None);
         let opened = opened.expect("a result");
@@ -195,15 +195,15 @@ mod tests {
     }
 
     #[test]
-    fn a_document_of_any_length_is_opened_within_the_budget() {
+    fn document_of_any_length_is_opened_within_the_budget() {
         let long: String = (0..400)
             .map(|n| format!("## Part {n}\n\n{}\n\n", "Words of it. ".repeat(40)))
             .collect();
         let plain = long.replace('#', "");
         for (content, limit) in [(&long, 1_200), (&plain, 1_200), (&long, 3_000)] {
             let answer = json!({"what": "document", "id": "d", "title": "T", "content": content});
-            let asked = arguments(json!({"title": "T", "limit_tokens": limit}));
-            let opened = opened(&asked, None, answer, None).expect("a result");
+            let arguments = arguments(json!({"title": "T", "limit_tokens": limit}));
+            let opened = opened(&arguments, None, answer, None).expect("a result");
             let shown = tokens::count(text(&opened));
             let structured = opened.structured_content.expect("structured content");
             assert!(shown <= limit && shown * 2 > limit, "{shown} tokens of {limit}");

@@ -22,7 +22,7 @@ impl Definition for Save {
                       know and can't see in the code. One thing per call, with citations. The \
                       outcome says whether it was stored, merged, proposed or rejected, and why.",
         toolsets: &[Toolset::Memory],
-        // A contradiction supersedes what was there.
+        // A contradicting record supersedes the existing one.
         effect: Effect::Replaces,
         route: Route::Post("/save"),
         names_project: true,
@@ -61,7 +61,7 @@ impl Definition for Save {
     }
 }
 
-/// The response without the record: the caller knows what it sent.
+/// Returns the response without the record, which the caller has sent itself.
 fn slim(response: &Value) -> Value {
     let fields = response.as_object().into_iter().flatten();
     let shown = fields.filter(|(name, value)| {

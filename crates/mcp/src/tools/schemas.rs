@@ -1,8 +1,9 @@
-//! The schemas that `tools/list` shows, taken from the types of the contract. What a model needs is
-//! kept: types, words of closed lists, ranges. Patterns and lengths are not: every word costs
-//! tokens in every conversation, and the types enforce them. Clients pass the schemas on to model
-//! providers, which know different parts of JSON Schema: every enum has a type, and no string has a
-//! format.
+//! Schemas of `tools/list`, derived from the types of the contract.
+//!
+//! They have only what a model needs: types, enums and ranges. Patterns and lengths are omitted,
+//! because every word costs tokens in every conversation, and the types enforce them anyway.
+//! Clients forward the schemas to model providers, which support different parts of JSON Schema. So
+//! every enum has a type, and no string has a format.
 
 use rmcp::model::JsonObject;
 use serde_json::{Map, Value, json};
@@ -10,9 +11,9 @@ use utoipa::ToSchema;
 
 use super::spec::{Argument, Spec};
 
-/// The schema of a tool's arguments.
+/// Returns the schema of a tool's arguments.
 pub fn input<Request: ToSchema, Own: ToSchema>(spec: &Spec) -> JsonObject {
-    let (request, own) = (Fields::of::<Request>(), Fields::of::<Own>());
+    let (request, own) = (Fields::new::<Request>(), Fields::new::<Own>());
     let property = |argument: &Argument| {
         let fields = if argument.is_own { &own } else { &request };
         let mut schema = fields.slim(argument.field, Detail::Input);
@@ -30,9 +31,9 @@ pub fn input<Request: ToSchema, Own: ToSchema>(spec: &Spec) -> JsonObject {
     schema
 }
 
-/// The schema of a tool's structured content. Other fields than the listed ones may be there.
+/// Returns the schema of a tool's structured content, which may have other fields, too.
 pub fn output<Response: ToSchema>(spec: &Spec) -> JsonObject {
-    let fields = Fields::of::<Response>();
+    let fields = Fields::new::<Response>();
     let property = |name: &&str| ((*name).to_owned(), fields.slim(name, Detail::Output));
     let properties = spec.output.iter().map(property).collect();
     let required: Vec<&str> =
@@ -50,23 +51,23 @@ fn object(properties: Map<String, Value>, required: &[&str]) -> JsonObject {
     schema
 }
 
-/// How much of a schema is shown.
+/// Detail of a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Detail {
-    /// Items of lists, too.
+    /// Types, including the items of lists.
     Input,
-    /// Types alone.
+    /// Types without the items of lists.
     Output,
 }
 
-/// The schema of a type, with those that it refers to.
+/// Schema of a type, with the schemas that it references.
 struct Fields {
     schema: Value,
     others: Map<String, Value>,
 }
 
 impl Fields {
-    fn of<T: ToSchema>() -> Self {
+    fn new<T: ToSchema>() -> Self {
         let mut others = Vec::new();
         T::schemas(&mut others);
         let others = others.into_iter().map(|(name, schema)| (name, json!(schema))).collect();
@@ -98,7 +99,7 @@ impl Fields {
             slim["items"] = self.slimmed(item, detail);
             if let Some(properties) = item["properties"].as_object() {
                 let properties =
-                    properties.iter().map(|(name, one)| (name.clone(), self.bare(one)));
+                    properties.iter().map(|(name, schema)| (name.clone(), self.bare(schema)));
                 slim["items"]["properties"] = Value::Object(properties.collect());
                 slim["items"]["required"] = item["required"].clone();
             }
@@ -106,12 +107,12 @@ impl Fields {
         slim
     }
 
-    /// A field of an item: its type alone.
+    /// Returns the schema of a field of an item: only its type.
     fn bare(&self, schema: &Value) -> Value {
         json!({ "type": kind_of(self.resolved(schema)) })
     }
 
-    /// The schema behind a reference or an optional value.
+    /// Returns the schema behind a reference or an optional value.
     fn resolved<'a>(&'a self, schema: &'a Value) -> &'a Value {
         if let Some(path) = schema["$ref"].as_str() {
             let name = path.rsplit('/').next().unwrap_or(path);
@@ -123,7 +124,7 @@ impl Fields {
     }
 }
 
-/// The type of a value that is present.
+/// Returns the type of a value that is not null.
 fn kind_of(schema: &Value) -> Value {
     let kinds = schema["type"].as_array().into_iter().flatten();
     kinds.into_iter().find(|kind| **kind != "null").cloned().unwrap_or_else(|| {

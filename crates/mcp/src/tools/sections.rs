@@ -1,114 +1,117 @@
-//! A document read by its sections: whole where it is short, else an outline and the beginning,
-//! then whichever section is asked for, piece by piece.
+//! Reading of a document by sections. A short document is shown in full, a long one by its outline
+//! and its start. Sections are then read piece by piece.
 
 use serde_json::{Value, json};
 
 use crate::tokens;
 
-/// Share of the room that an outline may take.
+/// Divisor of the budget for the outline: half of it.
 const OUTLINE_SHARE: usize = 2;
-/// Most headings that a refusal names.
-const NAMED: usize = 30;
+/// Maximum number of headings in an error.
+const HEADINGS_MAX: usize = 30;
 
-/// A heading and what stands below it, in bytes of the document.
+/// Section of a document, in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Section<'a> {
     title: &'a str,
     level: usize,
-    /// Where the heading begins.
+    /// Start of the heading.
     start: usize,
-    /// Where the next heading of the same or a higher level begins.
+    /// Start of the next heading of the same or a higher level.
     end: usize,
-    /// Headings above it, outermost first.
-    above: Vec<&'a str>,
+    /// Parent headings, outermost first.
+    parents: Vec<&'a str>,
 }
 
-/// What of a document is shown.
+/// Part of a document that is shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Piece {
-    /// The text.
+    /// Text.
     pub text: String,
-    /// The section that it begins, where one was asked for: `Guide > Install`.
+    /// Requested section, such as `Guide > Install`.
     pub section: Option<String>,
-    /// Headings of what is not shown, each indented by its level; empty where all is shown.
+    /// Headings, each indented by its level; empty if the text is complete.
     pub outline: Vec<String>,
-    /// Headings that are left out of the outline.
+    /// Number of headings that the outline omits.
     pub unnamed: usize,
-    /// The character at which to read on; `None` at the end.
+    /// Offset in characters at which to continue; `None` at the end.
     pub next: Option<u64>,
 }
 
-/// A section that the document does not have.
+/// Error for a section that was not found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoSection {
-    /// Sections that may be meant, else the document's.
-    pub near: Vec<String>,
-    /// Whether several of them are called that.
+    /// Sections that may be meant, else those of the document.
+    pub candidates: Vec<String>,
+    /// Whether several sections have the name.
     pub is_ambiguous: bool,
 }
 
 impl Piece {
-    /// The document from `offset`, in characters, as far as `budget` tokens reach.
+    /// Returns the document from `offset`, in characters, within `budget` tokens.
     pub fn at(content: &str, offset: u64, budget: usize) -> Self {
         let offset = usize::try_from(offset).unwrap_or(usize::MAX);
         let start = content.char_indices().nth(offset).map_or(content.len(), |(byte, _)| byte);
-        Self::of(content, start, content.len(), budget)
+        Self::span(content, start, content.len(), budget)
     }
 
-    /// The document as it is first opened.
+    /// Returns a short document in full, else the outline and the start.
     pub fn first(content: &str, budget: usize) -> Self {
         if tokens::fits(content, budget) {
-            return Self::of(content, 0, content.len(), budget);
+            return Self::span(content, 0, content.len(), budget);
         }
         let sections = sections(content);
         let (outline, unnamed) = outline(&sections, budget / OUTLINE_SHARE);
         let room = budget.saturating_sub(outline.iter().map(|line| tokens::cost(line)).sum());
-        Self { outline, unnamed, ..Self::of(content, 0, content.len(), room) }
+        Self { outline, unnamed, ..Self::span(content, 0, content.len(), room) }
     }
 
-    /// The section called `name`: by its heading, alone or behind those above it (`Guide >
-    /// Install`).
+    /// Returns the section with this heading, optionally with its parents (`Guide > Install`).
     pub fn of_section(content: &str, name: &str, budget: usize) -> Result<Self, NoSection> {
         let sections = sections(content);
         let section = find(&sections, name)?;
-        Ok(Self::below(content, &sections, section, budget))
+        Ok(Self::section_piece(content, &sections, section, budget))
     }
 
-    /// The innermost section that has `line`, from 1, where the document is too long to be shown
-    /// whole.
+    /// Returns a short document in full, else the innermost section with `line`, from 1.
     pub fn around(content: &str, line: usize, budget: usize) -> Self {
         if tokens::fits(content, budget) {
             return Self::first(content, budget);
         }
         let before = content.split_inclusive('\n').take(line.saturating_sub(1));
-        let at: usize = before.map(str::len).sum();
+        let offset: usize = before.map(str::len).sum();
         let sections = sections(content);
-        let has = |section: &&Section<'_>| section.start <= at && at < section.end;
+        let has = |section: &&Section<'_>| section.start <= offset && offset < section.end;
         match sections.iter().rfind(has) {
-            Some(section) => Self::below(content, &sections, section, budget),
+            Some(section) => Self::section_piece(content, &sections, section, budget),
             None => Self::first(content, budget),
         }
     }
 
-    fn below(content: &str, all: &[Section<'_>], section: &Section<'_>, budget: usize) -> Self {
+    fn section_piece(
+        content: &str,
+        all: &[Section<'_>],
+        section: &Section<'_>,
+        budget: usize,
+    ) -> Self {
         let inside = all.iter().filter(|one| one.start > section.start && one.start < section.end);
         let inside: Vec<Section<'_>> = inside.cloned().collect();
-        let is_whole = tokens::fits(&content[section.start..section.end], budget);
+        let is_complete = tokens::fits(&content[section.start..section.end], budget);
         let (outline, unnamed) =
-            if is_whole { (Vec::new(), 0) } else { outline(&inside, budget / OUTLINE_SHARE) };
+            if is_complete { (Vec::new(), 0) } else { outline(&inside, budget / OUTLINE_SHARE) };
         let room = budget.saturating_sub(outline.iter().map(|line| tokens::cost(line)).sum());
-        let piece = Self::of(content, section.start, section.end, room);
+        let piece = Self::span(content, section.start, section.end, room);
         Self { section: Some(section.path()), outline, unnamed, ..piece }
     }
 
-    fn of(content: &str, start: usize, end: usize, budget: usize) -> Self {
+    fn span(content: &str, start: usize, end: usize, budget: usize) -> Self {
         let length = tokens::fitting(&content[start..end], budget);
         let text = content[start..start + length].to_owned();
         let next = (start + length < end).then(|| content[..start + length].chars().count() as u64);
         Self { text, section: None, outline: Vec::new(), unnamed: 0, next }
     }
 
-    /// The piece as structured content.
+    /// Adds the piece to structured content.
     pub fn put_into(&self, answer: &mut Value) {
         answer["content"] = json!(self.text);
         if let Some(section) = &self.section {
@@ -125,16 +128,16 @@ impl Piece {
 
 impl Section<'_> {
     fn path(&self) -> String {
-        let titles: Vec<&str> = self.above.iter().copied().chain([self.title]).collect();
+        let titles: Vec<&str> = self.parents.iter().copied().chain([self.title]).collect();
         titles.join(" > ")
     }
 }
 
-/// The headings of a text in the manner of Markdown: `# Heading`, or a line that is underlined.
-/// What stands in a fence is none.
+/// Finds the sections of a Markdown text: `# Heading` or an underlined line, outside of code
+/// fences.
 fn sections(content: &str) -> Vec<Section<'_>> {
     let mut found: Vec<Section<'_>> = Vec::new();
-    let (mut at, mut fence, mut before) = (0, None, (0, ""));
+    let (mut offset, mut fence, mut previous) = (0, None, (0, ""));
     for line in content.split_inclusive('\n') {
         let text = line.trim_end();
         let mark = fence_of(text);
@@ -142,9 +145,9 @@ fn sections(content: &str) -> Vec<Section<'_>> {
             (None, Some(_)) => fence = mark,
             (Some(open), Some(close)) if open == close => fence = None,
             (None, None) => {
-                let heading = atx(text).map(|(level, title)| (level, title, at));
+                let heading = atx(text).map(|(level, title)| (level, title, offset));
                 let heading = heading.or_else(|| {
-                    underline(text, before.1).map(|level| (level, before.1.trim(), before.0))
+                    underline(text, previous.1).map(|level| (level, previous.1.trim(), previous.0))
                 });
                 if let Some((level, title, start)) = heading {
                     found.push(Section {
@@ -152,20 +155,20 @@ fn sections(content: &str) -> Vec<Section<'_>> {
                         level,
                         start,
                         end: content.len(),
-                        above: Vec::new(),
+                        parents: Vec::new(),
                     });
                 }
             }
             (Some(_), _) => {}
         }
-        before = (at, if fence.is_some() { "" } else { text });
-        at += line.len();
+        previous = (offset, if fence.is_some() { "" } else { text });
+        offset += line.len();
     }
     close(&mut found);
     found
 }
 
-/// Ends each section where the next of its rank begins, and tells it what it stands below.
+/// Sets the end and the parents of each section.
 fn close(sections: &mut [Section<'_>]) {
     let mut open: Vec<usize> = Vec::new();
     for index in 0..sections.len() {
@@ -173,7 +176,7 @@ fn close(sections: &mut [Section<'_>]) {
         while let Some(last) = open.pop_if(|last| sections[*last].level >= level) {
             sections[last].end = start;
         }
-        sections[index].above = open.iter().map(|above| sections[*above].title).collect();
+        sections[index].parents = open.iter().map(|parent| sections[*parent].title).collect();
         open.push(index);
     }
 }
@@ -203,67 +206,70 @@ fn underline(line: &str, above: &str) -> Option<usize> {
     (is_line && is_title).then_some(level)
 }
 
-/// As many levels of the headings as there is room for, and how many headings that leaves out.
+/// Returns as many levels of headings as fit, and the number of omitted headings.
 fn outline(sections: &[Section<'_>], budget: usize) -> (Vec<String>, usize) {
     let top = sections.iter().map(|section| section.level).min().unwrap_or(1);
     let deepest = sections.iter().map(|section| section.level).max().unwrap_or(1);
-    let of_level = |most: usize| {
-        let shown = sections.iter().filter(move |section| section.level <= most);
-        shown.map(move |one| format!("{}{}", "  ".repeat(one.level - top), one.title))
+    let of_level = |max_level: usize| {
+        let shown = sections.iter().filter(move |section| section.level <= max_level);
+        shown.map(move |section| format!("{}{}", "  ".repeat(section.level - top), section.title))
     };
-    let within = |most: usize| within(of_level(most), budget);
-    let whole = (top..=deepest).rev().map(within).find(|(_, are_all)| *are_all);
-    let (lines, _) = whole.unwrap_or_else(|| within(top));
+    let within = |max_level: usize| within(of_level(max_level), budget);
+    let complete = (top..=deepest).rev().map(within).find(|(_, is_complete)| *is_complete);
+    let (lines, _) = complete.unwrap_or_else(|| within(top));
     let unnamed = sections.len() - lines.len();
     (lines, unnamed)
 }
 
-/// The first lines, as far as `budget` tokens reach, and whether those are all.
+/// Returns the first lines within `budget` tokens, and whether these are all lines.
 fn within(lines: impl Iterator<Item = String>, budget: usize) -> (Vec<String>, bool) {
-    let (mut taken, mut left) = (Vec::new(), budget);
+    let (mut fitting, mut remaining) = (Vec::new(), budget);
     for line in lines {
-        if !tokens::fits(&line, left) {
-            return (taken, false);
+        if !tokens::fits(&line, remaining) {
+            return (fitting, false);
         }
-        left -= tokens::cost(&line);
-        taken.push(line);
+        remaining -= tokens::cost(&line);
+        fitting.push(line);
     }
-    (taken, true)
+    (fitting, true)
 }
 
 fn find<'s, 'a>(sections: &'s [Section<'a>], name: &str) -> Result<&'s Section<'a>, NoSection> {
-    let wanted = plain(name);
+    let name_key = plain(name);
     let by = |fits: &dyn Fn(&Section<'_>) -> bool| -> Vec<&'s Section<'a>> {
         sections.iter().filter(|section| fits(section)).collect()
     };
     let title = |section: &Section<'_>| plain(section.title);
     let tries = [
-        by(&|section: &Section<'_>| title(section) == wanted || plain(&section.path()) == wanted),
-        by(&|section: &Section<'_>| plain(&section.path()).ends_with(&format!("> {wanted}"))),
-        by(&|section: &Section<'_>| title(section).starts_with(&wanted)),
-        by(&|section: &Section<'_>| title(section).contains(&wanted)),
+        by(&|section: &Section<'_>| {
+            title(section) == name_key || plain(&section.path()) == name_key
+        }),
+        by(&|section: &Section<'_>| plain(&section.path()).ends_with(&format!("> {name_key}"))),
+        by(&|section: &Section<'_>| title(section).starts_with(&name_key)),
+        by(&|section: &Section<'_>| title(section).contains(&name_key)),
     ];
-    let found = tries.into_iter().find(|found| !found.is_empty() && !wanted.is_empty());
+    let found = tries.into_iter().find(|found| !found.is_empty() && !name_key.is_empty());
     match found.as_deref() {
-        Some([one]) => Ok(*one),
-        Some(several) => Err(NoSection { near: paths(several), is_ambiguous: true }),
+        Some([section]) => Ok(*section),
+        Some(several) => Err(NoSection { candidates: paths(several), is_ambiguous: true }),
         None => {
             let shares_word = |section: &&Section<'_>| {
                 let title = title(section);
-                wanted.split(' ').any(|word| word.len() > 2 && title.contains(word))
+                name_key.split(' ').any(|word| word.len() > 2 && title.contains(word))
             };
-            let near: Vec<_> = sections.iter().filter(shares_word).collect();
-            let near = if near.is_empty() { sections.iter().collect() } else { near };
-            Err(NoSection { near: paths(&near), is_ambiguous: false })
+            let candidates: Vec<_> = sections.iter().filter(shares_word).collect();
+            let candidates =
+                if candidates.is_empty() { sections.iter().collect() } else { candidates };
+            Err(NoSection { candidates: paths(&candidates), is_ambiguous: false })
         }
     }
 }
 
 fn paths(sections: &[&Section<'_>]) -> Vec<String> {
-    sections.iter().take(NAMED).map(|section| section.path()).collect()
+    sections.iter().take(HEADINGS_MAX).map(|section| section.path()).collect()
 }
 
-/// A heading as it is compared: without marks, in lower case.
+/// Normalizes a heading for comparison: without markup, in lower case.
 fn plain(text: &str) -> String {
     let text: String = text.chars().filter(|c| !matches!(c, '#' | '`' | '*' | '_')).collect();
     text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
@@ -282,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn headings_are_told_from_comments_in_code() {
+    fn headings_in_code_are_ignored() {
         let expected = [
             (1, "Guide"),
             (2, "Guide > Install"),
@@ -297,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_section_is_found_by_its_heading_and_holds_those_below_it() {
+    fn section_is_found_by_its_heading_and_has_its_subsections() {
         for name in ["Guide > Install", "guide > install", "## Guide > Install"] {
             let piece = Piece::of_section(GUIDE, name, 1_200).expect("a section");
             assert!(
@@ -314,14 +320,14 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_several_sections_or_none_have_is_refused_with_those_that_are_near() {
+    fn ambiguous_or_unknown_section_is_rejected_with_candidates() {
         let error = Piece::of_section(GUIDE, "Install", 1_200).expect_err("two of them");
         assert!(error.is_ambiguous);
-        assert_eq!(error.near, ["Guide > Install", "Notes > Install"]);
+        assert_eq!(error.candidates, ["Guide > Install", "Notes > Install"]);
         let error = Piece::of_section(GUIDE, "Build from sources", 1_200).expect_err("none");
-        assert_eq!(error.near, ["Guide > Install > From source"]);
+        assert_eq!(error.candidates, ["Guide > Install > From source"]);
         let error = Piece::of_section(GUIDE, "Licence", 1_200).expect_err("none");
-        assert_eq!((error.near.len(), error.is_ambiguous), (6, false));
+        assert_eq!((error.candidates.len(), error.is_ambiguous), (6, false));
         assert!(Piece::of_section("no headings", "x", 1_200).is_err());
     }
 
@@ -337,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_document_is_shown_whole_and_a_long_one_by_its_outline() {
+    fn short_document_is_complete_and_long_one_has_an_outline() {
         let whole = Piece::first(GUIDE, 1_200);
         assert_eq!((whole.text.as_str(), whole.outline.len(), whole.next), (GUIDE, 0, None));
         let content = format!("# Manual\n\nWhat it is.\n\n{}", long());
@@ -349,9 +355,9 @@ mod tests {
         assert!(piece.text.starts_with("# Manual") && piece.next.is_some());
     }
 
-    /// Nothing of it takes longer for what is not shown.
+    /// The time does not depend on the part that is not shown.
     #[test]
-    fn a_document_of_nothing_but_headings_is_opened() {
+    fn document_of_only_headings_is_opened() {
         let content = "# a\n".repeat(250_000);
         let first = Piece::first(&content, 1_200);
         assert!(first.outline.len() > 100 && first.text.starts_with("# a\n"));
@@ -359,13 +365,13 @@ mod tests {
         let shown: usize = first.outline.iter().map(|line| tokens::cost(line)).sum();
         assert!(shown <= 600 && shown + tokens::cost(&first.outline[0]) > 600, "{shown}");
         assert_eq!(Piece::around(&content, 200_000, 1_200).text, "# a\n");
-        let below = format!("# Top\n{}", "## a\n".repeat(200_000));
-        let section = Piece::of_section(&below, "Top", 1_200).expect("a section");
+        let section_piece = format!("# Top\n{}", "## a\n".repeat(200_000));
+        let section = Piece::of_section(&section_piece, "Top", 1_200).expect("a section");
         assert_eq!(section.outline.len() + section.unnamed, 200_000);
     }
 
     #[test]
-    fn a_long_section_is_read_piece_by_piece_and_nothing_is_lost() {
+    fn long_section_is_read_in_pieces_without_loss() {
         let content = format!("# Manual\n\n{}\n\n# End\n", "дом и сад ".repeat(3_000));
         let first = Piece::of_section(&content, "Manual", 1_200).expect("a section");
         let (mut read, mut next) = (first.text, first.next);
@@ -378,13 +384,13 @@ mod tests {
     }
 
     #[test]
-    fn an_offset_past_the_end_is_an_empty_piece() {
+    fn offset_after_the_end_is_an_empty_piece() {
         let piece = Piece::at("abc", u64::MAX, 1_200);
         assert_eq!((piece.text.as_str(), piece.next), ("", None));
     }
 
     #[test]
-    fn a_line_leads_to_the_section_that_has_it() {
+    fn line_selects_its_section() {
         let content = long();
         let line = 1 + content.lines().position(|line| line == "### Detail 7").expect("a heading");
         let piece = Piece::around(&content, line + 2, 400);

@@ -1,4 +1,4 @@
-//! What the file of a tool defines.
+//! Definition of a tool.
 
 use mc_contract::Request;
 use rmcp::model::{CallToolResult, JsonObject};
@@ -8,115 +8,115 @@ use utoipa::ToSchema;
 use crate::core::CoreError;
 use crate::settings::Toolset;
 
-/// The definition of a tool: one type in one file, registered in [`TOOLS`](super::TOOLS).
+/// Definition of a tool: one type in one file, registered in [`TOOLS`](super::TOOLS).
 pub trait Definition {
-    /// What a model reads about it, and what it does.
+    /// Description for models, and behavior.
     const SPEC: Spec;
-    /// The request of the operation that it calls.
+    /// Request of the operation that it calls.
     type Request: Request + ToSchema;
-    /// Arguments that are no fields of the request.
+    /// Arguments that are not fields of the request.
     type Own: Request + ToSchema;
-    /// The structured content of its result.
+    /// Structured content of its result.
     type Response: ToSchema;
 
     /// Renders the Core's `response` to a call with `arguments`.
     fn result(arguments: &JsonObject, response: Value) -> Result<CallToolResult, CoreError>;
 }
 
-/// What a model reads about a tool, and what it does.
+/// Description of a tool for models, and its behavior.
 #[derive(Debug)]
 pub struct Spec {
-    /// The name in `tools/list`.
+    /// Name in `tools/list`.
     pub name: &'static str,
-    /// The title that people see.
+    /// Title for people.
     pub title: &'static str,
-    /// When to call it, in the words of the moment: a memory that is never called is of no use.
-    /// Every word is paid for in every conversation.
+    /// When to call the tool, from the point of view of the model. Every word costs tokens in every
+    /// conversation.
     pub description: &'static str,
-    /// The groups that it belongs to.
+    /// Toolsets that include it.
     pub toolsets: &'static [Toolset],
-    /// What it changes.
+    /// Effect on stored data.
     pub effect: Effect,
-    /// The operation of the Core that it calls.
+    /// Operation of the Core that it calls.
     pub route: Route,
-    /// Whether the request names its project.
+    /// Whether the request has a project.
     pub names_project: bool,
-    /// What a handle of a bundle stands for.
+    /// How handles of a bundle are resolved.
     pub handles: Handles,
-    /// Its arguments in order, besides `project_key`.
+    /// Arguments in order, in addition to `project_key`.
     pub arguments: &'static [Argument],
     /// A list of the request that always has the same items.
     pub fixed: Option<(&'static str, &'static [&'static str])>,
-    /// The fields of the structured content that callers may rely on.
+    /// Guaranteed fields of the structured content.
     pub output: &'static [&'static str],
 }
 
-/// What a tool changes. All hints of the protocol follow from it, since the protocol's defaults are
-/// the pessimistic ones.
+/// Effect of a tool. All hints of the protocol are derived from it, because the protocol's defaults
+/// are pessimistic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing.
+    /// It only reads data.
     Reads,
-    /// It adds to what is there.
+    /// It adds data.
     Adds,
-    /// It may replace or delete what is there.
+    /// It may replace or delete data.
     Replaces,
 }
 
-/// The operation of the Core that a tool calls.
+/// Operation of the Core that a tool calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Route {
-    /// `POST` of the arguments to a path.
+    /// `POST` with the arguments to a path.
     Post(&'static str),
-    /// `DELETE` of the resource below a path that the argument `id` names.
+    /// `DELETE` of the resource at a path and the argument `id`.
     Delete(&'static str),
-    /// Several requests, of which the first that finds something counts.
+    /// Several requests, of which the first successful one is used.
     Lookup,
 }
 
-/// What a handle of a bundle stands for in the arguments of a tool.
+/// Resolution of handles in the arguments of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Handles {
-    /// The id of a record, or of a dialog if the argument names one.
+    /// To the id of a record, or of a dialog for the argument `dialog_id`.
     Ids,
-    /// The id of any item. The bundle is part of the request.
+    /// To the id of any item. The bundle is part of the request.
     Items,
-    /// The item that is to be read.
+    /// To the item to read.
     Read,
 }
 
-/// An argument of a tool.
+/// Argument of a tool.
 #[derive(Debug, Clone, Copy)]
 pub struct Argument {
-    /// The name that models use.
+    /// Name for models.
     pub name: &'static str,
-    /// The field that it is: of the request or of the tool's own arguments.
+    /// Field of the request or of the tool's own arguments.
     pub field: &'static str,
     /// Whether it is a field of the tool's own arguments.
     pub is_own: bool,
-    /// Whether a call must have it.
+    /// Whether it is required.
     pub is_required: bool,
-    /// What a model reads about it; empty if the name says enough.
+    /// Description for models; empty if the name is enough.
     pub words: &'static str,
 }
 
 impl Argument {
-    /// A field of the request.
+    /// Creates an argument for a field of the request.
     pub const fn new(name: &'static str, words: &'static str) -> Self {
         Self { name, field: name, is_own: false, is_required: false, words }
     }
 
-    /// A field of the tool's own arguments.
+    /// Creates an argument for a field of the tool's own arguments.
     pub const fn own(name: &'static str, words: &'static str) -> Self {
         Self { is_own: true, ..Self::new(name, words) }
     }
 
-    /// The same under the name `name`.
-    pub const fn named(self, name: &'static str) -> Self {
+    /// Sets the name for models.
+    pub const fn with_name(self, name: &'static str) -> Self {
         Self { name, ..self }
     }
 
-    /// The same, required.
+    /// Makes the argument required.
     pub const fn required(self) -> Self {
         Self { is_required: true, ..self }
     }

@@ -1,4 +1,4 @@
-//! What models are shown, and what their calls become.
+//! Tests of the list of tools and the calls of the Core.
 
 use http::Method;
 use rmcp::model::ListToolsResult;
@@ -8,10 +8,10 @@ use super::*;
 use crate::core::CoreCall;
 use crate::settings::Toolset;
 
-/// DESIGN: `memory` and `repo` together, the default, cost at most this much of a context.
+/// Maximum tokens of the default toolsets in a model's context.
 const BUDGET: usize = 2_000;
 
-/// Tokens of a list as it is sent, and of what a client shows its model of it.
+/// Returns the tokens of a list as sent, and of the part that a client shows its model.
 fn tokens(toolsets: &[Toolset]) -> (usize, usize) {
     let vocabulary = tiktoken_rs::o200k_base_singleton();
     let count = |text: String| vocabulary.encode_ordinary(&text).len();
@@ -30,7 +30,7 @@ fn tokens(toolsets: &[Toolset]) -> (usize, usize) {
 
 #[test]
 #[expect(clippy::print_stdout, reason = "what each toolset costs, for --no-capture")]
-fn the_default_list_costs_at_most_2000_tokens() {
+fn default_list_costs_at_most_2000_tokens() {
     for toolsets in [&[Toolset::Memory][..], &[Toolset::Repo], Toolset::ALL] {
         let names: Vec<_> = toolsets.iter().map(|toolset| toolset.as_str()).collect();
         let (sent, shown) = tokens(toolsets);
@@ -38,7 +38,7 @@ fn the_default_list_costs_at_most_2000_tokens() {
     }
     let (sent, _) = tokens(Toolset::ALL);
     assert!(sent <= BUDGET, "the tool list costs {sent} tokens, {BUDGET} are allowed");
-    // A list this cheap would have lost its words; it also shows that the count is real.
+    // A smaller list would lack descriptions; this also checks that the count works.
     assert!(sent > BUDGET / 2, "the tool list costs only {sent} tokens");
 }
 
@@ -61,14 +61,13 @@ fn every_tool_has_a_title_all_annotations_and_both_schemas() {
 }
 
 #[test]
-fn inputs_refuse_unknown_fields() {
+fn inputs_reject_unknown_fields() {
     for tool in &TOOLS {
         assert_eq!(tool.listed().input_schema["additionalProperties"], false, "{}", tool.name());
     }
 }
 
-/// Gemini refuses a list in which one enum has no type, and formats of strings that it does not
-/// know.
+/// Gemini rejects a list with an enum without a type, or with an unknown format of a string.
 #[test]
 fn every_enum_has_a_type_and_no_string_a_format() {
     fn walk(path: &str, schema: &Value, enums: &mut usize) {
@@ -124,15 +123,15 @@ fn call(name: &str, arguments: Value) -> CoreCall {
 }
 
 #[test]
-fn the_default_project_stands_in_and_the_argument_wins() {
+fn project_argument_overrides_the_default_project() {
     let shop = ProjectKey::parse("shop").ok();
-    let of = |arguments: Value| project_of(&object(arguments), shop.as_ref());
-    assert_eq!(of(json!({"query": "x"})).as_deref(), Ok("shop"));
-    assert_eq!(of(json!({"project_key": "Bank"})).as_deref(), Ok("bank"));
+    let project = |arguments: Value| project_of(&object(arguments), shop.as_ref());
+    assert_eq!(project(json!({"query": "x"})).as_deref(), Ok("shop"));
+    assert_eq!(project(json!({"project_key": "Bank"})).as_deref(), Ok("bank"));
 }
 
 #[test]
-fn without_any_project_the_error_says_how_to_set_one() {
+fn error_without_any_project_explains_how_to_set_one() {
     let error = project_of(&JsonObject::new(), None).expect_err("no project");
     assert_eq!(error.field, "project_key");
     assert!(error.rule.contains("--project"), "{error}");
@@ -152,7 +151,7 @@ fn code_search_is_a_search_of_code() {
 }
 
 #[test]
-fn an_issue_is_linked_under_the_cores_name_for_it() {
+fn issue_id_is_sent_as_task_external_id() {
     let call =
         call("link_issue", json!({"issue_id": "CS-214", "bundle_id": ID, "project_key": "shop"}));
     assert_eq!(call.path, "/tasks/link");
@@ -160,7 +159,7 @@ fn an_issue_is_linked_under_the_cores_name_for_it() {
 }
 
 #[test]
-fn a_record_is_forgotten_by_its_id() {
+fn record_is_deleted_by_its_id() {
     let call = call("forget", json!({"id": ID}));
     assert_eq!((call.method, call.path), (Method::DELETE, format!("/records/{ID}")));
     let error = tool("forget").core_call(&object(json!({"id": "../projects/shop"})));
@@ -168,7 +167,7 @@ fn a_record_is_forgotten_by_its_id() {
 }
 
 #[test]
-fn a_bundle_knows_its_project() {
+fn feedback_has_no_project() {
     let call = call("feedback", json!({"bundle_id": ID, "used": [], "project_key": "shop"}));
     assert_eq!(call.body, Some(json!({"bundle_id": ID, "used": []})));
 }
@@ -186,7 +185,7 @@ fn dotted_and_underscored_names_call_the_same_tool() {
 }
 
 #[test]
-fn other_names_call_nothing() {
+fn other_names_are_unknown() {
     for name in ["", ".", "memory.", "memory", "github.recall", "repo.rag_search", "RECALL"] {
         assert!(from_name(name).is_none(), "{name:?}");
     }
@@ -200,7 +199,7 @@ fn every_tool_is_in_a_toolset() {
     assert!(!tool("recall").is_in(&[]));
 }
 
-/// Whether `value` has the types, fields and words that `schema` promises.
+/// Returns whether `value` has the types, required fields and enum values of `schema`.
 fn conforms(schema: &Value, value: &Value) -> bool {
     let is_listed =
         schema["enum"].as_array().is_none_or(|words| value.is_null() || words.contains(value));
@@ -226,7 +225,7 @@ fn assert_conforms(name: &str, result: &rmcp::model::CallToolResult) {
     assert!(conforms(&schema, content), "{name}: {content} against {schema}");
 }
 
-/// The example of the contract, which its own type accepts.
+/// Returns the example of a type in the contract, after it was parsed as this type.
 fn example<T: utoipa::ToSchema + serde::Serialize + serde::de::DeserializeOwned>() -> Value {
     let example = json!(T::schema())["example"].clone();
     let typed: T = serde_json::from_value(example).expect("the example is of its type");
@@ -274,7 +273,7 @@ fn every_outcome_conforms_to_the_listed_schema() {
     }
 }
 
-/// A field that the contract renames has to be renamed where it is rendered.
+/// Fails if a field that the contract renames is not renamed in the rendering.
 #[test]
 fn rendered_record_shows_each_field_of_the_contract() {
     use mc_contract::operations::record::RecordWithHistory;

@@ -1,4 +1,4 @@
-//! A tool as the server holds it, whatever its types.
+//! Tool without the types of its definition.
 
 use std::sync::OnceLock;
 
@@ -12,9 +12,9 @@ use super::{FieldError, arguments, schemas};
 use crate::core::{CoreCall, CoreError};
 use crate::settings::Toolset;
 
-/// A tool of this server.
+/// Tool of this server.
 pub struct Tool {
-    /// What a model reads about it, and what it does.
+    /// Description for models, and behavior.
     pub spec: Spec,
     list: fn(&Spec) -> Listed,
     listed: OnceLock<Listed>,
@@ -24,8 +24,8 @@ pub struct Tool {
 }
 
 impl Tool {
-    /// The tool that `T` defines.
-    pub const fn of<T: Definition>() -> Self {
+    /// Creates the tool that `T` defines.
+    pub const fn new<T: Definition>() -> Self {
         Self {
             spec: T::SPEC,
             list: list::<T>,
@@ -36,31 +36,31 @@ impl Tool {
         }
     }
 
-    /// The name in `tools/list`.
+    /// Returns the name in `tools/list`.
     pub fn name(&self) -> &'static str {
         self.spec.name
     }
 
-    /// Whether one of `toolsets` holds this tool.
+    /// Returns whether one of `toolsets` includes this tool.
     pub fn is_in(&self, toolsets: &[Toolset]) -> bool {
         self.spec.toolsets.iter().any(|toolset| toolsets.contains(toolset))
     }
 
-    /// The entry of this tool in `tools/list`.
+    /// Returns the entry of this tool in `tools/list`.
     pub fn listed(&self) -> &Listed {
         self.listed.get_or_init(|| (self.list)(&self.spec))
     }
 
-    /// Reads `arguments` as models mean them. Checks their names, the ids among them, and those
-    /// that this server alone needs. Nulls, which many models send for "not given", are dropped.
+    /// Normalizes `arguments`, and checks their names, ids and own arguments. Nulls, which many
+    /// models send for absent arguments, are removed.
     pub fn read(&self, arguments: JsonObject) -> Result<JsonObject, FieldError> {
         let arguments = arguments::read(&self.listed().input_schema, arguments)?;
-        (self.check_own)(self.fields(&arguments, true)).map_err(|error| self.named(error))?;
+        (self.check_own)(self.fields(&arguments, true)).map_err(|error| self.field_error(error))?;
         Ok(arguments)
     }
 
     /// Returns the call of the Core for `arguments`, in which handles and project are resolved;
-    /// none for a tool that looks up what it reads in several calls.
+    /// `None` for a tool that makes several calls.
     pub fn core_call(&self, arguments: &JsonObject) -> Result<Option<CoreCall>, FieldError> {
         let request = self.request(arguments)?;
         Ok(match self.spec.route {
@@ -83,7 +83,7 @@ impl Tool {
         if let Some((name, items)) = self.spec.fixed {
             request.insert(name.to_owned(), items.into());
         }
-        (self.check_request)(request.clone()).map_err(|error| self.named(error))?;
+        (self.check_request)(request.clone()).map_err(|error| self.field_error(error))?;
         Ok(request)
     }
 
@@ -107,20 +107,20 @@ impl Tool {
         }
     }
 
-    /// The arguments of one of the two sorts, under the names of their fields.
-    fn fields(&self, arguments: &JsonObject, own: bool) -> JsonObject {
-        let of_sort = self.spec.arguments.iter().filter(|argument| argument.is_own == own);
-        let given = of_sort.filter_map(|argument| {
+    /// Returns the own arguments or those of the request, by the names of their fields.
+    fn fields(&self, arguments: &JsonObject, is_own: bool) -> JsonObject {
+        let selected = self.spec.arguments.iter().filter(|argument| argument.is_own == is_own);
+        let present = selected.filter_map(|argument| {
             Some((argument.field.to_owned(), arguments.get(argument.name)?.clone()))
         });
-        given.collect()
+        present.collect()
     }
 
-    fn named(&self, error: ValidationError) -> FieldError {
+    fn field_error(&self, error: ValidationError) -> FieldError {
         FieldError::new(self.name_of(&error.field), error.reason)
     }
 
-    /// The name here of a field of the request; fields within it follow.
+    /// Returns the argument's name for a field of the request, with the path inside the field.
     fn name_of(&self, field: &str) -> String {
         let end = field.find(['.', '[']).unwrap_or(field.len());
         let (root, rest) = field.split_at(end);

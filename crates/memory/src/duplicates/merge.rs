@@ -107,11 +107,7 @@ fn with_labels_of(mut body: RecordBody, other: &Record) -> RecordBody {
     body.is_ttl_explicit &= other.is_ttl_explicit;
     body.task = body.task.or(other.task);
     body.dialog = body.dialog.or(other.dialog);
-    if let (Some(own), Some(theirs)) = (body.meta.as_object_mut(), other.meta.as_object()) {
-        for (name, value) in theirs {
-            own.entry(name.clone()).or_insert_with(|| value.clone());
-        }
-    }
+    body.meta.add_missing(&other.meta);
     body
 }
 

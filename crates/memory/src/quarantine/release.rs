@@ -1,12 +1,14 @@
 //! Release of quarantine items.
 
 use chrono::Utc;
-use mc_domain::{AuditAction, DialogId, DocId, QuarantineItemId, RecordId, Visibility};
+use mc_contract::operations::quarantine::ReleaseResponse;
+use mc_domain::{AuditAction, QuarantineItemId, Visibility};
 use mc_store::audit::{self, NewEvent};
 use mc_store::docs::{self, Outcome};
 use mc_store::projects::Project;
 use mc_store::quarantine as items;
 use serde_json::json;
+use uuid::Uuid;
 
 use super::{claim, open, settle};
 use crate::content_filter::{FilterDecision, ReviewStatus};
@@ -18,35 +20,13 @@ use crate::{
 /// The kind of an item that is a document.
 pub const DOCUMENT: &str = "document";
 
-/// What a released item became.
-#[derive(Debug)]
-pub struct Release {
-    /// What was done: `created`, `merged`, `updated`, `kept` and so on.
-    pub outcome: &'static str,
-    /// What has its text now.
-    pub stored: Stored,
-    /// Why.
-    pub reason: String,
-}
-
-/// The row that has the text of a released item.
-#[derive(Debug, Clone, Copy)]
-pub enum Stored {
-    /// A record.
-    Record(RecordId),
-    /// A dialog.
-    Dialog(DialogId),
-    /// A document.
-    Document(DocId),
-}
-
 /// Releases an item: it is stored as if it were sent now, by the person who releases it. The item
 /// is settled in the transaction that stores it, so a failure leaves it pending.
 pub async fn release(
     ctx: &MemoryContext,
     project: &Project,
     id: QuarantineItemId,
-) -> Result<Release, Error> {
+) -> Result<ReleaseResponse, Error> {
     let item = items::find(&ctx.store, id).await?.ok_or(Error::QuarantineItemNotPending(id))?;
     let ciphertext =
         items::ciphertext(&ctx.store, id).await?.ok_or(Error::QuarantineItemNotPending(id))?;
@@ -63,7 +43,7 @@ async fn release_record(
     project: &Project,
     id: QuarantineItemId,
     request: SaveRequest,
-) -> Result<Release, Error> {
+) -> Result<ReleaseResponse, Error> {
     let can_save = project.role >= ctx.policy.min_roles.save;
     let visibility = match request.visibility {
         Visibility::Team if !can_save => Visibility::Proposed,
@@ -76,17 +56,17 @@ async fn release_record(
     let Some(record) = saved.decision.record() else {
         return Err(Error::NotReleased(saved.reason));
     };
-    let outcome = saved.decision.as_str();
-    Ok(Release { outcome, stored: Stored::Record(record), reason: saved.reason })
+    let outcome = saved.decision.as_str().to_owned();
+    Ok(ReleaseResponse { outcome, id: record.into(), reason: saved.reason })
 }
 
 async fn release_dialog(
     ctx: &MemoryContext,
     id: QuarantineItemId,
     request: SaveDialog,
-) -> Result<Release, Error> {
+) -> Result<ReleaseResponse, Error> {
     match save_dialog(ctx, &request, ReviewStatus::Released(id)).await? {
-        SaveDialogOutcome::Kept(dialog) => Ok(by_person("kept", Stored::Dialog(dialog))),
+        SaveDialogOutcome::Kept(dialog) => Ok(by_person("kept", dialog)),
         SaveDialogOutcome::Quarantined(_) => Err(Error::NotReleased("it was quarantined".into())),
     }
 }
@@ -96,7 +76,7 @@ async fn release_document(
     project: &Project,
     id: QuarantineItemId,
     document: NewDocument,
-) -> Result<Release, Error> {
+) -> Result<ReleaseResponse, Error> {
     let review = ReviewStatus::Released(id);
     let prepared = documents::prepare_all(&ctx.policy, vec![document], review).await;
     let prepared = prepared.into_iter().next().ok_or(Error::QuarantineItemNotPending(id))?;
@@ -121,9 +101,10 @@ async fn release_document(
         Outcome::Updated => "updated",
         Outcome::Unchanged => "unchanged",
     };
-    Ok(by_person(outcome, Stored::Document(doc)))
+    Ok(by_person(outcome, doc))
 }
 
-fn by_person(outcome: &'static str, stored: Stored) -> Release {
-    Release { outcome, stored, reason: "a maintainer released it".to_owned() }
+fn by_person(outcome: &str, id: impl Into<Uuid>) -> ReleaseResponse {
+    let reason = "a maintainer released it".to_owned();
+    ReleaseResponse { outcome: outcome.to_owned(), id: id.into(), reason }
 }

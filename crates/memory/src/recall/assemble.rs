@@ -6,7 +6,6 @@ use mc_domain::{DialogId, RecordKind, RecordState};
 use mc_search::Hit;
 use mc_store::citations::Citation;
 use mc_store::passages::{CodeFacet, DocFacet, RecordFacet};
-use serde_json::Value;
 
 use super::excerpt::{Excerpt, excerpt, stems};
 use super::peripheral;
@@ -178,7 +177,7 @@ pub fn contents(
 }
 
 fn add_record(contents: &mut Contents, record: &RankedRecord) {
-    let url = || record.facet.meta.get("url").and_then(Value::as_str);
+    let url = || record.facet.meta.url.as_deref();
     match record.facet.kind {
         RecordKind::Fewshot => contents.few_shots.push(few_shot(record)),
         RecordKind::AdrLink if let Some(url) = url() => contents.links.push(decision(record, url)),
@@ -247,17 +246,16 @@ fn statement(record: &RankedRecord) -> Statement {
 
 fn few_shot(record: &RankedRecord) -> FewShot {
     let indexed = &record.hit.passage.indexed;
-    let text = |key: &str| record.facet.meta.get(key).and_then(Value::as_str).map(str::to_owned);
-    let steps = record.facet.meta.get("steps").and_then(Value::as_array).into_iter().flatten();
-    let steps: Vec<_> = steps.filter_map(Value::as_str).map(str::to_owned).collect();
+    let meta = &record.facet.meta;
+    let patch_sha = || meta.text("patch_sha").map(str::to_owned);
     FewShot {
         id: record.facet.id,
         passage: indexed.id,
         title: indexed.title.clone(),
-        text: Some(without_steps(&indexed.text, &steps)),
+        text: Some(without_steps(&indexed.text, &meta.steps)),
         full_chars: record.facet.whole_chars,
-        steps,
-        patch_ref: text("patch_ref").or_else(|| text("patch_sha")),
+        steps: meta.steps.clone(),
+        patch_ref: meta.patch_ref.clone().or_else(patch_sha),
         scope: indexed.scope.clone(),
         trust: trust(&record.hit.passage),
         source: source(&record.facet),

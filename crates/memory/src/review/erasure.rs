@@ -1,5 +1,6 @@
 //! Erasing what one user or source contributed.
 
+use mc_contract::operations::forget::ForgetResponse;
 use mc_domain::{AuditAction, ProjectId, RecordId, Visibility};
 use mc_store::audit::{self, NewEvent};
 use mc_store::passages::{self, PassageSource};
@@ -12,28 +13,6 @@ use super::{body_of, index, is_live, restore};
 use crate::content_filter::{ContentFilter, ReviewStatus};
 use crate::{Error, MemoryContext};
 
-/// Report of an erasure, or of what it would do.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ErasureReport {
-    /// Records of this contributor alone: deleted, with their history.
-    pub deleted: Vec<RecordId>,
-    /// Records with other contributors: rolled back to the last text of those.
-    pub rolled_back: Vec<RecordId>,
-    /// Records with the text of others: only the contributor was removed.
-    pub reattributed: Vec<RecordId>,
-    /// Records of others that a deleted record had replaced, now live again.
-    pub restored: Vec<RecordId>,
-    /// Deleted dialogs.
-    pub dialogs: u64,
-    /// Deleted documents.
-    pub docs: u64,
-    /// Deleted files of a repository, and the repository with them.
-    pub files: u64,
-    /// Undecided quarantine items of a user, deleted. Their source is encrypted with them, so none
-    /// are found by a source.
-    pub quarantine_items: u64,
-}
-
 /// Erases everything that came from one user or source alone, and their share of other records;
 /// with `dry_run`, only reports it.
 pub async fn forget(
@@ -41,9 +20,9 @@ pub async fn forget(
     project: ProjectId,
     contributor: &Contributor,
     dry_run: bool,
-) -> Result<ErasureReport, Error> {
+) -> Result<ForgetResponse, Error> {
     let mut tx = ctx.store.begin_with_memory_lock(project).await?;
-    let mut report = ErasureReport::default();
+    let mut report = ForgetResponse { dry_run, ..ForgetResponse::default() };
     if let Contributor::User(user) = contributor {
         // Quarantine items come first: a release in progress has then ended, and its records are
         // found below.
@@ -51,7 +30,7 @@ pub async fn forget(
     }
     erase_records(&mut tx, project, contributor, &mut report).await?;
     report.dialogs = records::forget_dialogs(&mut tx, project, contributor).await?;
-    report.docs = records::forget_docs(&mut tx, project, contributor).await?;
+    report.documents = records::forget_docs(&mut tx, project, contributor).await?;
     if let Contributor::Source(source) = contributor {
         report.files = repositories::remove(&mut tx, project, source).await?;
     }
@@ -71,7 +50,7 @@ pub async fn forget(
         "rolled_back": report.rolled_back,
         "restored": report.restored,
         "dialogs": report.dialogs,
-        "documents": report.docs,
+        "documents": report.documents,
         "files": report.files,
         "quarantine_items": report.quarantine_items,
     });
@@ -84,7 +63,7 @@ async fn erase_records(
     tx: &mut Tx,
     project: ProjectId,
     contributor: &Contributor,
-    report: &mut ErasureReport,
+    report: &mut ForgetResponse,
 ) -> Result<(), Error> {
     let touched = records::list_by_contributor(tx, project, contributor).await?;
     let ids: Vec<_> = touched.iter().map(|one| one.id).collect();
@@ -106,7 +85,7 @@ async fn erase_records(
 }
 
 /// Deletes a record, and collects the records that it had replaced.
-async fn erase(tx: &mut Tx, id: RecordId, report: &mut ErasureReport) -> Result<(), Error> {
+async fn erase(tx: &mut Tx, id: RecordId, report: &mut ForgetResponse) -> Result<(), Error> {
     report.restored.extend(records::erase(tx, id).await?);
     report.deleted.push(id);
     Ok(())
@@ -135,7 +114,7 @@ async fn erase_share(
     tx: &mut Tx,
     one: &AffectedRecords,
     contributor: &Contributor,
-    report: &mut ErasureReport,
+    report: &mut ForgetResponse,
 ) -> Result<(), Error> {
     let others = one.others.unwrap_or_default();
     let has_their_text = one.theirs > others && one.theirs >= one.version;

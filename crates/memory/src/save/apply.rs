@@ -2,7 +2,8 @@
 
 use chrono::{DateTime, Utc};
 use mc_domain::{
-    DialogId, DocId, ProjectId, RecordId, RecordKind, RecordState, TaskId, Trust, Visibility,
+    DialogId, DocId, ProjectId, RecordId, RecordKind, RecordMeta, RecordState, TaskId, Trust,
+    Visibility,
 };
 use mc_sanitizer::Sanitized;
 use mc_store::Tx;
@@ -71,7 +72,7 @@ impl<'a> RecordDraft<'a> {
             ttl: prepared.ttl,
             is_ttl_explicit: request.ttl.is_some(),
             quality: quality(scores),
-            meta: Value::Object(prepared.clean.meta.clone()),
+            meta: prepared.clean.meta.clone(),
             task: links.task,
             dialog: links.dialog,
             content_hash: prepared.content_hash.to_vec(),
@@ -217,13 +218,13 @@ pub(super) fn passage(
     NewPassage {
         record_kind: Some(kind),
         title: title.clone(),
-        location: location(clean.url.as_deref(), citations),
+        location: location(&clean.meta, citations),
         symbols: cited_symbols(citations),
         scope: distilled.scope.clone(),
         tags: distilled.tags.clone(),
         language: String::new(),
         author: Sanitized::stored(clean.owner.clone().unwrap_or_default()),
-        context: steps(clean.meta.get("steps")),
+        context: steps(&clean.meta),
         text: content.clone(),
         lines: None,
     }
@@ -234,29 +235,28 @@ pub(crate) fn passage_of(body: &RecordBody, citations: &[Citation]) -> NewPassag
     NewPassage {
         record_kind: Some(body.kind),
         title: body.title.clone(),
-        location: location(body.meta.get("url").and_then(Value::as_str), citations),
+        location: location(&body.meta, citations),
         symbols: cited_symbols(citations),
         scope: body.scope.clone(),
         tags: body.tags.clone(),
         language: String::new(),
         author: Sanitized::stored(body.owner.clone().unwrap_or_default()),
-        context: steps(body.meta.get("steps")),
+        context: steps(&body.meta),
         text: body.content.clone(),
         lines: None,
     }
 }
 
 /// Joins the steps of a worked example, which search finds it by.
-fn steps(steps: Option<&Value>) -> Sanitized {
-    let steps = steps.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-    Sanitized::stored(steps.collect::<Vec<_>>().join("\n"))
+fn steps(meta: &RecordMeta) -> Sanitized {
+    Sanitized::stored(meta.steps.join("\n"))
 }
 
 /// Returns the record's URL, else the first file that it cites.
-fn location(url: Option<&str>, citations: &[Citation]) -> Sanitized {
+fn location(meta: &RecordMeta, citations: &[Citation]) -> Sanitized {
     let file = || citations.first().map(|citation| citation.file_path.clone());
     // Fields of a sanitized request, or of a stored record.
-    Sanitized::stored(url.map(str::to_owned).or_else(file).unwrap_or_default())
+    Sanitized::stored(meta.url.clone().or_else(file).unwrap_or_default())
 }
 
 fn cited_symbols(citations: &[Citation]) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! Merging a note into the record that it duplicates.
 
 use chrono::{DateTime, Utc};
-use mc_domain::{CitationVerdict, RecordKind, Trust};
+use mc_domain::{CitationVerdict, RecordKind, RecordMeta, Trust};
 use mc_sanitizer::Sanitized;
 use mc_store::Tx;
 use mc_store::citations::{self, Citation};
@@ -241,10 +241,10 @@ pub(crate) fn is_same_place(one: &Citation, other: &Citation) -> bool {
         && (one.symbol.is_some() || one.lines == other.lines)
 }
 
-fn merged_meta(old: &Value, prepared: &Prepared) -> Value {
-    let mut meta = old.as_object().cloned().unwrap_or_default();
-    meta.extend(prepared.clean.meta.clone());
-    Value::Object(meta)
+fn merged_meta(old: &RecordMeta, prepared: &Prepared) -> RecordMeta {
+    let mut meta = prepared.clean.meta.clone();
+    meta.add_missing(old);
+    meta
 }
 
 /// Merges the quality: novelty and dup stay those of the first save, usefulness may grow.

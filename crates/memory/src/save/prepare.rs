@@ -115,7 +115,8 @@ pub(super) async fn prepare(
             let note = ParsedNote::read(content.as_str());
             let evidence = Evidence {
                 citations: citations.len(),
-                patch: clean.meta.contains_key("patch_sha") || clean.meta.contains_key("patch_ref"),
+                patch: clean.meta.patch_ref.is_some()
+                    || clean.meta.fields.contains_key("patch_sha"),
                 task: request.task_external_id.is_some(),
                 callers_opinion: request.usefulness,
             };

@@ -1,8 +1,7 @@
 //! The first stage of a save: the texts of the request, masked.
 
-use mc_domain::RecordKind;
+use mc_domain::{RecordKind, RecordMeta};
 use mc_sanitizer::Sanitized;
-use serde_json::{Map, Value};
 
 use super::SaveRequest;
 use crate::citations::NewCitation;
@@ -18,9 +17,7 @@ pub(crate) struct SanitizedRequest {
     pub scope: Vec<String>,
     pub tags: Vec<String>,
     pub owner: Option<String>,
-    pub url: Option<String>,
-    /// The caller's `meta` with `steps`, `patch_ref` and `url` in it.
-    pub meta: Map<String, Value>,
+    pub meta: RecordMeta,
     pub citations: Vec<NewCitation>,
     /// Source of the note; empty if it reads like an instruction to a model.
     pub source: String,
@@ -28,26 +25,18 @@ pub(crate) struct SanitizedRequest {
 
 impl SanitizedRequest {
     pub fn of(request: &SaveRequest, filter: &mut ContentFilter) -> Self {
-        let steps: Vec<String> =
-            request.steps.iter().map(|step| filter.filter_text(step)).collect();
-        let url = request.url.as_ref().map(|url| filter.filter_text(url));
-        let mut meta = filter.filter_object(&request.meta);
-        if !steps.is_empty() {
-            meta.insert("steps".to_owned(), steps.clone().into());
-        }
-        if let Some(patch) = &request.patch_ref {
-            meta.insert("patch_ref".to_owned(), filter.filter_text(patch).into());
-        }
-        if let Some(url) = &url {
-            meta.insert("url".to_owned(), url.clone().into());
-        }
+        let meta = RecordMeta {
+            steps: request.steps.iter().map(|step| filter.filter_text(step)).collect(),
+            url: request.url.as_ref().map(|url| filter.filter_text(url)),
+            fields: filter.filter_object(&request.meta),
+            patch_ref: request.patch_ref.as_ref().map(|patch| filter.filter_text(patch)),
+        };
         Self {
-            text: whole_text(&filter.filter_text(&request.content), &steps, url.as_deref()),
+            text: whole_text(&filter.filter_text(&request.content), &meta),
             title: request.title.as_ref().map(|title| filter.filter_text(title)),
             scope: request.scope.iter().map(|scope| filter.filter_text(scope)).collect(),
             tags: request.tags.iter().map(|tag| filter.filter_text(tag)).collect(),
             owner: request.owner.as_ref().map(|owner| filter.filter_text(owner)),
-            url,
             meta,
             citations: request
                 .citations
@@ -94,15 +83,15 @@ pub(crate) fn mask_distilled(filter: &mut ContentFilter, text: &str, max: usize)
 
 /// Joins content, steps and URL: they distinguish the record from similar ones, and people search
 /// for them.
-fn whole_text(content: &str, steps: &[String], url: Option<&str>) -> String {
+fn whole_text(content: &str, meta: &RecordMeta) -> String {
     let mut text = content.trim_end().to_owned();
     // A record imported from an export has its steps, distilled, in its content already.
     let has_step =
         |step: &str| content.contains(step) || content.contains(&condense(step, WHOLE_MAX_CHARS));
-    for (at, step) in steps.iter().enumerate().filter(|(_, step)| !has_step(step)) {
+    for (at, step) in meta.steps.iter().enumerate().filter(|(_, step)| !has_step(step)) {
         text.push_str(&format!("\n{}. {}", at + 1, step.trim()));
     }
-    if let Some(url) = url.filter(|url| !content.contains(*url)) {
+    if let Some(url) = meta.url.as_deref().filter(|url| !content.contains(*url)) {
         text.push_str(&format!("\n{url}"));
     }
     text
@@ -163,7 +152,10 @@ mod tests {
         let [card, token] = ["card", "github-token"];
         let count = |category, count| MaskedCount { category, count };
         assert_eq!(filter.masked(), [count(card, 1), count(token, 5)]);
-        assert_eq!((&clean.meta["n"], &clean.meta["card"]), (&json!(1), &json!("[personal:card]")));
+        assert_eq!(
+            (&clean.meta.fields["n"], &clean.meta.fields["card"]),
+            (&json!(1), &json!("[personal:card]"))
+        );
         assert!(clean.text.contains("\n1. export T="), "{}", clean.text);
     }
 

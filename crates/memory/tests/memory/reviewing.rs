@@ -5,16 +5,15 @@ mod proposals;
 use std::sync::Arc;
 
 use chrono::{TimeDelta, Utc};
+use mc_contract::operations::forget::ForgetResponse;
 use mc_domain::{CitationVerdict, RecordId, RecordKind, RecordState, Trust, UserId, Visibility};
-use mc_memory::review::{
-    Edit, ErasureReport, ReviewedVersions, accept, confirm, forget, proposals, roll_back, share,
-};
+use mc_memory::review::{accept, confirm, forget, proposals, roll_back, share};
 use mc_memory::{Decision, NewCitation, RecallRequest, SaveRequest, recall, recheck_files, save};
 use mc_store::citations::{self, Citation};
 use mc_store::records::{self, Contributor, Record};
 use mc_store::testing;
 
-use crate::support::World;
+use crate::support::{World, reviewed};
 
 const RETRY: &str = "The payments worker retries a failed charge 3 times with jitter, because the \
                      gateway drops connections under load";
@@ -61,7 +60,7 @@ async fn passage(world: &World) -> String {
     testing::text(world.store(), sql).await.unwrap()
 }
 
-async fn forgetting(world: &World, whose: UserId, dry_run: bool) -> ErasureReport {
+async fn forgetting(world: &World, whose: UserId, dry_run: bool) -> ForgetResponse {
     forget(&world.ctx, world.project, &Contributor::User(whose), dry_run).await.unwrap()
 }
 
@@ -201,7 +200,7 @@ async fn erasure_restores_records_that_the_user_replaced() {
     // It expires while it is replaced.
     execute(&world, "update memory_records set ttl = now() - interval '1 day'").await;
 
-    let announced = forgetting(&world, eve, true).await;
+    let announced = ForgetResponse { dry_run: false, ..forgetting(&world, eve, true).await };
     assert_eq!((&announced.deleted, &announced.restored), (&vec![hers, hers_too], &vec![id]));
     assert_eq!(record(&world, id).await.superseded_by, Some(hers), "nothing has happened");
 
@@ -211,7 +210,7 @@ async fn erasure_restores_records_that_the_user_replaced() {
     assert!(back.ttl > Utc::now() + TimeDelta::days(29));
     assert_eq!(passage(&world).await, format!("fact||{PATH}|{{Cart#total}}"));
     assert_eq!(world.recalled("when does the nightly export run").await, [id]);
-    assert_eq!(forgetting(&world, eve, false).await, ErasureReport::default());
+    assert_eq!(forgetting(&world, eve, false).await, ForgetResponse::default());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

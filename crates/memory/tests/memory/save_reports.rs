@@ -5,7 +5,7 @@ mod usage;
 
 use chrono::{TimeDelta, Utc};
 use mc_domain::{Classified, DocId, ErrorKind, RecordId, RecordKind, Visibility};
-use mc_memory::review::{Edit, ReviewedVersions, accept, reject};
+use mc_memory::review::{accept, reject};
 use mc_memory::uses::{Opened, note_opened};
 use mc_memory::{
     Decision, Kept, MemoryContext, NewCitation, RecallRequest, SaveOutcome, SaveRequest, export,
@@ -15,7 +15,7 @@ use mc_store::records::{self, NO_END};
 use mc_store::{docs, testing};
 use serde_json::json;
 
-use crate::support::World;
+use crate::support::{World, reviewed};
 use unknown_citations::{citing, indexed, place};
 
 /// Notes as people write them: the story first, the rule last.
@@ -162,8 +162,8 @@ async fn proposal_has_its_own_document_behind_it() {
 
     let (accepted, _) = proposed().await;
     let target = records::find(world.store(), id).await.unwrap().unwrap();
-    let seen = ReviewedVersions { version: 1, amends_version: Some(target.version) };
-    accept(&world.ctx, accepted, seen, &Edit::default(), "ann").await.unwrap();
+    let seen = reviewed(1, Some(target.version));
+    accept(&world.ctx, accepted, &seen, "ann").await.unwrap();
     assert_eq!(times_behind(&world, id, behind).await, "1", "the same text stands there once");
 }
 
@@ -294,10 +294,7 @@ async fn undecided_proposal_expires_and_accepted_one_does_not() {
     };
     let record = world.save(&proposal).await.record.unwrap();
     assert!(record.ttl < Utc::now() + TimeDelta::days(181));
-    let seen =
-        mc_memory::review::ReviewedVersions { version: record.version, amends_version: None };
-    let edit = mc_memory::review::Edit::default();
-    let accepted =
-        mc_memory::review::accept(&world.ctx, record.id, seen, &edit, "ann").await.unwrap();
+    let seen = reviewed(record.version, None);
+    let accepted = accept(&world.ctx, record.id, &seen, "ann").await.unwrap();
     assert_eq!(accepted.ttl, NO_END);
 }

@@ -210,8 +210,8 @@ async fn note_is_linked_to_task_dialog_and_patch_for_180_days() {
     };
     let record = world.save(&request).await.record.unwrap();
     assert_eq!(record.task_external_id.as_deref(), Some("CS-214"));
-    assert_eq!(record.meta["patch_sha"], "abc123");
-    assert_eq!(record.meta["source_dialog_id"], "dlg-7");
+    assert_eq!(record.meta.text("patch_sha"), Some("abc123"));
+    assert_eq!(record.meta.text("source_dialog_id"), Some("dlg-7"));
     assert!(
         record.scope.contains(&"cart_sessions".into()) && record.tags.contains(&"bugfix".into())
     );

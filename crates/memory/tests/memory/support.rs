@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::{self, BoxFuture, FutureExt};
+use mc_contract::number::VersionNumber;
+use mc_contract::operations::proposal::AcceptProposal;
 use mc_crypto::{EncryptionKey, Encryptor};
 use mc_domain::{DialogId, ProjectId, RecordId, RecordKind, UserId};
 use mc_embed::{Embedder, ModelId, Purpose};
@@ -26,7 +28,14 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 /// Time budget of recalls in tests, which only a hanging one exceeds.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The acceptance of a proposal, as it is, of these reviewed versions.
+pub fn reviewed(version: i32, amends_version: Option<i32>) -> AcceptProposal {
+    let number = |version: i32| VersionNumber::new(version.into()).unwrap();
+    let amends_version = amends_version.map(number);
+    AcceptProposal { version: number(version), amends_version, title: None, content: None }
+}
 
 /// An encryption key for tests.
 fn encryptor() -> Arc<Encryptor> {
@@ -131,7 +140,7 @@ impl World {
     pub fn question(&self, query: &str) -> RecallRequest {
         RecallRequest {
             query: Some(query.to_owned()),
-            time_budget: PATIENCE,
+            time_budget: TIMEOUT,
             ..RecallRequest::new(self.project, "bob")
         }
     }

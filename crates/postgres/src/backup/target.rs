@@ -61,7 +61,7 @@ async fn is_being_restored(connection: &mut PgConnection) -> Result<bool, Error>
 /// Rejects a database with an incomplete restore.
 pub(crate) async fn reject_incomplete_restore(connection: &mut PgConnection) -> Result<(), Error> {
     if is_being_restored(connection).await? {
-        return Err(Error::Unsuitable(
+        return Err(Error::UnsupportedServer(
             "a restore into this database is not complete; wait for it, or if it was interrupted, \
              run `memory-copilot restore` again, which starts from the beginning"
                 .into(),

@@ -1,9 +1,9 @@
-//! Scripts that put no blanks between words: Han, kana, Hangul (whose blanks separate phrases),
-//! Thai. Pairs of neighbours find words without a dictionary.
+//! Bigrams for scripts without blanks between words: Han, kana, Hangul (whose blanks separate
+//! phrases) and Thai. Bigrams find words without a dictionary.
 
 use super::{Lexeme, TermKind, push};
 
-/// Whether a character is of such a script.
+/// Returns whether a character belongs to such a script.
 pub(super) fn is_unspaced(c: char) -> bool {
     matches!(c,
         '\u{0E00}'..='\u{0E7F}'     // Thai
@@ -15,22 +15,22 @@ pub(super) fn is_unspaced(c: char) -> bool {
         | '\u{20000}'..='\u{3134F}')
 }
 
-/// Adds the terms of a run that holds such characters: bigrams of them (a single one stands
-/// alone), and the usual terms of what else is in it. Answers the next free position.
+/// Adds the terms of a run with such characters: their bigrams (or a single character), and the
+/// usual terms of other parts. Returns the next free position.
 pub(super) fn terms(run: &str, offset: usize, first: usize, lexemes: &mut Vec<Lexeme>) -> usize {
     let mut position = first;
     let mut rest = run;
-    let mut at = offset;
+    let mut start = offset;
     while let Some(c) = rest.chars().next() {
         let unspaced = is_unspaced(c);
         let end = rest.find(|c| is_unspaced(c) != unspaced).unwrap_or(rest.len());
         let (segment, after) = rest.split_at(end);
         position = if unspaced {
-            bigrams(segment, at, position, lexemes)
+            bigrams(segment, start, position, lexemes)
         } else {
-            super::terms_of_atom(segment, at, true, position, lexemes)
+            super::terms_of_atom(segment, start, true, position, lexemes)
         };
-        at += end;
+        start += end;
         rest = after;
     }
     position

@@ -1,18 +1,18 @@
-//! Finds the runs of letters in a text, and which of them are joined to one name.
+//! Scanner that finds runs of letters in a text, and joins those that form one name.
 
 use super::MAX_TERM_BYTES;
 
-/// Names joined without blanks: byte spans of the runs of letters, digits and underscores.
+/// Names joined without blanks, as byte spans of runs of letters, digits and underscores.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Compound {
     pub atoms: Vec<(usize, usize)>,
 }
 
-/// What joins names when it stands between two of them.
+/// Separators that join two names.
 const CONNECTORS: &[&str] = &["::", "->", "#", ".", "/", "-", "\\", ":", "@", "$", "+", "&."];
 
-/// The compounds of `text` in order; a name that stands alone is a compound of one atom. Chains
-/// longer than a term may be are broken, so that a file of dots stays linear.
+/// Returns the compounds of `text` in order. A separate name is a compound of one atom. A chain
+/// that exceeds the maximum length of a term is split, so that the time stays linear.
 pub(super) fn compounds(text: &str) -> impl Iterator<Item = Compound> {
     let mut rest = 0;
     std::iter::from_fn(move || {
@@ -34,7 +34,7 @@ fn next_atom(text: &str, from: usize) -> Option<(usize, usize)> {
     Some((start, atom_end(text, start)))
 }
 
-/// The atom behind a connector that begins at `from`.
+/// Returns the atom after a connector that starts at `from`.
 fn joined_atom(text: &str, from: usize) -> Option<(usize, usize)> {
     let rest = &text[from..];
     let connector = CONNECTORS.iter().find(|connector| rest.starts_with(**connector))?;
@@ -42,7 +42,7 @@ fn joined_atom(text: &str, from: usize) -> Option<(usize, usize)> {
     text[start..].starts_with(is_name).then(|| (start, atom_end(text, start)))
 }
 
-/// An apostrophe between letters belongs to the word: `don't`, `user's`.
+/// Returns the end of an atom. An apostrophe between letters belongs to it: `don't`, `user's`.
 fn atom_end(text: &str, start: usize) -> usize {
     let mut end = start + run(&text[start..]);
     while let Some(after) = text[end..].strip_prefix(['\'', '’'])

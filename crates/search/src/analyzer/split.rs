@@ -1,8 +1,8 @@
-//! Parts of an identifier.
+//! Splitting of an identifier into parts.
 
 /// Splits `HTTPServer2_config` into `HTTP`, `Server`, `2`, `config`: at underscores, between a
-/// small and a capital letter, before the last of several capitals, between letters and digits. A
-/// possessive `'s` is dropped.
+/// lower-case and an upper-case letter, before the last of several upper-case letters, and between
+/// letters and digits. A possessive `'s` is removed.
 pub(super) fn parts(identifier: &str) -> Vec<&str> {
     let identifier = without_possessive(identifier);
     identifier.split('_').filter(|word| !word.is_empty()).flat_map(split_case).collect()
@@ -29,9 +29,9 @@ fn split_case(word: &str) -> Vec<&str> {
 }
 
 fn is_boundary(previous: char, current: char, next: Option<char>) -> bool {
-    let hump = previous.is_lowercase() && current.is_uppercase();
+    let starts_word = previous.is_lowercase() && current.is_uppercase();
     let end_of_acronym =
         previous.is_uppercase() && current.is_uppercase() && next.is_some_and(char::is_lowercase);
     let digits = previous.is_numeric() != current.is_numeric();
-    hump || end_of_acronym || digits
+    starts_word || end_of_acronym || digits
 }

@@ -1,11 +1,11 @@
-//! Stems, by the script of the word: the language of a passage isn't known, its letters are.
+//! Stemming by the script of a word, because the language of a passage is not known.
 
 use std::borrow::Cow;
 
 use frostem::{Algorithm, Stemmer};
 
-/// The stem of a lower-cased word: Snowball's English for Latin letters, Russian for Cyrillic ones;
-/// anything else stands as it is.
+/// Returns the stem of a lower-case word: Snowball English for Latin letters, Snowball Russian for
+/// Cyrillic ones. Other words are unchanged.
 pub(super) fn stem(word: &str) -> Cow<'_, str> {
     if word.bytes().all(|b| b.is_ascii_lowercase() || b == b'\'') {
         return Stemmer::new(Algorithm::English).stem(word);

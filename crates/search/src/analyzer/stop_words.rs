@@ -1,13 +1,13 @@
-//! Words that say nothing about what a question is after.
+//! Stop words of English and Russian.
 
-/// Whether a lower-cased word is one of them, in English or Russian. Asked only of words of prose
-/// in a query: in an identifier every part counts, and in the index every word is kept.
+/// Returns whether a lower-case word is a stop word. Only words of prose in queries are checked:
+/// every part of an identifier counts, and the index contains every word.
 pub fn is_stop_word(word: &str) -> bool {
     ENGLISH.binary_search(&word).is_ok() || RUSSIAN.binary_search(&word).is_ok()
 }
 
-// Sorted; a test holds them so. Words that name things in code (`if`, `for`, `self`, `not`, `null`)
-// are left in where a question may be about them.
+// Sorted, which a test checks. Some keywords of code (`self`, `not`, `null`) are not stop words,
+// because a query may be about them.
 const ENGLISH: &[&str] = &[
     "a", "about", "after", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be",
     "because", "been", "before", "being", "but", "by", "can", "can't", "could", "did", "do",
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lists_are_sorted_so_that_every_word_is_found() {
+    fn stop_words_are_sorted() {
         for list in [ENGLISH, RUSSIAN] {
             assert!(list.is_sorted(), "{list:?}");
             assert!(list.iter().all(|word| is_stop_word(word)));

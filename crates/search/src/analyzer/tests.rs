@@ -3,16 +3,16 @@ use proptest::prelude::*;
 use super::*;
 
 fn terms(text: &str) -> Vec<String> {
-    analyse(text).into_iter().map(|lexeme| lexeme.text).collect()
+    analyze(text).into_iter().map(|lexeme| lexeme.text).collect()
 }
 
-fn meet(a: &str, b: &str) -> bool {
+fn share_a_term(a: &str, b: &str) -> bool {
     let b = terms(b);
     terms(a).iter().any(|term| b.contains(term))
 }
 
 #[test]
-fn identifiers_are_kept_whole_and_split() {
+fn identifiers_yield_the_whole_and_the_parts() {
     let cases: &[(&str, &[&str])] = &[
         ("trigger_delay", &["trigger_delay", "trigger", "delay"]),
         ("HTTPServer", &["httpserver", "http", "server"]),
@@ -39,7 +39,7 @@ fn identifiers_are_kept_whole_and_split() {
 }
 
 #[test]
-fn inflections_meet_in_english_and_russian() {
+fn inflections_share_a_term_in_english_and_russian() {
     let pairs = [
         ("connections", "connecting"),
         ("the user's carts", "cart"),
@@ -51,30 +51,30 @@ fn inflections_meet_in_english_and_russian() {
         ("триггер корзины", "корзину"),
     ];
     for (a, b) in pairs {
-        assert!(meet(a, b), "{a:?} {:?} and {b:?} {:?}", terms(a), terms(b));
+        assert!(share_a_term(a, b), "{a:?} {:?} and {b:?} {:?}", terms(a), terms(b));
     }
 }
 
 #[test]
-fn words_that_share_nothing_do_not_meet() {
+fn unrelated_words_share_no_term() {
     for (a, b) in [("invoice", "involve"), ("платеж", "плата"), ("東京", "京都")] {
-        assert!(!meet(a, b), "{a:?} and {b:?}");
+        assert!(!share_a_term(a, b), "{a:?} and {b:?}");
     }
 }
 
 #[test]
-fn a_surface_form_tells_a_noun_from_the_verb_it_is_stemmed_to() {
+fn surface_form_distinguishes_words_with_the_same_stem() {
     assert_eq!(terms("Setting"), ["setting", "set"]);
     assert_eq!(terms("set"), ["set"]);
 }
 
 #[test]
-fn scripts_without_blanks_become_pairs() {
+fn scripts_without_blanks_yield_bigrams() {
     assert_eq!(terms("検索基盤"), ["検索", "索基", "基盤"]);
     assert_eq!(terms("鍵"), ["鍵"]);
     assert_eq!(terms("ｶｰﾄ"), ["カー", "ート"], "half-width kana are folded first");
-    assert!(meet("APIキーの更新", "キー"));
-    assert!(meet("APIキーの更新", "api"));
+    assert!(share_a_term("APIキーの更新", "キー"));
+    assert!(share_a_term("APIキーの更新", "api"));
 }
 
 #[test]
@@ -84,24 +84,24 @@ fn decomposed_letters_are_composed() {
 }
 
 #[test]
-fn all_forms_of_a_word_share_a_position_and_parts_follow() {
+fn forms_share_a_position_and_parts_are_consecutive() {
     let positions: Vec<(String, usize)> =
-        analyse("call parse_url now").into_iter().map(|l| (l.text, l.position)).collect();
-    let of = |term: &str| positions.iter().find(|(t, _)| t == term).map(|(_, p)| *p);
-    assert_eq!(of("call"), Some(0));
-    assert_eq!(of("parse_url"), Some(1));
-    assert_eq!(of("pars"), Some(1));
-    assert_eq!(of("url"), Some(2));
-    assert_eq!(of("now"), Some(3));
+        analyze("call parse_url now").into_iter().map(|l| (l.text, l.position)).collect();
+    let position = |term: &str| positions.iter().find(|(t, _)| t == term).map(|(_, p)| *p);
+    assert_eq!(position("call"), Some(0));
+    assert_eq!(position("parse_url"), Some(1));
+    assert_eq!(position("pars"), Some(1));
+    assert_eq!(position("url"), Some(2));
+    assert_eq!(position("now"), Some(3));
 }
 
 #[test]
-fn sentence_marks_join_nothing() {
+fn punctuation_joins_no_words() {
     assert_eq!(terms("Done. Next: (foo), bar!"), ["done", "next", "foo", "bar"]);
 }
 
 #[test]
-fn a_run_that_is_no_word_leaves_one_bounded_term() {
+fn long_run_yields_one_truncated_term() {
     let base64 = "aGVsbG8gd29ybGQ".repeat(400);
     let found = terms(&base64);
     assert_eq!(found.len(), 1);
@@ -110,14 +110,14 @@ fn a_run_that_is_no_word_leaves_one_bounded_term() {
 
 proptest! {
     #[test]
-    fn any_text_gives_bounded_lower_case_terms_in_order(text in "\\PC{0,300}") {
-        let lexemes = analyse(&text);
+    fn any_text_yields_bounded_terms_in_order(text in "\\PC{0,300}") {
+        let lexemes = analyze(&text);
         prop_assert!(lexemes.iter().all(|l| !l.text.is_empty() && l.text.len() <= MAX_TERM_BYTES));
         prop_assert!(lexemes.is_sorted_by_key(|l| l.position));
     }
 
     #[test]
-    fn case_never_separates_a_plain_word_from_itself(word in "[a-z]{2,12}") {
+    fn case_does_not_change_the_terms_of_a_word(word in "[a-z]{2,12}") {
         prop_assert_eq!(terms(&word), terms(&word.to_uppercase()));
     }
 }

@@ -7,7 +7,7 @@ use tantivy::{Index, IndexWriter, doc};
 
 use super::*;
 
-/// Whether the keyword index finds `place` under `regex`.
+/// Returns whether the keyword index finds `place` by `regex`.
 fn matches(regex: &str, place: &str) -> bool {
     let mut schema = Schema::builder();
     let field = schema.add_text_field("place", STRING);
@@ -52,21 +52,21 @@ fn globs_select_paths() {
 }
 
 #[test]
-fn the_root_holds_everything() {
+fn root_glob_matches_everything() {
     for glob in ["/", "./", "**", "*"] {
         check(glob, "app/models/cart.rb", true);
     }
 }
 
 #[test]
-fn an_invalid_glob_is_rejected_with_a_reason() {
+fn invalid_glob_is_rejected_with_a_reason() {
     for (glob, reason) in [
         ("", "empty"),
         ("a[b", "\"[\" has no \"]\""),
         ("a{b", "\"{\" has no \"}\""),
         ("a}b", "\"}\" has no \"{\""),
         ("a\\", "nothing follows"),
-        ("[z-a]", "upside down"),
+        ("[z-a]", "reversed"),
         ("a\0b", "control character"),
         ("{{{{{a}}}}}", "too deeply"),
         (&"x".repeat(MAX_GLOB_BYTES + 1), "longer than"),
@@ -78,13 +78,17 @@ fn an_invalid_glob_is_rejected_with_a_reason() {
 }
 
 #[test]
-fn a_glob_that_is_taken_still_fits_behind_the_id_of_a_project() {
+fn accepted_glob_compiles_with_the_prefix_of_a_project() {
     let project = Scope::of(ProjectId::generate());
     // Around the size at which the automaton becomes too large.
     let globs = (46..56).map(|wildcards| format!("a/{}", "?".repeat(wildcards)));
-    let taken: Vec<String> = globs.filter_map(|glob| to_regex(&glob).ok()).collect();
-    assert!((1..10).contains(&taken.len()), "some are taken, some refused: {}", taken.len());
-    for regex in taken {
+    let accepted: Vec<String> = globs.filter_map(|glob| to_regex(&glob).ok()).collect();
+    assert!(
+        (1..10).contains(&accepted.len()),
+        "some are accepted, some rejected: {}",
+        accepted.len()
+    );
+    for regex in accepted {
         RegexQuery::from_pattern(&project.regex(&regex), Field::from_field_id(0)).expect(&regex);
     }
 }
@@ -92,23 +96,23 @@ fn a_glob_that_is_taken_still_fits_behind_the_id_of_a_project() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
-    // Not compared: `[!a]`, by which globset leaves the folder and we don't.
+    // Without `[!a]`, which matches a slash in globset.
     #[test]
-    fn a_glob_matches_what_globset_matches(
+    fn glob_matches_the_same_paths_as_globset(
         glob in r"([ab.]|\*|\?|\[ab\]|/|\*\*/|\{a,b[.]?\}){1,8}",
         place in "[abc.]{1,3}(/[abc.]{1,3}){0,3}",
     ) {
-        // A rooted glob and doubled slashes are read our own way.
+        // A leading slash and repeated slashes have another meaning in globset.
         prop_assume!(!glob.starts_with('/') && !glob.contains("//") && !glob.contains("***"));
         let built = GlobBuilder::new(&expand(&glob)).literal_separator(true).build();
         prop_assume!(built.is_ok());
-        let theirs = built.expect("just asked").compile_matcher().is_match(&place);
+        let theirs = built.expect("checked above").compile_matcher().is_match(&place);
         let regex = to_regex(&glob).expect("a valid glob");
         prop_assert_eq!(matches(&regex, &place), theirs, "{} as {} on {}", glob, regex, place);
     }
 
     #[test]
-    fn any_text_is_translated_or_refused(glob in "\\PC{0,40}") {
+    fn any_text_is_translated_or_rejected(glob in "\\PC{0,40}") {
         let _: Result<String, InvalidGlob> = to_regex(&glob);
     }
 }

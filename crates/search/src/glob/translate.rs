@@ -1,28 +1,27 @@
-//! From glob to regular expression, one construct at a time.
+//! Translation of a glob to a regular expression, one construct at a time.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
 use super::InvalidGlob;
 
-/// Alternatives may hold alternatives, to this depth.
+/// Maximum nesting of alternatives.
 const MAX_DEPTH: usize = 4;
 
-/// Characters that mean something in either dialect, outside of classes.
+/// Characters outside of classes that are special in either regex dialect.
 const SPECIAL: &str = r".+*?()|[]{}^$\";
-/// The same within classes.
+/// Characters inside classes that are special in either regex dialect.
 const SPECIAL_IN_CLASS: &str = r"[]^-\&~";
 
 pub(super) fn translate(glob: &str) -> Result<String, InvalidGlob> {
     let mut regex = String::with_capacity(glob.len() * 2);
     let mut rest = glob.chars().peekable();
-    // For each open `{`: whether one of its alternatives is empty.
     let mut open: Vec<Alternatives> = Vec::new();
-    let mut before: Option<char> = None;
+    let mut previous: Option<char> = None;
     while let Some(c) = rest.next() {
         match c {
             '*' if rest.peek() == Some(&'*') => {
-                before = Some(double_star(&mut regex, &mut rest, before));
+                previous = Some(double_star(&mut regex, &mut rest, previous));
                 continue;
             }
             '*' => regex.push_str("[^/]*"),
@@ -33,7 +32,7 @@ pub(super) fn translate(glob: &str) -> Result<String, InvalidGlob> {
                     return Err(error("\"{\" is nested too deeply"));
                 }
                 regex.push_str("(?:");
-                open.push(Alternatives { start: regex.len(), optional: false });
+                open.push(Alternatives { start: regex.len(), is_optional: false });
             }
             ',' if !open.is_empty() => next_alternative(&mut regex, &mut open),
             '}' if !open.is_empty() => close(&mut regex, &mut open),
@@ -45,25 +44,25 @@ pub(super) fn translate(glob: &str) -> Result<String, InvalidGlob> {
             }
             _ => literal(&mut regex, c),
         }
-        before = Some(c);
+        previous = Some(c);
     }
     if open.is_empty() { Ok(regex) } else { Err(error("a \"{\" has no \"}\"")) }
 }
 
-/// `**` between slashes (or at an end) stands for any folders; elsewhere for `*`. Answers the last
-/// character taken.
-fn double_star(regex: &mut String, rest: &mut Peekable<Chars<'_>>, before: Option<char>) -> char {
+/// Translates `**`: any directories if it is between slashes or at an end, else the same as `*`.
+/// Returns the last character that was read.
+fn double_star(regex: &mut String, rest: &mut Peekable<Chars<'_>>, previous: Option<char>) -> char {
     while rest.peek() == Some(&'*') {
         rest.next();
     }
-    let opens = matches!(before, None | Some('/'));
+    let starts_component = matches!(previous, None | Some('/'));
     match rest.peek() {
-        Some('/') if opens => {
+        Some('/') if starts_component => {
             rest.next();
             regex.push_str("(?:.*/)?");
             return '/';
         }
-        None if opens => regex.push_str(".*"),
+        None if starts_component => regex.push_str(".*"),
         _ => regex.push_str("[^/]*"),
     }
     '*'
@@ -76,17 +75,18 @@ fn literal(regex: &mut String, c: char) {
     regex.push(c);
 }
 
+/// Alternatives of an open `{`.
 struct Alternatives {
-    /// Where the present alternative begins in the regular expression.
+    /// Start of the current alternative in the regular expression.
     start: usize,
-    /// Whether an alternative was empty. Not every dialect takes an empty branch.
-    optional: bool,
+    /// Whether an alternative was empty. Not every dialect supports an empty branch.
+    is_optional: bool,
 }
 
 fn next_alternative(regex: &mut String, open: &mut [Alternatives]) {
     let Some(group) = open.last_mut() else { return };
     if regex.len() == group.start {
-        group.optional = true;
+        group.is_optional = true;
     } else {
         regex.push('|');
         group.start = regex.len();
@@ -103,28 +103,28 @@ fn close(regex: &mut String, open: &mut Vec<Alternatives>) {
         regex.truncate(regex.len() - "(?:".len());
         return;
     }
-    regex.push_str(if empty || group.optional { ")?" } else { ")" });
+    regex.push_str(if empty || group.is_optional { ")?" } else { ")" });
 }
 
-/// `[abc]`, `[a-z]`, `[!a]`; a `]` right at the start is a member.
+/// Translates a class: `[abc]`, `[a-z]` or `[!a]`. A `]` at the start is a member.
 fn class(regex: &mut String, rest: &mut Peekable<Chars<'_>>) -> Result<(), InvalidGlob> {
     regex.push('[');
     if matches!(rest.peek(), Some('!' | '^')) {
         rest.next();
         regex.push_str("^/");
     }
-    let mut first = true;
+    let mut is_first = true;
     loop {
         let from = rest.next().ok_or_else(unclosed)?;
-        if from == ']' && !first {
+        if from == ']' && !is_first {
             break;
         }
-        first = false;
-        if rest.peek() == Some(&'-') && !matches!(ahead(rest), None | Some(']')) {
+        is_first = false;
+        if rest.peek() == Some(&'-') && !matches!(second_next(rest), None | Some(']')) {
             rest.next();
             let to = rest.next().ok_or_else(unclosed)?;
             if to < from {
-                return Err(error(&format!("the range \"{from}-{to}\" is upside down")));
+                return Err(error(&format!("the range \"{from}-{to}\" is reversed")));
             }
             member(regex, from)?;
             regex.push('-');
@@ -137,14 +137,14 @@ fn class(regex: &mut String, rest: &mut Peekable<Chars<'_>>) -> Result<(), Inval
     Ok(())
 }
 
-/// The character after the next one.
-fn ahead(rest: &Peekable<Chars<'_>>) -> Option<char> {
+/// Returns the character after the next one.
+fn second_next(rest: &Peekable<Chars<'_>>) -> Option<char> {
     rest.clone().nth(1)
 }
 
 fn member(regex: &mut String, c: char) -> Result<(), InvalidGlob> {
     if c == '/' {
-        return Err(error("a class can't hold \"/\""));
+        return Err(error("a class cannot contain \"/\""));
     }
     if SPECIAL_IN_CLASS.contains(c) {
         regex.push('\\');

@@ -1,9 +1,9 @@
-//! The folder that holds the index: one generation in use, named by a file, and one being built.
+//! Directory of the index: the current generation, named by a file, and one that is being built.
 //!
 //! ```text
-//! lock          held while a process follows with this index
-//! current       name of the generation in use
-//! <generation>/ tantivy's files
+//! lock          locked while a process uses this index
+//! current       name of the current generation
+//! <generation>/ files of tantivy
 //! ```
 
 use std::fs::{self, File, TryLockError};
@@ -15,15 +15,15 @@ use crate::Error;
 const LOCK: &str = "lock";
 const CURRENT: &str = "current";
 
-/// The folder, locked against other processes until dropped.
+/// Index directory, locked against other processes until dropped.
 #[derive(Debug)]
-pub struct Folder {
+pub struct IndexDirectory {
     root: PathBuf,
     _lock: File,
 }
 
-impl Folder {
-    /// Makes the folder where it is missing and takes its lock.
+impl IndexDirectory {
+    /// Creates the directory if it is missing, and locks it.
     pub fn open(root: &Path) -> Result<Self, Error> {
         fs::create_dir_all(root)?;
         let lock = File::create(root.join(LOCK))?;
@@ -34,22 +34,22 @@ impl Folder {
         }
     }
 
-    /// The generation in use, if one was completed.
+    /// Returns the current generation, if one was completed.
     pub fn current(&self) -> Option<PathBuf> {
         let name = fs::read_to_string(self.root.join(CURRENT)).ok()?;
-        // The name is our own; one that leads out of the folder was not written by us.
-        let plain = uuid::Uuid::parse_str(name.trim()).ok()?;
-        Some(self.root.join(plain.to_string()))
+        // Parsed, so that a manipulated name cannot lead out of the directory.
+        let id = uuid::Uuid::parse_str(name.trim()).ok()?;
+        Some(self.root.join(id.to_string()))
     }
 
-    /// An empty folder for a new generation.
-    pub fn fresh(&self) -> Result<PathBuf, Error> {
+    /// Creates an empty directory for a new generation.
+    pub fn create_generation(&self) -> Result<PathBuf, Error> {
         let path = self.root.join(uuid::Uuid::now_v7().to_string());
         fs::create_dir(&path)?;
         Ok(path)
     }
 
-    /// Makes `generation` the one in use, in one step, and deletes the others.
+    /// Makes `generation` the current one atomically, and deletes the others.
     pub fn switch_to(&self, generation: &Path) -> Result<(), Error> {
         let name = generation.file_name().unwrap_or_default();
         let draft = self.root.join("current.new");
@@ -58,12 +58,12 @@ impl Folder {
         file.sync_all()?;
         fs::rename(&draft, self.root.join(CURRENT))?;
         File::open(&self.root)?.sync_all()?;
-        self.sweep();
+        self.delete_unused();
         Ok(())
     }
 
-    /// Deletes generations that are not in use: old ones, and what was left half built.
-    pub fn sweep(&self) {
+    /// Deletes generations that are not current: old and incomplete ones.
+    pub fn delete_unused(&self) {
         let current = self.current();
         let is_old = |path: &PathBuf| {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -71,17 +71,17 @@ impl Folder {
         };
         let entries = match fs::read_dir(&self.root) {
             Ok(entries) => entries,
-            Err(error) => return log_unswept(&self.root, &error),
+            Err(error) => return log_undeleted(&self.root, &error),
         };
         for path in entries.flatten().map(|entry| entry.path()).filter(is_old) {
             if let Err(error) = fs::remove_dir_all(&path) {
-                log_unswept(&path, &error);
+                log_undeleted(&path, &error);
             }
         }
     }
 }
 
-/// Left-overs cost room and nothing else.
-fn log_unswept(path: &Path, error: &io::Error) {
-    tracing::warn!(path = %path.display(), %error, "an old keyword index could not be deleted");
+/// Logs an old generation that could not be deleted; it only uses disk space.
+fn log_undeleted(path: &Path, error: &io::Error) {
+    tracing::warn!(path = %path.display(), %error, "deleting an old keyword index failed");
 }

@@ -1,4 +1,4 @@
-//! A passage with everything, and an index in memory, for the tests of the keyword index.
+//! Fixtures for the tests of the keyword index.
 
 use mc_domain::{PassageId, ProjectId, RecordKind, SourceKind, UserId};
 use mc_store::passages::IndexedPassage;
@@ -6,7 +6,7 @@ use tantivy::{Index, IndexWriter, Searcher};
 
 use super::schema::{self, Fields};
 
-/// A passage of the project that has something in each field.
+/// Creates a passage with a value in each field.
 pub(crate) fn full(project: ProjectId) -> IndexedPassage {
     IndexedPassage {
         id: PassageId::generate(),
@@ -26,7 +26,7 @@ pub(crate) fn full(project: ProjectId) -> IndexedPassage {
     }
 }
 
-/// An index of these passages and no others.
+/// Creates an index of these passages in memory.
 pub(crate) fn index_of(passages: &[IndexedPassage]) -> (Searcher, Fields) {
     let (schema, fields) = schema::schema();
     let index = Index::create_in_ram(schema);

@@ -1,4 +1,4 @@
-//! The one task that writes to the index: applies the change feed in commit order.
+//! Follower: the only task that writes to the index. It applies the change feed in commit order.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,91 +11,93 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::directory::Folder;
+use super::directory::IndexDirectory;
 use super::generation::{Generation, Unusable};
-use super::position::{Position, place};
+use super::position::{Position, cursor_of};
 use super::rebuild::rebuild;
 use super::{Phase, Refresh, Shared, Status};
 use crate::Error;
 
-/// Feed entries read at once.
+/// Feed entries per page of a query.
 const PAGE: u16 = 1000;
-/// Changes after which a long pass makes visible what it has so far.
+/// Number of changes after which a long pass commits.
 const COMMIT_EVERY: usize = 10_000;
-/// The distance of passes that nobody asked for. A search asks for a pass and gets it at once, so
-/// these only keep short what it has to catch up with: a word from the database at each commit, and
-/// a tiny segment for each few of them, cost the writes a tenth of their rate.
-const POLL: Duration = Duration::from_secs(1);
-/// An index that can't be written is tried again after this, and after twice as long each time.
-const FIRST_PAUSE: Duration = Duration::from_millis(500);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// Interval between passes without a request. A search requests a pass, which starts at once, so
+/// the interval only limits how much it has to catch up with. Notifications of each commit, and a
+/// small segment for each, would cost a tenth of the write rate.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// First delay before the next attempt to write the index. It doubles up to [`BACKOFF_MAX`].
+const BACKOFF_BASE: Duration = Duration::from_millis(500);
+/// Maximum delay before the next attempt to write the index.
+const BACKOFF_MAX: Duration = Duration::from_secs(30);
 
-/// A generation between the async follower and the blocking calls of tantivy.
+/// Generation shared by the async follower and the blocking calls of tantivy.
 pub(super) type SharedGeneration = Arc<Mutex<Generation>>;
 
 pub(super) struct Follower {
     store: Store,
-    folder: Arc<Folder>,
+    directory: Arc<IndexDirectory>,
     shared: Arc<Shared>,
-    /// The index that was found on disk, until it is followed.
-    found: Option<(SharedGeneration, FeedCursor)>,
-    /// Whether what is on disk may be taken up: not after a search could not read it.
+    /// Index that was opened at the start, until it is followed.
+    opened: Option<(SharedGeneration, FeedCursor)>,
+    /// Whether the index on disk may be opened again: not after a search failed to read it.
     is_trusted: bool,
 }
 
-/// How following a generation ended.
+/// Reason why following a generation ended.
 enum End {
+    /// The service stops.
     Stopped,
-    /// A search could not read it.
+    /// A search failed to read it.
     Damaged,
-    /// It could not be written: the disk is full, the folder is gone.
-    Unwritten(Error),
+    /// Writing failed, for example because the disk is full or the directory was deleted.
+    WriteFailed(Error),
 }
 
 impl Follower {
-    /// Takes up the index on disk, if there is one that can be used.
+    /// Opens the index on disk, if it can be used.
     pub(super) async fn open(
         store: Store,
-        folder: Arc<Folder>,
+        directory: Arc<IndexDirectory>,
         shared: Arc<Shared>,
     ) -> Result<Self, Error> {
-        let found = open_current(&store, &folder).await?;
-        if let Some((generation, cursor)) = &found {
-            following(&shared, generation, *cursor);
+        let opened = open_current(&store, &directory).await?;
+        if let Some((generation, cursor)) = &opened {
+            publish_following(&shared, generation, *cursor);
         }
-        let is_trusted = found.is_some();
-        Ok(Self { store, folder, shared, found, is_trusted })
+        let is_trusted = opened.is_some();
+        Ok(Self { store, directory, shared, opened, is_trusted })
     }
 
-    /// Follows until told to stop. An index that can't be written is opened again where it stood,
-    /// and built anew where that can't be done or where a search could not read it.
+    /// Follows the change feed until `stop`. After a failed write, the index is opened again at its
+    /// last position. If that fails, or if a search failed to read the index, it is rebuilt.
     pub(super) async fn run(
         mut self,
         mut requests: mpsc::UnboundedReceiver<Refresh>,
         stop: CancellationToken,
     ) {
-        let mut pause = FIRST_PAUSE;
+        let mut delay = BACKOFF_BASE;
         loop {
             let (generation, cursor) = tokio::select! {
                 () = stop.cancelled() => return,
                 generation = self.generation() => generation,
             };
-            let mut passes = Passes::over(&self.store, &self.shared, generation, cursor);
+            let mut passes = Passes::new(&self.store, &self.shared, generation, cursor);
             let end = passes.run(&mut requests, &stop).await;
             let has_written = passes.has_written;
-            // Its writer goes with it: there is only one at a time.
+            // Drops the writer, because only one may exist at a time.
             drop(passes);
             match end {
                 End::Stopped => return,
                 End::Damaged => {
-                    tracing::error!("a search could not read the keyword index, which is rebuilt");
+                    tracing::error!("a search failed to read the keyword index; rebuilding it");
                     self.is_trusted = false;
                     self.shared.status.send_replace(Status::default());
                 }
-                End::Unwritten(error) => {
-                    self.fail(Phase::Stuck, &error);
-                    pause = if has_written { FIRST_PAUSE } else { longer(pause) };
-                    if stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
+                End::WriteFailed(error) => {
+                    self.report_failure(Phase::Stuck, &error);
+                    delay = if has_written { BACKOFF_BASE } else { next_delay(delay) };
+                    if stop.run_until_cancelled(tokio::time::sleep(delay)).await.is_none() {
                         return;
                     }
                 }
@@ -103,94 +105,94 @@ impl Follower {
         }
     }
 
-    /// The index found at the start or on disk, or a new one; tries until it has one.
+    /// Opens or rebuilds the index, and retries until that succeeds.
     async fn generation(&mut self) -> (SharedGeneration, FeedCursor) {
-        let mut pause = FIRST_PAUSE;
+        let mut delay = BACKOFF_BASE;
         loop {
-            match self.find().await {
-                Ok(found) => return found,
-                // The database comes back; nothing is wrong with the index.
+            match self.open_or_rebuild().await {
+                Ok(generation) => return generation,
+                // The database is unavailable; the index is intact.
                 Err(Error::Store(error)) => {
                     tracing::warn!(
                         error = &error as &dyn std::error::Error,
                         "keyword index waits for the database"
                     );
-                    tokio::time::sleep(POLL).await;
+                    tokio::time::sleep(POLL_INTERVAL).await;
                 }
                 Err(error) => {
-                    self.fail(Phase::Unbuilt, &error);
-                    pause = longer(pause);
-                    tokio::time::sleep(pause).await;
+                    self.report_failure(Phase::Unbuilt, &error);
+                    delay = next_delay(delay);
+                    tokio::time::sleep(delay).await;
                 }
             }
         }
     }
 
-    async fn find(&mut self) -> Result<(SharedGeneration, FeedCursor), Error> {
-        if let Some(found) = self.found.take() {
-            return Ok(found);
+    async fn open_or_rebuild(&mut self) -> Result<(SharedGeneration, FeedCursor), Error> {
+        if let Some(opened) = self.opened.take() {
+            return Ok(opened);
         }
         if self.is_trusted
-            && let Some((generation, cursor)) = open_current(&self.store, &self.folder).await?
+            && let Some((generation, cursor)) = open_current(&self.store, &self.directory).await?
         {
-            // That it can be written again is known once something was.
+            // The phase changes only after the next commit, which shows that it can be written.
             if let Ok(generation) = generation.lock() {
-                self.shared.show(generation.view());
+                self.shared.publish(generation.snapshot());
             }
             return Ok((generation, cursor));
         }
         self.shared.status.send_replace(Status::default());
-        let (generation, cursor) = rebuild(&self.store, &self.folder, &self.shared).await?;
-        following(&self.shared, &generation, cursor);
+        let (generation, cursor) = rebuild(&self.store, &self.directory, &self.shared).await?;
+        publish_following(&self.shared, &generation, cursor);
         self.is_trusted = true;
         Ok((generation, cursor))
     }
 
-    /// Searches see what is in so far, and say whether that is all of before or a part.
-    fn fail(&self, phase: Phase, error: &Error) {
+    /// Logs a failed write and sets the phase, so that searches report the incomplete index.
+    fn report_failure(&self, phase: Phase, error: &Error) {
         tracing::error!(
             error = error as &dyn std::error::Error,
-            "keyword index can't be written, trying again; see that there is room in its folder"
+            "writing the keyword index failed; will retry; check the disk space of its directory"
         );
         self.shared.status.send_modify(|status| status.phase = phase);
     }
 }
 
-/// The pause that follows one that was of no use.
-fn longer(pause: Duration) -> Duration {
-    (pause * 2).min(LONGEST_PAUSE)
+/// Returns the delay after another failure.
+fn next_delay(delay: Duration) -> Duration {
+    (delay * 2).min(BACKOFF_MAX)
 }
 
-/// The application of the feed to one generation.
+/// Passes that apply the feed to one generation.
 struct Passes<'a> {
     store: &'a Store,
     shared: &'a Shared,
     generation: SharedGeneration,
-    /// As searches see it.
-    view: Uuid,
+    /// Id of the snapshot of the generation.
+    snapshot: Uuid,
     position: Position,
-    /// The position that the last commit carries.
+    /// Position of the last commit.
     committed: FeedCursor,
-    /// Changes that are in the writer and not committed yet; they outlive a pass that fails.
+    /// Number of uncommitted changes in the writer, which remain after a failed pass.
     pending: usize,
-    /// Whether there was a commit.
+    /// Whether a commit has succeeded.
     has_written: bool,
 }
 
 impl<'a> Passes<'a> {
-    fn over(
+    fn new(
         store: &'a Store,
         shared: &'a Shared,
         generation: SharedGeneration,
         cursor: FeedCursor,
     ) -> Self {
-        let view = generation.lock().map_or(Uuid::nil(), |generation| generation.view().id);
+        let snapshot = generation.lock().map_or(Uuid::nil(), |generation| generation.snapshot().id);
         Self {
             store,
             shared,
             generation,
-            view,
-            position: Position::at(cursor),
+            snapshot,
+            position: Position::new(cursor),
             committed: cursor,
             pending: 0,
             has_written: false,
@@ -202,50 +204,50 @@ impl<'a> Passes<'a> {
         requests: &mut mpsc::UnboundedReceiver<Refresh>,
         stop: &CancellationToken,
     ) -> End {
-        let mut due = Instant::now();
-        let mut healthy = true;
+        let mut next_pass_at = Instant::now();
+        let mut is_healthy = true;
         let mut damaged = self.shared.damaged.subscribe();
         loop {
-            let mut waiting = Vec::new();
+            let mut requested = Vec::new();
             tokio::select! {
                 () = stop.cancelled() => return self.stop().await,
-                () = reported(&mut damaged, self.view) => return End::Damaged,
+                () = damage_reported(&mut damaged, self.snapshot) => return End::Damaged,
                 request = requests.recv() => match request {
-                    Some(request) => waiting.push(request),
+                    Some(request) => requested.push(request),
                     None => return self.stop().await,
                 },
-                () = tokio::time::sleep_until(due) => {}
+                () = tokio::time::sleep_until(next_pass_at) => {}
             }
-            // Everyone who asked before the pass begins shares it; who asks later gets the next.
+            // All requests before the start of the pass share it; later ones wait for the next.
             while let Ok(request) = requests.try_recv() {
-                waiting.push(request);
+                requested.push(request);
             }
             let outcome = self.pass().await;
-            due = Instant::now() + POLL;
-            for request in waiting {
-                // A search that gave up meanwhile has dropped its end.
+            next_pass_at = Instant::now() + POLL_INTERVAL;
+            for request in requested {
+                // Fails if the search has timed out.
                 let _: Result<(), bool> = request.send(outcome.is_ok());
             }
             match outcome {
                 Ok(()) => {
-                    healthy = true;
-                    self.recovered();
+                    is_healthy = true;
+                    self.mark_recovered();
                 }
                 Err(Error::Store(error)) => {
-                    if healthy {
+                    if is_healthy {
                         tracing::warn!(
                             error = &error as &dyn std::error::Error,
-                            "change feed can't be read, trying on"
+                            "reading the change feed failed; will retry"
                         );
                     }
-                    healthy = false;
+                    is_healthy = false;
                 }
-                Err(error) => return End::Unwritten(error),
+                Err(error) => return End::WriteFailed(error),
             }
         }
     }
 
-    /// Applies everything that is in the feed now.
+    /// Applies all current entries of the feed.
     async fn pass(&mut self) -> Result<(), Error> {
         let mut from = self.position.cursor();
         let mut horizon = None;
@@ -253,8 +255,8 @@ impl<'a> Passes<'a> {
             let page = change_feed::read_after(self.store, from, i64::from(PAGE)).await?;
             let horizon = *horizon.get_or_insert(page.horizon);
             let Some(last) = page.entries.last() else { break };
-            from = place(last);
-            let changed = self.position.unseen(&page.entries);
+            from = cursor_of(last);
+            let changed = self.position.unapplied(&page.entries);
             if !changed.is_empty() {
                 let present = passages::indexed(self.store, &changed).await?;
                 self.pending += changed.len();
@@ -263,7 +265,7 @@ impl<'a> Passes<'a> {
                 })
                 .await?;
             }
-            self.position.applied(&page.entries, horizon);
+            self.position.mark_applied(&page.entries, horizon);
             if self.pending >= COMMIT_EVERY {
                 self.commit().await?;
             }
@@ -283,82 +285,82 @@ impl<'a> Passes<'a> {
         self.committed = cursor;
         self.pending = 0;
         self.has_written = true;
-        following(self.shared, &self.generation, cursor);
+        publish_following(self.shared, &self.generation, cursor);
         Ok(())
     }
 
-    /// What could not be written is caught up with, or there is no more of it.
-    fn recovered(&self) {
+    /// Resets the phase after a pass has succeeded.
+    fn mark_recovered(&self) {
         let phase = self.shared.status.borrow().phase;
         if phase != Phase::Following {
-            following(self.shared, &self.generation, self.position.cursor());
+            publish_following(self.shared, &self.generation, self.position.cursor());
         }
     }
 
-    /// Leaves the position on disk, so that the next start has nothing to read twice.
+    /// Commits the position, so that the next start does not read entries again.
     async fn stop(&mut self) -> End {
         if self.position.cursor() != self.committed
             && let Err(error) = self.commit().await
         {
             tracing::warn!(
                 error = &error as &dyn std::error::Error,
-                "keyword index could not note its position"
+                "committing the position of the keyword index failed"
             );
         }
         End::Stopped
     }
 }
 
-/// Returns when a search could not read this view of the index.
-async fn reported(damaged: &mut watch::Receiver<Uuid>, view: Uuid) {
-    if damaged.wait_for(|damaged| *damaged == view).await.is_err() {
-        // Nobody is left who could report.
+/// Waits until a search has failed to read this snapshot.
+async fn damage_reported(damaged: &mut watch::Receiver<Uuid>, snapshot: Uuid) {
+    if damaged.wait_for(|damaged| *damaged == snapshot).await.is_err() {
+        // All senders are dropped.
         std::future::pending::<()>().await;
     }
 }
 
-/// Opens the generation in use and sees that it belongs to this database.
+/// Opens the current generation, if it belongs to the current state of this database.
 async fn open_current(
     store: &Store,
-    folder: &Arc<Folder>,
+    directory: &Arc<IndexDirectory>,
 ) -> Result<Option<(SharedGeneration, FeedCursor)>, Error> {
-    let Some(path) = folder.current() else {
-        tracing::info!("no keyword index yet, building it");
+    let Some(path) = directory.current() else {
+        tracing::info!("no keyword index found; building it");
         return Ok(None);
     };
     let database = server::identity(store).await?;
     let opened = tokio::task::spawn_blocking(move || Generation::open(&path, &database)).await;
-    // tantivy asserts its way through files; a panic on a broken one is damage like any other.
+    // tantivy may panic on a damaged file.
     let opened = opened.unwrap_or_else(|panic| Err(Unusable::Damaged(panic.to_string())));
     let (generation, cursor) = match opened {
         Ok(opened) => opened,
         Err(reason) => {
-            tracing::warn!(%reason, "keyword index can't be used, rebuilding it");
+            tracing::warn!(%reason, "keyword index cannot be used; rebuilding it");
             return Ok(None);
         }
     };
-    // A copy of the files put back in place keeps its name.
+    // The database may have been restored from an older backup with the same identity.
     if cursor.txid > change_feed::safe_position(store).await?.txid {
-        tracing::warn!("keyword index is ahead of the database (restored?), rebuilding it");
+        tracing::warn!("keyword index is ahead of the database (restored?); rebuilding it");
         return Ok(None);
     }
     if cursor.txid <= change_feed::pruned(store).await? {
-        tracing::info!("keyword index was not followed for long, rebuilding it");
+        tracing::info!("keyword index is older than the change feed; rebuilding it");
         return Ok(None);
     }
     Ok(Some((Arc::new(Mutex::new(generation)), cursor)))
 }
 
-/// Lets searches read the generation and shows how far it is.
-fn following(shared: &Shared, generation: &SharedGeneration, cursor: FeedCursor) {
+/// Publishes the generation to searches, with the phase `Following` and its position.
+fn publish_following(shared: &Shared, generation: &SharedGeneration, cursor: FeedCursor) {
     let Ok(generation) = generation.lock() else { return };
-    let view = generation.view();
-    let passages = view.reader.searcher().num_docs();
-    shared.show(view);
+    let snapshot = generation.snapshot();
+    let passages = snapshot.reader.searcher().num_docs();
+    shared.publish(snapshot);
     shared.status.send_replace(Status { phase: Phase::Following, passages, cursor });
 }
 
-/// Runs a call of tantivy where blocking is fine.
+/// Runs a call of tantivy on a blocking thread.
 pub(super) async fn blocking<R: Send + 'static>(
     generation: &SharedGeneration,
     call: impl FnOnce(&mut Generation) -> Result<R, TantivyError> + Send + 'static,
@@ -368,7 +370,7 @@ pub(super) async fn blocking<R: Send + 'static>(
         let mut generation = generation.lock().map_err(|_| TantivyError::Poisoned)?;
         call(&mut generation)
     };
-    // A panic in tantivy is damage; the lock is poisoned then, too.
+    // A panic in tantivy counts as damage; it also poisons the lock.
     let outcome = tokio::task::spawn_blocking(run).await;
     Ok(outcome.unwrap_or_else(|panic| Err(TantivyError::ErrorInThread(panic.to_string())))?)
 }

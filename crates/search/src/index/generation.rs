@@ -1,4 +1,5 @@
-//! One tantivy index with its writer and reader, and the feed position that its commits carry.
+//! Generation of the keyword index: a tantivy index with its writer and reader. Its commits store
+//! the position in the change feed.
 
 use std::path::Path;
 
@@ -15,40 +16,40 @@ use super::nosync_directory::NoSyncDirectory;
 use super::schema::{self, FORMAT, Fields};
 use super::statistics::Statistics;
 
-/// What the writer may hold in memory before it writes a segment.
+/// Memory of the writer before it writes a segment, in bytes.
 const WRITER_BYTES: usize = 32 << 20;
 
-/// Segments up to so many passages are equally small.
-const SMALLEST_LAYER: u32 = 200;
-/// Segments of one layer differ in size by a factor of four at most.
+/// Maximum passages of a segment in the lowest layer.
+const MIN_LAYER_SIZE: u32 = 200;
+/// Binary logarithm of the range of segment sizes in a layer: sizes differ at most by factor four.
 const LAYER_LOG_SIZE: f64 = 2.0;
-/// Segments of one layer that become one of the next. A search looks into each segment.
-const SEGMENTS_A_LAYER: usize = 6;
-/// A segment of which a larger share is deleted is written anew.
-const MOST_DELETED: f32 = 0.3;
+/// Number of segments of a layer that are merged. It is low, because a search reads each segment.
+const SEGMENTS_PER_LAYER: usize = 6;
+/// Share of deleted passages above which a segment is rewritten.
+const MAX_DELETED_SHARE: f32 = 0.3;
 
-/// What searches need; cheap to clone.
+/// Input of searches; cheap to clone.
 #[derive(Clone)]
 pub struct IndexSnapshot {
-    /// Names the opened generation, so that a report about it is not taken for one about the next.
+    /// Id of the opened generation, which assigns reports of damage to it.
     pub id: Uuid,
-    /// Gives a searcher over what was last committed.
+    /// Reader of the last commit.
     pub reader: IndexReader,
-    /// The fields.
+    /// Fields of the schema.
     pub fields: Fields,
-    /// How much text each project has.
+    /// Text statistics of each project.
     pub statistics: Statistics,
 }
 
-/// An index that can be written. Its methods block.
+/// Writable index. Its methods block.
 pub struct Generation {
-    /// The database that it is derived from, by [`mc_store::server::identity`].
+    /// Identity of the source database ([`mc_store::server::identity`]).
     database: String,
     writer: IndexWriter,
-    view: IndexSnapshot,
+    snapshot: IndexSnapshot,
 }
 
-/// What a commit carries, so that contents and position move together.
+/// Payload of a commit, which stores the position together with the contents.
 #[derive(Debug, Serialize, Deserialize)]
 struct Payload {
     format: u32,
@@ -57,13 +58,13 @@ struct Payload {
     seq: i64,
 }
 
-/// Why an index on disk can't be used.
+/// Reason why an index on disk cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Unusable {
-    /// It was written by another version.
-    #[error("it is of another format")]
+    /// Another version wrote it.
+    #[error("it has another format")]
     Format,
-    /// What it holds comes from somewhere else.
+    /// It is derived from another database.
     #[error("it belongs to another database")]
     OtherDatabase,
     /// Files are damaged or missing.
@@ -72,18 +73,18 @@ pub enum Unusable {
 }
 
 impl Generation {
-    /// An empty index in an empty folder.
-    pub fn create(folder: &Path, database: &str) -> Result<Self, TantivyError> {
+    /// Creates an empty index in an empty directory.
+    pub fn create(directory: &Path, database: &str) -> Result<Self, TantivyError> {
         let (schema, fields) = schema::schema();
         let index =
-            Index::create(NoSyncDirectory::open(folder)?, schema, IndexSettings::default())?;
-        Self::over(&index, fields, database)
+            Index::create(NoSyncDirectory::open(directory)?, schema, IndexSettings::default())?;
+        Self::new(&index, fields, database)
     }
 
-    /// The index in a folder and the position up to which it holds the feed of `database`. Reads
-    /// every file to compare checksums: a damaged file is found now, and not by a search.
-    pub fn open(folder: &Path, database: &str) -> Result<(Self, FeedCursor), Unusable> {
-        let index = NoSyncDirectory::open(folder).and_then(Index::open).map_err(unusable)?;
+    /// Opens the index in a directory, and returns it with its position in the feed of `database`.
+    /// Verifies the checksum of every file, so that damage is found before a search.
+    pub fn open(directory: &Path, database: &str) -> Result<(Self, FeedCursor), Unusable> {
+        let index = NoSyncDirectory::open(directory).and_then(Index::open).map_err(unusable)?;
         let payload = index.load_metas().map_err(unusable)?.payload.unwrap_or_default();
         let payload: Payload = serde_json::from_str(&payload).map_err(|_| Unusable::Format)?;
         let (schema, fields) = schema::schema();
@@ -97,48 +98,48 @@ impl Generation {
         if let Some(file) = damaged.iter().next() {
             return Err(Unusable::Damaged(format!("{} has a wrong checksum", file.display())));
         }
-        let generation = Self::over(&index, fields, database).map_err(unusable)?;
+        let generation = Self::new(&index, fields, database).map_err(unusable)?;
         Ok((generation, FeedCursor { txid: payload.txid, seq: payload.seq }))
     }
 
-    fn over(index: &Index, fields: Fields, database: &str) -> Result<Self, TantivyError> {
+    fn new(index: &Index, fields: Fields, database: &str) -> Result<Self, TantivyError> {
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
         let writer = index.writer_with_num_threads(1, WRITER_BYTES)?;
         writer.set_merge_policy(Box::new(merge_policy()));
-        let view =
+        let snapshot =
             IndexSnapshot { id: Uuid::now_v7(), reader, fields, statistics: Statistics::default() };
         let database = database.to_owned();
-        Ok(Self { database, writer, view })
+        Ok(Self { database, writer, snapshot })
     }
 
-    /// What searches need.
-    pub fn view(&self) -> IndexSnapshot {
-        self.view.clone()
+    /// Returns the input of searches.
+    pub fn snapshot(&self) -> IndexSnapshot {
+        self.snapshot.clone()
     }
 
-    /// Adds passages that are not in it yet. Visible after [`Generation::commit`].
+    /// Adds new passages. They are visible after [`Generation::commit`].
     pub fn add(&self, passages: &[IndexedPassage]) -> Result<(), TantivyError> {
         for passage in passages {
-            self.writer.add_document(self.view.fields.document(passage))?;
+            self.writer.add_document(self.snapshot.fields.document(passage))?;
         }
         Ok(())
     }
 
-    /// Takes out `changed` and puts in `present`, the ones of them that still exist. Doing it twice
-    /// is doing it once. Visible after [`Generation::commit`].
+    /// Deletes `changed` and adds `present`, those of them that still exist. It is idempotent. The
+    /// result is visible after [`Generation::commit`].
     pub fn replace(
         &self,
         changed: &[PassageId],
         present: &[IndexedPassage],
     ) -> Result<(), TantivyError> {
         for id in changed {
-            self.writer.delete_term(self.view.fields.id_term(*id));
+            self.writer.delete_term(self.snapshot.fields.id_term(*id));
         }
         self.add(present)
     }
 
-    /// Makes everything so far visible, and lasting beyond this process, with the position that it
-    /// brings the index to.
+    /// Makes all changes visible and durable beyond this process, together with their position in
+    /// the change feed.
     pub fn commit(&mut self, cursor: FeedCursor) -> Result<(), TantivyError> {
         let database = self.database.clone();
         let payload = Payload { format: FORMAT, database, txid: cursor.txid, seq: cursor.seq };
@@ -147,20 +148,21 @@ impl Generation {
         let mut prepared = self.writer.prepare_commit()?;
         prepared.set_payload(&payload);
         prepared.commit()?;
-        self.view.reader.reload()
+        self.snapshot.reader.reload()
     }
 }
 
-/// When segments become one. By its defaults tantivy takes all segments below 10,000 documents for
-/// equally large: a stream of single saves then rewrites the largest of them at every eighth save,
-/// which was half of the CPU of a service with 15,000 passages. Here a segment is merged with
-/// others of about its size.
+/// Returns the policy that merges a segment only with others of similar size.
+///
+/// By default, tantivy puts all segments below 10,000 documents into one layer. Then every eighth
+/// single save rewrites the largest of them, which took half of the CPU of a service with 15,000
+/// passages.
 fn merge_policy() -> LogMergePolicy {
     let mut policy = LogMergePolicy::default();
-    policy.set_min_layer_size(SMALLEST_LAYER);
+    policy.set_min_layer_size(MIN_LAYER_SIZE);
     policy.set_level_log_size(LAYER_LOG_SIZE);
-    policy.set_min_num_segments(SEGMENTS_A_LAYER);
-    policy.set_del_docs_ratio_before_merge(MOST_DELETED);
+    policy.set_min_num_segments(SEGMENTS_PER_LAYER);
+    policy.set_del_docs_ratio_before_merge(MAX_DELETED_SHARE);
     policy
 }
 

@@ -1,9 +1,9 @@
-//! Files of an index that nobody waits for to reach the disk.
+//! Directory of index files that are written without syncing.
 //!
-//! A commit of tantivy writes some twenty small files, and syncs each: several times what the rest
-//! of a search takes. The index is derived, so nothing is lost with it. What a power cut leaves
-//! damaged or missing is found by its checksum when the index is opened, and the index is rebuilt;
-//! the end of the process alone damages nothing.
+//! A commit of tantivy writes about twenty small files. Syncing each of them would take several
+//! times as long as the rest of a search. The index is derived, so no data can be lost. After a
+//! power failure, checksums detect damaged or missing files when the index is opened, and the index
+//! is rebuilt. A crash of the process damages no files.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write};
@@ -17,7 +17,7 @@ use tantivy::directory::{
     WatchCallback, WatchHandle, WritePtr,
 };
 
-/// A folder read through memory maps, as tantivy reads it, and written without syncing.
+/// Directory that is read through memory maps, like tantivy's own, and written without syncing.
 #[derive(Debug, Clone)]
 pub struct NoSyncDirectory {
     root: PathBuf,
@@ -25,7 +25,7 @@ pub struct NoSyncDirectory {
 }
 
 impl NoSyncDirectory {
-    /// A folder that exists.
+    /// Opens an existing directory.
     pub fn open(root: &Path) -> Result<Self, TantivyError> {
         Ok(Self { root: root.to_owned(), files: MmapDirectory::open(root)? })
     }

@@ -1,53 +1,54 @@
-//! How far the feed has been applied, with transactions that commit late in mind.
+//! Position in the change feed, which takes into account transactions that commit late.
 
 use std::collections::HashSet;
 
 use mc_domain::PassageId;
 use mc_store::change_feed::{FeedCursor, FeedEntry};
 
-/// A position in the feed. Entries up to the cursor are applied and final. Beyond it lie entries
-/// that are applied already but have to be read past again, since an older transaction that still
-/// runs may yet put its own among them.
+/// Position in the feed. All entries up to the cursor are applied and final. Entries after it may
+/// be applied as well, but have to be read again, because an older transaction that is still
+/// running may add entries between them.
 #[derive(Debug, Default)]
 pub(super) struct Position {
     cursor: FeedCursor,
-    ahead: HashSet<FeedCursor>,
+    /// Applied entries after the cursor.
+    applied: HashSet<FeedCursor>,
 }
 
 impl Position {
-    pub(super) fn at(cursor: FeedCursor) -> Self {
-        Self { cursor, ahead: HashSet::new() }
+    pub(super) fn new(cursor: FeedCursor) -> Self {
+        Self { cursor, applied: HashSet::new() }
     }
 
-    /// Where to read on, and what a commit of the index carries.
+    /// Returns the position from which to continue, which a commit of the index stores.
     pub(super) fn cursor(&self) -> FeedCursor {
         self.cursor
     }
 
-    /// The passages of those entries that have not been applied, each once.
-    pub(super) fn unseen(&self, entries: &[FeedEntry]) -> Vec<PassageId> {
-        let mut once = HashSet::new();
-        let unseen = entries.iter().filter(|entry| !self.ahead.contains(&place(entry)));
-        unseen.map(|entry| entry.passage).filter(|passage| once.insert(*passage)).collect()
+    /// Returns the passages of the entries that have not been applied, each once.
+    pub(super) fn unapplied(&self, entries: &[FeedEntry]) -> Vec<PassageId> {
+        let mut seen = HashSet::new();
+        let unapplied = entries.iter().filter(|entry| !self.applied.contains(&cursor_of(entry)));
+        unapplied.map(|entry| entry.passage).filter(|passage| seen.insert(*passage)).collect()
     }
 
-    /// Takes note that `entries`, in feed order, are applied. `horizon` is that of the first page
-    /// read in this pass: later ones know of transactions that the earlier pages could not see.
-    pub(super) fn applied(&mut self, entries: &[FeedEntry], horizon: u64) {
+    /// Marks `entries`, in feed order, as applied. `horizon` is that of the first page of the pass,
+    /// because later pages may include transactions that were not visible to the first one.
+    pub(super) fn mark_applied(&mut self, entries: &[FeedEntry], horizon: u64) {
         for entry in entries {
-            let place = place(entry);
+            let cursor = cursor_of(entry);
             if entry.txid < horizon {
-                self.cursor = self.cursor.max(place);
-                self.ahead.remove(&place);
+                self.cursor = self.cursor.max(cursor);
+                self.applied.remove(&cursor);
             } else {
-                self.ahead.insert(place);
+                self.applied.insert(cursor);
             }
         }
     }
 }
 
-/// Where an entry stands.
-pub(super) fn place(entry: &FeedEntry) -> FeedCursor {
+/// Returns the position of an entry.
+pub(super) fn cursor_of(entry: &FeedEntry) -> FeedCursor {
     FeedCursor { txid: entry.txid, seq: entry.seq }
 }
 
@@ -60,25 +61,25 @@ mod tests {
     }
 
     #[test]
-    fn the_cursor_waits_for_the_oldest_running_transaction() {
+    fn cursor_stops_at_the_oldest_running_transaction() {
         let mut position = Position::default();
         let early = [entry(5, 1), entry(8, 3)];
-        assert_eq!(position.unseen(&early).len(), 2);
-        position.applied(&early, 7);
+        assert_eq!(position.unapplied(&early).len(), 2);
+        position.mark_applied(&early, 7);
         assert_eq!(position.cursor(), FeedCursor { txid: 5, seq: 1 });
 
-        // Transaction 7 commits; it stands before what was applied of transaction 8.
+        // Transaction 7 commits; its entry is before the applied entry of transaction 8.
         let late = [entry(7, 2), early[1]];
-        assert_eq!(position.unseen(&late), [late[0].passage], "8 is applied already");
-        position.applied(&late, 9);
+        assert_eq!(position.unapplied(&late), [late[0].passage], "8 was applied before");
+        position.mark_applied(&late, 9);
         assert_eq!(position.cursor(), FeedCursor { txid: 8, seq: 3 });
-        assert!(position.ahead.is_empty());
+        assert!(position.applied.is_empty());
     }
 
     #[test]
-    fn a_passage_that_changed_twice_is_read_once() {
+    fn passage_that_changed_twice_is_read_once() {
         let first = entry(5, 1);
-        let again = FeedEntry { seq: 2, ..first };
-        assert_eq!(Position::default().unseen(&[first, again]), [first.passage]);
+        let second = FeedEntry { seq: 2, ..first };
+        assert_eq!(Position::default().unapplied(&[first, second]), [first.passage]);
     }
 }

@@ -1,59 +1,60 @@
-//! Building the index anew from the database.
+//! Rebuild of the index from the database.
 
 use std::sync::{Arc, Mutex};
 
 use mc_store::change_feed::FeedCursor;
 use mc_store::{Store, change_feed, passages, server};
 
-use super::directory::Folder;
+use super::directory::IndexDirectory;
 use super::follower::{SharedGeneration, blocking};
 use super::generation::Generation;
 use super::{Phase, Shared, Status};
 use crate::Error;
 
-/// Passages read at once.
+/// Passages per page of a query.
 const PAGE: i64 = 1000;
-/// Passages after which what is in so far becomes visible.
-const SHOW_EVERY: u64 = 20_000;
+/// Number of passages after which the partial index is committed and becomes visible.
+const COMMIT_EVERY: u64 = 20_000;
 
-/// Fills a fresh generation with every passage, then makes it the one in use. Searches see it grow.
-/// Answers it with the position from which the feed has to be applied to it.
+/// Fills a new generation with all passages, then makes it current. Searches use the partial
+/// generation meanwhile. Returns the generation with the position from which the change feed has to
+/// be applied.
 pub(super) async fn rebuild(
     store: &Store,
-    folder: &Arc<Folder>,
+    directory: &Arc<IndexDirectory>,
     shared: &Shared,
 ) -> Result<(SharedGeneration, FeedCursor), Error> {
-    let built = build(store, folder, shared).await;
+    let built = build(store, directory, shared).await;
     if built.is_err() {
-        let home = Arc::clone(folder);
-        // What is half built takes room, and too little of that may be what it failed by.
-        tokio::task::spawn_blocking(move || home.sweep()).await?;
+        let directory = Arc::clone(directory);
+        // The incomplete generation uses disk space, and a full disk may be the reason.
+        tokio::task::spawn_blocking(move || directory.delete_unused()).await?;
     }
     built
 }
 
 async fn build(
     store: &Store,
-    folder: &Arc<Folder>,
+    directory: &Arc<IndexDirectory>,
     shared: &Shared,
 ) -> Result<(SharedGeneration, FeedCursor), Error> {
-    // Taken first: what changes while the passages are read is in the feed behind this.
+    // Read first, so that changes during the rebuild are after this position.
     let cursor = change_feed::safe_position(store).await?;
     let database = server::identity(store).await?;
-    let home = Arc::clone(folder);
+    let new_directory = Arc::clone(directory);
     let (path, generation) = tokio::task::spawn_blocking(move || {
-        let path = home.fresh()?;
+        let path = new_directory.create_generation()?;
         let generation = Generation::create(&path, &database)?;
         Ok::<_, Error>((path, generation))
     })
     .await??;
-    shared.show(generation.view());
+    shared.publish(generation.snapshot());
     let generation = Arc::new(Mutex::new(generation));
 
     fill(store, &generation, cursor, shared).await?;
 
-    let home = Arc::clone(folder);
-    tokio::task::spawn_blocking(move || home.switch_to(&path)).await??;
+    let directory = Arc::clone(directory);
+    tokio::task::spawn_blocking(move || directory.switch_to(&path)).await??;
     Ok((generation, cursor))
 }
 
@@ -71,14 +72,14 @@ async fn fill(
         last = Some(end.id);
         let before = count;
         count += page.len() as u64;
-        let show = before / SHOW_EVERY != count / SHOW_EVERY;
+        let is_commit_due = before / COMMIT_EVERY != count / COMMIT_EVERY;
         blocking(generation, move |generation| {
             generation.add(&page)?;
-            if show { generation.commit(cursor) } else { Ok(()) }
+            if is_commit_due { generation.commit(cursor) } else { Ok(()) }
         })
         .await?;
         shared.status.send_replace(Status { phase: Phase::Rebuilding, passages: count, cursor });
-        if show {
+        if is_commit_due {
             tracing::info!(index.passages = count, "keyword index rebuilding");
         }
     }

@@ -1,5 +1,5 @@
-//! The keyword index held against the database, and made to fit: what the feed told of and the
-//! index lost, or the other way round. It is each node's own, and so is this.
+//! Comparison of the keyword index with the database, and repair of differences. Each node does so
+//! for its own index.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -15,21 +15,21 @@ use super::generation::IndexSnapshot;
 use super::schema::{ID_HIGH, ID_LOW};
 use crate::Error;
 
-/// Ids read from the database at once.
+/// Ids per page of a query.
 const PAGE: i64 = 10_000;
-/// For so long the index may take to read what the feed tells.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// Maximum time for the index to catch up with the change feed.
+const REFRESH_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// What did not fit.
+/// Differences that were repaired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RepairReport {
-    /// Passages of the database that the index did not have.
+    /// Number of passages that the index lacked.
     pub missing: u64,
-    /// Passages that the index had, and the database no more.
+    /// Number of passages that the database did not have any more.
     pub strays: u64,
 }
 
-/// Passages that one has and the other not.
+/// Passages that only the database or only the index has.
 #[derive(Default)]
 struct Difference {
     missing: HashSet<Uuid>,
@@ -37,9 +37,11 @@ struct Difference {
 }
 
 impl KeywordIndex {
-    /// Finds which passages the index lacks or should not have, and has them told of once more; the
-    /// follower does the rest, here and on every other node. `None` where the index is being built
-    /// anew or can't be written: it is left alone. `store` sees every project.
+    /// Finds passages that the index lacks or should not have, and publishes them to the change
+    /// feed again, so that the follower of each node updates them.
+    ///
+    /// Returns `None` without a check if the index is being rebuilt or cannot be written. `store`
+    /// needs access to every project.
     pub async fn repair(&self, store: &Store) -> Result<Option<RepairReport>, Error> {
         if self.status().phase != Phase::Following {
             return Ok(None);
@@ -48,20 +50,20 @@ impl KeywordIndex {
         if first.missing.is_empty() && first.strays.is_empty() {
             return Ok(Some(RepairReport::default()));
         }
-        // What changed while both were read differs, too, until the index has followed.
-        self.refresh(PATIENCE).await;
+        // Concurrent changes are differences, too, until the follower has applied them.
+        self.refresh(REFRESH_TIMEOUT).await;
         let second = self.difference(store).await?;
         let missing: Vec<_> = second.missing.intersection(&first.missing).collect();
         let strays: Vec<_> = second.strays.intersection(&first.strays).collect();
-        let both = missing.iter().chain(&strays).map(|id| PassageId(**id));
-        change_feed::republish(store, &both.collect::<Vec<_>>()).await?;
-        self.refresh(PATIENCE).await;
+        let differing = missing.iter().chain(&strays).map(|id| PassageId(**id));
+        change_feed::republish(store, &differing.collect::<Vec<_>>()).await?;
+        self.refresh(REFRESH_TIMEOUT).await;
         Ok(Some(RepairReport { missing: missing.len() as u64, strays: strays.len() as u64 }))
     }
 
     async fn difference(&self, store: &Store) -> Result<Difference, Error> {
-        let Some(view) = self.view() else { return Ok(Difference::default()) };
-        let reading = tokio::task::spawn_blocking(move || indexed(&view));
+        let Some(snapshot) = self.snapshot() else { return Ok(Difference::default()) };
+        let reading = tokio::task::spawn_blocking(move || indexed(&snapshot));
         let mut strays = reading.await??;
         let mut missing = HashSet::new();
         let mut after = None;
@@ -74,10 +76,10 @@ impl KeywordIndex {
     }
 }
 
-/// The ids of all passages that a search finds.
-fn indexed(view: &IndexSnapshot) -> Result<HashSet<Uuid>, TantivyError> {
+/// Returns the ids of all passages in the index.
+fn indexed(snapshot: &IndexSnapshot) -> Result<HashSet<Uuid>, TantivyError> {
     let mut ids = HashSet::new();
-    for segment in view.reader.searcher().segment_readers() {
+    for segment in snapshot.reader.searcher().segment_readers() {
         let columns = segment.fast_fields();
         let (high, low) = (columns.u64(ID_HIGH)?, columns.u64(ID_LOW)?);
         let halves = segment.doc_ids_alive().map(|doc| (high.first(doc), low.first(doc)));

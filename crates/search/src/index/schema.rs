@@ -1,4 +1,4 @@
-//! The fields of the keyword index, and the document of a passage.
+//! Fields of the keyword index, and the document of a passage.
 //!
 //! Terms separate the projects: every term of words, names and filters begins with a project id. A
 //! search therefore walks terms and reads postings of its own project only. Neither the rarity of a
@@ -13,7 +13,7 @@ use tantivy::schema::{
 use tantivy::tokenizer::{PreTokenizedString, Token};
 use tantivy::{TantivyDocument, Term};
 
-use crate::analyzer::{Lexeme, analyse};
+use crate::analyzer::{Lexeme, analyze};
 use crate::names;
 
 /// Version of the schema, the analyzer and the lookup spellings. An index of another version is
@@ -25,10 +25,10 @@ pub const FORMAT: u32 = 6;
 pub struct Fields {
     /// Passage id, 16 bytes, for deletion. Without the project: a deletion knows only the id.
     pub id: Field,
-    /// Halves of the id, the only values that a search reads of a hit.
+    /// Halves of the id, the only values of a hit that a search reads.
     pub id_halves: (Field, Field),
-    /// Nothing but the project: what all its passages have, and, by another term, all its commits
-    /// ([`Corpus`]). This and the filters that follow have one term for each value.
+    /// Project only: one term for all passages, and another for all commits ([`Corpus`]). This
+    /// field and the following filters have one term for each value.
     pub project: Field,
     /// Project of a passage that only one user may find.
     pub hidden: Field,
@@ -56,12 +56,11 @@ pub struct Fields {
     pub body: Field,
     /// Words of the text with its location, title and context. BM25 weight: `WINDOW_WEIGHT`.
     pub window: Field,
-    /// Words of a memory record with all that it is read with: title, steps, tags, and the places
-    /// and symbols that it cites. No other passage has it, so how rare a word is among the
-    /// project's records can be looked up.
+    /// Words of a memory record with its title, steps, tags, and cited locations and symbols. Only
+    /// records have this field, so it gives the rarity of a word among records.
     pub record: Field,
-    /// Words of a commit's message. They are in no other field, so that neither how rare a word is
-    /// in code and notes nor how long those are depends on the history of a repository.
+    /// Words of a commit message. They are in no other field, so that the history of a repository
+    /// does not affect the statistics of code and notes.
     pub change: Field,
 }
 
@@ -106,8 +105,8 @@ fn exact() -> TextOptions {
     )
 }
 
-/// No positions: no query asks for phrases, and they would double the index. The tokenizer has
-/// nothing to do: text comes as terms already.
+/// Returns the options of a field of words. Positions are not indexed: no query has phrases, and
+/// they would double the size of the index. The tokenizer is not used, because fields get terms.
 fn words() -> TextOptions {
     TextOptions::default().set_indexing_options(
         TextFieldIndexing::default()
@@ -116,19 +115,19 @@ fn words() -> TextOptions {
     )
 }
 
-/// The sets of texts of a project, of which each has its own statistics.
+/// Set of texts of a project with its own statistics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Corpus {
     /// Memory, dialogs, documents and code.
     Passages,
-    /// Memory records alone, which are among the passages, too.
+    /// Memory records, which are also passages.
     Records,
-    /// Commits of its repositories.
+    /// Commits of the project's repositories.
     Changes,
 }
 
 impl Corpus {
-    fn of(source: SourceKind) -> Self {
+    fn of_source(source: SourceKind) -> Self {
         match source {
             SourceKind::Change => Self::Changes,
             SourceKind::Memory | SourceKind::Dialog | SourceKind::Doc | SourceKind::Code => {
@@ -137,7 +136,7 @@ impl Corpus {
         }
     }
 
-    /// The value of [`Fields::project`].
+    /// Returns the value of [`Fields::project`].
     fn marker(self) -> &'static str {
         match self {
             Self::Passages | Self::Records => "",
@@ -146,39 +145,38 @@ impl Corpus {
     }
 }
 
-/// What stands before the terms of a project: the digits of its id, as many for each project, so
-/// that no project's terms begin like another's.
+/// Prefix of the terms of a project: the digits of its id. All prefixes have the same length, so no
+/// prefix starts with another one.
 pub struct Scope(String);
 
 impl Scope {
-    /// That of a project.
+    /// Creates the prefix of a project.
     pub fn of(project: ProjectId) -> Self {
         Self(project.0.simple().to_string())
     }
 
-    /// The project's own term for a word, a name or a filter's value.
+    /// Returns the project's term for a word, a name or the value of a filter.
     pub fn term(&self, field: Field, value: &str) -> Term {
-        Term::from_field_text(field, &self.own(value))
+        Term::from_field_text(field, &self.prefixed(value))
     }
 
-    /// The regular expression for the project's own terms whose values match `regex`. tantivy's
-    /// walk over the dictionary leaves a branch at the first byte that the automaton doesn't take:
-    /// with the digits in front it stays among the project's terms.
+    /// Returns the regular expression for the project's terms whose values match `regex`. tantivy
+    /// leaves a branch of its dictionary at the first byte that does not match, so the prefix
+    /// restricts the walk to the project's terms.
     pub fn regex(&self, regex: &str) -> String {
-        // Digits of an id stand for themselves.
+        // The digits of an id need no escaping.
         format!("{}(?:{regex})", self.0)
     }
 
-    /// A value as the index has it.
-    fn own(&self, value: &str) -> String {
+    /// Returns a value with the prefix.
+    fn prefixed(&self, value: &str) -> String {
         [self.0.as_str(), value].concat()
     }
 
     fn tokens<'a>(&self, lexemes: impl IntoIterator<Item = &'a Lexeme>) -> PreTokenizedString {
-        // Positions are not indexed, but tantivy adds to them, and a token's default is the last
-        // one.
+        // Positions are not indexed, but tantivy adds to them, and the default is the maximum.
         let token = |lexeme: &Lexeme| Token {
-            text: self.own(&lexeme.text),
+            text: self.prefixed(&lexeme.text),
             position: 0,
             ..Token::default()
         };
@@ -187,17 +185,17 @@ impl Scope {
 }
 
 impl Fields {
-    /// The fields of words.
+    /// Returns the fields of words.
     pub fn words(&self) -> [Field; 5] {
         [self.body, self.window, self.path, self.record, self.change]
     }
 
-    /// The term that stands for one passage and no other.
+    /// Returns the unique term of a passage.
     pub fn id_term(&self, id: PassageId) -> Term {
         Term::from_field_bytes(self.id, id.0.as_bytes())
     }
 
-    /// The term that everything of a project's corpus has.
+    /// Returns the term that all texts of a corpus have.
     pub fn corpus_term(&self, project: ProjectId, corpus: Corpus) -> Term {
         let scope = Scope::of(project);
         match corpus {
@@ -206,7 +204,7 @@ impl Fields {
         }
     }
 
-    /// The document of a passage.
+    /// Creates the document of a passage.
     pub fn document(&self, passage: &IndexedPassage) -> TantivyDocument {
         let scope = Scope::of(passage.project);
         let mut document = TantivyDocument::new();
@@ -214,12 +212,12 @@ impl Fields {
         let (high, low) = passage.id.0.as_u64_pair();
         document.add_u64(self.id_halves.0, high);
         document.add_u64(self.id_halves.1, low);
-        let mut add = |field: Field, value: &str| document.add_text(field, scope.own(value));
-        let corpus = Corpus::of(passage.source);
+        let mut add = |field: Field, value: &str| document.add_text(field, scope.prefixed(value));
+        let corpus = Corpus::of_source(passage.source);
         add(self.project, corpus.marker());
         if corpus == Corpus::Changes {
             add(self.source, passage.source.as_str());
-            let text = analyse(&passage.text);
+            let text = analyze(&passage.text);
             document.add_pre_tokenized_text(self.change, scope.tokens(&text));
             return document;
         }
@@ -234,11 +232,11 @@ impl Fields {
         passage.scope.iter().for_each(|scope| add(self.scope, scope));
         passage.tags.iter().for_each(|tag| add(self.tags, tag));
         if let Some(key) = names::path_key(&passage.location) {
-            names::tails(&key, '/').for_each(|tail| add(self.path_key, tail));
+            names::suffixes(&key, '/').for_each(|suffix| add(self.path_key, suffix));
         }
         for symbol in &passage.symbols {
             if let Some(key) = names::symbol_key(symbol) {
-                names::tails(&key, '.').for_each(|tail| add(self.symbol_key, tail));
+                names::suffixes(&key, '.').for_each(|suffix| add(self.symbol_key, suffix));
             }
         }
         self.add_words(&mut document, &scope, passage);
@@ -246,21 +244,21 @@ impl Fields {
     }
 
     fn add_words(&self, document: &mut TantivyDocument, scope: &Scope, passage: &IndexedPassage) {
-        let [place, title, context, text] =
+        let [location, title, context, text] =
             [&passage.location, &passage.title, &passage.context, &passage.text]
-                .map(|s| analyse(s));
-        document.add_pre_tokenized_text(self.path, scope.tokens(&place));
+                .map(|s| analyze(s));
+        document.add_pre_tokenized_text(self.path, scope.tokens(&location));
         document.add_pre_tokenized_text(self.body, scope.tokens(&text));
-        let window = place.iter().chain(&title).chain(&context).chain(&text);
+        let window = location.iter().chain(&title).chain(&context).chain(&text);
         document.add_pre_tokenized_text(self.window, scope.tokens(window));
         if passage.source == SourceKind::Memory {
             let names: Vec<_> = passage
                 .tags
                 .iter()
                 .chain(&passage.symbols)
-                .flat_map(|name| analyse(name))
+                .flat_map(|name| analyze(name))
                 .collect();
-            let record = title.iter().chain(&context).chain(&text).chain(&place).chain(&names);
+            let record = title.iter().chain(&context).chain(&text).chain(&location).chain(&names);
             document.add_pre_tokenized_text(self.record, scope.tokens(record));
         }
     }

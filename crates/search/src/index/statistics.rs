@@ -1,4 +1,4 @@
-//! What BM25 needs to know of a project as a whole: how many passages it has and how long they are.
+//! BM25 statistics of each project: the number of passages and their length.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,34 +10,35 @@ use tantivy::{DocSet, Searcher, TERMINATED, TantivyError, Term};
 
 use super::schema::{Corpus, Fields};
 
-/// Records that a project is taken to have at least: among a few, every word would count as common.
+/// Minimum number of records that is assumed, because among few records every word would be common.
 const RECORDS_MIN: u64 = 50;
-/// The average length is counted anew when so large a part of the passages has come or gone.
+/// Divisor of the number of passages: the lengths are counted again after so many were added or
+/// deleted.
 const RECOUNT_SHARE: u64 = 16;
 
-/// The sizes of projects as they were last counted; cheap to clone.
+/// Cached sizes of projects; cheap to clone.
 #[derive(Clone, Default)]
 pub struct Statistics(Arc<Mutex<HashMap<(ProjectId, Corpus), Size>>>);
 
 #[derive(Clone, Copy)]
 struct Size {
     docs: u64,
-    /// Terms in each of [`Fields::words`].
+    /// Number of terms in each of [`Fields::words`].
     tokens: [u64; 5],
 }
 
 impl Size {
-    /// The same, as if there were at least so many texts of the same length.
+    /// Returns the size for at least this number of texts, with the same average length.
     fn at_least(self, docs: u64) -> Self {
         if self.docs >= docs {
             return self;
         }
-        let fit = |tokens: u64| tokens * docs / self.docs.max(1);
-        Self { docs, tokens: self.tokens.map(fit) }
+        let scale = |tokens: u64| tokens * docs / self.docs.max(1);
+        Self { docs, tokens: self.tokens.map(scale) }
     }
 }
 
-/// A corpus of a project among the others of an index.
+/// Statistics of one corpus of a project.
 pub struct ProjectStatistics<'a> {
     searcher: &'a Searcher,
     fields: [Field; 5],
@@ -45,8 +46,8 @@ pub struct ProjectStatistics<'a> {
 }
 
 impl Statistics {
-    /// Those of one corpus of a project.
-    pub fn of<'a>(
+    /// Returns the statistics of one corpus of a project.
+    pub fn of_corpus<'a>(
         &self,
         searcher: &'a Searcher,
         fields: &Fields,
@@ -56,12 +57,12 @@ impl Statistics {
         let term = fields.corpus_term(project, corpus);
         let docs = searcher.doc_freq(&term)?;
         let key = (project, corpus);
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key).copied();
-        let size = match known {
-            Some(known) if known.docs.abs_diff(docs) <= docs / RECOUNT_SHARE => {
-                // The average stays; the sum is made to fit the passages that there are now.
-                let fit = |tokens: u64| tokens * docs / known.docs.max(1);
-                Size { docs, tokens: known.tokens.map(fit) }
+        let cached = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key).copied();
+        let size = match cached {
+            Some(cached) if cached.docs.abs_diff(docs) <= docs / RECOUNT_SHARE => {
+                // Keeps the average length, and scales the sum to the current number.
+                let scale = |tokens: u64| tokens * docs / cached.docs.max(1);
+                Size { docs, tokens: cached.tokens.map(scale) }
             }
             _ => {
                 let size = Size { docs, tokens: tokens(searcher, fields, &term)? };
@@ -75,19 +76,19 @@ impl Statistics {
 }
 
 impl ProjectStatistics<'_> {
-    /// Passages of the corpus.
+    /// Returns the number of passages of the corpus.
     pub fn docs(&self) -> u64 {
         self.size.docs
     }
 
-    /// How rare a term is, as BM25 weighs it.
+    /// Returns the inverse document frequency of a term, as BM25 defines it.
     pub fn idf(&self, term: &Term) -> Result<f32, TantivyError> {
-        let (all, with) = (self.size.docs as f32, self.searcher.doc_freq(term)? as f32);
-        Ok((1.0 + ((all - with).max(0.0) + 0.5) / (with + 0.5)).ln())
+        let (docs, frequency) = (self.size.docs as f32, self.searcher.doc_freq(term)? as f32);
+        Ok((1.0 + ((docs - frequency).max(0.0) + 0.5) / (frequency + 0.5)).ln())
     }
 }
 
-/// Adds up the lengths of a corpus.
+/// Returns the total length of each field of a corpus.
 fn tokens(searcher: &Searcher, fields: &Fields, corpus: &Term) -> Result<[u64; 5], TantivyError> {
     let mut sums = [0; 5];
     for segment in searcher.segment_readers() {
@@ -109,9 +110,9 @@ fn tokens(searcher: &Searcher, fields: &Fields, corpus: &Term) -> Result<[u64; 5
 
 impl Bm25StatisticsProvider for ProjectStatistics<'_> {
     fn total_num_tokens(&self, field: Field) -> Result<u64, TantivyError> {
-        let words = self.fields.iter().position(|known| *known == field);
-        // Names and filters have no lengths, and score what their clause says.
-        Ok(words.map_or(self.size.docs, |at| self.size.tokens[at]))
+        let words = self.fields.iter().position(|words| *words == field);
+        // Names and filters have no lengths; their clauses have constant scores.
+        Ok(words.map_or(self.size.docs, |index| self.size.tokens[index]))
     }
 
     fn total_num_docs(&self) -> Result<u64, TantivyError> {
@@ -119,8 +120,8 @@ impl Bm25StatisticsProvider for ProjectStatistics<'_> {
     }
 
     fn doc_freq(&self, term: &Term) -> Result<u64, TantivyError> {
-        // Each term is one project's own. Names and filters count passages of any corpus, and score
-        // what their clause says.
+        // A term belongs to one project. Terms of names and filters count passages of all corpora,
+        // but their clauses have constant scores.
         Ok(self.searcher.doc_freq(term)?.min(self.size.docs))
     }
 }

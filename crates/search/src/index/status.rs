@@ -1,45 +1,45 @@
-//! What the keyword index says of itself.
+//! Status of the keyword index.
 
 use mc_store::change_feed::FeedCursor;
 
-/// A look at the index.
+/// Status of the keyword index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Status {
-    /// What it is doing.
+    /// Phase.
     pub phase: Phase,
-    /// Passages in it, those of a rebuild that is under way included.
+    /// Number of passages, including those of a running rebuild.
     pub passages: u64,
-    /// How far it has applied the change feed.
+    /// Position in the change feed.
     pub cursor: FeedCursor,
 }
 
-/// What the index is doing.
+/// Phase of the keyword index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Phase {
-    /// Being filled from the database; searches see what is in so far.
+    /// The index is being filled from the database; searches use the partial index.
     #[default]
     Rebuilding,
-    /// Complete, and kept up to date.
+    /// The index is complete and kept up to date.
     Following,
-    /// It can't be written, as when the disk is full; searches see what is in so far. It is tried
-    /// again by itself.
+    /// The index cannot be written, for example because the disk is full. Searches use it as it is;
+    /// writing is retried.
     Stuck,
-    /// It had to be built anew and can't be; searches see the part that is in so far. It is tried
-    /// again by itself.
+    /// The index has to be rebuilt, which fails. Searches use the partial index; the rebuild is
+    /// retried.
     Unbuilt,
 }
 
-/// Whether a search that begins now sees everything committed before.
+/// Freshness of the index for a search that starts now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Freshness {
-    /// It does.
+    /// The index has everything that was committed before.
     Current,
-    /// There was no time, or no database, to catch up; it sees the state of a moment ago.
+    /// The index could not catch up in time, or the database was unavailable.
     Behind,
     /// The index is being rebuilt.
     Rebuilding,
-    /// The index can't be written; it sees what was in before.
+    /// The index cannot be written and lacks recent changes.
     Stuck,
-    /// The index can't be built anew; it sees a part at most.
+    /// The index cannot be rebuilt and is incomplete.
     Unbuilt,
 }

@@ -1,20 +1,19 @@
-//! An English reading of Russian questions, word by word.
+//! English gloss of a Russian query, word by word.
 //!
-//! The default embedding model knows English only, and so do the notes of many teams whose people
-//! ask in Russian. A glossary of what software teams talk about, and Latin letters for what it
-//! lacks (most of that was borrowed from English, or is a name), say enough to find such notes. It
-//! is no translation.
+//! The default embedding model supports only English, and many teams that query in Russian write
+//! their notes in English. A glossary of software terms is enough to find such notes. Words that it
+//! lacks are transliterated, because most of them are names or borrowed from English. The gloss is
+//! not a translation.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-use crate::analyzer::{TermKind, analyse, is_stop_word};
+use crate::analyzer::{TermKind, analyze, is_stop_word};
 
-/// The share of a question's telling words that has to be in the glossary, or in Latin letters
-/// already.
+/// Minimum share of the query's significant words that are in the glossary or in Latin letters.
 const KNOWN_SHARE: f32 = 0.34;
 
-/// English words by the stem of a Russian one.
+/// English words by the stem of the Russian word.
 static GLOSSARY: LazyLock<HashMap<String, Vec<&'static str>>> = LazyLock::new(|| {
     let lines = include_str!("glossary.ru.tsv").lines().filter(|line| !line.starts_with('#'));
     let mut glossary = HashMap::new();
@@ -26,19 +25,18 @@ static GLOSSARY: LazyLock<HashMap<String, Vec<&'static str>>> = LazyLock::new(||
     glossary
 });
 
-/// What a question says in English.
+/// English gloss of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gloss {
-    /// All its telling words in their order, as one text.
+    /// Significant words in the order of the query.
     pub text: String,
-    /// What each of the words may be called that are not in Latin letters, the most usual first.
+    /// English words for each word that is not in Latin letters, the most common first.
     pub words: Vec<Vec<String>>,
 }
 
-/// The English reading of a text; `None` of one that is English, or of whose words too few are
-/// known.
+/// Returns the English gloss of a text; `None` if it is English or too few of its words are known.
 pub fn english(text: &str) -> Option<Gloss> {
-    // Every search asks, and most are of no Russian at all.
+    // A fast exit, because most queries are not in Russian.
     if !text.chars().any(is_cyrillic) {
         return None;
     }
@@ -75,9 +73,9 @@ pub fn english(text: &str) -> Option<Gloss> {
     (is_known && !words.is_empty()).then(|| Gloss { text: parts.join(" "), words })
 }
 
-/// The stem of a lower-cased word, as the index has it.
+/// Returns the stem of a lower-case word, as the analyzer does.
 fn stem(word: &str) -> String {
-    let lexemes = analyse(word);
+    let lexemes = analyze(word);
     let stem = lexemes.iter().find(|lexeme| matches!(lexeme.kind, TermKind::Word | TermKind::Part));
     stem.map_or_else(|| word.to_owned(), |lexeme| lexeme.text.clone())
 }
@@ -86,8 +84,8 @@ fn is_cyrillic(c: char) -> bool {
     matches!(c, '\u{400}'..='\u{4FF}')
 }
 
-/// How a borrowed word may be spelled in English: letter by letter, and with the letters that
-/// Russian has no own for.
+/// Returns possible English spellings of a borrowed word: the transliteration, and variants with
+/// letters that Russian lacks.
 fn spellings(stem: &str) -> Vec<String> {
     let plain: String = stem.chars().map(latin).collect();
     let mut spellings = vec![plain.clone()];
@@ -142,21 +140,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_question_is_read_word_by_word_whatever_their_forms() {
+    fn inflected_words_are_found_in_the_glossary() {
         let gloss = english("почему падают тесты после обновления библиотек в Docker?").unwrap();
         assert_eq!(gloss.text, "failure test update library Docker");
         assert_eq!(gloss.words[0], ["failure", "crash"]);
     }
 
     #[test]
-    fn borrowed_words_are_spelled() {
+    fn borrowed_words_are_transliterated() {
         let gloss = english("конфигурация Терраформа и токен воркера").unwrap();
         assert!(gloss.words.iter().any(|word| word.contains(&"terraform".to_owned())), "{gloss:?}");
         assert!(gloss.words.iter().any(|word| word.contains(&"worker".to_owned())), "{gloss:?}");
     }
 
     #[test]
-    fn english_and_what_is_not_about_software_have_no_reading() {
+    fn english_and_unknown_texts_have_no_gloss() {
         assert_eq!(english("why does the build fail"), None);
         assert_eq!(english("мороз и солнце день чудесный ещё дремлет друг прелестный"), None);
         assert_eq!(english(""), None);

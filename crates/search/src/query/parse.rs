@@ -1,48 +1,46 @@
-//! Which symbols and paths a query names.
+//! Detection of symbols and paths in a query.
 
 use super::{Query, prefix};
 use crate::names;
 
-/// Names taken from one query; a longer list is a dump, and its words are searched anyway.
+/// Maximum number of names of a query. More names are still searched as words.
 const MAX_NAMES: usize = 32;
 
-/// How sure it is that a name is what the query is about.
+/// Certainty that a query is about a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Certainty {
-    /// It stands somewhere in the text.
+    /// The text contains the name.
     Mentioned,
-    /// The caller named it, or the whole text is that name.
+    /// The caller passed the name, or the text is only the name.
     Named,
 }
 
-/// A symbol or path that a query names.
+/// Symbol or path in a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Name {
-    /// Look-up spelling ([`names::symbol_key`], [`names::path_key`]).
+    /// Normalized spelling for lookups ([`names::symbol_key`], [`names::path_key`]).
     pub key: String,
-    /// As it was written.
+    /// Spelling in the query.
     pub written: String,
-    /// How sure it is that this is meant.
+    /// Certainty that the query is about it.
     pub certainty: Certainty,
 }
 
-/// The names in a query.
+/// Names in a query.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ParsedQuery {
-    /// Symbols, surest first.
+    /// Symbols, most certain first.
     pub symbols: Vec<Name>,
-    /// Paths, surest first.
+    /// Paths, most certain first.
     pub paths: Vec<Name>,
-    /// Words that name one thing among many alike (`E0123`, `CS-214`, `trigger_delay`),
-    /// lower-cased.
+    /// Identifiers (`E0123`, `CS-214`, `trigger_delay`) in lower case.
     pub identifiers: Vec<String>,
-    /// Stems of the words by which the text names a part of the system in front of its colon
-    /// (`fix(jwt): ...`).
+    /// Stems of the words of the scope prefix (`fix(jwt): ...`).
     pub scope_prefix: Vec<String>,
 }
 
-/// Finds the names: those that were given as such, and words of the text that look like code or
-/// like a file.
+/// Collects the names that the caller passed, and the words of the text that look like a symbol or
+/// a file.
 pub fn parse(query: &Query) -> ParsedQuery {
     let mut found =
         ParsedQuery { scope_prefix: prefix::terms(&query.text), ..ParsedQuery::default() };
@@ -63,7 +61,7 @@ pub fn parse(query: &Query) -> ParsedQuery {
         if looks_like_path(word) {
             add(&mut found.paths, names::path_key(word), word, certainty);
         }
-        if tells_apart(word) && found.identifiers.len() < MAX_NAMES {
+        if is_identifier(word) && found.identifiers.len() < MAX_NAMES {
             found.identifiers.push(word.to_lowercase());
         }
         if only_word.is_some() || looks_like_symbol(word) {
@@ -73,14 +71,14 @@ pub fn parse(query: &Query) -> ParsedQuery {
     found
 }
 
-fn add(to: &mut Vec<Name>, key: Option<String>, written: &str, certainty: Certainty) {
+fn add(names: &mut Vec<Name>, key: Option<String>, written: &str, certainty: Certainty) {
     let Some(key) = key else { return };
-    if to.len() < MAX_NAMES && !to.iter().any(|name| name.key == key) {
-        to.push(Name { key, written: trimmed(written).to_owned(), certainty });
+    if names.len() < MAX_NAMES && !names.iter().any(|name| name.key == key) {
+        names.push(Name { key, written: trimmed(written).to_owned(), certainty });
     }
 }
 
-/// Without the marks that surround a name in prose.
+/// Removes the punctuation around a name in prose.
 fn trimmed(word: &str) -> &str {
     let word = word.trim_start_matches(['(', '[', '{', '<', '"', '\'', '`', '«', '“', '*']);
     word.trim_end_matches([
@@ -88,7 +86,7 @@ fn trimmed(word: &str) -> &str {
     ])
 }
 
-/// A slash between names, or a name with a short extension; not a URL.
+/// Returns whether the word has a slash between names, or a short extension. A URL is not a path.
 fn looks_like_path(word: &str) -> bool {
     if word.contains("://") || word.len() < 3 {
         return false;
@@ -107,22 +105,23 @@ fn has_extension(word: &str) -> bool {
     })
 }
 
-/// Separators of code, an underscore, a call, or a capital after a small letter.
+/// Returns whether the word has a separator of code, an underscore, or an upper-case letter after a
+/// lower-case one.
 fn looks_like_symbol(word: &str) -> bool {
     let word = word.split('(').next().unwrap_or_default();
-    let joined = word.contains("::")
+    let has_separator = word.contains("::")
         || word.contains("->")
         || between_names(word, '#')
         || between_names(word, '.')
         || between_names(word, '_');
-    let hump =
+    let is_camel_case =
         word.chars().zip(word.chars().skip(1)).any(|(a, b)| a.is_lowercase() && b.is_uppercase());
-    joined || hump
+    has_separator || is_camel_case
 }
 
-/// A letter and a digit in one word, or a symbol.
-fn tells_apart(word: &str) -> bool {
-    let has = |wanted: fn(char) -> bool| word.chars().any(wanted);
+/// Returns whether the word has letters and digits, or looks like a symbol.
+fn is_identifier(word: &str) -> bool {
+    let has = |is_kind: fn(char) -> bool| word.chars().any(is_kind);
     (has(char::is_alphabetic) && has(char::is_numeric)) || looks_like_symbol(word)
 }
 
@@ -147,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_told_from_prose() {
+    fn names_are_distinguished_from_prose() {
         let cases: &[(&str, &[&str], &[&str])] = &[
             ("why does the cart forget its items", &[], &[]),
             ("where is `Setting#delay` read?", &["setting.delay"], &[]),
@@ -168,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_from_the_caller_is_surer_than_one_in_the_text() {
+    fn name_from_the_caller_is_more_certain_than_one_in_the_text() {
         let mut query =
             Query::text("Setting.delay is ignored", PassageFilter::project(ProjectId::generate()));
         query.symbols.push("Setting#delay".into());

@@ -1,27 +1,28 @@
-//! The part of a system that a task names in front of its colon: `fix(jwt): ...`, `ignore: ...`.
+//! Scope prefix of a query: the part of a system before the colon, as in `fix(jwt): ...` or
+//! `ignore: ...`.
 
-use crate::analyzer::{TermKind, analyse};
+use crate::analyzer::{TermKind, analyze};
 
-/// Kinds of change, which name no part of the system.
+/// Types of conventional commits, which are not a part of the system.
 const TYPES: &[&str] =
     &["build", "chore", "ci", "docs", "feat", "fix", "perf", "refactor", "revert", "style", "test"];
 
-/// The stems of the words of the scope prefix; none where the text has no prefix.
+/// Returns the stems of the words of the scope prefix; none if the text has no prefix.
 pub(super) fn terms(text: &str) -> Vec<String> {
     scope(text).map(stems).unwrap_or_default()
 }
 
-/// The stems of a name's or a path's words, each once.
+/// Returns the stems of the words of a name or path, each once.
 pub fn stems(name: &str) -> Vec<String> {
     let is_stem = |kind| matches!(kind, TermKind::Word | TermKind::Part | TermKind::Bigram);
-    let lexemes = analyse(name).into_iter();
+    let lexemes = analyze(name).into_iter();
     let mut stems: Vec<_> = lexemes.filter(|l| is_stem(l.kind)).map(|l| l.text).collect();
     stems.sort();
     stems.dedup();
     stems
 }
 
-/// `jwt` of `fix(jwt)!: say why`, `ignore` of `ignore: say why`; nothing of `fix: say why`.
+/// Returns `jwt` for `fix(jwt)!: text`, `ignore` for `ignore: text`, and `None` for `fix: text`.
 fn scope(text: &str) -> Option<&str> {
     let (prefix, rest) = text.trim_start().split_once(':')?;
     if !rest.starts_with(char::is_whitespace) {
@@ -48,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_scope_is_told_from_a_kind_of_change_and_from_prose() {
+    fn scope_differs_from_commit_types_and_prose() {
         for (text, expected) in [
             ("fix(jwt): refuse unsigned tokens", Some("jwt")),
             ("feat(jsx/dom)!: hydrate", Some("jsx/dom")),
@@ -69,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_of_a_scope_are_those_of_a_path() {
+    fn scope_and_path_have_the_same_stems() {
         assert_eq!(terms("fix(jsx/dom): hydrate"), ["dom", "jsx"]);
         assert_eq!(terms("fix(bodyLimit): stream"), ["bodi", "limit"]);
         assert!(stems("src/middleware/body-limit/index.ts").contains(&"bodi".to_owned()));

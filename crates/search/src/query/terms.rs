@@ -1,85 +1,86 @@
-//! The terms of a query and how much each counts.
+//! Terms of a query with their weights.
 
 use std::collections::{HashMap, HashSet};
 
-use crate::analyzer::{Lexeme, TermKind, analyse, is_stop_word};
+use crate::analyzer::{Lexeme, TermKind, analyze, is_stop_word};
 
-/// A term to look for.
+/// Weighted term of a query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueryTerm {
-    /// As the analyser gives it.
+    /// Term of the analyzer.
     pub text: String,
-    /// What its BM25 score is multiplied by.
+    /// Factor of its BM25 score.
     pub weight: f32,
 }
 
-/// A word said more than once counts more, up to this.
+/// Maximum number of occurrences of a word that increase its weight.
 const MAX_REPEATS: f32 = 3.0;
 
 fn weight(kind: TermKind) -> f32 {
     match kind {
         TermKind::Word | TermKind::Bigram | TermKind::Compound => 1.0,
-        // The stem scores as well; this lifts the passage that has the very form.
+        // Low, because the stem scores as well; it prefers passages with the same form.
         TermKind::Surface => 0.3,
         TermKind::Part => 0.6,
         TermKind::Identifier => 1.5,
     }
 }
 
-/// The distinct terms of a text, heaviest first. Stop words of prose are left out unless nothing
-/// else is there; parts of identifiers never are.
-pub fn telling_terms(text: &str) -> Vec<QueryTerm> {
-    let lexemes = analyse(text);
-    let terms = merged(telling(&lexemes));
-    if terms.is_empty() { merged(lexemes.iter()) } else { terms }
+/// Returns the distinct significant terms of a text, highest weight first. Stop words are excluded,
+/// unless they are parts of identifiers or the text has no other words.
+pub fn significant_terms(text: &str) -> Vec<QueryTerm> {
+    let lexemes = analyze(text);
+    let terms = merge(without_stop_words(&lexemes));
+    if terms.is_empty() { merge(lexemes.iter()) } else { terms }
 }
 
-/// Whether a text is made of stop words alone.
-pub fn is_of_stop_words(text: &str) -> bool {
-    telling(&analyse(text)).next().is_none()
+/// Returns whether a text has only stop words.
+pub fn has_only_stop_words(text: &str) -> bool {
+    without_stop_words(&analyze(text)).next().is_none()
 }
 
-/// All but the stop words of prose.
-fn telling(lexemes: &[Lexeme]) -> impl Iterator<Item = &Lexeme> {
-    // A stop word is told by its surface form; its stem shares the position.
-    let stopped: Vec<usize> = lexemes
+/// Excludes the stop words, except in identifiers.
+fn without_stop_words(lexemes: &[Lexeme]) -> impl Iterator<Item = &Lexeme> {
+    // A stop word is recognized by its surface form; its stem has the same position.
+    let stop_positions: Vec<usize> = lexemes
         .iter()
         .filter(|l| matches!(l.kind, TermKind::Word | TermKind::Surface) && is_stop_word(&l.text))
         .map(|l| l.position)
         .collect();
     lexemes.iter().filter(move |l| {
-        !(is_prose(l.kind, lexemes, l.position) && stopped.binary_search(&l.position).is_ok())
+        !(is_prose(l.kind, lexemes, l.position)
+            && stop_positions.binary_search(&l.position).is_ok())
     })
 }
 
-/// Those of [`telling_terms`] that a text is compared by with others, however each inflects its
-/// words.
+/// Returns the [`significant_terms`] without surface forms, to compare texts regardless of
+/// inflection.
 pub fn stem_terms(text: &str) -> Vec<QueryTerm> {
-    let lexemes = analyse(text);
+    let lexemes = analyze(text);
     let stems = lexemes.iter().filter(|lexeme| lexeme.kind != TermKind::Surface);
-    let known: HashSet<&str> = stems.map(|lexeme| lexeme.text.as_str()).collect();
-    let mut terms = telling_terms(text);
-    terms.retain(|term| known.contains(term.text.as_str()));
+    let stems: HashSet<&str> = stems.map(|lexeme| lexeme.text.as_str()).collect();
+    let mut terms = significant_terms(text);
+    terms.retain(|term| stems.contains(term.text.as_str()));
     terms
 }
 
-/// The term of a word that is not of the text itself.
+/// Returns the term of a single word.
 pub fn word_term(word: &str) -> Option<QueryTerm> {
     stem_terms(word).into_iter().next()
 }
 
-/// The term of what is joined of several (`SHOP-12`), as a whole; none of a single word.
-pub fn whole_term(name: &str) -> Option<QueryTerm> {
-    let whole = analyse(name).into_iter().find(|lexeme| lexeme.kind == TermKind::Compound)?;
-    Some(QueryTerm { text: whole.text, weight: weight(TermKind::Compound) })
+/// Returns the term of a compound name (`SHOP-12`) as a whole; `None` for a single word.
+pub fn compound_term(name: &str) -> Option<QueryTerm> {
+    let compound = analyze(name).into_iter().find(|lexeme| lexeme.kind == TermKind::Compound)?;
+    Some(QueryTerm { text: compound.text, weight: weight(TermKind::Compound) })
 }
 
-/// Those of [`telling_terms`] and the stop words.
+/// Returns all distinct terms of a text, including stop words.
 pub fn all_terms(text: &str) -> Vec<QueryTerm> {
-    merged(analyse(text).iter())
+    merge(analyze(text).iter())
 }
 
-/// Whether a term belongs to a word that stands by itself.
+/// Returns whether a term belongs to a word of prose, not of an identifier.
 fn is_prose(kind: TermKind, lexemes: &[Lexeme], position: usize) -> bool {
     match kind {
         TermKind::Word => true,
@@ -94,8 +95,8 @@ fn is_prose(kind: TermKind, lexemes: &[Lexeme], position: usize) -> bool {
     }
 }
 
-/// Each term once, heaviest first.
-fn merged<'a>(lexemes: impl Iterator<Item = &'a Lexeme>) -> Vec<QueryTerm> {
+/// Merges equal terms, and sorts them by weight in descending order.
+fn merge<'a>(lexemes: impl Iterator<Item = &'a Lexeme>) -> Vec<QueryTerm> {
     let mut weights: HashMap<&str, (f32, f32)> = HashMap::new();
     for lexeme in lexemes {
         let weight = weight(lexeme.kind);
@@ -117,17 +118,17 @@ mod tests {
     use super::*;
 
     fn texts(query: &str) -> Vec<String> {
-        telling_terms(query).into_iter().map(|term| term.text).collect()
+        significant_terms(query).into_iter().map(|term| term.text).collect()
     }
 
     #[test]
-    fn stop_words_of_prose_say_nothing() {
+    fn stop_words_of_prose_are_excluded() {
         assert_eq!(texts("what is the invoice"), ["invoic", "invoice"]);
         assert_eq!(texts("где это хранится счёт"), ["счет", "хран", "хранится"]);
     }
 
     #[test]
-    fn stop_words_in_identifiers_stay() {
+    fn stop_words_in_identifiers_are_kept() {
         let terms = texts("trigger_delay_time_in_minutes");
         assert_eq!(terms[0], "trigger_delay_time_in_minutes", "the whole name weighs most");
         assert!(terms.contains(&"in".to_owned()), "{terms:?}");
@@ -135,22 +136,22 @@ mod tests {
     }
 
     #[test]
-    fn a_query_of_stop_words_keeps_them() {
+    fn query_of_only_stop_words_keeps_them() {
         assert!(texts("who is who").contains(&"who".to_owned()));
     }
 
     #[test]
-    fn the_whole_of_an_id_is_one_term_and_a_number_is_none() {
-        let whole = |id| whole_term(id).map(|term| term.text);
-        assert_eq!(whole("SHOP-12").as_deref(), Some("shop-12"));
-        assert_eq!(whole("acme/shop#12").as_deref(), Some("acme/shop#12"));
-        assert_eq!(whole("#12"), None);
+    fn compound_id_is_one_term_and_a_number_is_none() {
+        let compound = |id| compound_term(id).map(|term| term.text);
+        assert_eq!(compound("SHOP-12").as_deref(), Some("shop-12"));
+        assert_eq!(compound("acme/shop#12").as_deref(), Some("acme/shop#12"));
+        assert_eq!(compound("#12"), None);
     }
 
     #[test]
-    fn repetition_counts_less_each_time() {
-        let once = telling_terms("cart")[0].weight;
-        let often = telling_terms("cart cart cart cart cart cart cart cart")[0].weight;
+    fn repeated_words_increase_the_weight_less_than_linearly() {
+        let once = significant_terms("cart")[0].weight;
+        let often = significant_terms("cart cart cart cart cart cart cart cart")[0].weight;
         assert!(often > once && often < 2.0 * once);
     }
 }

@@ -1,4 +1,4 @@
-//! Leaves out what would say the same again: near-identical texts, too much of one file.
+//! Removal of near-duplicate texts, and of too many hits from one file.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -7,12 +7,12 @@ use mc_domain::SourceKind;
 
 use super::Candidate;
 
-/// Texts that share this much of their words (Jaccard) are one.
+/// Minimum Jaccard similarity of duplicates.
 const SAME_TEXT: f32 = 0.9;
-/// Shorter texts are one only when every word is the same: a single word can be their whole point.
+/// Texts with fewer words are duplicates only if all words are equal, because one word may matter.
 const SHORT_TEXT_WORDS: usize = 12;
 
-/// Keeps, in order, at most `limit` candidates.
+/// Returns the first `limit` candidates that are no duplicates, in their order.
 pub fn dedup(
     candidates: Vec<Candidate>,
     limit: usize,
@@ -27,17 +27,17 @@ pub fn dedup(
         }
         let file = candidate.passage.code.as_ref().map(|code| code.file_id);
         let from_file = file.map_or(0, |file| per_file.get(&file).copied().unwrap_or(0));
-        if max_per_file.is_some_and(|most| from_file >= most) {
+        if max_per_file.is_some_and(|max| from_file >= max) {
             continue;
         }
         let source = candidate.passage.indexed.source;
-        // Records that say the same were merged when they were saved: two that are left differ in
-        // what counts, be it one number.
+        // Duplicate records are merged when they are saved, so two similar records differ in
+        // something important, such as a number.
         let words = match source {
             SourceKind::Memory => HashSet::new(),
             _ => words(&candidate.passage.indexed.text),
         };
-        // A dialog that repeats a document is not the document: only like is compared with like.
+        // Only passages of the same source are compared: a dialog may quote a document.
         if texts.iter().any(|(kind, other)| *kind == source && same_text(other, &words)) {
             continue;
         }
@@ -50,7 +50,7 @@ pub fn dedup(
     kept
 }
 
-/// Hashes of the pairs of neighbouring words, case aside.
+/// Returns the hashes of the pairs of adjacent words, ignoring case.
 fn words(text: &str) -> HashSet<u64> {
     let words: Vec<String> = text
         .split(|c: char| !c.is_alphanumeric() && c != '_')
@@ -74,11 +74,11 @@ fn same_text(a: &HashSet<u64>, b: &HashSet<u64>) -> bool {
         return false;
     }
     let shared = a.intersection(b).count();
-    let all = a.len() + b.len() - shared;
+    let total = a.len() + b.len() - shared;
     if a.len().min(b.len()) < SHORT_TEXT_WORDS {
-        return shared == all;
+        return shared == total;
     }
-    shared as f32 >= SAME_TEXT * all as f32
+    shared as f32 >= SAME_TEXT * total as f32
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ pub(super) fn now() -> DateTime<Utc> {
     DateTime::from_timestamp(1_800_000_000, 0).unwrap_or_default()
 }
 
-/// A document's passage.
+/// Creates a candidate for a passage of a document.
 pub(super) fn doc(text: &str) -> Candidate {
     let indexed = IndexedPassage {
         id: PassageId::generate(),
@@ -46,7 +46,7 @@ pub(super) fn doc(text: &str) -> Candidate {
     }
 }
 
-/// A fact that was saved so many days ago.
+/// Creates a candidate for a fact that was saved `age_days` ago.
 pub(super) fn fact(text: &str, age_days: i64) -> Candidate {
     let mut candidate = doc(text);
     let saved = now() - TimeDelta::days(age_days);
@@ -68,7 +68,7 @@ pub(super) fn fact(text: &str, age_days: i64) -> Candidate {
         last_used_at: None,
         created_at: saved,
         updated_at: saved,
-        meta: serde_json::Value::Null,
+        meta: mc_domain::RecordMeta::default(),
         cites: false,
         ci_status: None,
         whole_chars: None,
@@ -76,7 +76,7 @@ pub(super) fn fact(text: &str, age_days: i64) -> Candidate {
     candidate
 }
 
-/// A chunk of the file.
+/// Creates a candidate for a chunk of the file.
 pub(super) fn chunk(text: &str, file: mc_domain::FileId) -> Candidate {
     let mut candidate = doc(text);
     candidate.passage.indexed.source = SourceKind::Code;

@@ -1,58 +1,58 @@
-//! Fusion of the retrievers' lists: scores brought to one scale and added (a convex combination).
+//! Fusion of the retrievers' results: scores are normalized and added (a convex combination).
 //!
-//! Ranks alone (reciprocal rank fusion) lose how much better the first hit is than the second,
-//! which is most of what a retriever knows; docs/retrieval.md has both side by side.
+//! Reciprocal rank fusion uses only the ranks, and so loses how much better one hit is than the
+//! next. docs/retrieval.md compares both.
 
 use std::collections::HashMap;
 
 use mc_domain::PassageId;
 
-use super::LegRank;
+use super::RetrieverRank;
 use crate::retrievers::{RankedList, Retriever};
 
-/// What the best hit of a retriever counts.
-pub const fn leg_weight(retriever: Retriever) -> f32 {
+/// Returns the fused score of the best hit of a retriever.
+pub const fn retriever_weight(retriever: Retriever) -> f32 {
     match retriever {
         Retriever::Keyword => 1.0,
         Retriever::Vector => 0.5,
-        // A name in passing; for one that is meant the rerank sees to its place.
+        // For a mentioned name; the reranking moves a requested name to the top.
         Retriever::Exact => 0.3,
-        // Of the best score that the others give together.
+        // A share of the best score of the other retrievers.
         Retriever::History => 0.4,
     }
 }
 
-/// What the last hit of the exact retriever keeps of that weight: that a name points at it counts,
-/// and not only how it stands among others.
-pub const LEAST_EXACT: f32 = 0.5;
+/// Share of the weight for the last hit of the exact retriever: every match of a name counts,
+/// whatever its rank.
+pub const MIN_EXACT_SHARE: f32 = 0.5;
 
-/// A passage with what the retrievers say of it.
+/// Passage with the results of the retrievers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fused {
-    /// The passage.
+    /// Passage.
     pub id: PassageId,
-    /// In the order of the retrievers given.
-    pub retrievers: Vec<LegRank>,
-    /// Sum of what the retrievers give.
+    /// Ranks, in the order of the retrievers.
+    pub retrievers: Vec<RetrieverRank>,
+    /// Sum of the contributions.
     pub score: f32,
 }
 
-/// Merges the lists, best first; equal scores are ordered by id, newest first.
+/// Merges the lists and sorts them.
 pub fn fuse(lists: &[(Retriever, RankedList)]) -> Vec<Fused> {
     let mut fused: HashMap<PassageId, Fused> = HashMap::new();
     for (retriever, list) in lists {
-        let scale = Scale::of(*retriever, list);
+        let scale = Scale::new(*retriever, list);
         for (index, &(id, score)) in list.iter().enumerate() {
-            let share = leg_weight(*retriever) * scale.share(score);
+            let contribution = retriever_weight(*retriever) * scale.normalize(score);
             let entry =
                 fused.entry(id).or_insert_with(|| Fused { id, retrievers: Vec::new(), score: 0.0 });
-            entry.retrievers.push(LegRank {
+            entry.retrievers.push(RetrieverRank {
                 retriever: *retriever,
                 rank: index + 1,
                 score,
-                contribution: share,
+                contribution,
             });
-            entry.score += share;
+            entry.score += contribution;
         }
     }
     let mut fused: Vec<Fused> = fused.into_values().collect();
@@ -60,39 +60,39 @@ pub fn fuse(lists: &[(Retriever, RankedList)]) -> Vec<Fused> {
     fused
 }
 
-/// Best first; equal scores are ordered by id, newest first.
+/// Sorts by score, best first. Equal scores are sorted by id, newest first.
 pub fn sort(fused: &mut [Fused]) {
     fused.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| b.id.cmp(&a.id)));
 }
 
-/// From a retriever's own scores to 0 .. 1.
+/// Normalization of a retriever's scores to 0 .. 1.
 struct Scale {
-    /// The score that stands for nothing.
+    /// Score that counts as 0.
     zero: f32,
-    /// The best score.
+    /// Best score, which counts as 1.
     best: f32,
-    /// What is given for nothing.
-    least: f32,
+    /// Minimum result.
+    min: f32,
 }
 
 impl Scale {
-    fn of(retriever: Retriever, list: &RankedList) -> Self {
+    fn new(retriever: Retriever, list: &RankedList) -> Self {
         let scores = || list.iter().map(|(_, score)| *score);
         let best = scores().fold(f32::NEG_INFINITY, f32::max);
-        let (zero, least) = match retriever {
-            // No word in common is 0.
+        let (zero, min) = match retriever {
+            // No common word scores 0.
             Retriever::Keyword | Retriever::History => (0.0, 0.0),
-            // Where unlike texts lie depends on the model: the farthest of the list are it.
+            // The similarity of unrelated texts depends on the model, so the last hit counts as 0.
             Retriever::Vector => (scores().fold(f32::INFINITY, f32::min), 0.0),
-            Retriever::Exact => (0.0, LEAST_EXACT),
+            Retriever::Exact => (0.0, MIN_EXACT_SHARE),
         };
-        Self { zero, best, least }
+        Self { zero, best, min }
     }
 
-    fn share(&self, score: f32) -> f32 {
+    fn normalize(&self, score: f32) -> f32 {
         let range = self.best - self.zero;
         let share = if range > 0.0 { (score - self.zero) / range } else { 1.0 };
-        self.least + (1.0 - self.least) * share.clamp(0.0, 1.0)
+        self.min + (1.0 - self.min) * share.clamp(0.0, 1.0)
     }
 }
 
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn how_much_better_a_hit_is_counts() {
+    fn differences_of_scores_affect_the_fused_order() {
         let keyword = vec![(id(1), 20.0), (id(2), 18.0), (id(3), 2.0)];
         let vector = vec![(id(3), 0.9), (id(2), 0.8), (id(1), 0.1)];
         let fused = fuse(&[(Retriever::Keyword, keyword), (Retriever::Vector, vector)]);
@@ -124,22 +124,22 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_leg_leaves_the_other_ones_order() {
+    fn single_retriever_keeps_its_order() {
         let keyword: RankedList = (1..=9).map(|n| (id(n), 10.0 - n as f32)).collect();
         let fused = fuse(&[(Retriever::Keyword, keyword.clone())]);
-        let given: Vec<_> = keyword.iter().map(|(id, _)| *id).collect();
-        assert_eq!(fused.iter().map(|f| f.id).collect::<Vec<_>>(), given);
+        let expected: Vec<_> = keyword.iter().map(|(id, _)| *id).collect();
+        assert_eq!(fused.iter().map(|f| f.id).collect::<Vec<_>>(), expected);
     }
 
     #[test]
-    fn a_list_of_equals_counts_whole() {
+    fn equal_scores_get_the_full_weight() {
         let fused = fuse(&[(Retriever::Vector, vec![(id(1), 0.4), (id(2), 0.4)])]);
-        assert!(fused.iter().all(|f| near(f.score, leg_weight(Retriever::Vector))));
+        assert!(fused.iter().all(|f| near(f.score, retriever_weight(Retriever::Vector))));
     }
 
     #[test]
-    fn the_last_that_a_name_points_at_still_counts() {
+    fn last_exact_hit_keeps_its_minimum_share() {
         let fused = fuse(&[(Retriever::Exact, vec![(id(1), 10_000.0), (id(2), 1.0)])]);
-        assert!(fused[1].score >= leg_weight(Retriever::Exact) * LEAST_EXACT);
+        assert!(fused[1].score >= retriever_weight(Retriever::Exact) * MIN_EXACT_SHARE);
     }
 }

@@ -1,5 +1,5 @@
-//! What the retrievers can't know: names, age, use, scope, state. Each step is a factor with a
-//! name.
+//! Reranking by signals that the retrievers do not use: names, age, use, scope and state. Each step
+//! is a named factor.
 
 mod exactness;
 mod prefix;
@@ -15,20 +15,20 @@ use crate::query::ParsedQuery;
 
 pub use exactness::NAMED_FACTOR;
 
-/// What the steps look at besides the candidate.
+/// Context of a search for the steps.
 #[derive(Debug, Clone)]
 pub struct RankContext {
     /// Names in the query.
     pub names: ParsedQuery,
-    /// The query's text, lower-cased.
+    /// Text of the query, in lower case.
     pub text: String,
-    /// Now.
+    /// Current time.
     pub now: DateTime<Utc>,
-    /// Steps to leave out.
+    /// Steps to skip.
     pub disabled_steps: DisabledSteps,
 }
 
-/// The factor for one candidate, where the step has something to say of it.
+/// Function that returns the factor of a step for a candidate, if the step applies.
 type Factor = fn(&Candidate, &RankContext) -> Option<f32>;
 
 const STEPS: &[(Step, Factor)] = &[
@@ -43,17 +43,17 @@ const STEPS: &[(Step, Factor)] = &[
     (Step::Stale, signals::stale),
 ];
 
-/// The steps that hang on nothing that is asked for.
-const OF_ITSELF: [Step; 3] = [Step::Recency, Step::Usefulness, Step::Stale];
+/// Steps that do not depend on the query.
+const QUERY_INDEPENDENT: [Step; 3] = [Step::Recency, Step::Usefulness, Step::Stale];
 
 /// Applies the steps and sorts, best first.
-pub fn rerank(candidates: &mut [Candidate], situation: &RankContext) {
+pub fn rerank(candidates: &mut [Candidate], context: &RankContext) {
     let siblings = siblings::factors(candidates);
     for (candidate, siblings) in candidates.iter_mut().zip(siblings) {
-        let own = STEPS.iter().map(|(step, factor)| (*step, factor(candidate, situation)));
+        let factors = STEPS.iter().map(|(step, factor)| (*step, factor(candidate, context)));
         candidate.adjustments = std::iter::once((Step::Siblings, siblings))
-            .chain(own)
-            .filter(|(step, _)| situation.disabled_steps.takes(*step))
+            .chain(factors)
+            .filter(|(step, _)| context.disabled_steps.allows(*step))
             .filter_map(|(step, factor)| factor.map(|factor| Adjustment { step, factor }))
             .collect();
         let factors = candidate.adjustments.iter().map(|adjustment| adjustment.factor);
@@ -65,11 +65,11 @@ pub fn rerank(candidates: &mut [Candidate], situation: &RankContext) {
     });
 }
 
-/// What the ranking makes of a passage whatever is asked for: the factors of its age, its use and
-/// its state, each with its step. Empty for what is new and not known to be of use.
+/// Returns the factors of a passage that do not depend on the query: its age, use and state. Empty
+/// for a new passage without known use.
 pub fn standing(passage: &Passage, now: DateTime<Utc>) -> Vec<(Step, f32)> {
-    let (names, without) = (ParsedQuery::default(), DisabledSteps::default());
-    let situation = RankContext { names, text: String::new(), now, disabled_steps: without };
+    let (names, disabled_steps) = (ParsedQuery::default(), DisabledSteps::default());
+    let context = RankContext { names, text: String::new(), now, disabled_steps };
     let passage = passage.clone();
     let candidate = Candidate {
         passage,
@@ -78,8 +78,8 @@ pub fn standing(passage: &Passage, now: DateTime<Utc>) -> Vec<(Step, f32)> {
         adjustments: Vec::new(),
         score: 1.0,
     };
-    let own = STEPS.iter().filter(|(step, _)| OF_ITSELF.contains(step));
-    own.filter_map(|(step, factor)| Some((*step, factor(&candidate, &situation)?))).collect()
+    let steps = STEPS.iter().filter(|(step, _)| QUERY_INDEPENDENT.contains(step));
+    steps.filter_map(|(step, factor)| Some((*step, factor(&candidate, &context)?))).collect()
 }
 
 #[cfg(test)]

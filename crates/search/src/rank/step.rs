@@ -1,15 +1,14 @@
-//! The steps of a ranking by name. A search can disable each of them, so that its contribution can
-//! be measured.
+//! Named steps of the ranking. A search can disable each of them, to measure its contribution.
 
 pub use mc_domain::RankingStep as Step;
 
-/// The steps that a ranking does without.
+/// Steps that a ranking skips.
 #[derive(Debug, Clone, Default)]
 pub struct DisabledSteps(Vec<Step>);
 
 impl DisabledSteps {
-    /// Whether this one is taken.
-    pub fn takes(&self, step: Step) -> bool {
+    /// Returns whether the step is enabled.
+    pub fn allows(&self, step: Step) -> bool {
         !self.0.contains(&step)
     }
 }

@@ -27,7 +27,7 @@ use crate::analyzer::is_stop_word;
 use crate::index::generation::IndexSnapshot;
 use crate::index::schema::{Corpus, Fields, ID_HIGH, ID_LOW, Scope};
 use crate::index::statistics::ProjectStatistics;
-use crate::query::{ParsedQuery, QueryTerm, is_of_stop_words, telling_terms, word_term};
+use crate::query::{ParsedQuery, QueryTerm, has_only_stop_words, significant_terms, word_term};
 use crate::rank::step::{DisabledSteps, Step};
 
 /// BM25 weight of the passage's own text. `docs/retrieval.md` has the alternatives that were tried.
@@ -40,14 +40,15 @@ const PATH_WEIGHT: f32 = 0.5;
 const COMMON_SHARE: f32 = 0.15;
 /// Number of records below which a word is never common.
 const COMMON_RECORDS: f32 = 5.0;
-/// A question that says less than this says little, however much of it a record has: two rare
-/// words.
+/// Minimum total weight for full coverage: about two rare words. A query with less weight reaches
+/// only a part of it.
 const ATTAINABLE_MIN: f32 = 8.0;
 /// First letter after the Latin scripts.
 const LATIN_END: char = '\u{250}';
-/// Terms that a query must keep after its common words are removed; fewer say too little.
-const TELLING_WORDS: usize = 2;
-/// Maximum number of terms in a query; a longer text keeps its rarest, which decide anyway.
+/// Minimum number of significant words after the common words of a query are removed.
+const MIN_DISTINCTIVE_WORDS: usize = 2;
+/// Maximum number of terms in a query. Only the rarest of a longer text are used, because they
+/// determine the result.
 const MAX_TERMS: usize = 48;
 
 /// Results of the exact and the BM25 retriever.
@@ -57,54 +58,56 @@ pub struct KeywordHits {
     pub exact: RankedList,
     /// Passages by BM25.
     pub keyword: RankedList,
-    /// The share of the query's words that a record has, each counted by its rarity among records;
-    /// empty where not only records were sought.
+    /// Share of the query's words in each record, weighted by their rarity among records; empty
+    /// unless only records are searched.
     pub covered: RankedList,
 }
 
 /// Input of [`search`].
 #[derive(Debug)]
-pub struct Wanted {
+pub struct KeywordQuery {
     /// Words of the query.
     pub terms: Vec<QueryTerm>,
-    /// Ids of one thing each. One that nothing names is no word of the query, and says nothing of
-    /// what lacks it.
+    /// Compound ids. An id that no passage contains is ignored, so that it does not reduce the
+    /// coverage.
     pub ids: Vec<QueryTerm>,
-    /// What those of another script may be called in English ([`crate::query::gloss`]).
+    /// English words for the terms of another script ([`crate::query::gloss`]).
     pub gloss: Vec<Vec<String>>,
     /// Symbols, paths and other names of the query.
     pub names: ParsedQuery,
     /// Passages that are searched.
     pub filter: PassageFilter,
-    /// User whose query it is; private passages of others are left out.
+    /// User who searches; private passages of other users are excluded.
     pub reader: Option<UserId>,
     /// Maximum number of hits in each list.
     pub limit: usize,
-    /// Steps to leave out; fields are steps too.
+    /// Steps to skip; fields are steps too.
     pub disabled_steps: DisabledSteps,
 }
 
 /// Runs both retrievers. Blocks the thread.
-pub fn search(view: &IndexSnapshot, wanted: Wanted) -> Result<KeywordHits, TantivyError> {
-    let Wanted { terms, ids, gloss, names, filter, reader, limit, disabled_steps: without } =
-        wanted;
-    let searcher = view.reader.searcher();
-    let corpus = corpus(&filter, &without);
-    let statistics = view.statistics.of(&searcher, &view.fields, filter.project, corpus)?;
-    let lookup = Lookup { searcher: &searcher, fields: &view.fields, corpus, statistics, limit };
+pub fn search(snapshot: &IndexSnapshot, query: KeywordQuery) -> Result<KeywordHits, TantivyError> {
+    let KeywordQuery { terms, ids, gloss, names, filter, reader, limit, disabled_steps } = query;
+    let searcher = snapshot.reader.searcher();
+    let corpus = corpus(&filter, &disabled_steps);
+    let statistics =
+        snapshot.statistics.of_corpus(&searcher, &snapshot.fields, filter.project, corpus)?;
+    let lookup =
+        Lookup { searcher: &searcher, fields: &snapshot.fields, corpus, statistics, limit };
     let scope = Scope::of(filter.project);
     let mut terms = lookup.readable(&scope, terms, gloss)?;
-    terms.extend(lookup.known(&scope, ids)?);
-    let mut filters = filter::clauses(&filter, &scope, &view.fields)?;
-    filters.extend(filter::others_private(&searcher, &scope, reader, &view.fields)?);
-    let has_words = corpus == Corpus::Records && without.takes(Step::Keyword) && !terms.is_empty();
+    terms.extend(lookup.existing(&scope, ids)?);
+    let mut filters = filter::clauses(&filter, &scope, &snapshot.fields)?;
+    filters.extend(filter::others_private(&searcher, &scope, reader, &snapshot.fields)?);
+    let has_words =
+        corpus == Corpus::Records && disabled_steps.allows(Step::Keyword) && !terms.is_empty();
     let covered =
         if has_words { lookup.covered(&scope, &terms, &filters)? } else { RankedList::new() };
-    let words = lookup.words(&scope, terms, &without)?;
-    let exact = match exact::names(&scope, &view.fields, &names) {
+    let words = lookup.words(&scope, terms, &disabled_steps)?;
+    let exact = match exact::names(&scope, &snapshot.fields, &names) {
         None => RankedList::new(),
         Some(names) => {
-            // The words settle the order among passages that share a name.
+            // The words determine the order of passages that match the same name.
             let mut clauses = within(&filters, names);
             clauses.extend(words.iter().map(|word| (Occur::Should, word.box_clone())));
             lookup.top(&BooleanQuery::new(clauses))?
@@ -113,7 +116,7 @@ pub fn search(view: &IndexSnapshot, wanted: Wanted) -> Result<KeywordHits, Tanti
     let keyword = if words.is_empty() {
         RankedList::new()
     } else if filters.is_empty() {
-        // A bare union of terms: passages that can't come first any more are skipped unscored.
+        // A plain union of terms: passages that cannot rank first are skipped without scoring.
         lookup.top(&BooleanQuery::union(words))?
     } else {
         let words = Box::new(BooleanQuery::union(words));
@@ -122,11 +125,11 @@ pub fn search(view: &IndexSnapshot, wanted: Wanted) -> Result<KeywordHits, Tanti
     Ok(KeywordHits { exact, keyword, covered })
 }
 
-/// Those that a filter lets through are few, beside the vectors in a graph, up to this number, and
-/// up to a share of all and the larger number. So many are compared in 20 to 60 ms. The graph would
-/// hand out very many until it comes by enough of so few, above all where they are alike and far
-/// from what is sought.
+/// Bounds of the number of passages that count as few. Comparing so many vectors directly takes 20
+/// to 60 ms. With few matches, the HNSW index would have to visit very many vectors to find enough
+/// of them, above all if they are similar to each other and far from the query.
 const FEW: (usize, usize) = (10_000, 30_000);
+/// Divisor of the number of all passages: a fifth of them counts as few, within [`FEW`].
 const FEW_SHARE: usize = 5;
 
 /// Returns the number of passages up to which a filter's matches count as few.
@@ -135,114 +138,113 @@ pub fn few(
     fields: &Fields,
     filter: &PassageFilter,
 ) -> Result<usize, TantivyError> {
-    let all = searcher.doc_freq(&all_of(fields, filter))?;
-    let share = usize::try_from(all).unwrap_or(usize::MAX) / FEW_SHARE;
+    let total = searcher.doc_freq(&corpus_term(fields, filter))?;
+    let share = usize::try_from(total).unwrap_or(usize::MAX) / FEW_SHARE;
     Ok(share.clamp(FEW.0, FEW.1))
 }
 
 /// Returns the number of passages that a filter chooses from.
-pub fn size(view: &IndexSnapshot, filter: &PassageFilter) -> Result<u64, TantivyError> {
-    view.reader.searcher().doc_freq(&all_of(&view.fields, filter))
+pub fn size(snapshot: &IndexSnapshot, filter: &PassageFilter) -> Result<u64, TantivyError> {
+    snapshot.reader.searcher().doc_freq(&corpus_term(&snapshot.fields, filter))
 }
 
 /// Returns the term that all passages of the filter's project and corpus have.
-fn all_of(fields: &Fields, filter: &PassageFilter) -> Term {
+fn corpus_term(fields: &Fields, filter: &PassageFilter) -> Term {
     fields.corpus_term(filter.project, corpus(filter, &DisabledSteps::default()))
 }
 
-/// The passages that a filter lets through.
+/// Passages that match a filter.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Passing {
-    /// All of them.
+pub enum FilterMatches {
+    /// All matches.
     Few(Vec<PassageId>),
-    /// More than were asked for.
+    /// More than the maximum.
     Many,
 }
 
-/// What the filter lets through, by its own terms, for someone who looks no further than `most`;
-/// blocks.
-pub fn passing(
+/// Returns the passages that match the filter, if they are at most `max`. Blocks the thread.
+pub fn matches(
     searcher: &Searcher,
     fields: &Fields,
     filter: &PassageFilter,
     reader: Option<UserId>,
-    most: usize,
-) -> Result<Passing, TantivyError> {
+    max: usize,
+) -> Result<FilterMatches, TantivyError> {
     let scope = Scope::of(filter.project);
-    let all = Box::new(TermQuery::new(all_of(fields, filter), IndexRecordOption::Basic));
+    let corpus = Box::new(TermQuery::new(corpus_term(fields, filter), IndexRecordOption::Basic));
     let mut filters = filter::clauses(filter, &scope, fields)?;
     filters.extend(filter::others_private(searcher, &scope, reader, fields)?);
-    let query = BooleanQuery::new(within(&filters, all));
+    let query = BooleanQuery::new(within(&filters, corpus));
     let weight = query.weight(EnableScoring::disabled_from_searcher(searcher))?;
-    let ids = Ids::of_all(searcher)?;
-    let mut passing = Vec::new();
+    let ids = Ids::open(searcher)?;
+    let mut matches = Vec::new();
     for (segment, reader) in (0..).zip(searcher.segment_readers()) {
         let mut docs = weight.scorer(reader, 1.0)?;
         while docs.doc() != TERMINATED {
             if reader.alive_bitset().is_none_or(|alive| alive.is_alive(docs.doc())) {
-                if passing.len() == most {
-                    return Ok(Passing::Many);
+                if matches.len() == max {
+                    return Ok(FilterMatches::Many);
                 }
-                passing.push(ids.of(DocAddress::new(segment, docs.doc()))?);
+                matches.push(ids.get(DocAddress::new(segment, docs.doc()))?);
             }
             docs.advance();
         }
     }
-    Ok(Passing::Few(passing))
+    Ok(FilterMatches::Few(matches))
 }
 
-/// A text without the words that many of the project's records have.
+/// Text without the words that are common in the project's records.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Telling {
-    /// What is left.
+pub struct DistinctiveText {
+    /// Remaining text.
     pub text: String,
-    /// Only words that any text has are missing (`the`, `of`): what is left says what the whole
-    /// does.
-    pub says_all: bool,
+    /// Whether only stop words were removed (`the`, `of`), so that the meaning is the same.
+    pub has_same_meaning: bool,
 }
 
-/// The text without the words that many of the project's records have (its own name, above all):
-/// those say what the project is about, not what the question is. `None` where that leaves all of
-/// it, or next to nothing.
-pub fn telling(
-    view: &IndexSnapshot,
+/// Removes the words that are common in the project's records, above all its own name. They
+/// describe the project rather than the query. Returns `None` if no word is removed or too few
+/// remain.
+pub fn distinctive_text(
+    snapshot: &IndexSnapshot,
     project: ProjectId,
     text: &str,
-) -> Result<Option<Telling>, TantivyError> {
-    let searcher = view.reader.searcher();
+) -> Result<Option<DistinctiveText>, TantivyError> {
+    let searcher = snapshot.reader.searcher();
     let scope = Scope::of(project);
-    let records = searcher.doc_freq(&view.fields.corpus_term(project, Corpus::Records))?;
-    let most = (records as f32 * COMMON_SHARE).max(COMMON_RECORDS);
+    let records = searcher.doc_freq(&snapshot.fields.corpus_term(project, Corpus::Records))?;
+    let threshold = (records as f32 * COMMON_SHARE).max(COMMON_RECORDS);
     let is_common = |word: &str| {
-        let terms = telling_terms(word);
-        let mut counts = terms
-            .iter()
-            .map(|term| Ok(searcher.doc_freq(&scope.term(view.fields.record, &term.text))? as f32));
+        let terms = significant_terms(word);
+        let mut counts = terms.iter().map(|term| {
+            Ok(searcher.doc_freq(&scope.term(snapshot.fields.record, &term.text))? as f32)
+        });
         let common = counts.try_fold(false, |common, count: Result<f32, TantivyError>| {
-            Ok::<_, TantivyError>(common || count? >= most)
+            Ok::<_, TantivyError>(common || count? >= threshold)
         });
         common.map(|common| common && !terms.is_empty())
     };
-    let (mut kept, mut common) = (Vec::new(), Vec::new());
+    let (mut distinctive, mut common) = (Vec::new(), Vec::new());
     for word in text.split_whitespace() {
-        if is_common(word)? { &mut common } else { &mut kept }.push(word);
+        if is_common(word)? { &mut common } else { &mut distinctive }.push(word);
     }
-    let text = kept.join(" ");
-    let words = telling_terms(&text).iter().filter(|term| !is_stop_word(&term.text)).count();
-    let says_all = common.iter().all(|word| is_of_stop_words(word));
-    Ok((!common.is_empty() && words >= TELLING_WORDS).then_some(Telling { text, says_all }))
+    let text = distinctive.join(" ");
+    let words = significant_terms(&text).iter().filter(|term| !is_stop_word(&term.text)).count();
+    let has_same_meaning = common.iter().all(|word| has_only_stop_words(word));
+    let is_distinctive = !common.is_empty() && words >= MIN_DISTINCTIVE_WORDS;
+    Ok(is_distinctive.then_some(DistinctiveText { text, has_same_meaning }))
 }
 
-/// What is searched: commits or records where they are asked for alone.
-pub fn corpus(filter: &PassageFilter, without: &DisabledSteps) -> Corpus {
+/// Returns the corpus that a filter selects: commits or records if it selects only these.
+pub fn corpus(filter: &PassageFilter, disabled_steps: &DisabledSteps) -> Corpus {
     match filter.sources.as_slice() {
         [SourceKind::Change] => Corpus::Changes,
-        [SourceKind::Memory] if without.takes(Step::Record) => Corpus::Records,
+        [SourceKind::Memory] if disabled_steps.allows(Step::Record) => Corpus::Records,
         _ => Corpus::Passages,
     }
 }
 
-/// One project's part of the index, for one search.
+/// Index restricted to one project, for one search.
 struct Lookup<'a> {
     searcher: &'a Searcher,
     fields: &'a Fields,
@@ -252,27 +254,27 @@ struct Lookup<'a> {
 }
 
 impl Lookup<'_> {
-    /// One query for each term in each field.
+    /// Returns one query for each term in each field.
     fn words(
         &self,
         scope: &Scope,
         terms: Vec<QueryTerm>,
-        without: &DisabledSteps,
+        disabled_steps: &DisabledSteps,
     ) -> Result<Vec<Box<dyn Query>>, TantivyError> {
         let terms = if terms.len() > MAX_TERMS { self.rarest(scope, terms)? } else { terms };
-        let of_passages = [
+        let passage_fields = [
             (Step::Body, self.fields.body, BODY_WEIGHT),
             (Step::Window, self.fields.window, WINDOW_WEIGHT),
             (Step::Path, self.fields.path, PATH_WEIGHT),
         ];
-        let of_records = [(Step::Record, self.fields.record, 1.0)];
-        let of_changes = [(Step::Keyword, self.fields.change, 1.0)];
-        let weighed: &[_] = match self.corpus {
-            Corpus::Passages => &of_passages,
-            Corpus::Records => &of_records,
-            Corpus::Changes => &of_changes,
+        let record_fields = [(Step::Record, self.fields.record, 1.0)];
+        let change_fields = [(Step::Keyword, self.fields.change, 1.0)];
+        let weighted: &[_] = match self.corpus {
+            Corpus::Passages => &passage_fields,
+            Corpus::Records => &record_fields,
+            Corpus::Changes => &change_fields,
         };
-        let fields = weighed.iter().filter(|(step, ..)| without.takes(*step));
+        let fields = weighted.iter().filter(|(step, ..)| disabled_steps.allows(*step));
         let queries = fields.flat_map(|&(_, field, weight)| {
             let query =
                 move |term: &QueryTerm| word(scope.term(field, &term.text), weight * term.weight);
@@ -281,8 +283,8 @@ impl Lookup<'_> {
         Ok(queries.collect())
     }
 
-    /// The terms, those of another script in the words of English where no passage has any of them
-    /// as it is: of several words for one the one that most passages have.
+    /// Replaces the terms of another script by their English words, if no passage contains such a
+    /// term. Of several English words, the one in most passages is used.
     fn readable(
         &self,
         scope: &Scope,
@@ -301,28 +303,32 @@ impl Lookup<'_> {
             let mut best: Option<(u64, QueryTerm)> = None;
             for term in meanings.iter().filter_map(|word| word_term(word)) {
                 let frequency = frequency(&term)?;
-                if best.as_ref().is_none_or(|(most, _)| *most < frequency) {
+                if best.as_ref().is_none_or(|(highest, _)| *highest < frequency) {
                     best = Some((frequency, term));
                 }
             }
-            let is_new = |term: &QueryTerm| terms.iter().all(|own| own.text != term.text);
+            let is_new = |term: &QueryTerm| terms.iter().all(|other| other.text != term.text);
             terms.extend(best.map(|(_, term)| term).filter(is_new));
         }
         Ok(terms)
     }
 
-    /// Those of the terms that something has.
-    fn known(&self, scope: &Scope, terms: Vec<QueryTerm>) -> Result<Vec<QueryTerm>, TantivyError> {
-        let mut known = Vec::with_capacity(terms.len());
+    /// Returns the terms that some passage contains.
+    fn existing(
+        &self,
+        scope: &Scope,
+        terms: Vec<QueryTerm>,
+    ) -> Result<Vec<QueryTerm>, TantivyError> {
+        let mut existing = Vec::with_capacity(terms.len());
         for term in terms {
             if self.searcher.doc_freq(&scope.term(self.text(), &term.text))? > 0 {
-                known.push(term);
+                existing.push(term);
             }
         }
-        Ok(known)
+        Ok(existing)
     }
 
-    /// The field that holds every word of a passage of the corpus.
+    /// Returns the field with all words of the corpus.
     fn text(&self) -> Field {
         match self.corpus {
             Corpus::Passages => self.fields.window,
@@ -331,53 +337,53 @@ impl Lookup<'_> {
         }
     }
 
-    /// The share of the terms that records have, each as heavy as it is rare. How often a record
-    /// says a word, and how long it is, tells nothing of that.
+    /// Returns the share of the terms in each record, weighted by rarity. The frequency of a term
+    /// in the record and the length of the record have no effect.
     fn covered(
         &self,
         scope: &Scope,
         terms: &[QueryTerm],
         filters: &[(Occur, Box<dyn Query>)],
     ) -> Result<RankedList, TantivyError> {
-        let (mut all, mut words): (f32, Vec<Box<dyn Query>>) = (0.0, Vec::new());
+        let (mut total, mut words): (f32, Vec<Box<dyn Query>>) = (0.0, Vec::new());
         for term in terms {
-            let own = scope.term(self.fields.record, &term.text);
-            let weight = term.weight * self.statistics.idf(&own)?;
-            all += weight;
-            let has_it = TermQuery::new(own, IndexRecordOption::Basic);
-            words.push(Box::new(ConstScoreQuery::new(Box::new(has_it), weight)));
+            let record_term = scope.term(self.fields.record, &term.text);
+            let weight = term.weight * self.statistics.idf(&record_term)?;
+            total += weight;
+            let query = TermQuery::new(record_term, IndexRecordOption::Basic);
+            words.push(Box::new(ConstScoreQuery::new(Box::new(query), weight)));
         }
-        let all = all.max(ATTAINABLE_MIN);
+        let total = total.max(ATTAINABLE_MIN);
         let words = Box::new(BooleanQuery::union(words));
         let found = self.top(&BooleanQuery::new(within(filters, words)))?;
-        Ok(found.into_iter().map(|(id, weight)| (id, weight / all)).collect())
+        Ok(found.into_iter().map(|(id, weight)| (id, weight / total)).collect())
     }
 
-    /// Keeps the terms that tell most: rare in the project, heavy in the query, and there at all.
+    /// Returns the [`MAX_TERMS`] terms that are rarest in the project, weighted as in the query.
     fn rarest(&self, scope: &Scope, terms: Vec<QueryTerm>) -> Result<Vec<QueryTerm>, TantivyError> {
-        let all = self.statistics.docs() as f32;
-        let mut weighed = Vec::with_capacity(terms.len());
+        let docs = self.statistics.docs() as f32;
+        let mut weighted = Vec::with_capacity(terms.len());
         for term in terms {
             let frequency = self.searcher.doc_freq(&scope.term(self.text(), &term.text))?;
             if frequency > 0 {
-                let rarity = (1.0_f32 + all / frequency as f32).ln();
-                weighed.push((rarity * term.weight, term));
+                let rarity = (1.0_f32 + docs / frequency as f32).ln();
+                weighted.push((rarity * term.weight, term));
             }
         }
-        weighed.sort_by(|a, b| b.0.total_cmp(&a.0));
-        Ok(weighed.into_iter().take(MAX_TERMS).map(|(_, term)| term).collect())
+        weighted.sort_by(|a, b| b.0.total_cmp(&a.0));
+        Ok(weighted.into_iter().take(MAX_TERMS).map(|(_, term)| term).collect())
     }
 
     fn top(&self, query: &dyn Query) -> Result<RankedList, TantivyError> {
         let best = TopDocs::with_limit(self.limit.max(1)).order_by_score();
         let found =
             self.searcher.search_with_statistics_provider(query, &best, &self.statistics)?;
-        let ids = Ids::of_all(self.searcher)?;
-        found.into_iter().map(|(score, at)| Ok((ids.of(at)?, score))).collect()
+        let ids = Ids::open(self.searcher)?;
+        found.into_iter().map(|(score, address)| Ok((ids.get(address)?, score))).collect()
     }
 }
 
-/// What has to match, behind the filters.
+/// Returns the clauses that require both the filters and the query.
 fn within(
     filters: &[(Occur, Box<dyn Query>)],
     query: Box<dyn Query>,
@@ -386,7 +392,7 @@ fn within(
     filters.chain([(Occur::Must, query)]).collect()
 }
 
-/// Whether a term is of another script than Latin.
+/// Returns whether a term has letters of a script other than Latin.
 fn is_foreign(term: &str) -> bool {
     term.chars().any(|c| c.is_alphabetic() && c >= LATIN_END)
 }
@@ -396,11 +402,11 @@ fn word(term: Term, weight: f32) -> Box<dyn Query> {
     Box::new(BoostQuery::new(Box::new(query), weight))
 }
 
-/// The ids of passages, by segment.
+/// Columns of passage ids, by segment.
 struct Ids(Vec<(Column<u64>, Column<u64>)>);
 
 impl Ids {
-    fn of_all(searcher: &Searcher) -> Result<Self, TantivyError> {
+    fn open(searcher: &Searcher) -> Result<Self, TantivyError> {
         let columns = searcher.segment_readers().iter().map(|segment| {
             let columns = segment.fast_fields();
             Ok((columns.u64(ID_HIGH)?, columns.u64(ID_LOW)?))
@@ -408,10 +414,10 @@ impl Ids {
         Ok(Self(columns.collect::<Result<_, TantivyError>>()?))
     }
 
-    fn of(&self, at: DocAddress) -> Result<PassageId, TantivyError> {
+    fn get(&self, address: DocAddress) -> Result<PassageId, TantivyError> {
         let damaged = || TantivyError::InternalError("a document of the index has no id".into());
-        let (high, low) = self.0.get(at.segment_ord as usize).ok_or_else(damaged)?;
-        match (high.first(at.doc_id), low.first(at.doc_id)) {
+        let (high, low) = self.0.get(address.segment_ord as usize).ok_or_else(damaged)?;
+        match (high.first(address.doc_id), low.first(address.doc_id)) {
             (Some(high), Some(low)) => Ok(Uuid::from_u64_pair(high, low).into()),
             _ => Err(damaged()),
         }

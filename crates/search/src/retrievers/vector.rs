@@ -1,4 +1,4 @@
-//! Nearest neighbours in PostgreSQL, under every model that answers.
+//! Nearest neighbors in PostgreSQL, for every active model.
 
 use std::collections::HashMap;
 
@@ -11,22 +11,22 @@ use mc_store::passages::PassageFilter;
 use mc_store::vectors::{self, VectorPlacement};
 
 use super::RankedList;
-use super::keyword::{self, Passing};
+use super::keyword::{self, FilterMatches};
 use crate::Error;
-use crate::index::UpToDate;
+use crate::index::RefreshedIndex;
 use crate::models::{ActiveModel, ActiveModels};
 
-/// What is sought by its meaning: the mean of the texts.
+/// Texts of a query, whose mean vector is searched.
 #[derive(Debug, Clone)]
-pub struct Sought {
-    /// The question, as it was put; empty where it has no words.
+pub struct VectorQuery {
+    /// Texts of the query; empty if it has no words.
     pub texts: Vec<Sanitized>,
-    /// What it says in English, for the models of this machine, which know no other language.
+    /// English gloss for local models, which support only English.
     pub gloss: Option<Sanitized>,
 }
 
-impl Sought {
-    fn by(&self, model: &ActiveModel) -> Vec<Sanitized> {
+impl VectorQuery {
+    fn texts_for(&self, model: &ActiveModel) -> Vec<Sanitized> {
         match &self.gloss {
             Some(gloss) if !model.is_remote => vec![gloss.clone()],
             _ => self.texts.clone(),
@@ -34,7 +34,7 @@ impl Sought {
     }
 }
 
-/// The retriever over one project.
+/// Vector retriever of one project.
 pub struct VectorRetriever<'a> {
     store: &'a Store,
     project: ProjectId,
@@ -42,28 +42,29 @@ pub struct VectorRetriever<'a> {
 }
 
 impl<'a> VectorRetriever<'a> {
-    /// The retriever under the models that answer now.
+    /// Creates the retriever for the active models.
     pub fn new(store: &'a Store, models: &ActiveModels, project: ProjectId) -> Self {
-        Self { store, project, models: models.all() }
+        Self { store, project, models: models.allowed() }
     }
 
-    /// The passages nearest in meaning, with their cosine similarity. What the filter lets through
-    /// among the many of a large project, the keyword index knows sooner than the database, which
-    /// has to read them all.
+    /// Returns the nearest passages with their cosine similarity.
+    ///
+    /// In a large project, the keyword index finds the passages that match the filter faster than
+    /// the database, which would read all of them.
     pub async fn search(
         &self,
-        sought: &Sought,
+        query: &VectorQuery,
         filter: &PassageFilter,
         limit: usize,
-        index: &UpToDate<'_>,
+        index: &RefreshedIndex<'_>,
     ) -> Result<RankedList, Error> {
-        if sought.texts.is_empty() {
+        if query.texts.is_empty() {
             return Ok(RankedList::new());
         }
         let nearest = self
             .models
             .iter()
-            .map(|model| self.nearest(model, sought.by(model), filter, limit, index));
+            .map(|model| self.nearest(model, query.texts_for(model), filter, limit, index));
         Ok(merge(try_join_all(nearest).await?, limit))
     }
 
@@ -73,52 +74,56 @@ impl<'a> VectorRetriever<'a> {
         texts: Vec<Sanitized>,
         filter: &PassageFilter,
         limit: usize,
-        index: &UpToDate<'_>,
+        index: &RefreshedIndex<'_>,
     ) -> Result<RankedList, Error> {
         let ActiveModel { model, embedder, is_remote } = active;
         let purpose = Purpose::Query(self.project);
         let embedded = async { Ok::<_, Error>(embedder.embed(texts, purpose).await?) };
-        let looked_up = async {
+        let placement = async {
             self.store.start_shared_reads().await?;
             Ok(vectors::placement(self.store, model, filter).await?)
         };
-        // A visit would keep its connection for as long as another machine takes.
-        let (embedded, extent) = if *is_remote {
-            (embedded.await?, looked_up.await?)
+        // A remote model is called first, so that no database connection is held meanwhile.
+        let (embedded, placement) = if *is_remote {
+            (embedded.await?, placement.await?)
         } else {
-            tokio::try_join!(embedded, looked_up)?
+            tokio::try_join!(embedded, placement)?
         };
         let Some(query) = mean(embedded) else { return Ok(RankedList::new()) };
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let passing = match extent {
-            VectorPlacement::Hnsw if !filter.is_plain() => self.passing(index, filter).await,
+        let matches = match placement {
+            VectorPlacement::Hnsw if !filter.is_plain() => self.matches(index, filter).await,
             _ => None,
         };
-        let extent = match passing {
-            Some(Passing::Few(ids)) => {
+        let placement = match matches {
+            Some(FilterMatches::Few(ids)) => {
                 return Ok(vectors::nearest_of(self.store, model, &query, &ids, limit).await?);
             }
-            Some(Passing::Many) => VectorPlacement::HnswOfMany,
-            None => extent,
+            Some(FilterMatches::Many) => VectorPlacement::HnswOfMany,
+            None => placement,
         };
-        Ok(vectors::nearest_in(self.store, model, &query, filter, limit, extent).await?)
+        Ok(vectors::nearest_in(self.store, model, &query, filter, limit, placement).await?)
     }
 
-    /// What the filter lets through, if there is an index to tell; why it can't, the keyword
-    /// retriever reports.
-    async fn passing(&self, index: &UpToDate<'_>, filter: &PassageFilter) -> Option<Passing> {
-        let view = index.view().await?;
+    /// Returns the passages that match the filter; `None` if the index is not up to date or fails,
+    /// which the keyword retriever reports.
+    async fn matches(
+        &self,
+        index: &RefreshedIndex<'_>,
+        filter: &PassageFilter,
+    ) -> Option<FilterMatches> {
+        let snapshot = index.snapshot().await?;
         let (filter, reader) = (filter.clone(), self.store.principal());
-        let look_up = move || {
-            let searcher = view.reader.searcher();
-            let most = keyword::few(&searcher, &view.fields, &filter)?;
-            keyword::passing(&searcher, &view.fields, &filter, reader, most)
+        let lookup = move || {
+            let searcher = snapshot.reader.searcher();
+            let max = keyword::few(&searcher, &snapshot.fields, &filter)?;
+            keyword::matches(&searcher, &snapshot.fields, &filter, reader, max)
         };
-        tokio::task::spawn_blocking(look_up).await.ok()?.ok()
+        tokio::task::spawn_blocking(lookup).await.ok()?.ok()
     }
 }
 
-/// The direction between several of unit length; `None` of none.
+/// Returns the normalized mean of vectors of unit length; `None` without vectors.
 fn mean(vectors: Vec<Vec<f32>>) -> Option<Vec<f32>> {
     let sum = vectors.into_iter().reduce(|mut sum, vector| {
         sum.iter_mut().zip(vector).for_each(|(sum, value)| *sum += value);
@@ -128,8 +133,8 @@ fn mean(vectors: Vec<Vec<f32>>) -> Option<Vec<f32>> {
     Some(sum.into_iter().map(|value| value / length.max(f32::EPSILON)).collect())
 }
 
-/// Merges lists of several models by rank, for similarities of different models don't compare. A
-/// passage keeps the similarity under the first list that has it.
+/// Merges the lists of several models by rank, because similarities of different models are not
+/// comparable. A passage keeps the similarity of the first list that has it.
 fn merge(lists: Vec<RankedList>, limit: usize) -> RankedList {
     let mut best: HashMap<PassageId, (usize, usize, f32)> = HashMap::new();
     for (list_index, list) in lists.into_iter().enumerate() {
@@ -150,11 +155,11 @@ mod tests {
 
     #[test]
     fn passages_of_the_previous_and_current_model_merge() {
-        let [both, old, new] = [1, 2, 3].map(|n| PassageId(uuid::Uuid::from_u128(n)));
-        let current = vec![(new, 0.7), (both, 0.6)];
-        let previous = vec![(both, 0.9), (old, 0.8)];
+        let [shared, old, new] = [1, 2, 3].map(|n| PassageId(uuid::Uuid::from_u128(n)));
+        let current = vec![(new, 0.7), (shared, 0.6)];
+        let previous = vec![(shared, 0.9), (old, 0.8)];
         let merged = merge(vec![current, previous], 10);
-        assert_eq!(merged, [(both, 0.6), (new, 0.7), (old, 0.8)]);
+        assert_eq!(merged, [(shared, 0.6), (new, 0.7), (old, 0.8)]);
     }
 
     #[test]

@@ -1,40 +1,40 @@
-//! The index keeps up with the database, whatever the order of commits.
+//! Application of the change feed in any order of commits.
 
 use mc_search::{Freshness, Phase};
 use tokio::task::JoinSet;
 
-use crate::support::{PATIENCE, World, passage};
+use crate::support::{Fixture, TIMEOUT, passage};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_change_committed_before_the_search_is_found() {
-    let world = World::new().await;
-    let node = world.node().await.ready().await;
-    world.write("a", &[passage("a.md", "the kestrel hovers")]).await;
-    assert_eq!(node.places(&world.query("kestrels")).await, ["a.md"]);
+async fn change_committed_before_the_search_is_found() {
+    let fixture = Fixture::new().await;
+    let node = fixture.node().await.ready().await;
+    fixture.write("a", &[passage("a.md", "the kestrel hovers")]).await;
+    assert_eq!(node.places(&fixture.query("kestrels")).await, ["a.md"]);
 
-    world.write("a", &[passage("a.md", "the heron waits")]).await;
-    assert!(node.places(&world.query("kestrels")).await.is_empty(), "the old text is gone");
-    assert_eq!(node.places(&world.query("heron")).await, ["a.md"]);
+    fixture.write("a", &[passage("a.md", "the heron waits")]).await;
+    assert!(node.places(&fixture.query("kestrels")).await.is_empty(), "the old text is gone");
+    assert_eq!(node.places(&fixture.query("heron")).await, ["a.md"]);
 
-    world.write("a", &[]).await;
-    assert!(node.places(&world.query("heron")).await.is_empty(), "a deleted passage is gone");
+    fixture.write("a", &[]).await;
+    assert!(node.places(&fixture.query("heron")).await.is_empty(), "a deleted passage is gone");
     assert_eq!(node.index().status().passages, 0);
     node.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn eight_writers_each_find_what_they_just_wrote() {
-    let world = std::sync::Arc::new(World::new().await);
-    let node = std::sync::Arc::new(world.node().await.ready().await);
+async fn eight_writers_each_find_their_own_writes() {
+    let fixture = std::sync::Arc::new(Fixture::new().await);
+    let node = std::sync::Arc::new(fixture.node().await.ready().await);
     let mut writers = JoinSet::new();
     for writer in 0..8 {
-        let (world, node) = (world.clone(), node.clone());
+        let (fixture, node) = (fixture.clone(), node.clone());
         writers.spawn(async move {
             for round in 0..6 {
                 let place = format!("w{writer}r{round}.md");
                 let animal = format!("quokka{writer}x{round}");
-                world.write(&place, &[passage(&place, &format!("a note on {animal}"))]).await;
-                let found = node.places(&world.query(&format!("note {animal}"))).await;
+                fixture.write(&place, &[passage(&place, &format!("a note on {animal}"))]).await;
+                let found = node.places(&fixture.query(&format!("note {animal}"))).await;
                 assert_eq!(found.first(), Some(&place), "its own write, first, of {found:?}");
             }
         });
@@ -46,16 +46,20 @@ async fn eight_writers_each_find_what_they_just_wrote() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_transaction_that_commits_late_is_not_skipped() {
-    let world = World::new().await;
-    let node = world.node().await.ready().await;
-    let mut early = world.store().begin().await.expect("a transaction");
-    world.write_in(&mut early, "early", &[passage("early.md", "the albatross glides")]).await;
-    world.write("late", &[passage("late.md", "the albatross dives")]).await;
-    assert_eq!(node.places(&world.query("albatross")).await, ["late.md"], "the one that is there");
+async fn late_transaction_is_not_skipped() {
+    let fixture = Fixture::new().await;
+    let node = fixture.node().await.ready().await;
+    let mut early = fixture.store().begin().await.expect("a transaction");
+    fixture.write_in(&mut early, "early", &[passage("early.md", "the albatross glides")]).await;
+    fixture.write("late", &[passage("late.md", "the albatross dives")]).await;
+    assert_eq!(
+        node.places(&fixture.query("albatross")).await,
+        ["late.md"],
+        "only the committed one"
+    );
 
     early.commit().await.expect("a commit");
-    let mut found = node.places(&world.query("albatross")).await;
+    let mut found = node.places(&fixture.query("albatross")).await;
     found.sort();
     assert_eq!(found, ["early.md", "late.md"]);
     assert_eq!(node.index().status().passages, 2, "nothing twice");
@@ -63,19 +67,19 @@ async fn a_transaction_that_commits_late_is_not_skipped() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_late_transaction_is_not_skipped_across_a_restart_either() {
-    let world = World::new().await;
-    let node = world.node().await.ready().await;
-    let mut early = world.store().begin().await.expect("a transaction");
-    world.write_in(&mut early, "early", &[passage("early.md", "the albatross glides")]).await;
-    world.write("late", &[passage("late.md", "the albatross dives")]).await;
-    assert_eq!(node.index().refresh(PATIENCE).await, Freshness::Current);
+async fn late_transaction_is_not_skipped_across_a_restart() {
+    let fixture = Fixture::new().await;
+    let node = fixture.node().await.ready().await;
+    let mut early = fixture.store().begin().await.expect("a transaction");
+    fixture.write_in(&mut early, "early", &[passage("early.md", "the albatross glides")]).await;
+    fixture.write("late", &[passage("late.md", "the albatross dives")]).await;
+    assert_eq!(node.index().refresh(TIMEOUT).await, Freshness::Current);
     node.stop().await;
     early.commit().await.expect("a commit");
 
-    let node = world.node().await;
-    assert_eq!(node.index().status().phase, Phase::Following, "taken up, not rebuilt");
-    let mut found = node.places(&world.query("albatross")).await;
+    let node = fixture.node().await;
+    assert_eq!(node.index().status().phase, Phase::Following, "opened, not rebuilt");
+    let mut found = node.places(&fixture.query("albatross")).await;
     found.sort();
     assert_eq!(found, ["early.md", "late.md"]);
     assert_eq!(node.index().status().passages, 2, "nothing twice");
@@ -83,16 +87,16 @@ async fn a_late_transaction_is_not_skipped_across_a_restart_either() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_node_follows_by_itself() {
-    let world = World::new().await;
-    let node = world.node().await.ready().await;
-    world.write("a", &[passage("a.md", "the kestrel hovers")]).await;
-    // No search asks it to.
+async fn node_follows_without_a_search() {
+    let fixture = Fixture::new().await;
+    let node = fixture.node().await.ready().await;
+    fixture.write("a", &[passage("a.md", "the kestrel hovers")]).await;
+    // No search requests a pass.
     let seen = async {
         while node.index().status().passages == 0 {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(PATIENCE, seen).await.expect("the change arrives");
+    tokio::time::timeout(TIMEOUT, seen).await.expect("the change arrives");
     node.stop().await;
 }

@@ -1,4 +1,4 @@
-//! What stands first, and what is filtered out.
+//! Order and filters of hits.
 
 use std::collections::BTreeSet;
 
@@ -7,12 +7,12 @@ use mc_search::glob;
 use mc_store::passages::{self, NewPassage};
 use mc_store::vectors;
 
-use crate::support::{World, code, embed_backlog, passage};
+use crate::support::{Fixture, code, embed_backlog, passage};
 
 const SYMBOL: &str = "CartSessions::Setting#trigger_delay_time_in_minutes";
 
-async fn shop() -> World {
-    let world = World::new().await;
+async fn shop() -> Fixture {
+    let fixture = Fixture::new().await;
     let chatter = "trigger delay time in minutes: the setting of trigger delay time, in minutes. ";
     let noise = (0..20).map(|n| {
         passage(&format!("docs/noise{n}.md"), &format!("{} number {n}", chatter.repeat(n + 3)))
@@ -21,14 +21,14 @@ async fn shop() -> World {
     passages.push(code("app/models/cart_sessions/setting.rb", SYMBOL, "def read = self[:t]"));
     passages.push(code("app/models/other.rb", "Other#delay", "def delay = 5"));
     passages.push(code("lib/setting.rb", "Setting", "class Setting; end"));
-    world.write("shop", &passages).await;
-    world
+    fixture.write("shop", &passages).await;
+    fixture
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_exact_symbol_comes_first_however_it_is_spelled() {
-    let world = shop().await;
-    let node = world.node().await.ready().await;
+async fn exact_symbol_ranks_first_in_any_spelling() {
+    let fixture = shop().await;
+    let node = fixture.node().await.ready().await;
     for text in [
         SYMBOL,
         "trigger_delay_time_in_minutes",
@@ -36,19 +36,19 @@ async fn an_exact_symbol_comes_first_however_it_is_spelled() {
         "cartsessions.setting.trigger_delay_time_in_minutes",
         "`Setting.trigger_delay_time_in_minutes()`",
     ] {
-        let places = node.places(&world.query(text)).await;
+        let places = node.places(&fixture.query(text)).await;
         assert_eq!(places[0], "app/models/cart_sessions/setting.rb", "{text}: {places:?}");
     }
-    let mut query = world.query("trigger delay time in minutes");
+    let mut query = fixture.query("trigger delay time in minutes");
     query.symbols.push(SYMBOL.into());
     assert_eq!(node.places(&query).await[0], "app/models/cart_sessions/setting.rb");
     node.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_exact_path_comes_first() {
-    let world = shop().await;
-    let node = world.node().await.ready().await;
+async fn exact_path_ranks_first() {
+    let fixture = shop().await;
+    let node = fixture.node().await.ready().await;
     for (text, expected) in [
         ("app/models/other.rb", "app/models/other.rb"),
         ("models/other.rb", "app/models/other.rb"),
@@ -56,26 +56,26 @@ async fn an_exact_path_comes_first() {
         ("./app/models/other.rb:12:3", "app/models/other.rb"),
         ("lib/setting.rb", "lib/setting.rb"),
     ] {
-        assert_eq!(node.places(&world.query(text)).await[0], expected, "{text}");
+        assert_eq!(node.places(&fixture.query(text)).await[0], expected, "{text}");
     }
-    let mut query = world.query("trigger delay time in minutes");
+    let mut query = fixture.query("trigger delay time in minutes");
     query.paths.push("lib/setting.rb".into());
     assert_eq!(node.places(&query).await[0], "lib/setting.rb");
     node.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn filters_leave_out_everything_else() {
-    let world = World::new().await;
+async fn filters_exclude_other_passages() {
+    let fixture = Fixture::new().await;
     let tagged = NewPassage {
         tags: vec!["billing".into()],
         scope: vec!["checkout".into()],
         ..code("app/a.rb", "A", "the kestrel bills")
     };
-    world.write("a", &[tagged, passage("docs/b.md", "the kestrel reads")]).await;
-    let node = world.node().await.ready().await;
+    fixture.write("a", &[tagged, passage("docs/b.md", "the kestrel reads")]).await;
+    let node = fixture.node().await.ready().await;
     let places = async |change: &dyn Fn(&mut passages::PassageFilter)| {
-        let mut query = world.query("kestrel");
+        let mut query = fixture.query("kestrel");
         change(&mut query.filter);
         node.places(&query).await
     };
@@ -87,13 +87,13 @@ async fn filters_leave_out_everything_else() {
     assert_eq!(places(&|f| f.sources = vec![SourceKind::Doc]).await.len(), 2);
     let glob = glob::to_regex("docs/**/*.md").expect("a glob");
     assert_eq!(places(&|f| f.path_regex = Some(glob.clone())).await, ["docs/b.md"]);
-    let elsewhere = world.database.project("other").await.id;
-    assert!(places(&|f| f.project = elsewhere).await.is_empty(), "projects are apart");
+    let elsewhere = fixture.database.project("other").await.id;
+    assert!(places(&|f| f.project = elsewhere).await.is_empty(), "projects are separate");
     node.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_glob_means_the_same_to_the_index_and_to_postgresql() {
+async fn glob_matches_equally_in_the_index_and_postgresql() {
     const PLACES: [&str; 10] = [
         "app/a.rb",
         "app/models/b.rb",
@@ -106,11 +106,11 @@ async fn a_glob_means_the_same_to_the_index_and_to_postgresql() {
         "src/[x].rs",
         "src/{y}&~z.rs",
     ];
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let passages: Vec<_> =
         PLACES.iter().map(|place| passage(place, &format!("the kestrel of {place}"))).collect();
-    world.write("a", &passages).await;
-    let node = world.node().await.ready().await;
+    fixture.write("a", &passages).await;
+    let node = fixture.node().await.ready().await;
     embed_backlog(&node, |_| vec![1.0, 0.0, 0.0]).await;
     let model = node.context.models.current().model;
     for (pattern, count) in [
@@ -132,13 +132,13 @@ async fn a_glob_means_the_same_to_the_index_and_to_postgresql() {
         ("[a-zа-я]*.rb", 4),
         ("nothing", 0),
     ] {
-        let mut query = world.query("kestrel");
+        let mut query = fixture.query("kestrel");
         query.filter.path_regex = Some(glob::to_regex(pattern).expect(pattern));
         let by_index: BTreeSet<String> = node.places(&query).await.into_iter().collect();
         let nearest =
-            vectors::nearest(world.store(), &model, &[1.0, 0.0, 0.0], &query.filter, 100).await;
+            vectors::nearest(fixture.store(), &model, &[1.0, 0.0, 0.0], &query.filter, 100).await;
         let ids: Vec<_> = nearest.expect(pattern).into_iter().map(|(id, _)| id).collect();
-        let loaded = passages::indexed(world.store(), &ids).await.expect("passages");
+        let loaded = passages::indexed(fixture.store(), &ids).await.expect("passages");
         let by_postgresql: BTreeSet<String> = loaded.into_iter().map(|p| p.location).collect();
         assert_eq!(by_index, by_postgresql, "{pattern}");
         assert_eq!(by_index.len(), count, "{pattern}: {by_index:?}");
@@ -147,10 +147,10 @@ async fn a_glob_means_the_same_to_the_index_and_to_postgresql() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn free_text_is_never_query_syntax() {
-    let world = World::new().await;
-    world.write("a", &[passage("a.md", "the kestrel hovers")]).await;
-    let node = world.node().await.ready().await;
+async fn free_text_is_not_parsed_as_query_syntax() {
+    let fixture = Fixture::new().await;
+    fixture.write("a", &[passage("a.md", "the kestrel hovers")]).await;
+    let node = fixture.node().await.ready().await;
     for text in [
         "title:kestrel AND (",
         "kestrel^1000 -the",
@@ -160,16 +160,16 @@ async fn free_text_is_never_query_syntax() {
         "\\",
         "id:0",
     ] {
-        let hits = node.find(&world.query(text)).await.hits;
+        let hits = node.find(&fixture.query(text)).await.hits;
         assert_eq!(hits.len(), usize::from(text.contains("kestrel")), "{text}");
     }
     node.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn russian_is_found_in_every_case() {
-    let world = World::new().await;
-    world
+async fn russian_words_are_found_in_every_case() {
+    let fixture = Fixture::new().await;
+    fixture
         .write(
             "a",
             &[
@@ -178,23 +178,23 @@ async fn russian_is_found_in_every_case() {
             ],
         )
         .await;
-    let node = world.node().await.ready().await;
+    let node = fixture.node().await.ready().await;
     for text in ["как обработать возврат платежа", "payment worker", "возврата"]
     {
-        assert_eq!(node.places(&world.query(text)).await, ["a.md"], "{text}");
+        assert_eq!(node.places(&fixture.query(text)).await, ["a.md"], "{text}");
     }
     node.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hit_says_why_it_stands_there() {
-    let world = shop().await;
-    let node = world.node().await.ready().await;
-    let hit = node.find(&world.query(SYMBOL)).await.hits.into_iter().next().expect("a hit");
+async fn hit_explains_its_score() {
+    let fixture = shop().await;
+    let node = fixture.node().await.ready().await;
+    let hit = node.find(&fixture.query(SYMBOL)).await.hits.into_iter().next().expect("a hit");
     let explain = hit.explain.expect("an explanation");
-    let legs: Vec<_> =
+    let ranks: Vec<_> =
         explain.retrievers.iter().map(|found| (found.retriever.as_str(), found.rank)).collect();
-    assert_eq!(legs[0], ("exact", 1));
+    assert_eq!(ranks[0], ("exact", 1));
     assert!(
         explain
             .adjustments

@@ -1,4 +1,4 @@
-//! Whatever happens to the folder, the index comes back.
+//! Recovery from damage to the index directory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,9 +7,9 @@ use mc_domain::{Classified, ErrorKind};
 use mc_search::Phase;
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{Node, PATIENCE, World, passage};
+use crate::support::{Fixture, Node, TIMEOUT, passage};
 
-/// tantivy's folder in use.
+/// Returns the directory of the current generation.
 fn generation(index_dir: &Path) -> PathBuf {
     index_dir.join(fs::read_to_string(index_dir.join("current")).expect("a generation in use"))
 }
@@ -20,27 +20,31 @@ fn segment_files(index_dir: &Path) -> Vec<PathBuf> {
     paths.filter(|path| path.extension().is_some_and(|e| e != "json" && e != "lock")).collect()
 }
 
-/// Writes, stops, damages, starts again: the passage must be found, in a new generation.
+/// Damages the index of a stopped node, and checks that the restarted node rebuilds it.
 async fn survives(damage: impl FnOnce(&Path)) {
-    let world = World::new().await;
-    let node = world.node().await.ready().await;
-    world.write("a", &[passage("a.md", "the kestrel hovers")]).await;
-    assert_eq!(node.places(&world.query("kestrel")).await, ["a.md"]);
+    let fixture = Fixture::new().await;
+    let node = fixture.node().await.ready().await;
+    fixture.write("a", &[passage("a.md", "the kestrel hovers")]).await;
+    assert_eq!(node.places(&fixture.query("kestrel")).await, ["a.md"]);
     node.stop().await;
 
-    let before = generation(world.index_dir());
-    damage(world.index_dir());
-    let node = world.node().await.ready().await;
-    assert_eq!(node.places(&world.query("kestrel")).await, ["a.md"]);
-    assert_ne!(generation(world.index_dir()), before);
-    assert!(!before.exists(), "the damaged one is cleared away");
-    world.write("b", &[passage("b.md", "the kestrel lands")]).await;
-    assert_eq!(node.find(&world.query("kestrel")).await.hits.len(), 2, "and it follows on");
+    let before = generation(fixture.index_dir());
+    damage(fixture.index_dir());
+    let node = fixture.node().await.ready().await;
+    assert_eq!(node.places(&fixture.query("kestrel")).await, ["a.md"]);
+    assert_ne!(generation(fixture.index_dir()), before);
+    assert!(!before.exists(), "the damaged generation is deleted");
+    fixture.write("b", &[passage("b.md", "the kestrel lands")]).await;
+    assert_eq!(
+        node.find(&fixture.query("kestrel")).await.hits.len(),
+        2,
+        "the new generation is followed"
+    );
     node.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_flipped_byte_is_found_and_the_index_rebuilt() {
+async fn index_with_a_flipped_byte_is_rebuilt() {
     survives(|dir| {
         let files = segment_files(dir);
         let largest = files.iter().max_by_key(|path| fs::metadata(path).expect("a file").len());
@@ -53,7 +57,7 @@ async fn a_flipped_byte_is_found_and_the_index_rebuilt() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn truncated_and_missing_files_are_survived() {
+async fn index_with_truncated_or_missing_files_is_rebuilt() {
     survives(|dir| {
         for path in segment_files(dir) {
             fs::write(path, b"").expect("an empty file");
@@ -67,59 +71,59 @@ async fn truncated_and_missing_files_are_survived() {
     })
     .await;
     survives(|dir| fs::write(generation(dir).join("meta.json"), "{").expect("half a file")).await;
-    survives(|dir| fs::remove_dir_all(generation(dir)).expect("no folder")).await;
+    survives(|dir| fs::remove_dir_all(generation(dir)).expect("no directory")).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_folder_that_vanishes_under_a_running_node_is_survived() {
-    let world = World::new().await;
-    let node = world.node().await.ready().await;
-    world.write("a", &[passage("a.md", "the kestrel hovers")]).await;
-    assert_eq!(node.places(&world.query("kestrel")).await, ["a.md"]);
-    fs::remove_dir_all(generation(world.index_dir())).expect("no folder");
-    world.write("b", &[passage("b.md", "the kestrel lands")]).await;
+async fn index_deleted_under_a_running_node_is_rebuilt() {
+    let fixture = Fixture::new().await;
+    let node = fixture.node().await.ready().await;
+    fixture.write("a", &[passage("a.md", "the kestrel hovers")]).await;
+    assert_eq!(node.places(&fixture.query("kestrel")).await, ["a.md"]);
+    fs::remove_dir_all(generation(fixture.index_dir())).expect("no directory");
+    fixture.write("b", &[passage("b.md", "the kestrel lands")]).await;
 
-    // Searches go on meanwhile, with a note; sooner or later they find both again.
-    let mended = async {
-        while node.places(&world.query("kestrel")).await.len() < 2 {
+    // Searches continue during the rebuild, and then find both.
+    let repaired = async {
+        while node.places(&fixture.query("kestrel")).await.len() < 2 {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(PATIENCE, mended).await.expect("a rebuilt index");
+    tokio::time::timeout(TIMEOUT, repaired).await.expect("a rebuilt index");
     node.index().ready().await.expect("an index that follows");
     assert_eq!(node.index().status().passages, 2);
     node.stop().await;
 }
 
-/// As on a full disk: what the index writes is refused, and what it wrote before is whole.
+/// As on a full disk: writes fail, and the files written before are intact.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failed_write_is_caught_up_without_a_rebuild() {
-    let world = World::new().await;
-    let node = world.node().await.ready().await;
-    world.write("a", &[passage("a.md", "the kestrel hovers")]).await;
-    assert_eq!(node.places(&world.query("kestrel")).await, ["a.md"]);
-    let before = generation(world.index_dir());
-    // Where the draft of the list of segments would go.
+    let fixture = Fixture::new().await;
+    let node = fixture.node().await.ready().await;
+    fixture.write("a", &[passage("a.md", "the kestrel hovers")]).await;
+    assert_eq!(node.places(&fixture.query("kestrel")).await, ["a.md"]);
+    let before = generation(fixture.index_dir());
+    // Blocks the temporary file of the list of segments.
     let obstacle = before.join("meta.new");
-    fs::create_dir(&obstacle).expect("a folder");
-    world.write("b", &[passage("b.md", "the kestrel lands")]).await;
+    fs::create_dir(&obstacle).expect("a directory");
+    fixture.write("b", &[passage("b.md", "the kestrel lands")]).await;
     until(&node, Phase::Stuck).await;
 
-    let found = node.find(&world.query("kestrel")).await;
+    let found = node.find(&fixture.query("kestrel")).await;
     let places: Vec<_> =
         found.hits.iter().map(|hit| hit.passage.indexed.location.as_str()).collect();
-    assert_eq!(places, ["a.md"], "what was in before is found");
+    assert_eq!(places, ["a.md"], "the passage indexed before is found");
     let notes = found.degraded.join("; ");
     assert!(notes.contains("keyword index can't be written"), "{notes}");
-    let mended = node.index().repair(world.store()).await.expect("a look");
-    assert_eq!(mended, None, "nobody knows what it lacks");
+    let repaired = node.index().repair(fixture.store()).await.expect("a report");
+    assert_eq!(repaired, None, "an index that cannot be written is not repaired");
 
-    fs::remove_dir(&obstacle).expect("there is room again");
+    fs::remove_dir(&obstacle).expect("the obstacle is removed");
     until(&node, Phase::Following).await;
-    let mut places = node.places(&world.query("kestrel")).await;
+    let mut places = node.places(&fixture.query("kestrel")).await;
     places.sort();
     assert_eq!(places, ["a.md", "b.md"]);
-    assert_eq!(generation(world.index_dir()), before, "it went on where it stood");
+    assert_eq!(generation(fixture.index_dir()), before, "the same generation is used");
     node.stop().await;
 }
 
@@ -129,46 +133,46 @@ async fn until(node: &Node, phase: Phase) {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(PATIENCE, reached).await.expect("the phase is reached");
+    tokio::time::timeout(TIMEOUT, reached).await.expect("the phase is reached");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_index_that_can_not_be_built_leaves_no_halves_behind() {
-    let world = World::new().await;
-    // Where the name of the first whole one would go.
-    let obstacle = world.index_dir().join("current.new");
-    fs::create_dir(&obstacle).expect("a folder");
-    world.write("a", &[passage("a.md", "the kestrel hovers")]).await;
-    let node = world.node().await;
+async fn failed_rebuild_leaves_no_incomplete_generation() {
+    let fixture = Fixture::new().await;
+    // Blocks the temporary file with the name of the generation.
+    let obstacle = fixture.index_dir().join("current.new");
+    fs::create_dir(&obstacle).expect("a directory");
+    fixture.write("a", &[passage("a.md", "the kestrel hovers")]).await;
+    let node = fixture.node().await;
     until(&node, Phase::Unbuilt).await;
-    let notes = async || node.find(&world.query("kestrel")).await.degraded.join("; ");
-    // While it is tried again it says that it is being rebuilt.
-    let says_so = async {
+    let notes = async || node.find(&fixture.query("kestrel")).await.degraded.join("; ");
+    // The note alternates with "rebuilding" during each attempt.
+    let reported = async {
         while !notes().await.contains("can't be built") {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(PATIENCE, says_so).await.expect("a search says that there is only a part");
-    let folders = || {
-        let entries = fs::read_dir(world.index_dir()).expect("the index").flatten();
+    tokio::time::timeout(TIMEOUT, reported).await.expect("a note of the failed rebuild");
+    let generations = || {
+        let entries = fs::read_dir(fixture.index_dir()).expect("the index").flatten();
         entries.filter(|entry| entry.path().join("meta.json").exists()).count()
     };
-    let none_is_left = async {
-        while folders() > 0 {
+    let all_deleted = async {
+        while generations() > 0 {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(PATIENCE, none_is_left).await.expect("they take room");
+    tokio::time::timeout(TIMEOUT, all_deleted).await.expect("incomplete generations are deleted");
 
-    fs::remove_dir(&obstacle).expect("there is room again");
+    fs::remove_dir(&obstacle).expect("the obstacle is removed");
     until(&node, Phase::Following).await;
-    assert_eq!(node.places(&world.query("kestrel")).await, ["a.md"]);
-    assert_eq!(folders(), 1);
+    assert_eq!(node.places(&fixture.query("kestrel")).await, ["a.md"]);
+    assert_eq!(generations(), 1);
     node.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_format_is_rebuilt() {
+async fn index_of_another_format_is_rebuilt() {
     survives(|dir| {
         let path = generation(dir).join("meta.json");
         let meta = fs::read_to_string(&path).expect("tantivy's meta file");
@@ -180,7 +184,7 @@ async fn another_format_is_rebuilt() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_index_of_another_database_is_rebuilt() {
+async fn index_of_another_database_is_rebuilt() {
     survives(|dir| {
         let path = generation(dir).join("meta.json");
         let meta = fs::read_to_string(&path).expect("tantivy's meta file");
@@ -192,7 +196,7 @@ async fn an_index_of_another_database_is_rebuilt() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_index_of_a_younger_database_is_rebuilt() {
+async fn index_ahead_of_the_database_is_rebuilt() {
     survives(|dir| {
         let path = generation(dir).join("meta.json");
         let meta = fs::read_to_string(&path).expect("tantivy's meta file");
@@ -204,12 +208,13 @@ async fn an_index_of_a_younger_database_is_rebuilt() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_second_process_on_one_folder_is_told_so() {
-    let world = World::new().await;
-    let node = world.node().await;
+async fn second_process_in_one_directory_is_rejected() {
+    let fixture = Fixture::new().await;
+    let node = fixture.node().await;
     let second =
-        mc_search::index::start(world.store(), world.index_dir(), CancellationToken::new()).await;
-    let error = second.err().expect("a refusal");
+        mc_search::index::start(fixture.store(), fixture.index_dir(), CancellationToken::new())
+            .await;
+    let error = second.err().expect("an error");
     assert_eq!(error.kind(), ErrorKind::Conflict);
     assert!(error.to_string().contains("in use by another process"), "{error}");
     node.stop().await;

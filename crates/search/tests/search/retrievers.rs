@@ -1,4 +1,4 @@
-//! Two legs, one budget.
+//! Keyword and vector retriever within one time budget.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,16 +8,16 @@ use mc_search::{ActiveModel, ActiveModels, Options, Query, Step};
 use mc_store::passages::{NewPassage, PassageFilter};
 use mc_store::vectors;
 
-use crate::support::{Fake, PATIENCE, World, embed_backlog, passage};
+use crate::support::{Fake, Fixture, TIMEOUT, embed_backlog, passage};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_leg_that_never_answers_is_left_out_and_named() {
-    let world = World::new().await;
-    let node = world.node_with(Arc::new(Fake::silent())).await.ready().await;
-    world.write("a", &[passage("a.md", "the kestrel hovers")]).await;
-    // That this returns at all is the claim; the embedder would be waited for forever.
+async fn hanging_retriever_is_skipped_and_reported() {
+    let fixture = Fixture::new().await;
+    let node = fixture.node_with(Arc::new(Fake::silent())).await.ready().await;
+    fixture.write("a", &[passage("a.md", "the kestrel hovers")]).await;
+    // The search returns although the embedder never responds.
     let options = Options { time_budget: Duration::from_secs(2), ..Options::default() };
-    let outcome = mc_search::search(&node.context, &world.query("kestrel"), &options)
+    let outcome = mc_search::search(&node.context, &fixture.query("kestrel"), &options)
         .await
         .expect("a search");
     assert_eq!(outcome.degraded, ["vector: late"]);
@@ -28,31 +28,31 @@ async fn a_leg_that_never_answers_is_left_out_and_named() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_provider_that_fails_is_named() {
-    let world = World::new().await;
-    let node = world.node().await.ready().await;
-    let outcome = node.find(&world.query("anything")).await;
+async fn failing_provider_is_reported() {
+    let fixture = Fixture::new().await;
+    let node = fixture.node().await.ready().await;
+    let outcome = node.find(&fixture.query("anything")).await;
     assert_eq!(outcome.degraded, ["vector: embedding provider unavailable"]);
     node.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn meaning_finds_what_shares_no_word() {
-    let world = World::new().await;
+async fn vectors_find_passages_without_a_common_word() {
+    let fixture = Fixture::new().await;
     let node =
-        world.node_with(Arc::new(Fake::constant("north", [1.0, 0.0, 0.0]))).await.ready().await;
-    world
+        fixture.node_with(Arc::new(Fake::constant("north", [1.0, 0.0, 0.0]))).await.ready().await;
+    fixture
         .write(
             "a",
             &[passage("near.md", "the bird floats"), passage("far.md", "invoices are sent")],
         )
         .await;
-    // Numbers that 16 bits hold whole.
+    // Numbers that are exact in 16 bits.
     embed_backlog(&node, |text| {
         if text.contains("bird") { vec![4.0, 3.0, 0.0] } else { vec![0.0, 0.0, 1.0] }
     })
     .await;
-    let outcome = node.find(&world.query("kestrel")).await;
+    let outcome = node.find(&fixture.query("kestrel")).await;
     assert!(outcome.degraded.is_empty(), "{:?}", outcome.degraded);
     let first = &outcome.hits[0];
     assert_eq!(first.passage.indexed.location, "near.md");
@@ -62,24 +62,24 @@ async fn meaning_finds_what_shares_no_word() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_model_before_answers_until_the_new_one_is_complete() {
-    let world = World::new().await;
+async fn previous_model_is_used_until_the_new_one_is_complete() {
+    let fixture = Fixture::new().await;
     let node =
-        world.node_with(Arc::new(Fake::constant("old", [1.0, 0.0, 0.0]))).await.ready().await;
-    world.write("a", &[passage("a.md", "the bird floats")]).await;
+        fixture.node_with(Arc::new(Fake::constant("old", [1.0, 0.0, 0.0]))).await.ready().await;
+    fixture.write("a", &[passage("a.md", "the bird floats")]).await;
     embed_backlog(&node, |_| vec![1.0, 0.0, 0.0]).await;
     let previous = node.context.models.current();
     let new: Arc<Fake> = Arc::new(Fake::constant("new", [0.0, 1.0, 0.0]));
-    let model = vectors::register_model(world.store(), "new", 3, &serde_json::json!({}))
+    let model = vectors::register_model(fixture.store(), "new", 3, &serde_json::json!({}))
         .await
         .expect("a model");
     let models =
         ActiveModels::new(ActiveModel { model, embedder: new, is_remote: false }, Some(previous));
     let mut context = node.context.clone();
     context.models = models.clone();
-    let options = Options { time_budget: PATIENCE, ..Options::default() };
+    let options = Options { time_budget: TIMEOUT, ..Options::default() };
 
-    let query = world.query("kestrel");
+    let query = fixture.query("kestrel");
     let during = mc_search::search(&context, &query, &options).await.expect("a search");
     assert_eq!(during.hits.len(), 1, "found by the old vector");
     models.retire_previous();
@@ -89,27 +89,27 @@ async fn the_model_before_answers_until_the_new_one_is_complete() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_empty_query_is_refused_with_the_field() {
-    let world = World::new().await;
-    let node = world.node().await;
-    let error = mc_search::search(&node.context, &world.query(" \n"), &Options::default())
+async fn empty_query_is_rejected_with_its_field() {
+    let fixture = Fixture::new().await;
+    let node = fixture.node().await;
+    let error = mc_search::search(&node.context, &fixture.query(" \n"), &Options::default())
         .await
-        .expect_err("a refusal");
+        .expect_err("an empty query");
     assert_eq!(error.field().as_deref(), Some("query"));
     node.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn other_projects_change_no_score() {
-    let world = World::new().await;
-    let node = world.node().await.ready().await;
-    world.write("a", &[passage("a.md", "the kestrel hovers"), passage("b.md", "an owl")]).await;
-    let query = world.query("kestrel hovers over the owl");
+    let fixture = Fixture::new().await;
+    let node = fixture.node().await.ready().await;
+    fixture.write("a", &[passage("a.md", "the kestrel hovers"), passage("b.md", "an owl")]).await;
+    let query = fixture.query("kestrel hovers over the owl");
     let scores = async || -> Vec<_> {
         node.find(&query).await.hits.into_iter().map(|hit| hit.keyword).collect()
     };
     let alone = scores().await;
-    let stranger = World { project: world.database.project("other").await.id, ..world };
+    let stranger = Fixture { project: fixture.database.project("other").await.id, ..fixture };
     let many: Vec<_> = (0..50).map(|n| passage(&format!("{n}.md"), "kestrel kestrel")).collect();
     stranger.write("b", &many).await;
     assert_eq!(scores().await, alone);
@@ -117,34 +117,34 @@ async fn other_projects_change_no_score() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_search_can_do_without_a_step() {
-    let world = World::new().await;
-    let node = world.node().await.ready().await;
-    world.write("a", &[passage("a.md", "the kestrel hovers")]).await;
-    let found = async |without: &[Step]| {
-        let disabled_steps = without.iter().copied().collect();
-        let options = Options { time_budget: PATIENCE, disabled_steps, ..Options::default() };
-        mc_search::search(&node.context, &world.query("kestrel"), &options).await
+async fn search_without_a_step_ignores_its_hits() {
+    let fixture = Fixture::new().await;
+    let node = fixture.node().await.ready().await;
+    fixture.write("a", &[passage("a.md", "the kestrel hovers")]).await;
+    let found = async |disabled: &[Step]| {
+        let disabled_steps = disabled.iter().copied().collect();
+        let options = Options { time_budget: TIMEOUT, disabled_steps, ..Options::default() };
+        mc_search::search(&node.context, &fixture.query("kestrel"), &options).await
     };
     assert_eq!(found(&[]).await.expect("a search").hits.len(), 1);
-    for without in [&[Step::Body, Step::Window, Step::Path][..], &[Step::Keyword, Step::Exact]] {
-        assert!(found(without).await.expect("a search").hits.is_empty(), "{without:?}");
+    for disabled in [&[Step::Body, Step::Window, Step::Path][..], &[Step::Keyword, Step::Exact]] {
+        assert!(found(disabled).await.expect("a search").hits.is_empty(), "{disabled:?}");
     }
     node.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_vector_search_in_the_hnsw_index_respects_a_filter() {
-    let world = World::new().await;
+async fn vector_search_in_the_hnsw_index_respects_a_filter() {
+    let fixture = Fixture::new().await;
     let node =
-        world.node_with(Arc::new(Fake::constant("north", [1.0, 0.0, 0.0]))).await.ready().await;
+        fixture.node_with(Arc::new(Fake::constant("north", [1.0, 0.0, 0.0]))).await.ready().await;
     let tagged = |place: &str, text: &str, tag: &str| NewPassage {
         tags: vec![tag.into()],
         ..passage(place, text)
     };
-    let gone = [tagged("gone.md", "a bird that was", "animals")];
-    world.write("gone", &gone).await;
-    world
+    let deleted = [tagged("deleted.md", "a bird that was", "animals")];
+    fixture.write("deleted", &deleted).await;
+    fixture
         .write(
             "all",
             &[
@@ -158,15 +158,15 @@ async fn a_vector_search_in_the_hnsw_index_respects_a_filter() {
         if text.contains("bird") { vec![0.8, 0.6, 0.0] } else { vec![0.0, 0.0, 1.0] }
     })
     .await;
-    let store = world.store();
+    let store = fixture.store();
     let model = &vectors::models(store).await.expect("models")[0];
-    for heap in vectors::list_flat_vectors(store, model, 0).await.expect("heaps") {
-        vectors::create_hnsw_index(store, model, &heap).await.expect("a graph");
-        vectors::move_into_hnsw(store, model, &heap, i64::MAX).await.expect("a move");
+    for flat in vectors::list_flat_vectors(store, model, 0).await.expect("flat vectors") {
+        vectors::create_hnsw_index(store, model, &flat).await.expect("an index");
+        vectors::move_into_hnsw(store, model, &flat, i64::MAX).await.expect("a move");
     }
-    world.write("gone", &[]).await;
+    fixture.write("deleted", &[]).await;
     let tags = vec!["animals".to_owned()];
-    let animals = PassageFilter { tags, ..world.filter() };
+    let animals = PassageFilter { tags, ..fixture.filter() };
     let outcome = node.find(&Query::text("kestrel", animals)).await;
     assert!(outcome.degraded.is_empty(), "{:?}", outcome.degraded);
     let found: Vec<_> =

@@ -1,5 +1,4 @@
-//! A real database, a real index in a folder of its own, and embedders that are all the test wants
-//! of one.
+//! Fixtures: a database, an index in a temporary directory, and fake embedders.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,27 +20,27 @@ use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-/// No search of a test takes this long unless something hangs.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+/// Timeout of a test, which only a hanging search reaches.
+pub const TIMEOUT: Duration = Duration::from_secs(30);
 
-pub struct World {
+pub struct Fixture {
     pub database: TestDatabase,
     pub project: ProjectId,
-    pub folder: TempDir,
+    pub directory: TempDir,
 }
 
-/// A follower that is stopped, and waited for, by [`Node::stop`].
+/// Node with a running follower; [`Node::stop`] stops it and waits for it.
 pub struct Node {
     pub context: SearchContext,
     task: JoinHandle<()>,
     stop: CancellationToken,
 }
 
-impl World {
+impl Fixture {
     pub async fn new() -> Self {
         let database = TestDatabase::create().await;
         let project = database.project("shop").await.id;
-        Self { database, project, folder: TempDir::new().expect("a folder") }
+        Self { database, project, directory: TempDir::new().expect("a directory") }
     }
 
     pub fn store(&self) -> &Store {
@@ -49,10 +48,10 @@ impl World {
     }
 
     pub fn index_dir(&self) -> &Path {
-        self.folder.path()
+        self.directory.path()
     }
 
-    /// Starts a node whose vector leg fails at once.
+    /// Starts a node whose vector retriever fails at once.
     pub async fn node(&self) -> Node {
         self.node_with(Arc::new(Fake::failing())).await
     }
@@ -77,7 +76,7 @@ impl World {
         Node { context, task, stop }
     }
 
-    /// Writes one document of these passages in a transaction of its own.
+    /// Writes a document with these passages in its own transaction.
     pub async fn write(&self, name: &str, passages: &[NewPassage]) {
         let mut tx = self.store().begin().await.expect("a transaction");
         self.write_in(&mut tx, name, passages).await;
@@ -111,11 +110,11 @@ impl World {
 
 impl Node {
     pub async fn find(&self, query: &Query) -> SearchResponse {
-        let options = Options { time_budget: PATIENCE, explain: true, ..Options::default() };
+        let options = Options { time_budget: TIMEOUT, explain: true, ..Options::default() };
         mc_search::search(&self.context, query, &options).await.expect("a search")
     }
 
-    /// The places found, best first.
+    /// Returns the locations of the hits, best first.
     pub async fn places(&self, query: &Query) -> Vec<String> {
         let hits = self.find(query).await.hits;
         hits.into_iter().map(|hit| hit.passage.indexed.location).collect()
@@ -127,7 +126,7 @@ impl Node {
 
     pub async fn ready(self) -> Self {
         self.index().ready().await.expect("an index that follows");
-        assert_eq!(self.index().refresh(PATIENCE).await, Freshness::Current);
+        assert_eq!(self.index().refresh(TIMEOUT).await, Freshness::Current);
         self
     }
 
@@ -152,18 +151,18 @@ pub fn code(place: &str, symbol: &str, text: &str) -> NewPassage {
     NewPassage { symbols: vec![symbol.into()], language: "ruby".into(), ..passage(place, text) }
 }
 
-type Answer =
+type Response =
     Box<dyn Fn(&str) -> BoxFuture<'static, Result<Vec<f32>, mc_embed::Error>> + Send + Sync>;
 
-/// An embedder that answers as the test says.
+/// Fake embedder with a given response.
 pub struct Fake {
     model: ModelId,
-    answer: Answer,
+    respond: Response,
 }
 
 impl Fake {
-    pub fn new(name: &str, answer: Answer) -> Self {
-        Self { model: ModelId { name: name.into(), dimensions: 3 }, answer }
+    pub fn new(name: &str, respond: Response) -> Self {
+        Self { model: ModelId { name: name.into(), dimensions: 3 }, respond }
     }
 
     pub fn failing() -> Self {
@@ -190,12 +189,12 @@ impl Embedder for Fake {
         texts: Vec<Sanitized>,
         _: Purpose,
     ) -> BoxFuture<'_, Result<Vec<Vec<f32>>, mc_embed::Error>> {
-        let answers: Vec<_> = texts.iter().map(|text| (self.answer)(text.as_str())).collect();
-        future::try_join_all(answers).boxed()
+        let vectors: Vec<_> = texts.iter().map(|text| (self.respond)(text.as_str())).collect();
+        future::try_join_all(vectors).boxed()
     }
 }
 
-/// Gives every queued passage the vector that `vector` chooses by its text.
+/// Stores a vector for every queued passage, which `vector` computes from its text.
 pub async fn embed_backlog(node: &Node, vector: impl Fn(&str) -> Vec<f32>) -> Vec<PassageId> {
     let store = &node.context.store;
     let backlog = vectors::take_backlog(store, 1000, false).await.expect("a backlog");

@@ -48,7 +48,7 @@ pub enum Grantee {
     Team(TeamId),
 }
 
-/// Adds a team with one admin; [`Error::Exists`] if the key is taken.
+/// Adds a team with one admin; [`Error::AlreadyExists`] if the key is taken.
 pub async fn create_team(tx: &mut Tx, key: &str, name: &str, admin: UserId) -> Result<Team, Error> {
     let team = sqlx::query_as!(
         Team,
@@ -115,7 +115,7 @@ pub async fn delete_team(tx: &mut Tx, team: TeamId) -> Result<(), Error> {
     Ok(())
 }
 
-/// Grants a role, which replaces the former one. [`Error::LastAdministrator`] if a project would
+/// Grants a role, which replaces the former one. [`Error::LastAdmin`] if a project would
 /// lose its last admin.
 pub async fn set(
     tx: &mut Tx,
@@ -163,7 +163,7 @@ pub async fn set(
             .await?
         }
         (MembershipScope::Team(_), Grantee::Team(_)) => {
-            return Err(Error::Unsuitable("a team has no teams as members".into()));
+            return Err(Error::UnsupportedServer("a team has no teams as members".into()));
         }
     };
     Ok(())
@@ -188,10 +188,10 @@ async fn ensure_admin_remains(
     )
     .fetch_all(&mut *tx.0)
     .await?;
-    if administrators == [user.0] { Err(Error::LastAdministrator) } else { Ok(()) }
+    if administrators == [user.0] { Err(Error::LastAdmin) } else { Ok(()) }
 }
 
-/// Revokes a role; returns `false` if there was none. [`Error::LastAdministrator`] as for [`set`].
+/// Revokes a role; returns `false` if there was none. [`Error::LastAdmin`] as for [`set`].
 pub async fn remove(tx: &mut Tx, scope: MembershipScope, grantee: Grantee) -> Result<bool, Error> {
     ensure_admin_remains(tx, scope, grantee).await?;
     let (team, project) = match scope {

@@ -152,8 +152,9 @@ impl Row {
                 files_done: self.files_done,
                 files_changed: self.files_changed,
                 files_deleted: self.files_deleted,
-                files_skipped: serde_json::from_value(self.files_skipped)
-                    .map_err(|e| Error::Unreadable(format!("ingest_runs.files_skipped: {e}")))?,
+                files_skipped: serde_json::from_value(self.files_skipped).map_err(|e| {
+                    Error::UnknownStoredValue(format!("ingest_runs.files_skipped: {e}"))
+                })?,
                 chunks_written: self.chunks_written,
                 chunks_reused: self.chunks_reused,
             },

@@ -33,8 +33,8 @@ pub struct Repository {
     pub indexed_at: Option<DateTime<Utc>>,
 }
 
-/// Finds a repository by owner and name, or adds it. [`Error::OtherLocation`] if the name belongs
-/// to another location: a run from here would delete everything indexed from there.
+/// Finds a repository by owner and name, or adds it. [`Error::LocationConflict`] if the name
+/// belongs to another location: a run from here would delete everything indexed from there.
 pub async fn ensure(
     tx: &mut Tx,
     project: ProjectId,
@@ -61,7 +61,7 @@ pub async fn ensure(
         Ok(repository)
     } else {
         let Repository { namespace, location, .. } = repository;
-        Err(Error::OtherLocation { namespace, location })
+        Err(Error::LocationConflict { namespace, location })
     }
 }
 
@@ -261,7 +261,7 @@ pub(crate) async fn lock(tx: &mut Tx, id: RepositoryId) -> Result<(), Error> {
         sqlx::query_scalar!("select id from repositories where id = $1 for no key update", id.0)
             .fetch_optional(&mut *tx.0)
             .await?;
-    if locked.is_some() { Ok(()) } else { Err(Error::Gone) }
+    if locked.is_some() { Ok(()) } else { Err(Error::DeletedConcurrently) }
 }
 
 /// Marks a repository as indexed at a commit.

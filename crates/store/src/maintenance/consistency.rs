@@ -164,7 +164,7 @@ pub async fn list_unindexed_docs(
 
 fn message_spans(stored: Value) -> Result<Vec<MessageSpan>, Error> {
     serde_json::from_value(stored)
-        .map_err(|error| Error::Unreadable(format!("docs.message_spans: {error}")))
+        .map_err(|error| Error::UnknownStoredValue(format!("docs.message_spans: {error}")))
 }
 
 /// Deletes passages of code without a chunk, which has their lines; returns the files.

@@ -9,8 +9,8 @@ mod versions;
 
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use mc_domain::{
-    CiVerdict, DialogId, ProjectId, RecordId, RecordKind, RecordState, TaskId, Trust, UserId,
-    Visibility,
+    CiVerdict, DialogId, ProjectId, RecordId, RecordKind, RecordMeta, RecordState, TaskId, Trust,
+    UserId, Visibility,
 };
 use mc_sanitizer::Sanitized;
 
@@ -74,7 +74,7 @@ pub struct Record {
     /// Scores of the judge.
     pub quality: serde_json::Value,
     /// Additional data of the save.
-    pub meta: serde_json::Value,
+    pub meta: RecordMeta,
     /// State.
     pub state: RecordState,
     /// Audience and trust.
@@ -145,7 +145,7 @@ pub struct RecordBody {
     /// Scores of the judge.
     pub quality: serde_json::Value,
     /// Additional data of the save, sanitized.
-    pub meta: serde_json::Value,
+    pub meta: RecordMeta,
     /// Linked task.
     pub task: Option<TaskId>,
     /// Linked dialog.
@@ -195,7 +195,7 @@ pub async fn update(tx: &mut Tx, record: &Record, change: &RecordUpdate<'_>) -> 
         body.ttl,
         body.is_ttl_explicit,
         body.quality,
-        body.meta,
+        body.meta.to_json(),
         body.task.map(|t| t.0),
         body.dialog.map(|d| d.0),
         body.content_hash,

@@ -8,10 +8,11 @@ use chrono::{DateTime, Utc};
 use mc_domain::{Capability, IntegrationId, ProjectId, ProjectKey};
 
 use crate::error::word;
+use crate::projects::parse_key;
 use crate::{Error, Store, Tx};
 
 pub use data::{
-    assign_docs_integration, assign_integration, delete_missing_docs, forget, forget_documents,
+    assign_docs_integration, assign_integration, delete_missing_docs, purge, purge_documents,
 };
 pub use sync::{
     JOB, JOB_ATTEMPTS, SYNC_TIMEOUT, SyncTarget, advance, count_items, enqueue_due_syncs,
@@ -147,11 +148,11 @@ pub async fn create(tx: &mut Tx, project: ProjectId, new: &NewIntegration) -> Re
 
 /// Updates an integration; returns `false` if there is none. A resumed integration keeps its due
 /// time.
-pub async fn change(
+pub async fn update(
     tx: &mut Tx,
     project: ProjectId,
     id: IntegrationId,
-    change: &IntegrationUpdate,
+    update: &IntegrationUpdate,
 ) -> Result<bool, Error> {
     let done = sqlx::query!(
         "update integrations set interval_minutes = coalesce($3, interval_minutes),
@@ -162,9 +163,9 @@ pub async fn change(
          where project_id = $1 and id = $2",
         project.0,
         id.0,
-        change.interval_minutes,
-        change.include_comments,
-        change.is_paused
+        update.interval_minutes,
+        update.include_comments,
+        update.is_paused
     )
     .execute(&mut *tx.0)
     .await?;
@@ -173,7 +174,7 @@ pub async fn change(
 
 /// Deletes an integration; returns `None` if there is none. Imported data stays and is no longer
 /// updated.
-pub async fn remove(
+pub async fn delete(
     tx: &mut Tx,
     project: ProjectId,
     id: IntegrationId,
@@ -264,11 +265,7 @@ pub async fn project_of(store: &Store, id: IntegrationId) -> Result<Option<Proje
     )
     .fetch_optional(&mut *store.plain().await?)
     .await?;
-    key.map(|key| project_key(&key)).transpose()
-}
-
-fn project_key(key: &str) -> Result<ProjectKey, Error> {
-    ProjectKey::parse(key).map_err(|_| Error::Unreadable(format!("projects.key: {key}")))
+    key.as_deref().map(parse_key).transpose()
 }
 
 /// Returns the state of integrations by connector: of a project, or of all projects for the

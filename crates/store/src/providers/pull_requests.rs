@@ -162,7 +162,7 @@ fn combine_reviews(reviews: serde_json::Value) -> Result<Option<PullRequestRevie
     }
 
     let reviews: BTreeMap<String, Review> = serde_json::from_value(reviews)
-        .map_err(|error| Error::Unreadable(format!("pull_requests.reviews: {error}")))?;
+        .map_err(|error| Error::UnknownStoredValue(format!("pull_requests.reviews: {error}")))?;
     Ok(reviews.into_values().filter_map(|reviews| reviews.state).max())
 }
 

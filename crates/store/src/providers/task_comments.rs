@@ -8,6 +8,7 @@ use mc_domain::{DialogId, IntegrationId, Policy, ProjectId, ProjectKey, RecordId
 use serde_json::json;
 
 use crate::jobs::{self, NewJob};
+use crate::projects::parse_key;
 use crate::{Error, Store, Tx, policies};
 
 /// Kind of the job that posts a comment.
@@ -274,7 +275,6 @@ async fn read(tx: &mut Tx, task: TaskId, digest: &str) -> Result<Option<CommentD
     .fetch_optional(&mut *tx.0)
     .await?;
     let Some(row) = row else { return Ok(None) };
-    let unreadable = || Error::Unreadable(format!("projects.key: {}", row.key));
     let origin = match (row.connection, row.system, row.what) {
         (Some(id), Some(system), Some(what)) => {
             Some(TaskOrigin { connection: id.into(), connector: system, resource: what })
@@ -283,7 +283,7 @@ async fn read(tx: &mut Tx, task: TaskId, digest: &str) -> Result<Option<CommentD
     };
     Ok(Some(CommentDraft {
         project: row.project_id.into(),
-        key: ProjectKey::parse(&row.key).map_err(|_| unreadable())?,
+        key: parse_key(&row.key)?,
         policy: policies::read(row.policy)?,
         external_id: row.external_id,
         origin,

@@ -263,7 +263,7 @@ pub async fn find(
             assignee: r.assignee,
             labels: r.labels,
             links: serde_json::from_value(r.links)
-                .map_err(|e| Error::Unreadable(format!("tasks.links: {e}")))?,
+                .map_err(|e| Error::UnknownStoredValue(format!("tasks.links: {e}")))?,
             updated_at: r.updated_at,
         })
     })

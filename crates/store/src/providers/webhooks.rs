@@ -13,7 +13,7 @@ use crate::{Error, Store, Tx, policies};
 pub(crate) use deliveries::prune;
 pub use deliveries::{
     Delivery, DeliveryFilter, JOB, JOB_ATTEMPTS, NewWebhookDelivery, Outcome, PendingBatch,
-    PendingDelivery, deliveries, delivery, insert_delivery, is_pending, lock_pending,
+    PendingDelivery, find_delivery, insert_delivery, is_pending, list_deliveries, lock_pending,
     mark_completed, replay,
 };
 
@@ -98,7 +98,7 @@ pub async fn rotate_secret(
 }
 
 /// Deletes a webhook with its deliveries and returns its provider; `None` if there is none.
-pub async fn remove(
+pub async fn delete(
     tx: &mut Tx,
     project: ProjectId,
     id: WebhookId,

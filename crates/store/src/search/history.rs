@@ -76,7 +76,7 @@ pub async fn position(store: &Store, repository: RepositoryId) -> Result<Positio
     )
     .fetch_optional(&mut *store.read().await?)
     .await?;
-    row.ok_or(Error::Gone)
+    row.ok_or(Error::DeletedConcurrently)
 }
 
 /// Sets the [`Position`] of a repository. An empty commit makes the next run read the whole

@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::wire::{Answer, Service, routes_behind};
 
-const SOON: Duration = Duration::from_millis(50);
+const SHORT_DELAY: Duration = Duration::from_millis(50);
 /// The HTTP/2 preface with empty settings.
 const HELLO: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 const GOAWAY: u8 = 7;
@@ -21,7 +21,7 @@ fn routes() -> Router {
 
 #[tokio::test]
 async fn a_header_that_does_not_end_times_out() {
-    let serving = Serving { header_timeout: SOON, ..Serving::default() };
+    let serving = Serving { header_timeout: SHORT_DELAY, ..Serving::default() };
     let service = Service::of(routes(), serving).await;
     let mut stream = service.connect().await;
     stream.write_all(b"GET / HTTP/1.1\r\nHost: local").await.unwrap();
@@ -31,7 +31,7 @@ async fn a_header_that_does_not_end_times_out() {
 
 #[tokio::test]
 async fn an_idle_connection_is_closed() {
-    let serving = Serving { idle_timeout: SOON, ..Serving::default() };
+    let serving = Serving { idle_timeout: SHORT_DELAY, ..Serving::default() };
     let service = Service::of(routes(), serving).await;
     let mut silent = service.connect().await;
     assert_eq!(silent.read(&mut [0]).await.unwrap(), 0);
@@ -74,7 +74,7 @@ async fn a_connection_above_the_limit_waits_for_one_to_close() {
         .write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         .await
         .unwrap();
-    let early = tokio::time::timeout(SOON, second.read_u8()).await;
+    let early = tokio::time::timeout(SHORT_DELAY, second.read_u8()).await;
     assert!(early.is_err(), "the second was answered beside the first");
     drop(first);
     assert_eq!(Answer::read(&mut second).await.status, 200);

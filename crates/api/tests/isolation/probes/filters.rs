@@ -70,13 +70,19 @@ async fn own_hooks(world: &World, ours: &Project, theirs: &Project) -> Result<()
     let look = Look { world, ours };
     look.at("hooks::list", webhooks::list(store, here).await)?;
     let all = DeliveryFilter::default();
-    look.at("hooks::deliveries", webhooks::deliveries(store, here, all, 200).await)?;
+    look.at("webhooks::list_deliveries", webhooks::list_deliveries(store, here, all, 200).await)?;
     for hook in ours.hooks.iter().chain(&theirs.hooks) {
         let filter = DeliveryFilter { webhook_id: Some(WebhookId(hook.id)), ..all };
-        look.at("hooks::deliveries", webhooks::deliveries(store, here, filter, 200).await)?;
+        look.at(
+            "webhooks::list_deliveries",
+            webhooks::list_deliveries(store, here, filter, 200).await,
+        )?;
     }
     for one in ours.deliveries.iter().chain(&theirs.deliveries) {
-        look.at("hooks::delivery", webhooks::delivery(store, here, DeliveryId(one.id)).await)?;
+        look.at(
+            "webhooks::find_delivery",
+            webhooks::find_delivery(store, here, DeliveryId(one.id)).await,
+        )?;
     }
     Ok(())
 }
@@ -130,7 +136,7 @@ async fn others_hooks_stay(world: &World, ours: &Project, theirs: &Project) -> R
     for id in theirs.hooks.iter().map(|hook| WebhookId(hook.id)) {
         let changed = webhooks::rotate_secret(tx, here, id, b"none", Duration::ZERO).await;
         nothing("hooks::change_secret", changed)?;
-        nothing("hooks::remove", webhooks::remove(tx, here, id).await)?;
+        nothing("webhooks::delete", webhooks::delete(tx, here, id).await)?;
     }
     for id in theirs.deliveries.iter().map(|one| DeliveryId(one.id)) {
         nothing("hooks::replay", webhooks::replay(tx, here, id).await)?;
@@ -150,11 +156,11 @@ async fn own_connections(world: &World, ours: &Project, theirs: &Project) -> Res
         let tx = &mut store.begin().await.map_err(|error| error.to_string())?;
         let change =
             integrations::IntegrationUpdate { is_paused: Some(true), ..Default::default() };
-        let changed = integrations::change(tx, here, id, &change).await;
-        nothing("connections::change", changed.map(|is_there| is_there.then_some(())))?;
+        let changed = integrations::update(tx, here, id, &change).await;
+        nothing("integrations::update", changed.map(|is_there| is_there.then_some(())))?;
         let asked = integrations::request_sync(tx, here, id).await;
         nothing("connections::ask", asked.map(|is_there| is_there.then_some(())))?;
-        nothing("connections::remove", integrations::remove(tx, here, id).await)?;
+        nothing("integrations::delete", integrations::delete(tx, here, id).await)?;
     }
     Ok(())
 }

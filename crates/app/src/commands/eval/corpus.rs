@@ -1,4 +1,4 @@
-//! Brings a set's corpus into its scratch project.
+//! Indexing of the corpus of a set into its temporary project.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -12,23 +12,23 @@ use crate::api_client::ApiClient;
 use crate::commands::ingest;
 use crate::output::{Format, list, number, text};
 
-/// Documents a call.
-const BATCH: usize = 100;
-/// Messages of one conversation.
-const MESSAGES: usize = 500;
-const LOOK: Duration = Duration::from_millis(300);
+/// Documents per request.
+const BATCH_SIZE: usize = 100;
+/// Maximum number of messages in one conversation.
+const CONVERSATION_MAX_MESSAGES: usize = 500;
+/// Interval of the check whether every passage has its vector.
+const POLL_INTERVAL: Duration = Duration::from_millis(300);
 
-/// From what a search answers to the set's own ids; empty for a repository.
+/// Mapping from the documents of a search response to the ids of the set; empty for a repository.
 #[derive(Default)]
 pub struct DocumentIds(HashMap<String, Vec<(i64, String)>>);
 
 impl DocumentIds {
-    /// The set's id of what stands at a line of a document: of its last part that begins there or
-    /// above.
+    /// Returns the id of the last part of a document that begins at or before a line.
     pub fn at(&self, document: &str, line: i64) -> Option<&str> {
         let parts = self.0.get(document)?;
-        let below = parts.partition_point(|(first, _)| *first <= line);
-        parts.get(below.saturating_sub(1)).map(|(_, id)| id.as_str())
+        let count = parts.partition_point(|(first, _)| *first <= line);
+        parts.get(count.saturating_sub(1)).map(|(_, id)| id.as_str())
     }
 }
 
@@ -45,13 +45,14 @@ pub async fn prepare(
     match &set.corpus {
         Corpus::Documents(documents) => ids = add_documents(documents, project, remote).await?,
         Corpus::Repository(meta) => {
-            let dir = repo_dir.context("--repo-dir is needed: the folder with clones")?;
-            index(meta, &clone_of(meta, dir)?, project, remote, format).await?;
+            let dir = repo_dir
+                .context("--repo-dir is missing; set it to the directory with the clones")?;
+            index(meta, &find_clone(meta, dir)?, project, remote, format).await?;
         }
     }
     let path = format!("/projects/{project}");
     while number(&remote.get(&path, &[]).await?, "pending_vectors") > 0 {
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
     Ok(ids)
 }
@@ -63,18 +64,18 @@ async fn add_documents(
 ) -> Result<DocumentIds> {
     let mut entries: Vec<Entry> = documents.chunk_by(same_session).flat_map(entries).collect();
     let mut ids = DocumentIds::default();
-    for batch in entries.chunks_mut(BATCH) {
+    for batch in entries.chunks_mut(BATCH_SIZE) {
         let documents: Vec<_> = batch.iter_mut().map(|entry| entry.body.take()).collect();
         let body = json!({ "project_key": project, "source": "eval", "documents": documents });
-        let answer = remote.post("/ingest/docs", body).await?;
-        for (document, entry) in list(&answer, "documents").iter().zip(batch) {
+        let response = remote.post("/ingest/docs", body).await?;
+        for (document, entry) in list(&response, "documents").iter().zip(batch) {
             ids.0.insert(text(document, "id").to_owned(), std::mem::take(&mut entry.parts));
         }
     }
     Ok(ids)
 }
 
-/// A document as the service takes it, and which of the set's rows begins at which of its lines.
+/// A document in the request format, and the first line and id of each row of the set in it.
 struct Entry {
     body: Value,
     parts: Vec<(i64, String)>,
@@ -84,10 +85,10 @@ fn same_session(a: &Document, b: &Document) -> bool {
     a.metadata.session.is_some() && a.metadata.session == b.metadata.session
 }
 
-/// Messages of one session as conversations, anything else as a document each.
+/// Converts the messages of one session to conversations, and any other row to a document.
 fn entries(rows: &[Document]) -> Vec<Entry> {
     match &rows[0].metadata.session {
-        Some(_) => rows.chunks(MESSAGES).map(conversation).collect(),
+        Some(_) => rows.chunks(CONVERSATION_MAX_MESSAGES).map(conversation).collect(),
         None => rows.iter().map(document).collect(),
     }
 }
@@ -106,9 +107,9 @@ fn conversation(rows: &[Document]) -> Entry {
         .iter()
         .map(|row| {
             parts.push((line, row.id.clone()));
-            // A blank line stands between messages.
+            // The service separates messages with a blank line.
             line += i64::try_from(row.text.split('\n').count()).unwrap_or(i64::MAX - 1) + 1;
-            let (author, text) = spoken(&row.text);
+            let (author, text) = split_author(&row.text);
             json!({ "author": author, "text": text })
         })
         .collect();
@@ -117,8 +118,8 @@ fn conversation(rows: &[Document]) -> Entry {
     Entry { body, parts }
 }
 
-/// `Maria: I moved.` taken apart.
-fn spoken(text: &str) -> (Option<&str>, &str) {
+/// Splits `Maria: I moved.` into the author and the text.
+fn split_author(text: &str) -> (Option<&str>, &str) {
     let is_name = |name: &str| {
         name.split(' ').count() <= 3
             && name.chars().all(|c| c.is_alphanumeric() || " .-".contains(c))
@@ -136,7 +137,7 @@ async fn index(
     remote: &ApiClient,
     format: Format,
 ) -> Result<()> {
-    let (owner, name) = meta.repository.split_once('/').context("repository is owner/name")?;
+    let (owner, name) = meta.repository.split_once('/').context("repository must be owner/name")?;
     let body = json!({
         "project_key": project,
         "location": clone,
@@ -152,20 +153,20 @@ async fn index(
     Ok(())
 }
 
-/// `<dir>/<owner>/<name>`, `<dir>/<owner>+<name>`, `<dir>/<name>` or `<dir>` itself, with or
-/// without a work tree.
-fn clone_of(meta: &Meta, dir: &Path) -> Result<PathBuf> {
+/// Finds the clone of a repository: `<dir>/<owner>/<name>`, `<dir>/<owner>+<name>`, `<dir>/<name>`
+/// or `<dir>` itself, with or without a work tree.
+fn find_clone(meta: &Meta, dir: &Path) -> Result<PathBuf> {
     let name = meta.repository.rsplit('/').next().unwrap_or_default();
-    let places = [
+    let candidates = [
         dir.join(&meta.repository),
         dir.join(meta.repository.replace('/', "+")),
         dir.join(name),
         dir.join(format!("{name}.git")),
         dir.to_path_buf(),
     ];
-    let found = places.iter().find(|p| p.join(".git").exists() || p.join("HEAD").exists());
+    let found = candidates.iter().find(|p| p.join(".git").exists() || p.join("HEAD").exists());
     let found = found.with_context(|| {
         format!("no clone of {} in {}; clone it there first", meta.repository, dir.display())
     })?;
-    std::fs::canonicalize(found).context("the clone's path can't be resolved")
+    std::fs::canonicalize(found).context("the path of the clone can't be resolved")
 }

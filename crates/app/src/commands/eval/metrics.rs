@@ -1,26 +1,26 @@
-//! The figures of an evaluation.
+//! The metrics of an evaluation.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// Depth of MRR and nDCG.
+/// Number of results that MRR and nDCG count.
 const DEPTH: usize = 10;
 
-/// What the queries of a set scored.
+/// The scores of the queries of a set.
 #[derive(Debug, Default)]
 pub struct Scores {
     recall_5: Vec<f64>,
     recall_10: Vec<f64>,
     mrr: Vec<f64>,
     ndcg: Vec<f64>,
-    took: Vec<Duration>,
-    /// Queries in whose answer a leg was left out.
+    latencies: Vec<Duration>,
+    /// Queries whose response lacks a skipped step.
     pub degraded: usize,
 }
 
-/// The averages of a set.
+/// The averages over the queries of a set.
 #[derive(Debug, Clone)]
 pub struct Summary {
     name: String,
@@ -34,21 +34,21 @@ pub struct Summary {
 
 impl Scores {
     /// Adds a query: ids in ranking order, and the grade of each relevant id.
-    pub fn add(&mut self, ranked: &[String], relevant: &HashMap<String, f64>, took: Duration) {
+    pub fn add(&mut self, ranked: &[String], relevant: &HashMap<String, f64>, latency: Duration) {
         self.recall_5.push(recall(ranked, relevant, 5));
         self.recall_10.push(recall(ranked, relevant, 10));
         self.mrr.push(reciprocal_rank(ranked, relevant));
         self.ndcg.push(ndcg(ranked, relevant));
-        self.took.push(took);
+        self.latencies.push(latency);
     }
 
-    /// Averages over the queries.
+    /// Computes the averages over the queries.
     pub fn summary(mut self, name: &str) -> Summary {
-        self.took.sort();
+        self.latencies.sort();
         let percentile = |share: f64| {
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to len")]
-            let at = (share * self.took.len() as f64).ceil() as usize;
-            self.took.get(at.saturating_sub(1)).map_or(0.0, |d| d.as_secs_f64() * 1000.0)
+            let rank = (share * self.latencies.len() as f64).ceil() as usize;
+            self.latencies.get(rank.saturating_sub(1)).map_or(0.0, |d| d.as_secs_f64() * 1000.0)
         };
         Summary {
             name: name.to_owned(),
@@ -62,17 +62,17 @@ impl Scores {
 }
 
 impl Summary {
-    /// The set's name.
+    /// Returns the name of the set.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The average of recall@5.
+    /// Returns the average of recall@5.
     pub fn recall_5(&self) -> f64 {
         self.figures[0]
     }
 
-    /// As a row of the table.
+    /// Formats the summary as a row of the table.
     pub fn row(&self) -> Vec<String> {
         let mut row = vec![self.name.clone(), self.queries.to_string()];
         row.extend(self.figures.iter().map(|figure| format!("{figure:.3}")));
@@ -81,7 +81,7 @@ impl Summary {
         row
     }
 
-    /// As JSON.
+    /// Converts the summary to JSON.
     pub fn to_json(&self) -> Value {
         let mut value = figures_json(self.figures);
         value["set"] = json!(self.name);
@@ -92,12 +92,12 @@ impl Summary {
     }
 }
 
-/// Averages over sets, each counting the same.
+/// Returns the averages over sets, each with the same weight, as JSON.
 pub fn macro_average(summaries: &[Summary]) -> Value {
     figures_json(averages(summaries))
 }
 
-/// The averages as the table's last row.
+/// Formats the averages as the last row of the table.
 pub fn average_row(summaries: &[Summary]) -> Vec<String> {
     let queries: usize = summaries.iter().map(|s| s.queries).sum();
     let mut row = vec!["macro average".to_owned(), queries.to_string()];
@@ -106,7 +106,7 @@ pub fn average_row(summaries: &[Summary]) -> Vec<String> {
     row
 }
 
-/// recall@5, recall@10, MRR@10 and nDCG@10, averaged over sets.
+/// Returns recall@5, recall@10, MRR@10 and nDCG@10, averaged over sets.
 pub fn averages(summaries: &[Summary]) -> [f64; 4] {
     [0, 1, 2, 3].map(|i| mean(&summaries.iter().map(|s| s.figures[i]).collect::<Vec<_>>()))
 }
@@ -119,7 +119,7 @@ fn mean(values: &[f64]) -> f64 {
     if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
 }
 
-/// Share of the relevant ids among the first `depth`.
+/// Returns the share of the relevant ids that are among the first `depth` results.
 fn recall(ranked: &[String], relevant: &HashMap<String, f64>, depth: usize) -> f64 {
     let found = ranked.iter().take(depth).filter(|id| relevant.contains_key(*id)).count();
     if relevant.is_empty() { 0.0 } else { found as f64 / relevant.len() as f64 }
@@ -127,21 +127,21 @@ fn recall(ranked: &[String], relevant: &HashMap<String, f64>, depth: usize) -> f
 
 fn reciprocal_rank(ranked: &[String], relevant: &HashMap<String, f64>) -> f64 {
     let first = ranked.iter().take(DEPTH).position(|id| relevant.contains_key(id));
-    first.map_or(0.0, |at| 1.0 / (at + 1) as f64)
+    first.map_or(0.0, |index| 1.0 / (index + 1) as f64)
 }
 
 fn ndcg(ranked: &[String], relevant: &HashMap<String, f64>) -> f64 {
-    let gain = |grade: f64, at: usize| grade / ((at + 2) as f64).log2();
-    let found: f64 = ranked
+    let gain = |grade: f64, index: usize| grade / ((index + 2) as f64).log2();
+    let gained: f64 = ranked
         .iter()
         .take(DEPTH)
         .enumerate()
-        .filter_map(|(at, id)| relevant.get(id).map(|grade| gain(*grade, at)))
+        .filter_map(|(index, id)| relevant.get(id).map(|grade| gain(*grade, index)))
         .sum();
     let mut grades: Vec<f64> = relevant.values().copied().collect();
     grades.sort_by(|a, b| b.total_cmp(a));
-    let best: f64 = grades.into_iter().take(DEPTH).enumerate().map(|(at, g)| gain(g, at)).sum();
-    if best > 0.0 { found / best } else { 0.0 }
+    let ideal: f64 = grades.into_iter().take(DEPTH).enumerate().map(|(i, g)| gain(g, i)).sum();
+    if ideal > 0.0 { gained / ideal } else { 0.0 }
 }
 
 #[cfg(test)]
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_of_a_known_ranking() {
+    fn known_ranking_has_the_expected_metrics() {
         let relevant = HashMap::from([("b".to_owned(), 1.0), ("x".to_owned(), 1.0)]);
         let ranked = ids("a b c d e x");
         assert!((recall(&ranked, &relevant, 5) - 0.5).abs() < 1e-9);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_found_scores_nothing() {
+    fn ranking_without_relevant_ids_scores_zero() {
         let relevant = HashMap::from([("b".to_owned(), 1.0)]);
         assert!(reciprocal_rank(&[], &relevant).abs() < 1e-9);
         assert!(ndcg(&ids("a"), &relevant).abs() < 1e-9);

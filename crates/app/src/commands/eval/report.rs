@@ -1,25 +1,25 @@
-//! The figures as tables and JSON.
+//! The report of an evaluation, as tables and JSON.
 
 use comfy_table::{CellAlignment, Table, presets};
 use serde_json::{Value, json};
 
 use super::metrics::{self, Summary};
 
-/// One way of ranking, measured on every set.
+/// A variant of the ranking, measured on every set.
 pub struct Variant {
-    /// The steps that it does without.
+    /// The disabled steps.
     pub without: Vec<String>,
-    /// In the order of the sets.
+    /// The summaries, in the order of the sets.
     pub sets: Vec<Summary>,
 }
 
 impl Variant {
-    /// Not measured yet.
+    /// Creates a variant that is not measured yet.
     pub fn without(without: Vec<String>) -> Self {
         Self { without, sets: Vec::new() }
     }
 
-    /// As JSON.
+    /// Converts the variant to JSON.
     pub fn to_json(&self) -> Value {
         let sets: Vec<_> = self.sets.iter().map(Summary::to_json).collect();
         let average = metrics::macro_average(&self.sets);
@@ -27,7 +27,7 @@ impl Variant {
     }
 }
 
-/// A row a set.
+/// Returns a table with one row per set.
 pub fn sets(summaries: &[Summary]) -> Table {
     let header = ["set", "queries", "recall@5", "recall@10", "MRR@10", "nDCG@10"];
     let mut table = empty(header.into_iter().chain(["p50 ms", "p95 ms", "degraded"]));
@@ -40,21 +40,23 @@ pub fn sets(summaries: &[Summary]) -> Table {
     aligned(table)
 }
 
-/// A row a way of ranking: recall@5 of each set, and what the average loses or gains against the
-/// first of them.
+/// Returns a table with one row per variant: recall@5 of each set, and the difference of the
+/// averages from those of the first variant.
 pub fn ablation(variants: &[Variant]) -> Table {
-    let Some(whole) = variants.first() else { return empty([]) };
-    let names = whole.sets.iter().map(Summary::name);
+    let Some(baseline) = variants.first() else { return empty([]) };
+    let names = baseline.sets.iter().map(Summary::name);
     let mut table =
         empty(["without"].into_iter().chain(names).chain(["average", "recall@5", "MRR@10"]));
-    let [whole_recall, _, whole_mrr, _] = metrics::averages(&whole.sets);
+    let [baseline_recall, _, baseline_mrr, _] = metrics::averages(&baseline.sets);
     for variant in variants {
         let [recall, _, mrr, _] = metrics::averages(&variant.sets);
         let without =
             if variant.without.is_empty() { "-".into() } else { variant.without.join(", ") };
         let sets = variant.sets.iter().map(|set| format!("{:.3}", set.recall_5()));
-        let change = [recall - whole_recall, mrr - whole_mrr].map(|by| format!("{by:+.3}"));
-        let row = [without].into_iter().chain(sets).chain([format!("{recall:.3}")]).chain(change);
+        let differences = [recall - baseline_recall, mrr - baseline_mrr];
+        let differences = differences.map(|difference| format!("{difference:+.3}"));
+        let row = [without].into_iter().chain(sets);
+        let row = row.chain([format!("{recall:.3}")]).chain(differences);
         table.add_row(row);
     }
     aligned(table)
@@ -67,7 +69,7 @@ fn empty<'a>(header: impl IntoIterator<Item = &'a str>) -> Table {
     table
 }
 
-/// Figures to the right.
+/// Aligns the columns of figures to the right.
 fn aligned(mut table: Table) -> Table {
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);

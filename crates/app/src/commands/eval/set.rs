@@ -1,4 +1,4 @@
-//! A set on disk: queries, judgements, and either a corpus or a repository at a commit.
+//! An evaluation set on disk: queries, judgements, and either a corpus or a repository at a commit.
 
 use std::collections::HashMap;
 use std::fs;
@@ -9,33 +9,36 @@ use anyhow::{Context, Result, bail, ensure};
 use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
 
-/// Paths that are no candidates of a repository's set: tests, examples, documentation, vendored and
-/// generated files, by directory and by name. This is the sets' own rule, word for word as the
-/// README of their evaluation data states it (section `beir/dev`), so that figures compare with
-/// others measured on the same sets.
-const NOT_CANDIDATES: &str = concat!(
+/// Pattern of paths that are not candidates of a repository: tests, examples, documentation,
+/// vendored and generated files, by directory and by name. It equals the rule in the README of the
+/// evaluation data (section `beir/dev`), so that figures are comparable with other measurements on
+/// the same sets.
+const EXCLUDED_PATTERN: &str = concat!(
     r"(^|/)(tests?|spec|specs|examples?|docs?|benches|benchmarks?|fixtures",
     r"|testdata|vendor|node_modules|CHANGELOG|locales)(/|$)",
     r"|_test\.|\.test\.|_spec\.|(^|/)test_|Test\.java$|\.min\.js$",
 );
 
-/// [`NOT_CANDIDATES`], case ignored.
-static NOT_A_CANDIDATE: LazyLock<Regex> = LazyLock::new(|| {
-    RegexBuilder::new(NOT_CANDIDATES).case_insensitive(true).build().expect("a regular expression")
+/// [`EXCLUDED_PATTERN`], compiled without regard to case.
+static EXCLUDED: LazyLock<Regex> = LazyLock::new(|| {
+    RegexBuilder::new(EXCLUDED_PATTERN)
+        .case_insensitive(true)
+        .build()
+        .expect("a regular expression")
 });
 
-/// A set.
+/// An evaluation set.
 #[derive(Debug)]
 pub struct EvalSet {
-    /// The folder's name.
+    /// Name of the directory.
     pub name: String,
-    /// What is searched.
+    /// The searched corpus.
     pub corpus: Corpus,
-    /// What is asked.
+    /// The queries with judgements.
     pub queries: Vec<Query>,
 }
 
-/// What is searched.
+/// The searched corpus of a set.
 #[derive(Debug)]
 pub enum Corpus {
     /// Documents of `corpus.jsonl`.
@@ -55,18 +58,18 @@ pub struct Document {
     pub title: String,
     /// Text.
     pub text: String,
-    /// What else is known of it.
+    /// Additional fields.
     #[serde(default)]
     pub metadata: Metadata,
 }
 
-/// What else is known of a document.
+/// Additional fields of a document.
 #[derive(Debug, Default, Deserialize)]
 pub struct Metadata {
-    /// The conversation that it is a message of, where it is one; a number or a name.
+    /// The conversation of a message, as a number or a name.
     #[serde(default)]
     pub session: Option<serde_json::Value>,
-    /// When that was, in words.
+    /// Date of the conversation, as text.
     #[serde(default)]
     pub date: Option<String>,
 }
@@ -76,7 +79,7 @@ pub struct Metadata {
 pub struct Meta {
     /// `owner/name`.
     pub repository: String,
-    /// What to check out.
+    /// The commit to check out.
     pub base_commit: String,
     /// Extensions of candidate files, with the dot.
     #[serde(default)]
@@ -102,7 +105,7 @@ struct QueryLine {
 impl EvalSet {
     /// Reads the set in `dir`.
     pub fn read(dir: &Path) -> Result<Self> {
-        let name = dir.file_name().context("the set's folder has no name")?;
+        let name = dir.file_name().context("the directory of the set has no name")?;
         let mut judgements = qrels(&dir.join("qrels.tsv"))?;
         let queries: Vec<Query> = jsonl::<QueryLine>(&dir.join("queries.jsonl"))?
             .into_iter()
@@ -123,12 +126,12 @@ impl EvalSet {
         Ok(Self { name: name.to_string_lossy().into_owned(), corpus, queries })
     }
 
-    /// Whether a file of the repository may be judged.
-    pub fn is_candidate(&self, place: &str) -> bool {
+    /// Reports whether a file of the repository may be a result.
+    pub fn is_candidate(&self, path: &str) -> bool {
         let Corpus::Repository(meta) = &self.corpus else { return false };
         let has_extension = meta.extensions.is_empty()
-            || meta.extensions.iter().any(|e| place.ends_with(e.as_str()));
-        has_extension && !NOT_A_CANDIDATE.is_match(place)
+            || meta.extensions.iter().any(|e| path.ends_with(e.as_str()));
+        has_extension && !EXCLUDED.is_match(path)
     }
 }
 
@@ -138,9 +141,9 @@ fn jsonl<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
     text.lines()
         .enumerate()
         .filter(|(_, line)| !line.trim().is_empty())
-        .map(|(at, line)| {
+        .map(|(index, line)| {
             serde_json::from_str(line)
-                .with_context(|| format!("{} line {}", path.display(), at + 1))
+                .with_context(|| format!("{} line {}", path.display(), index + 1))
         })
         .collect()
 }
@@ -149,16 +152,16 @@ fn qrels(path: &Path) -> Result<HashMap<String, HashMap<String, f64>>> {
     let text =
         fs::read_to_string(path).with_context(|| format!("{} can't be read", path.display()))?;
     let mut judgements: HashMap<String, HashMap<String, f64>> = HashMap::new();
-    for (at, line) in text.lines().enumerate().skip(1).filter(|(_, line)| !line.is_empty()) {
+    for (index, line) in text.lines().enumerate().skip(1).filter(|(_, line)| !line.is_empty()) {
         let mut fields = line.split('\t');
         let (Some(query), Some(id), Some(grade)) = (fields.next(), fields.next(), fields.next())
         else {
-            bail!("{} line {} has not three fields", path.display(), at + 1);
+            bail!("{} line {} does not have three fields", path.display(), index + 1);
         };
         let grade: f64 = grade
             .trim()
             .parse()
-            .with_context(|| format!("{} line {}: the grade", path.display(), at + 1))?;
+            .with_context(|| format!("{} line {}: the grade", path.display(), index + 1))?;
         if grade > 0.0 {
             judgements.entry(query.into()).or_default().insert(id.into(), grade);
         }
@@ -180,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_examples_docs_and_vendored_files_are_no_candidates() {
+    fn tests_examples_docs_and_vendored_files_are_excluded() {
         let set = set(&[".rb", ".go", ".ts", ".js", ".java", ".py"]);
         for path in [
             "test/cart.rb",
@@ -225,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn only_files_with_the_extensions_of_the_set_are_candidates() {
+    fn files_with_other_extensions_are_excluded() {
         assert!(!set(&[".rb"]).is_candidate("app/models/cart.py"));
         assert!(set(&[]).is_candidate("app/models/cart.py"));
     }

@@ -1,37 +1,37 @@
-//! Arguments that only the Core can read: handles of bundles, and paths of somebody's machine.
+//! References in arguments that only the Core can resolve: handles of bundles, and absolute paths.
 
 use mc_domain::Handle;
 use rmcp::model::JsonObject;
 use serde_json::Value;
 
-use super::{FILE_URL, FieldError, IDS, is_absolute, is_handle_too};
+use super::{FILE_URL, FieldError, IDS, accepts_handle, is_absolute};
 
-/// Where paths stand; those of citations stand in `citations`.
+/// Arguments with paths; those of citations are in `citations`.
 const PATHS: [&str; 2] = ["repo_path", "path"];
 
-/// What has to be looked up before a call is made.
+/// Reference that has to be resolved before a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reference {
     /// An item of a bundle.
     Handle(Handle),
-    /// A path from the root of a file system.
+    /// An absolute path of a file system.
     Path(String),
 }
 
-/// The references among `arguments`, each with its field (`used[0]`, `citations[1].file`).
+/// Returns the references in `arguments`, each with its field (`used[0]`, `citations[1].file`).
 pub fn references(arguments: &JsonObject) -> Vec<(String, Reference)> {
     let mut found = Vec::new();
-    for name in IDS.into_iter().filter(|name| is_handle_too(name)) {
+    for name in IDS.into_iter().filter(|name| accepts_handle(name)) {
         for (field, text) in strings(arguments, name) {
             found.extend(text.parse().ok().map(|handle| (field, Reference::Handle(handle))));
         }
     }
     let cited = arguments.get("citations").and_then(Value::as_array).into_iter().flatten();
-    let cited = cited.enumerate().filter_map(|(index, one)| {
-        Some((format!("citations[{index}].file"), one.get("file")?.as_str()?))
+    let cited = cited.enumerate().filter_map(|(index, citation)| {
+        Some((format!("citations[{index}].file"), citation.get("file")?.as_str()?))
     });
     let paths = PATHS.into_iter().flat_map(|name| strings(arguments, name));
-    // A document's path; what is given as a title without that mark is one, however it begins.
+    // A title with the prefix of a file URL is a path; any other title is not.
     let titles = strings(arguments, "title").into_iter();
     let titles = titles.filter_map(|(field, title)| Some((field, title.strip_prefix(FILE_URL)?)));
     let absolute = paths.chain(cited).chain(titles).filter(|(_, path)| is_absolute(path));
@@ -39,7 +39,7 @@ pub fn references(arguments: &JsonObject) -> Vec<(String, Reference)> {
     found
 }
 
-/// An argument's strings, each with its field.
+/// Returns the strings of an argument, each with its field.
 fn strings<'a>(arguments: &'a JsonObject, name: &str) -> Vec<(String, &'a str)> {
     match arguments.get(name) {
         Some(Value::String(text)) => vec![(name.to_owned(), text.as_str())],
@@ -53,7 +53,7 @@ fn strings<'a>(arguments: &'a JsonObject, name: &str) -> Vec<(String, &'a str)> 
     }
 }
 
-/// Puts `value` where `field` says; an empty one takes an argument that may be left out away.
+/// Sets `field` to `value`. An empty value removes an optional argument.
 pub fn put(arguments: &mut JsonObject, field: &str, value: String) -> Result<(), FieldError> {
     if value.is_empty() && PATHS.contains(&field) {
         arguments.remove(field);
@@ -63,11 +63,11 @@ pub fn put(arguments: &mut JsonObject, field: &str, value: String) -> Result<(),
         return Err(FieldError::new(field, "is the repository itself; name a file within it"));
     }
     let pointer = format!("/{}", field.replace(['[', '.'], "/").replace(']', ""));
-    let mut whole = Value::Object(std::mem::take(arguments));
-    if let Some(place) = whole.pointer_mut(&pointer) {
-        *place = Value::String(value);
+    let mut object = Value::Object(std::mem::take(arguments));
+    if let Some(target) = object.pointer_mut(&pointer) {
+        *target = Value::String(value);
     }
-    if let Value::Object(inner) = whole {
+    if let Value::Object(inner) = object {
         *arguments = inner;
     }
     Ok(())
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn the_title_that_is_a_files_url_is_a_path_and_one_with_a_slash_is_none() {
+    fn title_is_a_path_only_if_it_is_a_file_url() {
         for (title, path) in [
             ("file:///home/me/shop/docs/guide.md", Some("/home/me/shop/docs/guide.md")),
             ("file://C:/work/docs/guide.md", Some("C:/work/docs/guide.md")),
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn handles_and_absolute_paths_are_found_and_replaced_where_they_stand() {
+    fn handles_and_absolute_paths_are_found_and_replaced() {
         let id = "01890a5d-ac96-774b-bcce-b302099a8057";
         let mut arguments = object(json!({
             "used": ["m1", id], "supersedes": "M2", "bundle_id": id, "repo_path": "/home/me/shop",

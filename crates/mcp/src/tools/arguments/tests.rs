@@ -7,7 +7,7 @@ use crate::tools::{TOOLS, from_name};
 
 const ID: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
 
-/// Returns the arguments as they are read, if the tool's request accepts what they stand for.
+/// Returns the normalized arguments, if the request of the tool accepts them.
 fn check(tool: &str, arguments: JsonObject) -> Result<JsonObject, FieldError> {
     let tool = from_name(tool).expect("a tool");
     let read = tool.read(arguments)?;
@@ -28,11 +28,11 @@ fn check(tool: &str, arguments: JsonObject) -> Result<JsonObject, FieldError> {
 
 fn error(tool: &str, arguments: Value) -> String {
     let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
-    check(tool, arguments).expect_err("refused").to_string()
+    check(tool, arguments).expect_err("an error").to_string()
 }
 
 #[test]
-fn every_broken_argument_is_named_with_its_rule() {
+fn error_of_an_invalid_argument_has_its_field_and_rule() {
     let cases = [
         ("search_code", json!({}), "query: is required"),
         ("search", json!({"query": 7}), "query: must be a string, not integer `7`"),
@@ -100,16 +100,16 @@ fn every_broken_argument_is_named_with_its_rule() {
 }
 
 #[test]
-fn an_unknown_field_is_named_beside_the_known_ones() {
+fn error_of_an_unknown_field_lists_the_known_ones() {
     let error = error("search_code", json!({"query": "x", "repo": "y"}));
     assert!(error.starts_with("repo: is not a known field; use one of: "), "{error}");
     assert!(error.contains("language") && error.contains("project_key"), "{error}");
 }
 
-/// What models send, and what it means.
+/// Arguments of models, and their normalized form.
 #[test]
 #[expect(clippy::too_many_lines, reason = "a table of what models send")]
-fn what_can_be_meant_in_one_way_only_is_taken_so() {
+fn unambiguous_arguments_are_normalized() {
     let id = "01890a5d-ac96-774b-bcce-b302099a8057";
     let save = |mut more: Value| {
         (more["kind"], more["content"]) = (json!("fact"), json!("x"));
@@ -129,7 +129,7 @@ fn what_can_be_meant_in_one_way_only_is_taken_so() {
             json!({"query": "x", "tags": ["a", "b"], "sources": ["doc"]}),
         ),
         ("feedback", json!({"used": "m1, c2"}), json!({"used": ["m1", "c2"]})),
-        // Whole numbers, however they are written.
+        // Integers in other forms.
         ("search", json!({"query": "x", "limit": 2.0}), json!({"query": "x", "limit": 2})),
         ("search", json!({"query": "x", "limit": "10"}), json!({"query": "x", "limit": 10})),
         (
@@ -142,7 +142,7 @@ fn what_can_be_meant_in_one_way_only_is_taken_so() {
             json!({"query": "x", "explain": "true"}),
             json!({"query": "x", "explain": true}),
         ),
-        // Names for the same thing.
+        // Aliases.
         ("recall", json!({"path": "app/x.rb"}), json!({"repo_path": "app/x.rb"})),
         ("recall", json!({"file": "./app/x.rb"}), json!({"repo_path": "app/x.rb"})),
         ("recall", json!({"issue": "CS-214"}), json!({"task_external_id": "CS-214"})),
@@ -166,7 +166,7 @@ fn what_can_be_meant_in_one_way_only_is_taken_so() {
             json!({"query": "x", "project": "a"}),
             json!({"query": "x", "project_key": "a"}),
         ),
-        // A folder without a slash, and paths as Windows and URLs have them.
+        // A directory without a slash, and paths of Windows and URLs.
         (
             "search_code",
             json!({"query": "x", "repo_path": "app/models"}),
@@ -214,7 +214,7 @@ fn what_can_be_meant_in_one_way_only_is_taken_so() {
             save(json!({"file": "a.rs:7"})),
             place(json!([{"file": "a.rs", "line_start": 7, "line_end": 7}])),
         ),
-        // Words of a list, in other letters.
+        // Values of an enum in other spellings.
         (
             "save",
             json!({"kind": "Few-Shot", "text": "x"}),
@@ -234,7 +234,7 @@ fn what_can_be_meant_in_one_way_only_is_taken_so() {
 }
 
 #[test]
-fn what_says_two_things_is_refused() {
+fn ambiguous_arguments_are_rejected() {
     for (tool, arguments, expected) in [
         ("recall", json!({"repo_path": "a", "path": "b"}), "path: is not a known field"),
         ("search", json!({"query": "x", "limit": 2.5}), "limit: must be a whole number"),
@@ -249,7 +249,7 @@ fn what_says_two_things_is_refused() {
 }
 
 #[test]
-fn hostile_strings_are_refused_wherever_they_stand() {
+fn hostile_strings_are_rejected_in_every_field() {
     let nul = error("recall", json!({"symbols": ["ok", "a\0b"]}));
     assert!(nul.starts_with("symbols[1]: contains the control character U+0000"), "{nul}");
     let nested =
@@ -262,7 +262,7 @@ fn hostile_strings_are_refused_wherever_they_stand() {
 }
 
 #[test]
-fn nulls_count_as_not_given() {
+fn nulls_count_as_absent() {
     let Value::Object(arguments) = json!({
         "kind": "fact", "content": "x", "title": null,
         "citations": [{"file": "a.rs", "symbol": null}],
@@ -276,7 +276,7 @@ fn nulls_count_as_not_given() {
     );
 }
 
-/// Any JSON that a client could send as the value of an argument.
+/// Generates any JSON that a client could send as an argument.
 fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -300,7 +300,7 @@ fn names() -> Vec<&'static str> {
     TOOLS.iter().map(crate::tools::Tool::name).collect()
 }
 
-/// Arguments whose names are mostly those of `tool`.
+/// Generates arguments with mostly the names of `tool`.
 fn any_arguments(tool: &'static str) -> impl Strategy<Value = JsonObject> {
     let listed = from_name(tool).expect("a tool").listed().clone();
     let properties = listed.input_schema["properties"].as_object().expect("properties");
@@ -321,7 +321,7 @@ fn holds_forbidden(value: &Value) -> bool {
 
 proptest! {
     #[test]
-    fn any_arguments_are_accepted_clean_or_refused_in_a_few_words(
+    fn any_arguments_are_accepted_or_rejected_briefly(
         (tool, arguments) in prop::sample::select(names())
             .prop_flat_map(|tool| (Just(tool), any_arguments(tool)))
     ) {

@@ -78,7 +78,7 @@ impl Checkout {
         let repository = repository.await.unwrap();
         let run = ingest_runs::enqueue(&mut tx, &repository, BRANCH).await.unwrap();
         tx.commit().await.unwrap();
-        run::work(&self.context, run.id, &CancellationToken::new()).await.unwrap();
+        run::execute(&self.context, run.id, &CancellationToken::new()).await.unwrap();
         let run = ingest_runs::find(store, run.id).await.unwrap().unwrap();
         assert_eq!(run.status, IngestStatus::Succeeded, "{:?}", run.last_error);
         assert_eq!(usize::try_from(run.counts.files_total).unwrap(), tree.files.len());

@@ -1,5 +1,8 @@
 //! Proposals, and long texts of several users.
 
+use mc_contract::operations::proposal::AcceptProposal;
+use mc_contract::text::StatementText;
+
 use super::*;
 
 /// Proposes a note as a user; it may be proposed already.
@@ -73,13 +76,12 @@ async fn proposal_for_a_demoted_record_becomes_its_own_record() {
     let ours = world.created(&world.note(RETRY)).await;
     let amending = proposed(&world, eve, RETOLD).await;
     let shown = async || proposals(&world.ctx, vec![record(&world, amending).await]).await.unwrap();
-    assert!(shown().await[0].amends_record_id.is_some());
+    assert!(shown().await[0].amendment.is_some());
     let aside = format!("update memory_records set visibility = 'proposed' where id = '{ours}'");
     execute(&world, &aside).await;
-    assert!(shown().await[0].amends_record_id.is_none());
+    assert!(shown().await[0].amendment.is_none());
 
-    let seen = ReviewedVersions { version: 1, amends_version: None };
-    let counts = accept(&world.ctx, amending, seen, &Edit::default(), "ann").await.unwrap();
+    let counts = accept(&world.ctx, amending, &reviewed(1, None), "ann").await.unwrap();
     assert_eq!((counts.id, counts.access.visibility), (amending, Visibility::Team));
     let left = record(&world, ours).await;
     assert_eq!((left.version, left.access.visibility), (1, Visibility::Proposed));
@@ -96,12 +98,11 @@ async fn accepted_proposal_has_both_proposers_as_contributors() {
     let own = proposed(&world, eve, EXPORT).await;
     assert_eq!(proposed(&world, bob, EXPORT).await, own);
 
-    let seen = ReviewedVersions { version: 1, amends_version: Some(1) };
-    let amended = accept(&world.ctx, amending, seen, &Edit::default(), "ann").await.unwrap();
+    let amended = accept(&world.ctx, amending, &reviewed(1, Some(1)), "ann").await.unwrap();
     assert_eq!((amended.id, amended.version), (ours, 2));
-    let edit = Edit { content: Some(format!("{EXPORT}, but not on Sundays")), title: None };
-    let seen = ReviewedVersions { version: 1, amends_version: None };
-    let edited = accept(&world.ctx, own, seen, &edit, "ann").await.unwrap();
+    let content = StatementText::parse(&format!("{EXPORT}, but not on Sundays")).ok();
+    let edit = AcceptProposal { content, ..reviewed(1, None) };
+    let edited = accept(&world.ctx, own, &edit, "ann").await.unwrap();
     assert_eq!((edited.id, edited.version), (own, 2));
 
     let gone = forgetting(&world, eve, false).await;
@@ -138,7 +139,7 @@ async fn long_text_of_two_users_stays_until_both_are_erased() {
         assert_eq!(world.save(&again).await.decision, Decision::Merged(id));
     }
     let gone = forgetting(&world, ann, false).await;
-    assert_eq!((gone.docs, gone.deleted.len()), (0, 0), "{gone:?}");
+    assert_eq!((gone.documents, gone.deleted.len()), (0, 0), "{gone:?}");
     assert_eq!(whole_texts(&world).await, format!("under load {ben}"));
     let gone = forgetting(&world, ben, false).await;
     assert_eq!(gone.deleted, [id]);
@@ -165,14 +166,13 @@ async fn accepted_long_text_stays_with_its_second_proposer() {
     let retold = long_text(RETOLD);
     let id = proposed(&world, ann, &retold).await;
     assert_eq!(proposed(&world, ben, &retold).await, id);
-    let seen = ReviewedVersions { version: 1, amends_version: Some(1) };
-    accept(&world.ctx, id, seen, &Edit::default(), "carol").await.unwrap();
+    accept(&world.ctx, id, &reviewed(1, Some(1)), "carol").await.unwrap();
     let gone = forgetting(&world, ann, false).await;
-    assert_eq!(gone.docs, 0, "{gone:?}");
+    assert_eq!(gone.documents, 0, "{gone:?}");
     let left = format!("under load nobody; th jitter! {ben}");
     assert_eq!(whole_texts(&world).await, left);
     let gone = forgetting(&world, ben, false).await;
-    assert_eq!((gone.docs, gone.rolled_back), (1, vec![target]), "nobody else said it");
+    assert_eq!((gone.documents, gone.rolled_back), (1, vec![target]), "nobody else said it");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -3,10 +3,10 @@ use tantivy::Searcher;
 use super::*;
 use crate::index::fixtures::{full, index_of};
 
-/// Fields with terms of no project. By `id` the follower takes out a passage that is gone, of which
-/// it knows nothing else; no search looks an id up. (`id_high` and `id_low` are columns and have no
-/// terms.)
-const OF_NO_PROJECT: [&str; 1] = ["id"];
+/// Fields whose terms have no project. The follower deletes a passage by `id`, because it knows
+/// only the id of a deleted passage; no search uses that field. (`id_high` and `id_low` are columns
+/// without terms.)
+const WITHOUT_PROJECT: [&str; 1] = ["id"];
 
 fn terms(searcher: &Searcher, field: Field) -> Vec<String> {
     let mut found = Vec::new();
@@ -25,15 +25,15 @@ fn every_term_of_every_field_begins_with_its_project() {
     let project = ProjectId::generate();
     let commit = IndexedPassage { source: SourceKind::Change, ..full(project) };
     let (searcher, _) = index_of(&[full(project), commit]);
-    let begins = project.0.simple().to_string();
+    let prefix = project.0.simple().to_string();
     for (field, entry) in searcher.schema().fields().filter(|(_, entry)| entry.is_indexed()) {
-        if OF_NO_PROJECT.contains(&entry.name()) {
+        if WITHOUT_PROJECT.contains(&entry.name()) {
             continue;
         }
         let terms = terms(&searcher, field);
         assert!(!terms.is_empty(), "the sample has nothing in {}", entry.name());
         for term in terms {
-            assert!(term.starts_with(&begins), "{term:?} of {} is nobody's", entry.name());
+            assert!(term.starts_with(&prefix), "{term:?} of {} has no project", entry.name());
         }
     }
 }
@@ -63,7 +63,7 @@ fn projects_share_no_term() {
 }
 
 #[test]
-fn a_commit_has_a_field_and_statistics_of_its_own() {
+fn commits_have_a_separate_field_and_statistics() {
     let project = ProjectId::generate();
     let commit = IndexedPassage { source: SourceKind::Change, ..full(project) };
     let (searcher, fields) = index_of(&[commit]);
@@ -75,5 +75,5 @@ fn a_commit_has_a_field_and_statistics_of_its_own() {
     }
     assert_eq!(count(fields.corpus_term(project, Corpus::Changes)), 1);
     assert_eq!(count(fields.corpus_term(project, Corpus::Passages)), 0);
-    assert_eq!(count(scope.term(fields.path_key, "run.rb")), 0, "it is found by no name");
+    assert_eq!(count(scope.term(fields.path_key, "run.rb")), 0, "commits have no names");
 }

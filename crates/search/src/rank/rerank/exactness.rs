@@ -1,4 +1,4 @@
-//! Passages that define a symbol, or lie at a path, that the query names.
+//! Factors of passages that match a name in the query.
 
 use mc_domain::SourceKind;
 
@@ -7,22 +7,23 @@ use crate::names;
 use crate::query::{Certainty, Name};
 use crate::rank::Candidate;
 
-/// A named thing comes before everything else: the weakest exact hit, last of its retriever's list
-/// and in no other, times this stands above the strongest one that three retrievers found first,
-/// with every other step against it (a test holds that).
+/// Factor of a requested name. It ranks such a passage above all others, which a test checks: even
+/// the last exact hit, found by no other retriever and with all other steps against it, ranks above
+/// the best hit of three retrievers.
 pub const NAMED_FACTOR: f32 = 800.0;
-/// A name in passing is a strong hint.
+/// Factor of a mentioned name.
 const MENTIONED_FACTOR: f32 = 1.6;
-/// What a text gains that holds every identifier of the query. Notes of one pattern are neighbours
-/// for a vector, whatever their number; above 2, the word's own retriever outvotes it.
+/// Gain of a text with all identifiers of the query. It separates notes that differ only in a
+/// number and so have similar vectors. A gain above 2 would override the keyword retriever.
 const IDENTIFIER_GAIN: f32 = 1.5;
-/// The whole name over a mere tail of it, and the same capitals over others.
-const WHOLE_NAME: f32 = 1.3;
+/// Factor of a match of the full name instead of its end.
+const FULL_NAME: f32 = 1.3;
+/// Factor of a match with the same case.
 const SAME_SPELLING: f32 = 1.1;
 
-pub(super) fn symbol(candidate: &Candidate, situation: &RankContext) -> Option<f32> {
+pub(super) fn symbol(candidate: &Candidate, context: &RankContext) -> Option<f32> {
     let symbols = &candidate.passage.indexed.symbols;
-    let matches = situation.names.symbols.iter().flat_map(|name| {
+    let matches = context.names.symbols.iter().flat_map(|name| {
         symbols.iter().filter_map(|symbol| {
             let key = names::symbol_key(symbol)?;
             factor(name, &key, symbol, '.')
@@ -31,27 +32,28 @@ pub(super) fn symbol(candidate: &Candidate, situation: &RankContext) -> Option<f
     matches.max_by(f32::total_cmp)
 }
 
-pub(super) fn path(candidate: &Candidate, situation: &RankContext) -> Option<f32> {
-    let place = &candidate.passage.indexed.location;
-    let key = names::path_key(place)?;
-    let matches = situation.names.paths.iter().filter_map(|name| factor(name, &key, place, '/'));
+pub(super) fn path(candidate: &Candidate, context: &RankContext) -> Option<f32> {
+    let location = &candidate.passage.indexed.location;
+    let key = names::path_key(location)?;
+    let matches = context.names.paths.iter().filter_map(|name| factor(name, &key, location, '/'));
     matches.max_by(f32::total_cmp)
 }
 
-pub(super) fn identifier(candidate: &Candidate, situation: &RankContext) -> Option<f32> {
+pub(super) fn identifier(candidate: &Candidate, context: &RankContext) -> Option<f32> {
     let passage = &candidate.passage.indexed;
-    // Code repeats the names that it uses; only where one is defined says something.
+    // Code repeats the names that it uses; only the definition matters, which `symbol` ranks.
     if passage.source == SourceKind::Code {
         return None;
     }
-    let wanted = &situation.names.identifiers;
+    let identifiers = &context.names.identifiers;
     let texts = [passage.title.to_lowercase(), passage.text.to_lowercase()];
-    let held = |word: &&String| texts.iter().any(|text| names::has_name(text, word));
-    let share = wanted.iter().filter(held).count() as f32 / wanted.len().max(1) as f32;
+    let is_found = |word: &&String| texts.iter().any(|text| names::has_name(text, word));
+    let found = identifiers.iter().filter(is_found).count();
+    let share = found as f32 / identifiers.len().max(1) as f32;
     (share > 0.0).then_some(1.0 + IDENTIFIER_GAIN * share)
 }
 
-/// How well `name` points at something of this key and spelling.
+/// Returns the factor of a name for a symbol or path with this key and spelling.
 fn factor(name: &Name, key: &str, spelling: &str, separator: char) -> Option<f32> {
     if !names::is_tail(&name.key, key, separator) {
         return None;
@@ -60,8 +62,8 @@ fn factor(name: &Name, key: &str, spelling: &str, separator: char) -> Option<f32
         Certainty::Named => NAMED_FACTOR,
         Certainty::Mentioned => MENTIONED_FACTOR,
     };
-    let whole = if name.key.len() == key.len() { WHOLE_NAME } else { 1.0 };
-    let same =
+    let full_name = if name.key.len() == key.len() { FULL_NAME } else { 1.0 };
+    let same_case =
         if spelling.ends_with(name.written.trim_start_matches("./")) { SAME_SPELLING } else { 1.0 };
-    Some(certainty * whole * same)
+    Some(certainty * full_name * same_case)
 }

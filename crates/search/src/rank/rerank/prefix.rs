@@ -1,17 +1,17 @@
-//! Files of the part of the system that the query names in front of its colon.
+//! Factor of files that match the scope prefix of the query.
 
 use super::RankContext;
 use crate::query::stems;
 use crate::rank::Candidate;
 
-/// What such a file's score is multiplied by; docs/retrieval.md has the measurement.
+/// Factor of a matching file; docs/retrieval.md has the evaluation.
 const FACTOR: f32 = 1.4;
 
-pub(super) fn factor(candidate: &Candidate, situation: &RankContext) -> Option<f32> {
-    let wanted = &situation.names.scope_prefix;
-    if wanted.is_empty() || candidate.passage.code.is_none() {
+pub(super) fn factor(candidate: &Candidate, context: &RankContext) -> Option<f32> {
+    let scope = &context.names.scope_prefix;
+    if scope.is_empty() || candidate.passage.code.is_none() {
         return None;
     }
-    let place = stems(&candidate.passage.indexed.location);
-    wanted.iter().all(|word| place.contains(word)).then_some(FACTOR)
+    let location = stems(&candidate.passage.indexed.location);
+    scope.iter().all(|word| location.contains(word)).then_some(FACTOR)
 }

@@ -2,12 +2,12 @@ use mc_domain::{CiVerdict, RecordState};
 
 use super::*;
 use crate::query::{Certainty, Name};
-use crate::rank::LegRank;
+use crate::rank::RetrieverRank;
 use crate::rank::fixtures::{chunk, doc, fact, now};
-use crate::rank::fusion::{LEAST_EXACT, leg_weight};
+use crate::rank::fusion::{MIN_EXACT_SHARE, retriever_weight};
 use crate::retrievers::Retriever;
 
-fn situation() -> RankContext {
+fn context() -> RankContext {
     RankContext {
         names: ParsedQuery::default(),
         text: String::new(),
@@ -20,9 +20,9 @@ fn name(written: &str, key: &str, certainty: Certainty) -> Name {
     Name { key: key.into(), written: written.into(), certainty }
 }
 
-/// The texts in the order that the rerank gives them.
-fn order(mut candidates: Vec<Candidate>, situation: &RankContext) -> Vec<String> {
-    rerank(&mut candidates, situation);
+/// Returns the texts in the order of the reranking.
+fn order(mut candidates: Vec<Candidate>, context: &RankContext) -> Vec<String> {
+    rerank(&mut candidates, context);
     candidates.into_iter().map(|candidate| candidate.passage.indexed.text).collect()
 }
 
@@ -36,7 +36,7 @@ fn record(candidate: &mut Candidate) -> &mut mc_store::passages::RecordFacet {
 }
 
 #[test]
-fn stale_old_and_useless_memories_sink() {
+fn stale_old_and_useless_records_rank_lower() {
     let stale = changed(fact("stale", 0), |c| record(c).state = RecordState::Stale);
     let useless = changed(fact("useless", 0), |c| record(c).skip_count = 40);
     let useful = changed(fact("useful", 0), |c| {
@@ -44,73 +44,76 @@ fn stale_old_and_useless_memories_sink() {
         record(c).use_count = 30;
     });
     let candidates = vec![stale, fact("old", 700), fact("new", 0), useless, useful];
-    assert_eq!(order(candidates, &situation()), ["useful", "new", "old", "useless", "stale"]);
+    assert_eq!(order(candidates, &context()), ["useful", "new", "old", "useless", "stale"]);
 }
 
 #[test]
-fn a_recall_of_which_nothing_is_known_counts_neither_way() {
+fn recall_without_feedback_does_not_change_the_score() {
     let mut recalled = [changed(fact("recalled", 0), |c| record(c).recall_count = 400)];
-    rerank(&mut recalled, &situation());
+    rerank(&mut recalled, &context());
     assert!(recalled[0].adjustments.is_empty(), "{:?}", recalled[0].adjustments);
 }
 
 #[test]
-fn a_used_record_does_not_lose_score_with_age() {
+fn used_record_does_not_age() {
     let used = changed(fact("used", 700), |c| record(c).last_used_at = Some(now()));
-    assert_eq!(order(vec![fact("old", 700), used], &situation()), ["used", "old"]);
+    assert_eq!(order(vec![fact("old", 700), used], &context()), ["used", "old"]);
 }
 
 #[test]
-fn a_word_of_feedback_counts_more_than_use_that_was_only_seen() {
+fn feedback_counts_more_than_observed_use() {
     let used = changed(fact("used", 0), |c| record(c).use_count = 4);
     let cited = changed(fact("cited", 0), |c| record(c).cite_count = 4);
     let merged = changed(fact("merged", 0), |c| {
         (record(c).pull_request_count, record(c).open_count) = (4, 1);
     });
     let opened = changed(fact("opened", 0), |c| record(c).open_count = 4);
-    let passed_over = changed(fact("passed over", 0), |c| record(c).skip_count = 4);
-    let candidates = vec![passed_over, opened, fact("new", 0), cited, merged, used];
-    let expected = ["used", "merged", "cited", "opened", "new", "passed over"];
-    assert_eq!(order(candidates, &situation()), expected);
+    let skipped = changed(fact("skipped", 0), |c| record(c).skip_count = 4);
+    let candidates = vec![skipped, opened, fact("new", 0), cited, merged, used];
+    let expected = ["used", "merged", "cited", "opened", "new", "skipped"];
+    assert_eq!(order(candidates, &context()), expected);
 }
 
 #[test]
-fn a_ci_result_counts_less_than_use_by_people() {
-    let said = |text: &str, ci| changed(fact(text, 0), |c| record(c).ci_status = Some(ci));
+fn ci_result_counts_less_than_use_by_people() {
+    let with_ci = |text: &str, ci| changed(fact(text, 0), |c| record(c).ci_status = Some(ci));
     let useful = changed(fact("useful", 0), |c| {
         record(c).skip_count = 10;
         record(c).use_count = 30;
     });
-    let proven = said("proven", CiVerdict::Passed);
-    let candidates = vec![said("disproven", CiVerdict::Failed), proven, fact("new", 0), useful];
-    assert_eq!(order(candidates, &situation()), ["useful", "proven", "new", "disproven"]);
-    let both = changed(said("both", CiVerdict::Failed), |c| {
+    let proven = with_ci("proven", CiVerdict::Passed);
+    let candidates = vec![with_ci("disproven", CiVerdict::Failed), proven, fact("new", 0), useful];
+    assert_eq!(order(candidates, &context()), ["useful", "proven", "new", "disproven"]);
+    let failed_and_useful = changed(with_ci("failed and useful", CiVerdict::Failed), |c| {
         record(c).skip_count = 10;
         record(c).use_count = 30;
     });
-    assert_eq!(order(vec![fact("new", 0), both], &situation()), ["both", "new"]);
+    assert_eq!(
+        order(vec![fact("new", 0), failed_and_useful], &context()),
+        ["failed and useful", "new"]
+    );
 }
 
 #[test]
 fn documents_do_not_age() {
     let mut candidates =
         vec![changed(doc("a"), |c| c.passage.updated_at -= chrono::TimeDelta::days(900))];
-    rerank(&mut candidates, &situation());
+    rerank(&mut candidates, &context());
     assert!(candidates[0].adjustments.is_empty());
 }
 
 #[test]
-fn a_scope_that_holds_the_path_or_stands_in_the_text_lifts() {
+fn scope_with_the_path_or_in_the_text_raises_the_score() {
     let scoped = |text: &str, scope: &str| {
         changed(fact(text, 0), |c| c.passage.indexed.scope = vec![scope.into()])
     };
-    let at = RankContext {
+    let search = RankContext {
         names: ParsedQuery {
             paths: vec![name("app/cart/x.rb", "app/cart/x.rb", Certainty::Named)],
             ..ParsedQuery::default()
         },
         text: "why is the checkout slow".into(),
-        ..situation()
+        ..context()
     };
     for (scope, lifted) in [
         ("app/cart/**", true),
@@ -120,7 +123,7 @@ fn a_scope_that_holds_the_path_or_stands_in_the_text_lifts() {
         ("**", false),
     ] {
         let mut candidates = vec![scoped("a", scope)];
-        rerank(&mut candidates, &at);
+        rerank(&mut candidates, &search);
         assert_eq!(
             candidates[0].adjustments.iter().any(|a| a.step == Step::Scope),
             lifted,
@@ -130,7 +133,7 @@ fn a_scope_that_holds_the_path_or_stands_in_the_text_lifts() {
 }
 
 #[test]
-fn an_exact_name_ranks_before_its_suffix_and_other_case() {
+fn exact_name_ranks_before_its_suffix_and_other_case() {
     let defines = |text: &str, symbol: &str| {
         changed(doc(text), |c| c.passage.indexed.symbols = vec![symbol.into()])
     };
@@ -144,13 +147,13 @@ fn an_exact_name_ranks_before_its_suffix_and_other_case() {
         defines("capitals", "SETTING#delay"),
         defines("whole", "Setting#delay"),
     ];
-    let found = order(candidates, &RankContext { names, ..situation() });
+    let found = order(candidates, &RankContext { names, ..context() });
     assert_eq!(found, ["whole", "capitals", "tail", "other"]);
 }
 
-/// The bound that [`NAMED_FACTOR`] promises.
+/// The lower bound of [`NAMED_FACTOR`].
 #[test]
-fn the_weakest_named_hit_beats_the_strongest_other() {
+fn weakest_named_hit_ranks_before_the_best_other_hit() {
     let names = ParsedQuery {
         symbols: vec![
             name("delay", "delay", Certainty::Named),
@@ -161,8 +164,8 @@ fn the_weakest_named_hit_beats_the_strongest_other() {
     };
     let weakest = changed(fact("named", 9999), |c| {
         c.passage.indexed.symbols = vec!["X#Delay".into()];
-        c.fused_score = leg_weight(Retriever::Exact) * LEAST_EXACT;
-        c.retrievers = vec![LegRank {
+        c.fused_score = retriever_weight(Retriever::Exact) * MIN_EXACT_SHARE;
+        c.retrievers = vec![RetrieverRank {
             retriever: Retriever::Exact,
             rank: 200,
             score: 1.0,
@@ -177,54 +180,60 @@ fn the_weakest_named_hit_beats_the_strongest_other() {
         c.passage.indexed.location = "a/b.rb".into();
         c.passage.indexed.scope = vec!["checkout".into()];
         c.passage.indexed.author = "Checkout".into();
-        let text: f32 =
-            [Retriever::Exact, Retriever::Keyword, Retriever::Vector].map(leg_weight).iter().sum();
-        c.fused_score = text * (1.0 + leg_weight(Retriever::History));
+        let text: f32 = [Retriever::Exact, Retriever::Keyword, Retriever::Vector]
+            .map(retriever_weight)
+            .iter()
+            .sum();
+        c.fused_score = text * (1.0 + retriever_weight(Retriever::History));
         let record = record(c);
         record.use_count = 100_000;
     });
-    let at = RankContext { names, text: "checkout".into(), ..situation() };
-    assert_eq!(order(vec![strongest, weakest], &at), ["named", "other"]);
+    let search = RankContext { names, text: "checkout".into(), ..context() };
+    assert_eq!(order(vec![strongest, weakest], &search), ["named", "other"]);
 }
 
 #[test]
-fn a_file_with_two_matches_ranks_before_one_with_one() {
+fn file_with_two_matches_ranks_before_one_with_one() {
     let (twice, once) = (mc_domain::FileId::generate(), mc_domain::FileId::generate());
     let scored = |text: &str, file, fused| changed(chunk(text, file), |c| c.fused_score = fused);
     let candidates =
         vec![scored("alone", once, 1.0), scored("a", twice, 0.95), scored("b", twice, 0.9)];
-    assert_eq!(order(candidates, &situation()), ["a", "b", "alone"]);
+    assert_eq!(order(candidates, &context()), ["a", "b", "alone"]);
 }
 
 #[test]
-fn a_history_match_lifts_no_other_passage_of_its_file() {
+fn history_of_a_file_does_not_support_its_other_passages() {
     let file = mc_domain::FileId::generate();
     let lifted = changed(chunk("a", file), |c| {
         c.fused_score = 1.4;
-        c.retrievers =
-            vec![LegRank { retriever: Retriever::History, rank: 1, score: 1.0, contribution: 0.4 }];
+        c.retrievers = vec![RetrieverRank {
+            retriever: Retriever::History,
+            rank: 1,
+            score: 1.0,
+            contribution: 0.4,
+        }];
     });
     let mut candidates = vec![lifted, changed(chunk("b", file), |c| c.fused_score = 0.5)];
-    rerank(&mut candidates, &situation());
+    rerank(&mut candidates, &context());
     let scores: Vec<_> = candidates.iter().map(|c| c.score).collect();
     assert!((scores[0] - (1.4 + 0.15 * 0.5)).abs() < 1e-5, "{scores:?}");
 }
 
 #[test]
-fn code_in_the_named_directory_is_lifted_and_notes_are_not() {
-    let at = |place: &str, candidate| {
-        changed(candidate, |c| c.passage.indexed.location = place.to_owned())
+fn scope_prefix_raises_the_score_of_code_only() {
+    let with_location = |location: &str, candidate| {
+        changed(candidate, |c| c.passage.indexed.location = location.to_owned())
     };
     let file = mc_domain::FileId::generate;
     let names =
         ParsedQuery { scope_prefix: vec!["dom".into(), "jsx".into()], ..ParsedQuery::default() };
-    let situation = RankContext { names, ..situation() };
+    let search = RankContext { names, ..context() };
     let mut candidates = vec![
-        at("src/jsx/dom/render.ts", chunk("inside", file())),
-        at("src/jsx/base.ts", chunk("beside", file())),
-        at("src/jsx/dom/README.md", doc("a document")),
+        with_location("src/jsx/dom/render.ts", chunk("inside", file())),
+        with_location("src/jsx/base.ts", chunk("outside", file())),
+        with_location("src/jsx/dom/README.md", doc("a document")),
     ];
-    rerank(&mut candidates, &situation);
+    rerank(&mut candidates, &search);
     for candidate in candidates {
         let is_lifted = candidate.adjustments.iter().any(|a| a.step == Step::ScopePrefix);
         assert_eq!(is_lifted, candidate.passage.indexed.text == "inside");
@@ -232,32 +241,33 @@ fn code_in_the_named_directory_is_lifted_and_notes_are_not() {
 }
 
 #[test]
-fn a_message_of_the_named_person_ranks_first() {
-    let said =
+fn message_of_the_named_author_ranks_first() {
+    let by_author =
         |text: &str, author: &str| changed(doc(text), |c| c.passage.indexed.author = author.into());
-    let at = RankContext { text: "what did maria decide?".into(), ..situation() };
-    let candidates = vec![said("he", "Mario Rossi"), said("she", "Maria Rossi"), said("it", "")];
-    assert_eq!(order(candidates, &at)[0], "she");
-    let at = RankContext { text: "what was decided?".into(), ..situation() };
-    let mut candidates = vec![said("she", "Maria Rossi")];
-    rerank(&mut candidates, &at);
+    let search = RankContext { text: "what did maria decide?".into(), ..context() };
+    let candidates =
+        vec![by_author("he", "Mario Rossi"), by_author("she", "Maria Rossi"), by_author("it", "")];
+    assert_eq!(order(candidates, &search)[0], "she");
+    let search = RankContext { text: "what was decided?".into(), ..context() };
+    let mut candidates = vec![by_author("she", "Maria Rossi")];
+    rerank(&mut candidates, &search);
     assert!(candidates[0].adjustments.is_empty());
 }
 
 #[test]
-fn a_record_standing_equals_its_ranking_factor() {
+fn standing_equals_the_query_independent_factors() {
     let standing_of = |candidate: &Candidate| {
         standing(&candidate.passage, now()).iter().map(|(_, factor)| factor).product::<f32>()
     };
     assert!((standing_of(&fact("new", 0)) - 1.0).abs() < f32::EPSILON);
     assert!((standing_of(&doc("a document")) - 1.0).abs() < f32::EPSILON);
-    let mut worn = fact("old", 90);
-    let record = worn.passage.record.as_mut().expect("a record");
+    let mut stale = fact("old", 90);
+    let record = stale.passage.record.as_mut().expect("a record");
     (record.state, record.skip_count) = (RecordState::Stale, 20);
-    let mut ranked = [worn.clone()];
-    rerank(&mut ranked, &situation());
-    assert!((ranked[0].score - standing_of(&worn)).abs() < 1e-6 && ranked[0].score < 0.6);
-    let adjusted = ranked[0].adjustments.iter().map(|one| (one.step, one.factor));
-    let of_itself = adjusted.filter(|(step, _)| OF_ITSELF.contains(step));
-    assert_eq!(standing(&worn.passage, now()), of_itself.collect::<Vec<_>>());
+    let mut ranked = [stale.clone()];
+    rerank(&mut ranked, &context());
+    assert!((ranked[0].score - standing_of(&stale)).abs() < 1e-6 && ranked[0].score < 0.6);
+    let factors = ranked[0].adjustments.iter().map(|adjusted| (adjusted.step, adjusted.factor));
+    let independent = factors.filter(|(step, _)| QUERY_INDEPENDENT.contains(step));
+    assert_eq!(standing(&stale.passage, now()), independent.collect::<Vec<_>>());
 }

@@ -1,4 +1,4 @@
-//! Look-ups of the names in a query.
+//! Lookups of the names in a query.
 
 use tantivy::query::{BooleanQuery, ConstScoreQuery, Query, TermQuery};
 use tantivy::schema::{Field, IndexRecordOption};
@@ -6,12 +6,13 @@ use tantivy::schema::{Field, IndexRecordOption};
 use crate::index::schema::{Fields, Scope};
 use crate::query::{Certainty, Name, ParsedQuery};
 
-/// Scores far above what BM25 gives to the words beside them.
+/// Score of a requested name, far above BM25 scores.
 const NAMED_SCORE: f32 = 10_000.0;
+/// Score of a mentioned name, far above BM25 scores.
 const MENTIONED_SCORE: f32 = 1_000.0;
 
-/// A query for the project's passages that define one of the symbols or lie at one of the paths;
-/// `None` where no name was understood. A passage that several names point at scores their sum.
+/// Returns a query for passages that define one of the symbols or have one of the paths; `None`
+/// without names. A passage that matches several names gets the sum of their scores.
 pub(super) fn names(scope: &Scope, fields: &Fields, names: &ParsedQuery) -> Option<Box<dyn Query>> {
     let symbols = names.symbols.iter().map(|name| lookup(scope, fields.symbol_key, name));
     let paths = names.paths.iter().map(|name| lookup(scope, fields.path_key, name));

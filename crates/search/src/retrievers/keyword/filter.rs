@@ -1,4 +1,4 @@
-//! The filter as clauses that every hit must satisfy and that score nothing.
+//! Filters of a search as clauses that every hit must match and that do not score.
 
 use mc_domain::UserId;
 use mc_store::passages::PassageFilter;
@@ -10,10 +10,10 @@ use tantivy::{Searcher, TantivyError, Term};
 
 use crate::index::schema::{Fields, Scope};
 
-/// A part of a boolean query.
+/// Clause of a boolean query.
 pub(super) type Clause = (Occur, Box<dyn Query>);
 
-/// Everything but the project, by which all terms are kept apart already.
+/// Returns the clauses of a filter. The project needs none, because its terms have a prefix.
 pub(super) fn clauses(
     filter: &PassageFilter,
     scope: &Scope,
@@ -34,12 +34,13 @@ pub(super) fn clauses(
         .map(|(field, values)| any_of(scope, field, values))
         .collect();
     if let Some(regex) = &filter.path_regex {
-        clauses.push(silent(RegexQuery::from_pattern(&scope.regex(regex), fields.location)?));
+        clauses.push(unscored(RegexQuery::from_pattern(&scope.regex(regex), fields.location)?));
     }
     Ok(clauses)
 }
 
-/// Leaves out what only others may find; `None` where the project has nothing of the sort.
+/// Returns the clause that excludes private passages of other users; `None` if the project has no
+/// private passages.
 pub(super) fn others_private(
     searcher: &Searcher,
     scope: &Scope,
@@ -52,22 +53,22 @@ pub(super) fn others_private(
     }
     let hidden: Box<dyn Query> = Box::new(TermQuery::new(hidden, IndexRecordOption::Basic));
     let Some(reader) = reader else { return Ok(Some((Occur::MustNot, hidden))) };
-    let own = scope.term(fields.private_to, &reader.to_string());
-    let own: Box<dyn Query> = Box::new(TermQuery::new(own, IndexRecordOption::Basic));
-    let others = BooleanQuery::new(vec![(Occur::Must, hidden), (Occur::MustNot, own)]);
+    let visible = scope.term(fields.private_to, &reader.to_string());
+    let visible: Box<dyn Query> = Box::new(TermQuery::new(visible, IndexRecordOption::Basic));
+    let others = BooleanQuery::new(vec![(Occur::Must, hidden), (Occur::MustNot, visible)]);
     Ok(Some((Occur::MustNot, Box::new(others))))
 }
 
 fn any_of(scope: &Scope, field: Field, values: Vec<&str>) -> Clause {
     let terms: Vec<Term> = values.into_iter().map(|value| scope.term(field, value)).collect();
     match <[Term; 1]>::try_from(terms) {
-        // Walks the term's postings beside the other clauses; a set collects them all first.
-        Ok([term]) => silent(TermQuery::new(term, IndexRecordOption::Basic)),
-        Err(terms) => silent(TermSetQuery::new(terms)),
+        // Faster for one term: a set query collects all postings first.
+        Ok([term]) => unscored(TermQuery::new(term, IndexRecordOption::Basic)),
+        Err(terms) => unscored(TermSetQuery::new(terms)),
     }
 }
 
-fn silent(query: impl Query) -> Clause {
+fn unscored(query: impl Query) -> Clause {
     (Occur::Must, Box::new(ConstScoreQuery::new(Box::new(query), 0.0)))
 }
 

@@ -8,7 +8,7 @@ use crate::index::fixtures::{full, index_of};
 use crate::index::statistics::Statistics;
 use crate::query;
 
-/// Two projects with passages that differ in nothing but their ids.
+/// Two projects with passages that differ only in their ids.
 struct Twins {
     searcher: Searcher,
     fields: Fields,
@@ -27,10 +27,11 @@ impl Twins {
         Scope::of(self.ours.project)
     }
 
-    /// What a query finds by itself, without words that would narrow it.
+    /// Returns the results of a query alone.
     fn found(&self, query: &dyn Query) -> Vec<PassageId> {
         let (project, corpus) = (self.ours.project, Corpus::Passages);
-        let statistics = Statistics::default().of(&self.searcher, &self.fields, project, corpus);
+        let statistics =
+            Statistics::default().of_corpus(&self.searcher, &self.fields, project, corpus);
         let lookup = Lookup {
             searcher: &self.searcher,
             fields: &self.fields,
@@ -42,8 +43,8 @@ impl Twins {
         lookup.top(&query).expect("a search").into_iter().map(|(id, _)| id).collect()
     }
 
-    /// What others may not find of ours, as the search for `reader` leaves it out.
-    fn left_out(&self, reader: Option<UserId>) -> Vec<PassageId> {
+    /// Returns the private passages that a search of `reader` excludes.
+    fn excluded(&self, reader: Option<UserId>) -> Vec<PassageId> {
         let clause = filter::others_private(&self.searcher, &self.scope(), reader, &self.fields);
         let (_, query) = clause.expect("a search").expect("something private");
         self.found(query.as_ref())
@@ -53,60 +54,63 @@ impl Twins {
 #[test]
 fn a_filter_matches_only_its_own_project() {
     let twins = Twins::new();
-    let all = PassageFilter::project(twins.ours.project);
+    let project = PassageFilter::project(twins.ours.project);
     let strings = |values: &[&str]| -> Vec<String> {
         values.iter().map(|value| (*value).to_owned()).collect()
     };
     let path = |pattern| Some(glob::to_regex(pattern).expect("a glob"));
     for filter in [
-        PassageFilter { sources: vec![SourceKind::Memory], ..all.clone() },
-        PassageFilter { sources: vec![SourceKind::Doc, SourceKind::Memory], ..all.clone() },
-        PassageFilter { record_kinds: vec![RecordKind::Gotcha], ..all.clone() },
-        PassageFilter { record_kinds: vec![RecordKind::Fact, RecordKind::Gotcha], ..all.clone() },
-        PassageFilter { scope: strings(&["wages"]), ..all.clone() },
-        PassageFilter { scope: strings(&["taxes", "wages", "x"]), ..all.clone() },
-        PassageFilter { tags: strings(&["billing"]), ..all.clone() },
-        PassageFilter { tags: strings(&["billing", "money"]), ..all.clone() },
-        PassageFilter { languages: strings(&["ruby"]), ..all.clone() },
-        PassageFilter { languages: strings(&["go", "ruby"]), ..all.clone() },
-        PassageFilter { path_regex: path("**/payroll/**"), ..all.clone() },
-        PassageFilter { path_regex: path("{app,lib}/**/*.rb"), ..all.clone() },
-        PassageFilter { path_regex: path("**"), ..all.clone() },
+        PassageFilter { sources: vec![SourceKind::Memory], ..project.clone() },
+        PassageFilter { sources: vec![SourceKind::Doc, SourceKind::Memory], ..project.clone() },
+        PassageFilter { record_kinds: vec![RecordKind::Gotcha], ..project.clone() },
+        PassageFilter {
+            record_kinds: vec![RecordKind::Fact, RecordKind::Gotcha],
+            ..project.clone()
+        },
+        PassageFilter { scope: strings(&["wages"]), ..project.clone() },
+        PassageFilter { scope: strings(&["taxes", "wages", "x"]), ..project.clone() },
+        PassageFilter { tags: strings(&["billing"]), ..project.clone() },
+        PassageFilter { tags: strings(&["billing", "money"]), ..project.clone() },
+        PassageFilter { languages: strings(&["ruby"]), ..project.clone() },
+        PassageFilter { languages: strings(&["go", "ruby"]), ..project.clone() },
+        PassageFilter { path_regex: path("**/payroll/**"), ..project.clone() },
+        PassageFilter { path_regex: path("{app,lib}/**/*.rb"), ..project.clone() },
+        PassageFilter { path_regex: path("**"), ..project.clone() },
     ] {
         let clauses = filter::clauses(&filter, &twins.scope(), &twins.fields).expect("clauses");
         assert_eq!(clauses.len(), 1, "{filter:?}");
         assert_eq!(twins.found(&BooleanQuery::new(clauses)), [twins.ours.id], "{filter:?}");
-        let passing = |reader, most| {
-            super::passing(&twins.searcher, &twins.fields, &filter, reader, most).expect("a look")
+        let matches = |reader, max| {
+            super::matches(&twins.searcher, &twins.fields, &filter, reader, max).expect("a result")
         };
         let owner = twins.ours.private_to;
-        assert_eq!(passing(owner, 1), Passing::Few(vec![twins.ours.id]), "{filter:?}");
-        assert_eq!(passing(owner, 0), Passing::Many, "{filter:?}");
-        assert_eq!(passing(None, 0), Passing::Few(Vec::new()), "{filter:?}");
+        assert_eq!(matches(owner, 1), FilterMatches::Few(vec![twins.ours.id]), "{filter:?}");
+        assert_eq!(matches(owner, 0), FilterMatches::Many, "{filter:?}");
+        assert_eq!(matches(None, 0), FilterMatches::Few(Vec::new()), "{filter:?}");
     }
 }
 
 #[test]
 fn a_name_matches_only_its_own_project() {
     let twins = Twins::new();
-    let asked = query::Query::text("", PassageFilter::project(twins.ours.project));
-    for asked in [
-        query::Query { symbols: vec!["Payroll::Run#total".into()], ..asked.clone() },
-        query::Query { paths: vec!["payroll/run.rb".into()], ..asked.clone() },
+    let empty = query::Query::text("", PassageFilter::project(twins.ours.project));
+    for query in [
+        query::Query { symbols: vec!["Payroll::Run#total".into()], ..empty.clone() },
+        query::Query { paths: vec!["payroll/run.rb".into()], ..empty.clone() },
     ] {
-        let names = query::parse(&asked);
-        let query = exact::names(&twins.scope(), &twins.fields, &names).expect("a name");
-        assert_eq!(twins.found(query.as_ref()), [twins.ours.id], "{asked:?}");
+        let names = query::parse(&query);
+        let lookup = exact::names(&twins.scope(), &twins.fields, &names).expect("a name");
+        assert_eq!(twins.found(lookup.as_ref()), [twins.ours.id], "{query:?}");
     }
 }
 
 #[test]
-fn private_passages_of_others_are_left_out() {
+fn private_passages_of_others_are_excluded() {
     let twins = Twins::new();
-    assert_eq!(twins.left_out(None), [twins.ours.id]);
-    assert_eq!(twins.left_out(Some(UserId::generate())), [twins.ours.id]);
-    assert!(twins.left_out(twins.ours.private_to).is_empty(), "its owner finds it");
-    // A project in which nothing is private does not see that another has something.
+    assert_eq!(twins.excluded(None), [twins.ours.id]);
+    assert_eq!(twins.excluded(Some(UserId::generate())), [twins.ours.id]);
+    assert!(twins.excluded(twins.ours.private_to).is_empty(), "its owner finds it");
+    // A project without private passages is not affected by those of another.
     let open = Scope::of(ProjectId::generate());
     let clause = filter::others_private(&twins.searcher, &open, None, &twins.fields);
     assert!(clause.expect("a search").is_none());

@@ -41,7 +41,7 @@ pub struct NewUser<'a> {
     pub is_admin: bool,
 }
 
-/// Adds a user; [`Error::Exists`] if the login is taken.
+/// Adds a user; [`Error::AlreadyExists`] if the login is taken.
 pub async fn create(tx: &mut Tx, user: &NewUser<'_>) -> Result<User, Error> {
     Ok(sqlx::query_as!(
         User,

@@ -29,7 +29,8 @@ pub async fn keys(store: &Store) -> Result<Vec<Key>, Error> {
         .map(|row| {
             let public = row.public_key.try_into();
             Ok(Key {
-                public: public.map_err(|_| Error::Unreadable("signing_keys.public_key".into()))?,
+                public: public
+                    .map_err(|_| Error::UnknownStoredValue("signing_keys.public_key".into()))?,
                 private: row.private_key,
                 active_from: row.active_from,
                 retired_at: row.retired_at,

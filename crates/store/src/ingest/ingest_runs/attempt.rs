@@ -42,7 +42,7 @@ pub async fn begin(store: &Store, id: IngestRunId, worker: &str) -> Result<Start
     .await?;
     let outcome = match started {
         Some(started) => {
-            let ingest = fetch(&mut *tx.0, id).await?.ok_or(Error::Gone)?;
+            let ingest = fetch(&mut *tx.0, id).await?.ok_or(Error::DeletedConcurrently)?;
             StartOutcome::Started(Box::new(IngestRun { is_resumed: started.is_resumed, ..ingest }))
         }
         None => reject(&mut tx, id, project).await?,

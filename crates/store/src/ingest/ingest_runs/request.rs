@@ -40,7 +40,7 @@ async fn enqueue_held(
         Some(id) => id,
         None => insert(tx, repository, requested_ref).await?,
     };
-    fetch(&mut *tx.0, id.into()).await?.ok_or(Error::Gone)
+    fetch(&mut *tx.0, id.into()).await?.ok_or(Error::DeletedConcurrently)
 }
 
 /// Requests another run at [`last_requested_ref`]. Another ref would replace the content of the

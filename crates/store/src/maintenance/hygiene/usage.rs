@@ -198,7 +198,7 @@ pub async fn demotion_reasons(
 
 fn read(against: Value) -> Result<DemotionReason, Error> {
     serde_json::from_value(against)
-        .map_err(|error| Error::Unreadable(format!("memory_records.demotion: {error}")))
+        .map_err(|error| Error::UnknownStoredValue(format!("memory_records.demotion: {error}")))
 }
 
 pub(super) async fn delete_passages(tx: &mut Tx, records: &[uuid::Uuid]) -> Result<(), Error> {

@@ -108,7 +108,7 @@ pub async fn candidates(
         };
         let candidates = usize::try_from(row.n - 1).ok().and_then(|at| found.get_mut(at));
         candidates
-            .ok_or_else(|| Error::Unreadable("a candidate without its text".into()))?
+            .ok_or_else(|| Error::UnknownStoredValue("a candidate without its text".into()))?
             .push(candidate);
     }
     Ok(found)

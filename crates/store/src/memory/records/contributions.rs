@@ -330,7 +330,7 @@ pub async fn rewrite(
         body.content.as_str(),
         &body.scope,
         &body.tags,
-        body.meta,
+        body.meta.to_json(),
         body.content_hash,
         body.simhash.cast_signed(),
         body.kind.as_str(),

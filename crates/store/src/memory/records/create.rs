@@ -1,7 +1,7 @@
 //! Creation of records with their passages and vectors.
 
 use chrono::{DateTime, Utc};
-use mc_domain::{PassageId, ProjectId, RecordId, RecordKind, Visibility};
+use mc_domain::{PassageId, ProjectId, RecordId, RecordKind, RecordMeta, Visibility};
 use serde::Serialize;
 use serde_json::Value;
 use sqlx::types::Json;
@@ -54,7 +54,7 @@ impl<'a> NewRecord<'a> {
 
 /// Creates one record; see [`create_all`].
 pub async fn create(tx: &mut Tx, project: ProjectId, new: NewRecord<'_>) -> Result<Record, Error> {
-    create_all(tx, project, &[new]).await?.pop().ok_or(Error::Gone)
+    create_all(tx, project, &[new]).await?.pop().ok_or(Error::DeletedConcurrently)
 }
 
 /// Creates records with their passages and vectors, and returns them in the same order. It is one
@@ -162,7 +162,7 @@ struct Values<'a> {
     ttl: DateTime<Utc>,
     is_ttl_explicit: bool,
     quality: &'a Value,
-    meta: &'a Value,
+    meta: &'a RecordMeta,
     content_hash: String,
     simhash: i64,
     visibility: &'static str,

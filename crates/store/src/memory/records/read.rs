@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use mc_domain::{DialogId, ProjectId, RecordId, RecordKind, TaskId, UserId, Visibility};
 
 use super::{Record, RecordAccess};
-use crate::error::word;
+use crate::error::{record_meta, word};
 use crate::{Error, Store, Tx};
 
 /// Returns a record in any state.
@@ -141,7 +141,7 @@ impl Row {
             ttl: self.ttl,
             is_ttl_explicit: self.is_ttl_explicit,
             quality: self.quality,
-            meta: self.meta,
+            meta: record_meta(self.meta)?,
             state: word(&self.state)?,
             access: RecordAccess {
                 visibility: word(&self.visibility)?,

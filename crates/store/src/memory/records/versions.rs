@@ -2,10 +2,10 @@
 //! Scores and links to a task or a dialog belong to the record, not to a version.
 
 use chrono::{DateTime, Utc};
-use mc_domain::{RecordId, RecordKind, Trust};
+use mc_domain::{RecordId, RecordKind, RecordMeta, Trust};
 
 use super::{Record, RecordUpdate};
-use crate::error::word;
+use crate::error::{record_meta, word};
 use crate::{Error, Store, Tx, citations};
 
 /// A former state of a record; [`citations::of_version`] returns its citations.
@@ -32,7 +32,7 @@ pub struct Version {
     /// Trust level then.
     pub trust: Trust,
     /// Additional data then.
-    pub meta: serde_json::Value,
+    pub meta: RecordMeta,
     /// Reason of the change that ended the version.
     pub reason: String,
     /// Login of the user who made that change.
@@ -79,7 +79,7 @@ pub(super) async fn keep(
         body.content.as_str(),
         &body.scope,
         &body.tags,
-        body.meta,
+        body.meta.to_json(),
         body.owner,
         trust.as_str(),
         body.is_ttl_explicit.then_some(body.ttl)
@@ -158,7 +158,7 @@ impl Row {
             ttl: self.ttl,
             is_ttl_explicit: self.is_ttl_explicit,
             trust: word(&self.trust)?,
-            meta: self.meta,
+            meta: record_meta(self.meta)?,
             reason: self.reason,
             changed_by: self.changed_by,
             changed_at: self.changed_at,

@@ -61,7 +61,7 @@ pub async fn assign_docs_integration(
 /// Deletes the data that an integration imported: its documents, and the content of its tasks. The
 /// tasks stay for what is linked to them, and the next state from their tracker is stored, however
 /// old. Returns the numbers of tasks and documents.
-pub async fn forget(
+pub async fn purge(
     tx: &mut Tx,
     project: ProjectId,
     id: IntegrationId,
@@ -76,11 +76,11 @@ pub async fn forget(
     )
     .execute(&mut *tx.0)
     .await?;
-    Ok((tasks.rows_affected(), forget_documents(tx, project, id).await?))
+    Ok((tasks.rows_affected(), purge_documents(tx, project, id).await?))
 }
 
 /// Deletes the documents that an integration imported; returns their number.
-pub async fn forget_documents(
+pub async fn purge_documents(
     tx: &mut Tx,
     project: ProjectId,
     id: IntegrationId,

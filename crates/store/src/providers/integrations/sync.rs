@@ -6,9 +6,9 @@ use chrono::{DateTime, Utc};
 use mc_domain::{Capability, IntegrationId, Policy, ProjectId, ProjectKey};
 use serde_json::Value;
 
-use super::project_key;
 use crate::error::word;
 use crate::jobs::{self, NewJob};
+use crate::projects::parse_key;
 use crate::{Error, Store, Tx, policies};
 
 /// Kind of the job that executes a sync; its argument is the integration's id.
@@ -166,7 +166,7 @@ pub async fn start_sync(store: &Store, id: IntegrationId) -> Result<Option<SyncT
         Ok(SyncTarget {
             id,
             project: row.project_id.into(),
-            key: project_key(&row.key)?,
+            key: parse_key(&row.key)?,
             policy: policies::read(row.policy)?,
             connector: row.connector,
             resource: row.resource,

@@ -246,7 +246,7 @@ pub async fn replay(
 }
 
 /// Returns the deliveries of a project, newest first.
-pub async fn deliveries(
+pub async fn list_deliveries(
     store: &Store,
     project: ProjectId,
     filter: DeliveryFilter,
@@ -256,7 +256,7 @@ pub async fn deliveries(
 }
 
 /// Returns one delivery.
-pub async fn delivery(
+pub async fn find_delivery(
     store: &Store,
     project: ProjectId,
     id: DeliveryId,

@@ -6,7 +6,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::{CodeFacet, CommitFacet, DocFacet, IndexedPassage, Passage, RecordFacet};
-use crate::error::word;
+use crate::error::{record_meta, word};
 use crate::{Error, Store};
 
 /// Loads passages of one project for results, in no order. Passages that are deleted, expired,
@@ -188,7 +188,7 @@ impl Row {
             last_used_at: self.last_used_at,
             created_at: self.record_created.unwrap_or(self.updated_at),
             updated_at: self.record_updated.unwrap_or(self.updated_at),
-            meta: self.meta.take().unwrap_or_default(),
+            meta: self.meta.take().map(record_meta).transpose()?.unwrap_or_default(),
             cites: self.cites,
             ci_status: self.ci.as_deref().map(word).transpose()?,
             whole_chars: self.whole_chars.and_then(|chars| usize::try_from(chars).ok()),

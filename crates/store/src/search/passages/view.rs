@@ -2,8 +2,8 @@
 
 use chrono::{DateTime, Utc};
 use mc_domain::{
-    CiVerdict, DialogId, DocId, FileId, PassageId, ProjectId, RecordId, RecordKind, RecordState,
-    RepositoryId, SourceKind, Trust, UserId,
+    CiVerdict, DialogId, DocId, FileId, PassageId, ProjectId, RecordId, RecordKind, RecordMeta,
+    RecordState, RepositoryId, SourceKind, Trust, UserId,
 };
 
 use crate::records::Record;
@@ -149,7 +149,7 @@ pub struct RecordFacet {
     /// Last change.
     pub updated_at: DateTime<Utc>,
     /// Additional data of the save (`steps`, `patch_ref`, `url`, `patch_sha`).
-    pub meta: serde_json::Value,
+    pub meta: RecordMeta,
     /// Whether the record cites code.
     pub cites: bool,
     /// CI status of the patch that the record is about.

@@ -1,12 +1,11 @@
-//! What models send for what the schemas say: `path` for `repo_path`, a string for a list, `2.0`
-//! for an integer, `"10-20"` for two lines. What can be meant in one way only is taken so before it
-//! is checked; the rest is left for the check to refuse.
+//! Correction of common deviations of models from the schemas: `path` for `repo_path`, a string for
+//! a list, `2.0` for an integer, `"10-20"` for two lines. Only unambiguous values are corrected;
+//! the checks after it reject the others.
 
 use rmcp::model::JsonObject;
 use serde_json::{Number, Value, json};
 
-/// What an argument is called here, and what else it is called. An alias that is an argument of the
-/// tool by itself is none.
+/// Arguments with their aliases. An alias that is also an argument of the tool is ignored.
 const ALIASES: &[(&str, &[&str])] = &[
     ("project_key", &["project"]),
     ("task_external_id", ISSUE),
@@ -33,29 +32,30 @@ const ALIASES: &[(&str, &[&str])] = &[
 ];
 const ISSUE: &[&str] =
     &["issue", "issue_id", "issue_key", "task", "task_id", "task_external_id", "ticket"];
-/// What a save is about, where it is not about a place by its own name.
+/// Aliases of citations.
 const CITED: &[&str] = &["citation", "files", "file", "path", "repo_path", "file_path"];
 const PATH: &[&str] =
     &["path", "file", "repo_path", "file_path", "filepath", "filename", "folder", "directory"];
 
-/// Arguments that name an issue: trackers number them, and a number is a name, too.
+/// Arguments with the id of an issue, which may be a number.
 const NUMBERED: [&str; 2] = ["task_external_id", "issue_id"];
-/// Arguments that hold a path within a repository.
+/// Arguments with a path in a repository.
 const PATHS: [&str; 2] = ["repo_path", "file"];
-/// The one of these that says where something is about to be done.
+/// The path for which `.` means the whole repository.
 const ROOTED: &str = "repo_path";
-/// How the URL of a file begins.
+/// Prefix of the URL of a file.
 pub(super) const FILE_URL: &str = "file://";
-/// The argument that holds a glob over such paths.
+/// Argument with a glob of such paths.
 const GLOB: &str = "path";
 
-/// `arguments` as `schema` has them, as far as that is what they mean.
-pub(super) fn understand(schema: &JsonObject, mut arguments: JsonObject) -> JsonObject {
+/// Returns `arguments` with the names and types of `schema`, as far as the conversion is
+/// unambiguous.
+pub(super) fn normalize(schema: &JsonObject, mut arguments: JsonObject) -> JsonObject {
     let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
         return arguments;
     };
     rename(properties, &mut arguments);
-    // A document goes by its path as by its title.
+    // A document may be named by its path instead of its title.
     if properties.contains_key("section") && !arguments.contains_key("title") {
         let path = PATH.iter().find_map(|name| arguments.remove(*name));
         arguments.extend(path.map(|path| ("title".to_owned(), title(path))));
@@ -65,11 +65,11 @@ pub(super) fn understand(schema: &JsonObject, mut arguments: JsonObject) -> Json
     }
     for (name, value) in &mut arguments {
         if let Some(schema) = properties.get(name).and_then(Value::as_object) {
-            let given = std::mem::take(value);
-            *value = read(name, schema, given);
+            let original = std::mem::take(value);
+            *value = read(name, schema, original);
         }
     }
-    // The root of a repository, which is no place in particular.
+    // The root of a repository means no path.
     if arguments.get(ROOTED).is_some_and(|path| path == "") {
         arguments.remove(ROOTED);
     }
@@ -79,9 +79,9 @@ pub(super) fn understand(schema: &JsonObject, mut arguments: JsonObject) -> Json
 fn rename(properties: &JsonObject, arguments: &mut JsonObject) {
     let known = ALIASES.iter().filter(|(name, _)| properties.contains_key(*name));
     for (name, aliases) in known {
-        let is_given = |arguments: &JsonObject| arguments.contains_key(*name);
+        let is_present = |arguments: &JsonObject| arguments.contains_key(*name);
         for alias in aliases.iter().filter(|alias| !properties.contains_key(**alias)) {
-            if is_given(arguments) {
+            if is_present(arguments) {
                 break;
             }
             if let Some(value) = arguments.remove(*alias) {
@@ -92,7 +92,7 @@ fn rename(properties: &JsonObject, arguments: &mut JsonObject) {
 }
 
 fn read(name: &str, schema: &JsonObject, value: Value) -> Value {
-    let value = unpacked(schema, value);
+    let value = parse_json_string(schema, value);
     match (schema.get("type").and_then(Value::as_str), value) {
         (Some("integer"), value) => integer(value),
         (Some("boolean"), Value::String(word)) => boolean(word),
@@ -102,7 +102,7 @@ fn read(name: &str, schema: &JsonObject, value: Value) -> Value {
         (Some("string"), Value::String(text)) => string(name, schema, text),
         (Some("array"), value) => list(name, schema, value),
         (Some("object"), Value::String(text)) if name == "citations" => {
-            object(schema, place(&text))
+            object(schema, citation(&text))
         }
         (Some("object"), Value::Object(inner)) => object(schema, inner),
         (_, value) => value,
@@ -110,19 +110,19 @@ fn read(name: &str, schema: &JsonObject, value: Value) -> Value {
 }
 
 fn object(schema: &JsonObject, inner: JsonObject) -> Value {
-    Value::Object(understand(schema, inner))
+    Value::Object(normalize(schema, inner))
 }
 
-/// A list or an object that came as the text of its JSON.
-fn unpacked(schema: &JsonObject, value: Value) -> Value {
-    let wanted = schema.get("type").and_then(Value::as_str);
+/// Parses a list or object that was sent as a JSON string.
+fn parse_json_string(schema: &JsonObject, value: Value) -> Value {
+    let expected = schema.get("type").and_then(Value::as_str);
     let Value::String(text) = &value else { return value };
-    let opens = match wanted {
+    let opening = match expected {
         Some("array") => '[',
         Some("object") => '{',
         _ => return value,
     };
-    if !text.trim_start().starts_with(opens) {
+    if !text.trim_start().starts_with(opening) {
         return value;
     }
     match serde_json::from_str(text) {
@@ -131,19 +131,19 @@ fn unpacked(schema: &JsonObject, value: Value) -> Value {
     }
 }
 
-/// `2.0` and `"2"` are 2.
+/// Converts `2.0` and `"2"` to 2.
 fn integer(value: Value) -> Value {
     let number = match &value {
         Value::Number(number) if number.is_f64() => number.as_f64(),
         Value::String(text) => text.trim().parse().ok(),
         _ => None,
     };
-    number.and_then(whole).map_or(value, |number| Value::Number(Number::from(number)))
+    number.and_then(exact_integer).map_or(value, |number| Value::Number(Number::from(number)))
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "only a whole number that fits is cast")]
-fn whole(number: f64) -> Option<i64> {
-    // Up to here every whole number has a float of its own.
+#[expect(clippy::cast_possible_truncation, reason = "only an integer that fits is cast")]
+fn exact_integer(number: f64) -> Option<i64> {
+    // Up to this bound, every integer is exact as a float.
     let fits = number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_991.0;
     fits.then_some(number as i64)
 }
@@ -167,21 +167,21 @@ fn string(name: &str, schema: &JsonObject, text: String) -> Value {
     })
 }
 
-/// The word of the list that is written so but for its case, hyphens and a plural's s.
+/// Finds the word in the list, ignoring case, hyphens and a plural s.
 fn one_of(words: &[Value], text: &str) -> Option<String> {
     let plain = |word: &str| word.to_lowercase().replace(['-', '_', ' '], "");
-    let given = plain(text);
-    let singular = given.strip_suffix('s').unwrap_or(&given);
+    let text = plain(text);
+    let singular = text.strip_suffix('s').unwrap_or(&text);
     let mut words = words.iter().filter_map(Value::as_str);
-    let word = words.find(|word| plain(word) == given || plain(word) == singular);
+    let word = words.find(|word| plain(word) == text || plain(word) == singular);
     word.map(ToOwned::to_owned)
 }
 
-/// A path with `/` between its parts, out of a URL of a file or of Windows.
+/// Returns a path with `/` as separator, for a file URL or a Windows path, too.
 fn path(text: &str) -> String {
     let text = text.trim();
     let text = text.strip_prefix(FILE_URL).unwrap_or(text);
-    // `/C:/work` of a URL.
+    // A file URL contains `/C:/work`.
     let text = match text.as_bytes() {
         [b'/', drive, b':', ..] if drive.is_ascii_alphabetic() => &text[1..],
         _ => text,
@@ -190,15 +190,15 @@ fn path(text: &str) -> String {
     if text == "." { String::new() } else { text.trim_start_matches("./").to_owned() }
 }
 
-/// A document's title out of its path. An absolute path stays a URL: a title may begin with a slash
-/// by itself.
-fn title(given: Value) -> Value {
-    let Value::String(text) = given else { return given };
+/// Returns a document's path as a title. An absolute path becomes a URL, because a title may also
+/// start with a slash.
+fn title(value: Value) -> Value {
+    let Value::String(text) = value else { return value };
     let path = path(&text);
     Value::String(if is_absolute(&path) { format!("{FILE_URL}{path}") } else { path })
 }
 
-/// A glob for a path that is none: the file of this name, or all of the folder.
+/// Converts a path to a glob for the file or everything in the directory; a glob is unchanged.
 pub fn glob(path: &str) -> String {
     let is_glob = path.contains(['*', '?', '[', '{', '\\']);
     if path.is_empty() || is_glob || path.ends_with('/') || is_absolute(path) {
@@ -211,7 +211,7 @@ pub fn glob(path: &str) -> String {
     }
 }
 
-/// Whether a path begins at the root of a machine's file system.
+/// Returns whether a path is absolute.
 pub(super) fn is_absolute(path: &str) -> bool {
     let drive = |bytes: &[u8]| matches!(bytes, [d, b':', b'/', ..] if d.is_ascii_alphabetic());
     path.starts_with("~/") || path.starts_with('/') || drive(path.as_bytes())
@@ -222,76 +222,76 @@ fn list(name: &str, schema: &JsonObject, value: Value) -> Value {
     let items = match value {
         Value::Array(items) => items,
         Value::String(text) => split(name, item, &text),
-        one @ (Value::Object(_) | Value::Number(_)) => vec![one],
+        item @ (Value::Object(_) | Value::Number(_)) => vec![item],
         other => return other,
     };
-    Value::Array(items.into_iter().map(|one| read(name, item, one)).collect())
+    Value::Array(items.into_iter().map(|value| read(name, item, value)).collect())
 }
 
-/// The items of a list that came as one string. An error's line has commas in it, and so have the
-/// names of some definitions.
+/// Splits a string into the items of a list. Error messages and some symbols are not split, because
+/// they contain commas.
 fn split(name: &str, item: &JsonObject, text: &str) -> Vec<Value> {
-    let is_one = name == "signals"
-        || item.get("type").is_some_and(|of| of == "object")
+    let is_single = name == "signals"
+        || item.get("type").is_some_and(|kind| kind == "object")
         || name == "symbols" && text.contains(['<', '(', '[', '{']);
-    let parts: Vec<&str> = if is_one { vec![text] } else { text.split([',', '\n']).collect() };
+    let parts: Vec<&str> = if is_single { vec![text] } else { text.split([',', '\n']).collect() };
     let parts = parts.into_iter().map(str::trim).filter(|part| !part.is_empty());
     parts.map(|part| json!(part)).collect()
 }
 
-/// A cited place that came as a string: `a.rb`, `a.rb:10`, `a.rb:10-20`, `a.rb#L10-L20`,
+/// Parses a citation that was sent as a string: `a.rb`, `a.rb:10`, `a.rb:10-20`, `a.rb#L10-L20` or
 /// `a.rb#Cart`.
-fn place(text: &str) -> JsonObject {
+fn citation(text: &str) -> JsonObject {
     let text = text.trim();
-    let mut place = JsonObject::new();
+    let mut citation = JsonObject::new();
     let split = text.rsplit_once('#').or_else(|| {
         let is_lines = |lines: &str| lines.starts_with(|c: char| c.is_ascii_digit());
         text.rsplit_once(':').filter(|(_, lines)| is_lines(lines))
     });
     let file = match split {
-        Some((file, behind)) if span(behind).is_some() => {
-            place.insert("lines".into(), json!(behind));
+        Some((file, lines)) if span(lines).is_some() => {
+            citation.insert("lines".into(), json!(lines));
             file
         }
         Some((file, symbol)) if text.contains('#') && !symbol.is_empty() => {
-            place.insert("symbol".into(), json!(symbol));
+            citation.insert("symbol".into(), json!(symbol));
             file
         }
         _ => text,
     };
-    place.insert("file".into(), json!(file));
-    place
+    citation.insert("file".into(), json!(file));
+    citation
 }
 
-/// Puts `line` and `lines` where they belong.
-fn spread_lines(place: &mut JsonObject) {
+/// Replaces `line` and `lines` by `line_start` and `line_end`.
+fn spread_lines(citation: &mut JsonObject) {
     for name in ["lines", "line"] {
-        let Some(given) = place.remove(name) else { continue };
-        let both = match &given {
+        let Some(value) = citation.remove(name) else { continue };
+        let range = match &value {
             Value::String(text) => span(text),
             Value::Array(lines) => match lines.as_slice() {
-                [one] => Some((one.clone(), one.clone())),
+                [line] => Some((line.clone(), line.clone())),
                 [first, last] => Some((first.clone(), last.clone())),
                 _ => None,
             },
-            Value::Number(_) => Some((given.clone(), given.clone())),
+            Value::Number(_) => Some((value.clone(), value.clone())),
             Value::Object(lines) => lines.get("start").cloned().zip(lines.get("end").cloned()),
             _ => None,
         };
-        match both {
-            Some((first, last)) if !place.contains_key("line_start") => {
-                place.insert("line_start".into(), first);
-                place.entry("line_end").or_insert(last);
+        match range {
+            Some((first, last)) if !citation.contains_key("line_start") => {
+                citation.insert("line_start".into(), first);
+                citation.entry("line_end").or_insert(last);
             }
             Some(_) => {}
             None => {
-                place.insert(name.to_owned(), given);
+                citation.insert(name.to_owned(), value);
             }
         }
     }
 }
 
-/// First and last line of `10`, `10-20`, `10:20`, `L10-L20`.
+/// Parses the first and last line of `10`, `10-20`, `10:20` or `L10-L20`.
 fn span(text: &str) -> Option<(Value, Value)> {
     let mut lines = text.splitn(2, ['-', ':', '–']).map(|line| {
         let line = line.trim().trim_start_matches(['L', 'l']);

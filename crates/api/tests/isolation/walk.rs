@@ -1,0 +1,330 @@
+//! Walks every operation of the OpenAPI document with callers that must be refused.
+//!
+//! An operation declares its access (`x-access`); its request is made from its parameters and its
+//! example. So an operation is attacked from the day it is added. An operation on a new kind of
+//! resource fails the test until [`things`] has an example of a foreign id.
+
+use std::collections::BTreeSet;
+
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::attempt::{self, Answer, Attempt};
+use crate::marks::Places;
+use crate::operations::Things;
+use crate::oracle::{self, Rank, Scope};
+use crate::run::seed;
+use crate::world::{ALL, Credential, Person, Post, Project, World};
+
+/// An id that nothing has.
+const MISSING_ID: &str = "019a0000-0000-7000-8000-00000000dead";
+/// An id that no job has.
+const MISSING_JOB: &str = "01JZZZZZZZZZZZZZZZZZZZZZZZ";
+/// A project key that nothing has.
+const MISSING_KEY: &str = "none0123456789";
+
+/// An operation of the document.
+struct Operation<'a> {
+    document: &'a Value,
+    path: &'a str,
+    method: Method,
+    spec: &'a Value,
+}
+
+/// What an operation needs, read from its security requirements.
+struct Needs {
+    scope: Option<Scope>,
+    role: Option<String>,
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_operation_refuses_callers_without_access() {
+    let world = World::build(seed()).await;
+    let document = serde_json::to_value(mc_api::openapi()).unwrap();
+    let (mut made, mut faults) = (0, Vec::new());
+    for operation in operations(&document) {
+        for (attack, attempt) in attacks(&world, &operation) {
+            made += 1;
+            if let Err(fault) = attempt::make(&attempt, &world).await {
+                let sent = attempt.body.as_deref().unwrap_or_default();
+                faults.push(format!(
+                    "{} {}, {attack}: {fault}\n{sent}",
+                    attempt.method, attempt.target
+                ));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n\n"));
+    assert!(made > 300, "{made} attempts");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn declared_role_is_enough_for_every_operation() {
+    let world = World::build(seed()).await;
+    let document = serde_json::to_value(mc_api::openapi()).unwrap();
+    // Deletions last: they would take away what others need.
+    let (deletions, others): (Vec<_>, Vec<_>) =
+        operations(&document).partition(|operation| operation.method == Method::DELETE);
+    for operation in others.into_iter().chain(deletions) {
+        let Some(needed) = operation.needs().role.and_then(|role| rank(&role)) else { continue };
+        let project = &world.projects[0];
+        let caller = member(&world, project, |role| role == needed);
+        let request = operation.request(&world, project, &project.key, MISSING_ID);
+        let attempt = signed(request, full(caller));
+        let answer = Answer::to(&attempt, &world).await;
+        let name = format!("{} {} by a {needed:?}", operation.method, operation.path);
+        let detail = answer.body["detail"].as_str().unwrap_or_default();
+        let lacks_role = answer.status == 403 && detail.starts_with("requires the role");
+        assert!(!lacks_role && answer.status != 401, "{name}: {} {detail}", answer.status);
+        assert!(!answer.status.is_server_error(), "{name}: {} {detail}", answer.status);
+    }
+}
+
+fn operations(document: &Value) -> impl Iterator<Item = Operation<'_>> {
+    let paths = document["paths"].as_object().expect("paths").iter();
+    paths.flat_map(move |(path, item)| {
+        item.as_object().expect("methods").iter().map(move |(method, spec)| Operation {
+            document,
+            path,
+            method: method.to_uppercase().parse().expect("a method"),
+            spec,
+        })
+    })
+}
+
+/// Requests that must be refused, each with the reason.
+fn attacks(world: &World, operation: &Operation<'_>) -> Vec<(&'static str, Attempt)> {
+    let access = &operation.spec["x-access"];
+    if access.is_null() {
+        return Vec::new();
+    }
+    let needs = operation.needs();
+    let project = &world.projects[0];
+    let foreign = operation.foreign_id(&world.projects[2]);
+    let own_id = operation.foreign_id(project);
+    let request = |key: &str, id: &str| operation.request(world, project, key, id);
+    let own = request(&project.key, &own_id);
+    let mut attacks = vec![("without a credential", refused(request(&project.key, &own_id), 401))];
+    if let Some(scope) = needs.scope {
+        let role = needs.role.as_deref();
+        let credential = without_scope(world, project, scope, role);
+        attacks.push(("without the scope", refused(signed(own, credential), 403)));
+    }
+    if access == "interactive" {
+        let token = full(of_post(world, Post::Root));
+        attacks.push(("with a personal token", refused(signed(request("", &own_id), token), 403)));
+    }
+    if access == "service_admin" {
+        let admin = full(member(world, project, |role| role == Rank::Admin));
+        let attempt = signed(request(&project.key, &own_id), admin);
+        attacks.push(("by a project's admin", refused(attempt, 403)));
+    }
+    let Some(needed) = needs.role.as_deref().and_then(rank) else { return attacks };
+    let stranger = full(of_post(world, Post::Stranger));
+    let twin = if operation.names_project() {
+        (project.key.clone(), MISSING_KEY.to_owned())
+    } else {
+        (own_id.clone(), MISSING_ID.to_owned())
+    };
+    let attempt = refused(signed(request(&project.key, &own_id), stranger), 404);
+    attacks.push(("by a stranger", Attempt { twin: Some(twin), ..attempt }));
+    if needed > Rank::Viewer {
+        let below = member(world, project, |role| role < needed);
+        let attempt = refused(signed(request(&project.key, &own_id), full(below)), 403);
+        // Some resources do not exist for those who may not decide about them.
+        let attempt = if operation.names_project() { attempt } else { attempt.or(404) };
+        attacks.push(("with a lower role", attempt.places(Places::one(project.place))));
+    }
+    if operation.names_project() && operation.path.contains("{id}") {
+        let admin = full(member(world, project, |role| role == Rank::Admin));
+        let attempt = refused(signed(request(&project.key, &foreign), admin), 404);
+        let twin = Some((foreign, MISSING_ID.to_owned()));
+        attacks.push(("with a foreign id", Attempt { twin, ..attempt }));
+    }
+    attacks
+}
+
+impl Operation<'_> {
+    fn needs(&self) -> Needs {
+        let words = self.spec["security"][0]["bearer"].as_array().into_iter().flatten();
+        let words: Vec<_> = words.filter_map(Value::as_str).collect();
+        let scope = Scope::ALL.iter().find(|(_, name)| words.contains(name));
+        let role = words.iter().find_map(|word| word.strip_prefix("role:"));
+        Needs { scope: scope.map(|(scope, _)| *scope), role: role.map(str::to_owned) }
+    }
+
+    fn parameters(&self) -> impl Iterator<Item = (&str, &Value)> {
+        let parameters = self.spec["parameters"].as_array().into_iter().flatten();
+        parameters.map(|one| (one["name"].as_str().expect("a name"), one))
+    }
+
+    fn names_project(&self) -> bool {
+        let in_body = self.example().is_some_and(|body| body.get("project_key").is_some());
+        in_body || self.parameters().any(|(name, _)| matches!(name, "key" | "project_key"))
+    }
+
+    /// The id of the operation's resource in a project.
+    fn foreign_id(&self, project: &Project) -> String {
+        match things(self.path) {
+            _ if self.example().is_some_and(|body| body.get("bundle_id").is_some()) => {
+                project.bundles[0].id.to_string()
+            }
+            Some(things) => things(project)[0].id.to_string(),
+            None if self.path.starts_with("/jobs/") => MISSING_JOB.to_owned(),
+            None => MISSING_ID.to_owned(),
+        }
+    }
+
+    /// The example of the body, if the operation has one. A body without is valid when it is empty.
+    fn example(&self) -> Option<Value> {
+        let schema = self.spec.pointer("/requestBody/content/application~1json/schema")?;
+        let name = schema["$ref"].as_str()?.rsplit('/').next()?;
+        let schema = &self.document["components"]["schemas"][name];
+        let example = schema.get("example").or_else(|| schema.pointer("/examples/0"));
+        Some(example.cloned().unwrap_or_else(|| json!({})))
+    }
+
+    fn request(&self, world: &World, project: &Project, key: &str, id: &str) -> Attempt {
+        let (owner, name) = project.repositories[0].name.split_once('/').unwrap_or(("shop", "app"));
+        let (mut path, mut query) = (self.path.to_owned(), Vec::new());
+        let mut version = None;
+        for (parameter, spec) in self.parameters() {
+            let value = match parameter {
+                "key" | "project_key" => key,
+                "id" => id,
+                "login" => of_post(world, Post::Pawn).login.as_str(),
+                "team" => world.teams[project.tenant].key.as_str(),
+                "external_id" => project.tasks[0].name.as_str(),
+                "owner" => owner,
+                "name" => name,
+                "handles" => "m1",
+                "path" => "/srv/app/models/cart.rb",
+                "If-Match" => "*",
+                _ if spec["required"] != true => continue,
+                _ => match (&spec["schema"]["enum"][0], spec["schema"]["type"].as_str()) {
+                    (Value::String(first), _) => first.as_str(),
+                    (_, Some("integer")) => "1",
+                    (_, Some("boolean")) => "true",
+                    _ if spec["schema"]["format"] == "uuid" => MISSING_ID,
+                    _ => "x",
+                },
+            };
+            match spec["in"].as_str() {
+                Some("path") => path = path.replace(&format!("{{{parameter}}}"), &encoded(value)),
+                Some("header") => version = Some(value.to_owned()),
+                _ => query.push(format!("{parameter}={}", encoded(value))),
+            }
+        }
+        if !query.is_empty() {
+            path = format!("{path}?{}", query.join("&"));
+        }
+        let attempt = Attempt::new(self.method.clone(), path);
+        let attempt = version.into_iter().fold(attempt, |one, tag| one.header("if-match", tag));
+        match self.example() {
+            Some(mut body) => {
+                for (name, value) in [("project_key", key), ("bundle_id", id)] {
+                    if let Some(named) = body.get_mut(name) {
+                        *named = value.into();
+                    }
+                }
+                attempt.json(&body)
+            }
+            None => attempt,
+        }
+    }
+}
+
+/// Examples of the resource that `{id}` in a path names. `None` for resources outside projects.
+fn things(path: &str) -> Option<Things> {
+    let (collection, _) = path.split_once("/{id}")?;
+    Some(match collection.rsplit('/').next().expect("a collection") {
+        "records" => |project| &project.records,
+        "proposals" => |project| &project.proposals,
+        "quarantine" => |project| &project.holds,
+        "passages" => |project| &project.passages,
+        "runs" => |project| &project.runs,
+        "webhooks" => |project| &project.hooks,
+        "webhook-deliveries" => |project| &project.deliveries,
+        "pull-requests" => |project| &project.changes,
+        "integrations" => |project| &project.connections,
+        "hygiene-runs" => |project| &project.reports,
+        "duplicates" => |project| &project.clusters,
+        "exports" => |project| &project.exports,
+        "tokens" | "jobs" => return None,
+        _ => panic!("{path}: add an example of a foreign id"),
+    })
+}
+
+fn rank(role: &str) -> Option<Rank> {
+    Some(match role {
+        "viewer" => Rank::Viewer,
+        "agent" => Rank::Agent,
+        "member" => Rank::Member,
+        "maintainer" => Rank::Maintainer,
+        "admin" => Rank::Admin,
+        "service_admin" => return None,
+        other => panic!("unknown role {other}"),
+    })
+}
+
+fn refused(attempt: Attempt, status: u16) -> Attempt {
+    attempt.expect(status).places(Places::NONE)
+}
+
+fn signed(attempt: Attempt, credential: &Credential) -> Attempt {
+    attempt.header("authorization", format!("Bearer {}", credential.bearer))
+}
+
+fn of_post(world: &World, post: Post) -> &Person {
+    world.people.iter().find(|person| person.post == post).expect("somebody")
+}
+
+/// The person of the project's tenant with the highest fitting role.
+fn member<'a>(world: &'a World, project: &Project, fits: impl Fn(Rank) -> bool) -> &'a Person {
+    let own = world.people.iter().filter(|person| person.tenant == Some(project.tenant));
+    let fitting = own.filter(|person| oracle::role(person, project).is_some_and(&fits));
+    fitting.max_by_key(|person| oracle::role(person, project)).expect("a member")
+}
+
+/// A personal access token with every scope.
+fn full(person: &Person) -> &Credential {
+    let fits = |one: &&Credential| one.is_valid && one.scopes == ALL && !one.is_present;
+    person.credentials.iter().find(fits).expect("a token with every scope")
+}
+
+/// A valid credential without the scope, of somebody whose role would be enough.
+fn without_scope<'a>(
+    world: &'a World,
+    project: &Project,
+    scope: Scope,
+    role: Option<&str>,
+) -> &'a Credential {
+    let is_enough = |person: &&Person| match role {
+        None => true,
+        Some("service_admin") => person.administers_service(),
+        Some(role) => oracle::role(person, project) >= rank(role),
+    };
+    let credentials = world.people.iter().filter(is_enough).flat_map(|person| &person.credentials);
+    let mut fitting = credentials.filter(|one| one.is_valid && !one.is_for(scope));
+    fitting.next().expect("a credential without the scope")
+}
+
+/// Percent-encodes a value for a path or a query.
+fn encoded(value: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    let encode =
+        |byte| if is_plain(byte) { char::from(byte).into() } else { format!("%{byte:02X}") };
+    value.bytes().map(encode).collect()
+}
+
+#[test]
+fn only_open_operations_have_no_access() {
+    let document = serde_json::to_value(mc_api::openapi()).unwrap();
+    let open: BTreeSet<_> = operations(&document)
+        .filter(|operation| operation.spec["x-access"].is_null())
+        .map(|operation| (operation.path.to_owned(), operation.spec["security"].to_string()))
+        .collect();
+    for (path, security) in open {
+        assert_eq!(security, "[{}]", "{path} declares no access");
+    }
+}

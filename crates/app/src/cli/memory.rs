@@ -1,0 +1,151 @@
+//! Commands that read, write and measure the memory.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::ProjectArg;
+
+/// Arguments of `ingest`.
+#[derive(Debug, Args)]
+pub struct IngestArgs {
+    /// Path or git URL.
+    pub location: String,
+    #[command(flatten)]
+    pub project: ProjectArg,
+    /// Branch, tag or commit.
+    #[arg(long = "ref", value_name = "REF")]
+    pub git_ref: Option<String>,
+    /// Name of the repository; by default that of the directory or URL.
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// Accept a new location of a repository that is known under its name.
+    #[arg(long)]
+    pub relocate: bool,
+    /// Return as soon as the run is enqueued.
+    #[arg(long)]
+    pub detach: bool,
+    /// Also wait until every passage has its vector.
+    #[arg(long)]
+    pub wait_for_vectors: bool,
+}
+
+/// Arguments of `recall`.
+#[derive(Debug, Args)]
+pub struct RecallArgs {
+    /// Question or topic.
+    pub query: Option<String>,
+    #[command(flatten)]
+    pub project: ProjectArg,
+    /// Task in the tracker, such as CS-214.
+    #[arg(long)]
+    pub task: Option<String>,
+    /// File or directory in the repository.
+    #[arg(long)]
+    pub path: Option<String>,
+    /// Qualified name of a symbol; may be repeated.
+    #[arg(long = "symbol", value_name = "NAME")]
+    pub symbols: Vec<String>,
+    /// Signal, such as an error message or nil-delay; may be repeated.
+    #[arg(long = "signal", value_name = "WORD")]
+    pub signals: Vec<String>,
+    /// Maximum size of the bundle, in tokens.
+    #[arg(long, default_value_t = 2000, value_name = "N")]
+    pub limit_tokens: u32,
+}
+
+/// Arguments of `save`.
+#[derive(Debug, Args)]
+pub struct SaveArgs {
+    /// Text of the record; `-` reads standard input.
+    pub content: String,
+    #[command(flatten)]
+    pub project: ProjectArg,
+    /// fact, fewshot, pattern, `adr_link`, gotcha or rule.
+    #[arg(long, default_value = "fact")]
+    pub kind: String,
+    /// Short title.
+    #[arg(long)]
+    pub title: Option<String>,
+    /// Part of the system that it is about; may be repeated.
+    #[arg(long)]
+    pub scope: Vec<String>,
+    /// Tag; may be repeated.
+    #[arg(long = "tag")]
+    pub tags: Vec<String>,
+    /// Task in the tracker.
+    #[arg(long)]
+    pub task: Option<String>,
+    /// Cited code: `path`, `path:12-30` or `path#Symbol`; may be repeated.
+    #[arg(long = "cite", value_name = "CITATION")]
+    pub citations: Vec<String>,
+    /// URL, for `adr_link`.
+    #[arg(long)]
+    pub url: Option<String>,
+    /// Supersede the record that it contradicts.
+    #[arg(long)]
+    pub contradicts: bool,
+}
+
+/// Arguments of `search`.
+#[derive(Debug, Args)]
+pub struct SearchArgs {
+    /// Words, a symbol or a path.
+    pub query: String,
+    #[command(flatten)]
+    pub project: ProjectArg,
+    /// memory, doc, code or dialog; may be repeated.
+    #[arg(long = "source")]
+    pub sources: Vec<String>,
+    /// Only paths that match, such as `app/**/*.rb`.
+    #[arg(long)]
+    pub path: Option<String>,
+    /// Only this language.
+    #[arg(long)]
+    pub language: Option<String>,
+    /// Maximum number of results.
+    #[arg(long, short = 'n', default_value_t = 10)]
+    pub limit: u32,
+    /// Show the scores of each result.
+    #[arg(long)]
+    pub explain: bool,
+}
+
+/// Arguments of `export`.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    #[command(flatten)]
+    pub project: ProjectArg,
+    /// Output file; by default standard output.
+    #[arg(long, short)]
+    pub output: Option<PathBuf>,
+}
+
+/// Arguments of `import`.
+#[derive(Debug, Args)]
+pub struct ImportArgs {
+    /// YAML file, as `export` writes it; `-` reads standard input.
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub project: ProjectArg,
+}
+
+/// Arguments of `eval`.
+#[derive(Debug, Args)]
+pub struct EvalArgs {
+    /// Directories with queries.jsonl, qrels.tsv and corpus.jsonl or meta.json.
+    #[arg(required = true)]
+    pub sets: Vec<PathBuf>,
+    /// For sets with meta.json: directory of clones, `<name>` or `<owner>/<name>`.
+    #[arg(long, value_name = "DIR")]
+    pub repo_dir: Option<PathBuf>,
+    /// Keep the scratch projects, so that a second run skips indexing.
+    #[arg(long)]
+    pub keep: bool,
+    /// Disable a step of the ranking; may be repeated.
+    #[arg(long = "disable-step", value_name = "STEP")]
+    pub disabled_steps: Vec<String>,
+    /// Measure with all steps, then without each step.
+    #[arg(long, conflicts_with = "disabled_steps")]
+    pub ablation: bool,
+}

@@ -1,0 +1,91 @@
+//! Commands that operate the service and set up its clients.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use mc_domain::JobState;
+
+use super::value_parser_of;
+
+/// Subcommands of `jobs`.
+#[derive(Debug, Subcommand)]
+pub enum JobsCommand {
+    /// List the newest jobs.
+    List {
+        /// Only the jobs in this state.
+        #[arg(long, value_parser = value_parser_of(JobState::ALL, JobState::as_str))]
+        state: Option<JobState>,
+        /// Only the jobs of this kind, such as `sync_integration`.
+        #[arg(long)]
+        kind: Option<String>,
+        /// Number of jobs; at most 200.
+        #[arg(long, short = 'n', default_value_t = 50)]
+        limit: u32,
+    },
+    /// Show a job with all its fields.
+    Show {
+        /// The job's id, as `jobs list` shows it.
+        id: String,
+    },
+    /// Retry a discarded job.
+    Retry {
+        /// The job's id.
+        id: String,
+    },
+    /// Delete a job that is discarded or has not started.
+    Delete {
+        /// The job's id.
+        id: String,
+    },
+}
+
+/// Arguments of `backup`.
+#[derive(Debug, Args)]
+pub struct BackupArgs {
+    /// Output file, which exists once the backup is complete; `-` writes to standard output.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: PathBuf,
+}
+
+/// Arguments of `restore`.
+#[derive(Debug, Args)]
+pub struct RestoreArgs {
+    /// Backup file.
+    pub file: PathBuf,
+    /// Restore although the encryption key is lost. Its encrypted data stays unreadable (secrets of
+    /// webhooks and notifications, signing keys of logins, quarantined texts), and the audit log
+    /// can't be verified.
+    #[arg(long)]
+    pub without_encryption_key: bool,
+}
+
+/// Arguments of `sanitize`.
+#[derive(Debug, Args)]
+pub struct SanitizeArgs {
+    /// File to read; `-` reads standard input.
+    pub file: PathBuf,
+    /// Print the whole masked text.
+    #[arg(long)]
+    pub masked: bool,
+}
+
+/// Subcommands of `config`.
+#[derive(Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// Print the effective configuration with masked secrets.
+    Show,
+}
+
+/// Subcommands of `cursor`.
+#[derive(Debug, Subcommand)]
+pub enum CursorCommand {
+    /// Write .cursor/mcp.json and a rule that tells the assistant to use the memory.
+    Install {
+        /// Directory of the project.
+        #[arg(long, value_name = "DIR", default_value = ".")]
+        dir: PathBuf,
+        /// Project key; by default made from the directory's name.
+        #[arg(long, short, value_name = "KEY")]
+        project: Option<String>,
+    },
+}

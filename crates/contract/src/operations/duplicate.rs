@@ -1,0 +1,79 @@
+//! `/projects/{key}/duplicates`: clusters of duplicate records, for a person to decide about.
+
+use chrono::{DateTime, Utc};
+use mc_domain::{DuplicateClusterId, RecordId};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::record::Record;
+use crate::number::PageLimit;
+use crate::{ProjectKey, Request};
+
+/// A cluster, in a path.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub struct ClusterPath {
+    /// The project's key.
+    #[param(inline)]
+    pub key: ProjectKey,
+    /// The cluster's id.
+    #[param(inline)]
+    pub id: DuplicateClusterId,
+}
+
+impl Request for ClusterPath {}
+
+/// Which clusters to list.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct ClusterQuery {
+    /// The `next_cursor` of the previous page.
+    #[param(inline)]
+    pub cursor: Option<DuplicateClusterId>,
+    /// Maximum number of items, 1 to 200; 50 by default.
+    #[param(inline)]
+    pub limit: Option<PageLimit>,
+}
+
+impl Request for ClusterQuery {}
+
+/// The record to keep.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({}))]
+pub struct MergeDuplicates {
+    /// One of the cluster's records; its first by default.
+    pub keep: Option<RecordId>,
+}
+
+impl Request for MergeDuplicates {}
+
+/// A cluster of duplicate records.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "id": "019a0000-0000-7000-8000-000000000013",
+    "records": [{
+        "id": "019a0000-0000-7000-8000-000000000002", "kind": "fact",
+        "title": "Units must match",
+        "content": "The delay is nil when delay_unit and trigger_delay_unit differ.",
+        "scope": ["cart_sessions"], "tags": ["unit"], "state": "active",
+        "visibility": "team", "trust": "team", "owner": "vera", "ttl": "2027-06-01T00:00:00Z",
+        "is_ttl_explicit": true, "quality": {"novelty": 0.74, "dup": 0.06, "usefulness": 0.81},
+        "meta": {"patch_sha": "abc123"}, "task_external_id": "CS-214", "dialog_id": null,
+        "superseded_by": null, "version": 2, "recall_count": 5, "use_count": 3,
+        "ci_status": "passed", "created_at": "2026-11-19T10:00:00Z",
+        "updated_at": "2026-11-20T10:00:00Z"
+    }],
+    "similarity": 0.92, "detected_at": "2026-11-20T03:00:00Z"
+}))]
+pub struct DuplicateCluster {
+    /// The cluster's id.
+    pub id: DuplicateClusterId,
+    /// The first is kept by default. Deleted ones are left out.
+    pub records: Vec<Record>,
+    /// The smallest share of words that a record has in common with the first, 0 to 1.
+    pub similarity: f64,
+    /// When it was detected.
+    pub detected_at: DateTime<Utc>,
+}

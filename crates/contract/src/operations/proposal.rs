@@ -1,0 +1,109 @@
+//! `/proposals`: records that wait for a reviewer.
+
+use std::collections::BTreeMap;
+
+use mc_domain::RecordId;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::record::{CitedRecord, Contribution, Record};
+use crate::number::{PageLimit, VersionNumber};
+use crate::text::{FreeText, StatementText, Title};
+use crate::{ProjectKey, Request};
+
+/// Which proposals to list.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct ProposalQuery {
+    /// The project's key.
+    #[param(inline)]
+    pub project_key: ProjectKey,
+    /// The `next_cursor` of the previous page.
+    #[param(inline)]
+    pub cursor: Option<RecordId>,
+    /// Maximum number of items, 1 to 200; 50 by default.
+    #[param(inline)]
+    pub limit: Option<PageLimit>,
+}
+
+impl Request for ProposalQuery {}
+
+/// The reviewed versions, and edits of the proposal.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"version": 1, "amends_version": 3}))]
+pub struct AcceptProposal {
+    /// The reviewed `version` of the proposal.
+    pub version: VersionNumber,
+    /// The reviewed `version` of the record that the proposal would change, if it would change one.
+    pub amends_version: Option<VersionNumber>,
+    /// A new title; the proposed one by default.
+    pub title: Option<Title>,
+    /// A new content of at most 4,000 characters; the proposed one by default.
+    pub content: Option<StatementText>,
+}
+
+impl Request for AcceptProposal {}
+
+/// The reason for rejecting a proposal.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"reason": "The record about units says so already."}))]
+pub struct RejectProposal {
+    /// The reason, for the audit.
+    pub reason: FreeText,
+}
+
+impl Request for RejectProposal {}
+
+/// A proposal, with the record that it would change.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "citations": [{
+        "file": "app/services/cart_sessions/setting.rb",
+        "symbol": "CartSessions::Setting#trigger_delay_time_in_minutes", "line_start": 12,
+        "line_end": 20, "verdict": "fresh"
+    }],
+    "contributions": [{
+        "version": 1, "saved_by": "vera", "source": "", "saved_at": "2026-11-19T10:00:00Z"
+    }],
+    "id": "019a0000-0000-7000-8000-000000000002", "kind": "fact",
+    "title": "Units must match",
+    "content": "The delay is nil when delay_unit and trigger_delay_unit differ.",
+    "scope": ["cart_sessions"], "tags": ["unit"], "state": "active",
+    "visibility": "proposed", "trust": "untrusted", "owner": "vera", "ttl": "2027-06-01T00:00:00Z",
+    "is_ttl_explicit": true, "quality": {"novelty": 0.74, "dup": 0.06, "usefulness": 0.81},
+    "meta": {"patch_sha": "abc123"}, "task_external_id": "CS-214", "dialog_id": null,
+    "superseded_by": null, "version": 1, "recall_count": 0, "use_count": 0,
+    "ci_status": "passed", "created_at": "2026-11-19T10:00:00Z",
+    "updated_at": "2026-11-20T10:00:00Z"
+}))]
+pub struct Proposal {
+    /// The proposal itself.
+    #[serde(flatten)]
+    pub record: CitedRecord,
+    /// The saves that it is made of.
+    pub contributions: Vec<Contribution>,
+    /// The record that it would change, as it is now; absent if it would be a new record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub amends: Option<Record>,
+    /// The change as a unified diff of title, tags, scope, citations and content.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+    /// Why hygiene demoted a record of the team, if it did. Accepting it restores the record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub demotion: Option<Demotion>,
+}
+
+/// Why an unused record of the team was demoted.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct Demotion {
+    /// The factor by which ranking multiplied the record; absent if no search found it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank_factor: Option<f64>,
+    /// The ranking steps that make up the factor, each with its own.
+    pub factors: BTreeMap<String, f64>,
+    /// The reasons for the demotion.
+    pub reasons: Vec<String>,
+}

@@ -1,0 +1,146 @@
+//! Index runs: requests to index a repository, and their progress.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use mc_accounts::Principal;
+use mc_contract::operations::ingest::{IngestGit, IngestRun, RepositoryNamePath};
+use mc_contract::text::{GitRef, RepositoryPart};
+use mc_domain::{IngestRunId, IngestStatus};
+use mc_indexer::source::{self, AllowedPrivateHost, Location, Origin};
+use mc_memory::ProjectContext;
+use mc_memory::content_filter::run_blocking;
+use mc_store::repositories::{self, Repository};
+use mc_store::{Tx, ingest_runs};
+
+use crate::Error;
+
+/// Enqueues an index run of a repository. A queued run of the same repository and ref is returned
+/// instead of a second one. `allowed_private_hosts` are open to every principal.
+pub async fn request(
+    ctx: &ProjectContext,
+    principal: &Principal,
+    allowed_private_hosts: &[AllowedPrivateHost],
+    request: &IngestGit,
+) -> Result<IngestRun, Error> {
+    let git_ref = request.r#ref.as_ref().map_or("", GitRef::as_str);
+    source::check_ref(git_ref)?;
+    check_access(principal, request.location.as_str())?;
+    let location = request.location.as_str().to_owned();
+    let origin = run_blocking(move || source::parse(&location)).await?;
+    let allows_private_network =
+        allows_private_network(principal, allowed_private_hosts, &origin).await?;
+    let mut tx = ctx.store.begin().await?;
+    let repository = ensure_repository(&mut tx, ctx, request, origin).await?;
+    repositories::set_network_access(&mut tx, repository.id, allows_private_network).await?;
+    let run = ingest_runs::enqueue(&mut tx, &repository, git_ref).await?;
+    tx.commit().await?;
+    index_run(ctx, run, repository).await
+}
+
+/// Returns an index run.
+pub async fn get(ctx: &ProjectContext, id: IngestRunId) -> Result<IngestRun, Error> {
+    let unknown = || Error::UnknownRun(id);
+    let run = ingest_runs::find(&ctx.store, id).await?.ok_or_else(unknown)?;
+    let repository = repositories::by_id(&ctx.store, run.repository).await?.ok_or_else(unknown)?;
+    index_run(ctx, run, repository).await
+}
+
+/// Returns the newest index run of a repository.
+pub async fn get_latest(
+    ctx: &ProjectContext,
+    repository: &RepositoryNamePath,
+) -> Result<IngestRun, Error> {
+    let (owner, name) = (repository.owner.as_str(), repository.name.as_str());
+    let unknown = || Error::UnknownRepository(format!("{owner}/{name}"));
+    let repository = repositories::find(&ctx.store, ctx.project.id, owner, name).await?;
+    let repository = repository.ok_or_else(unknown)?;
+    let runs = ingest_runs::of_repository(&ctx.store, repository.id, 1).await?;
+    let run = runs.into_iter().next().ok_or_else(unknown)?;
+    index_run(ctx, run, repository).await
+}
+
+/// Checks that the principal may have the service read this location. The service can read its own
+/// disk, which holds other projects' repositories, and what its ssh key opens. An administrator's
+/// token with the scope `ingest` alone is enough: a schedule that indexes directories needs no
+/// more.
+fn check_access(principal: &Principal, location: &str) -> Result<(), Error> {
+    let is_public = location.starts_with("https://");
+    if is_public || principal.is_admin { Ok(()) } else { Err(Error::PrivateLocation) }
+}
+
+/// Returns whether git may connect to the private network for this location. Principals who are no
+/// administrators could otherwise scan the service's network and index what they find: they are
+/// rejected here, and git is held to the same rule when it connects. Other URLs than https have
+/// passed [`check_access`].
+async fn allows_private_network(
+    principal: &Principal,
+    allowed_private_hosts: &[AllowedPrivateHost],
+    origin: &Origin,
+) -> Result<bool, Error> {
+    let is_https = matches!(&origin.location, Location::Url(url) if url.scheme() == "https");
+    if principal.is_service_admin() || !is_https {
+        return Ok(true);
+    }
+    source::check_public(&origin.location, allowed_private_hosts).await?;
+    Ok(false)
+}
+
+async fn ensure_repository(
+    tx: &mut Tx,
+    ctx: &ProjectContext,
+    request: &IngestGit,
+    origin: Origin,
+) -> Result<Repository, Error> {
+    let owner = request.owner.as_ref().map_or(origin.owner.as_str(), RepositoryPart::as_str);
+    let name = request.name.as_ref().map_or(origin.name.as_str(), RepositoryPart::as_str);
+    let (project, location) = (ctx.project.id, origin.location.as_text());
+    let repository = if request.relocate {
+        repositories::relocate(tx, project, owner, name, &location).await
+    } else {
+        repositories::ensure(tx, project, owner, name, &location).await
+    };
+    Ok(repository?)
+}
+
+async fn index_run(
+    ctx: &ProjectContext,
+    run: ingest_runs::IngestRun,
+    repository: Repository,
+) -> Result<IngestRun, Error> {
+    let queue = ctx.queue().await?;
+    Ok(IngestRun {
+        eta_seconds: eta(&run, Utc::now()).map(|eta| eta.as_secs()),
+        ingest_id: run.id,
+        repo_owner: repository.owner,
+        repo_name: repository.name,
+        namespace: repository.namespace,
+        status: run.status,
+        is_ready: repository.indexed_at.is_some(),
+        attempt: run.attempt,
+        max_attempts: run.max_attempts,
+        files_total: run.counts.files_total,
+        files_done: run.counts.files_done,
+        files_changed: run.counts.files_changed,
+        files_deleted: run.counts.files_deleted,
+        files_skipped: run.counts.files_skipped,
+        chunks_written: run.counts.chunks_written,
+        chunks_reused: run.counts.chunks_reused,
+        pending_vectors: queue.pending,
+        failed_vectors: queue.failed_count,
+        last_error: run.last_error,
+        queued_at: run.queued_at,
+        started_at: run.started_at,
+        completed_at: run.completed_at,
+        source_ref: repository.source_ref,
+    })
+}
+
+/// Returns the time that is left at the current pace.
+fn eta(run: &ingest_runs::IngestRun, now: DateTime<Utc>) -> Option<Duration> {
+    let is_running = run.completed_at.is_none() && run.status == IngestStatus::Running;
+    let elapsed = (now - run.started_at?).to_std().ok()?;
+    let done = u32::try_from(run.counts.files_done).ok().filter(|done| *done > 0)?;
+    let left = u32::try_from(run.counts.files_total - run.counts.files_done).ok()?;
+    is_running.then(|| elapsed / done * left)
+}

@@ -1,0 +1,136 @@
+//! Integrations: a project's subscriptions to resources of connectors.
+
+mod new;
+
+use mc_connectors::ConnectorRegistry;
+use mc_contract::number::IntervalMinutes;
+use mc_contract::operations::integration::{
+    CreateIntegration, Integration, LastSyncRun, SyncRun, UpdateIntegration,
+};
+use mc_contract::operations::page::Page;
+use mc_domain::{AuditAction, IntegrationId};
+use mc_memory::ProjectContext;
+use mc_store::Tx;
+use mc_store::audit::{self, NewEvent};
+use mc_store::integrations::{self, IntegrationUpdate};
+use serde_json::{Value, json};
+
+use crate::Error;
+
+/// Creates an integration and enqueues its first sync.
+pub async fn create(
+    ctx: &ProjectContext,
+    connectors: &ConnectorRegistry,
+    request: &CreateIntegration,
+) -> Result<Integration, Error> {
+    let new = new::validate(ctx, connectors, request).await?;
+    let mut tx = ctx.store.begin().await?;
+    integrations::create(&mut tx, ctx.project.id, &new).await?;
+    let details = json!({
+        "change": "created", "connector": new.connector, "capability": new.capability,
+    });
+    record_event(&mut tx, new.id, details);
+    tx.commit().await?;
+    get(ctx, new.id).await
+}
+
+/// Lists the integrations of a project, in the order of their creation.
+pub async fn list(ctx: &ProjectContext) -> Result<Page<Integration>, Error> {
+    let rows = integrations::list(&ctx.store, ctx.project.id).await?;
+    Ok(Page::new(rows.into_iter().map(integration).collect(), None))
+}
+
+/// Returns an integration.
+pub async fn get(ctx: &ProjectContext, id: IntegrationId) -> Result<Integration, Error> {
+    let row = integrations::find(&ctx.store, ctx.project.id, id).await?;
+    row.map(integration).ok_or_else(|| unknown(ctx))
+}
+
+/// Changes the interval or the import of comments, or pauses or resumes.
+pub async fn update(
+    ctx: &ProjectContext,
+    id: IntegrationId,
+    request: &UpdateIntegration,
+) -> Result<Integration, Error> {
+    let interval_minutes = request.interval_minutes.map(IntervalMinutes::get);
+    let UpdateIntegration { include_comments, is_paused, .. } = *request;
+    let update = IntegrationUpdate { interval_minutes, include_comments, is_paused };
+    let mut tx = ctx.store.begin().await?;
+    if !integrations::update(&mut tx, ctx.project.id, id, &update).await? {
+        return Err(unknown(ctx));
+    }
+    let details = json!({
+        "change": "updated", "interval_minutes": interval_minutes,
+        "include_comments": include_comments, "is_paused": is_paused,
+    });
+    record_event(&mut tx, id, details);
+    tx.commit().await?;
+    get(ctx, id).await
+}
+
+/// Enqueues a sync, whatever the interval.
+pub async fn request_sync(ctx: &ProjectContext, id: IntegrationId) -> Result<Integration, Error> {
+    let integration = get(ctx, id).await?;
+    let mut tx = ctx.store.begin().await?;
+    if !integrations::request_sync(&mut tx, ctx.project.id, id).await? {
+        return Err(Error::IntegrationPaused);
+    }
+    tx.commit().await?;
+    Ok(integration)
+}
+
+/// Deletes an integration; with `purge` also its documents and the data of its tasks.
+pub async fn delete(ctx: &ProjectContext, id: IntegrationId, purge: bool) -> Result<(), Error> {
+    let project = ctx.project.id;
+    let mut tx = ctx.store.begin().await?;
+    let (tasks, documents) =
+        if purge { integrations::purge(&mut tx, project, id).await? } else { (0, 0) };
+    let deleted = integrations::delete(&mut tx, project, id).await?;
+    let deleted = deleted.ok_or_else(|| unknown(ctx))?;
+    let details = json!({
+        "change": "deleted", "connector": deleted.connector, "tasks_purged": tasks,
+        "documents_purged": documents,
+    });
+    record_event(&mut tx, id, details);
+    Ok(tx.commit().await?)
+}
+
+fn record_event(tx: &mut Tx, id: IntegrationId, details: Value) {
+    audit::record(tx, NewEvent::new(AuditAction::IntegrationChanged, id).with(details));
+}
+
+fn unknown(ctx: &ProjectContext) -> Error {
+    Error::UnknownIntegration(ctx.project.key.clone())
+}
+
+fn integration(row: integrations::Integration) -> Integration {
+    let has_failed = row.consecutive_failures > 0;
+    Integration {
+        id: row.id,
+        connector: row.connector,
+        resource: row.resource,
+        capability: row.capability,
+        interval_minutes: row.interval_minutes,
+        include_comments: row.include_comments,
+        is_paused: row.is_paused,
+        created_by: row.created_by,
+        created_at: row.created_at,
+        next_sync_at: row.next_sync_at,
+        last_success_at: row.last_success_at,
+        last_error: row.last_error,
+        consecutive_failures: row.consecutive_failures,
+        task_count: row.task_count,
+        document_count: row.document_count,
+        current_run: row.current_run.map(|run| SyncRun {
+            started_at: run.at,
+            pages_fetched: run.pages,
+            items_synced: run.items,
+        }),
+        last_run: row.last_run.map(|run| LastSyncRun {
+            completed_at: run.at,
+            has_failed,
+            pages_fetched: run.pages,
+            items_synced: run.items,
+        }),
+    }
+}

@@ -1,0 +1,14 @@
+#![doc = include_str!("../README.md")]
+
+pub mod connectors;
+pub mod deliveries;
+pub mod documents;
+mod error;
+pub mod index_runs;
+pub mod integrations;
+pub mod pull_requests;
+pub mod task_comments;
+pub mod tasks;
+pub mod webhooks;
+
+pub use error::Error;
