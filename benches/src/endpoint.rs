@@ -16,7 +16,7 @@ use axum::{Json, Router};
 use mc_embed::{Embedder, ProviderSettings, Purpose, RuntimeSettings};
 use tokio::net::TcpListener;
 
-use self::wire::{Answer, Models, Refusal, Request};
+use self::wire::{ApiError, EmbeddingsResponse, Models, Request};
 
 /// Maximum size of a request, in bytes: 2,048 texts of 8 KiB, more than the model reads of any.
 const MAX_BODY: usize = 16 * 1024 * 1024;
@@ -70,21 +70,21 @@ fn router(embedder: Arc<dyn Embedder>) -> Router {
 }
 
 async fn models(State(embedder): State<Arc<dyn Embedder>>) -> Json<Models> {
-    Json(Models::one(&embedder.model().name))
+    Json(Models::new(&embedder.model().name))
 }
 
 async fn embeddings(
     State(embedder): State<Arc<dyn Embedder>>,
     request: Result<Json<Request>, JsonRejection>,
-) -> Result<Json<Answer>, Refusal> {
-    let Json(request) = request.map_err(Refusal::unreadable)?;
+) -> Result<Json<EmbeddingsResponse>, ApiError> {
+    let Json(request) = request.map_err(ApiError::unreadable)?;
     let model = embedder.model();
-    let (texts, encoding) = request.checked(model)?;
+    let (texts, encoding) = request.validate(model)?;
     let words = texts.iter().map(|text| text.split_whitespace().count()).sum();
     let texts = texts.iter().map(|text| mc_sanitizer::mask(text).text).collect();
     // Requests do not tell queries from documents, and for this model it makes no difference.
-    let vectors = embedder.embed(texts, Purpose::Passage).await.map_err(Refusal::failed)?;
-    Ok(Json(Answer::new(&model.name, vectors, encoding, words)))
+    let vectors = embedder.embed(texts, Purpose::Passage).await.map_err(ApiError::failed)?;
+    Ok(Json(EmbeddingsResponse::new(&model.name, vectors, encoding, words)))
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ use mc_sanitizer::{Action, Policy, Sanitizer, mask_with};
 use crate::harness::report::{Report, Table, short};
 use data::{Negative, Positive};
 
-/// Categories without a vendor's format: they stay when vendors' formats are left out.
-const OF_NO_VENDOR: &[&str] = &[
+/// Categories that belong to no vendor; `without_vendors` keeps them.
+const GENERIC_FORMATS: &[&str] = &[
     "private-key",
     "jwt",
     "connection-password",
@@ -26,12 +26,12 @@ const OF_NO_VENDOR: &[&str] = &[
 ];
 
 /// The kinds of rows that must stay unchanged.
-const CLEAN: &[&str] = &["benign_code", "scanner_fp"];
+const CLEAN_KINDS: &[&str] = &["benign_code", "scanner_fp"];
 
 /// The data to measure on.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Directory with positives.jsonl and negatives.jsonl, or the same compressed (.gz)
+    /// Directory with positives.jsonl and negatives.jsonl, or their .gz files
     #[arg(long)]
     data: PathBuf,
     /// Directory of source code for the speed
@@ -57,15 +57,15 @@ pub fn run(args: &Args) -> Result<()> {
     let positives: Vec<Positive> = data::read(&args.data, "positives")?;
     let negatives: Vec<Negative> = data::read(&args.data, "negatives")?;
     let mut report = Report::new("sanitizer");
-    report.note("A secret counts as found where the masked text does not hold it whole.");
+    report.note("A secret counts as found if the masked text does not contain all of it.");
     report.note(
-        "All is masked that there are rules for; the speed is that of the default policy, \
-                 of one thread's processor time.",
+        "Recall uses the strict policy. Speed is that of the default policy, in processor time \
+         of one thread.",
     );
     let mut rows = recall(&positives, args.tell);
-    rows.extend(touched(&negatives, args.tell));
+    rows.extend(false_positives(&negatives, args.tell));
     report.set_table(Table {
-        header: vec!["kind", "what", "of", "share", "share without vendors' formats"],
+        header: vec!["kind", "count", "total", "share", "share without vendors' formats"],
         rows,
     });
     speed::measure(args, &mut report)?;
@@ -83,17 +83,17 @@ fn recall(positives: &[Positive], tell: bool) -> Vec<Vec<String>> {
             let missed = rows.iter().filter(|row| !is_found(row, &policies[0]));
             missed
                 .filter(|_| tell)
-                .for_each(|row| crate::harness::say(&format!("left, {kind}: {}", row.secret)));
+                .for_each(|row| crate::harness::say(&format!("missed, {kind}: {}", row.secret)));
             let [all, generic] = policies
                 .each_ref()
                 .map(|policy| rows.iter().filter(|row| is_found(row, policy)).count());
-            line(kind, "secrets found", all, rows.len(), Some(generic))
+            table_row(kind, "secrets found", all, rows.len(), Some(generic))
         })
         .collect()
 }
 
 /// Returns a row of the table for each kind of text without a secret.
-fn touched(negatives: &[Negative], tell: bool) -> Vec<Vec<String>> {
+fn false_positives(negatives: &[Negative], tell: bool) -> Vec<Vec<String>> {
     let policy = Policy::strict();
     let mut clean = (0, 0);
     let mut rows = Vec::new();
@@ -106,21 +106,27 @@ fn touched(negatives: &[Negative], tell: bool) -> Vec<Vec<String>> {
                 if before != after {
                     changed += 1;
                     if tell {
-                        crate::harness::say(&format!("touched, {kind}: {after}"));
+                        crate::harness::say(&format!("changed, {kind}: {after}"));
                     }
                 }
             }
         }
-        if CLEAN.contains(&kind) {
+        if CLEAN_KINDS.contains(&kind) {
             clean = (clean.0 + changed, clean.1 + lines);
         }
-        rows.push(line(kind, "lines touched", changed, lines, None));
+        rows.push(table_row(kind, "lines changed", changed, lines, None));
     }
-    rows.push(line(&CLEAN.join(" and "), "lines touched", clean.0, clean.1, None));
+    rows.push(table_row(&CLEAN_KINDS.join(" and "), "lines changed", clean.0, clean.1, None));
     rows
 }
 
-fn line(kind: &str, what: &str, count: usize, of: usize, generic: Option<usize>) -> Vec<String> {
+fn table_row(
+    kind: &str,
+    what: &str,
+    count: usize,
+    of: usize,
+    generic: Option<usize>,
+) -> Vec<String> {
     let share = |count: usize| short(count as f64 / of.max(1) as f64);
     vec![
         kind.to_owned(),
@@ -135,6 +141,6 @@ fn line(kind: &str, what: &str, count: usize, of: usize, generic: Option<usize>)
 /// rule.
 fn without_vendors() -> Policy {
     let sanitizer = Sanitizer::default();
-    let vendors = sanitizer.formats().filter(|format| !OF_NO_VENDOR.contains(format));
+    let vendors = sanitizer.formats().filter(|format| !GENERIC_FORMATS.contains(format));
     vendors.fold(Policy::strict(), |policy, format| policy.with(format, Action::Allow))
 }

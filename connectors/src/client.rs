@@ -36,7 +36,7 @@ impl Connector {
         self.http.config().kind
     }
 
-    /// Returns the address where people open the provider.
+    /// Returns the provider's address for people (not that of its API).
     pub fn url(&self) -> &Url {
         &self.http.config().url
     }
@@ -47,17 +47,17 @@ impl Connector {
         adapter(self.kind()).tracker(self.http.clone(), resource)
     }
 
-    /// Returns the pages of a space, by its key.
+    /// Returns the client for the pages of a space, by its key.
     pub fn wiki(&self, resource: &str) -> Result<Arc<dyn Wiki>, Error> {
         adapter(self.kind()).wiki(self.http.clone(), resource)
     }
 
-    /// Returns the refs of a repository (`owner/name`, `group/sub/project`).
+    /// Returns the client for the refs of a repository (`owner/name`, `group/sub/project`).
     pub fn git_host(&self, resource: &str) -> Result<Arc<dyn GitHost>, Error> {
         adapter(self.kind()).git_host(self.http.clone(), resource)
     }
 
-    /// Returns the user of the credential, in the provider's words. Fails as a sync would.
+    /// Returns the credential's user, as the provider names it. Returns the same errors as a sync.
     pub async fn check_access(&self) -> Result<String, Error> {
         adapter(self.kind()).check_access(self.http.clone()).await
     }

@@ -1,4 +1,4 @@
-//! `OpenAI`'s schemas for embeddings, as far as clients use them.
+//! The subset of `OpenAI`'s embeddings schema that clients use.
 
 use std::fmt::Display;
 
@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use mc_embed::ModelId;
 use serde::{Deserialize, Serialize};
 
-/// `POST /v1/embeddings`; fields without effect, such as `user`, are accepted.
+/// The body of `POST /v1/embeddings`. Unknown fields, such as `user`, are ignored.
 #[derive(Deserialize)]
 pub(super) struct Request {
     model: String,
@@ -26,8 +26,8 @@ pub(super) struct Request {
 enum Input {
     Text(String),
     Texts(Vec<String>),
-    Tokens(#[expect(dead_code, reason = "only its shape is looked at")] Vec<i64>),
-    TokenLists(#[expect(dead_code, reason = "only its shape is looked at")] Vec<Vec<i64>>),
+    Tokens(#[expect(dead_code, reason = "only the shape is checked")] Vec<i64>),
+    TokenLists(#[expect(dead_code, reason = "only the shape is checked")] Vec<Vec<i64>>),
 }
 
 /// The encoding of vectors. `OpenAI`'s own client requests base64 by default.
@@ -41,25 +41,24 @@ pub(super) enum Encoding {
 
 impl Request {
     /// Returns the texts to embed, if the request is valid for `model`.
-    pub(super) fn checked(self, model: &ModelId) -> Result<(Vec<String>, Encoding), Refusal> {
+    pub(super) fn validate(self, model: &ModelId) -> Result<(Vec<String>, Encoding), ApiError> {
         if self.model != model.name {
             let reason = format!("the model {} is not served; use {}", self.model, model.name);
-            return Err(Refusal::new(StatusCode::NOT_FOUND, "model", reason));
+            return Err(ApiError::new(StatusCode::NOT_FOUND, "model", reason));
         }
         if let Some(wanted) = self.dimensions.filter(|&wanted| wanted != model.dimensions) {
             let reason = format!("vectors have {} dimensions, not {wanted}", model.dimensions);
-            return Err(Refusal::bad("dimensions", reason));
+            return Err(ApiError::bad_request("dimensions", reason));
         }
         let texts = match self.input {
             Input::Text(text) => vec![text],
             Input::Texts(texts) if texts.is_empty() => {
-                return Err(Refusal::bad("input", "is empty; send at least one text"));
+                return Err(ApiError::bad_request("input", "is empty; send at least one text"));
             }
             Input::Texts(texts) => texts,
             Input::Tokens(_) | Input::TokenLists(_) => {
-                let reason = "tokens are another model's; send text, as a string or a list of \
-                              strings";
-                return Err(Refusal::bad("input", reason));
+                let reason = "token ids are not supported; send a string or a list of strings";
+                return Err(ApiError::bad_request("input", reason));
             }
         };
         Ok((texts, self.encoding_format))
@@ -68,7 +67,7 @@ impl Request {
 
 /// The vectors, in the order of the texts.
 #[derive(Serialize)]
-pub(super) struct Answer {
+pub(super) struct EmbeddingsResponse {
     object: &'static str,
     data: Vec<Item>,
     model: String,
@@ -86,18 +85,18 @@ struct Item {
 #[serde(untagged)]
 enum Embedding {
     Float(Vec<f32>),
-    /// The bytes of the numbers, little endian.
+    /// Base64 of the little-endian `f32` bytes.
     Base64(String),
 }
 
-/// Words instead of tokens: clients require the fields, and nothing is billed.
+/// Counts of words, not of tokens. Clients require the fields.
 #[derive(Serialize)]
 struct Usage {
     prompt_tokens: usize,
     total_tokens: usize,
 }
 
-impl Answer {
+impl EmbeddingsResponse {
     pub(super) fn new(
         model: &str,
         vectors: Vec<Vec<f32>>,
@@ -145,43 +144,43 @@ struct Model {
 }
 
 impl Models {
-    pub(super) fn one(name: &str) -> Self {
+    pub(super) fn new(name: &str) -> Self {
         let model = Model { id: name.to_owned(), object: "model", owned_by: "memory-copilot" };
         Self { object: "list", data: [model] }
     }
 }
 
 /// An error in `OpenAI`'s form: `{"error": {"message", "type", "param"}}`.
-pub(super) struct Refusal {
+pub(super) struct ApiError {
     status: StatusCode,
     param: Option<&'static str>,
     message: String,
 }
 
-impl Refusal {
+impl ApiError {
     fn new(status: StatusCode, param: &'static str, reason: impl Display) -> Self {
         Self { status, param: Some(param), message: format!("{param}: {reason}") }
     }
 
-    fn bad(param: &'static str, reason: impl Display) -> Self {
+    fn bad_request(param: &'static str, reason: impl Display) -> Self {
         Self::new(StatusCode::BAD_REQUEST, param, reason)
     }
 
-    /// The body is not a request for embeddings.
-    #[expect(clippy::needless_pass_by_value, reason = "stands in map_err")]
+    /// Returns the error of an invalid body.
+    #[expect(clippy::needless_pass_by_value, reason = "passed to `map_err`")]
     pub(super) fn unreadable(rejection: JsonRejection) -> Self {
         Self { status: rejection.status(), param: None, message: rejection.body_text() }
     }
 
-    /// The model failed.
-    #[expect(clippy::needless_pass_by_value, reason = "stands in map_err")]
+    /// Returns the error of a failed model.
+    #[expect(clippy::needless_pass_by_value, reason = "passed to `map_err`")]
     pub(super) fn failed(error: mc_embed::Error) -> Self {
         let status = StatusCode::INTERNAL_SERVER_ERROR;
         Self { status, param: None, message: error.to_string() }
     }
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let kind =
             if self.status.is_server_error() { "server_error" } else { "invalid_request_error" };

@@ -96,7 +96,7 @@ pub enum Command {
     /// Manage background jobs; for administrators of the service.
     #[command(subcommand, after_help = examples::JOBS)]
     Jobs(JobsCommand),
-    /// Back up the database to a file, while the service runs or not.
+    /// Back up the database to a file. The service may be running.
     #[command(after_help = examples::BACKUP)]
     Backup(BackupArgs),
     /// Restore a backup into an empty database.

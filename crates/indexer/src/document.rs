@@ -1,5 +1,4 @@
-//! Splitting of a document into the rows that search reads, both for a file of a repository and for
-//! a page that a client sends.
+//! Splits documents, of repositories and of clients, into the rows that search reads.
 
 use mc_domain::Trust;
 use mc_sanitizer::{Policy, Sanitized, identifier, mask_with};
@@ -13,10 +12,10 @@ use crate::markdown::{self, Section};
 /// Maximum length of a title or heading path, in characters.
 const MAX_TITLE: usize = 300;
 /// Maximum number of tags or scopes of a document.
-const MAX_WORDS: usize = 32;
+const MAX_LABELS: usize = 32;
 
 /// Maximum length of a tag or scope, in characters.
-const MAX_WORD: usize = 200;
+const MAX_LABEL_CHARS: usize = 200;
 
 /// Document before it is split.
 #[derive(Debug, Clone)]
@@ -96,7 +95,7 @@ pub(crate) fn assemble(
 ) -> (NewDoc, Vec<NewPassage>) {
     let title = Some(page.title.trim()).filter(|title| !title.is_empty());
     let title = shorten(title.unwrap_or_else(|| file_name(&page.doc_id)).to_owned(), MAX_TITLE);
-    let (tags, scope) = (words(&page.tags), words(&page.scope));
+    let (tags, scope) = (unique_labels(&page.tags), unique_labels(&page.scope));
     let masked = |text: &str| mask_with(text, sanitizing).text;
     let location = mask_identifier(page.location(), sanitizing);
     let passage = |Piece { section, author, context }: Piece| NewPassage {
@@ -110,7 +109,7 @@ pub(crate) fn assemble(
         author: masked(&author),
         context,
         text: masked(&section.text),
-        lines: Some((line(section.line_start), line(section.line_end))),
+        lines: Some((line_number(section.line_start), line_number(section.line_end))),
     };
     let passages = pieces.into_iter().map(passage).collect();
     let doc = NewDoc {
@@ -135,7 +134,7 @@ pub(crate) fn mask_identifier(text: &str, sanitizing: &Policy) -> Sanitized {
     identifier(text).unwrap_or_else(|| mask_with(text, sanitizing).text)
 }
 
-fn line(number: usize) -> i32 {
+fn line_number(number: usize) -> i32 {
     i32::try_from(number).unwrap_or(i32::MAX)
 }
 
@@ -150,10 +149,10 @@ fn section_title(title: &str, headings: &[String]) -> String {
     shorten(parts.join(" > "), MAX_TITLE)
 }
 
-fn words(words: &[String]) -> Vec<String> {
+fn unique_labels(words: &[String]) -> Vec<String> {
     let mut unique: Vec<String> = Vec::new();
-    for word in words.iter().map(|word| shorten(word.clone(), MAX_WORD)) {
-        if unique.len() < MAX_WORDS && !unique.contains(&word) {
+    for word in words.iter().map(|word| shorten(word.clone(), MAX_LABEL_CHARS)) {
+        if unique.len() < MAX_LABELS && !unique.contains(&word) {
             unique.push(word);
         }
     }

@@ -12,7 +12,7 @@ pub enum Error {
     Invalid(#[from] ValidationError),
     /// The location is not public, and the principal does not administer the service.
     #[error(
-        "only a service administrator may index directories of the machine, or use its ssh key"
+        "only a service administrator may index directories of the machine, or use its SSH key"
     )]
     PrivateLocation,
     /// No index run has this id, or the principal may not see it.
@@ -47,13 +47,14 @@ pub enum Error {
     /// No webhook accepts the delivery. The error is the same for a webhook that does not exist.
     #[error("no webhook with this id accepts the delivery: its signature is missing or wrong")]
     InvalidSignature,
-    /// The delivery was signed too long ago, or in the future; whose clock is wrong is unknown.
+    /// The delivery was signed too long ago or in the future. The clock of either side may be
+    /// wrong.
     #[error(transparent)]
     StaleSignature(SignatureError),
     /// The secret of a webhook can't be decrypted.
     #[error("the service can't verify signatures of this webhook now")]
     UnreadableSecret(#[source] mc_crypto::Error),
-    /// The project has no task of this id.
+    /// The project has no task with this id.
     #[error("the project has no task \"{0}\"")]
     UnknownTask(String),
     /// The principal's role may not link records of the team.

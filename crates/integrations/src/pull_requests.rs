@@ -32,7 +32,7 @@ pub async fn get(ctx: &ProjectContext, id: PullRequestId) -> Result<PullRequestW
     let row = pull_requests::find(store, project, id).await?;
     let row = row.ok_or_else(|| Error::UnknownPullRequest(ctx.project.key.clone()))?;
     let record_ids = pull_requests::records(store, project, id).await?;
-    let ci_results = ci_results(ctx, &row).await?;
+    let ci_results = list_ci_results(ctx, &row).await?;
     Ok(PullRequestWithRuns {
         pull_request: pull_request(row),
         record_ids,
@@ -40,8 +40,8 @@ pub async fn get(ctx: &ProjectContext, id: PullRequestId) -> Result<PullRequestW
     })
 }
 
-/// Returns the results on the commits that decide, the one that counts most first.
-async fn ci_results(
+/// Returns the CI results of the merge commit, then those of the head commit.
+async fn list_ci_results(
     ctx: &ProjectContext,
     row: &pull_requests::PullRequest,
 ) -> Result<Vec<CiResult>, Error> {

@@ -6,10 +6,10 @@ use uuid::Uuid;
 
 use crate::{Error, MemoryContext};
 
-/// Report of feedback.
+/// Result of a feedback.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeedbackReport {
-    /// Number of ids that the bundle contains.
+    /// Number of ids that the bundle contains, including those marked before.
     pub recorded: usize,
     /// Ids that the bundle does not contain.
     pub unknown: Vec<Uuid>,

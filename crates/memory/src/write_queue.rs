@@ -24,14 +24,15 @@ pub(crate) trait QueuedWrite: Send + Sized + 'static {
     /// caller waits for the result.
     const MAX_DELAY: Duration = Duration::ZERO;
 
-    /// Most writes of one transaction. PostgreSQL caches up to 64 subtransactions, and the first
+    /// Maximum number of writes in one transaction. PostgreSQL caches up to 64 subtransactions, and
+    /// the first
     /// write must not wait long for the last.
     const BATCH_MAX: usize = 32;
 
     /// Returns the project of the write.
     fn project(&self) -> ProjectId;
 
-    /// Writes in a transaction of its own.
+    /// Runs the write in its own transaction.
     fn write_one(&mut self) -> impl Future<Output = Result<Self::Output, Error>> + Send;
 
     /// Writes several of one project in one transaction and returns the result of each; an error if
@@ -41,7 +42,7 @@ pub(crate) trait QueuedWrite: Send + Sized + 'static {
     ) -> impl Future<Output = Result<Vec<Result<Self::Output, Error>>, Error>> + Send;
 }
 
-/// Queued writes by project. Between several nodes, database locks decide.
+/// Queued writes by project. Database locks order the writes of several nodes.
 pub(crate) struct WriteQueue<W: QueuedWrite> {
     /// Every project in the map has a task that writes its queue.
     pending: Arc<Mutex<HashMap<ProjectId, Vec<Pending<W>>>>>,
@@ -50,7 +51,8 @@ pub(crate) struct WriteQueue<W: QueuedWrite> {
     flush: watch::Sender<u64>,
 }
 
-/// Concurrent transactions when a batch is written one by one. Saves of a project wait for each
+/// Number of concurrent transactions when each write of a batch has its own. Saves of a project
+/// wait for each
 /// other, and each holds a connection meanwhile.
 const SINGLE_WRITE_CONCURRENCY: usize = 2;
 
@@ -73,13 +75,13 @@ struct Pending<W: QueuedWrite> {
 type Outcome<W> = (Result<<W as QueuedWrite>::Output, Error>, W);
 
 impl<W: QueuedWrite> WriteQueue<W> {
-    /// Creates a queue with at most `concurrency` transactions, over all projects.
+    /// Creates a queue that writes at most `concurrency` batches at once, over all projects.
     pub(crate) fn new(concurrency: usize) -> Self {
         let writing = Arc::new(Semaphore::new(concurrency));
         Self { pending: Arc::default(), writing, flush: watch::Sender::default() }
     }
 
-    /// Writes everything queued without further delay, as a caller waits for some of it.
+    /// Ends the delay of all queues, because a caller waits for some of their writes.
     pub(crate) fn flush(&self) {
         self.flush.send_modify(|count| *count = count.wrapping_add(1));
     }
@@ -133,7 +135,7 @@ impl<W: QueuedWrite> WriteQueue<W> {
     }
 }
 
-/// Writes a batch in one transaction. If that cannot begin or commit, each write runs by itself, so
+/// Writes a batch in one transaction. If the transaction fails, each write runs in its own, so
 /// that one faulty write does not fail the others.
 async fn write_group<W: QueuedWrite>(group: Vec<Pending<W>>) {
     let (mut works, answers): (Vec<_>, Vec<_>) =

@@ -1,4 +1,4 @@
-//! `/paths`: the path within an indexed repository that an absolute path of a machine stands for.
+//! `/paths`: the path in an indexed repository of an absolute path.
 
 use axum::Json;
 use axum::extract::State;
@@ -13,8 +13,8 @@ use crate::extract::QueryString;
 use crate::openapi::Access;
 use crate::problem::Problem;
 
-/// Parts of a path that are tried; those of repositories are not nearly as deep.
-const DEEPEST: usize = 32;
+/// Maximum number of path parts to look up; paths in repositories are shorter.
+const MAX_TAIL_PARTS: usize = 32;
 
 /// Find the path within an indexed repository that an absolute path stands for.
 ///
@@ -38,24 +38,25 @@ pub async fn resolve_path(
     }
     let tails = tails(&parts);
     let found = files::first_indexed(&here.store, here.project.id, &tails).await?;
-    // What is called like a file at the root of a repository is another's more often than not.
+    // A file name at the root, such as `README.md`, is in many repositories, so the path below a
+    // repository's name wins.
     let (found, by_name) = (found.as_deref(), below_name(&repositories, &parts));
     let deep = found.filter(|path| path.contains('/')).map(ToOwned::to_owned);
     let path = deep.or(by_name).or(found.map(ToOwned::to_owned));
     path.map(|path| Json(PathResponse { path })).ok_or_else(|| {
-        Problem::not_found("it lies in none of the project's repositories")
+        Problem::not_found("the path is in none of the project's repositories")
             .field("path")
             .hint("give it relative to the repository's root")
     })
 }
 
-/// The parts of an absolute path, without the root.
+/// Returns the parts of an absolute path, without the root.
 fn parts(path: &str) -> Vec<String> {
     let parts = path.split('/').filter(|part| !matches!(*part, "" | "." | "~"));
     parts.map(ToOwned::to_owned).collect()
 }
 
-/// What remains of a path below the directory that was indexed.
+/// Returns the path relative to the indexed directory that contains it.
 fn below_location(repositories: &[Repository], parts: &[String]) -> Option<String> {
     let rest = |repository: &Repository| {
         let root = repository.location.strip_prefix('/')?;
@@ -63,20 +64,20 @@ fn below_location(repositories: &[Repository], parts: &[String]) -> Option<Strin
         let is_below = parts.len() >= root.len() && root.iter().zip(parts).all(|(a, b)| a == b);
         is_below.then(|| parts[root.len()..].join("/"))
     };
-    // Of two, one within the other, the inner one.
+    // Of nested repositories the innermost wins.
     repositories.iter().filter_map(rest).min_by_key(String::len)
 }
 
-/// What remains of a path below a folder that is called as a repository is.
+/// Returns the path below its last directory with the name of a repository.
 fn below_name(repositories: &[Repository], parts: &[String]) -> Option<String> {
     let is_named =
         |part: &String| repositories.iter().any(|one| one.name.eq_ignore_ascii_case(part));
     parts.iter().rposition(is_named).map(|at| parts[at + 1..].join("/"))
 }
 
-/// The ends of a path, longest first.
+/// Returns the suffixes of a path, longest first.
 fn tails(parts: &[String]) -> Vec<String> {
-    let first = parts.len().saturating_sub(DEEPEST);
+    let first = parts.len().saturating_sub(MAX_TAIL_PARTS);
     (first..parts.len()).map(|from| parts[from..].join("/")).collect()
 }
 
@@ -102,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_below_the_indexed_folder_is_what_remains_of_it() {
+    fn path_below_an_indexed_directory_is_made_relative() {
         let both = [repository("main", "/srv"), repository("shop", "/srv/shop/")];
         let below = |path| below_location(&both, &parts(path));
         assert_eq!(below("srv/shop/app/cart.rb").as_deref(), Some("app/cart.rb"));
@@ -112,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_called_like_a_repository_is_its_root() {
+    fn directory_with_the_name_of_a_repository_is_its_root() {
         let shop = [repository("Shop", "https://git.example/acme/shop.git")];
         let below = |path| below_name(&shop, &parts(path));
         assert_eq!(below("home/me/shop/app/cart.rb").as_deref(), Some("app/cart.rb"));
@@ -121,9 +122,9 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_of_a_path_are_tried_longest_first() {
+    fn suffixes_of_a_path_are_listed_longest_first() {
         assert_eq!(tails(&parts("a/b/c")), ["a/b/c", "b/c", "c"]);
         let deep = vec!["x".to_owned(); 100];
-        assert_eq!(tails(&deep).len(), DEEPEST);
+        assert_eq!(tails(&deep).len(), MAX_TAIL_PARTS);
     }
 }

@@ -45,7 +45,7 @@ async fn a_document_is_kept_opened_by_each_of_its_names_and_replaced() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_opens_a_document_is_told_who_vouches_for_it() {
+async fn opened_document_shows_its_trust() {
     let api = TestApi::start().await;
     let policy = json!({"sanitizer": {"prompt_injection": "mask"}});
     api.put_if("/projects/shop/policy", "*", policy).await.ok();

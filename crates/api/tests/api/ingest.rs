@@ -78,7 +78,7 @@ async fn locations_that_cannot_be_indexed_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_inside_the_network_is_indexed_for_administrators_and_where_it_is_listed() {
+async fn private_hosts_are_indexed_for_admins_or_if_allowed() {
     let mut api = TestApi::start().await;
     let token = newcomer(&api, "ann").await;
     api.put("/projects/shop/members/ann", json!({"role": "member"})).await.ok();

@@ -185,7 +185,7 @@ async fn connections_are_for_maintainers() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_came_by_a_connection_stays_or_goes_with_it() {
+async fn purge_decides_about_the_data_of_an_integration() {
     let api = TestApi::start().await;
     for (forget, title, left) in [(false, "Carts hang", "1"), (true, "", "0")] {
         let made = connected(&api, "carts").await;

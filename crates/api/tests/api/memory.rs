@@ -17,7 +17,7 @@ fn recall() -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_saved_is_recalled_at_once_and_its_use_is_counted() {
+async fn saved_record_is_recalled_and_its_use_counted() {
     let api = TestApi::start().await;
     let saved = api.post("/save", note(UNITS)).await.ok();
     assert_eq!(saved["outcome"], "created");
@@ -37,7 +37,7 @@ async fn what_is_saved_is_recalled_at_once_and_its_use_is_counted() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_recalled_says_what_it_was_taken_from() {
+async fn recalled_items_have_their_source() {
     let api = TestApi::start().await;
     let mut named = note(UNITS);
     named["source"] = json!("https://wiki.example.org/x/7");
@@ -65,7 +65,7 @@ async fn saving_the_same_again_says_into_what_it_was_merged() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_says_nothing_is_rejected_and_not_kept() {
+async fn text_without_content_is_rejected() {
     let api = TestApi::start().await;
     let answer = api.post("/save", note("ok")).await.ok();
     assert_eq!(answer["outcome"], "rejected");
@@ -130,7 +130,7 @@ async fn a_bad_save_or_recall_is_refused_with_its_field_and_nothing_is_written()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_save_did_with_its_text_is_said_and_all_of_it_can_be_read() {
+async fn save_reports_its_changes_and_keeps_the_whole_text() {
     let api = TestApi::start().await;
     let said = "The carrier drops a connection after a minute of silence. We raised every timeout \
         we \
@@ -173,7 +173,7 @@ async fn a_save_says_what_it_seems_to_contradict_and_how_to_replace_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_opened_after_a_recall_is_seen_as_use() {
+async fn item_opened_after_a_recall_counts_as_used() {
     let api = TestApi::start().await;
     let saved = api.post("/save", note(UNITS)).await.ok();
     let path = format!("/records/{}", saved["id"].as_str().unwrap());

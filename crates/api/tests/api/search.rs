@@ -160,7 +160,7 @@ async fn a_bad_search_is_refused_with_its_field() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_linked_to_an_issue_that_is_named_comes_first_and_what_names_it_is_found() {
+async fn records_linked_to_a_named_issue_come_first() {
     let api = TestApi::start().await;
     api.post("/users", json!({"login": "bot", "is_agent": true})).await.ok();
     api.put("/projects/shop/members/bot", json!({"role": "agent"})).await.ok();

@@ -72,7 +72,7 @@ async fn the_text_is_shown_and_written_only_where_policy_and_person_agree() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_agrees_to_a_text_for_one_tracker_agrees_to_it_for_no_other() {
+async fn approval_counts_for_one_tracker() {
     let api = TestApi::start().await;
     task(&api).await;
     allow(&api).await;
@@ -92,7 +92,7 @@ async fn who_agrees_to_a_text_for_one_tracker_agrees_to_it_for_no_other() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_given_up_has_failed_until_somebody_agrees_again() {
+async fn discarded_comment_has_failed_until_approved_again() {
     let api = TestApi::start().await;
     task(&api).await;
     allow(&api).await;
@@ -115,7 +115,7 @@ async fn what_was_given_up_has_failed_until_somebody_agrees_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_not_everybodys_is_not_named() {
+async fn private_items_are_not_named() {
     let api = TestApi::start().await;
     task(&api).await;
     let before = api.get(LINKS).await.ok();
@@ -152,7 +152,7 @@ async fn a_task_without_a_connection_or_anything_to_name_can_not_be_written_to()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_only_reads_and_programs_agree_to_nothing() {
+async fn viewers_and_agents_approve_nothing() {
     let api = TestApi::start().await;
     task(&api).await;
     allow(&api).await;

@@ -136,7 +136,7 @@ async fn records_that_are_not_there_are_named_and_the_others_linked() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_told_of_a_task_is_forgotten_and_what_is_linked_to_it_stays() {
+async fn deleted_task_keeps_its_linked_records() {
     let api = TestApi::start().await;
     let ann = newcomer(&api, "ann").await;
     api.put("/projects/shop/members/ann", json!({"role": "member"})).await.ok();

@@ -110,7 +110,7 @@ async fn an_issue_that_is_told_of_becomes_a_task_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_hundred_copies_at_once_are_one_delivery() {
+async fn hundred_concurrent_copies_are_one_delivery() {
     let api = TestApi::start().await;
     let hook = hook(&api, "github").await;
     let told = issue("Carts hang", "2026-11-20T10:00:00Z");
@@ -124,7 +124,7 @@ async fn a_hundred_copies_at_once_are_one_delivery() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_not_signed_as_it_should_be_is_refused_and_leaves_nothing() {
+async fn invalid_signature_is_rejected_and_nothing_is_stored() {
     let api = TestApi::start().await;
     let (hook, other) = (hook(&api, "github").await, hook(&api, "github").await);
     let jira = self::hook(&api, "jira").await;
@@ -202,7 +202,7 @@ async fn the_former_secret_counts_for_a_while() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_there_is_nothing_to_do_about_is_kept_with_the_reason_and_can_be_gone_through_again() {
+async fn ignored_delivery_has_a_reason_and_can_be_replayed() {
     let api = TestApi::start().await;
     let hook = hook(&api, "github").await;
     github(&api, &hook, "no_such_event", "d-1", &json!({ "a": 1 })).await.ok();
@@ -257,7 +257,7 @@ async fn what_there_is_nothing_to_do_about_is_kept_with_the_reason_and_can_be_go
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_always_fails_keeps_nothing_back_and_can_be_gone_through_once_that_is_mended() {
+async fn failing_delivery_blocks_no_other_and_can_be_replayed() {
     let api = TestApi::start().await;
     let hook = hook(&api, "github").await;
     api.execute(
@@ -332,7 +332,7 @@ async fn trackers_deliver_by_token_where_they_do_not_sign() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn bodies_are_bounded_and_what_is_no_json_is_named() {
+async fn body_size_is_limited_and_invalid_json_is_reported() {
     let api = TestApi::start().await;
     let hook = hook(&api, "github").await;
     let most = 25 * 1024 * 1024;
@@ -406,7 +406,7 @@ async fn only_maintainers_see_and_change_the_hooks_of_their_project() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_said_out_of_order_or_in_part_leaves_the_newest_of_each() {
+async fn out_of_order_deliveries_keep_the_newest_state() {
     let api = TestApi::start().await;
     let _work = api.work();
     let hook = hook(&api, "jira").await;
@@ -460,7 +460,7 @@ async fn what_is_said_out_of_order_or_in_part_leaves_the_newest_of_each() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_caught_and_is_sent_again_under_another_id_does_nothing() {
+async fn replay_under_another_id_has_no_effect() {
     let api = TestApi::start().await;
     let _work = api.work();
     let hook = hook(&api, "github").await;

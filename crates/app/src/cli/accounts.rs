@@ -7,14 +7,14 @@ use clap::{Args, Subcommand};
 /// Arguments of `login`.
 #[derive(Debug, Args)]
 pub struct LoginArgs {
-    /// Approve a login at another terminal by the code that it shows.
+    /// Approve a login at another terminal; CODE is the code that it shows.
     #[arg(long, value_name = "CODE", conflicts_with = "deny")]
     pub approve: Option<String>,
     /// Deny a login at another terminal.
     #[arg(long, value_name = "CODE")]
     pub deny: Option<String>,
     /// Scope to request: memory:read, memory:write, ingest, coding, github:write or admin; by
-    /// default all. You are granted those that your roles have.
+    /// default all. You get only the scopes that your roles allow.
     #[arg(long = "scope", value_name = "SCOPE")]
     pub scopes: Vec<String>,
 }
@@ -22,7 +22,7 @@ pub struct LoginArgs {
 /// Arguments of `logout`.
 #[derive(Debug, Args)]
 pub struct LogoutArgs {
-    /// Sign out on every machine and in every browser, such as after a theft. Personal access
+    /// Sign out on every machine and in every browser, for example after a theft. Personal access
     /// tokens stay valid.
     #[arg(long)]
     pub all_sessions: bool,

@@ -1,11 +1,11 @@
-//! What the help of commands shows them used for.
+//! Examples in the help of commands.
 
 pub const WORKER: &str = "\
 Examples:
   memory-copilot worker
   memory-copilot --config /etc/memory-copilot/worker.yaml worker
 
-It needs database.url, a data_dir of its own and the encryption key of the service.";
+A worker needs database.url, its own data_dir and the encryption key of the service.";
 
 pub const WEBHOOKS: &str = "\
 Examples:

@@ -25,7 +25,7 @@ pub struct IngestArgs {
     /// Return as soon as the run is enqueued.
     #[arg(long)]
     pub detach: bool,
-    /// Also wait until every passage has its vector.
+    /// Also wait until all passages are embedded.
     #[arg(long)]
     pub wait_for_vectors: bool,
 }
@@ -61,13 +61,13 @@ pub struct SaveArgs {
     pub content: String,
     #[command(flatten)]
     pub project: ProjectArg,
-    /// fact, fewshot, pattern, `adr_link`, gotcha or rule.
+    /// Kind: fact, fewshot, pattern, gotcha, rule or ADR link.
     #[arg(long, default_value = "fact")]
     pub kind: String,
     /// Short title.
     #[arg(long)]
     pub title: Option<String>,
-    /// Part of the system that it is about; may be repeated.
+    /// Part of the system that the record is about; may be repeated.
     #[arg(long)]
     pub scope: Vec<String>,
     /// Tag; may be repeated.
@@ -82,7 +82,7 @@ pub struct SaveArgs {
     /// URL, for `adr_link`.
     #[arg(long)]
     pub url: Option<String>,
-    /// Supersede the record that it contradicts.
+    /// Supersede the record that the new text contradicts.
     #[arg(long)]
     pub contradicts: bool,
 }
@@ -94,7 +94,7 @@ pub struct SearchArgs {
     pub query: String,
     #[command(flatten)]
     pub project: ProjectArg,
-    /// memory, doc, code or dialog; may be repeated.
+    /// Source: memory, doc, code, dialog, or change (alone); may be repeated.
     #[arg(long = "source")]
     pub sources: Vec<String>,
     /// Only paths that match, such as `app/**/*.rb`.

@@ -32,7 +32,7 @@ pub enum JobsCommand {
         /// The job's id.
         id: String,
     },
-    /// Delete a job that is discarded or has not started.
+    /// Delete a job that is discarded or pending, including one that waits for a retry.
     Delete {
         /// The job's id.
         id: String,

@@ -67,7 +67,7 @@ pub enum WebhooksCommand {
     },
 }
 
-/// A secret. It is never an argument, since other users of the machine can read those.
+/// A secret. A file, not an argument: other users of the machine can read arguments.
 #[derive(Debug, Args)]
 pub struct SecretArg {
     /// File with a secret that the provider already has, such as GitLab's signing token; `-` reads

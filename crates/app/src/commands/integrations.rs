@@ -159,7 +159,7 @@ mod tests {
     use crate::cli::{Cli, Command};
 
     #[test]
-    fn what_is_asked_for_is_a_word_of_the_vocabulary() {
+    fn capability_must_be_a_known_value() {
         let read = |words: &[&str]| {
             let command =
                 ["memory-copilot", "integrations", "create", "-p", "shop", "our-jira", "CS"];

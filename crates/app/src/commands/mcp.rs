@@ -12,9 +12,9 @@ use crate::cli::McpArgs;
 use crate::config::Config;
 use crate::{credentials, output};
 
-/// Serves MCP on standard input and output until the client disconnects or `shutdown`, then ends
-/// the process. A return would not end it: the runtime waits for the thread that reads standard
-/// input, and that read can't be interrupted.
+/// Serves MCP on standard input and output until the client disconnects or `shutdown`, then exits
+/// the process. A return would block: the runtime waits for the thread that reads standard input,
+/// and that read can't be interrupted.
 pub async fn run(args: McpArgs, config: &Config, shutdown: CancellationToken) -> Result<()> {
     let default_project = args
         .project

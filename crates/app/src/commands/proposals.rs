@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_demoted_is_shown_with_what_speaks_against_it() {
+    fn demoted_record_has_its_reasons() {
         let why = json!({"rank_factor": 0.84, "factors": {"recency": 0.84},
                          "reasons": ["unused", "passed over"]});
         let aside = json!({"id": "a", "version": 2, "content": "said\nonce", "demotion": why});

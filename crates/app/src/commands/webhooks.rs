@@ -157,7 +157,7 @@ mod tests {
     use crate::cli::{Cli, Command};
 
     #[test]
-    fn who_sends_is_a_word_of_the_vocabulary() {
+    fn provider_must_be_a_known_value() {
         let read = |source| {
             Cli::try_parse_from(["memory-copilot", "webhooks", "create", "-p", "shop", source])
         };

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_code_is_refused() {
+    fn invalid_code_is_rejected() {
         for typed in ["", "BCDF", "BCDF-GHJ", "BCDF-GHJKL", "ABCD-EFGH", "BCDF-GHJ0", "ВСDF-GHJK"]
         {
             assert_eq!(UserCode::parse(typed), Err(MalformedUserCode), "{typed:?}");

@@ -1,4 +1,5 @@
-//! `/projects/{key}/duplicates`: clusters of duplicate records, for a person to decide about.
+//! `/projects/{key}/duplicates`: clusters of duplicate records that wait for a person's
+//! decision.
 
 use chrono::{DateTime, Utc};
 use mc_domain::{DuplicateClusterId, RecordId};
@@ -9,7 +10,7 @@ use super::record::Record;
 use crate::number::PageLimit;
 use crate::{ProjectKey, Request};
 
-/// A cluster, in a path.
+/// Path parameters of a cluster.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub struct ClusterPath {
@@ -23,7 +24,7 @@ pub struct ClusterPath {
 
 impl Request for ClusterPath {}
 
-/// Which clusters to list.
+/// Page of the list of clusters.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]

@@ -10,7 +10,7 @@ use tokio::process::Command;
 
 use super::EmbeddedError;
 
-/// Default users, of which the first that exists is taken.
+/// Default users; the first that exists is used.
 const DEFAULT_USERS: [&str; 2] = ["postgres", "nobody"];
 
 /// A user that runs the server instead of root.
@@ -58,7 +58,7 @@ impl ServerUser {
         User::from_uid(Uid::from_raw(uid)).ok().flatten().map(Self::from)
     }
 
-    /// Sets user and group of `command`, which then has none of root's groups.
+    /// Sets the user and group of `command`, and drops root's groups.
     pub fn apply_to(&self, command: &mut Command) {
         command.uid(self.uid).gid(self.gid);
     }
@@ -79,7 +79,8 @@ impl ServerUser {
         if kind.is_symlink() {
             return Ok(());
         }
-        // The directory comes last, so that the next run repeats an interrupted one.
+        // A directory is changed after its content: if this is interrupted, the next start repeats
+        // it.
         chown(path, Some(self.uid), Some(self.gid))
             .map_err(EmbeddedError::io("change the owner of", path))
     }

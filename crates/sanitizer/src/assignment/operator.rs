@@ -67,9 +67,9 @@ const MAX_WORD_BYTES: usize = 24;
 pub(super) fn after(text: &str, end: usize) -> Option<Operator> {
     let mut cursor = Cursor::new(text, end);
     cursor.skip(6, |byte| is_quote(byte) || matches!(byte, b'\\' | b']' | b'*'));
-    let closed = cursor.at > end;
-    if let Some(behind) = after_value_word(cursor) {
-        return Some(to_value(text, behind, Kind::Assigned, false));
+    let has_closing_mark = cursor.at > end;
+    if let Some(after) = after_value_word(cursor) {
+        return Some(to_value(text, after, Kind::Assigned, false));
     }
     let spaced = cursor.spaces() > 0;
     if let Some(kind) = eat_operator(&mut cursor, spaced) {
@@ -78,8 +78,8 @@ pub(super) fn after(text: &str, end: usize) -> Option<Operator> {
     if !spaced {
         return None;
     }
-    let bare = (!closed).then(|| to_value(text, cursor, Kind::Space, false));
-    beyond_words(text, cursor).or(bare)
+    let space_only = (!has_closing_mark).then(|| to_value(text, cursor, Kind::Space, false));
+    beyond_words(text, cursor).or(space_only)
 }
 
 /// Returns the operator after some words: `token for staging: `.
@@ -121,7 +121,7 @@ fn to_value(text: &str, mut cursor: Cursor<'_>, kind: Kind, is_distant: bool) ->
     Operator { value_start, kind, is_distant, is_wrapped }
 }
 
-/// Returns the position of the value in `name="token" value="..."` of XML, JSON and YAML, and in
+/// Returns the cursor after the sign in `name="token" value="..."` of XML, JSON and YAML, and in
 /// `variable "token" { default = "..." }`.
 fn after_value_word(mut cursor: Cursor<'_>) -> Option<Cursor<'_>> {
     cursor.skip(1, |byte| byte == b',');
@@ -145,14 +145,14 @@ fn eat_operator(cursor: &mut Cursor<'_>, spaced: bool) -> Option<Kind> {
     if ASSIGNING.iter().any(|token| cursor.eat(token)) {
         return Some(Kind::Assigned);
     }
-    let typed = *cursor;
+    let colon = *cursor;
     if cursor.eat(":") {
         // `token::new`, and `**Token:** value`.
         let is_path = cursor.peek() == Some(b':');
         cursor.skip(2, |byte| byte == b'*');
         skip_type(cursor);
         skip_block_mark(cursor);
-        return (!is_path || typed.previous().is_some_and(is_quote)).then_some(Kind::Assigned);
+        return (!is_path || colon.previous().is_some_and(is_quote)).then_some(Kind::Assigned);
     }
     if cursor.eat(">") {
         return Some(Kind::Element);

@@ -37,7 +37,7 @@ pub struct Refresh {
     pub scopes: Scopes,
     /// Expiry of the token.
     pub expires_at: DateTime<Utc>,
-    /// When the token was exchanged.
+    /// When the token was exchanged; `None` before.
     pub used_at: Option<DateTime<Utc>>,
     /// End of the session.
     pub session_expires_at: DateTime<Utc>,
@@ -45,7 +45,7 @@ pub struct Refresh {
     pub is_revoked: bool,
 }
 
-/// Returns the token with this hash, locked with its session until the transaction ends.
+/// Returns the token with this hash. Locks it and its session until the transaction ends.
 pub async fn refresh(tx: &mut Tx, hash: &SecretHash) -> Result<Option<Refresh>, Error> {
     let row = sqlx::query!(
         r#"select s.id, s.user_id, s.client, s.scopes, t.expires_at, t.used_at,

@@ -1,4 +1,4 @@
-//! The documents of records: whole texts that a record states in short.
+//! The documents of records: the full texts that records summarize.
 
 use std::collections::HashMap;
 
@@ -7,8 +7,9 @@ use mc_domain::{DocId, ProjectId, RecordId};
 use super::NewDoc;
 use crate::{Error, Store, Tx};
 
-/// Returns the id at its source for a document of a record: the one under which the record has it,
-/// or else the document's own; if another record has that, one unique to this record.
+/// Returns the `doc_id` under which a record's document is stored. An existing document of the
+/// record keeps its id. A new one gets `doc.doc_id`, followed by the record's id if another record
+/// uses it.
 pub async fn id_for_record(
     tx: &mut Tx,
     project: ProjectId,
@@ -43,8 +44,8 @@ pub async fn assign_to_record(tx: &mut Tx, id: DocId, record: RecordId) -> Resul
     Ok(())
 }
 
-/// Assigns the documents of a superseded record to its successor, except texts that the successor
-/// has.
+/// Assigns the documents of a superseded record to its successor. A document whose text the
+/// successor already has is deleted.
 pub async fn transfer_superseded(tx: &mut Tx, from: RecordId, to: RecordId) -> Result<(), Error> {
     sqlx::query!(
         "delete from docs d using docs known
