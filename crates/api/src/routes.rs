@@ -1,4 +1,4 @@
-//! The resources, one a file: wire types, their validation, handlers and conversions.
+//! The resources, one a file: handlers and conversions of rows.
 
 pub mod audit;
 pub mod dialogs;
@@ -14,7 +14,6 @@ pub mod ingest_docs;
 pub mod integrations;
 pub mod jobs;
 pub mod members;
-mod pagination;
 pub mod passages;
 pub mod paths;
 pub mod policy;

@@ -6,7 +6,6 @@ use serde_json::{Map, Value};
 /// The `meta` of a record: the fields that the service reads, and the caller's own. It has this
 /// form in responses and in the row (`memory_records.meta`).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RecordMeta {
     /// Steps of a worked example.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

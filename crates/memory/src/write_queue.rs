@@ -25,8 +25,7 @@ pub(crate) trait QueuedWrite: Send + Sized + 'static {
     const MAX_DELAY: Duration = Duration::ZERO;
 
     /// Maximum number of writes in one transaction. PostgreSQL caches up to 64 subtransactions, and
-    /// the first
-    /// write must not wait long for the last.
+    /// the first write must not wait long for the last.
     const BATCH_MAX: usize = 32;
 
     /// Returns the project of the write.
@@ -52,8 +51,7 @@ pub(crate) struct WriteQueue<W: QueuedWrite> {
 }
 
 /// Number of concurrent transactions when each write of a batch has its own. Saves of a project
-/// wait for each
-/// other, and each holds a connection meanwhile.
+/// wait for each other, and each holds a connection meanwhile.
 const SINGLE_WRITE_CONCURRENCY: usize = 2;
 
 impl<W: QueuedWrite> Clone for WriteQueue<W> {

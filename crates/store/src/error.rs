@@ -39,7 +39,7 @@ pub enum Error {
     Server(mc_postgres::Error),
     /// The stored data is not usable as the caller wants it.
     #[error("{0}")]
-    UnsupportedServer(String),
+    Unsupported(String),
     /// A stored value is not one that this version knows.
     #[error("the database holds a value this version does not know: {0}")]
     UnknownStoredValue(String),
@@ -108,7 +108,7 @@ impl Classified for Error {
             | Self::DeletedConcurrently
             | Self::LastAdmin => ErrorKind::Conflict,
             Self::Server(error) => error.kind(),
-            Self::UnsupportedServer(_) | Self::UnknownStoredValue(_) | Self::Statement(_) => {
+            Self::Unsupported(_) | Self::UnknownStoredValue(_) | Self::Statement(_) => {
                 ErrorKind::Internal
             }
         }

@@ -292,7 +292,7 @@ async fn model_name_has_one_number_of_dimensions() {
     vectors::register_model(db.store(), "same", 8, &json!({})).await.unwrap();
     let other = json!({"kind": "other"});
     let again = vectors::register_model(db.store(), "same", 16, &other).await;
-    assert!(matches!(again, Err(Error::UnsupportedServer(_))), "{again:?}");
+    assert!(matches!(again, Err(Error::Unsupported(_))), "{again:?}");
     let known = vectors::models(db.store()).await.unwrap();
     assert_eq!(known[0].provider, json!({}), "a refusal changes nothing");
 }

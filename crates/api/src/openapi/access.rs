@@ -6,7 +6,7 @@ use utoipa::openapi::path::Operation;
 use utoipa::openapi::security::SecurityRequirement;
 
 /// The extension of an operation that holds its [`Access`].
-pub const ACCESS: &str = "x-access";
+const ACCESS: &str = "x-access";
 
 /// What a caller of an operation needs besides a valid credential.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,11 +62,9 @@ impl Access {
 
 /// Adds the declared access of an operation to its security requirements and its description.
 pub(super) fn add_access(operation: &mut Operation) {
-    let declared = operation.extensions.as_ref().and_then(|all| all.get(ACCESS)).cloned();
-    let Some(access) = declared.and_then(|value| serde_json::from_value::<Access>(value).ok())
-    else {
-        return;
-    };
+    let declared = operation.extensions.as_ref().and_then(|extensions| extensions.get(ACCESS));
+    let Some(declared) = declared else { return };
+    let access = Access::deserialize(declared).expect("handlers declare an `Access`");
     operation.security = Some(vec![SecurityRequirement::new("bearer", access.requirements())]);
     let description = operation.description.get_or_insert_default();
     if !description.is_empty() {

@@ -10,12 +10,11 @@ use http::{HeaderValue, header};
 use mc_accounts::{audit as use_cases, users};
 use mc_contract::number::EventNumber;
 use mc_contract::operations::audit::{AuditEvent, AuditQuery, ChainQuery, Verification};
-use mc_contract::operations::page::Page;
+use mc_contract::operations::page::{Page, page};
 use mc_domain::{Permission, ProjectId, ProjectKey};
 use mc_store::Store;
 use mc_store::audit::{self, Chain, Event, EventFilter};
 
-use super::pagination::page;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::QueryString;

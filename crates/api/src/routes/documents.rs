@@ -3,14 +3,13 @@
 use axum::Json;
 use axum::extract::State;
 use mc_contract::operations::document::{Document, DocumentQuery, DocumentSummary, DocumentsQuery};
-use mc_contract::operations::page::Page;
+use mc_contract::operations::page::{Page, page};
 use mc_contract::text::{SourceReference, Title};
 use mc_domain::{Permission, ProjectId};
 use mc_memory::uses::Opened;
 use mc_store::Store;
 use mc_store::docs::{self, Doc};
 
-use super::pagination::page;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::QueryString;

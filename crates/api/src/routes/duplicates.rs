@@ -8,6 +8,7 @@ use http::StatusCode;
 use mc_contract::operations::duplicate::{
     ClusterPath, ClusterQuery, DuplicateCluster, MergeDuplicates,
 };
+use mc_contract::operations::page::{Page, next_cursor};
 use mc_contract::operations::project::ProjectPath;
 use mc_contract::operations::record::Record;
 use mc_domain::{Permission, RecordId};
@@ -15,7 +16,6 @@ use mc_memory::duplicates;
 use mc_store::duplicates::{Cluster, list_open};
 use mc_store::records;
 
-use super::pagination::{self, Page};
 use super::projects::entered;
 use super::records::record;
 use crate::ApiState;
@@ -43,7 +43,7 @@ pub async fn list_duplicates(
     let ctx = entered(&api, &caller, &key, Permission::Read).await?;
     let limit = query.limit.unwrap_or_default().get();
     let found = list_open(&ctx.store, ctx.project.id, query.cursor, limit).await?;
-    let next_cursor = pagination::next_cursor(&found, limit, |cluster| cluster.id);
+    let next_cursor = next_cursor(&found, limit, |cluster| cluster.id);
     let ids: Vec<_> =
         found.iter().flat_map(|one| &one.record_ids).map(|member| member.id).collect();
     let records = records::by_ids(&ctx.store, &ids).await?;

@@ -5,11 +5,11 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::header;
 use mc_contract::operations::export::{Export, ExportPath};
+use mc_contract::operations::page::Page;
 use mc_contract::operations::project::ProjectPath;
 use mc_domain::{Permission, ProjectKey};
 use mc_store::exports;
 
-use super::pagination::Page;
 use super::projects::entered;
 use crate::ApiState;
 use crate::authenticate::Principal;

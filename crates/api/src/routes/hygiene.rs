@@ -4,12 +4,12 @@ use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
 use mc_contract::operations::hygiene::{HygieneRun, HygieneRunPath, HygieneRunQuery, RunHygiene};
+use mc_contract::operations::page::{Page, page};
 use mc_contract::operations::project::ProjectPath;
 use mc_domain::{HygieneRunId, Permission};
 use mc_jobs::request_run;
 use mc_store::hygiene::{self, Report, ReportFilter};
 
-use super::pagination::{Page, page};
 use super::projects::entered;
 use crate::ApiState;
 use crate::authenticate::Principal;

@@ -4,13 +4,13 @@ use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
 use mc_contract::operations::job::{Job, JobPath, JobQuery};
+use mc_contract::operations::page::{Page, page};
 use mc_domain::IntegrationId;
 use mc_jobs::manage;
 use mc_store::jobs::{self, JobFilter, JobRow};
 use mc_store::{ingest_runs, integrations};
 use uuid::Uuid;
 
-use super::pagination::{Page, page};
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::{PathParams, QueryString};

@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
 use mc_contract::number::VersionNumber;
+use mc_contract::operations::page::{Page, next_cursor};
 use mc_contract::operations::proposal::{
     AcceptProposal, Demotion, Proposal, ProposalQuery, RejectProposal,
 };
@@ -16,7 +17,6 @@ use mc_store::citations::Citation;
 use mc_store::hygiene::usage::DemotionReason;
 use mc_store::records;
 
-use super::pagination::{self, Page};
 use super::records::{authorize, cited, contribution, record, unknown};
 use crate::ApiState;
 use crate::authenticate::Principal;
@@ -42,7 +42,7 @@ pub async fn list_proposals(
     let ctx = api.authorize(&caller, &query.project_key, Permission::Read).await?;
     let limit = query.limit.unwrap_or_default().get();
     let found = records::proposals(&ctx.store, ctx.project.id, query.cursor, limit).await?;
-    let next_cursor = pagination::next_cursor(&found, limit, |record| record.id);
+    let next_cursor = next_cursor(&found, limit, |record| record.id);
     let mut proposals = Vec::with_capacity(found.len());
     for proposal in review::proposals(&ctx.memory, found).await? {
         proposals.push(view(&ctx, proposal).await?);

@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
+use mc_contract::operations::page::{Page, page};
 use mc_contract::operations::quarantine::{
     QuarantineItem, QuarantineItemPath, QuarantineItemWithContent, QuarantineQuery, ReleaseResponse,
 };
@@ -12,7 +13,6 @@ use mc_sanitizer::Sanitized;
 use mc_store::projects::ProjectResource;
 use mc_store::quarantine;
 
-use super::pagination::{Page, page};
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::authorize::ProjectContext;

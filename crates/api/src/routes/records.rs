@@ -8,6 +8,7 @@ use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
 use mc_accounts::users;
+use mc_contract::operations::page::{Page, next_cursor};
 use mc_contract::operations::record::{
     Citation, CitedRecord, RecordPath, RecordQuery, RecordVersion, RecordWithHistory,
 };
@@ -20,7 +21,6 @@ use mc_store::{Store, citations, docs};
 use convert::record_version;
 pub use convert::{citation, contribution, record};
 
-use super::pagination::{self, Page};
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::authorize::ProjectContext;
@@ -53,7 +53,7 @@ pub async fn list_records(
         source: query.source.map(Into::into),
     };
     let records = records::list(&ctx.store, ctx.project.id, &filter, query.cursor, limit).await?;
-    let next_cursor = pagination::next_cursor(&records, limit, |record| record.id);
+    let next_cursor = next_cursor(&records, limit, |record| record.id);
     Ok(Json(Page::new(cited(&ctx.store, records).await?, next_cursor)))
 }
 

@@ -4,14 +4,13 @@ use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
 use mc_accounts::users;
-use mc_contract::operations::page::Page;
+use mc_contract::operations::page::{Page, page};
 use mc_contract::operations::user::{
     CreateUser, CurrentUser, UpdateUser, User, UserPath, UserQuery,
 };
 use mc_contract::text::Login;
 use mc_store::accounts;
 
-use super::pagination::page;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::{JsonBody, PathParams, QueryString};

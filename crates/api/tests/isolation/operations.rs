@@ -27,7 +27,7 @@ mod tools;
 mod webhook_receiver;
 mod webhooks;
 
-pub use draw::{Draw, Target, Things};
+pub use draw::{Draw, Target, Things, refused};
 
 use crate::attempt::Attempt;
 

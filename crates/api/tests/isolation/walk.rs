@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::attempt::{self, Answer, Attempt};
 use crate::marks::Places;
-use crate::operations::Things;
+use crate::operations::{Things, refused};
 use crate::oracle::{self, Rank, Scope};
 use crate::run::seed;
 use crate::world::{ALL, Credential, Person, Post, Project, World};
@@ -100,8 +100,8 @@ fn attacks(world: &World, operation: &Operation<'_>) -> Vec<(&'static str, Attem
     }
     let needs = operation.needs();
     let project = &world.projects[0];
-    let foreign = operation.foreign_id(&world.projects[2]);
-    let own_id = operation.foreign_id(project);
+    let foreign = operation.resource_id(&world.projects[2]);
+    let own_id = operation.resource_id(project);
     let request = |key: &str, id: &str| operation.request(world, project, key, id);
     let own = request(&project.key, &own_id);
     let mut attacks = vec![("without a credential", refused(request(&project.key, &own_id), 401))];
@@ -163,8 +163,8 @@ impl Operation<'_> {
         in_body || self.parameters().any(|(name, _)| matches!(name, "key" | "project_key"))
     }
 
-    /// The id of the operation's resource in a project.
-    fn foreign_id(&self, project: &Project) -> String {
+    /// The id of a resource of the project that the operation can name.
+    fn resource_id(&self, project: &Project) -> String {
         match things(self.path) {
             _ if self.example().is_some_and(|body| body.get("bundle_id").is_some()) => {
                 project.bundles[0].id.to_string()
@@ -265,10 +265,6 @@ fn rank(role: &str) -> Option<Rank> {
         "service_admin" => return None,
         other => panic!("unknown role {other}"),
     })
-}
-
-fn refused(attempt: Attempt, status: u16) -> Attempt {
-    attempt.expect(status).places(Places::NONE)
 }
 
 fn signed(attempt: Attempt, credential: &Credential) -> Attempt {

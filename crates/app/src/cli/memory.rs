@@ -61,7 +61,7 @@ pub struct SaveArgs {
     pub content: String,
     #[command(flatten)]
     pub project: ProjectArg,
-    /// Kind: fact, fewshot, pattern, gotcha, rule or ADR link.
+    /// Kind: fact, fewshot, pattern, `adr_link`, gotcha or rule.
     #[arg(long, default_value = "fact")]
     pub kind: String,
     /// Short title.

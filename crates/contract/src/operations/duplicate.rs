@@ -4,9 +4,10 @@
 use chrono::{DateTime, Utc};
 use mc_domain::{DuplicateClusterId, RecordId};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
-use super::record::Record;
+use super::record::{self, Record};
 use crate::number::PageLimit;
 use crate::{ProjectKey, Request};
 
@@ -52,22 +53,7 @@ impl Request for MergeDuplicates {}
 
 /// A cluster of duplicate records.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
-#[schema(example = json!({
-    "id": "019a0000-0000-7000-8000-000000000013",
-    "records": [{
-        "id": "019a0000-0000-7000-8000-000000000002", "kind": "fact",
-        "title": "Units must match",
-        "content": "The delay is nil when delay_unit and trigger_delay_unit differ.",
-        "scope": ["cart_sessions"], "tags": ["unit"], "state": "active",
-        "visibility": "team", "trust": "team", "owner": "vera", "ttl": "2027-06-01T00:00:00Z",
-        "is_ttl_explicit": true, "quality": {"novelty": 0.74, "dup": 0.06, "usefulness": 0.81},
-        "meta": {"patch_sha": "abc123"}, "task_external_id": "CS-214", "dialog_id": null,
-        "superseded_by": null, "version": 2, "recall_count": 5, "use_count": 3,
-        "ci_status": "passed", "created_at": "2026-11-19T10:00:00Z",
-        "updated_at": "2026-11-20T10:00:00Z"
-    }],
-    "similarity": 0.92, "detected_at": "2026-11-20T03:00:00Z"
-}))]
+#[schema(example = example)]
 pub struct DuplicateCluster {
     /// The cluster's id.
     pub id: DuplicateClusterId,
@@ -77,4 +63,11 @@ pub struct DuplicateCluster {
     pub similarity: f64,
     /// When it was detected.
     pub detected_at: DateTime<Utc>,
+}
+
+fn example() -> Value {
+    json!({
+        "id": "019a0000-0000-7000-8000-000000000013", "records": [record::example()],
+        "similarity": 0.92, "detected_at": "2026-11-20T03:00:00Z"
+    })
 }

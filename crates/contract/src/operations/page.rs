@@ -14,27 +14,9 @@ pub struct Page<T> {
 }
 
 impl<T> Page<T> {
-    /// Returns a page of `rows` that were read with `limit`. The cursor names the last row; a page
-    /// that is not full is the last.
-    pub fn of<R, K: ToString>(rows: Vec<R>, limit: i64, cursor: impl FnOnce(&R) -> K) -> Self
-    where
-        T: From<R>,
-    {
-        let next_cursor = next_cursor(&rows, limit, cursor);
-        Self { items: rows.into_iter().map(T::from).collect(), next_cursor }
-    }
-
     /// Returns a page of `items`.
     pub fn new(items: Vec<T>, next_cursor: Option<String>) -> Self {
         Self { items, next_cursor }
-    }
-
-    /// Returns a list that has no further pages.
-    pub fn complete<R>(rows: impl IntoIterator<Item = R>) -> Self
-    where
-        T: From<R>,
-    {
-        Self { items: rows.into_iter().map(T::from).collect(), next_cursor: None }
     }
 }
 

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use mc_domain::RecordId;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
-use super::record::{CitedRecord, Contribution, Record};
+use super::record::{self, CitedRecord, Contribution, Record};
 use crate::number::{PageLimit, VersionNumber};
 use crate::text::{FreeText, StatementText, Title};
 use crate::{ProjectKey, Request};
@@ -59,26 +60,7 @@ impl Request for RejectProposal {}
 
 /// A proposal, with the record that it would change.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
-#[schema(example = json!({
-    "citations": [{
-        "file": "app/services/cart_sessions/setting.rb",
-        "symbol": "CartSessions::Setting#trigger_delay_time_in_minutes", "line_start": 12,
-        "line_end": 20, "verdict": "fresh"
-    }],
-    "contributions": [{
-        "version": 1, "saved_by": "vera", "source": "", "saved_at": "2026-11-19T10:00:00Z"
-    }],
-    "id": "019a0000-0000-7000-8000-000000000002", "kind": "fact",
-    "title": "Units must match",
-    "content": "The delay is nil when delay_unit and trigger_delay_unit differ.",
-    "scope": ["cart_sessions"], "tags": ["unit"], "state": "active",
-    "visibility": "proposed", "trust": "untrusted", "owner": "vera", "ttl": "2027-06-01T00:00:00Z",
-    "is_ttl_explicit": true, "quality": {"novelty": 0.74, "dup": 0.06, "usefulness": 0.81},
-    "meta": {"patch_sha": "abc123"}, "task_external_id": "CS-214", "dialog_id": null,
-    "superseded_by": null, "version": 1, "recall_count": 0, "use_count": 0,
-    "ci_status": "passed", "created_at": "2026-11-19T10:00:00Z",
-    "updated_at": "2026-11-20T10:00:00Z"
-}))]
+#[schema(example = example)]
 pub struct Proposal {
     /// The proposal itself.
     #[serde(flatten)]
@@ -106,4 +88,12 @@ pub struct Demotion {
     pub factors: BTreeMap<String, f64>,
     /// The reasons for the demotion.
     pub reasons: Vec<String>,
+}
+
+fn example() -> Value {
+    let proposal = json!({
+        "visibility": "proposed", "trust": "untrusted", "version": 1, "recall_count": 0,
+        "use_count": 0, "contributions": [record::contribution_example()]
+    });
+    record::with(record::cited_example(), proposal)
 }

@@ -6,7 +6,7 @@ use mc_domain::{
     Trust, Visibility,
 };
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::number::{PageLimit, VersionNumber};
@@ -88,18 +88,7 @@ pub struct ShareResponse {
 
 /// A memory record.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
-#[schema(example = json!({
-    "id": "019a0000-0000-7000-8000-000000000002", "kind": "fact",
-    "title": "Units must match",
-    "content": "The delay is nil when delay_unit and trigger_delay_unit differ.",
-    "scope": ["cart_sessions"], "tags": ["unit"], "state": "active",
-    "visibility": "team", "trust": "team", "owner": "vera", "ttl": "2027-06-01T00:00:00Z",
-    "is_ttl_explicit": true, "quality": {"novelty": 0.74, "dup": 0.06, "usefulness": 0.81},
-    "meta": {"patch_sha": "abc123"}, "task_external_id": "CS-214", "dialog_id": null,
-    "superseded_by": null, "version": 2, "recall_count": 5, "use_count": 3,
-    "ci_status": "passed", "created_at": "2026-11-19T10:00:00Z",
-    "updated_at": "2026-11-20T10:00:00Z"
-}))]
+#[schema(example = example)]
 pub struct Record {
     /// The record's id.
     pub id: RecordId,
@@ -216,23 +205,7 @@ pub struct RecordVersion {
 
 /// A record and its citations.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
-#[schema(example = json!({
-    "citations": [{
-        "file": "app/services/cart_sessions/setting.rb",
-        "symbol": "CartSessions::Setting#trigger_delay_time_in_minutes", "line_start": 12,
-        "line_end": 20, "verdict": "fresh"
-    }],
-    "id": "019a0000-0000-7000-8000-000000000002", "kind": "fact",
-    "title": "Units must match",
-    "content": "The delay is nil when delay_unit and trigger_delay_unit differ.",
-    "scope": ["cart_sessions"], "tags": ["unit"], "state": "active",
-    "visibility": "team", "trust": "team", "owner": "vera", "ttl": "2027-06-01T00:00:00Z",
-    "is_ttl_explicit": true, "quality": {"novelty": 0.74, "dup": 0.06, "usefulness": 0.81},
-    "meta": {"patch_sha": "abc123"}, "task_external_id": "CS-214", "dialog_id": null,
-    "superseded_by": null, "version": 2, "recall_count": 5, "use_count": 3,
-    "ci_status": "passed", "created_at": "2026-11-19T10:00:00Z",
-    "updated_at": "2026-11-20T10:00:00Z"
-}))]
+#[schema(example = cited_example)]
 pub struct CitedRecord {
     /// The record.
     #[serde(flatten)]
@@ -247,33 +220,7 @@ pub struct CitedRecord {
 
 /// A record with its history.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
-#[schema(example = json!({
-    "citations": [{
-        "file": "app/services/cart_sessions/setting.rb",
-        "symbol": "CartSessions::Setting#trigger_delay_time_in_minutes", "line_start": 12,
-        "line_end": 20, "verdict": "fresh"
-    }],
-    "versions": [{
-        "version": 1, "kind": "fact", "title": "Units must match",
-        "content": "The delay may be nil.", "scope": ["cart_sessions"], "tags": [],
-        "trust": "team", "owner": "vera", "is_ttl_explicit": false, "meta": {},
-        "citations": [], "reason": "merged with a similar note", "changed_by": "vera",
-        "changed_at": "2026-11-20T10:00:00Z"
-    }],
-    "contributions": [{
-        "version": 1, "saved_by": "vera", "source": "", "saved_at": "2026-11-19T10:00:00Z"
-    }],
-    "id": "019a0000-0000-7000-8000-000000000002", "kind": "fact",
-    "title": "Units must match",
-    "content": "The delay is nil when delay_unit and trigger_delay_unit differ.",
-    "scope": ["cart_sessions"], "tags": ["unit"], "state": "active",
-    "visibility": "team", "trust": "team", "owner": "vera", "ttl": "2027-06-01T00:00:00Z",
-    "is_ttl_explicit": true, "quality": {"novelty": 0.74, "dup": 0.06, "usefulness": 0.81},
-    "meta": {"patch_sha": "abc123"}, "task_external_id": "CS-214", "dialog_id": null,
-    "superseded_by": null, "version": 2, "recall_count": 5, "use_count": 3,
-    "ci_status": "passed", "created_at": "2026-11-19T10:00:00Z",
-    "updated_at": "2026-11-20T10:00:00Z"
-}))]
+#[schema(example = history_example)]
 pub struct RecordWithHistory {
     /// The record and its citations.
     #[serde(flatten)]
@@ -296,4 +243,55 @@ pub struct Contribution {
     pub source: String,
     /// When it was saved.
     pub saved_at: DateTime<Utc>,
+}
+
+/// Returns the example of a record.
+pub(super) fn example() -> Value {
+    json!({
+        "id": "019a0000-0000-7000-8000-000000000002", "kind": "fact",
+        "title": "Units must match",
+        "content": "The delay is nil when delay_unit and trigger_delay_unit differ.",
+        "scope": ["cart_sessions"], "tags": ["unit"], "state": "active",
+        "visibility": "team", "trust": "team", "owner": "vera", "ttl": "2027-06-01T00:00:00Z",
+        "is_ttl_explicit": true, "quality": {"novelty": 0.74, "dup": 0.06, "usefulness": 0.81},
+        "meta": {"patch_sha": "abc123"}, "task_external_id": "CS-214", "dialog_id": null,
+        "superseded_by": null, "version": 2, "recall_count": 5, "use_count": 3,
+        "ci_status": "passed", "created_at": "2026-11-19T10:00:00Z",
+        "updated_at": "2026-11-20T10:00:00Z"
+    })
+}
+
+/// Returns the example of a record with its citations.
+pub(super) fn cited_example() -> Value {
+    let citations = json!([{
+        "file": "app/services/cart_sessions/setting.rb",
+        "symbol": "CartSessions::Setting#trigger_delay_time_in_minutes", "line_start": 12,
+        "line_end": 20, "verdict": "fresh"
+    }]);
+    with(example(), json!({"citations": citations}))
+}
+
+fn history_example() -> Value {
+    let version = json!({
+        "version": 1, "kind": "fact", "title": "Units must match",
+        "content": "The delay may be nil.", "scope": ["cart_sessions"], "tags": [],
+        "trust": "team", "owner": "vera", "is_ttl_explicit": false, "meta": {},
+        "citations": [], "reason": "merged with a similar note", "changed_by": "vera",
+        "changed_at": "2026-11-20T10:00:00Z"
+    });
+    let history = json!({"versions": [version], "contributions": [contribution_example()]});
+    with(cited_example(), history)
+}
+
+/// Returns the example of a save that went into a record.
+pub(super) fn contribution_example() -> Value {
+    json!({"version": 1, "saved_by": "vera", "source": "", "saved_at": "2026-11-19T10:00:00Z"})
+}
+
+/// Returns an object with the members of another one, which replace its own.
+pub(super) fn with(mut object: Value, members: Value) -> Value {
+    if let (Value::Object(object), Value::Object(members)) = (&mut object, members) {
+        object.extend(members);
+    }
+    object
 }

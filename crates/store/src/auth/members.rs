@@ -163,7 +163,7 @@ pub async fn set(
             .await?
         }
         (MembershipScope::Team(_), Grantee::Team(_)) => {
-            return Err(Error::UnsupportedServer("a team has no teams as members".into()));
+            return Err(Error::Unsupported("a team has no teams as members".into()));
         }
     };
     Ok(())

@@ -37,7 +37,7 @@ pub struct Model {
     pub provider: serde_json::Value,
 }
 
-/// Finds or adds a model. [`Error::UnsupportedServer`] if its vectors have too many dimensions, or
+/// Finds or adds a model. [`Error::Unsupported`] if its vectors have too many dimensions, or
 /// others than before: another model needs another name.
 pub async fn register_model(
     store: &Store,
@@ -49,7 +49,7 @@ pub async fn register_model(
         .ok()
         .filter(|dimensions| *dimensions <= MAX_DIMENSIONS)
         .ok_or_else(|| {
-            Error::UnsupportedServer(format!(
+            Error::Unsupported(format!(
                 "the embedding model \"{name}\" makes vectors of {dimensions} dimensions, and more \
                  than {MAX_DIMENSIONS} can't be indexed; set embedding.dimensions to a lower \
                  number, or use another model"
@@ -68,7 +68,7 @@ pub async fn register_model(
     .fetch_one(&mut *tx.0)
     .await?;
     if model.dimensions != dimensions {
-        return Err(Error::UnsupportedServer(format!(
+        return Err(Error::Unsupported(format!(
             "the embedding model \"{name}\" made vectors of {} dimensions before and makes \
              {dimensions} now; give it another name in the configuration (embedding.name)",
             model.dimensions
