@@ -61,8 +61,8 @@ async fn vectors_are_equal_in_batches_and_both_encodings() {
 async fn invalid_requests_are_rejected_with_a_reason() {
     let base = served().await;
     for (body, status, words) in [
-        (json!({"model": MODEL, "input": [1, 2, 3]}), 400, "send text"),
-        (json!({"model": MODEL, "input": [[1, 2], [3]]}), 400, "send text"),
+        (json!({"model": MODEL, "input": [1, 2, 3]}), 400, "token ids"),
+        (json!({"model": MODEL, "input": [[1, 2], [3]]}), 400, "token ids"),
         (json!({"model": MODEL, "input": []}), 400, "at least one text"),
         (json!({"model": MODEL, "input": "a", "dimensions": 768}), 400, "384 dimensions"),
         (json!({"model": "text-embedding-3-small", "input": "a"}), 404, MODEL),
