@@ -1,5 +1,5 @@
-# The commands that people type. Everything fetched or built lives in the cache folder, outside the
-# checkout, so that a fresh clone does not build the world again.
+# Commands for developers and users. Fetched files and build results are in the cache directory,
+# outside the checkout, so a fresh clone does not build everything again.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -12,16 +12,16 @@ export PATH := $(MEMORY_COPILOT_CACHE)/tools/bin:$(PATH)
 NEXTEST := 0.9.151
 DENY := 0.20.2
 BINARY := $(CARGO_TARGET_DIR)/release/memory-copilot
-# Built without link-time optimization, for people who try the service from a checkout.
+# For a trial of the service from a checkout: built faster, without link-time optimization.
 QUICK_BINARY := $(CARGO_TARGET_DIR)/quick/memory-copilot
 
-# SQL is checked against the committed .sqlx; a DATABASE_URL of the shell must not interfere.
+# SQL is checked against the committed .sqlx, even if the shell has a DATABASE_URL.
 OFFLINE := env -u DATABASE_URL SQLX_OFFLINE=true
 
 .PHONY: help
-help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
-	@echo "  cache folder: $(MEMORY_COPILOT_CACHE) (choose another with MEMORY_COPILOT_CACHE)"
+help: ## Show this help
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo "  cache directory: $(MEMORY_COPILOT_CACHE) (set MEMORY_COPILOT_CACHE for another)"
 
 .PHONY: setup
 setup: ## Fetch PostgreSQL, ONNX runtime and the embedding model into the cache
@@ -38,7 +38,7 @@ build-quick:
 
 PREFIX ?= $(HOME)/.local
 .PHONY: install
-install: setup build ## Put the program into PREFIX/bin (PREFIX is ~/.local)
+install: setup build ## Install the program into PREFIX/bin (PREFIX=~/.local)
 	@install -D $(BINARY) $(PREFIX)/bin/memory-copilot
 	@echo "install: $(PREFIX)/bin/memory-copilot"
 
@@ -51,7 +51,7 @@ demo: setup build-quick ## Index a repository, save, recall and search (REPO=<pa
 	@scripts/demo $(QUICK_BINARY) $(REPO)
 
 .PHONY: test
-test: setup ## Run every test (ARGS are passed to nextest)
+test: setup ## Run every test (ARGS are passed to nextest only)
 	@scripts/setup mcp-client mcp-client-typescript oidc-provider vendors webhook-examples redis bundle-source
 	@scripts/cargo-tool cargo-nextest $(NEXTEST) --no-default-features --features default-no-update
 	@$(OFFLINE) scripts/with-postgres cargo nextest run --locked --workspace $(ARGS)
@@ -59,8 +59,8 @@ test: setup ## Run every test (ARGS are passed to nextest)
 	@$(MAKE) --no-print-directory conformance rls fuzz-smoke bench-tiny
 
 .PHONY: isolation
-# Each has its end: the attempts after an hour (ISOLATION_SECONDS), which fails.
-isolation: setup ## Guess at every endpoint and tool (ISOLATION_ATTEMPTS, ISOLATION_SEED), and try every mutant of the database
+# The attempts fail if they take more than an hour (ISOLATION_SECONDS).
+isolation: setup ## Attack project isolation with random requests and database mutants (ISOLATION_ATTEMPTS, ISOLATION_SEED)
 	@ISOLATION_ATTEMPTS=$(or $(ISOLATION_ATTEMPTS),200000) \
 	ISOLATION_SECONDS=$(or $(ISOLATION_SECONDS),3600) ISOLATION_MUTANTS_EVERY=1 \
 	$(OFFLINE) scripts/with-postgres \
@@ -70,7 +70,7 @@ isolation: setup ## Guess at every endpoint and tool (ISOLATION_ATTEMPTS, ISOLAT
 isolation-mutants: setup ## Run the isolation tests against mutants of the code (ARGS: names, or --check)
 	@$(OFFLINE) scripts/isolation-mutants $(ARGS)
 
-# Of the whole workspace and with an example, so that what the tests have built is used as it is.
+# Builds the whole workspace with the example, as the tests do, so cargo reuses their artifacts.
 BUILD_FOR_TESTS := $(OFFLINE) cargo build --locked --workspace --example conformance --bin memory-copilot
 
 .PHONY: conformance
@@ -80,40 +80,40 @@ conformance: setup ## Run the official MCP conformance suite against /mcp
 	@scripts/conformance $(CARGO_TARGET_DIR)/debug
 
 .PHONY: rls
-rls: ## Test the database's policies with rlsautotest
+rls: ## Test the row-level security policies with rlsautotest
 	@scripts/setup postgresql rlsautotest
 	@scripts/with-postgres scripts/rls
 
 FUZZ_SECONDS ?= 600
 .PHONY: fuzz
-fuzz: setup ## Ask the API whatever its OpenAPI allows and forbids (FUZZ_SECONDS=600 FUZZ_SEED ARGS)
+fuzz: setup ## Send valid and invalid requests generated from the OpenAPI document (FUZZ_SECONDS=600, FUZZ_SEED, ARGS)
 	@scripts/setup schemathesis
 	@$(BUILD_FOR_TESTS)
 	@scripts/fuzz $(CARGO_TARGET_DIR)/debug/memory-copilot $(FUZZ_SECONDS) $(ARGS)
 
 .PHONY: fuzz-smoke
-fuzz-smoke: setup ## The same for less than a minute, and always the same requests
+fuzz-smoke: setup ## Run fuzz for less than a minute, with the same requests each time
 	@scripts/setup schemathesis
 	@$(BUILD_FOR_TESTS)
 	@scripts/fuzz $(CARGO_TARGET_DIR)/debug/memory-copilot
 
 .PHONY: bench-tiny
-bench-tiny: setup ## Run every benchmark as small as it gets, to see that it works (ARGS: names)
+bench-tiny: setup ## Check that every benchmark works, each at its smallest (ARGS: names)
 	@$(BUILD_FOR_TESTS) --bin mc-bench
 	@scripts/bench-tiny $(CARGO_TARGET_DIR)/debug $(ARGS)
 
 BENCH ?= vectors recall writes ingest queue webhooks
 .PHONY: bench
-bench: setup build ## Measure the service (QUICK=1: some minutes; BENCH=recall: one of them; ARGS)
+bench: setup build ## Measure the service (QUICK=1: some minutes; BENCH=recall: one benchmark; ARGS)
 	@$(OFFLINE) cargo build --release --locked --package mc-bench
 	@for benchmark in $(BENCH); do \
 		MEMORY_COPILOT_BINARY=$(BINARY) \
 		$(CARGO_TARGET_DIR)/release/mc-bench $$benchmark $(if $(QUICK),--quick) $(ARGS); \
 	done
 
-# A million memories, and a project of half a million passages: hours for the vectors, once.
+# The first run takes hours, since it computes the vectors.
 .PHONY: bench-large
-bench-large: setup build ## Measure recall among a million memories, and one project of 500,000 passages (QUICK ARGS)
+bench-large: setup build ## Measure recall among a million records, and in one project of 500,000 (QUICK=1, ARGS)
 	@$(OFFLINE) cargo build --release --locked --package mc-bench
 	@for size in '1000000 500' '500000 1'; do \
 		read -r memories projects <<< "$$size"; \
@@ -125,17 +125,17 @@ bench-large: setup build ## Measure recall among a million memories, and one pro
 GATE_COMMIT ?= HEAD
 GATE_BASELINE ?= $(GATE_COMMIT)^
 .PHONY: bench-gate
-bench-gate: setup ## Fail where HEAD is slower than the commit before (GATE_COMMIT GATE_BASELINE ARGS='--rounds 15')
+bench-gate: setup ## Fail if HEAD is slower than the commit before it (GATE_COMMIT, GATE_BASELINE, ARGS='--rounds 15')
 	@$(OFFLINE) cargo build --release --locked --package mc-bench
 	@scripts/bench-gate $(CARGO_TARGET_DIR)/release/mc-bench '$(GATE_COMMIT)' '$(GATE_BASELINE)' -- $(ARGS)
 
 .PHONY: lint
-lint: deny ## Check format, clippy, licences and advisories
+lint: deny ## Check format, clippy, licenses and advisories
 	@cargo fmt --all --check
 	@$(OFFLINE) cargo clippy --locked --workspace --all-targets -- --deny warnings
 
 .PHONY: deny
-deny: ## Check the dependencies' licences, sources and advisories
+deny: ## Check the dependencies' licenses, sources and advisories
 	@scripts/cargo-tool cargo-deny $(DENY)
 	@scripts/deny
 
@@ -144,24 +144,24 @@ fmt: ## Format the code
 	@cargo fmt --all
 
 .PHONY: sqlx
-sqlx: ## Regenerate .sqlx after a change of a query or a migration
+sqlx: ## Regenerate .sqlx after a change to a query or a migration
 	@scripts/setup postgresql
 	@scripts/sqlx-prepare
 
-# Systems to measure (names as in benches/README.md, by commas; all when empty), runs of each, and
-# the folder for the results.
+# ONLY: systems to measure, by their names in benches/README.md, with commas; empty: all.
+# RUNS: runs of each system. OUT: directory for the results. BESIDE: other builds of this service.
 ONLY ?=
 RUNS ?= 3
 OUT ?= bench-results
 .PHONY: bench-peers
-bench-peers: setup build ## Measure beside other memory services (ONLY=ours,mem0 RUNS=3 OUT=bench-results BESIDE=a7c8de4=./binary)
+bench-peers: setup build ## Compare with other memory services (ONLY=ours,mem0 RUNS=3 OUT=bench-results BESIDE=a7c8de4=./binary)
 	@$(OFFLINE) cargo build --release --locked --package mc-bench
 	@BENCH_COMMAND='make bench-peers ONLY=$(ONLY) RUNS=$(RUNS)' benches/peers/run \
 	    --binary $(BINARY) --endpoint $(CARGO_TARGET_DIR)/release/mc-bench \
 	    --only '$(ONLY)' --runs $(RUNS) --out $(OUT) $(addprefix --beside ,$(BESIDE))
 
 .PHONY: clean-cache
-# As root PostgreSQL and the peers' packages may live elsewhere, with links to them in the cache.
-clean-cache: ## Delete the cache folder, build results included
+# For root, PostgreSQL and the peers' packages may be elsewhere; the cache then has links to them.
+clean-cache: ## Delete the cache directory, with all build results
 	rm -rf -- "$$(readlink -f "$(MEMORY_COPILOT_CACHE)/postgresql")" \
 	    "$$(readlink -f "$(MEMORY_COPILOT_CACHE)/peers")" "$(MEMORY_COPILOT_CACHE)"
