@@ -1,7 +1,7 @@
-"""Where the fetched pieces live, and how one gets there whole or not at all.
+"""The cache of fetched pieces, to which each piece is added completely or not at all.
 
-A piece is a folder of the cache with a stamp file inside. It is built in a stage folder beside its
-place and renamed into it, so a folder with a stamp is always complete.
+A piece is a directory of the cache with a stamp file. It is built in a stage directory next to its
+final path and then renamed, so a directory with a stamp is always complete.
 """
 
 import contextlib
@@ -16,16 +16,16 @@ from pathlib import Path
 
 STAMP = ".stamp.json"
 
-# Where pieces go that another user must be able to reach, when the cache itself is closed to it.
+# Directory of pieces that another user must be able to read, if that user can't read the cache.
 SHARED_CACHE = Path("/var/cache/memory-copilot")
 
 
 class SetupError(Exception):
-    """A failure with the next thing to do in its message."""
+    """A failure whose message says what to do next."""
 
 
 def folder() -> Path:
-    """The cache folder: MEMORY_COPILOT_CACHE, else memory-copilot below the user's cache folder."""
+    """Returns MEMORY_COPILOT_CACHE, else memory-copilot in the user's cache directory."""
     chosen = os.environ.get("MEMORY_COPILOT_CACHE")
     if chosen:
         return Path(chosen).expanduser().absolute()
@@ -34,19 +34,19 @@ def folder() -> Path:
 
 
 def server_user() -> "pwd.struct_passwd | None":
-    """Who runs PostgreSQL: None for the caller itself, an unprivileged user when that is root."""
+    """Returns the user who runs PostgreSQL: an unprivileged one for root, else None for the caller."""
     return pwd.getpwnam("nobody") if os.geteuid() == 0 else None
 
 
 def run_as(user: "pwd.struct_passwd | None") -> dict:
-    """Keyword arguments that make `subprocess` run a program as `user`."""
+    """Returns keyword arguments with which `subprocess` runs a program as `user`."""
     if user is None:
         return {}
     return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
 
 
 def is_open_to_all(path: Path) -> bool:
-    """Whether every existing folder on the way to `path` lets other users through."""
+    """Returns whether other users can pass through every existing directory of `path`."""
     return all(
         stat.S_IMODE(parent.stat().st_mode) & stat.S_IXOTH
         for parent in [path, *path.parents]
@@ -55,12 +55,12 @@ def is_open_to_all(path: Path) -> bool:
 
 
 def reachable(root: Path) -> Path:
-    """A folder for what PostgreSQL's user must be able to read: the cache, if that is open to it."""
+    """Returns the cache if PostgreSQL's user can read it, else the shared cache."""
     return root if server_user() is None or is_open_to_all(root) else SHARED_CACHE
 
 
 def bring(place: Path, stamp: dict, build) -> None:
-    """Makes sure that `place` holds the piece `stamp`; `build(folder)` makes it when it doesn't."""
+    """Ensures that `place` has the piece of `stamp`. Calls `build(folder)` if it has not."""
     if is_current(place, stamp):
         return
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -70,7 +70,7 @@ def bring(place: Path, stamp: dict, build) -> None:
 
 
 def is_current(place: Path, stamp: dict) -> bool:
-    """Whether `place` holds the piece that `stamp` describes."""
+    """Returns whether `place` has the piece that `stamp` describes."""
     try:
         return json.loads((place / STAMP).read_text()) == stamp
     except (OSError, ValueError):
@@ -79,18 +79,18 @@ def is_current(place: Path, stamp: dict) -> bool:
 
 @contextlib.contextmanager
 def locked(folder: Path):
-    """Keeps a second set-up of the same folder waiting until this one is done."""
+    """Locks a directory, so that a second setup of it waits for this one."""
     with open(folder / ".setup.lock", "w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            print("setup: another set-up is at work here; waiting for it", flush=True)
+            print("setup: waiting for another setup of the same directory", flush=True)
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
 def build_staged(place: Path, stamp: dict, build) -> None:
-    """Builds in a folder beside `place`, stamps it, and renames it into place."""
+    """Builds in a directory next to `place`, adds the stamp, and renames the directory to `place`."""
     prefix = f".stage-{place.name}-"
     for abandoned in place.parent.glob(f"{prefix}*"):
         shutil.rmtree(abandoned, ignore_errors=True)
@@ -107,7 +107,7 @@ def build_staged(place: Path, stamp: dict, build) -> None:
 
 
 def point(link: Path, target: Path) -> None:
-    """Makes `link` a symbolic link to `target`, replacing what was there in one step."""
+    """Makes `link` a symbolic link to `target`, and replaces an earlier one atomically."""
     if link.is_symlink() and Path(os.readlink(link)) == target:
         return
     if link.is_dir() and not link.is_symlink():

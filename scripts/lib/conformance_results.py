@@ -1,4 +1,4 @@
-"""What the conformance suite found, against what is expected of it."""
+"""Results of the conformance suite, compared with the expected ones."""
 
 import json
 import re
@@ -7,9 +7,9 @@ from pathlib import Path
 # Scenario -> its checks, as the suite writes them.
 Checks = dict[str, list[dict]]
 
-# Ours: whether a scenario came to its end.
+# A check of ours: the scenario ran to its end.
 RAN = "ran"
-# What holds for every scenario, even for one that doesn't apply: it ends, and all messages are valid.
+# Checks of every scenario, even of one that does not apply: it ends, and all messages are valid.
 ALWAYS = (RAN, "wire-schema-valid")
 
 RESULT = re.compile(r"server-(?P<scenario>.+)-\d{4}-\d\d-\d\dT[-\d]+Z")
@@ -33,23 +33,23 @@ def collect(place: Path) -> Checks:
         name = RESULT.fullmatch(file.parent.name)
         found[name["scenario"]] = json.loads(file.read_text())
     if not found:
-        raise SystemExit(f"conformance: the suite found nothing:\n{(place / 'log').read_text()[-2000:]}")
+        raise SystemExit(f"conformance: the suite wrote no results:\n{(place / 'log').read_text()[-2000:]}")
     return found
 
 
 def add_missing(outcome: Checks, known: dict[str, bool]) -> None:
-    """A scenario that broke off wrote no results; that is a failure."""
+    """Adds a failure for each scenario without results, which ended early."""
     for name in known.keys() - outcome.keys():
-        outcome[name] = [{"id": RAN, "status": "FAILURE", "errorMessage": "it broke off"}]
+        outcome[name] = [{"id": RAN, "status": "FAILURE", "errorMessage": "the scenario ended without results"}]
 
 
 def expectations(file: Path) -> set[str]:
-    """The entries `scenario` and `scenario:check` of a file in the suite's own format."""
+    """Returns the entries `scenario` and `scenario:check` of a file in the suite's own format."""
     return set(re.findall(r"^  - (\S+)", file.read_text(), re.MULTILINE))
 
 
 def is_failure(check: dict) -> bool:
-    """Warnings count: they are what the protocol says a server SHOULD do."""
+    """Returns whether a check failed. Warnings count: the protocol says SHOULD there."""
     return check["status"] in ("FAILURE", "WARNING")
 
 
@@ -59,7 +59,7 @@ def is_expected(scenario: str, check: dict, expected: set[str]) -> bool:
 
 
 def surprises(outcomes: dict[str, Checks], expected: set[str]) -> list[str]:
-    """Failures that nobody expected, and expectations that didn't come true in any revision."""
+    """Returns unexpected failures, and expected failures that passed in every revision."""
     found = []
     open_entries = set(expected)
     for revision, outcome in outcomes.items():
@@ -76,7 +76,7 @@ def surprises(outcomes: dict[str, Checks], expected: set[str]) -> list[str]:
 def table(
     outcomes: dict[str, Checks], required: dict[str, dict[str, bool]], expected: set[str]
 ) -> str:
-    """A line a scenario, a column a revision: checks passed and failed."""
+    """Returns passed and failed checks as a table: a line per scenario, a column per revision."""
     names = list(dict.fromkeys(name for known in required.values() for name in known))
     names.sort(key=lambda name: not any(known.get(name) for known in required.values()))
     rows = [("scenario", list(outcomes))]
@@ -90,7 +90,7 @@ def table(
 
 
 def cell(scenario: str, checks: "list[dict] | None", expected: set[str]) -> str:
-    """What one run of a scenario found, in a few words."""
+    """Summarizes one run of a scenario in a few words."""
     if checks is None:
         return "-"
     passed = sum(check["status"] == "SUCCESS" for check in checks)
@@ -106,7 +106,7 @@ def cell(scenario: str, checks: "list[dict] | None", expected: set[str]) -> str:
 
 
 def summary(revision: str, outcome: Checks, known: dict[str, bool], expected: set[str]) -> str:
-    """How many of a revision's required scenarios pass, don't apply as a whole, or in part."""
+    """Counts the required scenarios of a revision that pass, pass in part, do not apply, or fail."""
     scored = [name for name, is_scored in known.items() if is_scored]
     clean = [name for name in scored if not any(map(is_failure, outcome[name]))]
     apart = [name for name in scored if name in expected]

@@ -21,13 +21,13 @@ class Server:
     headers: dict[str, str] = field(default_factory=dict)
 
     def environment(self) -> dict[str, str]:
-        """What the suite needs to reach it."""
+        """Returns the environment by which the suite reaches the server."""
         return {"CONFORMANCE_HEADERS": json.dumps(self.headers), "NO_PROXY": "127.0.0.1"}
 
 
 @contextlib.contextmanager
 def fixtures(program: Path):
-    """The suite's fixtures on the product's HTTP stack; the program's first line is its URL."""
+    """Runs the suite's fixtures on the product's HTTP stack. The program prints its URL first."""
     with processes.running([program], {}) as process:
         url = process.stdout.readline().strip()
         if not url:
@@ -37,7 +37,7 @@ def fixtures(program: Path):
 
 @contextlib.contextmanager
 def service(program: Path):
-    """The service with a database of its own, a project and one record, so that lists have entries."""
+    """Runs the service with its own database, a project and one record, so that lists have entries."""
     with services.running(program) as running:
         running.post("/projects", {"key": PROJECT})
         record = {

@@ -1,4 +1,4 @@
-"""The official MCP client for Python, which the tests drive the server with."""
+"""The official MCP client for Python, with which tests call the server."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ REQUIREMENTS = Path(__file__).resolve().parent.parent.parent / "tests/mcp/requir
 
 
 def install(root: Path) -> str:
-    """Brings the client's packages into the cache, to be named in PYTHONPATH."""
+    """Brings the client's packages into a directory of the cache for PYTHONPATH."""
     place = root / "mcp-client"
     cache.bring(place, {"requirements": wheels.digest(REQUIREMENTS)}, fetch)
     return f"MCP client for the tests in {place}"

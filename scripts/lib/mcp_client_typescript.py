@@ -1,4 +1,4 @@
-"""The official MCP client for TypeScript on its own Node, which the tests drive the server with."""
+"""The official MCP client for TypeScript on its own Node, with which tests call the server."""
 
 from functools import partial
 from pathlib import Path

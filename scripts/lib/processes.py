@@ -1,4 +1,4 @@
-"""Programs that are started for a while and never left behind."""
+"""Temporary processes, which are always stopped."""
 
 import contextlib
 import ctypes
@@ -12,7 +12,7 @@ STOPPED_WITHIN = 30.0
 
 
 def stop_on_signals() -> None:
-    """Makes the signals that end a program unwind this one, so that it clears up."""
+    """Turns signals that end this program into SystemExit, so that it cleans up."""
 
     def leave(number, _frame):
         for again in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -24,16 +24,16 @@ def stop_on_signals() -> None:
 
 
 def end_with_parent(number: int):
-    """A `preexec_fn`: should this program be killed, its child gets the signal `number`."""
+    """Returns a `preexec_fn` by which a child gets the signal `number` if this program is killed."""
     libc = ctypes.CDLL(None)
     return lambda: libc.prctl(PR_SET_PDEATHSIG, number)
 
 
 @contextlib.contextmanager
 def running(command: list, environment: dict[str, str], log=None):
-    """A program that is stopped afterwards, whatever happens.
+    """Runs a program, and always stops it in the end.
 
-    It writes to the file `log`, or leaves its output to be read from the process.
+    Its output goes to the file `log`, or can be read from the process.
     """
     clean = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
     process = subprocess.Popen(
@@ -43,7 +43,7 @@ def running(command: list, environment: dict[str, str], log=None):
         stdout=subprocess.PIPE if log is None else log,
         stderr=log,
         text=True,
-        # Its own session: Ctrl-C is for this program, which then stops the other one.
+        # A session of its own, so that Ctrl-C reaches only this program, which then stops the other one.
         start_new_session=True,
         preexec_fn=end_with_parent(signal.SIGTERM),
     )

@@ -1,4 +1,4 @@
-"""`redis-server` for tests: the system's, or else Debian's, unpacked into the cache and not installed."""
+"""`redis-server` for tests: the system's, else Debian's package, unpacked into the cache."""
 
 import os
 import platform
@@ -10,7 +10,7 @@ from pathlib import Path
 import cache
 
 PROGRAM = Path("redis") / "redis-server"
-# With nothing that a package recommends, and in words that can be read below.
+# Without recommended packages. `missing` parses the output.
 SIMULATED = ["apt-get", "install", "--simulate", "--no-install-recommends", "redis-server"]
 STARTER = """#!/bin/sh
 here=$(dirname "$0")
@@ -19,16 +19,16 @@ LD_LIBRARY_PATH=$(echo "$here"/usr/lib/*-linux-*) exec "$here/usr/bin/redis-serv
 
 
 def install(root: Path) -> str:
-    """Brings the program into the cache; returns what is there and where."""
+    """Brings the program into the cache. Returns its version and path."""
     program = root / PROGRAM
-    # Whichever version the distribution keeps safe: what is superseded is not to be had any more.
+    # Any version that the distribution supports: it removes superseded ones.
     cache.bring(program.parent, {"redis": "Debian's", "processor": platform.machine()}, unpack)
     version = run([str(program), "--version"]).split("v=")[1].split()[0]
     return f"Redis {version} for the tests in {program.parent}"
 
 
 def unpack(stage: Path) -> None:
-    """Links the system's program, or takes it out of its packages with the libraries that are missing here."""
+    """Links the system's program, or unpacks it from its packages with the missing libraries."""
     of_the_system = shutil.which("redis-server")
     if of_the_system:
         (stage / PROGRAM.name).symlink_to(of_the_system)
@@ -51,20 +51,20 @@ def unpack(stage: Path) -> None:
 
 
 def missing() -> list[str]:
-    """The packages, each as `name=version`, that an installation would bring."""
+    """Returns the packages, each as `name=version`, that an installation would add."""
     try:
         steps = run(SIMULATED)
     except subprocess.CalledProcessError:
         if os.geteuid() != 0:
             raise
-        # A machine that was just set up knows of no packages yet.
+        # A new machine has no package lists yet.
         run(["apt-get", "update"])
         steps = run(SIMULATED)
     return [f"{name}={version}" for name, version in re.findall(r"^Inst (\S+) \((\S+)", steps, re.M)]
 
 
 def run(command: list[str], cwd: Path | None = None) -> str:
-    """Runs a program and answers what it said."""
+    """Runs a program and returns its output."""
     environment = {**os.environ, "LC_ALL": "C"}
     done = subprocess.run(
         command, check=True, capture_output=True, text=True, cwd=cwd, env=environment

@@ -1,4 +1,4 @@
-"""The service itself with a database of its own, for a while."""
+"""A temporary service with its own database."""
 
 import contextlib
 import json
@@ -17,27 +17,27 @@ READY_WITHIN = 120.0
 
 
 class NotServing(Exception):
-    """A server that didn't start, with what it said."""
+    """A server that did not start, with its output."""
 
 
 @dataclass
 class Service:
-    """A running service: its address, its local token, and the throw-away folder it lives in."""
+    """A running service: its URL, its local token, and its temporary directory."""
 
     url: str
     token: str
     folder: Path
 
     def headers(self) -> dict[str, str]:
-        """What lets a request in."""
+        """Returns the headers that authenticate a request."""
         return {"authorization": f"Bearer {self.token}"}
 
     def get(self, path: str) -> dict:
-        """What stands at `path`."""
+        """Returns the response to `GET path`."""
         return answer(urllib.request.Request(self.url + path, headers=self.headers()))
 
     def post(self, path: str, body: dict) -> dict:
-        """Sends `body` as JSON; the answer, empty where there is none."""
+        """Sends `body` as JSON and returns the response, or an empty one."""
         headers = {**self.headers(), "content-type": "application/json"}
         return answer(urllib.request.Request(self.url + path, json.dumps(body).encode(), headers, method="POST"))
 
@@ -49,10 +49,10 @@ def answer(request: urllib.request.Request) -> dict:
 
 @contextlib.contextmanager
 def running(program: Path, settings: dict[str, str] | None = None):
-    """Starts `program serve` on a free port of the loopback, as the environment `settings` has it."""
+    """Starts `program serve` on a free loopback port, with `settings` in its environment."""
     with tempfile.TemporaryDirectory(prefix="memory-copilot-service-") as name:
         folder = Path(name)
-        # The database's own user must be able to pass through.
+        # The user of the database must be able to pass through the directory.
         folder.chmod(0o711)
         listen = f"127.0.0.1:{postgresql.free_port()}"
         environment = {
@@ -70,7 +70,7 @@ def wait_until_ready(url: str, process: subprocess.Popen, log: Path) -> None:
     deadline = time.monotonic() + READY_WITHIN
     while not is_ready(url):
         if process.poll() is not None or time.monotonic() > deadline:
-            raise NotServing(f"the service didn't get ready:\n{log.read_text()[-4000:]}")
+            raise NotServing(f"the service did not become ready:\n{log.read_text()[-4000:]}")
         time.sleep(0.05)
 
 
@@ -83,5 +83,5 @@ def is_ready(url: str) -> bool:
 
 
 def opener() -> urllib.request.OpenerDirector:
-    """The service is on this machine, and its token is not for a proxy."""
+    """Returns an opener without proxies: no proxy should see the token."""
     return urllib.request.build_opener(urllib.request.ProxyHandler({}))

@@ -1,4 +1,4 @@
-"""Tools for tests that are written in Python; each has a folder of its own, for PYTHONPATH."""
+"""Test tools written in Python, each in its own directory for PYTHONPATH."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ import cache
 import wheels
 
 
-# By this name hypothesis tells libraries from the code under test, which it reads through at each start.
+# By this name, hypothesis tells libraries from code under test, which it would scan at each start.
 PACKAGES = "site-packages"
 
 
@@ -24,16 +24,16 @@ def rlsautotest(root: Path) -> str:
 
 
 def install(name: str, root: Path) -> str:
-    """Brings the wheels that `requirements/<name>.txt` pins into the cache folder `name`."""
+    """Brings the wheels that `requirements/<name>.txt` pins into the cache directory `name`."""
     place, pins = root / name, wheels.requirements(name)
-    # Some of the wheels are compiled for one Python.
+    # Some wheels are compiled for one version of Python.
     stamp = {"requirements": wheels.digest(pins), "python": list(sys.version_info[:2]), "in": PACKAGES}
     cache.bring(place, stamp, partial(fetch, pins))
     return f"{name} for the tests in {place}"
 
 
 def fetch(pins: Path, stage: Path) -> None:
-    """Fetches what `pins` names."""
+    """Fetches the packages of `pins`."""
     wheels.pip(
         "install", "--quiet", "--no-deps", "--only-binary=:all:", "--require-hashes",
         "--requirement", str(pins), "--target", str(stage / PACKAGES),
@@ -41,5 +41,5 @@ def fetch(pins: Path, stage: Path) -> None:
 
 
 def environment(name: str, root: Path) -> dict[str, str]:
-    """This program's environment, in which Python finds the tool `name`."""
+    """Returns this program's environment, in which Python finds the tool `name`."""
     return {**os.environ, "PYTHONPATH": str(root / name / PACKAGES), "PYTHONDONTWRITEBYTECODE": "1"}

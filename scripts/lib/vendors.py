@@ -1,4 +1,4 @@
-"""Other vendors' APIs as their own OpenAPI documents have them, for the tests of the connectors."""
+"""OpenAPI documents of vendors, with a mock server for them, for the tests of the connectors."""
 
 from functools import partial
 from pathlib import Path
@@ -10,7 +10,7 @@ PINS = Path(__file__).resolve().parent.parent.parent / "tests/vendors"
 
 
 def install(root: Path) -> str:
-    """Brings `bin/node`, the documents and the server that goes by them into the cache."""
+    """Brings `bin/node`, the documents and the mock server into the cache."""
     place = root / "vendors"
     cache.bring(place, node_packages.stamp(PINS), partial(node_packages.fetch, PINS))
     return f"vendors' APIs for the tests in {place}"

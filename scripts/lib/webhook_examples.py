@@ -1,4 +1,4 @@
-"""What GitHub delivers by webhooks, as GitHub's own library has it, for the tests that read it."""
+"""Example webhook deliveries of GitHub, from its own library, for tests that parse them."""
 
 import shutil
 from pathlib import Path
@@ -17,6 +17,6 @@ def install(root: Path) -> str:
 
 
 def fetch(stage: Path) -> None:
-    """Fetches the packages, of which nothing is run: Node is only for npm."""
+    """Fetches the packages. Node is for npm only and is deleted."""
     node_packages.fetch(PINS, stage)
     shutil.rmtree(stage / "bin")

@@ -1,4 +1,4 @@
-"""Pinned wheels through pip, which checks their hashes."""
+"""Downloads of pinned wheels by pip, which checks their hashes."""
 
 import hashlib
 import os
@@ -13,17 +13,17 @@ REQUIREMENTS = Path(__file__).resolve().parent.parent / "requirements"
 
 
 def requirements(name: str) -> Path:
-    """The requirements file of a piece: each line pins a version and its hashes."""
+    """Returns the requirements file of a piece. Each line pins a version and its hashes."""
     return REQUIREMENTS / f"{name}.txt"
 
 
 def digest(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal."""
+    """Returns the SHA-256 of a file, in hexadecimal."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def pip(*arguments: str) -> None:
-    """Runs pip, and turns its failure into a message with the way out."""
+    """Runs pip. Raises a SetupError that says what to do if pip fails."""
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input"]
     environment = {**os.environ, "PIP_ROOT_USER_ACTION": "ignore"}
     try:
@@ -41,21 +41,21 @@ def pip(*arguments: str) -> None:
 
 
 def advice(output: str) -> str:
-    """What to do about a pip that failed with `output`."""
+    """Returns a message about a failure of pip with `output`, and what to do."""
     tail = "\n".join(f"    {line}" for line in output.strip().splitlines()[-6:])
     version = ".".join(map(str, sys.version_info[:2]))
     if "No module named pip" in output:
         step = "install pip for this Python (Debian and Ubuntu: apt-get install python3-pip)"
     elif "DO NOT MATCH THE HASHES" in output:
-        step = "a download was damaged or changed on its way: run `make setup` again"
+        step = "a download was damaged or changed: run `make setup` again"
     elif "No matching distribution" in output:
         step = (
-            "see that pip reaches its index (`pip config list` shows which it is); if it does, "
-            f"there is no pinned wheel for Python {version} on this machine: use 3.10 to 3.14 on "
-            "Linux, x86_64 or aarch64"
+            "check that pip can reach its index (`pip config list` shows its URL); if it can, "
+            f"there is no pinned wheel for Python {version} on this machine: use Python 3.10 to "
+            "3.14 on Linux, x86_64 or aarch64"
         )
     else:
-        step = "see that pip reaches its index (`pip config list` shows which it is), then run again"
+        step = "check that pip can reach its index (`pip config list` shows its URL), then run again"
     return f"pip failed:\n{tail}\n  next step: {step}"
 
 
