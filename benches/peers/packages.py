@@ -10,8 +10,8 @@ import wheels
 
 REQUIREMENTS = Path(__file__).resolve().parent / "requirements"
 
-# What a Python must be for all of the peers: one of the pinned versions, with extensions for SQLite
-# (mcp-memory-service), and where the user that runs PostgreSQL may execute it (Hindsight).
+# Checks a Python for the peers: it must have a pinned version and load SQLite extensions
+# (mcp-memory-service), and the user that runs PostgreSQL must be able to run it (Hindsight).
 CHECK = """
 import sqlite3, sys
 fits = (3, 11) <= sys.version_info[:2] <= (3, 14)
@@ -20,7 +20,7 @@ print("%d.%d" % sys.version_info[:2] if fits and hasattr(sqlite3.Connection, "en
 
 
 def python(chosen: str | None) -> tuple[str, str]:
-    """A Python for the peers and its version: the chosen one, or the first that will do."""
+    """Returns a Python for the peers, and its version: the chosen one, else the first suitable one."""
     names = ["python3", "python3.14", "python3.13", "python3.12", "python3.11"]
     found = [sys.executable, "/usr/bin/python3", *filter(None, map(shutil.which, names))]
     for candidate in [chosen] if chosen else found:
@@ -29,13 +29,13 @@ def python(chosen: str | None) -> tuple[str, str]:
             return candidate, version
     tried = chosen or ", ".join(dict.fromkeys(found))
     raise cache.SetupError(
-        f"no Python for the peers among {tried}\n  next step: install Python 3.11 to 3.14 that loads "
-        "SQLite extensions, outside of folders closed to other users, and name it in PEERS_PYTHON"
+        f"no suitable Python for the peers among {tried}\n  next step: install Python 3.11 to 3.14 with "
+        "support for SQLite extensions, in a directory that other users can read, and set PEERS_PYTHON"
     )
 
 
 def fitting_version(candidate: str) -> str | None:
-    """The version of a Python that will do."""
+    """Returns the version of a suitable Python, else None."""
     try:
         answer = subprocess.run(
             [candidate, "-c", CHECK],
@@ -65,7 +65,7 @@ def install(name: str, interpreter: str, version: str) -> Path:
 def fetch(requirements: Path, interpreter: str, stage: Path) -> None:
     """Fetches what the requirements pin, for the interpreter that will run it."""
     print(f"bench-peers: fetching the packages of {requirements.stem}", flush=True)
-    # `--target` and not a virtual environment: Debian ships Python without `venv`.
+    # Not a virtual environment, since Debian's Python has no `venv`.
     wheels.pip(
         "--python", interpreter, "install", "--quiet", "--no-deps", "--only-binary=:all:",
         "--require-hashes", "--requirement", str(requirements), "--target", str(stage),

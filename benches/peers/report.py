@@ -1,4 +1,4 @@
-"""The results as JSON, whole, and as a Markdown table of medians with their range."""
+"""Results: all of them as JSON, and medians with their range as a Markdown table."""
 
 import json
 import os
@@ -45,7 +45,7 @@ def write(out: Path, runs: dict, endpoint_mb: float, python: str) -> None:
 
 
 def summary(result: dict) -> str:
-    """One run on one line."""
+    """Returns one run as one line."""
     if result["troubles"]:
         return "; ".join(result["troubles"])
     return (
@@ -56,15 +56,15 @@ def summary(result: dict) -> str:
 
 
 def markdown(about: dict, runs: dict) -> str:
-    """The table, what it was taken on, and what went wrong."""
+    """Returns the table, with the environment of the runs and the failures."""
     headings = ["system", "version", *(heading for heading, _, _ in COLUMNS)]
     lines = [
-        "# Memory services side by side",
+        "# Comparison of memory services",
         "",
         *(f"- {name.replace('_', ' ')}: {value}" for name, value in about.items()),
         "",
-        "Median of the runs, with the lowest and the highest in brackets. benches/README.md says what",
-        "is measured, how each system is configured, and which ones run with a part switched off.",
+        "Each figure is the median of the runs, with the lowest and the highest in parentheses.",
+        "benches/README.md describes the protocol and the configuration of each system.",
         "",
         row(headings),
         row(["---"] * len(headings)),
@@ -94,7 +94,7 @@ def spread(values: list[float], digits: int) -> str:
 
 
 def failures(runs: dict) -> list[str]:
-    """What did not work, one line for each run."""
+    """Returns the failures, one line each."""
     return [
         f"- {systems.ALL[name].title}, run {number}: {trouble}"
         for name, results in runs.items()
@@ -104,11 +104,11 @@ def failures(runs: dict) -> list[str]:
 
 
 def troubles(result: dict) -> list[str]:
-    """What failed or was declined, and notes that are gone after a restart."""
+    """Returns failures, rejected notes, and notes that were lost by a restart."""
     found = list(result["troubles"])
     held, after = result.get("held"), result.get("held_after_restart")
     if None not in (held, after) and held != after:
-        found.append(f"held {held} notes before the restart and {after} after it")
+        found.append(f"had {held} notes before the restart and {after} after it")
     return found
 
 
@@ -117,7 +117,7 @@ def row(values: list[str]) -> str:
 
 
 def command() -> str:
-    """How to take the figures again."""
+    """Returns the command that measures the figures."""
     return os.environ.get("BENCH_COMMAND") or " ".join(["benches/peers/run", *sys.argv[1:]])
 
 

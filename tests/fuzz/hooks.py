@@ -1,4 +1,4 @@
-"""What schemathesis has to know of the service that no schema says. README.md lists it with the reasons."""
+"""Hooks of schemathesis for rules of the service that no schema can express. README.md has the reasons."""
 
 import json
 import os
@@ -13,21 +13,21 @@ from hypothesis import strategies as st
 URL = os.environ["FUZZ_URL"]
 TOKEN = os.environ["FUZZ_TOKEN"]
 REPOSITORY = os.environ["FUZZ_REPOSITORY"]
-# A short run tries the limits of short texts and lists only, and asks no more than this many things of
-# one kind about one parameter of an operation.
+# A short run tests the maximum lengths of short texts and lists only. For each parameter of an
+# operation, it sends at most MOST_OF_A_KIND requests of each scenario.
 IS_SHORT = os.environ["FUZZ_SHORT"] == "1"
 LONGEST = 300 if IS_SHORT else 1_000_000
 MOST_ITEMS = 64 if IS_SHORT else 1_000
 MOST_OF_A_KIND = 1
 ASKED = Counter()
-# Nobody listens there, so that no request leaves this machine.
+# No process listens there, so no request leaves this machine.
 NOWHERE = "https://127.0.0.1:1/nobody/nothing.git"
 
 WORD = st.from_regex(r"[A-Za-z0-9_]{1,12}", fullmatch=True)
 NOW = datetime.now(timezone.utc)
 DAYS_AHEAD = st.integers(min_value=2, max_value=3_600).map(lambda days: NOW + timedelta(days=days))
 
-# The formats of crates/api/src/openapi/schemas.rs: rules that JSON Schema can't say.
+# Generators for the formats in the document, which stand for rules that JSON Schema can't express.
 OWN_FORMATS = {
     "web-url": st.builds("https://example.org/{}?{}".format, WORD, WORD),
     "relative-path": st.lists(WORD, min_size=1, max_size=5).map("/".join),
@@ -46,10 +46,10 @@ for name, texts in OWN_FORMATS.items():
 
 @schemathesis.hook
 def before_load_schema(context, raw_schema):
-    """Bounds lengths, for the sake of the time it takes."""
+    """Removes large maximum lengths, which would take too long to test."""
     for schema in schemas(raw_schema):
         if schema.get("format") in OWN_FORMATS:
-            # Never comes to an end: texts of these formats can't be made of a certain length.
+            # The search for a text of this format with the maximum length would not end.
             schema.pop("maxLength", None)
         elif schema.get("maxLength", 0) > LONGEST:
             del schema["maxLength"]
@@ -58,7 +58,7 @@ def before_load_schema(context, raw_schema):
 
 
 def schemas(value):
-    """Every schema of the document."""
+    """Yields every schema of the document."""
     if isinstance(value, dict):
         yield value
         value = list(value.values())
@@ -69,7 +69,7 @@ def schemas(value):
 
 @schemathesis.hook
 def filter_case(context, case):
-    """Leaves out, where a run is to be short, what the coverage phase asks again with other words."""
+    """Drops similar requests of the coverage phase from a short run."""
     phase = case.meta.phase
     if not IS_SHORT or phase.name.value != "coverage":
         return True
@@ -81,7 +81,7 @@ def filter_case(context, case):
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """Makes what two fields say together fit, and turns what would end the run upon something else."""
+    """Corrects valid requests by the rules, and replaces requests that would end the run."""
     positive = case.meta is None or case.meta.generation.mode.is_positive
     rule = RULES.get(f"{case.method} {case.path}")
     if rule and positive:
@@ -92,7 +92,7 @@ def before_call(context, case, kwargs):
 
 
 def one_name(case):
-    """A document is opened by exactly one of these; parameters can't exclude each other in OpenAPI."""
+    """Keeps one of the parameters: in OpenAPI, parameters can't exclude each other."""
     named = [name for name in ("id", "title", "url") if name in case.query]
     for name in named[1:]:
         del case.query[name]
@@ -101,7 +101,7 @@ def one_name(case):
 
 
 def lines_in_order(case):
-    """The last line stands beside the first one and not before it."""
+    """Sorts the first and the last line of a citation."""
     for citation in case.body.get("citations", []) if isinstance(case.body, dict) else []:
         start, end = citation.get("line_start"), citation.get("line_end")
         if end is not None:
@@ -109,7 +109,7 @@ def lines_in_order(case):
 
 
 def real_grant(case):
-    """Of the grants that a schema can make up none is valid; every other one becomes a real one."""
+    """Replaces about half of the grants by a real one, since no generated grant is valid."""
     if isinstance(case.body, dict) and len(case.body) % 2:
         made = post("/tokens", {"name": "fuzz", "scopes": ["memory:read"]})
         case.body = {
@@ -120,26 +120,26 @@ def real_grant(case):
 
 
 def spare_project(case):
-    """The project that all others need stays; one like it goes."""
+    """Replaces the project that other requests need by a new one."""
     if str(case.path_parameters.get("key", "")).lower() == "fuzz":
         case.path_parameters["key"] = post("/projects", {"key": fresh()})["key"]
 
 
 def spare_team(case):
-    """The team that others need stays; one like it goes."""
+    """Replaces the team that other requests need by a new one."""
     if str(case.path_parameters.get("team", "")).lower() == "fuzzers":
         case.path_parameters["team"] = post("/teams", {"key": fresh()})["key"]
 
 
 def spare_token(case):
-    """The token that the run itself uses stays; another one goes."""
+    """Replaces a token that the run itself uses by a new one."""
     if str(case.path_parameters.get("id", "")).lower() in own_tokens():
         made = post("/tokens", {"name": "fuzz", "scopes": ["memory:read"]})
         case.path_parameters["id"] = made["id"]
 
 
 def harmless_location(case):
-    """What lies on this machine is not indexed, and nothing is fetched from others."""
+    """Replaces other directories of this machine, and URLs of other machines."""
     location = case.body.get("location") if isinstance(case.body, dict) else None
     if isinstance(location, str) and location != REPOSITORY and location.strip().startswith("/"):
         case.body["location"] = REPOSITORY
@@ -148,32 +148,32 @@ def harmless_location(case):
 
 
 def spare_task(case):
-    """What was told of a task is forgotten, and the task can still be read. Nobody else asks for this one."""
+    """Uses a new task: a task that lost its data can still be read, unlike a deleted resource."""
     task = {"external_id": fresh(), "title": "Spare"}
     post("/tasks/sync", {"project_key": "fuzz", "tasks": [task]})
     case.path_parameters["external_id"] = task["external_id"]
 
 
 def ends_of_expiry(case):
-    """What is done with ends that are held is for the task that holds them."""
+    """Removes `expiry_decision` from requests for other tasks than `expiry`."""
     if isinstance(case.body, dict) and case.body.get("task") != "expiry":
         case.body.pop("expiry_decision", None)
 
 
 def changes_alone(case):
-    """Changes are searched by themselves."""
+    """Removes the source `change` from lists with other sources."""
     sources = case.body.get("sources") if isinstance(case.body, dict) else None
     if isinstance(sources, list) and "change" in sources and len(set(sources)) > 1:
         case.body["sources"] = [source for source in sources if source != "change"]
 
 
 def whatever_it_was(case):
-    """No schema can say which version is the present one."""
+    """Sends `*` for the current version of a policy, which no schema can name."""
     if "If-Match" in (case.headers or {}):
         case.headers["If-Match"] = "*"
 
 
-# Where JSON Schema can't say what is valid.
+# Corrections for rules that JSON Schema can't express.
 RULES = {
     "PUT /projects/{key}/policy": whatever_it_was,
     "GET /documents/lookup": one_name,
@@ -183,7 +183,7 @@ RULES = {
     "POST /projects/{key}/hygiene-runs": ends_of_expiry,
     "DELETE /tasks/{external_id}": spare_task,
 }
-# What would take the ground from under the rest of the run.
+# Replacements for requests that would end the run.
 GUARDS = {
     "DELETE /projects/{key}": spare_project,
     "PUT /projects/{key}/policy": spare_project,
@@ -194,7 +194,7 @@ GUARDS = {
 
 
 def own_tokens():
-    """The ids of the tokens that let this run in."""
+    """Returns the ids of the tokens that the run uses."""
     return os.environ["FUZZ_OWN_TOKENS"].split(",")
 
 
@@ -209,5 +209,5 @@ def post(path, body):
         return json.load(response)
 
 
-# The service is on this machine, and its token is not for a proxy.
+# Without proxies: no proxy should see the token.
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))

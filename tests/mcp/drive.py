@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Drives a running Memory Copilot as an MCP client that this project did not write.
+"""Tests a running Memory Copilot with a third-party MCP client, the official Python SDK.
 
     drive.py --stdio BINARY [--arg ARG]... EXPECTATIONS
     drive.py --http URL --token-file FILE  EXPECTATIONS
 
-EXPECTATIONS name a project that is indexed already and what must be found in it:
+EXPECTATIONS are options that name an indexed project and the expected results in it:
 
     --project KEY --symbol NAME --symbol-file PATH --describe TEXT --describe-file PATH
     --document TITLE
 
-It speaks both eras of the protocol (sessions, and the stateless revision of 2026-07-28), prints one
-line a check and exits 1 when one fails. Needs the packages of requirements.txt beside it.
+It tests session-based revisions of the protocol and the stateless revision 2026-07-28. It prints one
+line for each check, and exits with 1 if one fails. It needs the packages of requirements.txt.
 """
 
 import argparse

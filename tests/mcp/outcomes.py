@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Drives every outcome of every tool with the official Python SDK, which checks each result by its schema.
+"""Produces every outcome of every tool with the official Python SDK, which validates each result.
 
     outcomes.py URL SCENARIO VALUES
 
 SCENARIO is outcomes.json; VALUES is JSON: {"tokens": {"person": .., "agent": ..}, "project": .., "kept": {..}},
-where `kept` are the values that the scenario calls `$name`. Prints one line a step; exits 1 when one fails.
+where `kept` are the values that the scenario calls `$name`. Prints one line for each step; exits with 1 if one fails.
 typescript/outcomes.mjs does the same with the TypeScript SDK.
 """
 

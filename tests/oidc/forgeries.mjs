@@ -1,8 +1,8 @@
-// The ways in which a provider, or whoever speaks in its name, may lie about a person and about itself.
+// Forgeries by a provider, or by an attacker in its name: of ID tokens and of the provider's metadata.
 
 const minute = 60;
 
-// Each changes the claims of a good ID token, which is then signed with the provider's own key.
+// Each changes the claims of a valid ID token, which is then signed with the provider's own key.
 const lies = {
   "another issuer": (claims) => ({ ...claims, iss: "https://attacker.example" }),
   "another audience": (claims) => ({ ...claims, aud: "another-client" }),
@@ -19,7 +19,7 @@ const lies = {
   "nothing at all": (claims) => claims,
 };
 
-// Each writes a token of good claims in a way of its own.
+// Each encodes or signs a token with valid claims in a wrong way.
 const ways = {
   unsigned: (claims) => `${part({ alg: "none" })}.${part(claims)}.`,
   "signed with the client secret": (claims, { jose }) =>
@@ -35,7 +35,7 @@ const ways = {
   "of another type": (claims, tools) => signed(claims, tools, { typ: "at+jwt" }),
 };
 
-// What it says of itself.
+// Forged metadata of the provider.
 export const metadata = (address) => ({
   "a page without TLS": { authorization_endpoint: "http://attacker.example/auth" },
   "a page that is a script": { authorization_endpoint: "javascript:alert(1)" },

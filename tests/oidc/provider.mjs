@@ -1,11 +1,11 @@
 // Runs the provider of package.json on a free port of this machine for as long as its standard input is
 // open: node provider.mjs FOLDER [github]
 //
-// FOLDER has the provider's node_modules. With `github` its endpoints stand where GitHub has them. The
-// first line of its output is its address. Anybody may sign in, under the name that they type; the
-// client's secret is CLIENT_SECRET, and browsers are sent back to one of REDIRECT_URIS.
+// FOLDER has the provider's node_modules. With `github`, the endpoints have the paths of GitHub's. The
+// first line of the output is the provider's URL. Any name can sign in. The client's secret is
+// CLIENT_SECRET, and the provider redirects browsers to one of REDIRECT_URIS.
 //
-// `GET /tamper/KIND` makes it lie in all later answers, see forgeries.mjs.
+// After `GET /tamper/KIND`, all responses are forged in this way; see forgeries.mjs.
 
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
@@ -20,7 +20,7 @@ const load = (name) => import(pathToFileURL(packages.resolve(name)));
 const { default: Provider } = await load("oidc-provider");
 const jose = await load("jose");
 
-// GitHub's OAuth lives below a path, and names itself with it.
+// GitHub's OAuth has a path, which is a part of its issuer.
 const isGithub = kind === "github";
 const mount = isGithub ? "/login/oauth" : "";
 const routes = isGithub ? { authorization: "/authorize", token: "/access_token" } : {};
@@ -56,7 +56,7 @@ const configuration = {
     },
   ],
   jwks: { keys },
-  // GitHub takes the secret in the body only; the provider by itself would take both.
+  // GitHub accepts the secret in the body only; the provider by default accepts a header, too.
   ...(isGithub && { clientAuthMethods: ["client_secret_post", "none"] }),
   cookies: { keys: ["for the tests"] },
   routes,
@@ -76,7 +76,7 @@ function person(id) {
   };
 }
 
-// What GitHub's REST API says of the bearer of a token.
+// Responses of GitHub's REST API about the user of a token.
 async function rest(ctx, provider) {
   const token = ctx.get("authorization").replace(/^Bearer /, "");
   const { accountId: id } = (await provider.AccessToken.find(token)) ?? {};

@@ -1,8 +1,8 @@
--- Makes of a migrated database one that rlsautotest understands; README.md says why each step is sound.
--- Only for a database that is thrown away.
+-- Turns a migrated database into one that rlsautotest understands. README.md has the reason for each
+-- step. Use only a temporary database.
 
--- Every table that has rows of projects is under the policies. This is checked first, since the tool
--- does not know which tables should be.
+-- Checks that every table with rows of projects has policies, since the tool does not know which
+-- tables need them.
 do $$
 declare
     bare text;
@@ -17,18 +17,19 @@ begin
     end if;
 end $$;
 
--- With its default the tool makes no source that anybody may see. Without it the column is null, as
--- it is in the other tables whose rows may be private: for everybody.
+-- With this default, the tool would create only private rows. Without it, the column is null, as in
+-- the other tables with private rows, which means visible to all members.
 alter table record_contributions alter column private_to drop default;
 
--- The tool's names for a client, for a client without an identity, and for what passes all policies.
+-- The tool's names of the roles: a client, a client without an identity, a role that passes all
+-- policies.
 alter role memory_copilot_service rename to authenticated;
 alter role memory_copilot_worker rename to service_role;
 create role anon nologin;
 grant usage on schema public, mc to anon;
 
--- A role that may use the tables and that no policy names must see nothing of them. What belongs to no
--- project has no policies; nobody gets there, so that the tool looks at the rest.
+-- `anon` may use the tables, but no policy names it, so it must see no rows. Tables that belong to no
+-- project have no policies: no role may use them, so that the tool skips them.
 do $$
 declare
     relation record;
@@ -43,7 +44,8 @@ begin
     end loop;
 end $$;
 
--- mc.project_as_viewer() and its like read a setting and nothing else; written out, the tool sets it itself.
+-- mc.project_as_viewer() and similar functions only read a setting. The policies get their bodies
+-- instead, so that the tool can set the setting itself.
 do $$
 declare
     policy record;
@@ -63,7 +65,8 @@ begin
     end loop;
 end $$;
 
--- What makes rows hard to invent has no part in who sees them.
+-- Triggers, constraints and indexes do not affect which rows a role sees, but would prevent the tool
+-- from inventing rows.
 do $$
 declare
     part record;

@@ -1,14 +1,14 @@
-// Drives every outcome of every tool with the official TypeScript SDK, which checks each result by its schema:
+// Produces every outcome of every tool with the official TypeScript SDK, which validates each result:
 //
 //     node outcomes.mjs URL SCENARIO VALUES
 //
-// as ../outcomes.py does. The SDK knows the schemas of the tools that it has listed.
+// like ../outcomes.py. The SDK knows the schemas of the tools that it has listed.
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 
-// The packages lie in the cache, not beside this file.
+// The packages are in the cache, not next to this file.
 const packages = createRequire(`${process.env.MCP_PACKAGES}/package.json`);
 const load = async (name) => import(pathToFileURL(packages.resolve(`@modelcontextprotocol/sdk/${name}`)));
 const { Client } = await load("client/index.js");
