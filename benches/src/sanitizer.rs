@@ -6,7 +6,8 @@ mod speed;
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
-use mc_sanitizer::{Action, Policy, Sanitizer, mask_with};
+use mc_domain::FindingAction;
+use mc_sanitizer::{Policy, Sanitizer, mask_with};
 
 use crate::harness::report::{Report, Table, short};
 use data::{Negative, Positive};
@@ -142,5 +143,5 @@ fn table_row(
 fn without_vendors() -> Policy {
     let sanitizer = Sanitizer::default();
     let vendors = sanitizer.formats().filter(|format| !GENERIC_FORMATS.contains(format));
-    vendors.fold(Policy::strict(), |policy, format| policy.with(format, Action::Allow))
+    vendors.fold(Policy::strict(), |policy, format| policy.with(format, FindingAction::Allow))
 }

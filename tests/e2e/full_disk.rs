@@ -27,7 +27,7 @@ async fn full_disk_keeps_saves_searchable_and_the_index_recovers() {
     assert!(degraded.contains("keyword index can't be written"), "{answer}");
     let amiss = doctor(&service);
     assert_eq!(amiss["ok"], false, "{amiss}");
-    assert!(amiss["fix"].as_str().unwrap().contains("make room"), "{amiss}");
+    assert!(amiss["fix"].as_str().unwrap().contains("free space"), "{amiss}");
 
     service.clear_the_disk();
     service.until("/status", |status| status["index"]["phase"] == "following").await;

@@ -1,4 +1,5 @@
-//! Limits of connections and requests. Those of fields are in [`mc_contract::limits`].
+//! Limits of connections and requests. Those of fields are in [`mc_contract`]: `limits`, `text` and
+//! `number`.
 
 use std::time::Duration;
 
@@ -39,7 +40,8 @@ pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
 mod tests {
-    use mc_contract::limits::{STATEMENT, TIME_BUDGET_MS};
+    use mc_contract::limits::STATEMENT;
+    use mc_contract::number::TimeBudget;
 
     use super::*;
 
@@ -50,7 +52,7 @@ mod tests {
 
     #[test]
     fn the_largest_time_budget_leaves_time_to_respond() {
-        let budget = Duration::from_millis((*TIME_BUDGET_MS.end()).unsigned_abs());
+        let budget = Duration::from_millis((*TimeBudget::RANGE.end()).unsigned_abs());
         assert!(budget + Duration::from_secs(5) <= REQUEST_TIMEOUT, "{budget:?}");
     }
 

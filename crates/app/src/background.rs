@@ -1,7 +1,6 @@
-//! Background services: `serve` runs them beside its requests, `worker` runs them alone.
+//! Background services: `serve` runs them alongside its requests, `worker` runs them alone.
 
 pub mod models;
-mod running;
 mod services;
 
 use std::sync::Arc;
@@ -16,10 +15,9 @@ use mc_indexer::{embedding_queue, hnsw};
 use mc_jobs::{Embedding, IndexSettings, JobContext, SyncContext};
 use mc_search::{ActiveModel, ActiveModels, KeywordIndex};
 use mc_store::Store;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use self::running::RunningServices;
 use crate::config::Config;
 use crate::data_dir;
 
@@ -76,9 +74,14 @@ impl BackgroundServices<'_> {
         };
         let notifier = QuarantineNotifier::new(sealer, config.notifications.allow_private_networks);
         let notifier = notifier.context("the client for notifications can't be created")?;
-        let (embedding, settings) = (in_use(models), config.jobs.settings()?);
+        let ActiveModel { model, is_remote, .. } = models.current();
+        let embedding = Embedding { model, is_remote };
+        let settings = config.jobs.settings()?;
         let context = JobContext { store: store.clone(), sync, embedding, settings };
-        let workers = mc_jobs::workers(queue, &context).node_name(&node_name(config)?);
+        // A data directory belongs to one process, so a restarted one releases its former jobs at
+        // once.
+        let node = format!("{} {}", worker_name(config), data_dir::node(&config.data_dir)?);
+        let workers = mc_jobs::workers(queue, &context).node_name(&node);
         let workers = mc_jobs::indexing(workers, &context, index_settings(config)?, stop);
         let heads = config.audit_heads_file();
         let handles = || (store.clone(), stop.clone());
@@ -86,11 +89,19 @@ impl BackgroundServices<'_> {
         let mut running = RunningServices::default();
         running.spawn("jobs", workers.run(stop.clone()));
         let (store, stop) = handles();
-        running.spawn("embedding queue", embed(embedding_context(models.current(), store), stop));
+        let ActiveModel { model, embedder, is_remote } = models.current();
+        let context = embedding_queue::Context { store, embedder, model, is_remote };
+        running.spawn("embedding queue", async move {
+            embedding_queue::run(&context, &stop).await;
+        });
         let (store, stop) = handles();
-        running.spawn("hnsw maintenance", maintain_hnsw(models.allowed(), store, stop));
+        let allowed: Vec<_> = models.allowed().into_iter().map(|active| active.model).collect();
+        running.spawn("hnsw maintenance", async move {
+            hnsw::run(&store, &allowed, &stop).await;
+        });
         let (store, stop) = handles();
-        running.spawn("model retirement", retire(models.clone(), store, stop));
+        running
+            .spawn("model retirement", models::retire_when_complete(models.clone(), store, stop));
         let (store, stop) = handles();
         running.spawn("notifications", services::send_notifications(notifier, store, stop));
         let (store, stop) = handles();
@@ -105,11 +116,6 @@ impl BackgroundServices<'_> {
         }
         Ok(running)
     }
-}
-
-/// A data directory belongs to one process, so a restarted one releases its former jobs at once.
-fn node_name(config: &Config) -> Result<String> {
-    Ok(format!("{} {}", worker_name(config), data_dir::node(&config.data_dir)?))
 }
 
 /// Returns the name of this node: host and data directory.
@@ -127,25 +133,25 @@ fn index_settings(config: &Config) -> Result<IndexSettings> {
     })
 }
 
-fn in_use(models: &ActiveModels) -> Embedding {
-    let ActiveModel { model, is_remote, .. } = models.current();
-    Embedding { model, is_remote }
-}
+/// Background services that run until their token is cancelled.
+#[derive(Default)]
+pub struct RunningServices(JoinSet<()>);
 
-fn embedding_context(active: ActiveModel, store: Store) -> embedding_queue::Context {
-    let ActiveModel { model, embedder, is_remote } = active;
-    embedding_queue::Context { store, embedder, model, is_remote }
-}
+impl RunningServices {
+    fn spawn(&mut self, name: &'static str, service: impl Future<Output = ()> + Send + 'static) {
+        self.adopt(name, tokio::spawn(service));
+    }
 
-async fn embed(context: embedding_queue::Context, stop: CancellationToken) {
-    embedding_queue::run(&context, &stop).await;
-}
+    /// Adds a service that runs already. If it panics, that is logged at once.
+    fn adopt(&mut self, name: &'static str, service: JoinHandle<()>) {
+        self.0.spawn(async move {
+            if let Err(error) = service.await {
+                tracing::error!(service.name = name, %error, "a background service failed");
+            }
+        });
+    }
 
-async fn maintain_hnsw(models: Vec<ActiveModel>, store: Store, stop: CancellationToken) {
-    let models: Vec<_> = models.into_iter().map(|active| active.model).collect();
-    hnsw::run(&store, &models, &stop).await;
-}
-
-async fn retire(models: ActiveModels, store: Store, stop: CancellationToken) {
-    models::retire_when_complete(&models, &store, &stop).await;
+    pub async fn wait(self) {
+        self.0.join_all().await;
+    }
 }

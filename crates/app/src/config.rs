@@ -32,40 +32,26 @@ const DEFAULT_CONNECTIONS_MAX: u32 = 32;
 /// Accepted values of `redis.timeout_ms`.
 const REDIS_TIMEOUT_MS: RangeInclusive<u64> = 1..=5_000;
 
-/// The annotated defaults; also the documentation of every key.
+/// The defaults, with the documentation of every key.
 const DEFAULTS: &str = include_str!("../../../config/memory-copilot.yaml");
 
 /// The configuration.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Directory of the service's state.
     pub data_dir: PathBuf,
-    /// Directory of installed programs and models.
     pub cache_dir: PathBuf,
-    /// The listener.
     pub server: Server,
-    /// Sign-in with identity providers.
     pub sign_in: SignIn,
-    /// Encryption of secrets in the database.
     pub encryption: Encryption,
-    /// Connection of commands to the service.
     pub client: Client,
-    /// The database.
     pub database: Database,
-    /// State that nodes share outside the database.
     pub redis: Redis,
-    /// The embedding model.
     pub embedding: Embedding,
-    /// Repositories to index.
     pub ingest: Ingest,
-    /// Access to providers.
     pub connectors: Connectors,
-    /// Background jobs.
     pub jobs: Jobs,
-    /// Notifications to the URLs in policies.
     pub notifications: Notifications,
-    /// Logging.
     pub log: Log,
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
@@ -70,7 +70,7 @@ impl TokenSource for SignedIn {
             match self.logins.access().await {
                 Ok(Some(token)) => Ok(token),
                 Ok(None) => self.local.token().await,
-                Err(error) => Err(self.sign_in_needed(&error)),
+                Err(error) => Err(self.sign_in_needed(format!("{error:#}"))),
             }
         })
     }
@@ -78,17 +78,14 @@ impl TokenSource for SignedIn {
     fn refused(&self) -> CoreError {
         match self.logins.entry() {
             Ok(None) => self.local.refused(),
-            _ => CoreError::SignInNeeded {
-                url: self.logins.url.clone(),
-                why: "the service no longer accepts the login".to_owned(),
-            },
+            _ => self.sign_in_needed("the service no longer accepts the login".to_owned()),
         }
     }
 }
 
 impl SignedIn {
-    fn sign_in_needed(&self, error: &anyhow::Error) -> CoreError {
-        CoreError::SignInNeeded { url: self.logins.url.clone(), why: format!("{error:#}") }
+    fn sign_in_needed(&self, why: String) -> CoreError {
+        CoreError::SignInNeeded { url: self.logins.url.clone(), why }
     }
 }
 
@@ -202,7 +199,7 @@ impl Logins {
 
     /// Locks the logins until the returned file is closed.
     fn lock(&self) -> Result<File> {
-        let dir = self.path.parent().unwrap_or(Path::new("."));
+        let dir = private_file::directory(&self.path);
         std::fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)
@@ -234,6 +231,7 @@ fn login(tokens: &Tokens) -> Result<Login> {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
     use std::time::Duration;
 
     use super::*;

@@ -30,7 +30,8 @@ pub fn rename(from: &Path, to: &Path, name: &str) -> Result<()> {
     })
 }
 
-fn directory(path: &Path) -> &Path {
+/// Returns the directory of a file.
+pub fn directory(path: &Path) -> &Path {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     parent.unwrap_or(Path::new("."))
 }

@@ -1,5 +1,8 @@
 #![doc = include_str!("../README.md")]
 
+#[macro_use]
+pub mod request;
+
 pub mod error;
 pub mod expiry;
 pub mod limits;
@@ -9,7 +12,6 @@ pub mod number;
 pub mod operations;
 pub mod project_key;
 pub mod read;
-pub mod request;
 pub mod rules;
 pub mod schema;
 pub mod secret;

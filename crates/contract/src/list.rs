@@ -32,7 +32,7 @@ macro_rules! lists {
 
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                limited(deserializer, $max).map(Self)
+                limited::<{ $max }, _, _>(deserializer).map(Self)
             }
         }
 
@@ -55,31 +55,29 @@ lists! {
     /// Error messages, lines of logs or stack traces.
     ErrorSignals([ErrorSignal; limits::SHORT_TEXTS], ErrorSignal::schema());
     /// Steps, each of one or several lines.
-    Steps([FreeText; limits::STEPS], FreeText::schema());
+    Steps([FreeText; 32], FreeText::schema());
     /// Ids of records.
     RecordIds([RecordId; limits::IDS], RecordId::schema());
     /// Ids of what a bundle holds: records, documents, dialogs or passages of code.
     ItemIds([Uuid; limits::IDS], schema::uuid());
 }
 
-/// Deserializes at most `max` items, for lists of objects.
-pub fn limited<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+/// Deserializes at most `MAX` items, for lists of objects.
+pub fn limited<'de, const MAX: usize, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
-    max: usize,
 ) -> Result<Vec<T>, D::Error> {
     let items = Vec::<T>::deserialize(deserializer)?;
-    if items.len() > max {
+    if items.len() > MAX {
         let count = items.len();
-        return Err(D::Error::custom(format!("holds {count} items; the limit is {max}")));
+        return Err(D::Error::custom(format!("holds {count} items; the limit is {MAX}")));
     }
     Ok(items)
 }
 
 /// Like [`limited`], with at least one item.
-pub fn limited_nonempty<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+pub fn limited_nonempty<'de, const MAX: usize, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
-    max: usize,
 ) -> Result<Vec<T>, D::Error> {
-    let items = limited(deserializer, max)?;
+    let items = limited::<MAX, _, _>(deserializer)?;
     if items.is_empty() { Err(D::Error::custom("must hold at least one item")) } else { Ok(items) }
 }

@@ -1,11 +1,12 @@
 //! Validated numbers: one type a range. A type's range is its deserialization, error and schema.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{Violation, limits, schema};
+use crate::{Violation, schema};
 
 /// The largest number up to which a float tells every whole number from its neighbors.
 const EXACT: f64 = 9_007_199_254_740_991.0;
@@ -21,12 +22,15 @@ macro_rules! numbers {
         pub struct $name($number);
 
         impl $name {
+            /// The accepted numbers.
+            pub const RANGE: RangeInclusive<i64> = $range;
+
             /// Accepts a number within the range.
             pub fn new(number: i64) -> Result<Self, Violation> {
-                let range = $range;
-                let accepted = <$number>::try_from(number).ok().filter(|_| range.contains(&number));
+                let is_accepted = Self::RANGE.contains(&number);
+                let accepted = <$number>::try_from(number).ok().filter(|_| is_accepted);
                 accepted.map(Self).ok_or_else(|| {
-                    Violation::new(match (range.start(), range.end()) {
+                    Violation::new(match (Self::RANGE.start(), Self::RANGE.end()) {
                         (min, &i64::MAX) => format!("must be {min} or more, not {number}"),
                         (min, max) => format!("must be from {min} to {max}, not {number}"),
                     })
@@ -54,7 +58,7 @@ macro_rules! numbers {
 
         impl utoipa::PartialSchema for $name {
             fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
-                let schema = schema::number(&$range);
+                let schema = schema::number(&Self::RANGE);
                 utoipa::openapi::RefOr::T(schema::described(schema, &[$($doc.trim()),+]))
             }
         }
@@ -65,27 +69,27 @@ macro_rules! numbers {
 
 numbers! {
     /// Most items of a page.
-    PageLimit(i64) = limits::PAGE_LIMIT, default limits::DEFAULT_PAGE_LIMIT;
+    PageLimit(i64) = 1..=200, default 50;
     /// Most results.
-    SearchLimit(usize) = limits::SEARCH_LIMIT, default 10;
+    SearchLimit(usize) = 1..=100, default 10;
     /// Most tokens.
-    TokenLimit(usize) = limits::LIMIT_TOKENS, default 2_000;
+    TokenLimit(usize) = 96..=32_000, default 2_000;
     /// Milliseconds.
-    TimeBudget(u64) = limits::TIME_BUDGET_MS;
+    TimeBudget(u64) = 1..=20_000;
     /// Days until a token expires.
-    TokenDays(i64) = limits::TOKEN_DAYS, default limits::DEFAULT_TOKEN_DAYS;
+    TokenDays(i64) = 1..=366, default 90;
     /// Hours for which the previous secret stays valid.
-    SecretTtlHours(u64) = limits::SECRET_TTL_HOURS, default 24;
+    SecretTtlHours(u64) = 0..=168, default 24;
     /// Minutes between two syncs.
-    IntervalMinutes(i32) = limits::INTERVAL_MINUTES, default 15;
+    IntervalMinutes(i32) = 5..=1_440, default 15;
     /// A version of a record or of a policy, from 1.
-    VersionNumber(i32) = 1..=i64::from(i32::MAX);
+    VersionNumber(i32) = 1..=i32::MAX as i64;
     /// The number of an event in its audit, from 1.
     EventNumber(i64) = 1..=i64::MAX;
     /// A character of a text, from 0.
     TextOffset(u64) = 0..=i64::MAX;
     /// A line of a file, from 1.
-    LineNumber(i32) = limits::LINE_NUMBER;
+    LineNumber(i32) = 1..=10_000_000;
 }
 
 /// A whole number, however it is written: to JSON `5` and `5.0` are one.
@@ -175,10 +179,10 @@ mod tests {
     #[test]
     fn defaults_are_within_their_ranges() {
         for (default, range) in [
-            (PageLimit::default().get(), limits::PAGE_LIMIT),
-            (i64::try_from(SearchLimit::default().get()).unwrap(), limits::SEARCH_LIMIT),
-            (i64::try_from(TokenLimit::default().get()).unwrap(), limits::LIMIT_TOKENS),
-            (TokenDays::default().get(), limits::TOKEN_DAYS),
+            (PageLimit::default().get(), PageLimit::RANGE),
+            (i64::try_from(SearchLimit::default().get()).unwrap(), SearchLimit::RANGE),
+            (i64::try_from(TokenLimit::default().get()).unwrap(), TokenLimit::RANGE),
+            (TokenDays::default().get(), TokenDays::RANGE),
         ] {
             assert!(range.contains(&default), "{default} is outside of {range:?}");
         }

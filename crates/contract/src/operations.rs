@@ -12,7 +12,6 @@ pub mod hygiene;
 pub mod ingest;
 pub mod integration;
 pub mod job;
-pub mod link_task;
 pub mod member;
 pub mod page;
 pub mod passage;

@@ -17,6 +17,11 @@ pub fn line(text: &str, max: usize) -> Result<String, Violation> {
     Ok(line.to_owned())
 }
 
+/// Accepts a [`line`], or the empty text.
+pub fn optional_line(text: &str, max: usize) -> Result<String, Violation> {
+    if text.is_empty() { Ok(String::new()) } else { line(text, max) }
+}
+
 /// Accepts a text of several lines, under the rules of [`line`]. Surrounding blanks are kept.
 pub fn prose(text: &str, max: usize) -> Result<String, Violation> {
     check_text(text).map_err(Violation::new)?;
@@ -99,8 +104,8 @@ pub fn short_name(text: &str) -> Result<String, Violation> {
 
 /// Accepts a path inside a repository: relative, `/` between its parts, no `..`. A leading `./` and
 /// a trailing `/` are dropped.
-pub fn relative_path(text: &str) -> Result<String, Violation> {
-    let path = line(text, limits::PATH)?;
+pub fn relative_path(text: &str, max: usize) -> Result<String, Violation> {
+    let path = line(text, max)?;
     let path = path.trim_start_matches("./").trim_end_matches('/');
     let is_absolute = path.starts_with(['/', '~']) || path.as_bytes().get(1) == Some(&b':');
     let climbs = path.split(['/', '\\']).any(|part| part == "..");
@@ -112,8 +117,8 @@ pub fn relative_path(text: &str) -> Result<String, Violation> {
 }
 
 /// Accepts an absolute path of some machine: `/home/me/shop`, `~/shop`, `C:\shop`.
-pub fn absolute_path(text: &str) -> Result<String, Violation> {
-    let path = line(text, limits::PATH)?.replace('\\', "/");
+pub fn absolute_path(text: &str, max: usize) -> Result<String, Violation> {
+    let path = line(text, max)?.replace('\\', "/");
     let is_drive = path.as_bytes().get(1) == Some(&b':');
     if !(path.starts_with(['/', '~']) || is_drive) {
         return Err(Violation::new("must be absolute, such as /home/me/shop/app/cart.rb"));
@@ -125,8 +130,8 @@ pub fn absolute_path(text: &str) -> Result<String, Violation> {
 }
 
 /// Accepts an `http` or `https` URL.
-pub fn web_url(text: &str) -> Result<String, Violation> {
-    let text = line(text, limits::URL)?;
+pub fn web_url(text: &str, max: usize) -> Result<String, Violation> {
+    let text = line(text, max)?;
     let is_web = url::Url::parse(&text)
         .is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
     if is_web { Ok(text) } else { Err(Violation::new("must be an http or https URL")) }
@@ -143,22 +148,17 @@ pub fn hex(text: &str, count: &RangeInclusive<usize>) -> Result<String, Violatio
     Ok(text.to_ascii_lowercase())
 }
 
-/// Accepts a word or a few, in one line.
-pub fn short_text(text: &str) -> Result<String, Violation> {
-    line(text, limits::SHORT_TEXT)
-}
-
 /// Accepts the id of a job.
-pub fn job_id(text: &str) -> Result<String, Violation> {
+pub fn job_id(text: &str, max: usize) -> Result<String, Violation> {
     let is_id = !text.is_empty()
-        && text.len() <= limits::JOB_ID
+        && text.len() <= max
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
     if is_id { Ok(text.to_owned()) } else { Err(Violation::new("is not the id of a job")) }
 }
 
 /// Accepts the owner or the name of a repository: one part of a path.
-pub fn repository_part(text: &str) -> Result<String, Violation> {
-    let name = identifier(text, limits::NAME)?;
+pub fn repository_part(text: &str, max: usize) -> Result<String, Violation> {
+    let name = identifier(text, max)?;
     let is_plain = name.chars().all(|c| c.is_alphanumeric() || "._-".contains(c));
     if name.starts_with(['-', '.']) || !is_plain {
         return Err(Violation::new("must be letters, digits, \".\", \"_\" or \"-\""));
@@ -167,8 +167,8 @@ pub fn repository_part(text: &str) -> Result<String, Violation> {
 }
 
 /// Accepts the source of documents. Files of repositories are stored by indexing them alone.
-pub fn document_source(text: &str) -> Result<String, Violation> {
-    let source = short_text(text)?;
+pub fn document_source(text: &str, max: usize) -> Result<String, Violation> {
+    let source = line(text, max)?;
     if source.starts_with("repo:") {
         return Err(Violation::new("must not begin with `repo:`; index the repository"));
     }

@@ -4,8 +4,8 @@ mod rule;
 
 use mc_domain::ProjectKey as Key;
 
+use self::rule::TextRule;
 use crate::{limits, rules};
-pub use rule::TextRule;
 
 /// The names of projects, teams and users.
 const SHORT_NAME: &str = "^[A-Za-z0-9][A-Za-z0-9._-]*$";
@@ -20,8 +20,7 @@ macro_rules! texts {
         pub struct $name(String);
 
         impl $name {
-            /// The rule that every value keeps.
-            pub const RULE: TextRule = $rule;
+            const RULE: TextRule = $rule;
 
             /// Accepts a text that keeps the rule.
             pub fn parse(text: &str) -> Result<Self, $crate::Violation> {
@@ -60,13 +59,13 @@ macro_rules! texts {
 
 texts! {
     /// A team's key; stored in lower case.
-    TeamKey = TextRule::pattern(SHORT_NAME, Key::MAX_LEN, |text| {
+    TeamKey = TextRule::pattern(SHORT_NAME, Key::MAX_LEN, |text, _| {
         rules::short_name(text).map(|key| key.to_ascii_lowercase())
     });
     /// A user's login; unique whatever the case.
-    Login = TextRule::pattern(SHORT_NAME, Key::MAX_LEN, rules::short_name);
+    Login = TextRule::pattern(SHORT_NAME, Key::MAX_LEN, |text, _| rules::short_name(text));
     /// The id of a job.
-    JobId = TextRule::pattern(JOB_ID, limits::JOB_ID, rules::job_id);
+    JobId = TextRule::pattern(JOB_ID, 64, rules::job_id);
 
     /// A title, in one line; surrounding blanks are dropped.
     Title = TextRule::line(limits::TITLE);
@@ -81,53 +80,49 @@ texts! {
     /// A person's name, in one line; secrets in it are masked.
     PersonName = TextRule::masked_line(limits::NAME);
     /// An e-mail address, in one line; surrounding blanks are dropped.
-    Email = TextRule::line(limits::EMAIL);
+    Email = TextRule::line(254);
     /// An id that a provider gave, in one line; surrounding blanks are dropped.
     ExternalId = TextRule::line(limits::EXTERNAL_ID);
     /// A tracker's id of an issue, in one line; surrounding blanks are dropped.
     IssueId = TextRule::identifier(limits::EXTERNAL_ID);
     /// A qualified name, in one line; surrounding blanks are dropped.
-    Symbol = TextRule::line(limits::SYMBOL);
+    Symbol = TextRule::line(512);
     /// A word or a few, in one line; surrounding blanks are dropped.
     ShortText = TextRule::line(limits::SHORT_TEXT);
     /// An error message, a line of a log or a stack trace.
-    ErrorSignal = TextRule::prose(limits::SIGNAL);
+    ErrorSignal = TextRule::prose(2_000);
     /// A language by its name, an alias (`golang`, `c++`, `ts`) or an extension (`.rs`).
-    Language = TextRule::special("language", limits::SHORT_TEXT, rules::short_text);
+    Language = TextRule::special("language", limits::SHORT_TEXT, rules::line);
     /// An address, path or id, in one line; surrounding blanks are dropped.
     SourceReference = TextRule::line(limits::URL);
 
     /// Words to search for.
-    QueryText = TextRule::prose(limits::QUERY);
+    QueryText = TextRule::prose(4_000);
     /// The text to remember.
-    ContentText = TextRule::prose(limits::CONTENT);
+    ContentText = TextRule::prose(32_000);
     /// The text of a record, or the result of a dialog.
     StatementText = TextRule::prose(limits::STATEMENT);
     /// A comment or a step, of one or several lines.
-    FreeText = TextRule::prose(limits::FREE_TEXT);
+    FreeText = TextRule::prose(4_000);
     /// The text of a message.
-    MessageText = TextRule::prose(limits::MESSAGE);
+    MessageText = TextRule::prose(200_000);
     /// The text of a document.
-    DocumentText = TextRule::prose(limits::DOCUMENT);
+    DocumentText = TextRule::prose(1_000_000);
 
     /// A file or directory, relative to the repository's root, without `..`.
     RepositoryPath = TextRule::special("relative-path", limits::PATH, rules::relative_path);
     /// A path from the root of a machine's file system, such as `/home/me/shop/app/cart.rb`.
     AbsolutePath = TextRule::special("absolute-path", limits::PATH, rules::absolute_path);
     /// A glob over paths, such as `app/**/*.rb`.
-    Glob = TextRule::special("glob", limits::PATH, |text| rules::line(text, limits::PATH));
+    Glob = TextRule::special("glob", limits::PATH, rules::line);
     /// An `http` or `https` URL.
     WebUrl = TextRule::special("web-url", limits::URL, rules::web_url);
     /// The whole or the beginning of a commit's hash.
-    CommitHash = TextRule::bare("^[0-9A-Fa-f]{4,64}$", |text| rules::hex(text, &(4..=64)));
+    CommitHash = TextRule::pattern("^[0-9A-Fa-f]{4,64}$", 0, |text, _| rules::hex(text, &(4..=64)));
     /// The absolute path of a directory, or the https, ssh or file URL of a git repository.
-    RepositoryLocation = TextRule::special("repository-location", limits::URL, |text| {
-        rules::location(text, limits::URL)
-    });
+    RepositoryLocation = TextRule::special("repository-location", limits::URL, rules::location);
     /// A branch, tag or commit.
-    GitRef = TextRule::special("git-ref", limits::NAME, |text| {
-        rules::identifier(text, limits::NAME)
-    });
+    GitRef = TextRule::special("git-ref", limits::NAME, rules::identifier);
     /// The owner or the name of a repository: letters, digits, `.`, `_` and `-`, beginning with
     /// neither `.` nor `-`.
     RepositoryPart = TextRule::special("repository-part", limits::NAME, rules::repository_part);
@@ -137,7 +132,7 @@ texts! {
     /// The operator's name for a connector.
     ConnectorName = TextRule::identifier(limits::SHORT_TEXT);
     /// A SHA-256 in hexadecimal digits.
-    Sha256 = TextRule::bare("^[0-9A-Fa-f]{64}$", |text| rules::hex(text, &(64..=64)));
+    Sha256 = TextRule::pattern("^[0-9A-Fa-f]{64}$", 0, |text, _| rules::hex(text, &(64..=64)));
 }
 
 impl Sha256 {

@@ -1,6 +1,7 @@
 //! Message authentication codes for rows that must not be rewritten.
 
 use hmac::{Hmac, Mac as _};
+use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
@@ -11,6 +12,34 @@ pub const MAC_LEN: usize = 32;
 
 /// HMAC-SHA256 of the length-prefixed parts of a row, so that no two rows encode alike.
 pub type Mac = [u8; MAC_LEN];
+
+/// The last row of a chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Head {
+    /// Sequence number of the row.
+    pub seq: i64,
+    /// MAC of the row; hexadecimal in serialized form.
+    #[serde(with = "as_hex")]
+    pub mac: Mac,
+}
+
+mod as_hex {
+    use serde::de::Error as _;
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    use super::{MAC_LEN, Mac};
+
+    pub fn serialize<S: Serializer>(mac: &Mac, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&hex::encode(mac))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Mac, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let mut mac = [0; MAC_LEN];
+        hex::decode_to_slice(text, &mut mac).map_err(D::Error::custom)?;
+        Ok(mac)
+    }
+}
 
 /// MAC keys of the audit log, derived from the encryption keys.
 ///

@@ -3,31 +3,19 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// The kind of an item, which is the letter of its handle. Numbers count per kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum HandleKind {
-    /// A memory record: `m1`.
-    Memory,
-    /// A document: `d1`.
-    Document,
-    /// A dialog: `t1`.
-    Dialog,
-    /// A location in the code: `c1`.
-    Code,
-}
+use crate::kinds::vocabularies;
 
-impl HandleKind {
-    /// Every kind.
-    pub const ALL: [Self; 4] = [Self::Memory, Self::Document, Self::Dialog, Self::Code];
-
-    /// Returns the letter.
-    pub fn letter(self) -> char {
-        match self {
-            Self::Memory => 'm',
-            Self::Document => 'd',
-            Self::Dialog => 't',
-            Self::Code => 'c',
-        }
+vocabularies! {
+    /// The kind of an item, which is the letter of its handle. Numbers count per kind.
+    HandleKind, "handle", {
+        /// A memory record: `m1`.
+        Memory = "m",
+        /// A document: `d1`.
+        Document = "d",
+        /// A dialog: `t1`.
+        Dialog = "t",
+        /// A location in the code: `c1`.
+        Code = "c",
     }
 }
 
@@ -50,7 +38,7 @@ pub struct InvalidHandle;
 
 impl fmt::Display for Handle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.kind.letter(), self.number)
+        write!(f, "{}{}", self.kind, self.number)
     }
 }
 
@@ -62,7 +50,7 @@ impl FromStr for Handle {
         let word = word.trim().trim_matches(['[', ']', '(', ')', '`', '"', '#']);
         let mut letters = word.chars();
         let letter = letters.next().ok_or(InvalidHandle)?.to_ascii_lowercase();
-        let kind = HandleKind::ALL.into_iter().find(|kind| kind.letter() == letter);
+        let kind = HandleKind::ALL.iter().copied().find(|kind| kind.as_str().starts_with(letter));
         let digits = letters.as_str();
         let is_number =
             digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0');
@@ -79,7 +67,7 @@ mod tests {
 
     #[test]
     fn handles_parse_back_from_their_text() {
-        for kind in HandleKind::ALL {
+        for &kind in HandleKind::ALL {
             for number in [1, 9, 40, u16::MAX] {
                 let handle = Handle { kind, number };
                 assert_eq!(handle.to_string().parse(), Ok(handle));

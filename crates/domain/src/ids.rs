@@ -6,9 +6,9 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-macro_rules! id {
-    ($(#[$doc:meta])* $name:ident) => {
-        $(#[$doc])*
+macro_rules! ids {
+    ($($(#[$doc:meta])+ $name:ident,)+) => {$(
+        $(#[$doc])+
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         #[serde(transparent)]
         pub struct $name(pub Uuid);
@@ -60,105 +60,59 @@ macro_rules! id {
                 text.parse().map(Self)
             }
         }
-    };
+    )+};
 }
 
-id!(
+ids! {
     /// A project: the unit of isolation; every other row belongs to one.
-    ProjectId
-);
-id!(
+    ProjectId,
     /// A quarantine item: a text that is held until a person decides.
-    QuarantineItemId
-);
-id!(
+    QuarantineItemId,
     /// A webhook: a URL with a secret by which a provider sends events to a project.
-    WebhookId
-);
-id!(
+    WebhookId,
     /// An integration: a project's subscription to one resource of a connector.
-    IntegrationId
-);
-id!(
+    IntegrationId,
     /// A webhook delivery: one request received by a webhook.
-    DeliveryId
-);
-id!(
+    DeliveryId,
     /// A pull or merge request of a git host.
-    PullRequestId
-);
-id!(
+    PullRequestId,
     /// A commit of an indexed repository's history.
-    CommitId
-);
-id!(
+    CommitId,
     /// A hygiene run: one run of a hygiene task over a project.
-    HygieneRunId
-);
-id!(
+    HygieneRunId,
     /// A cluster of duplicate records.
-    DuplicateClusterId
-);
-id!(
+    DuplicateClusterId,
     /// An export: the records of a team as one document.
-    ExportId
-);
-id!(
+    ExportId,
     /// A task: the project's row of a tracker's issue.
-    TaskId
-);
-id!(
+    TaskId,
     /// A conversation between a developer and an assistant.
-    DialogId
-);
-id!(
+    DialogId,
     /// A memory record.
-    RecordId
-);
-id!(
+    RecordId,
     /// A citation: a location in the code that a record refers to.
-    CitationId
-);
-id!(
+    CitationId,
     /// A document: an ADR, a wiki page, a guide.
-    DocId
-);
-id!(
+    DocId,
     /// A passage: the unit of search.
-    PassageId
-);
-id!(
+    PassageId,
     /// A bundle: the response to a recall, stored for feedback.
-    BundleId
-);
-id!(
+    BundleId,
     /// An indexed repository.
-    RepositoryId
-);
-id!(
+    RepositoryId,
     /// A file of an indexed repository.
-    FileId
-);
-id!(
+    FileId,
     /// One run of the indexer over one repository.
-    IngestRunId
-);
-id!(
+    IngestRunId,
     /// A person, or a program with an account of its own.
-    UserId
-);
-id!(
+    UserId,
     /// A group of users with common roles on projects.
-    TeamId
-);
-id!(
+    TeamId,
     /// The origin of access tokens: a login with its refresh tokens, or a personal access token.
-    SessionId
-);
-id!(
+    SessionId,
     /// An access token: a personal one, or one issued for a session.
-    TokenId
-);
+    TokenId,
+}
 
 impl UserId {
     /// The administrator who owns the token that the service creates for its own host.

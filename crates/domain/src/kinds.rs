@@ -9,11 +9,13 @@ pub struct UnknownValue {
     pub(crate) allowed: String,
 }
 
-macro_rules! vocabulary {
-    ($(#[doc = $doc:literal])* $name:ident, $title:literal, {
-        $($(#[$vdoc:meta])* $variant:ident = $word:literal),+ $(,)?
-    }) => {
-        $(#[doc = $doc])*
+/// Defines enums, each with the word that errors call it.
+macro_rules! vocabularies {
+    ($(
+        $(#[doc = $doc:literal])+ $name:ident, $title:literal,
+        { $($(#[$vdoc:meta])* $variant:ident = $word:literal),+ $(,)? }
+    )+) => {$(
+        $(#[doc = $doc])+
         #[derive(
             Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord,
             serde::Serialize, serde::Deserialize,
@@ -36,7 +38,7 @@ macro_rules! vocabulary {
                 utoipa::openapi::ObjectBuilder::new()
                     .schema_type(utoipa::openapi::Type::String)
                     .enum_values(Some([$($word),+]))
-                    .description(Some([$($doc.trim()),*].join(" ")))
+                    .description(Some([$($doc.trim()),+].join(" ")))
                     .into()
             }
         }
@@ -64,10 +66,10 @@ macro_rules! vocabulary {
                 }
             }
         }
-    };
+    )+};
 }
 
-pub(crate) use vocabulary;
+pub(crate) use vocabularies;
 
 mod audit;
 mod jobs;
@@ -75,17 +77,11 @@ mod providers;
 mod ranking;
 mod records;
 
-pub use audit::AuditAction;
-pub use jobs::{ClusterState, ExpiryDecision, HygieneTask, IngestStatus, JobState};
-pub use providers::{
-    Capability, CiConclusion, CiVerdict, DeliveryState, Provider, PullRequestReview,
-    PullRequestState,
-};
-pub use ranking::RankingStep;
-pub use records::{
-    BundleSection, CitationVerdict, QuarantineState, RecordKind, RecordState, SourceKind, Trust,
-    Visibility,
-};
+pub use audit::*;
+pub use jobs::*;
+pub use providers::*;
+pub use ranking::*;
+pub use records::*;
 
 #[cfg(test)]
 mod tests {

@@ -15,18 +15,8 @@ pub mod text;
 pub use address::{is_loopback, is_public};
 pub use error::{Classified, ErrorKind};
 pub use handle::{Handle, HandleKind, InvalidHandle};
-pub use ids::{
-    BundleId, CitationId, CommitId, DeliveryId, DialogId, DocId, DuplicateClusterId, ExportId,
-    FileId, HygieneRunId, IngestRunId, IntegrationId, PassageId, ProjectId, PullRequestId,
-    QuarantineItemId, RecordId, RepositoryId, SessionId, TaskId, TeamId, TokenId, UserId,
-    WebhookId,
-};
-pub use kinds::{
-    AuditAction, BundleSection, Capability, CiConclusion, CiVerdict, CitationVerdict, ClusterState,
-    DeliveryState, ExpiryDecision, HygieneTask, IngestStatus, JobState, Provider,
-    PullRequestReview, PullRequestState, QuarantineState, RankingStep, RecordKind, RecordState,
-    SourceKind, Trust, UnknownValue, Visibility,
-};
+pub use ids::*;
+pub use kinds::*;
 pub use policy::{FindingAction, HygieneAction, InvalidPolicy, Policy, UnusedAction};
 pub use project::{InvalidProjectKey, ProjectKey};
 pub use record_meta::RecordMeta;

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::kinds::{RecordKind, vocabulary};
+use crate::kinds::{RecordKind, vocabularies};
 use crate::role::{Permission, Role};
 
 pub use diff::SettingChange;
@@ -19,7 +19,7 @@ use number::{whole, whole_or_none};
 pub use validate::InvalidPolicy;
 use validate::RECALL_TOKENS;
 
-vocabulary!(
+vocabularies! {
     /// The action on a finding of the sanitizer, from the mildest to the strictest.
     FindingAction, "action", {
         /// The text stays unchanged.
@@ -31,9 +31,7 @@ vocabulary!(
         /// The request is rejected.
         Reject = "reject",
     }
-);
 
-vocabulary!(
     /// The models that may process a project's texts.
     AllowedModels, "providers", {
         /// Every model that the service is configured with.
@@ -43,9 +41,7 @@ vocabulary!(
         /// None; features that need a model are skipped for the project.
         Off = "off",
     }
-);
 
-vocabulary!(
     /// The action on duplicates.
     HygieneAction, "action", {
         /// They are not searched for.
@@ -55,9 +51,7 @@ vocabulary!(
         /// They are merged.
         Merge = "merge",
     }
-);
 
-vocabulary!(
     /// The action on unused records.
     UnusedAction, "action", {
         /// They are not searched for.
@@ -69,7 +63,7 @@ vocabulary!(
         /// They are deleted.
         Delete = "delete",
     }
-);
+}
 
 /// The policy of a project.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -1,9 +1,9 @@
 //! Roles, permissions, and the minimum role and scope of each permission.
 
-use crate::kinds::vocabulary;
+use crate::kinds::vocabularies;
 use crate::scope::{Scope, Scopes};
 
-vocabulary!(
+vocabularies! {
     /// A role in a project. Each role has the permissions of the previous one, and more.
     Role, "role", {
         /// Reads.
@@ -17,9 +17,7 @@ vocabulary!(
         /// Manages the members of the project.
         Admin = "admin",
     }
-);
 
-vocabulary!(
     /// A permission in a project.
     Permission, "permission", {
         /// Recall, search and read.
@@ -47,7 +45,7 @@ vocabulary!(
         /// Manage memberships and roles.
         ManageMembers = "manage_members",
     }
-);
+}
 
 impl Role {
     /// Whether the role has the permission. [`is_allowed`] checks the token's scopes as well.

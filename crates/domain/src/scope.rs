@@ -5,9 +5,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::kinds::{UnknownValue, vocabulary};
+use crate::kinds::{UnknownValue, vocabularies};
 
-vocabulary!(
+vocabularies! {
     /// A scope of a token. No scope includes another: a token lists each one.
     Scope, "scope", {
         /// Recall, search, and read records.
@@ -23,7 +23,7 @@ vocabulary!(
         /// Change policies, members and keys.
         Admin = "admin",
     }
-);
+}
 
 impl Scope {
     fn bit(self) -> u8 {

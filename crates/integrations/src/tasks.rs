@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use mc_contract::number::PageLimit;
-use mc_contract::operations::link_task::{LinkTask, LinkTaskResponse};
 use mc_contract::operations::task::{
-    LinkInput, SyncTasks, SyncTasksResponse, Task, TaskInput, TaskLink, TaskWithLinks,
+    LinkInput, LinkTask, LinkTaskResponse, SyncTasks, SyncTasksResponse, Task, TaskInput, TaskLink,
+    TaskWithLinks,
 };
 use mc_domain::{AuditAction, Permission, Policy};
 use mc_memory::content_filter::{filter_field, filter_field_text, run_blocking};

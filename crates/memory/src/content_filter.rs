@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use mc_domain::{FindingAction, Policy, QuarantineItemId};
 use mc_prompt_guard::{FLAG_THRESHOLD, QUARANTINE_THRESHOLD};
-use mc_sanitizer::{Action, Finding, Masked, Sanitized, mask_with};
-use mc_store::policies::{find_action, sanitizing};
+use mc_sanitizer::{Finding, Masked, Sanitized, mask_with};
+use mc_store::policies::sanitizing;
 use serde_json::{Map, Value};
 
 /// How many findings of a category were masked.
@@ -190,18 +190,18 @@ impl ContentFilter {
             self.injection_flags.insert(family);
             if detection.confidence >= QUARANTINE_THRESHOLD {
                 self.suspicious |= self.prompt_injection == FindingAction::Mask;
-                self.apply(find_action(self.prompt_injection), family);
+                self.apply(self.prompt_injection, family);
             }
         }
     }
 
-    fn apply(&mut self, action: Action, category: &str) {
+    fn apply(&mut self, action: FindingAction, category: &str) {
         match action {
-            Action::Reject => self.reject_reasons.insert(category.to_owned()),
-            Action::Quarantine if self.review_status == ReviewStatus::Unreviewed => {
+            FindingAction::Reject => self.reject_reasons.insert(category.to_owned()),
+            FindingAction::Quarantine if self.review_status == ReviewStatus::Unreviewed => {
                 self.quarantine_reasons.insert(category.to_owned())
             }
-            Action::Quarantine | Action::Mask | Action::Allow => false,
+            FindingAction::Quarantine | FindingAction::Mask | FindingAction::Allow => false,
         };
     }
 

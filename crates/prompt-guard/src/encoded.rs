@@ -12,6 +12,7 @@ use regex::{Captures, Regex};
 
 use crate::detection::{FLAG_THRESHOLD, Family};
 use crate::inspect::{Signal, detect};
+use crate::patterns::regex;
 
 /// The confidence of a detection in encoded text: such a phrase is not encoded by accident.
 const ENCODED: f32 = 0.9;
@@ -24,20 +25,19 @@ const BASE64_URL: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, LENIENT);
 
 /// Runs of the alphabet of an encoding with a minimum length. Base64 may be wrapped into lines.
 static RUNS: LazyLock<[(Regex, Decoder); 5]> = LazyLock::new(|| {
-    let pattern = |text: &str| Regex::new(text).expect("a valid regex");
     [
-        (pattern(r"[A-Za-z0-9+/_-]{20,}(?:\r?\n[A-Za-z0-9+/_-]{20,})*={0,2}"), base64 as Decoder),
+        (regex(r"[A-Za-z0-9+/_-]{20,}(?:\r?\n[A-Za-z0-9+/_-]{20,})*={0,2}"), base64 as Decoder),
         (
-            pattern(
+            regex(
                 r"(?:[0-9A-Fa-f]{2}[\t :,-]?){20,}|(?:(?:\\x|0x)[0-9A-Fa-f]{2}[\t ,;]{0,2}){12,}",
             ),
             hex,
         ),
-        (pattern(r"[a-zA-Z0-9_.~+-]*(?:%[0-9A-Fa-f]{2}[a-zA-Z0-9_.~+-]*){3,}"), percent),
-        (pattern(r"(?:[a-zA-Z .,]{0,3}&#(?:[0-9]{2,7}|[xX][0-9A-Fa-f]{2,6});){6,}"), |run| {
+        (regex(r"[a-zA-Z0-9_.~+-]*(?:%[0-9A-Fa-f]{2}[a-zA-Z0-9_.~+-]*){3,}"), percent),
+        (regex(r"(?:[a-zA-Z .,]{0,3}&#(?:[0-9]{2,7}|[xX][0-9A-Fa-f]{2,6});){6,}"), |run| {
             Some(references(run))
         }),
-        (pattern(r"(?:[a-zA-Z .,]{0,3}\\u\{?[0-9A-Fa-f]{4,6}\}?){6,}"), |run| Some(escapes(run))),
+        (regex(r"(?:[a-zA-Z .,]{0,3}\\u\{?[0-9A-Fa-f]{4,6}\}?){6,}"), |run| Some(escapes(run))),
     ]
 });
 
@@ -122,9 +122,8 @@ fn percent(run: &str) -> Option<String> {
 }
 
 static REFERENCE: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"&#(?:([0-9]{2,7})|[xX]([0-9A-Fa-f]{2,6}));").expect("tested"));
-static ESCAPE: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"\\u\{?([0-9A-Fa-f]{4,6})\}?").expect("tested"));
+    LazyLock::new(|| regex(r"&#(?:([0-9]{2,7})|[xX]([0-9A-Fa-f]{2,6}));"));
+static ESCAPE: LazyLock<Regex> = LazyLock::new(|| regex(r"\\u\{?([0-9A-Fa-f]{4,6})\}?"));
 
 fn references(run: &str) -> String {
     let character = |found: &Captures<'_>| {
@@ -168,26 +167,14 @@ static REVERSED_WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| {
     AhoCorasick::builder().ascii_case_insensitive(true).build(words).expect("a few words")
 });
 
+#[rustfmt::skip]
 const WORDS: &[&str] = &[
-    "instruction",
-    "previous",
-    "disregard",
-    "override",
-    "administrator",
-    "system prompt",
-    "remember",
-    "unrestricted",
-    "do not tell",
-    "environment",
-    "credential",
-    "permanently",
-    "always approve",
-    "guideline",
-    "directive",
-    "forever",
+    "instruction", "previous", "disregard", "override", "administrator", "system prompt",
+    "remember", "unrestricted", "do not tell", "environment", "credential", "permanently",
+    "always approve", "guideline", "directive", "forever",
 ];
 
-fn rot13(text: &str) -> String {
+pub(crate) fn rot13(text: &str) -> String {
     let turn = |c: char, first: u8| {
         let place = (c as u8 - first + 13) % 26;
         char::from(first + place)

@@ -7,10 +7,11 @@ use regex::Regex;
 
 use crate::detection::Family;
 use crate::inspect::Signal;
+use crate::patterns::regex;
 
 /// Links of Markdown and HTML.
 static LINK: LazyLock<Regex> = LazyLock::new(|| {
-    compile(concat!(
+    regex(concat!(
         r#"(?i)(?P<image>!)?\[[^\]\n]*\]\([\t ]*<?(?P<url>[^)\s]+)|<(?P<tag>img|iframe|"#,
         r#"script|a|object|embed|video|audio|source|link)\b[^<>]*?(?:src|href|"#,
         r#"data)\s?=\s?["']?(?P<to>[^"'\s>]+)|(?m:^)[\t ]*\[[^\]\n]+\]:[\t ]+(?P<ref>\S+)"#,
@@ -19,7 +20,7 @@ static LINK: LazyLock<Regex> = LazyLock::new(|| {
 
 /// A placeholder that the model would fill in.
 static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| {
-    compile(concat!(
+    regex(concat!(
         r"(?i)\$?\{{1,2}[^{}\s]*\}{1,2}|%7B[^%\s]*%7D|\$\([^)\s]+\)|<[a-z_ -]{2,40}>?|",
         r"\[[a-z_ -]{2,60}\]?|%%[a-z_]{2,40}%%|(?:INSERT|YOUR|REPLACE|PUT)[_-][A-Z_-]{2,40}|",
         r"=[A-Z]{3,}(?:_[A-Z]+)+",
@@ -28,7 +29,7 @@ static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Names of private data.
 static PRIVATE: LazyLock<Regex> = LazyLock::new(|| {
-    compile(concat!(
+    regex(concat!(
         r"(?i)secret|conversation|history|context|chat|memor(?:y|ies)|prompt|api_?key|token|",
         r"password|passwd|credential|env\b|env_?vars?|session|cookie|answer|summary|exfil|",
         r"leak|stolen|steal|\bdata\b|user_?(?:input|data|message)|base64|ssh|private",
@@ -37,7 +38,7 @@ static PRIVATE: LazyLock<Regex> = LazyLock::new(|| {
 
 /// URLs that contain a script.
 static SCRIPT_URL: LazyLock<Regex> = LazyLock::new(|| {
-    compile(concat!(
+    regex(concat!(
         r#"(?i)(?P<written>\]\([\t ]*<?)?(?:(?:href|src|action|"#,
         r#"data)\s?=\s?["']?)?(?:javascript:|vbscript:|data:text/html|"#,
         r#"data:application/(?:x-)?javascript)[^)"'\s]"#,
@@ -46,7 +47,7 @@ static SCRIPT_URL: LazyLock<Regex> = LazyLock::new(|| {
 
 /// A command that sends data, with its arguments.
 static SEND_COMMAND: LazyLock<Regex> = LazyLock::new(|| {
-    compile(concat!(
+    regex(concat!(
         r"(?i)(?:\b(?:curl|wget|nc|ncat|netcat|invoke-webrequest|iwr|invoke-restmethod|scp|",
         r"rsync)[\t ]|\bfetch\(|\brequests\.post\()[^\n]*",
     ))
@@ -54,7 +55,7 @@ static SEND_COMMAND: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Private data as an argument of such a command.
 static PRIVATE_FILE: LazyLock<Regex> = LazyLock::new(|| {
-    compile(concat!(
+    regex(concat!(
         r"(?i)(?:\$\(|`|<\(|\b)(?:cat|base64|head|tail|tar|gzip|xxd|type|get-content)\b[^\n|",
         r";&)]*?(?:\.env\b|id_rsa|id_ed25519|\.ssh|/etc/(?:passwd|shadow)|\.aws|credentials|",
         r"\.npmrc|\.netrc|\.git-credentials|\.kube|\.pgpass|secrets?\b|history\b|token)|",
@@ -70,7 +71,7 @@ static PRIVATE_FILE: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Private data piped into such a command.
 static PIPED_TO_SEND: LazyLock<Regex> = LazyLock::new(|| {
-    compile(concat!(
+    regex(concat!(
         r"(?im)(?:^|[\s;&`(])(?:env|printenv|set|cat[\t ]{1,3}[^\n|]*(?:\.env\b|id_rsa|",
         r"id_ed25519|\.ssh|/etc/(?:passwd|shadow)|\.aws|credentials|\.npmrc|\.netrc|",
         r"\.git-credentials|\.kube|secret)[^\n|]*|history|tar\s[^\n|]*(?:\.ssh|\.aws|\.kube|",
@@ -78,10 +79,6 @@ static PIPED_TO_SEND: LazyLock<Regex> = LazyLock::new(|| {
         r"ncat|netcat|http)\b",
     ))
 });
-
-fn compile(text: &str) -> Regex {
-    Regex::new(text).expect("a valid regex")
-}
 
 pub(crate) fn find(plain: &str, signals: &mut Vec<Signal>) {
     links(plain, signals);
@@ -136,21 +133,16 @@ fn weigh(url: &str, loads_itself: bool) -> Option<(f32, &'static str)> {
     let has_placeholder =
         PLACEHOLDER.is_match(carried) || (host.contains('{') && host.contains('}'));
     let is_private = PRIVATE.is_match(carried);
+    let has_long_value = query.split('&').any(|pair| pair.len() > MAX_VALUE_BYTES);
     match (has_placeholder, is_private, loads_itself) {
         (true, true, true) => Some((0.9, "an image URL with a placeholder for private data")),
         (true, true, false) => Some((0.7, "a link with a placeholder for private data")),
         (true, false, true) if !query.is_empty() => {
             Some((0.5, "an image URL with a placeholder for data"))
         }
-        (false, true, true) if has_long_value(query) => {
-            Some((0.7, "an image URL that contains data"))
-        }
+        (false, true, true) if has_long_value => Some((0.7, "an image URL that contains data")),
         _ => None,
     }
-}
-
-fn has_long_value(query: &str) -> bool {
-    query.split('&').any(|pair| pair.len() > MAX_VALUE_BYTES)
 }
 
 #[cfg(test)]

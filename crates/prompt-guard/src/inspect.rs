@@ -6,7 +6,7 @@ use crate::detection::{Detection, Family, QUOTED, consolidate};
 use crate::fold::{Folded, Plain};
 use crate::quotes::Quotes;
 use crate::rules::Rule;
-use crate::{encoded, exfiltration, invisible, lexicon, markers, rules, tools};
+use crate::{encoded, exfiltration, invisible, lexicon, patterns, rules, tags};
 
 /// Returns the detections in `text`, in text order.
 ///
@@ -38,8 +38,8 @@ pub(crate) fn detect(text: &str, depth: usize) -> Vec<Detection> {
     let plain = Plain::of(text);
     let folded = Folded::of(&plain.text);
     let mut signals = Vec::new();
-    markers::find(&plain.text, &mut signals);
-    tools::find(&plain.text, &mut signals);
+    patterns::find(&plain.text, &mut signals);
+    tags::find(&plain.text, &mut signals);
     exfiltration::find(&plain.text, &mut signals);
     match_words(&plain, &folded, &mut signals);
     if depth > 0 {

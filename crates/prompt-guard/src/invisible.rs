@@ -135,6 +135,7 @@ pub(crate) fn find(text: &str, found: &mut Vec<Detection>) {
 }
 
 /// A run of invisible characters.
+#[derive(Default)]
 struct Run {
     start: usize,
     end: usize,
@@ -159,18 +160,7 @@ struct Runs<'f> {
 
 impl Runs<'_> {
     fn meet(&mut self, at: usize, c: char, kind: InvisibleKind, before: Option<char>) {
-        let run = self.run.get_or_insert(Run {
-            start: at,
-            end: at,
-            length: 0,
-            zero_width: 0,
-            selectors: 0,
-            tags: 0,
-            private: 0,
-            bidi: 0,
-            reverses: false,
-            before,
-        });
+        let run = self.run.get_or_insert(Run { start: at, before, ..Run::default() });
         run.end = at + c.len_utf8();
         run.length += 1;
         match kind {

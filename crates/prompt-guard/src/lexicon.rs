@@ -123,7 +123,9 @@ static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
         for word in *words {
             let (word, is_stem) =
                 word.strip_suffix('*').map_or((*word, false), |word| (word, true));
-            let folded = folded_word(&without_punctuation(&word.replace("* ", " ")));
+            // The folded reading has no punctuation.
+            let word = word.strip_prefix('.').unwrap_or(word).replace("* ", " ");
+            let folded = folded_word(&word.replace(['\'', '-', '_'], ""));
             let is_spaced = !folded.starts_with(is_unspaced);
             patterns.push(folded);
             entries.push(Entry { class: *class, is_stem, is_spaced });
@@ -132,11 +134,6 @@ static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
     let finder = AhoCorasick::builder().match_kind(MatchKind::Standard).build(patterns);
     Lexicon { finder: finder.expect("the lexicon is small"), entries }
 });
-
-/// Removes the punctuation that the folded reading does not have.
-fn without_punctuation(word: &str) -> String {
-    word.strip_prefix('.').unwrap_or(word).replace(['\'', '-', '_'], "")
-}
 
 /// Whether the script of `c` has no spaces between words.
 fn is_unspaced(c: char) -> bool {

@@ -7,13 +7,13 @@ mod fold;
 mod inspect;
 mod invisible;
 mod lexicon;
-mod markers;
 mod neutralize;
+mod patterns;
 #[cfg(feature = "payloads")]
 pub mod payloads;
 mod quotes;
 mod rules;
-mod tools;
+mod tags;
 
 pub use detection::{Detection, FLAG_THRESHOLD, Family, QUARANTINE_THRESHOLD};
 pub use inspect::{inspect, is_clean};

@@ -6,18 +6,18 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::invisible::{InvisibleKind, invisible_kind, is_legitimate};
+use crate::patterns::regex;
 
 /// The character that replaces a run of invisible characters.
 const REPLACEMENT: char = '\u{fffd}';
 
 /// Special tokens, which a tokenizer may read as the end of a turn instead of as text.
 static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(concat!(
+    regex(concat!(
         r"<(?P<pipe>[|｜][A-Za-z0-9_▁]{1,40}[|｜])>|<(?P<turn>/s|start_of_turn|end_of_turn|<SYS>|",
         r"</SYS>)>|\[(?P<inst>/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|AVAILABLE_TOOLS|",
         r"TOOL_RESULTS))\]",
     ))
-    .expect("the pattern is tested")
 });
 
 /// Returns `text` without invisible characters and special tokens of chat templates, with `\n` as

@@ -9,22 +9,10 @@ mod phrases;
 mod shapes;
 
 /// The families, in the order of [`payloads`].
+#[rustfmt::skip]
 pub const FAMILIES: &[&str] = &[
-    "override",
-    "role",
-    "marker",
-    "fence",
-    "tool_call",
-    "zero_width",
-    "tags",
-    "bidi",
-    "homoglyph",
-    "exfiltration",
-    "concealment",
-    "encoded",
-    "persistence",
-    "split",
-    "combined",
+    "override", "role", "marker", "fence", "tool_call", "zero_width", "tags", "bidi", "homoglyph",
+    "exfiltration", "concealment", "encoded", "persistence", "split", "combined",
 ];
 
 /// Number of payloads of each family.

@@ -36,16 +36,10 @@ impl Allowlist {
 
 /// The comments that allow the secrets of a line: our own, and those of gitleaks, detect-secrets,
 /// trufflehog, gosec and bandit.
+#[rustfmt::skip]
 const COMMENTS: &[&str] = &[
-    "memory-copilot:allow",
-    "gitleaks:allow",
-    "pragma: allowlist secret",
-    "pragma: whitelist secret",
-    "trufflehog:ignore",
-    "#nosec",
-    "# nosec",
-    "//nosec",
-    "// nosec",
+    "memory-copilot:allow", "gitleaks:allow", "pragma: allowlist secret",
+    "pragma: whitelist secret", "trufflehog:ignore", "#nosec", "# nosec", "//nosec", "// nosec",
 ];
 
 /// The lines of a text with one of the [`COMMENTS`].

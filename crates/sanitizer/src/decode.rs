@@ -9,6 +9,7 @@ mod wrapped;
 use std::ops::Range;
 
 pub(crate) use concatenated::JOIN_SIGNS;
+pub(crate) use wrapped::end_of_wrapped_line;
 
 use crate::keyword_scan::KeywordScan;
 use crate::rules::Rules;

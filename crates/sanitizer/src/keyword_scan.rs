@@ -37,9 +37,8 @@ impl<'t> KeywordScan<'t> {
 
     /// Adds a window for a format and merges it with those that it touches. Keywords of different
     /// lengths are reported by their ends, so a window may begin before the last one.
-    pub(crate) fn add_window(&mut self, rank: usize, next: Range<usize>) {
+    pub(crate) fn add_window(&mut self, rank: usize, mut next: Range<usize>) {
         let windows = self.windows.entry(rank).or_default();
-        let mut next = next;
         while let Some(last) = windows.pop_if(|last| next.start <= last.end) {
             next = next.start.min(last.start)..next.end.max(last.end);
         }

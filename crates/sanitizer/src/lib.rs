@@ -19,7 +19,7 @@ mod validators;
 
 pub use finding::{Class, Finding};
 pub use mask::Masked;
-pub use policy::{Action, Policy};
+pub use policy::Policy;
 pub use rules::RuleError;
 pub use sanitized::Sanitized;
 pub use sanitizer::{Sanitizer, find, identifier, mask, mask_with};

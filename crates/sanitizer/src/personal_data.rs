@@ -18,21 +18,10 @@ const CONTEXT_BYTES: usize = 64;
 
 const PASSPORT_WORDS: &[&str] = &["passport", "travel document"];
 const SNILS_WORDS: &[&str] = &["снилс", "snils"];
+#[rustfmt::skip]
 const PHONE_WORDS: &[&str] = &[
-    "phone",
-    "telephone",
-    "tel",
-    "mobile",
-    "cell",
-    "fax",
-    "call",
-    "whatsapp",
-    "number is",
-    "телефон",
-    "тел",
-    "моб",
-    "звонить",
-    "факс",
+    "phone", "telephone", "tel", "mobile", "cell", "fax", "call", "whatsapp", "number is",
+    "телефон", "тел", "моб", "звонить", "факс",
 ];
 
 static IP_ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
@@ -54,21 +43,10 @@ fn compile(text: &str) -> Regex {
 }
 
 /// The categories of personal data.
+#[rustfmt::skip]
 pub(crate) const CATEGORIES: [&str; 14] = [
-    "email",
-    "phone",
-    "card",
-    "iban",
-    "passport",
-    ADDRESS,
-    "it-fiscal-code",
-    "ru-inn",
-    "ru-ogrn",
-    "ru-snils",
-    "ru-passport",
-    "in-aadhaar",
-    "au-tfn",
-    "us-ssn",
+    "email", "phone", "card", "iban", "passport", ADDRESS, "it-fiscal-code", "ru-inn", "ru-ogrn",
+    "ru-snils", "ru-passport", "in-aadhaar", "au-tfn", "us-ssn",
 ];
 
 /// The category of IP addresses, which are searched only if the policy does not allow them.
@@ -292,25 +270,11 @@ fn is_card(digits: &[u8], shape: &str) -> bool {
 }
 
 /// Countries whose formats are tried for numbers without a country code, by population.
+#[rustfmt::skip]
 const COUNTRIES: &[country::Id] = &[
-    country::US,
-    country::IN,
-    country::CN,
-    country::BR,
-    country::RU,
-    country::JP,
-    country::DE,
-    country::GB,
-    country::FR,
-    country::IL,
-    country::UA,
-    country::KZ,
-    country::PL,
-    country::ES,
-    country::IT,
-    country::NL,
-    country::KR,
-    country::AU,
+    country::US, country::IN, country::CN, country::BR, country::RU, country::JP, country::DE,
+    country::GB, country::FR, country::IL, country::UA, country::KZ, country::PL, country::ES,
+    country::IT, country::NL, country::KR, country::AU,
 ];
 
 fn is_phone(value: &str, shape: &str, context: &Context) -> bool {

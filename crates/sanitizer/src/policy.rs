@@ -2,32 +2,21 @@
 
 use std::collections::BTreeMap;
 
+use mc_domain::FindingAction;
 use regex::Regex;
 
 use crate::allowlist::Allowlist;
 use crate::{Class, Finding};
 
-/// The action on a finding, from the mildest to the strictest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Action {
-    /// The text stays unchanged, and nothing is reported.
-    Allow,
-    /// A placeholder replaces the finding.
-    Mask,
-    /// The finding is masked, and the caller quarantines the text.
-    Quarantine,
-    /// The finding is masked, and the caller rejects the text.
-    Reject,
-}
-
 /// The actions on findings, and the exceptions from them.
 #[derive(Debug, Clone)]
 pub struct Policy {
-    secrets: Action,
-    personal: Action,
+    secrets: FindingAction,
+    personal: FindingAction,
     /// Actions by category, which override those by class.
-    categories: BTreeMap<String, Action>,
-    comments: bool,
+    categories: BTreeMap<String, FindingAction>,
+    /// Whether comments that allow a secret are honored.
+    pub(crate) comments: bool,
     pub(crate) allowed: Allowlist,
 }
 
@@ -35,7 +24,7 @@ impl Default for Policy {
     /// Masks secrets and personal data and ignores comments. IP addresses are allowed: in notes
     /// about systems they are mostly those of machines.
     fn default() -> Self {
-        Self::strict().with("ip-address", Action::Allow)
+        Self::strict().with("ip-address", FindingAction::Allow)
     }
 }
 
@@ -43,8 +32,8 @@ impl Policy {
     /// Masks all categories and ignores comments.
     pub fn strict() -> Self {
         Self {
-            secrets: Action::Mask,
-            personal: Action::Mask,
+            secrets: FindingAction::Mask,
+            personal: FindingAction::Mask,
             categories: BTreeMap::new(),
             comments: false,
             allowed: Allowlist::default(),
@@ -52,7 +41,7 @@ impl Policy {
     }
 
     /// Sets the action for a class. Categories with an action of their own keep it.
-    pub fn with_class(mut self, class: Class, action: Action) -> Self {
+    pub fn with_class(mut self, class: Class, action: FindingAction) -> Self {
         match class {
             Class::Secret => self.secrets = action,
             Class::Personal => self.personal = action,
@@ -61,7 +50,7 @@ impl Policy {
     }
 
     /// Sets the action for a category, such as `jwt` or `ip-address`.
-    pub fn with(mut self, category: &str, action: Action) -> Self {
+    pub fn with(mut self, category: &str, action: FindingAction) -> Self {
         self.categories.insert(category.to_owned(), action);
         self
     }
@@ -88,30 +77,27 @@ impl Policy {
     }
 
     /// Returns the action on a finding.
-    pub fn action(&self, finding: &Finding) -> Action {
+    pub fn action(&self, finding: &Finding) -> FindingAction {
         self.of(finding.category, finding.class)
     }
 
     /// Returns the strictest action on the findings of a text, which is the action on the text.
-    pub fn strictest(&self, findings: &[Finding]) -> Action {
-        findings.iter().map(|finding| self.action(finding)).max().unwrap_or(Action::Allow)
-    }
-
-    pub(crate) fn honors_comments(&self) -> bool {
-        self.comments
+    pub fn strictest(&self, findings: &[Finding]) -> FindingAction {
+        findings.iter().map(|finding| self.action(finding)).max().unwrap_or(FindingAction::Allow)
     }
 
     /// Whether the action on some category of personal data is stricter than `Allow`.
     pub(crate) fn wants_personal(&self) -> bool {
-        self.personal > Action::Allow || self.categories.values().any(|a| *a > Action::Allow)
+        self.personal > FindingAction::Allow
+            || self.categories.values().any(|a| *a > FindingAction::Allow)
     }
 
     /// Whether the action on the category is stricter than `Allow`.
     pub(crate) fn wants(&self, category: &str, class: Class) -> bool {
-        self.of(category, class) > Action::Allow
+        self.of(category, class) > FindingAction::Allow
     }
 
-    fn of(&self, category: &str, class: Class) -> Action {
+    fn of(&self, category: &str, class: Class) -> FindingAction {
         let by_class = match class {
             Class::Secret => self.secrets,
             Class::Personal => self.personal,

@@ -161,14 +161,9 @@ fn is_alphabet(bytes: &[u8]) -> bool {
 
 /// Whether the value is a template: `${NAME}`, `{{ name }}`, `<name>`, `%{name}`, `$(command)`.
 pub(crate) fn is_template(value: &str) -> bool {
+    #[rustfmt::skip]
     const PAIRS: [(&str, &str); 8] = [
-        ("${", "}"),
-        ("#{", "}"),
-        ("%{", "}"),
-        ("@{", "}"),
-        ("{{", "}}"),
-        ("$(", ")"),
-        ("<", ">"),
+        ("${", "}"), ("#{", "}"), ("%{", "}"), ("@{", "}"), ("{{", "}}"), ("$(", ")"), ("<", ">"),
         ("%(", ")s"),
     ];
     let is_inner = |c: char| c.is_alphanumeric() || " _-.:|?'\"/,".contains(c);

@@ -9,7 +9,7 @@ use regex::Regex;
 
 use crate::allowlist::Allowlist;
 use crate::assignment::{Names, Strength};
-use crate::decode::JOIN_SIGNS;
+use crate::decode::{JOIN_SIGNS, end_of_wrapped_line};
 use crate::keyword_scan::KeywordScan;
 use crate::validators::Validator;
 pub use file::RuleError;
@@ -119,15 +119,3 @@ impl Rules {
         scan
     }
 }
-
-/// Returns the end of the line if token characters follow `start` until there: the token may
-/// continue on the next line.
-fn end_of_wrapped_line(text: &str, start: usize) -> Option<usize> {
-    let rest = &text.as_bytes()[start..];
-    let is_token = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-.=+/".contains(*byte);
-    let length = rest.iter().take(MAX_LINE_BYTES).take_while(is_token).count();
-    matches!(rest.get(length), Some(b'\n' | b'\r')).then_some(start + length)
-}
-
-/// Maximum length of a line at which a token is wrapped.
-const MAX_LINE_BYTES: usize = 128;

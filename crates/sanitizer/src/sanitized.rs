@@ -10,13 +10,8 @@ use std::fmt;
 pub struct Sanitized(String);
 
 impl Sanitized {
-    /// Wraps text that the sanitizer has just masked.
+    /// Wraps text that the sanitizer has just masked, or in which it found nothing to hide.
     pub(crate) fn masked(text: String) -> Self {
-        Self(text)
-    }
-
-    /// Only the sanitizer calls this, on an identifier in which it has found nothing to hide.
-    pub(crate) fn unchanged(text: String) -> Self {
         Self(text)
     }
 

@@ -11,22 +11,10 @@ use crate::{Policy, personal_data, scan};
 /// A sanitizer with the built-in rules, and perhaps those of a team.
 ///
 /// Rules take a moment to compile. A clone shares them, so create one sanitizer and clone it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Sanitizer {
-    rules: Source,
-}
-
-#[derive(Debug, Clone)]
-enum Source {
-    Standard,
-    Extended(Arc<Rules>),
-}
-
-impl Default for Sanitizer {
-    /// Creates a sanitizer with the built-in rules.
-    fn default() -> Self {
-        Self { rules: Source::Standard }
-    }
+    /// The built-in rules and those of a team; `None` for the built-in rules alone.
+    extended: Option<Arc<Rules>>,
 }
 
 impl Sanitizer {
@@ -34,7 +22,7 @@ impl Sanitizer {
     /// the form of `config/sanitizer.yaml`. If two formats match, that of the earlier file names
     /// the finding; the built-in rules are last.
     pub fn with_rules(files: &[&str]) -> Result<Self, RuleError> {
-        Rules::parse(files).map(|rules| Self { rules: Source::Extended(Arc::new(rules)) })
+        Rules::parse(files).map(|rules| Self { extended: Some(Arc::new(rules)) })
     }
 
     /// Returns the findings that the policy does not allow, in text order, without overlaps.
@@ -61,9 +49,9 @@ impl Sanitizer {
     }
 
     fn rules(&self) -> &Rules {
-        match &self.rules {
-            Source::Standard => Rules::standard(),
-            Source::Extended(rules) => rules,
+        match &self.extended {
+            Some(rules) => rules,
+            None => Rules::standard(),
         }
     }
 }
@@ -83,11 +71,8 @@ pub fn mask_with(text: &str, policy: &Policy) -> Masked {
 pub fn identifier(text: &str) -> Option<Sanitized> {
     let is_revealing =
         |finding: &Finding| finding.class == Class::Secret || finding.category == "email";
-    if mask(text).findings.iter().any(is_revealing) {
-        None
-    } else {
-        Some(Sanitized::unchanged(text.to_owned()))
-    }
+    let is_harmless = !mask(text).findings.iter().any(is_revealing);
+    is_harmless.then(|| Sanitized::masked(text.to_owned()))
 }
 
 /// Calls [`mask_with`] with the default policy.

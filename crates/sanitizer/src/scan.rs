@@ -31,7 +31,7 @@ pub(crate) fn scan(rules: &Rules, text: &str, policy: &Policy) -> Vec<Finding> {
     });
     found.extend(repetitions(text, &found, &placeholders));
     let mut findings = union(found);
-    if policy.honors_comments() && !findings.is_empty() {
+    if policy.comments && !findings.is_empty() {
         let lines = AllowedLines::find(text);
         findings.retain(|finding| !lines.allow(finding));
     }

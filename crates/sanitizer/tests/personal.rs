@@ -1,6 +1,7 @@
 //! Personal data that is found by its shape or by a word before it, and text that is left alone.
 
-use mc_sanitizer::{Action, Class, Policy, mask, mask_with};
+use mc_domain::FindingAction;
+use mc_sanitizer::{Class, Policy, mask, mask_with};
 
 fn masked(text: &str) -> String {
     mask_with(text, &Policy::strict()).text.into_string()
@@ -90,7 +91,7 @@ fn similar_text_without_personal_data_stays() {
 fn ip_addresses_are_masked_only_by_policy() {
     let text = "host 93.184.216.34, mail a.b@team.io";
     assert_eq!(mask(text).text.as_str(), "host 93.184.216.34, mail [personal:email]");
-    let secrets = Policy::default().with_class(Class::Personal, Action::Allow);
+    let secrets = Policy::default().with_class(Class::Personal, FindingAction::Allow);
     assert_eq!(mask_with(text, &secrets).text.as_str(), text);
 }
 

@@ -1,6 +1,7 @@
 //! Actions on findings, allowlists, comments, and rules of a team.
 
-use mc_sanitizer::{Action, Class, Policy, Sanitized, Sanitizer, find, mask, mask_with};
+use mc_domain::FindingAction;
+use mc_sanitizer::{Class, Policy, Sanitized, Sanitizer, find, mask, mask_with};
 
 const VALUE: &str = "q8Zr2Lm0Tx5vB7nKc3Wd9Yh4";
 
@@ -12,20 +13,20 @@ fn line() -> String {
 fn strictest_action_of_the_findings_decides() {
     let text = format!("{}, mail anna.berg@shop-team.io", line());
     let policy = Policy::default()
-        .with("secret-value", Action::Quarantine)
-        .with_class(Class::Personal, Action::Reject);
+        .with("secret-value", FindingAction::Quarantine)
+        .with_class(Class::Personal, FindingAction::Reject);
     let findings = find(&text, &policy);
     assert_eq!(findings.len(), 2);
-    assert_eq!(policy.action(&findings[0]), Action::Quarantine);
-    assert_eq!(policy.action(&findings[1]), Action::Reject);
-    assert_eq!(policy.strictest(&findings), Action::Reject);
-    assert_eq!(policy.strictest(&findings[..1]), Action::Quarantine);
-    assert_eq!(policy.strictest(&[]), Action::Allow);
+    assert_eq!(policy.action(&findings[0]), FindingAction::Quarantine);
+    assert_eq!(policy.action(&findings[1]), FindingAction::Reject);
+    assert_eq!(policy.strictest(&findings), FindingAction::Reject);
+    assert_eq!(policy.strictest(&findings[..1]), FindingAction::Quarantine);
+    assert_eq!(policy.strictest(&[]), FindingAction::Allow);
 }
 
 #[test]
 fn allowed_findings_stay_and_are_not_reported() {
-    let policy = Policy::default().with("email", Action::Allow);
+    let policy = Policy::default().with("email", FindingAction::Allow);
     let masked = mask_with("anna.berg@shop-team.io, +49 30 901820", &policy);
     assert_eq!(masked.text.as_str(), "anna.berg@shop-team.io, [personal:phone]");
     assert_eq!(masked.findings.len(), 1);
@@ -33,8 +34,9 @@ fn allowed_findings_stay_and_are_not_reported() {
 
 #[test]
 fn action_of_a_category_overrides_its_class() {
-    let policy =
-        Policy::default().with_class(Class::Personal, Action::Allow).with("card", Action::Mask);
+    let policy = Policy::default()
+        .with_class(Class::Personal, FindingAction::Allow)
+        .with("card", FindingAction::Mask);
     let masked = mask_with("anna.berg@shop-team.io 4012 8888 8888 1881", &policy);
     assert_eq!(masked.text.as_str(), "anna.berg@shop-team.io [personal:card]");
 }

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use mc_domain::{FindingAction, Policy, ProjectId};
-use mc_sanitizer::{Action, Class};
+use mc_sanitizer::Class;
 use sha2::{Digest, Sha256};
 
 use crate::{Error, Store, Tx};
@@ -89,22 +89,12 @@ pub(crate) fn read(document: serde_json::Value) -> Result<Policy, Error> {
 pub fn sanitizing(policy: &Policy) -> mc_sanitizer::Policy {
     let rules = &policy.sanitizer;
     let classes = mc_sanitizer::Policy::default()
-        .with_class(Class::Secret, find_action(rules.secrets))
-        .with_class(Class::Personal, find_action(rules.personal_data));
+        .with_class(Class::Secret, rules.secrets)
+        .with_class(Class::Personal, rules.personal_data);
     // The sanitizer's default allows IP addresses; the project's policy decides.
-    let strict = classes.with("ip-address", find_action(rules.personal_data));
+    let strict = classes.with("ip-address", rules.personal_data);
     let each = rules.categories.iter();
-    each.fold(strict, |policy, (category, action)| policy.with(category, find_action(*action)))
-}
-
-/// Converts the policy's action to the sanitizer's.
-pub fn find_action(action: FindingAction) -> Action {
-    match action {
-        FindingAction::Allow => Action::Allow,
-        FindingAction::Mask => Action::Mask,
-        FindingAction::Quarantine => Action::Quarantine,
-        FindingAction::Reject => Action::Reject,
-    }
+    each.fold(strict, |policy, (category, action)| policy.with(category, *action))
 }
 
 /// Returns a number that changes with the rules for what is masked, allowed and trusted. Rules that

@@ -9,7 +9,7 @@ use mc_contract::ValidationError;
 use mc_contract::number::VersionNumber;
 use mc_contract::operations::page::Page;
 use mc_contract::operations::policy::{
-    NotificationSettings, PolicyVersion, ProjectPolicy, SetPolicy, SettingChange, VersionQuery,
+    NotificationSettings, PolicyVersion, ProjectPolicy, SetPolicy, VersionQuery,
 };
 use mc_contract::operations::project::ProjectPath;
 use mc_domain::{Permission, Policy, ProjectKey};
@@ -173,14 +173,9 @@ fn response(version: i32, policy: Policy) -> Response {
 fn policy_version(version: &Version, before: Option<&Version>) -> PolicyVersion {
     let first = Policy::default();
     let before = before.map_or(&first, |before| &before.policy);
-    let changes = version.policy.changes_from(before).into_iter().map(|change| SettingChange {
-        field: change.field,
-        before: change.before,
-        after: change.after,
-    });
     PolicyVersion {
         version: version.version,
-        changes: changes.collect(),
+        changes: version.policy.changes_from(before),
         policy: version.policy.clone(),
         changed_by: version.changed_by.clone(),
         changed_at: version.changed_at,

@@ -3,9 +3,10 @@
 use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
-use mc_contract::operations::link_task::{LinkTask, LinkTaskResponse};
 use mc_contract::operations::project::ProjectQuery;
-use mc_contract::operations::task::{SyncTasks, SyncTasksResponse, TaskPath, TaskWithLinks};
+use mc_contract::operations::task::{
+    LinkTask, LinkTaskResponse, SyncTasks, SyncTasksResponse, TaskPath, TaskWithLinks,
+};
 use mc_domain::Permission;
 use mc_integrations::tasks;
 

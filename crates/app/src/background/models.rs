@@ -40,8 +40,8 @@ pub async fn open(
 
 /// Retires the previous model once the new one has every vector that the policies of the projects
 /// allow. `store` belongs to the background services and sees every project.
-pub async fn retire_when_complete(models: &ActiveModels, store: &Store, stop: &CancellationToken) {
-    while models.allowed().len() > 1 && !retire_if_complete(models, store).await {
+pub async fn retire_when_complete(models: ActiveModels, store: Store, stop: CancellationToken) {
+    while models.allowed().len() > 1 && !retire_if_complete(&models, &store).await {
         if stop.run_until_cancelled(tokio::time::sleep(POLL_INTERVAL)).await.is_none() {
             return;
         }

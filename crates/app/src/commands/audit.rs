@@ -12,14 +12,14 @@ use serde_json::Value;
 use crate::api_client::ApiClient;
 use crate::cli::{AuditCommand, AuditTarget};
 use crate::output::{self, Format, list, text};
+use crate::private_file::directory;
 
-/// Shows, exports or verifies who did what.
 pub async fn run(command: AuditCommand, remote: &ApiClient, format: Format) -> Result<()> {
     match command {
         AuditCommand::List { of, actor, action, limit } => {
             let limit = limit.to_string();
-            let mut query = vec![("limit", limit.as_str())];
-            query.extend(whose(&of));
+            let mut query = target(&of);
+            query.push(("limit", limit.as_str()));
             query.extend(actor.as_deref().map(|actor| ("actor", actor)));
             query.extend(action.as_deref().map(|action| ("action", action)));
             format.print(&remote.get("/audit", &query).await?, table);
@@ -33,29 +33,28 @@ pub async fn run(command: AuditCommand, remote: &ApiClient, format: Format) -> R
     }
 }
 
-fn whose(of: &AuditTarget) -> Option<(&'static str, &str)> {
+fn target(of: &AuditTarget) -> Vec<(&'static str, &str)> {
     let live = of.project.as_deref().map(|key| ("project_key", key));
-    live.or(of.project_id.as_deref().map(|id| ("project_id", id)))
+    live.or(of.project_id.as_deref().map(|id| ("project_id", id))).into_iter().collect()
 }
 
 async fn verify(remote: &ApiClient, of: &AuditTarget, format: Format) -> Result<()> {
-    let query: Vec<_> = whose(of).into_iter().collect();
-    let found = remote.get("/audit/verification", &query).await?;
+    let found = remote.get("/audit/verification", &target(of)).await?;
     if found["is_valid"] != true {
         format.print(&found, |found: &Value| {
-            format!("{} events hold, up to where it says otherwise", found["events"])
+            format!("{} valid events before the first fault", found["events"])
         });
-        bail!("the audit is not as it was written: {}", text(&found, "error"));
+        bail!("the audit is not valid: {}", text(&found, "error"));
     }
     format.print(&found, |found: &Value| match found["last_seq"].as_i64() {
-        Some(last) => format!("{} events, up to {last}: as they were written", found["events"]),
+        Some(last) => format!("{} events, up to {last}: all valid", found["events"]),
         None => "There are no events yet.".to_owned(),
     });
     Ok(())
 }
 
-/// The file is there once all of it is, for its owner alone. A pipe or a device is written to as it
-/// is.
+/// Writes a file that only its owner can read; it appears once it is complete. Writes directly to a
+/// pipe or device.
 async fn to_file(remote: &ApiClient, of: &AuditTarget, path: &Path) -> Result<()> {
     let unwritable = || format!("{} can't be written", path.display());
     if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
@@ -63,9 +62,7 @@ async fn to_file(remote: &ApiClient, of: &AuditTarget, path: &Path) -> Result<()
         return export(remote, of, &mut file).await;
     }
     let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder).with_context(unwritable)?;
+    let mut file = tempfile::NamedTempFile::new_in(directory(path)).with_context(unwritable)?;
     export(remote, of, &mut file).await?;
     file.as_file().sync_all().with_context(unwritable)?;
     file.persist(path).with_context(unwritable)?;
@@ -73,8 +70,7 @@ async fn to_file(remote: &ApiClient, of: &AuditTarget, path: &Path) -> Result<()
 }
 
 async fn export(remote: &ApiClient, of: &AuditTarget, out: &mut impl Write) -> Result<()> {
-    let query: Vec<_> = whose(of).into_iter().collect();
-    let mut events = pin!(remote.stream("/audit/export", &query).await?);
+    let mut events = pin!(remote.stream("/audit/export", &target(of)).await?);
     while let Some(part) = events.try_next().await? {
         out.write_all(&part)?;
     }

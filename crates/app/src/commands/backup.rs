@@ -13,12 +13,12 @@ use tokio_util::sync::CancellationToken;
 use crate::cli::BackupArgs;
 use crate::config::Config;
 use crate::output::{Format, error_line};
+use crate::private_file::directory;
 use crate::{audit_heads, database, encryption_key, progress};
 
 /// Prefix of an incomplete backup, which may remain after a power failure.
 const UNFINISHED_PREFIX: &str = ".memory-copilot-backup-unfinished-";
 
-/// Writes a backup.
 pub async fn run(
     args: &BackupArgs,
     config: &Config,
@@ -48,8 +48,7 @@ async fn write_to_file(
 ) -> Result<Manifest> {
     let unwritable = || format!("{} can't be written", path.display());
     ensure!(!path.is_dir(), "{} is a directory; name a file in it", path.display());
-    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
-    let directory = directory.unwrap_or(Path::new("."));
+    let directory = directory(path);
     let draft = tempfile::Builder::new().prefix(UNFINISHED_PREFIX).tempfile_in(directory);
     let draft = draft.with_context(unwritable)?;
     let file = draft.as_file().try_clone().with_context(unwritable)?;

@@ -1,4 +1,4 @@
-//! `memory-copilot doctor`: checks one thing after the other and says how to fix what is amiss.
+//! `memory-copilot doctor`: checks the installation and suggests fixes.
 
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
@@ -7,30 +7,32 @@ use anyhow::{Result, bail};
 use futures::future::join_all;
 use mc_connectors::client::Connector;
 use mc_postgres::server_version::{self, Versions};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::api_client::ApiClient;
 use crate::config::{Config, EmbeddingProvider};
 use crate::output::{Format, line, list, text};
 
-/// How long a configured database may take to be looked at.
-const DATABASE_ANSWERS_WITHIN: Duration = Duration::from_secs(3);
+/// Time limit of the check of a configured database.
+const DATABASE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// How long another system may take to say who asks.
-const SYSTEM_ANSWERS_WITHIN: Duration = Duration::from_secs(10);
+/// Time limit of the check of a connector.
+const CONNECTOR_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How many jobs the service lists at once.
+/// Maximum number of jobs in one page.
 const JOBS_MAX: &str = "200";
 
-/// One check.
+/// The result of one check.
+#[derive(Serialize)]
 struct CheckResult {
-    what: String,
+    check: String,
     ok: bool,
     says: String,
     fix: &'static str,
 }
 
-/// Checks the installation; fails when something is amiss.
+/// Runs every check; fails if one of them failed.
 pub async fn run(config: &Config, format: Format) -> Result<()> {
     let remote = ApiClient::new(config)?;
     let status = remote.get("/status", &[]).await;
@@ -53,13 +55,13 @@ pub async fn run(config: &Config, format: Format) -> Result<()> {
         findings.extend(count_discarded(&remote).await);
         findings.push(keyword_index(status));
     }
-    findings.extend(systems(config).await);
-    let amiss = findings.iter().filter(|f| !f.ok).count();
+    findings.extend(connectors(config).await);
+    let failed = findings.iter().filter(|f| !f.ok).count();
     match format {
-        Format::Json => line(&format!("{:#}", as_json(&findings))),
+        Format::Json => line(&format!("{:#}", json!(findings))),
         Format::Text => findings.iter().for_each(|finding| line(&as_text(finding))),
     }
-    match amiss {
+    match failed {
         0 => Ok(()),
         n => bail!("{n} of {} checks failed; the lines above say how to fix them", findings.len()),
     }
@@ -87,11 +89,9 @@ async fn postgres(config: &Config) -> CheckResult {
     }
 }
 
-/// Connects as the service does, which refuses a server that is too old.
+/// Connects as the service does, which rejects a server that is too old.
 async fn configured_server(url: &str) -> CheckResult {
-    let says = match tokio::time::timeout(DATABASE_ANSWERS_WITHIN, server_version::inspect(url))
-        .await
-    {
+    let says = match tokio::time::timeout(DATABASE_TIMEOUT, server_version::inspect(url)).await {
         Ok(Ok(versions)) => {
             let advice = versions.advice().map(|advice| format!(" ({advice})")).unwrap_or_default();
             let Versions { postgres, pgvector } = versions;
@@ -99,17 +99,16 @@ async fn configured_server(url: &str) -> CheckResult {
             return good("database", says);
         }
         Ok(Err(error)) => error.to_string(),
-        // The service itself tries for longer: its database may be starting beside it.
+        // The service itself tries for longer, since the database may be starting as well.
         Err(_elapsed) => {
-            format!("no PostgreSQL answered within {} s", DATABASE_ANSWERS_WITHIN.as_secs())
+            format!("no PostgreSQL answered within {} s", DATABASE_TIMEOUT.as_secs())
         }
     };
-    let fix = "see that DATABASE_URL is right and the server runs, or unset it to use the \
-                embedded one";
+    let fix = "check DATABASE_URL and that the server runs, or unset it to use the embedded one";
     bad("database", says, fix)
 }
 
-/// Asks the Redis that nodes share. One that is away costs speed and the sharing, nothing else.
+/// Checks the Redis that nodes share. The service works without it, but more slowly.
 async fn redis(config: &Config) -> CheckResult {
     let url = &config.redis.url;
     if url.is_empty() {
@@ -124,8 +123,8 @@ async fn redis(config: &Config) -> CheckResult {
         Err(error) => bad(
             "redis",
             error.to_string(),
-            "see that it runs and that redis.url is right; until then the service goes on, with \
-             limits that each node counts alone",
+            "check that it runs and that redis.url is right; without it the service works, but \
+             each node counts limits alone",
         ),
     }
 }
@@ -159,7 +158,8 @@ fn model(config: &Config) -> CheckResult {
 
 fn token(config: &Config) -> CheckResult {
     let path = config.token_file();
-    let fix = "start the service once: it makes the token; then chmod 600 it if others can read it";
+    let fix =
+        "start the service once to create the token; if others can read the file, chmod 600 it";
     match std::fs::metadata(&path) {
         Ok(meta) if meta.permissions().mode().trailing_zeros() >= 6 => {
             good("token", path.display().to_string())
@@ -169,39 +169,34 @@ fn token(config: &Config) -> CheckResult {
     }
 }
 
-/// Every system that projects may be connected to, and for whom it takes the credential.
-async fn systems(config: &Config) -> Vec<CheckResult> {
+/// Checks each configured connector: whether its provider accepts the credential.
+async fn connectors(config: &Config) -> Vec<CheckResult> {
     match config.connectors.open() {
-        Ok(systems) => join_all(systems.all().map(system)).await,
+        Ok(connectors) => join_all(connectors.all().map(connector)).await,
         Err(error) => {
-            let fix = "set connectors as config/memory-copilot.yaml explains it";
+            let fix = "set connectors as config/memory-copilot.yaml documents";
             vec![bad("connectors", format!("{error:#}"), fix)]
         }
     }
 }
 
-async fn system(system: &Connector) -> CheckResult {
-    let (name, kind) = (system.name(), system.kind());
-    let fix = "docs/integrations.md says what each system needs";
-    match tokio::time::timeout(SYSTEM_ANSWERS_WITHIN, who_asks(system)).await {
+async fn connector(connector: &Connector) -> CheckResult {
+    let (name, kind) = (connector.name(), connector.kind());
+    let fix = "docs/integrations.md lists what each provider needs";
+    match tokio::time::timeout(CONNECTOR_TIMEOUT, connector.check_access()).await {
         Ok(Ok(user)) => good(name, format!("{kind} answers, as {user}")),
         Ok(Err(error)) => bad(name, error.to_string(), fix),
         Err(_elapsed) => {
-            let seconds = SYSTEM_ANSWERS_WITHIN.as_secs();
+            let seconds = CONNECTOR_TIMEOUT.as_secs();
             bad(name, format!("{kind} did not answer within {seconds} s"), fix)
         }
     }
 }
 
-async fn who_asks(system: &Connector) -> Result<String, mc_connectors::client::Error> {
-    system.check_access().await
-}
-
-/// Saves are safe in the database whatever happens to the index, so this is not the service's
-/// health.
+/// Checks the keyword index. A broken index loses no data: it is rebuilt from the database.
 fn keyword_index(status: &Value) -> CheckResult {
-    let fix = "make room on the disk of data_dir, where the folder index is; the service's log \
-                says what was refused. It catches up by itself";
+    let fix = "free space on the disk of data_dir; the service's log has the error. The index \
+                catches up by itself";
     match text(&status["index"], "phase") {
         "stuck" => bad(
             "index",
@@ -228,7 +223,7 @@ fn inside(status: &Value) -> String {
     )
 }
 
-/// How many jobs were given up; nothing for those who may not know.
+/// Counts the discarded jobs; returns nothing if the user may not list jobs.
 async fn count_discarded(remote: &ApiClient) -> Option<CheckResult> {
     let dead = remote.get("/jobs", &[("state", "discarded"), ("limit", JOBS_MAX)]).await.ok()?;
     let more = if dead["next_cursor"].is_null() { "" } else { " or more" };
@@ -243,24 +238,17 @@ async fn count_discarded(remote: &ApiClient) -> Option<CheckResult> {
 }
 
 fn good(what: &str, says: String) -> CheckResult {
-    CheckResult { what: what.to_owned(), ok: true, says, fix: "" }
+    CheckResult { check: what.to_owned(), ok: true, says, fix: "" }
 }
 
 fn bad(what: &str, says: String, fix: &'static str) -> CheckResult {
-    CheckResult { what: what.to_owned(), ok: false, says, fix }
+    CheckResult { check: what.to_owned(), ok: false, says, fix }
 }
 
 fn as_text(finding: &CheckResult) -> String {
     if finding.ok {
-        format!("ok    {:<13} {}", finding.what, finding.says)
+        format!("ok    {:<13} {}", finding.check, finding.says)
     } else {
-        format!("FAIL  {:<13} {}\n      to fix: {}", finding.what, finding.says, finding.fix)
+        format!("FAIL  {:<13} {}\n      to fix: {}", finding.check, finding.says, finding.fix)
     }
-}
-
-fn as_json(findings: &[CheckResult]) -> Value {
-    findings
-        .iter()
-        .map(|f| json!({ "check": f.what, "ok": f.ok, "says": f.says, "fix": f.fix }))
-        .collect()
 }

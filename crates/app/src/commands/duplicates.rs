@@ -7,7 +7,6 @@ use crate::api_client::ApiClient;
 use crate::cli::DuplicatesCommand;
 use crate::output::{self, Format, excerpt, list, text};
 
-/// Lists clusters of duplicates, merges and dismisses them.
 pub async fn run(command: DuplicatesCommand, remote: &ApiClient, format: Format) -> Result<()> {
     match command {
         DuplicatesCommand::List { project, limit } => {

@@ -10,7 +10,6 @@ use crate::api_client::ApiClient;
 use crate::cli::ExportsCommand;
 use crate::output::{self, Format, line, number, text, time};
 
-/// Lists the exports of a project and downloads them.
 pub async fn run(command: ExportsCommand, remote: &ApiClient, format: Format) -> Result<()> {
     match command {
         ExportsCommand::List { project } => {
@@ -34,7 +33,7 @@ async fn document(path: &str, remote: &ApiClient) -> Result<String> {
     while let Some(part) = parts.try_next().await? {
         document.extend_from_slice(&part);
     }
-    String::from_utf8(document).context("the service answered with something else than text")
+    String::from_utf8(document).context("the response of the service is not UTF-8 text")
 }
 
 fn table(page: &Value) -> String {

@@ -8,7 +8,6 @@ use crate::api_client::ApiClient;
 use crate::cli::HygieneCommand;
 use crate::output::{self, Format, text, time};
 
-/// Runs hygiene tasks and shows their runs.
 pub async fn run(command: HygieneCommand, remote: &ApiClient, format: Format) -> Result<()> {
     match command {
         HygieneCommand::List { project, task, limit } => {
@@ -49,7 +48,7 @@ fn reports(page: &Value) -> String {
     })
 }
 
-/// Those that are not zero, in a line.
+/// Returns the counts above zero.
 fn counts(report: &Value) -> String {
     let counts = report["counts"].as_object().into_iter().flatten();
     let counts = counts.filter(|(_, count)| **count != 0);

@@ -16,7 +16,6 @@ const POLL_INTERVAL: Duration = Duration::from_millis(300);
 /// Interval of printed lines if there is no terminal.
 const PRINT_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Indexes a repository.
 pub async fn run(args: IngestArgs, remote: &ApiClient, format: Format) -> Result<()> {
     remote.ensure_project(&args.project.project).await?;
     let request = request(&args)?;
@@ -33,18 +32,13 @@ pub async fn run(args: IngestArgs, remote: &ApiClient, format: Format) -> Result
 }
 
 fn request(args: &IngestArgs) -> Result<Value> {
-    let mut request = json!({
+    Ok(json!({
         "project_key": args.project.project,
         "location": absolute(&args.location)?,
+        "ref": args.git_ref,
+        "name": args.name,
         "relocate": args.relocate,
-    });
-    if let Some(git_ref) = &args.git_ref {
-        request["ref"] = git_ref.as_str().into();
-    }
-    if let Some(name) = &args.name {
-        request["name"] = name.as_str().into();
-    }
-    Ok(request)
+    }))
 }
 
 /// Waits until a run has ended and shows its progress. With `wait_for_vectors`, also waits for the
@@ -228,7 +222,10 @@ mod tests {
     #[test]
     fn name_and_relocation_are_sent() {
         let location = "https://example.org/a/b";
-        let plain = json!({"project_key": "shop", "location": location, "relocate": false});
+        let plain = json!({
+            "project_key": "shop", "location": location, "ref": null, "name": null,
+            "relocate": false
+        });
         assert_eq!(request_of(&[]), plain);
         let moved = request_of(&["--name", "core", "--relocate", "--ref", "v1"]);
         assert_eq!(moved["name"], "core");

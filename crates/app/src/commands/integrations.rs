@@ -7,7 +7,6 @@ use crate::api_client::ApiClient;
 use crate::cli::{ConnectorsCommand, IntegrationsCommand};
 use crate::output::{self, Format, list, number, text, time};
 
-/// Manages a project's integrations.
 pub async fn run(command: IntegrationsCommand, remote: &ApiClient, format: Format) -> Result<()> {
     match command {
         IntegrationsCommand::Create {
@@ -38,15 +37,13 @@ pub async fn run(command: IntegrationsCommand, remote: &ApiClient, format: Forma
             format.print(&asked, |_: &Value| "The sync is queued.".to_owned());
         }
         IntegrationsCommand::Pause { id, project } => {
-            let change = json!({ "is_paused": true });
-            let paused =
-                remote.patch(&project.path(&format!("integrations/{id}"))?, change).await?;
+            let path = project.path(&format!("integrations/{id}"))?;
+            let paused = remote.patch(&path, json!({ "is_paused": true })).await?;
             format.print(&paused, |_: &Value| "Paused.".to_owned());
         }
         IntegrationsCommand::Resume { id, project } => {
-            let change = json!({ "is_paused": false });
-            let resumed =
-                remote.patch(&project.path(&format!("integrations/{id}"))?, change).await?;
+            let path = project.path(&format!("integrations/{id}"))?;
+            let resumed = remote.patch(&path, json!({ "is_paused": false })).await?;
             format.print(&resumed, |resumed: &Value| {
                 format!("Resumed; next sync at {}.", time(resumed, "next_sync_at", 19))
             });
@@ -60,7 +57,6 @@ pub async fn run(command: IntegrationsCommand, remote: &ApiClient, format: Forma
     Ok(())
 }
 
-/// Shows the connectors that a project may use.
 pub async fn connectors(
     command: ConnectorsCommand,
     remote: &ApiClient,
@@ -95,8 +91,8 @@ fn table(page: &Value) -> String {
             text(one, "resource").to_owned(),
             text(one, "capability").to_owned(),
             format!("{} min", one["interval_minutes"]),
-            at_work(one),
-            last(one),
+            current_run(one),
+            last_run(one),
             if is_paused { "paused".to_owned() } else { time(one, "next_sync_at", 19) },
             one["task_count"].to_string(),
             one["document_count"].to_string(),
@@ -105,29 +101,29 @@ fn table(page: &Value) -> String {
     })
 }
 
-/// Since when a connection is at work, and how far; a dash where it is not.
-fn at_work(one: &Value) -> String {
-    let round = &one["current_run"];
-    if round.is_null() {
+/// Describes the running sync; returns a dash if there is none.
+fn current_run(integration: &Value) -> String {
+    let run = &integration["current_run"];
+    if run.is_null() {
         return "-".to_owned();
     }
-    format!("since {}: {}", time(round, "started_at", 19), counts(round))
+    format!("since {}: {}", time(run, "started_at", 19), counts(run))
 }
 
-/// When it last was, and what came; a dash where it never was.
-fn last(one: &Value) -> String {
-    let round = &one["last_run"];
-    if round.is_null() {
-        return time(one, "last_success_at", 19);
+/// Describes the last sync; returns a dash if there was none.
+fn last_run(integration: &Value) -> String {
+    let run = &integration["last_run"];
+    if run.is_null() {
+        return time(integration, "last_success_at", 19);
     }
-    let how = if round["has_failed"] == true { "failed after " } else { "" };
-    format!("{}: {how}{}", time(round, "completed_at", 19), counts(round))
+    let how = if run["has_failed"] == true { "failed after " } else { "" };
+    format!("{}: {how}{}", time(run, "completed_at", 19), counts(run))
 }
 
-fn counts(round: &Value) -> String {
-    let (pages, things) = (number(round, "pages_fetched"), number(round, "items_synced"));
+fn counts(run: &Value) -> String {
+    let (pages, items) = (number(run, "pages_fetched"), number(run, "items_synced"));
     let s = if pages == 1 { "" } else { "s" };
-    format!("{things} from {pages} page{s}")
+    format!("{items} from {pages} page{s}")
 }
 
 fn connectors_table(page: &Value) -> String {
@@ -178,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_that_is_paused_has_no_next_time() {
+    fn paused_integration_has_no_next_sync() {
         let page = json!({ "items": [{"id": "1", "is_paused": true, "interval_minutes": 15,
                                            "next_sync_at": "2026-11-22T10:00:00Z", "task_count": 3,
                                            "document_count": 0}]});
@@ -187,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_at_work_shows_how_far_it_is_and_what_came_last() {
+    fn running_integration_shows_its_progress_and_its_last_run() {
         let page = json!({ "items": [{
             "id": "1", "interval_minutes": 15, "next_sync_at": "2026-11-22T10:00:00Z",
             "task_count": 3, "document_count": 0,

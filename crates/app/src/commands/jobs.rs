@@ -7,7 +7,6 @@ use crate::api_client::ApiClient;
 use crate::cli::JobsCommand;
 use crate::output::{self, Format, number, text, time};
 
-/// Shows background jobs, retries and deletes them.
 pub async fn run(command: JobsCommand, remote: &ApiClient, format: Format) -> Result<()> {
     match command {
         JobsCommand::List { state, kind, limit } => {

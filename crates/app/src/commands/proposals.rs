@@ -9,7 +9,7 @@ use crate::output::{self, Format, excerpt, list, number, text};
 
 /// Proposals in one request.
 const PAGE: &str = "200";
-/// Lists proposals, accepts and rejects them.
+
 pub async fn run(command: ProposalsCommand, remote: &ApiClient, format: Format) -> Result<()> {
     match command {
         ProposalsCommand::List { project, demoted } => {

@@ -7,27 +7,21 @@ use crate::api_client::ApiClient;
 use crate::cli::RecallArgs;
 use crate::output::{Format, list, number, text};
 
-/// Recalls a bundle and prints it.
 pub async fn run(args: RecallArgs, remote: &ApiClient, format: Format) -> Result<()> {
-    let mut request = json!({
+    let request = json!({
         "project_key": args.project.project,
+        "query": args.query,
+        "task_external_id": args.task,
+        "repo_path": args.path,
         "symbols": args.symbols,
         "signals": args.signals,
         "limit_tokens": args.limit_tokens,
     });
-    for (field, value) in
-        [("query", args.query), ("task_external_id", args.task), ("repo_path", args.path)]
-    {
-        if let Some(value) = value {
-            request[field] = value.into();
-        }
-    }
     let bundle = remote.post("/recall", request).await?;
     format.print(&bundle, readable);
     Ok(())
 }
 
-/// Formats a bundle for a person.
 pub fn readable(bundle: &Value) -> String {
     let mut out = String::new();
     if let Some(reason) = bundle["reason"].as_str() {

@@ -10,7 +10,6 @@ use crate::cli::SaveArgs;
 use crate::input;
 use crate::output::{Format, list, text};
 
-/// Saves a record and prints the outcome.
 pub async fn run(args: SaveArgs, remote: &ApiClient, format: Format) -> Result<()> {
     let mut content = args.content;
     if content == "-" {
@@ -18,7 +17,7 @@ pub async fn run(args: SaveArgs, remote: &ApiClient, format: Format) -> Result<(
     }
     let citations =
         args.citations.iter().map(|location| citation(location)).collect::<Result<Vec<_>>>()?;
-    let mut request = json!({
+    let request = json!({
         "project_key": args.project.project,
         "kind": args.kind,
         "content": content,
@@ -26,20 +25,15 @@ pub async fn run(args: SaveArgs, remote: &ApiClient, format: Format) -> Result<(
         "tags": args.tags,
         "citations": citations,
         "contradicts": args.contradicts,
+        "title": args.title,
+        "task_external_id": args.task,
+        "url": args.url,
     });
-    for (field, value) in
-        [("title", args.title), ("task_external_id", args.task), ("url", args.url)]
-    {
-        if let Some(value) = value {
-            request[field] = value.into();
-        }
-    }
     let response = remote.post("/save", request).await?;
     format.print(&response, readable);
     Ok(())
 }
 
-/// Formats the outcome of a save for a person.
 pub fn readable(response: &Value) -> String {
     let mut out = format!("{}: {}", text(response, "message"), text(response, "reason"));
     for masked in list(response, "redactions") {

@@ -11,26 +11,21 @@ use crate::output::{Format, list, number, text};
 /// Maximum number of lines printed of a result.
 const SHOWN_LINES: usize = 6;
 
-/// Searches and prints the results.
 pub async fn run(args: SearchArgs, remote: &ApiClient, format: Format) -> Result<()> {
-    let mut request = json!({
+    let request = json!({
         "project_key": args.project.project,
         "query": args.query,
         "sources": args.sources,
         "limit": args.limit,
         "explain": args.explain,
+        "path": args.path,
+        "language": args.language,
     });
-    for (field, value) in [("path", args.path), ("language", args.language)] {
-        if let Some(value) = value {
-            request[field] = value.into();
-        }
-    }
     let response = remote.post("/search", request).await?;
     format.print(&response, readable);
     Ok(())
 }
 
-/// Formats results for a person.
 pub fn readable(response: &Value) -> String {
     let results = list(response, "results");
     let mut out = String::new();

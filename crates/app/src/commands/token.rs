@@ -7,15 +7,13 @@ use crate::api_client::ApiClient;
 use crate::cli::TokenCommand;
 use crate::output::{self, Format, list, text, time};
 
-/// Makes, lists or revokes personal access tokens.
 pub async fn run(command: TokenCommand, remote: &ApiClient, format: Format) -> Result<()> {
     match command {
         TokenCommand::Create { name, scopes, expires_in_days, agent } => {
-            let mut request =
-                json!({ "name": name, "scopes": scopes, "expires_in_days": expires_in_days });
-            if let Some(agent) = agent {
-                request["agent_login"] = agent.into();
-            }
+            let request = json!({
+                "name": name, "scopes": scopes, "expires_in_days": expires_in_days,
+                "agent_login": agent,
+            });
             let made = remote.post("/tokens", request).await?;
             format.print(&made, |made: &Value| {
                 format!(

@@ -12,7 +12,6 @@ use crate::config::Config;
 use crate::input;
 use crate::output::{self, Format, text, time};
 
-/// Manages a project's webhooks and their deliveries.
 pub async fn run(
     command: WebhooksCommand,
     remote: &ApiClient,
@@ -24,7 +23,7 @@ pub async fn run(
             let path = project.path("webhooks")?;
             let request = json!({ "provider": provider });
             let hook = set_secret(remote, config, &path, request, &secret).await?;
-            format.print(&hook, for_the_sender);
+            format.print(&hook, provider_settings);
         }
         WebhooksCommand::List { project } => {
             let mut hooks = remote.get(&project.path("webhooks")?, &[]).await?;
@@ -39,7 +38,11 @@ pub async fn run(
             let request = json!({ "previous_secret_ttl_hours": previous_secret_ttl_hours });
             let hook = set_secret(remote, config, &path, request, &secret).await?;
             format.print(&hook, |hook: &Value| {
-                format!("{}\n{}", for_the_sender(hook), until(previous_secret_ttl_hours))
+                format!(
+                    "{}\n{}",
+                    provider_settings(hook),
+                    previous_secret(previous_secret_ttl_hours)
+                )
             });
         }
         WebhooksCommand::Delete { id, project } => {
@@ -65,8 +68,8 @@ pub async fn run(
     Ok(())
 }
 
-/// Asks for a hook, or for its next secret, and answers what the sender is given. A secret that was
-/// brought along is not printed.
+/// Creates a webhook, or rotates its secret. Returns the response without a secret that the caller
+/// provided.
 async fn set_secret(
     remote: &ApiClient,
     config: &Config,
@@ -87,20 +90,20 @@ async fn set_secret(
     Ok(hook)
 }
 
-/// The secret in the file, without what an editor puts behind its last line.
+/// Reads the secret in the file, without surrounding white space.
 fn secret_in(file: &Path) -> Result<String> {
     Ok(input::text(file)?.trim().to_owned())
 }
 
-/// Puts the whole address beside the path of a hook: by which name senders reach the service, the
-/// service's answers don't say.
+/// Adds the URL of a webhook. The service's response has only its path.
 fn add_address(hook: &mut Value, service: &Url) -> Result<()> {
-    let address = service.join(text(hook, "url_path")).context("the hook's path is no path")?;
+    let address =
+        service.join(text(hook, "url_path")).context("the path of the webhook is not valid")?;
     hook["address"] = address.as_str().into();
     Ok(())
 }
 
-fn for_the_sender(hook: &Value) -> String {
+fn provider_settings(hook: &Value) -> String {
     let address = text(hook, "address");
     match hook["secret"].as_str() {
         Some(secret) => format!(
@@ -111,8 +114,8 @@ fn for_the_sender(hook: &Value) -> String {
     }
 }
 
-/// What the secret before a new one is good for.
-fn until(previous_secret_ttl_hours: u32) -> String {
+/// Describes how long the previous secret stays valid.
+fn previous_secret(previous_secret_ttl_hours: u32) -> String {
     match previous_secret_ttl_hours {
         0 => "The previous secret is no longer accepted.".to_owned(),
         hours => format!("The previous secret is accepted for {hours} more hours."),
@@ -174,14 +177,14 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_read_without_the_end_of_its_line() {
+    fn secret_is_read_without_surrounding_white_space() {
         let file = tempfile::NamedTempFile::new().expect("a file");
         std::fs::write(file.path(), "of-at-least-16-characters\r\n").expect("written");
         assert_eq!(secret_in(file.path()).expect("read"), "of-at-least-16-characters");
     }
 
     #[test]
-    fn the_address_is_the_services_with_the_hooks_path() {
+    fn webhook_url_is_the_service_url_with_its_path() {
         let service = Url::parse("https://memory.example.com:8443").expect("a URL");
         let mut hook = json!({ "url_path": "/ingest/git?webhook_id=01" });
         add_address(&mut hook, &service).expect("an address");

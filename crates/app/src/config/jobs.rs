@@ -12,9 +12,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Jobs {
-    /// Settings of each job kind, by its name.
     pub kinds: BTreeMap<String, JobKind>,
-    /// Cron expression of each hygiene task, by its name.
     pub hygiene_schedules: BTreeMap<String, String>,
 }
 
@@ -22,9 +20,7 @@ pub struct Jobs {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JobKind {
-    /// How many run at once.
     pub concurrency: usize,
-    /// Seconds that an attempt may take.
     pub timeout_seconds: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Sections of the configuration.
+//! Sections of the configuration. `config/memory-copilot.yaml` documents every key.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -16,9 +16,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ingest {
-    /// Hosts in private networks whose repositories every project may index.
     pub allowed_private_hosts: Vec<String>,
-    /// Limits of the commit history.
     pub history: History,
 }
 
@@ -27,11 +25,8 @@ pub struct Ingest {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct History {
-    /// Maximum number of commits; 0 reads none.
     pub max_commits: u32,
-    /// Maximum duration of fetching and reading, in seconds.
     pub max_seconds: u32,
-    /// Maximum size that is fetched, in mebibytes.
     pub max_megabytes: u32,
 }
 
@@ -39,7 +34,6 @@ pub struct History {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Notifications {
-    /// Whether private networks and plain HTTP are allowed.
     pub allow_private_networks: bool,
 }
 
@@ -47,19 +41,12 @@ pub struct Notifications {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Server {
-    /// Address to listen on.
     pub listen: SocketAddr,
-    /// URL of the service for browsers; empty for that of the listener.
     pub public_url: String,
-    /// Accepted hosts in addition to localhost and the listener's address.
     pub allowed_hosts: Vec<String>,
-    /// Accepted browser origins in addition to the service's own.
     pub allowed_origins: Vec<String>,
-    /// Proxies whose forwarded client address is trusted.
     pub trusted_proxies: Vec<String>,
-    /// The certificate.
     pub tls: TlsSection,
-    /// Limits of requests and connections.
     pub limits: Limits,
 }
 
@@ -67,9 +54,7 @@ pub struct Server {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TlsSection {
-    /// PEM file of the certificate and its chain.
     pub certificate: PathBuf,
-    /// PEM file of its private key.
     pub key: PathBuf,
 }
 
@@ -77,20 +62,12 @@ pub struct TlsSection {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
-    /// Maximum requests from one address in a minute.
     pub requests_per_minute_per_address: u32,
-    /// Maximum failed authentications from one address in a minute, and as many started logins.
     pub auth_failures_per_minute_per_address: u32,
-    /// Maximum units of one token or login session in a minute; four times as many for all of one
-    /// user.
     pub units_per_minute_per_caller: u32,
-    /// Maximum concurrent requests.
     pub max_concurrent_requests: usize,
-    /// Maximum concurrent requests to `/mcp`.
     pub max_mcp_streams: usize,
-    /// Maximum open connections.
     pub max_connections: usize,
-    /// Maximum open connections of one address.
     pub max_connections_per_address: usize,
 }
 
@@ -98,11 +75,8 @@ pub struct Limits {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Client {
-    /// URL of the service; empty for that of `server`.
     pub url: String,
-    /// PEM file of certificates to trust in addition to the system's; empty for none.
     pub ca_certificate: PathBuf,
-    /// File of login sessions; empty for one in the user's configuration directory.
     pub credentials_file: PathBuf,
 }
 
@@ -110,7 +84,6 @@ pub struct Client {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SignIn {
-    /// Identity providers.
     pub providers: Vec<ProviderConfig>,
 }
 
@@ -118,9 +91,7 @@ pub struct SignIn {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Encryption {
-    /// File of the encryption key; empty for `encryption.key` in the data directory.
     pub key_file: PathBuf,
-    /// Files of previous encryption keys.
     pub previous_key_files: Vec<PathBuf>,
 }
 
@@ -128,12 +99,8 @@ pub struct Encryption {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Database {
-    /// URL of the server; empty for the embedded one.
     pub url: String,
-    /// Installation directory of the embedded server; empty to search for it.
     pub install_dir: PathBuf,
-    /// Maximum number of connections; 0 for the default of
-    /// [`Config::max_connections`](super::Config::max_connections).
     pub max_connections: u32,
 }
 
@@ -141,9 +108,7 @@ pub struct Database {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Redis {
-    /// URL of the server; empty for none.
     pub url: String,
-    /// Maximum wait of a request for one response, in milliseconds.
     pub timeout_ms: u64,
 }
 
@@ -151,23 +116,14 @@ pub struct Redis {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Embedding {
-    /// Embedding provider.
     pub provider: EmbeddingProvider,
-    /// Name of the model with which vectors are stored.
     pub name: String,
-    /// `local`: directory of the model.
     pub dir: PathBuf,
-    /// `huggingface` and `openai`: name of the model.
     pub model: String,
-    /// `openai`: URL of the server.
     pub base_url: String,
-    /// `openai`: environment variable of the API key.
     pub api_key_env: String,
-    /// `openai`: dimensions of the vectors; 0 to request them from the server.
     pub dimensions: usize,
-    /// The ONNX runtime library.
     pub onnxruntime_library: PathBuf,
-    /// Threads of the local model; 0 for all cores.
     pub threads: usize,
 }
 
@@ -175,11 +131,8 @@ pub struct Embedding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EmbeddingProvider {
-    /// An ONNX model on disk.
     Local,
-    /// A named model of the Hugging Face hub.
     Huggingface,
-    /// An OpenAI-compatible server.
     Openai,
 }
 
@@ -187,9 +140,7 @@ pub enum EmbeddingProvider {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Log {
-    /// A level or a filter.
     pub level: String,
-    /// Format of the lines.
     pub format: LogFormat,
 }
 
@@ -197,9 +148,7 @@ pub struct Log {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
-    /// Text for people.
     Text,
-    /// One JSON object a line.
     Json,
 }
 

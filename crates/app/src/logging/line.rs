@@ -14,21 +14,13 @@ static POLICY: LazyLock<Policy> = LazyLock::new(Policy::default);
 
 /// Formats a text event, without its final line break, as one masked line.
 pub fn text(event: &str) -> Cow<'_, str> {
-    escaped(
-        masked(event),
-        |c| c.is_control() || misleads(c),
-        |line, c| {
-            let _ = write!(line, "{}", c.escape_default());
-        },
-    )
+    escaped(masked(event), |c| c.is_control() || misleads(c), push_escaped)
 }
 
 /// Masks text for a terminal and keeps its line breaks.
 pub fn plain(text: &str) -> Cow<'_, str> {
     let is_unwanted = |c: char| (c.is_control() && !matches!(c, '\n' | '\t')) || misleads(c);
-    escaped(masked(text), is_unwanted, |line, c| {
-        let _ = write!(line, "{}", c.escape_default());
-    })
+    escaped(masked(text), is_unwanted, push_escaped)
 }
 
 /// Formats a JSON event, without its final line break, as one masked object.
@@ -104,6 +96,10 @@ fn wrapped(event: &str, masked: &str) -> String {
         "fields": { "message": masked },
     })
     .to_string()
+}
+
+fn push_escaped(line: &mut String, c: char) {
+    line.extend(c.escape_default());
 }
 
 fn escaped(

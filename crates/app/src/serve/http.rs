@@ -1,4 +1,4 @@
-//! The service's edge as the configuration has it: who may come, how much is taken on, TLS.
+//! The configured ingress of the service: hosts, limits and TLS.
 
 use anyhow::{Context, Result};
 use axum::Router;
@@ -9,10 +9,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
 
-/// Files that are open beside connections: those of the keyword index and the database's sockets.
+/// Open files other than connections: those of the keyword index and the database's sockets.
 const OTHER_FILES: usize = 256;
 
-/// How much the API takes on.
+/// Returns the limits of the API.
 pub fn settings(config: &Config) -> Result<ApiSettings> {
     let limits = &config.server.limits;
     Ok(ApiSettings {

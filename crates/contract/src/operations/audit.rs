@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use mc_domain::{AuditAction, ProjectId, UserId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_with::skip_serializing_none;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::number::{EventNumber, PageLimit};
@@ -61,6 +62,7 @@ pub struct AuditQuery {
 impl Request for AuditQuery {}
 
 /// An event of the audit.
+#[skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({
     "seq": 42, "occurred_at": "2026-11-20T10:00:00Z", "actor": "vera",
@@ -75,10 +77,8 @@ pub struct AuditEvent {
     /// When it occurred.
     pub occurred_at: DateTime<Utc>,
     /// Login of the actor; absent for unauthenticated callers and the service itself.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub actor: Option<String>,
     /// The actor's id; absent with `actor`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub actor_id: Option<UserId>,
     /// Such as `record.saved`.
     pub action: String,
@@ -92,6 +92,7 @@ pub struct AuditEvent {
 }
 
 /// The result of verifying an audit.
+#[skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({"is_valid": true, "events": 42, "first_seq": 1, "last_seq": 42}))]
 pub struct Verification {
@@ -100,12 +101,9 @@ pub struct Verification {
     /// Number of valid events before the first invalid one.
     pub events: i64,
     /// Number of the first event; above 1 if the policy deleted older ones.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub first_seq: Option<i64>,
     /// Number of the last event.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_seq: Option<i64>,
     /// The first fault, if any.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }

@@ -1,12 +1,12 @@
 //! `POST /dialogs`: conversations between a developer and an assistant.
 
-use mc_domain::{DialogId, QuarantineItemId};
-use serde::{Deserialize, Deserializer, Serialize};
+use mc_domain::{DialogId, MessageRole, QuarantineItemId};
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::list::limited_nonempty;
 use crate::text::{IssueId, MessageText, Name, StatementText};
-use crate::{ProjectKey, Request, limits};
+use crate::{ProjectKey, Request};
 
 /// A dialog to store.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -31,7 +31,7 @@ pub struct CreateDialog {
     /// The person behind the request.
     pub developer: Option<Name>,
     /// 1 to 500 messages, oldest first.
-    #[serde(deserialize_with = "messages")]
+    #[serde(deserialize_with = "limited_nonempty::<500, _, _>")]
     #[schema(min_items = 1, max_items = 500)]
     pub messages: Vec<MessageInput>,
     /// The result of the dialog; only this is searched. Distilled from the messages when absent.
@@ -39,10 +39,6 @@ pub struct CreateDialog {
 }
 
 impl Request for CreateDialog {}
-
-fn messages<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<MessageInput>, D::Error> {
-    limited_nonempty(deserializer, limits::MESSAGES)
-}
 
 /// One message.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -52,32 +48,6 @@ pub struct MessageInput {
     pub role: MessageRole,
     /// The text.
     pub content: MessageText,
-}
-
-/// Who speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum MessageRole {
-    /// The developer.
-    User,
-    /// The model.
-    Assistant,
-    /// Instructions.
-    System,
-    /// A tool's result.
-    Tool,
-}
-
-impl MessageRole {
-    /// The word on the wire and in the database.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Assistant => "assistant",
-            Self::System => "system",
-            Self::Tool => "tool",
-        }
-    }
 }
 
 /// The stored dialog.

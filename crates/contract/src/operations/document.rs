@@ -38,23 +38,17 @@ impl Request for DocumentQuery {
     }
 }
 
-/// Which project's documents to list.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub struct DocumentsQuery {
-    /// The project's key.
-    #[param(inline)]
-    pub project_key: ProjectKey,
-    /// Only documents after this one: the `next_cursor` of the previous page.
-    #[param(inline)]
-    pub cursor: Option<DocId>,
-    /// 1 to 200; 50 when absent.
-    #[param(inline)]
-    pub limit: Option<PageLimit>,
+query! {
+    /// Which project's documents to list.
+    DocumentsQuery {
+        /// The project's key.
+        project_key: ProjectKey,
+        /// Only documents after this one: the `next_cursor` of the previous page.
+        cursor: Option<DocId>,
+        /// 1 to 200; 50 when absent.
+        limit: Option<PageLimit>,
+    }
 }
-
-impl Request for DocumentsQuery {}
 
 /// A document without its text.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]

@@ -5,40 +5,31 @@ use chrono::{DateTime, Utc};
 use mc_domain::{DuplicateClusterId, RecordId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use super::record::{self, Record};
 use crate::number::PageLimit;
 use crate::{ProjectKey, Request};
 
-/// Path parameters of a cluster.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
-pub struct ClusterPath {
-    /// The project's key.
-    #[param(inline)]
-    pub key: ProjectKey,
-    /// The cluster's id.
-    #[param(inline)]
-    pub id: DuplicateClusterId,
+path! {
+    /// Path parameters of a cluster.
+    ClusterPath {
+        /// The project's key.
+        key: ProjectKey,
+        /// The cluster's id.
+        id: DuplicateClusterId,
+    }
 }
 
-impl Request for ClusterPath {}
-
-/// Page of the list of clusters.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub struct ClusterQuery {
-    /// The `next_cursor` of the previous page.
-    #[param(inline)]
-    pub cursor: Option<DuplicateClusterId>,
-    /// Maximum number of items, 1 to 200; 50 by default.
-    #[param(inline)]
-    pub limit: Option<PageLimit>,
+query! {
+    /// Page of the list of clusters.
+    ClusterQuery {
+        /// The `next_cursor` of the previous page.
+        cursor: Option<DuplicateClusterId>,
+        /// Maximum number of items, 1 to 200; 50 by default.
+        limit: Option<PageLimit>,
+    }
 }
-
-impl Request for ClusterQuery {}
 
 /// The record to keep.
 #[derive(Debug, Deserialize, ToSchema)]

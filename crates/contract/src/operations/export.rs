@@ -3,23 +3,19 @@
 use chrono::{DateTime, Utc};
 use mc_domain::ExportId;
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
-use crate::{ProjectKey, Request};
+use crate::ProjectKey;
 
-/// An export, in a path.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
-pub struct ExportPath {
-    /// The project's key.
-    #[param(inline)]
-    pub key: ProjectKey,
-    /// The export's id.
-    #[param(inline)]
-    pub id: ExportId,
+path! {
+    /// An export, in a path.
+    ExportPath {
+        /// The project's key.
+        key: ProjectKey,
+        /// The export's id.
+        id: ExportId,
+    }
 }
-
-impl Request for ExportPath {}
 
 /// An export of a project's records.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]

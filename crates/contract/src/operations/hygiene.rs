@@ -4,42 +4,33 @@ use chrono::{DateTime, Utc};
 use mc_domain::{ExpiryDecision, HygieneRunId, HygieneTask};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use utoipa::{IntoParams, ToSchema};
+use serde_with::skip_serializing_none;
+use utoipa::ToSchema;
 
 use crate::number::PageLimit;
 use crate::{ProjectKey, Request, ValidationError};
 
-/// A hygiene run, in a path.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
-pub struct HygieneRunPath {
-    /// The project's key.
-    #[param(inline)]
-    pub key: ProjectKey,
-    /// The run's id.
-    #[param(inline)]
-    pub id: HygieneRunId,
+path! {
+    /// A hygiene run, in a path.
+    HygieneRunPath {
+        /// The project's key.
+        key: ProjectKey,
+        /// The run's id.
+        id: HygieneRunId,
+    }
 }
 
-impl Request for HygieneRunPath {}
-
-/// Which hygiene runs to list.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub struct HygieneRunQuery {
-    /// Only runs of this task.
-    #[param(inline)]
-    pub task: Option<HygieneTask>,
-    /// The `next_cursor` of the previous page.
-    #[param(inline)]
-    pub cursor: Option<HygieneRunId>,
-    /// Maximum number of items, 1 to 200; 50 by default.
-    #[param(inline)]
-    pub limit: Option<PageLimit>,
+query! {
+    /// Which hygiene runs to list.
+    HygieneRunQuery {
+        /// Only runs of this task.
+        task: Option<HygieneTask>,
+        /// The `next_cursor` of the previous page.
+        cursor: Option<HygieneRunId>,
+        /// Maximum number of items, 1 to 200; 50 by default.
+        limit: Option<PageLimit>,
+    }
 }
-
-impl Request for HygieneRunQuery {}
 
 /// A hygiene run to request.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -67,6 +58,7 @@ impl Request for RunHygiene {
 }
 
 /// A run of a hygiene task.
+#[skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({
     "id": "019a0000-0000-7000-8000-000000000015", "task": "duplicates", "dry_run": true,
@@ -86,15 +78,12 @@ pub struct HygieneRun {
     /// Whether it is a dry run.
     pub dry_run: bool,
     /// Login of the user who requested it; absent for a scheduled run.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub requested_by: Option<String>,
     /// When it was requested.
     pub requested_at: DateTime<Utc>,
     /// When its last attempt started.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<DateTime<Utc>>,
     /// When it was completed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<DateTime<Utc>>,
     /// Counts by name.
     #[schema(value_type = Object)]
@@ -103,6 +92,5 @@ pub struct HygieneRun {
     #[schema(value_type = Vec<Object>)]
     pub findings: Value,
     /// Why the last attempt failed, masked.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
 }

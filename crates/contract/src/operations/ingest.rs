@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use mc_domain::{IngestRunId, IngestStatus};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::list::{ShortTexts, limited_nonempty};
@@ -14,7 +14,7 @@ use crate::text::{
     DocumentSource, DocumentText, ExternalId, GitRef, MessageText, Name, RepositoryLocation,
     RepositoryPart, Title, WebUrl,
 };
-use crate::{ProjectKey, Request, ValidationError, limits};
+use crate::{ProjectKey, Request, ValidationError};
 
 /// A repository to index.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -42,30 +42,21 @@ pub struct IngestGit {
 
 impl Request for IngestGit {}
 
-/// An index run, in a path.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
-pub struct RunPath {
-    /// The run's id.
-    #[param(inline)]
-    pub id: IngestRunId,
+path! {
+    /// An index run, in a path.
+    RunPath {
+        /// The run's id.
+        id: IngestRunId,
+    }
+
+    /// A repository, in a path.
+    RepositoryNamePath {
+        /// Such as `pallets`; `local` for a directory.
+        owner: RepositoryPart,
+        /// Such as `flask`.
+        name: RepositoryPart,
+    }
 }
-
-impl Request for RunPath {}
-
-/// A repository, in a path.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
-pub struct RepositoryNamePath {
-    /// Such as `pallets`; `local` for a directory.
-    #[param(inline)]
-    pub owner: RepositoryPart,
-    /// Such as `flask`.
-    #[param(inline)]
-    pub name: RepositoryPart,
-}
-
-impl Request for RepositoryNamePath {}
 
 /// An index run and its progress.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -151,7 +142,7 @@ pub struct IngestDocs {
     /// The source, such as `confluence`.
     pub source: DocumentSource,
     /// 1 to 200 documents.
-    #[serde(deserialize_with = "documents")]
+    #[serde(deserialize_with = "limited_nonempty::<200, _, _>")]
     #[schema(min_items = 1, max_items = 200)]
     pub documents: Vec<DocumentInput>,
 }
@@ -161,10 +152,6 @@ impl Request for IngestDocs {
         let mut documents = self.documents.iter().enumerate();
         documents.try_for_each(|(index, document)| document.check(&format!("documents[{index}]")))
     }
-}
-
-fn documents<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<DocumentInput>, D::Error> {
-    limited_nonempty(deserializer, limits::DOCUMENTS)
 }
 
 /// A document. It replaces a document with the same source and id.
@@ -208,17 +195,14 @@ impl DocumentInput {
 fn messages<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Vec<ThreadMessage>>, D::Error> {
-    let messages = Option::<Present>::deserialize(deserializer)?;
-    Ok(messages.map(|messages| messages.0))
-}
-
-/// Messages that are present: at least one.
-struct Present(Vec<ThreadMessage>);
-
-impl<'de> Deserialize<'de> for Present {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        limited_nonempty(deserializer, limits::MESSAGES).map(Self)
+    #[derive(Deserialize)]
+    #[serde(transparent)]
+    struct Messages {
+        #[serde(deserialize_with = "limited_nonempty::<500, _, _>")]
+        present: Vec<ThreadMessage>,
     }
+    let messages = Option::<Messages>::deserialize(deserializer)?;
+    Ok(messages.map(|messages| messages.present))
 }
 
 /// A message of a conversation.
@@ -277,16 +261,4 @@ pub enum DocumentOutcome {
     Unchanged,
     /// A maintainer decides.
     Quarantined,
-}
-
-impl DocumentOutcome {
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Created => "created",
-            Self::Updated => "updated",
-            Self::Unchanged => "unchanged",
-            Self::Quarantined => "quarantined",
-        }
-    }
 }

@@ -3,25 +3,22 @@
 use chrono::{DateTime, Utc};
 use mc_domain::{Capability, IntegrationId, Provider};
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::number::IntervalMinutes;
 use crate::text::{ConnectorName, IssueId};
 use crate::{ProjectKey, Request};
 
-/// An integration, in a path.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
-pub struct IntegrationPath {
-    /// The project's key.
-    #[param(inline)]
-    pub key: ProjectKey,
-    /// The integration's id.
-    #[param(inline)]
-    pub id: IntegrationId,
+path! {
+    /// An integration, in a path.
+    IntegrationPath {
+        /// The project's key.
+        key: ProjectKey,
+        /// The integration's id.
+        id: IntegrationId,
+    }
 }
-
-impl Request for IntegrationPath {}
 
 /// An integration to create.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -73,19 +70,16 @@ pub struct DeleteIntegrationQuery {
 
 impl Request for DeleteIntegrationQuery {}
 
-/// Which connectors to list.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub struct ConnectorQuery {
-    /// Those that this project may use. All when absent, for service administrators.
-    #[param(inline)]
-    pub project_key: Option<ProjectKey>,
+query! {
+    /// Which connectors to list.
+    ConnectorQuery {
+        /// Those that this project may use. All when absent, for service administrators.
+        project_key: Option<ProjectKey>,
+    }
 }
 
-impl Request for ConnectorQuery {}
-
 /// An integration: a project's subscription to one resource of a connector.
+#[skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({
     "id": "019a0000-0000-7000-8000-00000000000c", "connector": "our-jira", "resource": "CS",
@@ -114,17 +108,14 @@ pub struct Integration {
     /// Whether syncs are paused.
     pub is_paused: bool,
     /// The login of its creator; absent if that user is deleted.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub created_by: Option<String>,
     /// When it was created.
     pub created_at: DateTime<Utc>,
     /// When the next sync is due, unless it is paused.
     pub next_sync_at: DateTime<Utc>,
     /// When a sync last succeeded.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_success_at: Option<DateTime<Utc>>,
     /// Why the last sync failed; absent if it succeeded.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
     /// Number of syncs that failed since the last success.
     pub consecutive_failures: i32,
@@ -133,10 +124,8 @@ pub struct Integration {
     /// Number of its documents.
     pub document_count: i64,
     /// The sync that is running.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub current_run: Option<SyncRun>,
     /// The last sync.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_run: Option<LastSyncRun>,
 }
 
@@ -199,6 +188,7 @@ impl From<Provider> for ConnectorProvider {
 }
 
 /// A connector, and the state of its integrations.
+#[skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({
     "name": "our-jira", "provider": "jira", "capabilities": ["issues"],
@@ -217,12 +207,9 @@ pub struct Connector {
     /// Number of those whose last sync failed.
     pub failing_count: i64,
     /// When a sync last succeeded.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_success_at: Option<DateTime<Utc>>,
     /// Why one of the failing ones failed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
     /// When the next sync is due.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub next_sync_at: Option<DateTime<Utc>>,
 }

@@ -4,22 +4,20 @@ use chrono::{DateTime, Utc};
 use mc_domain::JobState;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_with::skip_serializing_none;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::Request;
 use crate::number::PageLimit;
 use crate::text::{JobId, Name};
 
-/// A job, in a path.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
-pub struct JobPath {
-    /// The job's id.
-    #[param(inline)]
-    pub id: JobId,
+path! {
+    /// A job, in a path.
+    JobPath {
+        /// The job's id.
+        id: JobId,
+    }
 }
-
-impl Request for JobPath {}
 
 /// Which jobs to list.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -42,6 +40,7 @@ pub struct JobQuery {
 impl Request for JobQuery {}
 
 /// A background job.
+#[skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({
     "id": "01ARZ3NDEKTSV4RRFFQ69G5FAV", "kind": "index_repository",
@@ -57,7 +56,6 @@ pub struct Job {
     /// The kind of the job.
     pub kind: String,
     /// The key by which the job is enqueued once among those of its kind.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub unique_key: Option<String>,
     /// Arguments.
     #[schema(value_type = Object)]
@@ -71,19 +69,14 @@ pub struct Job {
     /// When the next attempt may start.
     pub scheduled_at: DateTime<Utc>,
     /// The worker of the last attempt.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub worker: Option<String>,
     /// When the last attempt was claimed or started.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub attempted_at: Option<DateTime<Utc>>,
     /// When it was completed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<DateTime<Utc>>,
     /// Why the last attempt failed, masked.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
     /// Path of the index run or integration that the job works on. Absent in lists, for other
     /// kinds, and if that was deleted.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub progress_url: Option<String>,
 }

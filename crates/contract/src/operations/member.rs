@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use mc_domain::{Role, TeamId};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use crate::text::{DisplayName, Login, TeamKey};
 use crate::{ProjectKey, Request};
@@ -33,58 +33,37 @@ pub struct SetRole {
 
 impl Request for SetRole {}
 
-/// A team, in a path.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
-pub struct TeamPath {
-    /// The team's key.
-    #[param(inline)]
-    pub team: TeamKey,
+path! {
+    /// A team, in a path.
+    TeamPath {
+        /// The team's key.
+        team: TeamKey,
+    }
+
+    /// A member of a team, in a path.
+    TeamMemberPath {
+        /// The team's key.
+        team: TeamKey,
+        /// The user's login.
+        login: Login,
+    }
+
+    /// A member of a project, in a path.
+    MemberPath {
+        /// The project's key.
+        key: ProjectKey,
+        /// The user's login.
+        login: Login,
+    }
+
+    /// A team that a project is shared with, in a path.
+    SharePath {
+        /// The project's key.
+        key: ProjectKey,
+        /// The team's key.
+        team: TeamKey,
+    }
 }
-
-impl Request for TeamPath {}
-
-/// A member of a team, in a path.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
-pub struct TeamMemberPath {
-    /// The team's key.
-    #[param(inline)]
-    pub team: TeamKey,
-    /// The user's login.
-    #[param(inline)]
-    pub login: Login,
-}
-
-impl Request for TeamMemberPath {}
-
-/// A member of a project, in a path.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
-pub struct MemberPath {
-    /// The project's key.
-    #[param(inline)]
-    pub key: ProjectKey,
-    /// The user's login.
-    #[param(inline)]
-    pub login: Login,
-}
-
-impl Request for MemberPath {}
-
-/// A team that a project is shared with, in a path.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
-pub struct SharePath {
-    /// The project's key.
-    #[param(inline)]
-    pub key: ProjectKey,
-    /// The team's key.
-    #[param(inline)]
-    pub team: TeamKey,
-}
-
-impl Request for SharePath {}
 
 /// A team.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]

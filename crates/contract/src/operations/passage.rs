@@ -8,24 +8,23 @@ use mc_domain::{
 };
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_with::skip_serializing_none;
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use crate::text::AbsolutePath;
 use crate::{ProjectKey, Request, Violation, limits, schema};
 
-/// A passage, in a path.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
-pub struct PassagePath {
-    /// The passage's id, as a search returned it.
-    #[param(inline)]
-    pub id: PassageId,
+path! {
+    /// A passage, in a path.
+    PassagePath {
+        /// The passage's id, as a search returned it.
+        id: PassageId,
+    }
 }
 
-impl Request for PassagePath {}
-
 /// A passage.
+#[skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({
     "id": "019a0000-0000-7000-8000-000000000005", "source": "code", "title": "app/cart.rb",
@@ -43,10 +42,8 @@ pub struct Passage {
     /// File path or URL.
     pub location: String,
     /// Its first line, from 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub line_start: Option<i32>,
     /// Its last line, inclusive.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub line_end: Option<i32>,
     /// The definitions in it.
     pub symbols: Vec<String>,
@@ -55,13 +52,10 @@ pub struct Passage {
     /// How far it is trusted.
     pub trust: Trust,
     /// The record that it was taken from.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub record_id: Option<RecordId>,
     /// The document that it was taken from.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub doc_id: Option<DocId>,
     /// The dialog that it was taken from.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub dialog_id: Option<DialogId>,
     /// When it last changed.
     pub updated_at: DateTime<Utc>,
@@ -154,38 +148,30 @@ pub struct HandlesResponse {
 }
 
 /// The item that a handle stands for. An item without any id has been deleted.
+#[skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct NamedItem {
     /// The handle.
     pub handle: String,
     /// The record.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub record_id: Option<RecordId>,
     /// The document.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub doc_id: Option<DocId>,
     /// The dialog.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub dialog_id: Option<DialogId>,
     /// The passage through which it was found, which may have changed or be deleted since.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub passage_id: Option<PassageId>,
 }
 
-/// Which absolute path.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub struct PathQuery {
-    /// The project's key.
-    #[param(inline)]
-    pub project_key: ProjectKey,
-    /// A path from the root of a machine's file system.
-    #[param(inline)]
-    pub path: AbsolutePath,
+query! {
+    /// Which absolute path.
+    PathQuery {
+        /// The project's key.
+        project_key: ProjectKey,
+        /// A path from the root of a machine's file system.
+        path: AbsolutePath,
+    }
 }
-
-impl Request for PathQuery {}
 
 /// A path within a repository.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]

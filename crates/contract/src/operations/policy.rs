@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 use mc_domain::Policy;
+use mc_domain::policy::SettingChange;
 use mc_sanitizer::Sanitizer;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use crate::number::{PageLimit, VersionNumber};
 use crate::{Request, ValidationError, rules};
@@ -45,20 +45,15 @@ impl Request for SetPolicy {
     }
 }
 
-/// Which versions of a policy to list.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub struct VersionQuery {
-    /// The `next_cursor` of the previous page.
-    #[param(inline)]
-    pub cursor: Option<VersionNumber>,
-    /// Maximum number of versions, 1 to 200; 50 by default.
-    #[param(inline)]
-    pub limit: Option<PageLimit>,
+query! {
+    /// Which versions of a policy to list.
+    VersionQuery {
+        /// The `next_cursor` of the previous page.
+        cursor: Option<VersionNumber>,
+        /// Maximum number of versions, 1 to 200; 50 by default.
+        limit: Option<PageLimit>,
+    }
 }
-
-impl Request for VersionQuery {}
 
 /// The policy in force.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -92,19 +87,6 @@ pub struct PolicyVersion {
     pub changed_at: DateTime<Utc>,
     /// The settings that differ from the version before.
     pub changes: Vec<SettingChange>,
-}
-
-/// A changed setting.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct SettingChange {
-    /// The setting, such as `min_roles.save`.
-    pub field: String,
-    /// `null` if the setting was absent.
-    #[schema(value_type = Object)]
-    pub before: Value,
-    /// `null` if the setting is absent now.
-    #[schema(value_type = Object)]
-    pub after: Value,
 }
 
 /// How a project's notifications are signed.

@@ -3,33 +3,26 @@
 use chrono::{DateTime, Utc};
 use mc_domain::{ProjectId, Role};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use crate::text::DisplayName;
 use crate::{ProjectKey, Request};
 
-/// The project of a request without a body.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub struct ProjectQuery {
-    /// The project's key.
-    #[param(inline)]
-    pub project_key: ProjectKey,
+query! {
+    /// The project of a request without a body.
+    ProjectQuery {
+        /// The project's key.
+        project_key: ProjectKey,
+    }
 }
 
-impl Request for ProjectQuery {}
-
-/// A project, in a path.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
-pub struct ProjectPath {
-    /// The project's key.
-    #[param(inline)]
-    pub key: ProjectKey,
+path! {
+    /// A project, in a path.
+    ProjectPath {
+        /// The project's key.
+        key: ProjectKey,
+    }
 }
-
-impl Request for ProjectPath {}
 
 /// A project to create.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]

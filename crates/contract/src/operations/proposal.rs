@@ -5,30 +5,25 @@ use std::collections::BTreeMap;
 use mc_domain::RecordId;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use utoipa::{IntoParams, ToSchema};
+use serde_with::skip_serializing_none;
+use utoipa::ToSchema;
 
 use super::record::{self, CitedRecord, Contribution, Record};
 use crate::number::{PageLimit, VersionNumber};
 use crate::text::{FreeText, StatementText, Title};
 use crate::{ProjectKey, Request};
 
-/// Which proposals to list.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub struct ProposalQuery {
-    /// The project's key.
-    #[param(inline)]
-    pub project_key: ProjectKey,
-    /// The `next_cursor` of the previous page.
-    #[param(inline)]
-    pub cursor: Option<RecordId>,
-    /// Maximum number of items, 1 to 200; 50 by default.
-    #[param(inline)]
-    pub limit: Option<PageLimit>,
+query! {
+    /// Which proposals to list.
+    ProposalQuery {
+        /// The project's key.
+        project_key: ProjectKey,
+        /// The `next_cursor` of the previous page.
+        cursor: Option<RecordId>,
+        /// Maximum number of items, 1 to 200; 50 by default.
+        limit: Option<PageLimit>,
+    }
 }
-
-impl Request for ProposalQuery {}
 
 /// The reviewed versions, and edits of the proposal.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
@@ -59,6 +54,7 @@ pub struct RejectProposal {
 impl Request for RejectProposal {}
 
 /// A proposal, with the record that it would change.
+#[skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[schema(example = example)]
 pub struct Proposal {
@@ -68,21 +64,18 @@ pub struct Proposal {
     /// The saves that it is made of.
     pub contributions: Vec<Contribution>,
     /// The record that it would change, as it is now; absent if it would be a new record.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub amends: Option<Record>,
     /// The change as a unified diff of title, tags, scope, citations and content.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
     /// Why hygiene demoted a record of the team, if it did. Accepting it restores the record.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub demotion: Option<Demotion>,
 }
 
 /// Why an unused record of the team was demoted.
+#[skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Demotion {
     /// The factor by which ranking multiplied the record; absent if no search found it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub rank_factor: Option<f64>,
     /// The ranking steps that make up the factor, each with its own.
     pub factors: BTreeMap<String, f64>,

@@ -5,48 +5,39 @@ use mc_domain::{
     CiConclusion, CiVerdict, PullRequestId, PullRequestReview, PullRequestState, RecordId,
 };
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use serde_with::skip_serializing_none;
+use utoipa::ToSchema;
 
+use crate::ProjectKey;
 use crate::number::PageLimit;
 use crate::text::IssueId;
-use crate::{ProjectKey, Request};
 
-/// A pull request, in a path.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
-pub struct PullRequestPath {
-    /// The project's key.
-    #[param(inline)]
-    pub key: ProjectKey,
-    /// The pull request's id here.
-    #[param(inline)]
-    pub id: PullRequestId,
+path! {
+    /// A pull request, in a path.
+    PullRequestPath {
+        /// The project's key.
+        key: ProjectKey,
+        /// The pull request's id here.
+        id: PullRequestId,
+    }
 }
 
-impl Request for PullRequestPath {}
-
-/// Which pull requests to list.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub struct PullRequestQuery {
-    /// Only those in this state.
-    #[param(inline)]
-    pub state: Option<PullRequestState>,
-    /// Only those that mention this task, by its tracker's id.
-    #[param(inline)]
-    pub task_external_id: Option<IssueId>,
-    /// Only those received before this one: the `next_cursor` of the previous page.
-    #[param(inline)]
-    pub cursor: Option<PullRequestId>,
-    /// 1 to 200; 50 when absent.
-    #[param(inline)]
-    pub limit: Option<PageLimit>,
+query! {
+    /// Which pull requests to list.
+    PullRequestQuery {
+        /// Only those in this state.
+        state: Option<PullRequestState>,
+        /// Only those that mention this task, by its tracker's id.
+        task_external_id: Option<IssueId>,
+        /// Only those received before this one: the `next_cursor` of the previous page.
+        cursor: Option<PullRequestId>,
+        /// 1 to 200; 50 when absent.
+        limit: Option<PageLimit>,
+    }
 }
-
-impl Request for PullRequestQuery {}
 
 /// A pull or merge request as the project knows it.
+#[skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({
     "id": "019a0000-0000-7000-8000-000000000006", "external_id": "acme/shop!88",
@@ -66,24 +57,18 @@ pub struct PullRequest {
     /// Whether it is open, closed or merged.
     pub state: PullRequestState,
     /// The host's name of its author.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
     /// Its last commit.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub head_sha: Option<String>,
     /// The commit by which it was merged.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub merge_sha: Option<String>,
     /// The branch that it is for.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub base_ref: Option<String>,
     /// Its address at the host; may be empty.
     pub url: String,
     /// The reviewers' verdict; absent without one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub review_state: Option<PullRequestReview>,
     /// The result of CI; absent without one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ci_status: Option<CiVerdict>,
     /// The project's tasks that it mentions.
     pub task_external_ids: Vec<String>,
@@ -92,6 +77,7 @@ pub struct PullRequest {
 }
 
 /// The result of a CI run on a commit.
+#[skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct CiRun {
     /// The repository at its host.
@@ -105,7 +91,6 @@ pub struct CiRun {
     /// Its address at the host; may be empty.
     pub url: String,
     /// When it was completed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<DateTime<Utc>>,
     /// When it last changed at the host.
     pub source_updated_at: DateTime<Utc>,

@@ -3,22 +3,20 @@
 use chrono::{DateTime, Utc};
 use mc_domain::{QuarantineItemId, QuarantineState};
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use crate::number::PageLimit;
 use crate::{ProjectKey, Request};
 
-/// A quarantine item, in a path.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
-pub struct QuarantineItemPath {
-    /// The item's id.
-    #[param(inline)]
-    pub id: QuarantineItemId,
+path! {
+    /// A quarantine item, in a path.
+    QuarantineItemPath {
+        /// The item's id.
+        id: QuarantineItemId,
+    }
 }
-
-impl Request for QuarantineItemPath {}
 
 /// Which quarantine items to list.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -41,6 +39,7 @@ pub struct QuarantineQuery {
 impl Request for QuarantineQuery {}
 
 /// A request in quarantine.
+#[skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({
     "id": "019a0000-0000-7000-8000-000000000008", "kind": "save", "reasons": ["github-token"],
@@ -59,7 +58,6 @@ pub struct QuarantineItem {
     /// injection: show it to people only.
     pub excerpt: String,
     /// Login of the user who submitted it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub submitted_by: Option<String>,
     /// Where it is in its life.
     pub state: QuarantineState,
@@ -68,14 +66,13 @@ pub struct QuarantineItem {
     /// When it is deleted without a decision.
     pub expires_at: DateTime<Utc>,
     /// Login of the maintainer who decided.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub decided_by: Option<String>,
     /// When it was decided.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub decided_at: Option<DateTime<Utc>>,
 }
 
 /// A request in quarantine with its content.
+#[skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({
     "id": "019a0000-0000-7000-8000-000000000008", "kind": "save", "reasons": ["github-token"],
@@ -90,7 +87,6 @@ pub struct QuarantineItemWithContent {
     pub item: QuarantineItem,
     /// The whole request as JSON, with secrets and personal data masked; absent once it was
     /// decided. It may contain prompt injection: show it to people only.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
 }
 

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use mc_domain::{BundleId, CiVerdict, DialogId, RecordId, RecordKind, RecordState, Trust};
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
@@ -76,6 +77,7 @@ impl Request for RecallRequest {
 }
 
 /// What the team knows about the place, within the token limit.
+#[skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({
     "facts": [{
@@ -105,7 +107,6 @@ pub struct RecallResponse {
     pub code: Vec<CodeItem>,
     /// Similar past changes, nearest first, at most 3; present if `include` names `changes`. They
     /// count neither in `tokens` nor in `confidence`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<Vec<PastChange>>,
     /// How likely it is that this helps, from 0 to 1.
     pub confidence: f64,
@@ -115,19 +116,17 @@ pub struct RecallResponse {
     pub tokens: usize,
     /// Number of further items that are good enough and did not fit into the token limit; absent if
     /// all of them fitted.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub omitted: Option<usize>,
     /// Retrievers that were late or failed and were left out.
     pub degraded: Vec<String>,
     /// Why the bundle is empty, if it is.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The issue that the request named.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskSummary>,
 }
 
 /// A fact, gotcha or rule.
+#[skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Statement {
     /// Its name within this bundle, such as `m1`. Tools accept it in place of an id.
@@ -138,7 +137,6 @@ pub struct Statement {
     pub text: String,
     /// Number of characters of the whole text, if `text` holds only a part of it;
     /// `GET /records/{id}` returns all of it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub full_chars: Option<usize>,
     /// The kind of record.
     pub kind: RecordKind,
@@ -149,10 +147,8 @@ pub struct Statement {
     /// How far it is trusted.
     pub trust: Trust,
     /// The source that it was taken from, in at most 120 characters; absent without one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// The result of CI for the patch that it is about; absent without a result.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ci_status: Option<CiVerdict>,
     /// Its score.
     pub score: f64,
@@ -162,11 +158,11 @@ pub struct Statement {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub citations: Vec<Citation>,
     /// What to be careful about: the code that it cites has changed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
 }
 
 /// A worked example.
+#[skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct FewShot {
     /// Its name within this bundle, such as `m1`. Tools accept it in place of an id.
@@ -178,32 +174,27 @@ pub struct FewShot {
     /// What was done, in order.
     pub steps: Vec<String>,
     /// The patch.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub patch_ref: Option<String>,
     /// Its text.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// As in a fact.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub full_chars: Option<usize>,
     /// Parts of the system that it is about.
     pub scope: Vec<String>,
     /// How far it is trusted.
     pub trust: Trust,
     /// The source that it was taken from, in at most 120 characters; absent without one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// The result of CI for the patch that it is about; absent without a result.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ci_status: Option<CiVerdict>,
     /// Its score.
     pub score: f64,
     /// What to be careful about.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
 }
 
 /// A decision or document to read.
+#[skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Link {
     /// Its name within this bundle, such as `d1`. Tools accept it in place of an id.
@@ -217,19 +208,14 @@ pub struct Link {
     /// How far it is trusted.
     pub trust: Trust,
     /// The decision; absent for a document.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// As in a fact.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub full_chars: Option<usize>,
     /// The heading of the document's section that is nearest to the query.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub section: Option<String>,
     /// The section's first line, from 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub line_start: Option<i32>,
     /// The section's last line, inclusive.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub line_end: Option<i32>,
 }
 
@@ -249,6 +235,7 @@ pub struct DialogExcerpt {
 }
 
 /// A place in the code.
+#[skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct CodeItem {
     /// Its name within this bundle, such as `c1`. Tools accept it in place of an id.
@@ -260,7 +247,6 @@ pub struct CodeItem {
     /// Its last line, inclusive.
     pub line_end: i32,
     /// The definition.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub symbol: Option<String>,
     /// Its first lines.
     pub summary: String,

@@ -7,22 +7,20 @@ use mc_domain::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use serde_with::skip_serializing_none;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::number::{PageLimit, VersionNumber};
 use crate::text::{Login, SourceReference};
 use crate::{ProjectKey, Request};
 
-/// A record, in a path.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
-pub struct RecordPath {
-    /// The record's id.
-    #[param(inline)]
-    pub id: RecordId,
+path! {
+    /// A record, in a path.
+    RecordPath {
+        /// The record's id.
+        id: RecordId,
+    }
 }
-
-impl Request for RecordPath {}
 
 /// Which records to list.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -143,24 +141,20 @@ pub struct Record {
 }
 
 /// A place in the code that a record cites.
+#[skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Citation {
     /// The file, relative to the repository's root.
     pub file: String,
     /// The qualified name of a definition in it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub symbol: Option<String>,
     /// The first line, from 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub line_start: Option<i32>,
     /// The last line, inclusive.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub line_end: Option<i32>,
     /// The commit at which it was true.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
     /// SHA-256 of the cited lines, in hexadecimal; not in a bundle.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub content_hash: Option<String>,
     /// Whether the code is still as it was cited.
     pub verdict: CitationVerdict,
@@ -204,6 +198,7 @@ pub struct RecordVersion {
 }
 
 /// A record and its citations.
+#[skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[schema(example = cited_example)]
 pub struct CitedRecord {
@@ -212,7 +207,6 @@ pub struct CitedRecord {
     pub record: Record,
     /// The document with the whole text, if the record's content is a statement of it:
     /// `GET /documents/lookup`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub document_id: Option<DocId>,
     /// Its citations.
     pub citations: Vec<Citation>,
@@ -232,12 +226,12 @@ pub struct RecordWithHistory {
 }
 
 /// A save that went into a record.
+#[skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Contribution {
     /// The version of the record that it created.
     pub version: i32,
     /// The login of whoever saved it; absent if that is not known.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub saved_by: Option<String>,
     /// The source that it was taken from; empty for a note without one.
     pub source: String,

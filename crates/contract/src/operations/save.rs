@@ -2,7 +2,8 @@
 
 use chrono::{DateTime, Utc};
 use mc_domain::{DialogId, DocId, RecordId, RecordKind, Trust, Visibility};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
 use super::record::{Citation, Record};
@@ -12,7 +13,7 @@ use crate::text::{
     CommitHash, ContentText, IssueId, Name, RepositoryPath, Sha256, SourceReference, Symbol, Title,
     WebUrl,
 };
-use crate::{ExpiryDate, Meta, ProjectKey, Request, ValidationError, limits};
+use crate::{ExpiryDate, Meta, ProjectKey, Request, ValidationError};
 
 /// A note to remember.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -62,7 +63,7 @@ pub struct SaveRequest {
     #[serde(default)]
     pub meta: Meta,
     /// The places in the code that it is true of.
-    #[serde(default, deserialize_with = "citations")]
+    #[serde(default, deserialize_with = "limited::<32, _, _>")]
     #[schema(max_items = 32)]
     pub citations: Vec<CitationInput>,
     /// The steps of a worked example.
@@ -85,13 +86,9 @@ pub struct SaveRequest {
     /// How far it is trusted; never more than the caller's role allows: `team`, or `untrusted` for
     /// an agent.
     pub trust: Option<Trust>,
-    /// The source that it was taken from, such as the address of a page. `POST /records/forget`
+    /// The source that it was taken from, such as the address of a page. `POST /forget`
     /// deletes by it.
     pub source: Option<SourceReference>,
-}
-
-fn citations<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<CitationInput>, D::Error> {
-    limited(deserializer, limits::CITATIONS)
 }
 
 /// What the caller thinks of a note.
@@ -171,6 +168,7 @@ impl Request for SaveRequest {
 }
 
 /// The result of a save.
+#[skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({
     "outcome": "created",
@@ -186,7 +184,6 @@ pub struct SaveResponse {
     /// What was done with the note.
     pub outcome: SaveOutcome,
     /// The record that holds it; absent if it was rejected or put into quarantine.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<RecordId>,
     /// The outcome in words: `merged into <id>`.
     pub message: String,
@@ -210,7 +207,6 @@ pub struct SaveResponse {
     /// How much of the text is in memory.
     pub kept: Kept,
     /// The document that holds the whole text.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub document_id: Option<DocId>,
     /// Parts of the text that are stored nowhere: greetings, thanks, invisible comments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -219,13 +215,10 @@ pub struct SaveResponse {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// The known record that it seems to contradict, if it replaces none.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub contradicts: Option<ContradictedRecord>,
     /// The record as it is now.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub record: Option<Record>,
     /// Why vector search cannot find it yet. Keyword search can.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub vector_pending_reason: Option<String>,
 }
 
@@ -275,18 +268,16 @@ pub struct JudgeScores {
 }
 
 /// A citation that was left out.
+#[skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct UnknownCitation {
     /// The file that was cited.
     pub file: String,
     /// The definition that was cited.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub symbol: Option<String>,
     /// The first line that was cited.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub line_start: Option<i32>,
     /// The last line that was cited.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub line_end: Option<i32>,
     /// Which part of it does not exist.
     pub reason: String,

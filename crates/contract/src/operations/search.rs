@@ -5,9 +5,10 @@ use mc_domain::{
     DocId, PassageId, RankingStep, RecordId, RecordKind, RecordState, SourceKind, Trust,
 };
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
-use crate::list::ShortTexts;
+use crate::list::{ShortTexts, limited};
 use crate::number::{SearchLimit, TimeBudget};
 use crate::text::{Glob, IssueId, Language, QueryText};
 use crate::{ProjectKey, Request, ValidationError};
@@ -32,11 +33,11 @@ pub struct SearchRequest {
     pub task_external_id: Option<IssueId>,
     /// Any but `change` when empty. Changes are commits of indexed repositories and are searched
     /// alone. A search over `code` alone ranks files higher that similar changes touched.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "limited::<64, _, _>")]
     #[schema(max_items = 64)]
     pub sources: Vec<SourceKind>,
     /// Kinds of record; any when empty.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "limited::<64, _, _>")]
     #[schema(max_items = 64)]
     pub kinds: Vec<RecordKind>,
     /// At least one of them must match; any when empty.
@@ -62,20 +63,11 @@ pub struct SearchRequest {
     pub disabled_steps: Vec<RankingStep>,
 }
 
-/// Most sources or kinds in one request.
-const FILTERS: usize = 64;
-
 impl Request for SearchRequest {
     fn check(&self) -> Result<(), ValidationError> {
         if self.query.is_none() && self.task_external_id.is_none() {
             let rule = "say what to search for: query or task_external_id";
             return Err(ValidationError::new("query", rule));
-        }
-        for (field, count) in [("sources", self.sources.len()), ("kinds", self.kinds.len())] {
-            if count > FILTERS {
-                let rule = format!("holds {count} items; the limit is {FILTERS}");
-                return Err(ValidationError::new(field, rule));
-            }
         }
         // Commits are ranked among themselves.
         let has_others = self.sources.iter().any(|source| *source != SourceKind::Change);
@@ -112,6 +104,7 @@ pub struct SearchResponse {
 }
 
 /// One passage.
+#[skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct SearchResult {
     /// The passage.
@@ -119,31 +112,24 @@ pub struct SearchResult {
     /// What the passage was taken from.
     pub source: SourceKind,
     /// The kind of a record.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<RecordKind>,
     /// Its title.
     pub title: String,
     /// File path or URL; the commit of a change.
     pub location: String,
     /// The address of a document.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// Its first line, from 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub line_start: Option<i32>,
     /// Its last line, inclusive.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub line_end: Option<i32>,
     /// The enclosing definition.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub symbol: Option<String>,
     /// The definitions in it.
     pub symbols: Vec<String>,
     /// The one of them that the query names.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub matched_symbol: Option<SymbolMatch>,
     /// Its language.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
     /// Its text.
     pub text: String,
@@ -158,18 +144,14 @@ pub struct SearchResult {
     /// How far it is trusted.
     pub trust: Trust,
     /// The state of a record.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<RecordState>,
     /// The record.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub record_id: Option<RecordId>,
     /// The document.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub doc_id: Option<DocId>,
     /// When it last changed.
     pub updated_at: DateTime<Utc>,
     /// How the score was computed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub explain: Option<Explanation>,
 }
 

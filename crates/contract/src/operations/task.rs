@@ -1,14 +1,15 @@
-//! `/tasks`: a tracker's issues as the project knows them.
+//! `/tasks`: a tracker's issues as the project knows them, and what is linked to them.
 
 use chrono::{DateTime, Utc};
 use mc_domain::{DialogId, RecordId, TaskId};
-use serde::{Deserialize, Deserializer, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
+use utoipa::ToSchema;
 
 use super::pull_request::PullRequest;
-use crate::list::{ShortTexts, limited, limited_nonempty};
+use crate::list::{RecordIds, ShortTexts, limited, limited_nonempty};
 use crate::text::{IssueId, Name, OptionalTitle, Sha256, Title, WebUrl};
-use crate::{ProjectKey, Request, limits};
+use crate::{ProjectKey, Request};
 
 /// Issues as their tracker has them now.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -25,16 +26,12 @@ pub struct SyncTasks {
     /// The project.
     pub project_key: ProjectKey,
     /// 1 to 500 tasks.
-    #[serde(deserialize_with = "tasks")]
+    #[serde(deserialize_with = "limited_nonempty::<500, _, _>")]
     #[schema(min_items = 1, max_items = 500)]
     pub tasks: Vec<TaskInput>,
 }
 
 impl Request for SyncTasks {}
-
-fn tasks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<TaskInput>, D::Error> {
-    limited_nonempty(deserializer, limits::TASKS)
-}
 
 /// One issue. Fields that are missing are cleared.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -52,13 +49,9 @@ pub struct TaskInput {
     #[serde(default)]
     pub labels: ShortTexts,
     /// Links that the tracker names.
-    #[serde(default, deserialize_with = "links")]
+    #[serde(default, deserialize_with = "limited::<32, _, _>")]
     #[schema(max_items = 32)]
     pub links: Vec<LinkInput>,
-}
-
-fn links<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<LinkInput>, D::Error> {
-    limited(deserializer, limits::LINKS)
 }
 
 /// A link of an issue.
@@ -84,16 +77,13 @@ pub struct SyncTasksResponse {
     pub unchanged: usize,
 }
 
-/// An issue, in a path.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
-pub struct TaskPath {
-    /// The tracker's own id.
-    #[param(inline)]
-    pub external_id: IssueId,
+path! {
+    /// An issue, in a path.
+    TaskPath {
+        /// The tracker's own id.
+        external_id: IssueId,
+    }
 }
-
-impl Request for TaskPath {}
 
 /// A link of an issue; secrets in it are masked.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -146,6 +136,48 @@ pub struct TaskWithLinks {
     pub pull_requests: Vec<PullRequest>,
 }
 
+/// A dialog and records to link to an issue.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"project_key": "shop", "task_external_id": "CS-214"}))]
+pub struct LinkTask {
+    /// The project.
+    pub project_key: ProjectKey,
+    /// The tracker's own id. The task is created if no tracker has sent it yet.
+    pub task_external_id: IssueId,
+    /// An existing dialog of the caller; maintainers may name anyone's. When absent, the newest
+    /// empty dialog of the task, else a new one.
+    pub dialog_id: Option<DialogId>,
+    /// Live records to link.
+    #[serde(default)]
+    pub record_ids: RecordIds,
+}
+
+impl Request for LinkTask {}
+
+/// The result of a link.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "task": {
+        "id": "019a0000-0000-7000-8000-000000000003", "external_id": "CS-214",
+        "title": "Trigger delay is nil for new carts", "status": "open", "assignee": "vera",
+        "labels": ["bug"], "links": [], "updated_at": "2026-11-20T10:00:00Z"
+    },
+    "dialog_id": "019a0000-0000-7000-8000-000000000004",
+    "records_linked": 0,
+    "unknown_record_ids": []
+}))]
+pub struct LinkTaskResponse {
+    /// The issue.
+    pub task: Task,
+    /// The dialog that is linked to it.
+    pub dialog_id: DialogId,
+    /// Number of records that are linked to it now.
+    pub records_linked: usize,
+    /// Ids of `record_ids` that are no live records of the project.
+    pub unknown_record_ids: Vec<RecordId>,
+}
+
 /// The approval of a task comment.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -160,6 +192,7 @@ pub struct ApproveTaskComment {
 impl Request for ApproveTaskComment {}
 
 /// The comment that is, or would be, posted at a task's tracker.
+#[skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({
     "text": "Memory Copilot: 1 record belongs to this issue.\n- Units must match",
@@ -182,12 +215,9 @@ pub struct TaskComment {
     pub is_current: bool,
     /// The state of the comment that was approved last: `pending`, `posted`, or `failed`, which
     /// needs another approval; absent before the first approval.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
     /// Why it is not posted, or not yet.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// When the comment was posted.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub posted_at: Option<DateTime<Utc>>,
 }

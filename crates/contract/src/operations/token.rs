@@ -2,8 +2,8 @@
 
 use chrono::{DateTime, Utc};
 use mc_domain::{Scope, TokenId};
-use serde::{Deserialize, Deserializer, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::Request;
 use crate::list::limited_nonempty;
@@ -21,7 +21,7 @@ pub struct CreateToken {
     pub name: Identifier,
     /// `memory:read`, `memory:write`, `ingest`, `coding`, `github:write` and `admin`; at most the
     /// scopes of the token of this request.
-    #[serde(deserialize_with = "scopes")]
+    #[serde(deserialize_with = "limited_nonempty::<{ Scope::ALL.len() }, _, _>")]
     #[schema(min_items = 1, max_items = 6)]
     pub scopes: Vec<Scope>,
     /// 1 to 366 days; 90 by default.
@@ -32,32 +32,21 @@ pub struct CreateToken {
 
 impl Request for CreateToken {}
 
-fn scopes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Scope>, D::Error> {
-    limited_nonempty(deserializer, Scope::ALL.len())
+path! {
+    /// A token, in a path.
+    TokenPath {
+        /// The token's id.
+        id: TokenId,
+    }
 }
 
-/// A token, in a path.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
-pub struct TokenPath {
-    /// The token's id.
-    #[param(inline)]
-    pub id: TokenId,
+query! {
+    /// Whose tokens to list.
+    TokenQuery {
+        /// A user's login; the caller's by default. Other users' are for service administrators.
+        user: Option<Login>,
+    }
 }
-
-impl Request for TokenPath {}
-
-/// Whose tokens to list.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub struct TokenQuery {
-    /// A user's login; the caller's by default. Other users' are for service administrators.
-    #[param(inline)]
-    pub user: Option<Login>,
-}
-
-impl Request for TokenQuery {}
 
 /// A token, without its secret.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use mc_domain::{Scope, UserId};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use crate::number::PageLimit;
 use crate::text::{DisplayName, Email, Login};
@@ -53,31 +53,23 @@ pub struct UpdateUser {
 
 impl Request for UpdateUser {}
 
-/// A user, in a path.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
-pub struct UserPath {
-    /// The user's login.
-    #[param(inline)]
-    pub login: Login,
+path! {
+    /// A user, in a path.
+    UserPath {
+        /// The user's login.
+        login: Login,
+    }
 }
 
-impl Request for UserPath {}
-
-/// Which users to list.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub struct UserQuery {
-    /// The `next_cursor` of the previous page.
-    #[param(inline)]
-    pub cursor: Option<Login>,
-    /// Maximum number of users, 1 to 200; 50 by default.
-    #[param(inline)]
-    pub limit: Option<PageLimit>,
+query! {
+    /// Which users to list.
+    UserQuery {
+        /// The `next_cursor` of the previous page.
+        cursor: Option<Login>,
+        /// Maximum number of users, 1 to 200; 50 by default.
+        limit: Option<PageLimit>,
+    }
 }
-
-impl Request for UserQuery {}
 
 /// A user.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]

@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use mc_domain::{DeliveryId, DeliveryState, Provider, WebhookId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_with::skip_serializing_none;
 use utoipa::openapi::schema::Object;
 use utoipa::{IntoParams, ToSchema};
 
@@ -25,33 +26,23 @@ pub fn url_path(provider: Provider, id: WebhookId) -> String {
     }
 }
 
-/// A webhook, in a path.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
-pub struct WebhookPath {
-    /// The project's key.
-    #[param(inline)]
-    pub key: ProjectKey,
-    /// The webhook's id.
-    #[param(inline)]
-    pub id: WebhookId,
+path! {
+    /// A webhook, in a path.
+    WebhookPath {
+        /// The project's key.
+        key: ProjectKey,
+        /// The webhook's id.
+        id: WebhookId,
+    }
+
+    /// A webhook delivery, in a path.
+    DeliveryPath {
+        /// The project's key.
+        key: ProjectKey,
+        /// The delivery's id.
+        id: DeliveryId,
+    }
 }
-
-impl Request for WebhookPath {}
-
-/// A webhook delivery, in a path.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
-pub struct DeliveryPath {
-    /// The project's key.
-    #[param(inline)]
-    pub key: ProjectKey,
-    /// The delivery's id.
-    #[param(inline)]
-    pub id: DeliveryId,
-}
-
-impl Request for DeliveryPath {}
 
 /// A webhook to create.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -80,28 +71,22 @@ pub struct RotateWebhookSecret {
 
 impl Request for RotateWebhookSecret {}
 
-/// Which deliveries to list.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub struct DeliveryQuery {
-    /// Only those of this webhook.
-    #[param(inline)]
-    pub webhook_id: Option<WebhookId>,
-    /// Only those in this state.
-    #[param(inline)]
-    pub state: Option<DeliveryState>,
-    /// Only those received before this one: the `next_cursor` of the previous page.
-    #[param(inline)]
-    pub cursor: Option<DeliveryId>,
-    /// 1 to 200; 50 when absent.
-    #[param(inline)]
-    pub limit: Option<PageLimit>,
+query! {
+    /// Which deliveries to list.
+    DeliveryQuery {
+        /// Only those of this webhook.
+        webhook_id: Option<WebhookId>,
+        /// Only those in this state.
+        state: Option<DeliveryState>,
+        /// Only those received before this one: the `next_cursor` of the previous page.
+        cursor: Option<DeliveryId>,
+        /// 1 to 200; 50 when absent.
+        limit: Option<PageLimit>,
+    }
 }
 
-impl Request for DeliveryQuery {}
-
 /// A webhook.
+#[skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({
     "id": "019a0000-0000-7000-8000-00000000000a", "provider": "github",
@@ -117,15 +102,12 @@ pub struct Webhook {
     /// Path and query of its URL, behind the service's own address.
     pub url_path: String,
     /// The login of its creator; absent if that user is deleted.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub created_by: Option<String>,
     /// When it was created.
     pub created_at: DateTime<Utc>,
     /// When the previous secret expires.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub previous_secret_expires_at: Option<DateTime<Utc>>,
     /// When the last delivery was received.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_delivery_at: Option<DateTime<Utc>>,
 }
 
@@ -148,6 +130,7 @@ pub struct WebhookWithSecret {
 }
 
 /// A webhook delivery.
+#[skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({
     "id": "019a0000-0000-7000-8000-00000000000b",
@@ -174,12 +157,10 @@ pub struct WebhookDelivery {
     /// Where it is in its life.
     pub state: DeliveryState,
     /// The result.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
     /// When it was received.
     pub received_at: DateTime<Utc>,
     /// When it was processed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<DateTime<Utc>>,
 }
 

@@ -1,6 +1,6 @@
 //! The actions of audit events.
 
-vocabulary!(
+vocabularies! {
     /// The action that an audit event records.
     AuditAction, "action", {
         /// A record was saved; `details.outcome` has the judge's decision.
@@ -102,4 +102,4 @@ vocabulary!(
         /// The oldest events were deleted by the policy's retention.
         AuditPruned = "audit.pruned",
     }
-);
+}

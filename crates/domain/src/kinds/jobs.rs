@@ -1,6 +1,6 @@
 //! Vocabularies of background jobs, index runs and hygiene.
 
-vocabulary!(
+vocabularies! {
     /// The state of a background job.
     JobState, "state", {
         /// Starts at its scheduled time, when a worker is free.
@@ -12,9 +12,7 @@ vocabulary!(
         /// It used up its attempts; an administrator can retry it.
         Discarded = "discarded",
     }
-);
 
-vocabulary!(
     /// The state of an ingest run (seed 002).
     IngestStatus, "status", {
         /// No worker runs it yet.
@@ -26,9 +24,7 @@ vocabulary!(
         /// It ended with an error; `last_error` has the reason.
         Failed = "FAILED",
     }
-);
 
-vocabulary!(
     /// A scheduled task that maintains a project's memory.
     HygieneTask, "task", {
         /// Finds duplicate records of the team.
@@ -50,9 +46,7 @@ vocabulary!(
         /// Deletes data that is older than the policy's retention.
         Retention = "retention",
     }
-);
 
-vocabulary!(
     /// The decision about records whose expiry is held because too many expire at once.
     ExpiryDecision, "decision", {
         /// They expire.
@@ -60,9 +54,7 @@ vocabulary!(
         /// They get a new lifetime, as if saved now.
         Extend = "extend",
     }
-);
 
-vocabulary!(
     /// The state of a cluster of duplicate records.
     ClusterState, "state", {
         /// Awaits a decision.
@@ -72,4 +64,4 @@ vocabulary!(
         /// A person decided that the records differ.
         Dismissed = "dismissed",
     }
-);
+}

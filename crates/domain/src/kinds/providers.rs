@@ -1,6 +1,6 @@
 //! Vocabularies of providers and their events.
 
-vocabulary!(
+vocabularies! {
     /// A provider of webhooks and integrations.
     Provider, "provider", {
         /// GitHub, hosted or Enterprise Server.
@@ -16,16 +16,7 @@ vocabulary!(
         /// Confluence, Cloud or Data Center.
         Confluence = "confluence",
     }
-);
 
-impl Provider {
-    /// Whether it hosts git repositories, and sends pushes.
-    pub fn is_git_host(self) -> bool {
-        matches!(self, Self::Github | Self::Gitlab)
-    }
-}
-
-vocabulary!(
     /// The state of a webhook delivery.
     DeliveryState, "state", {
         /// Not processed yet.
@@ -37,9 +28,7 @@ vocabulary!(
         /// Processing failed permanently; later deliveries are processed all the same.
         Failed = "failed",
     }
-);
 
-vocabulary!(
     /// A kind of data that an integration reads.
     Capability, "capability", {
         /// Issues of a tracker.
@@ -49,20 +38,7 @@ vocabulary!(
         /// Targets of a repository's refs.
         Refs = "refs",
     }
-);
 
-impl Capability {
-    /// Returns the capabilities of a provider. The first is the default of an integration.
-    pub fn of(provider: Provider) -> &'static [Self] {
-        match provider {
-            Provider::Github | Provider::Gitlab => &[Self::Issues, Self::Refs],
-            Provider::Jira | Provider::Youtrack | Provider::Redmine => &[Self::Issues],
-            Provider::Confluence => &[Self::Pages],
-        }
-    }
-}
-
-vocabulary!(
     /// The state of a pull or merge request.
     PullRequestState, "state", {
         /// Open for review or work.
@@ -72,9 +48,7 @@ vocabulary!(
         /// Merged into its base branch.
         Merged = "merged",
     }
-);
 
-vocabulary!(
     /// The review of a pull or merge request, over all reviewers.
     PullRequestReview, "review", {
         /// At least one reviewer approved and none requested changes.
@@ -82,9 +56,7 @@ vocabulary!(
         /// A reviewer requested changes.
         ChangesRequested = "changes_requested",
     }
-);
 
-vocabulary!(
     /// The conclusion of a CI run on a commit.
     CiConclusion, "conclusion", {
         /// Succeeded.
@@ -98,9 +70,7 @@ vocabulary!(
         /// Still running.
         Pending = "pending",
     }
-);
 
-vocabulary!(
     /// The verdict of CI on a patch, over all its runs.
     CiVerdict, "ci", {
         /// At least one run succeeded and none failed.
@@ -108,4 +78,22 @@ vocabulary!(
         /// A run failed.
         Failed = "failed",
     }
-);
+}
+
+impl Provider {
+    /// Whether it hosts git repositories, and sends pushes.
+    pub fn is_git_host(self) -> bool {
+        matches!(self, Self::Github | Self::Gitlab)
+    }
+}
+
+impl Capability {
+    /// Returns the capabilities of a provider. The first is the default of an integration.
+    pub fn of(provider: Provider) -> &'static [Self] {
+        match provider {
+            Provider::Github | Provider::Gitlab => &[Self::Issues, Self::Refs],
+            Provider::Jira | Provider::Youtrack | Provider::Redmine => &[Self::Issues],
+            Provider::Confluence => &[Self::Pages],
+        }
+    }
+}

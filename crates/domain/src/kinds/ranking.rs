@@ -1,6 +1,6 @@
 //! The steps of a ranking.
 
-vocabulary!(
+vocabularies! {
     /// A step of the ranking, in the order in which they are applied. `docs/retrieval.md` has what
     /// each contributes.
     RankingStep, "ranking step", {
@@ -49,4 +49,4 @@ vocabulary!(
         /// The code that the record cites has changed.
         Stale = "stale",
     }
-);
+}

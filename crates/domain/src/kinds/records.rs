@@ -1,6 +1,6 @@
-//! Vocabularies of records, citations, passages and bundles.
+//! Vocabularies of records, citations, passages, dialogs and bundles.
 
-vocabulary!(
+vocabularies! {
     /// The kind of knowledge in a memory record (seed 001, section 3).
     RecordKind, "kind", {
         /// A true statement about the code or the domain.
@@ -16,9 +16,7 @@ vocabulary!(
         /// An agreement of the team to do or avoid something.
         Rule = "rule",
     }
-);
 
-vocabulary!(
     /// The state of a memory record.
     RecordState, "state", {
         /// Recalled.
@@ -30,9 +28,7 @@ vocabulary!(
         /// Deleted by a person; kept until its retention ends.
         Deleted = "deleted",
     }
-);
 
-vocabulary!(
     /// The state of cited code, compared with its state when the record was saved.
     CitationVerdict, "verdict", {
         /// The cited text is unchanged, perhaps on other lines.
@@ -44,9 +40,7 @@ vocabulary!(
         /// The file is not indexed yet, so there is nothing to compare with.
         Unchecked = "unchecked",
     }
-);
 
-vocabulary!(
     /// The source of a passage.
     SourceKind, "source kind", {
         /// A memory record.
@@ -60,15 +54,7 @@ vocabulary!(
         /// A commit in a repository's history: its message and the names of its files.
         Change = "change",
     }
-);
 
-impl SourceKind {
-    /// The sources of a search that names none. Commits must be requested by name: they tell which
-    /// files belong to a task rather than answer a query.
-    pub const SEARCHED: &'static [Self] = &[Self::Memory, Self::Dialog, Self::Doc, Self::Code];
-}
-
-vocabulary!(
     /// The trust in a text, from the lowest to the highest.
     Trust, "trust", {
         /// From an unknown or suspicious source. Never a rule or a warning of a bundle.
@@ -80,9 +66,7 @@ vocabulary!(
         /// Confirmed by a person who reviewed it.
         Confirmed = "confirmed",
     }
-);
 
-vocabulary!(
     /// The audience of a record.
     Visibility, "visibility", {
         /// Its author only.
@@ -92,9 +76,19 @@ vocabulary!(
         /// Every member of the project.
         Team = "team",
     }
-);
 
-vocabulary!(
+    /// Who speaks.
+    MessageRole, "role", {
+        /// The developer.
+        User = "user",
+        /// The model.
+        Assistant = "assistant",
+        /// Instructions.
+        System = "system",
+        /// A tool's result.
+        Tool = "tool",
+    }
+
     /// The state of a quarantine item.
     QuarantineState, "state", {
         /// Awaits a decision.
@@ -106,9 +100,7 @@ vocabulary!(
         /// Deleted because its retention ended without a decision.
         Expired = "expired",
     }
-);
 
-vocabulary!(
     /// The section of a bundle that an item belongs to.
     BundleSection, "section", {
         /// Rules and warnings that match the location; they come first.
@@ -124,4 +116,10 @@ vocabulary!(
         /// Locations in the code.
         Code = "code",
     }
-);
+}
+
+impl SourceKind {
+    /// The sources of a search that names none. Commits must be requested by name: they tell which
+    /// files belong to a task rather than answer a query.
+    pub const SEARCHED: &'static [Self] = &[Self::Memory, Self::Dialog, Self::Doc, Self::Code];
+}

@@ -2,17 +2,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
 use super::Policy;
 
-/// A setting that differs between two policies.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A changed setting.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SettingChange {
-    /// The path of the setting (`min_roles.save`).
+    /// The setting, such as `min_roles.save`.
     pub field: String,
-    /// The old value; `null` if absent.
-    pub before: serde_json::Value,
-    /// The new value; `null` if absent.
-    pub after: serde_json::Value,
+    /// `null` if the setting was absent.
+    #[cfg_attr(feature = "openapi", schema(value_type = Object))]
+    pub before: Value,
+    /// `null` if the setting is absent now.
+    #[cfg_attr(feature = "openapi", schema(value_type = Object))]
+    pub after: Value,
 }
 
 impl Policy {
@@ -34,12 +40,8 @@ impl Policy {
 }
 
 /// Collects the leaves of a JSON document by their dotted paths. An array is a leaf.
-fn flatten(
-    path: &str,
-    value: serde_json::Value,
-    settings: &mut BTreeMap<String, serde_json::Value>,
-) {
-    let serde_json::Value::Object(members) = value else {
+fn flatten(path: &str, value: Value, settings: &mut BTreeMap<String, Value>) {
+    let Value::Object(members) = value else {
         settings.insert(path.to_owned(), value);
         return;
     };

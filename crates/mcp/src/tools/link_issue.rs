@@ -1,6 +1,6 @@
 //! `link_issue`: links a dialog and records to a tracker's issue.
 
-use mc_contract::operations::link_task::{LinkTask, LinkTaskResponse};
+use mc_contract::operations::task::{LinkTask, LinkTaskResponse};
 use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::Value;
 

@@ -235,10 +235,10 @@ fn example<T: utoipa::ToSchema + serde::Serialize + serde::de::DeserializeOwned>
 #[test]
 fn every_outcome_conforms_to_the_listed_schema() {
     use mc_contract::operations::feedback::FeedbackResponse;
-    use mc_contract::operations::link_task::LinkTaskResponse;
     use mc_contract::operations::recall::RecallResponse;
     use mc_contract::operations::save::{SaveOutcome, SaveResponse};
     use mc_contract::operations::search::SearchResponse;
+    use mc_contract::operations::task::LinkTaskResponse;
 
     let empty = json!({"facts": [], "few_shots": [], "links": [], "gotchas": [], "dialogs": [],
         "code": [], "confidence": 0.0, "bundle_id": ID, "tokens": 0, "degraded": [],

@@ -4,6 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 
 use super::{Random, phrases, shapes};
+use crate::encoded::rot13;
 
 /// Generates zero-width characters inside words, or in place of them.
 pub(super) fn zero_width(random: &mut Random) -> String {
@@ -69,21 +70,10 @@ pub(super) fn bidi(random: &mut Random) -> String {
     }
 }
 
+#[rustfmt::skip]
 const TWINS: &[(char, &str)] = &[
-    ('a', "аɑ"),
-    ('c', "сϲ"),
-    ('e', "еҽ"),
-    ('i', "іι"),
-    ('o', "оο"),
-    ('p', "рρ"),
-    ('s', "ѕ"),
-    ('v', "ѵν"),
-    ('x', "х"),
-    ('y', "уү"),
-    ('g', "ɡ"),
-    ('j', "ј"),
-    ('d', "ԁ"),
-    ('h', "һ"),
+    ('a', "аɑ"), ('c', "сϲ"), ('e', "еҽ"), ('i', "іι"), ('o', "оο"), ('p', "рρ"), ('s', "ѕ"),
+    ('v', "ѵν"), ('x', "х"), ('y', "уү"), ('g', "ɡ"), ('j', "ј"), ('d', "ԁ"), ('h', "һ"),
 ];
 
 /// Replaces Latin letters by those of other alphabets, by styled letters or by digits.
@@ -153,24 +143,14 @@ pub(super) fn encoded(random: &mut Random) -> String {
 }
 
 fn encode(text: &str, random: &mut Random) -> String {
-    let is_english = text.is_ascii();
     match random.below(7) {
         0 | 1 => STANDARD.encode(text),
         2 => URL_SAFE_NO_PAD.encode(text),
         3 => text.bytes().map(|byte| format!("{byte:02x}")).collect(),
         4 => text.bytes().map(|byte| format!("%{byte:02X}")).collect(),
         5 => text.chars().map(|c| format!("&#{};", u32::from(c))).collect(),
-        _ if is_english => text.chars().map(rot13).collect(),
+        _ if text.is_ascii() => rot13(text),
         _ => text.chars().map(|c| format!("\\u{{{:04x}}}", u32::from(c))).collect(),
-    }
-}
-
-fn rot13(c: char) -> char {
-    let turn = |first: u8| char::from(first + (c as u8 - first + 13) % 26);
-    match c {
-        'a'..='z' => turn(b'a'),
-        'A'..='Z' => turn(b'A'),
-        _ => c,
     }
 }
 

@@ -105,9 +105,10 @@ impl<'t> Name<'t> {
         let previous = words(head).last().unwrap_or_default();
         let qualified = names.qualifiers.iter().any(|known| previous.ends_with(known.as_str()))
             || previous.is_empty() && self.is_preceded_by(&names.qualifiers);
-        let word = &self.text[self.word.clone()];
+        // `compass`, `monkey`.
+        let is_part_of_others = of_word == Strength::Weak || self.word.len() <= 4;
         let is_whole = begins_word(self.text.as_bytes(), self.word.start);
-        if !is_whole && !qualified && is_part_of_others(word, of_word) {
+        if !is_whole && !qualified && is_part_of_others {
             return None;
         }
         let is_about = words(tail).any(|part| names.aspects.contains(&part));
@@ -123,11 +124,6 @@ impl<'t> Name<'t> {
         let letters = before.bytes().rev().take(16).take_while(u8::is_ascii_alphabetic).count();
         known.contains(&before[before.len() - letters..].to_ascii_lowercase())
     }
-}
-
-/// Whether the word is part of many others: `compass`, `monkey`.
-fn is_part_of_others(word: &str, strength: Strength) -> bool {
-    strength == Strength::Weak || word.len() <= 4
 }
 
 fn begins_word(bytes: &[u8], at: usize) -> bool {

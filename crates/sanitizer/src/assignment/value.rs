@@ -64,14 +64,15 @@ fn quoted(text: &str, at: usize) -> Option<(Range<usize>, bool)> {
         cursor.at += 1;
         cursor.skip(MAX_BYTES, is_content);
     }
-    let content = text[start..floor(text, cursor.at)].trim_end_matches('\\');
+    // A literal of maximum length may end inside a character.
+    let content = text[start..text.floor_char_boundary(cursor.at)].trim_end_matches('\\');
     Some((start..start + content.len(), true))
 }
 
 fn element(text: &str, at: usize) -> (Range<usize>, bool) {
     let mut cursor = Cursor::new(text, at);
     cursor.skip(512, |byte| !matches!(byte, b'<' | b'>'));
-    (at..floor(text, cursor.at), false)
+    (at..text.floor_char_boundary(cursor.at), false)
 }
 
 /// Returns the words of a value.
@@ -110,10 +111,4 @@ fn unquoted(text: &str, at: usize) -> Vec<Candidate> {
     let ends_line = cursor.peek().is_none_or(|byte| byte == b'\n' || byte == b'&');
     let is_part = false;
     vec![Candidate { span: at..at + value.len(), is_quoted: false, is_part, ends_line }]
-}
-
-/// Returns the character boundary at or before `at`: a region of maximum length may end inside a
-/// character.
-fn floor(text: &str, at: usize) -> usize {
-    text.floor_char_boundary(at)
 }

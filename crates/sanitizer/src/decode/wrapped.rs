@@ -28,19 +28,32 @@ pub(super) fn secrets<'r>(
     })
 }
 
-/// Maximum number of further lines of a wrapped token, and their maximum length in bytes.
+/// Maximum number of further lines of a wrapped token.
 const MAX_LINES: usize = 4;
+
+/// Maximum length of a line at which a token is wrapped, in bytes.
 const MAX_LINE_BYTES: usize = 128;
+
+/// Returns the end of the line if token characters follow `start` until there: the token may
+/// continue on the next line.
+pub(crate) fn end_of_wrapped_line(text: &str, start: usize) -> Option<usize> {
+    let end = start + token_length(&text.as_bytes()[start..]);
+    matches!(text.as_bytes().get(end), Some(b'\n' | b'\r')).then_some(end)
+}
+
+fn token_length(bytes: &[u8]) -> usize {
+    let is_token = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-.=+/".contains(*byte);
+    bytes.iter().take(MAX_LINE_BYTES).take_while(is_token).count()
+}
 
 /// Returns the line breaks after `at` that may be inside a token, and the end of the token.
 fn line_breaks(text: &str, at: usize) -> (Vec<Range<usize>>, usize) {
     let bytes = text.as_bytes();
-    let is_token = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-.=+/".contains(*byte);
     let is_blank = |byte: &&u8| byte.is_ascii_whitespace();
     let (mut chain, mut at) = (Vec::new(), at);
     for _ in 0..MAX_LINES {
         let blank = bytes[at..].iter().take(MAX_LINE_BYTES).take_while(is_blank).count();
-        let length = bytes[at + blank..].iter().take(MAX_LINE_BYTES).take_while(is_token).count();
+        let length = token_length(&bytes[at + blank..]);
         if length == 0 {
             break;
         }

@@ -122,7 +122,11 @@ pub(super) fn parse(text: &str) -> Result<Parsed, RuleError> {
             stand_ins: file.stand_ins,
             claimed: regexes(&file.claimed, "claimed")?,
         },
-        allowed: allowed(file.allow)?,
+        allowed: Allowlist {
+            values: file.allow.values,
+            digests: file.allow.digests,
+            regexes: regexes(&file.allow.regexes, "regexes")?,
+        },
     })
 }
 
@@ -157,7 +161,12 @@ fn compile(entry: RuleEntry) -> Result<(Rule, Vec<String>), RuleError> {
         return Err(error("regex", &"must not match the empty text"));
     }
     let has_secret_group = regex.capture_names().any(|name| name == Some("s"));
-    let regex = if has_secret_group { regex } else { at_word_start(&entry.regex) };
+    // No letter or digit precedes a match. An underscore may: file names are composed with it.
+    let at_word_start = || {
+        let regex = format!("(?:^|[^A-Za-z0-9])(?P<s>{})", entry.regex);
+        Regex::new(&regex).expect("valid without the condition")
+    };
+    let regex = if has_secret_group { regex } else { at_word_start() };
     let rule = Rule {
         category: category(&entry.category),
         regex,
@@ -168,17 +177,6 @@ fn compile(entry: RuleEntry) -> Result<(Rule, Vec<String>), RuleError> {
         confidence,
     };
     Ok((rule, entry.keywords))
-}
-
-/// Compiles the regex with the condition that no letter or digit precedes its match. An underscore
-/// may, since file names are composed with it.
-fn at_word_start(regex: &str) -> Regex {
-    Regex::new(&format!("(?:^|[^A-Za-z0-9])(?P<s>{regex})")).expect("valid without the condition")
-}
-
-fn allowed(entry: AllowEntry) -> Result<Allowlist, RuleError> {
-    let regexes = regexes(&entry.regexes, "regexes")?;
-    Ok(Allowlist { values: entry.values, digests: entry.digests, regexes })
 }
 
 fn regexes(texts: &[String], field: &'static str) -> Result<Vec<Regex>, RuleError> {

@@ -11,22 +11,21 @@ const DEPTH: usize = 10;
 /// The scores of the queries of a set.
 #[derive(Debug, Default)]
 pub struct Scores {
-    recall_5: Vec<f64>,
-    recall_10: Vec<f64>,
-    mrr: Vec<f64>,
-    ndcg: Vec<f64>,
+    figures: Vec<Figures>,
     latencies: Vec<Duration>,
     /// Queries whose response lacks a skipped step.
     pub degraded: usize,
 }
 
+/// recall@5, recall@10, MRR@10 and nDCG@10.
+pub type Figures = [f64; 4];
+
 /// The averages over the queries of a set.
 #[derive(Debug, Clone)]
 pub struct Summary {
-    name: String,
+    pub name: String,
     queries: usize,
-    /// recall@5, recall@10, MRR@10, nDCG@10.
-    figures: [f64; 4],
+    pub figures: Figures,
     p50: f64,
     p95: f64,
     degraded: usize,
@@ -35,14 +34,15 @@ pub struct Summary {
 impl Scores {
     /// Adds a query: ids in ranking order, and the grade of each relevant id.
     pub fn add(&mut self, ranked: &[String], relevant: &HashMap<String, f64>, latency: Duration) {
-        self.recall_5.push(recall(ranked, relevant, 5));
-        self.recall_10.push(recall(ranked, relevant, 10));
-        self.mrr.push(reciprocal_rank(ranked, relevant));
-        self.ndcg.push(ndcg(ranked, relevant));
+        self.figures.push([
+            recall(ranked, relevant, 5),
+            recall(ranked, relevant, 10),
+            reciprocal_rank(ranked, relevant),
+            ndcg(ranked, relevant),
+        ]);
         self.latencies.push(latency);
     }
 
-    /// Computes the averages over the queries.
     pub fn summary(mut self, name: &str) -> Summary {
         self.latencies.sort();
         let percentile = |share: f64| {
@@ -52,8 +52,8 @@ impl Scores {
         };
         Summary {
             name: name.to_owned(),
-            queries: self.mrr.len(),
-            figures: [&self.recall_5, &self.recall_10, &self.mrr, &self.ndcg].map(|v| mean(v)),
+            queries: self.figures.len(),
+            figures: mean(&self.figures),
             p50: percentile(0.50),
             p95: percentile(0.95),
             degraded: self.degraded,
@@ -62,17 +62,6 @@ impl Scores {
 }
 
 impl Summary {
-    /// Returns the name of the set.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Returns the average of recall@5.
-    pub fn recall_5(&self) -> f64 {
-        self.figures[0]
-    }
-
-    /// Formats the summary as a row of the table.
     pub fn row(&self) -> Vec<String> {
         let mut row = vec![self.name.clone(), self.queries.to_string()];
         row.extend(self.figures.iter().map(|figure| format!("{figure:.3}")));
@@ -81,7 +70,6 @@ impl Summary {
         row
     }
 
-    /// Converts the summary to JSON.
     pub fn to_json(&self) -> Value {
         let mut value = figures_json(self.figures);
         value["set"] = json!(self.name);
@@ -106,17 +94,18 @@ pub fn average_row(summaries: &[Summary]) -> Vec<String> {
     row
 }
 
-/// Returns recall@5, recall@10, MRR@10 and nDCG@10, averaged over sets.
-pub fn averages(summaries: &[Summary]) -> [f64; 4] {
-    [0, 1, 2, 3].map(|i| mean(&summaries.iter().map(|s| s.figures[i]).collect::<Vec<_>>()))
+/// Returns the averages over sets.
+pub fn averages(summaries: &[Summary]) -> Figures {
+    mean(&summaries.iter().map(|summary| summary.figures).collect::<Vec<_>>())
 }
 
-fn figures_json([recall_5, recall_10, mrr, ndcg]: [f64; 4]) -> Value {
+fn figures_json([recall_5, recall_10, mrr, ndcg]: Figures) -> Value {
     json!({ "recall@5": recall_5, "recall@10": recall_10, "mrr@10": mrr, "ndcg@10": ndcg })
 }
 
-fn mean(values: &[f64]) -> f64 {
-    if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
+fn mean(rows: &[Figures]) -> Figures {
+    let count = rows.len().max(1) as f64;
+    [0, 1, 2, 3].map(|column| rows.iter().map(|row| row[column]).sum::<f64>() / count)
 }
 
 /// Returns the share of the relevant ids that are among the first `depth` results.

@@ -14,12 +14,10 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// Creates a variant that is not measured yet.
     pub fn without(without: Vec<String>) -> Self {
         Self { without, sets: Vec::new() }
     }
 
-    /// Converts the variant to JSON.
     pub fn to_json(&self) -> Value {
         let sets: Vec<_> = self.sets.iter().map(Summary::to_json).collect();
         let average = metrics::macro_average(&self.sets);
@@ -44,7 +42,7 @@ pub fn sets(summaries: &[Summary]) -> Table {
 /// averages from those of the first variant.
 pub fn ablation(variants: &[Variant]) -> Table {
     let Some(baseline) = variants.first() else { return empty([]) };
-    let names = baseline.sets.iter().map(Summary::name);
+    let names = baseline.sets.iter().map(|set| set.name.as_str());
     let mut table =
         empty(["without"].into_iter().chain(names).chain(["average", "recall@5", "MRR@10"]));
     let [baseline_recall, _, baseline_mrr, _] = metrics::averages(&baseline.sets);
@@ -52,7 +50,7 @@ pub fn ablation(variants: &[Variant]) -> Table {
         let [recall, _, mrr, _] = metrics::averages(&variant.sets);
         let without =
             if variant.without.is_empty() { "-".into() } else { variant.without.join(", ") };
-        let sets = variant.sets.iter().map(|set| format!("{:.3}", set.recall_5()));
+        let sets = variant.sets.iter().map(|set| format!("{:.3}", set.figures[0]));
         let differences = [recall - baseline_recall, mrr - baseline_mrr];
         let differences = differences.map(|difference| format!("{difference:+.3}"));
         let row = [without].into_iter().chain(sets);
@@ -69,7 +67,6 @@ fn empty<'a>(header: impl IntoIterator<Item = &'a str>) -> Table {
     table
 }
 
-/// Aligns the columns of figures to the right.
 fn aligned(mut table: Table) -> Table {
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);

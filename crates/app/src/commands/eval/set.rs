@@ -1,13 +1,14 @@
 //! An evaluation set on disk: queries, judgements, and either a corpus or a repository at a commit.
 
 use std::collections::HashMap;
-use std::fs;
 use std::path::Path;
 use std::sync::LazyLock;
 
 use anyhow::{Context, Result, bail, ensure};
 use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
+
+use crate::input;
 
 /// Pattern of paths that are not candidates of a repository: tests, examples, documentation,
 /// vendored and generated files, by directory and by name. It equals the rule in the README of the
@@ -27,14 +28,11 @@ static EXCLUDED: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a regular expression")
 });
 
-/// An evaluation set.
 #[derive(Debug)]
 pub struct EvalSet {
     /// Name of the directory.
     pub name: String,
-    /// The searched corpus.
     pub corpus: Corpus,
-    /// The queries with judgements.
     pub queries: Vec<Query>,
 }
 
@@ -47,18 +45,13 @@ pub enum Corpus {
     Repository(Meta),
 }
 
-/// A document.
 #[derive(Debug, Deserialize)]
 pub struct Document {
-    /// Identifier.
     #[serde(rename = "_id")]
     pub id: String,
-    /// Title; may be empty.
     #[serde(default)]
     pub title: String,
-    /// Text.
     pub text: String,
-    /// Additional fields.
     #[serde(default)]
     pub metadata: Metadata,
 }
@@ -79,7 +72,6 @@ pub struct Metadata {
 pub struct Meta {
     /// `owner/name`.
     pub repository: String,
-    /// The commit to check out.
     pub base_commit: String,
     /// Extensions of candidate files, with the dot.
     #[serde(default)]
@@ -89,7 +81,6 @@ pub struct Meta {
 /// A query with its judgements.
 #[derive(Debug)]
 pub struct Query {
-    /// Text.
     pub text: String,
     /// Relevant ids and their grades.
     pub relevant: HashMap<String, f64>,
@@ -118,7 +109,7 @@ impl EvalSet {
         let corpus = if dir.join("corpus.jsonl").exists() {
             Corpus::Documents(jsonl(&dir.join("corpus.jsonl"))?)
         } else if dir.join("meta.json").exists() {
-            let text = fs::read_to_string(dir.join("meta.json"))?;
+            let text = input::text(&dir.join("meta.json"))?;
             Corpus::Repository(serde_json::from_str(&text).context("meta.json")?)
         } else {
             bail!("{} has neither corpus.jsonl nor meta.json", dir.display());
@@ -136,9 +127,8 @@ impl EvalSet {
 }
 
 fn jsonl<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
-    let text =
-        fs::read_to_string(path).with_context(|| format!("{} can't be read", path.display()))?;
-    text.lines()
+    input::text(path)?
+        .lines()
         .enumerate()
         .filter(|(_, line)| !line.trim().is_empty())
         .map(|(index, line)| {
@@ -149,8 +139,7 @@ fn jsonl<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
 }
 
 fn qrels(path: &Path) -> Result<HashMap<String, HashMap<String, f64>>> {
-    let text =
-        fs::read_to_string(path).with_context(|| format!("{} can't be read", path.display()))?;
+    let text = input::text(path)?;
     let mut judgements: HashMap<String, HashMap<String, f64>> = HashMap::new();
     for (index, line) in text.lines().enumerate().skip(1).filter(|(_, line)| !line.is_empty()) {
         let mut fields = line.split('\t');
