@@ -71,13 +71,13 @@ MUTANTS = [
     Mutant(
         "save-decides",
         ROUTES + "save.rs",
-        "let saves_for_team = [[here.project.role >= needed]];",
+        "let saves_for_team = [[here.allows(Permission::Write)]];",
         ALLOW,
     ),
     Mutant(
         "share-decides",
         ROUTES + "proposals.rs",
-        "let can_save = [[ctx.project.role >= ctx.project.policy.min_roles.save]];",
+        "let to = if [[ctx.allows(Permission::Write)]] {",
         ALLOW,
     ),
     Mutant(

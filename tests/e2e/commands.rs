@@ -314,6 +314,41 @@ fn completions_are_printed() {
     }
 }
 
+#[tokio::test]
+async fn tools_are_called_from_the_command_line() {
+    let service = Service::embedded().await;
+    service.project("shop").await;
+    let content = "The delay is nil while the units differ; compare the units first.";
+    let saved = printed(service.command(&[
+        "--json",
+        "tool",
+        "save",
+        "--project",
+        "shop",
+        "--kind",
+        "gotcha",
+        "--content",
+        content,
+        "--tags",
+        "unit",
+        "--tags",
+        "delay",
+        "--citations",
+        "app/cart.rb:3-9",
+    ]));
+    assert_eq!(saved["outcome"], "created", "{saved}");
+    let id = saved["id"].as_str().unwrap();
+    let text = output(service.command(&["tool", "open_doc", "-p", "shop", "--id", id]));
+    for shown in [content, "unit", "delay", "app/cart.rb:3-9"] {
+        assert!(text.contains(shown), "{shown} is not shown: {text}");
+    }
+    let failed = service.command(&["tool", "forget", "--id", "m1"]).output().unwrap();
+    let error = String::from_utf8_lossy(&failed.stderr);
+    assert!(!failed.status.success() && error.contains("You may use: shop"), "{error}");
+    let help = output(service.command(&["tool", "search", "--help"]));
+    assert!(help.contains("--limit-tokens") && help.contains("possible values"), "{help}");
+}
+
 pub fn printed(command: Command) -> Value {
     serde_json::from_str(&output(command)).expect("the output is JSON")
 }

@@ -26,6 +26,16 @@ impl ApiState {
         }
     }
 
+    /// Authorizes the caller in the project that the parameter `key` of the path names.
+    pub async fn authorize_path(
+        &self,
+        caller: &Principal,
+        key: &ProjectKey,
+        permission: Permission,
+    ) -> Result<ProjectContext, Problem> {
+        self.authorize(caller, key, permission).await.map_err(|problem| problem.field("key"))
+    }
+
     /// Returns the projects that the caller may list; none for a token without `memory:read`.
     async fn own_projects(&self, caller: &Principal) -> Result<Vec<Project>, Problem> {
         if caller.require(Scope::MemoryRead).is_err() {

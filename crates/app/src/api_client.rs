@@ -20,6 +20,11 @@ impl ApiClient {
         Ok(Self(CoreClient::over_http(&config.base_url(), tokens, config.ca_pem()?.as_deref())?))
     }
 
+    /// Returns the client of the Core API.
+    pub fn into_core(self) -> CoreClient {
+        self.0
+    }
+
     /// Calls with `GET`.
     pub async fn get(&self, path: &str, query: &[(&'static str, &str)]) -> Result<Value> {
         let query = query.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();

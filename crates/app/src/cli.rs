@@ -6,6 +6,7 @@ mod memory;
 mod operations;
 mod providers;
 mod review;
+mod tool;
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -20,6 +21,7 @@ pub use self::memory::*;
 pub use self::operations::*;
 pub use self::providers::*;
 pub use self::review::*;
+pub use self::tool::*;
 
 /// A team's long-term memory for people who code with an assistant.
 #[derive(Debug, Parser)]
@@ -54,6 +56,9 @@ pub enum Command {
     Save(SaveArgs),
     /// Search memory, documents, code and dialogs.
     Search(SearchArgs),
+    /// Call a tool of the MCP server, and print what a model reads.
+    #[command(subcommand, after_help = examples::TOOL)]
+    Tool(ToolCall),
     /// Export the project's records as YAML.
     Export(ExportArgs),
     /// Import records from YAML.

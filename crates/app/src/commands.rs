@@ -24,4 +24,5 @@ pub mod sanitize;
 pub mod save;
 pub mod search;
 pub mod token;
+pub mod tool;
 pub mod webhooks;

@@ -92,6 +92,7 @@ async fn run(cli: Cli) -> Result<()> {
         Command::Recall(args) => commands::recall::run(args, &remote, format).await,
         Command::Save(args) => commands::save::run(args, &remote, format).await,
         Command::Search(args) => commands::search::run(args, &remote, format).await,
+        Command::Tool(call) => commands::tool::run(call, remote, format).await,
         Command::Export(args) => commands::export::run(args, &remote, format).await,
         Command::Import(args) => commands::import::run(args, &remote, format).await,
         Command::Eval(args) => commands::eval::run(args, &remote, format).await,

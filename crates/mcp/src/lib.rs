@@ -17,6 +17,7 @@ pub use core::CoreClient;
 pub use error::Error;
 pub use http::http_router;
 pub use render::Excerpt;
-pub use server::MemoryServer;
+pub use server::{CallError, MemoryServer};
 pub use settings::{ServerSettings, Toolset, UnknownToolset};
 pub use stdio::{StdioSettings, serve_on, stdio};
+pub use tools::{TOOLS, Tool};

@@ -25,8 +25,10 @@ use crate::core::CoreClient;
 use crate::settings::ServerSettings;
 use crate::tools::{self, FieldError, TOOLS, Tool};
 use crate::{progress, render, resources};
-use errors::{CallError, client_message, invalid, no_resource, protocol_error};
+use errors::{client_message, invalid, no_resource, protocol_error};
 use lookups::CoreCaller;
+
+pub use errors::CallError;
 
 /// Header with the default project of an HTTP client, like `--project` of a stdio server.
 const PROJECT_HEADER: &str = "x-memory-copilot-project";
@@ -49,6 +51,18 @@ impl MemoryServer {
     /// Creates a server that uses `core`.
     pub fn new(core: CoreClient, settings: ServerSettings) -> Self {
         Self { core, settings }
+    }
+
+    /// Calls a tool outside of a session, with the client's own credential. Arguments are read and
+    /// the result is rendered as for a model.
+    pub async fn call(
+        &self,
+        tool: &'static Tool,
+        arguments: JsonObject,
+    ) -> Result<CallToolResult, CallError> {
+        let project = self.settings.default_project.as_ref();
+        let caller = CoreCaller { core: &self.core, authorization: None, project };
+        execute(&caller, tool, tool.read(arguments)?).await
     }
 
     fn tools(&self) -> impl Iterator<Item = &'static Tool> {

@@ -41,8 +41,8 @@ pub async fn create_dialog(
         task_external_id: dialog.task_external_id.map(Into::into),
         developer: dialog.developer.map(Into::into),
         saved_by: Some(caller.user),
-        is_searchable: here.project.role >= here.project.policy.min_roles.save,
-        replaces_any: here.project.role >= here.project.policy.min_role(Permission::Curate),
+        is_searchable: here.allows(Permission::Write),
+        replaces_any: here.allows(Permission::Curate),
         messages: dialog.messages.into_iter().map(message).collect(),
         distilled: dialog.distilled.map(Into::into),
     };

@@ -16,7 +16,6 @@ use mc_memory::duplicates;
 use mc_store::duplicates::{Cluster, list_open};
 use mc_store::records;
 
-use super::projects::entered;
 use super::records::record;
 use crate::ApiState;
 use crate::authenticate::Principal;
@@ -40,7 +39,7 @@ pub async fn list_duplicates(
     PathParams(ProjectPath { key }): PathParams<ProjectPath>,
     QueryString(query): QueryString<ClusterQuery>,
 ) -> Result<Json<Page<DuplicateCluster>>, Problem> {
-    let ctx = entered(&api, &caller, &key, Permission::Read).await?;
+    let ctx = api.authorize_path(&caller, &key, Permission::Read).await?;
     let limit = query.limit.unwrap_or_default().get();
     let found = list_open(&ctx.store, ctx.project.id, query.cursor, limit).await?;
     let next_cursor = next_cursor(&found, limit, |cluster| cluster.id);
@@ -80,7 +79,7 @@ pub async fn merge_duplicates(
     PathParams(ClusterPath { key, id }): PathParams<ClusterPath>,
     JsonBody(MergeDuplicates { keep }): JsonBody<MergeDuplicates>,
 ) -> Result<Json<Record>, Problem> {
-    let ctx = entered(&api, &caller, &key, Permission::Accept).await?;
+    let ctx = api.authorize_path(&caller, &key, Permission::Accept).await?;
     let (memory, project) = (&ctx.memory, ctx.project.id);
     let kept = duplicates::accept(memory, project, id, keep, caller.name()).await?;
     Ok(Json(record(kept)))
@@ -99,7 +98,7 @@ pub async fn dismiss_duplicates(
     caller: Principal,
     PathParams(ClusterPath { key, id }): PathParams<ClusterPath>,
 ) -> Result<StatusCode, Problem> {
-    let ctx = entered(&api, &caller, &key, Permission::Accept).await?;
+    let ctx = api.authorize_path(&caller, &key, Permission::Accept).await?;
     duplicates::dismiss(&ctx.memory, ctx.project.id, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -10,7 +10,6 @@ use mc_contract::operations::project::ProjectPath;
 use mc_domain::{Permission, ProjectKey};
 use mc_store::exports;
 
-use super::projects::entered;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::PathParams;
@@ -30,7 +29,7 @@ pub async fn list_exports(
     caller: Principal,
     PathParams(ProjectPath { key }): PathParams<ProjectPath>,
 ) -> Result<Json<Page<Export>>, Problem> {
-    let ctx = entered(&api, &caller, &key, Permission::Read).await?;
+    let ctx = api.authorize_path(&caller, &key, Permission::Read).await?;
     let exports = exports::list(&ctx.store, ctx.project.id).await?;
     Ok(Json(Page::new(exports.iter().map(export).collect(), None)))
 }
@@ -50,7 +49,7 @@ pub async fn get_export(
     caller: Principal,
     PathParams(ExportPath { key, id }): PathParams<ExportPath>,
 ) -> Result<Response, Problem> {
-    let ctx = entered(&api, &caller, &key, Permission::Read).await?;
+    let ctx = api.authorize_path(&caller, &key, Permission::Read).await?;
     let document = exports::document(&ctx.store, ctx.project.id, id).await?;
     let document = document.ok_or_else(|| unknown(&key))?;
     let yaml = mc_memory::export::decompress(&document)?;

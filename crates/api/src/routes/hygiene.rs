@@ -10,7 +10,6 @@ use mc_domain::{HygieneRunId, Permission};
 use mc_jobs::request_run;
 use mc_store::hygiene::{self, Report, ReportFilter};
 
-use super::projects::entered;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::authorize::ProjectContext;
@@ -34,7 +33,7 @@ pub async fn list_hygiene_runs(
     PathParams(ProjectPath { key }): PathParams<ProjectPath>,
     QueryString(query): QueryString<HygieneRunQuery>,
 ) -> Result<Json<Page<HygieneRun>>, Problem> {
-    let ctx = entered(&api, &caller, &key, Permission::Curate).await?;
+    let ctx = api.authorize_path(&caller, &key, Permission::Curate).await?;
     let filter = ReportFilter { task: query.task, cursor: query.cursor };
     let limit = query.limit.unwrap_or_default().get();
     let runs = hygiene::list(&ctx.store, ctx.project.id, filter, limit).await?;
@@ -55,7 +54,7 @@ pub async fn get_hygiene_run(
     caller: Principal,
     PathParams(HygieneRunPath { key, id }): PathParams<HygieneRunPath>,
 ) -> Result<Json<HygieneRun>, Problem> {
-    let ctx = entered(&api, &caller, &key, Permission::Curate).await?;
+    let ctx = api.authorize_path(&caller, &key, Permission::Curate).await?;
     find(&ctx, id).await
 }
 
@@ -75,7 +74,7 @@ pub async fn run_hygiene_task(
     PathParams(ProjectPath { key }): PathParams<ProjectPath>,
     JsonBody(request): JsonBody<RunHygiene>,
 ) -> Result<(StatusCode, Json<HygieneRun>), Problem> {
-    let ctx = entered(&api, &caller, &key, Permission::Curate).await?;
+    let ctx = api.authorize_path(&caller, &key, Permission::Curate).await?;
     let id = request_run(&ctx.store, ctx.project.id, &request).await?;
     Ok((StatusCode::ACCEPTED, find(&ctx, id).await?))
 }

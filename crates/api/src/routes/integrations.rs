@@ -13,7 +13,6 @@ use mc_contract::operations::project::ProjectPath;
 use mc_domain::Permission;
 use mc_integrations::{connectors, integrations};
 
-use super::projects::entered;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::{JsonBody, PathParams, QueryString};
@@ -36,7 +35,7 @@ pub async fn create_integration(
     PathParams(ProjectPath { key }): PathParams<ProjectPath>,
     JsonBody(request): JsonBody<CreateIntegration>,
 ) -> Result<(StatusCode, Json<Integration>), Problem> {
-    let ctx = entered(&api, &caller, &key, Permission::ManagePolicy).await?;
+    let ctx = api.authorize_path(&caller, &key, Permission::ManagePolicy).await?;
     let created = integrations::create(&ctx, &api.connectors, &request).await?;
     Ok((StatusCode::CREATED, Json(created)))
 }
@@ -56,7 +55,7 @@ pub async fn list_integrations(
     caller: Principal,
     PathParams(ProjectPath { key }): PathParams<ProjectPath>,
 ) -> Result<Json<Page<Integration>>, Problem> {
-    let ctx = entered(&api, &caller, &key, Permission::ManagePolicy).await?;
+    let ctx = api.authorize_path(&caller, &key, Permission::ManagePolicy).await?;
     Ok(Json(integrations::list(&ctx).await?))
 }
 
@@ -73,7 +72,7 @@ pub async fn get_integration(
     caller: Principal,
     PathParams(IntegrationPath { key, id }): PathParams<IntegrationPath>,
 ) -> Result<Json<Integration>, Problem> {
-    let ctx = entered(&api, &caller, &key, Permission::ManagePolicy).await?;
+    let ctx = api.authorize_path(&caller, &key, Permission::ManagePolicy).await?;
     Ok(Json(integrations::get(&ctx, id).await?))
 }
 
@@ -92,7 +91,7 @@ pub async fn update_integration(
     PathParams(IntegrationPath { key, id }): PathParams<IntegrationPath>,
     JsonBody(request): JsonBody<UpdateIntegration>,
 ) -> Result<Json<Integration>, Problem> {
-    let ctx = entered(&api, &caller, &key, Permission::ManagePolicy).await?;
+    let ctx = api.authorize_path(&caller, &key, Permission::ManagePolicy).await?;
     Ok(Json(integrations::update(&ctx, id, &request).await?))
 }
 
@@ -110,7 +109,7 @@ pub async fn sync_integration(
     caller: Principal,
     PathParams(IntegrationPath { key, id }): PathParams<IntegrationPath>,
 ) -> Result<(StatusCode, Json<Integration>), Problem> {
-    let ctx = entered(&api, &caller, &key, Permission::ManagePolicy).await?;
+    let ctx = api.authorize_path(&caller, &key, Permission::ManagePolicy).await?;
     Ok((StatusCode::ACCEPTED, Json(integrations::request_sync(&ctx, id).await?)))
 }
 
@@ -129,7 +128,7 @@ pub async fn delete_integration(
     PathParams(IntegrationPath { key, id }): PathParams<IntegrationPath>,
     QueryString(query): QueryString<DeleteIntegrationQuery>,
 ) -> Result<StatusCode, Problem> {
-    let ctx = entered(&api, &caller, &key, Permission::ManagePolicy).await?;
+    let ctx = api.authorize_path(&caller, &key, Permission::ManagePolicy).await?;
     integrations::delete(&ctx, id, query.purge).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -13,7 +13,6 @@ use mc_contract::operations::project::ProjectPath;
 use mc_domain::{Permission, Scope};
 use mc_store::members::{self as store, MembershipScope};
 
-use super::projects::entered;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::{JsonBody, PathParams};
@@ -143,7 +142,7 @@ pub async fn list_members(
     caller: Principal,
     PathParams(ProjectPath { key }): PathParams<ProjectPath>,
 ) -> Result<Json<ProjectMembers>, Problem> {
-    let ctx = entered(&api, &caller, &key, Permission::Read).await?;
+    let ctx = api.authorize_path(&caller, &key, Permission::Read).await?;
     let users = store::users(&ctx.store, MembershipScope::Project(ctx.project.id)).await?;
     let teams = store::teams_of(&ctx.store, ctx.project.id).await?;
     Ok(Json(ProjectMembers {
@@ -168,7 +167,7 @@ pub async fn set_member(
     PathParams(MemberPath { key, login }): PathParams<MemberPath>,
     JsonBody(SetRole { role }): JsonBody<SetRole>,
 ) -> Result<StatusCode, Problem> {
-    let ctx = entered(&api, &caller, &key, Permission::ManageMembers).await?;
+    let ctx = api.authorize_path(&caller, &key, Permission::ManageMembers).await?;
     members::set_role(&ctx.store, &ctx.project, login.as_str(), role).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -187,7 +186,7 @@ pub async fn remove_member(
     caller: Principal,
     PathParams(MemberPath { key, login }): PathParams<MemberPath>,
 ) -> Result<StatusCode, Problem> {
-    let ctx = entered(&api, &caller, &key, Permission::ManageMembers).await?;
+    let ctx = api.authorize_path(&caller, &key, Permission::ManageMembers).await?;
     members::remove_role(&ctx.store, &ctx.project, login.as_str()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -208,7 +207,7 @@ pub async fn grant_team_role(
     PathParams(SharePath { key, team }): PathParams<SharePath>,
     JsonBody(SetRole { role }): JsonBody<SetRole>,
 ) -> Result<StatusCode, Problem> {
-    let ctx = entered(&api, &caller, &key, Permission::ManageMembers).await?;
+    let ctx = api.authorize_path(&caller, &key, Permission::ManageMembers).await?;
     members::share(&ctx.store, &caller, &ctx.project, team.as_str(), role).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -227,7 +226,7 @@ pub async fn revoke_team_role(
     caller: Principal,
     PathParams(SharePath { key, team }): PathParams<SharePath>,
 ) -> Result<StatusCode, Problem> {
-    let ctx = entered(&api, &caller, &key, Permission::ManageMembers).await?;
+    let ctx = api.authorize_path(&caller, &key, Permission::ManageMembers).await?;
     members::unshare(&ctx.store, &caller, &ctx.project, team.as_str()).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -15,7 +15,6 @@ use mc_contract::operations::project::ProjectPath;
 use mc_domain::{Permission, Policy, ProjectKey};
 use mc_store::policies::{self, Version};
 
-use super::projects::entered;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::authorize::ProjectContext;
@@ -39,7 +38,8 @@ pub async fn get_policy(
     caller: Principal,
     PathParams(ProjectPath { key }): PathParams<ProjectPath>,
 ) -> Result<Response, Problem> {
-    let ProjectContext { mut project, .. } = entered(&api, &caller, &key, Permission::Read).await?;
+    let ProjectContext { mut project, .. } =
+        api.authorize_path(&caller, &key, Permission::Read).await?;
     if project.role < project.policy.min_role(Permission::ManagePolicy) {
         // Who knows the URL can often post to it.
         project.policy.notifications.webhook_url = None;
@@ -74,7 +74,7 @@ pub async fn update_policy(
     JsonBody(request): JsonBody<SetPolicy>,
 ) -> Result<Response, Problem> {
     let policy = request.into_inner();
-    let ctx = entered(&api, &caller, &key, Permission::ManagePolicy).await?;
+    let ctx = api.authorize_path(&caller, &key, Permission::ManagePolicy).await?;
     if let Some(url) = &policy.notifications.webhook_url {
         notifications::check_url(url, api.settings.allow_private_networks)
             .map_err(|rule| ValidationError::new("notifications.webhook_url", rule))?;
@@ -105,7 +105,7 @@ pub async fn list_policy_versions(
     QueryString(query): QueryString<VersionQuery>,
 ) -> Result<Json<Page<PolicyVersion>>, Problem> {
     let ProjectContext { project, store, .. } =
-        entered(&api, &caller, &key, Permission::ManagePolicy).await?;
+        api.authorize_path(&caller, &key, Permission::ManagePolicy).await?;
     let cursor = query.cursor.map(VersionNumber::get);
     let limit = query.limit.unwrap_or_default().get();
     // One more than the page has: its last version is compared with it.
@@ -134,7 +134,7 @@ pub async fn get_notification_settings(
     PathParams(ProjectPath { key }): PathParams<ProjectPath>,
 ) -> Result<Json<NotificationSettings>, Problem> {
     let ProjectContext { project, memory, .. } =
-        entered(&api, &caller, &key, Permission::ManagePolicy).await?;
+        api.authorize_path(&caller, &key, Permission::ManagePolicy).await?;
     let secret = notifications::secret(&memory.encryptor, project.id);
     Ok(Json(NotificationSettings { secret, webhook_url: project.policy.notifications.webhook_url }))
 }

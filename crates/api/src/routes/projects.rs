@@ -7,12 +7,11 @@ use mc_accounts::projects as use_cases;
 use mc_contract::operations::page::Page;
 use mc_contract::operations::project::ProjectPath;
 use mc_contract::operations::project::{CreateProject, Project, ProjectOverview};
-use mc_domain::{Permission, ProjectKey, Scope};
+use mc_domain::{Permission, Scope};
 use mc_store::projects;
 
 use crate::ApiState;
 use crate::authenticate::Principal;
-use crate::authorize::ProjectContext;
 use crate::extract::{JsonBody, PathParams};
 use crate::openapi::Access;
 use crate::problem::Problem;
@@ -71,7 +70,7 @@ pub async fn get_project(
     caller: Principal,
     PathParams(ProjectPath { key }): PathParams<ProjectPath>,
 ) -> Result<Json<ProjectOverview>, Problem> {
-    let ctx = entered(&api, &caller, &key, Permission::Read).await?;
+    let ctx = api.authorize_path(&caller, &key, Permission::Read).await?;
     let overview = projects::overview(&ctx.store, ctx.project.id).await?;
     let pending_vectors = ctx.queue().await?.pending;
     Ok(Json(ProjectOverview {
@@ -102,19 +101,9 @@ pub async fn delete_project(
     caller: Principal,
     PathParams(ProjectPath { key }): PathParams<ProjectPath>,
 ) -> Result<StatusCode, Problem> {
-    let ctx = entered(&api, &caller, &key, Permission::ManageMembers).await?;
+    let ctx = api.authorize_path(&caller, &key, Permission::ManageMembers).await?;
     projects::delete(&ctx.store, &ctx.project).await?;
     Ok(StatusCode::NO_CONTENT)
-}
-
-/// Authorizes the caller in a project that is named by its path, where the field is `key`.
-pub async fn entered(
-    api: &ApiState,
-    caller: &Principal,
-    key: &ProjectKey,
-    permission: Permission,
-) -> Result<ProjectContext, Problem> {
-    api.authorize(caller, key, permission).await.map_err(|problem| problem.field("key"))
 }
 
 fn project(row: projects::Project) -> Project {

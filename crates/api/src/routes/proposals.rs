@@ -105,8 +105,7 @@ pub async fn share_record(
     PathParams(RecordPath { id }): PathParams<RecordPath>,
 ) -> Result<Json<ShareResponse>, Problem> {
     let ctx = authorize(&api, &caller, id, Permission::Propose).await?;
-    let can_save = ctx.project.role >= ctx.project.policy.min_roles.save;
-    let to = if can_save { Visibility::Team } else { Visibility::Proposed };
+    let to = if ctx.allows(Permission::Write) { Visibility::Team } else { Visibility::Proposed };
     let record = review::share(&ctx.memory, id, to).await?;
     Ok(Json(ShareResponse { id: record.id, visibility: record.access.visibility }))
 }

@@ -10,7 +10,6 @@ use mc_contract::operations::pull_request::{
 use mc_domain::Permission;
 use mc_integrations::pull_requests;
 
-use super::projects::entered;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::{PathParams, QueryString};
@@ -32,7 +31,7 @@ pub async fn list_pull_requests(
     PathParams(ProjectPath { key }): PathParams<ProjectPath>,
     QueryString(query): QueryString<PullRequestQuery>,
 ) -> Result<Json<Page<PullRequest>>, Problem> {
-    let ctx = entered(&api, &caller, &key, Permission::Read).await?;
+    let ctx = api.authorize_path(&caller, &key, Permission::Read).await?;
     Ok(Json(pull_requests::list(&ctx, query).await?))
 }
 
@@ -50,6 +49,6 @@ pub async fn get_pull_request(
     caller: Principal,
     PathParams(PullRequestPath { key, id }): PathParams<PullRequestPath>,
 ) -> Result<Json<PullRequestWithRuns>, Problem> {
-    let ctx = entered(&api, &caller, &key, Permission::Read).await?;
+    let ctx = api.authorize_path(&caller, &key, Permission::Read).await?;
     Ok(Json(pull_requests::get(&ctx, id).await?))
 }

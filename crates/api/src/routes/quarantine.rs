@@ -97,7 +97,7 @@ pub async fn delete_quarantine_item(
     caller: Principal,
     PathParams(QuarantineItemPath { id }): PathParams<QuarantineItemPath>,
 ) -> Result<StatusCode, Problem> {
-    let ctx = entered(&api, &caller, id).await?;
+    let ctx = authorize(&api, &caller, id).await?;
     use_cases::delete(&ctx.memory, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -107,12 +107,12 @@ async fn found(
     caller: &Principal,
     id: QuarantineItemId,
 ) -> Result<(ProjectContext, quarantine::QuarantineItem), Problem> {
-    let ctx = entered(api, caller, id).await?;
+    let ctx = authorize(api, caller, id).await?;
     let item = quarantine::find(&ctx.store, id).await?.ok_or_else(|| unknown(id))?;
     Ok((ctx, item))
 }
 
-async fn entered(
+async fn authorize(
     api: &ApiState,
     caller: &Principal,
     id: QuarantineItemId,

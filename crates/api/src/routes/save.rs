@@ -38,10 +38,10 @@ pub async fn save(
     JsonBody(request): JsonBody<SaveRequest>,
 ) -> Result<Json<SaveResponse>, Problem> {
     let here = api.authorize(&caller, &request.project_key, Permission::Propose).await?;
-    let needed = here.project.policy.min_roles.save;
-    let saves_for_team = here.project.role >= needed;
+    let saves_for_team = here.allows(Permission::Write);
     if let Some(field) = request.replacing_field() {
         if !saves_for_team {
+            let needed = here.project.policy.min_role(Permission::Write);
             let detail = format!("requires the role {needed}: a proposal can't replace a record");
             return Err(Problem::forbidden(detail).field(field));
         }

@@ -13,7 +13,6 @@ use mc_contract::operations::webhook::{
 use mc_domain::Permission;
 use mc_integrations::{deliveries, webhooks};
 
-use super::projects::entered;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::{JsonBody, PathParams, QueryString};
@@ -36,7 +35,7 @@ pub async fn create_webhook(
     PathParams(ProjectPath { key }): PathParams<ProjectPath>,
     JsonBody(request): JsonBody<CreateWebhook>,
 ) -> Result<(StatusCode, Json<WebhookWithSecret>), Problem> {
-    let ctx = entered(&api, &caller, &key, Permission::ManagePolicy).await?;
+    let ctx = api.authorize_path(&caller, &key, Permission::ManagePolicy).await?;
     Ok((StatusCode::CREATED, Json(webhooks::create(&ctx, request).await?)))
 }
 
@@ -53,7 +52,7 @@ pub async fn list_webhooks(
     caller: Principal,
     PathParams(ProjectPath { key }): PathParams<ProjectPath>,
 ) -> Result<Json<Page<Webhook>>, Problem> {
-    let ctx = entered(&api, &caller, &key, Permission::ManagePolicy).await?;
+    let ctx = api.authorize_path(&caller, &key, Permission::ManagePolicy).await?;
     Ok(Json(webhooks::list(&ctx).await?))
 }
 
@@ -75,7 +74,7 @@ pub async fn rotate_webhook_secret(
     PathParams(WebhookPath { key, id }): PathParams<WebhookPath>,
     JsonBody(request): JsonBody<RotateWebhookSecret>,
 ) -> Result<Json<WebhookWithSecret>, Problem> {
-    let ctx = entered(&api, &caller, &key, Permission::ManagePolicy).await?;
+    let ctx = api.authorize_path(&caller, &key, Permission::ManagePolicy).await?;
     Ok(Json(webhooks::rotate_secret(&ctx, id, request).await?))
 }
 
@@ -92,7 +91,7 @@ pub async fn delete_webhook(
     caller: Principal,
     PathParams(WebhookPath { key, id }): PathParams<WebhookPath>,
 ) -> Result<StatusCode, Problem> {
-    let ctx = entered(&api, &caller, &key, Permission::ManagePolicy).await?;
+    let ctx = api.authorize_path(&caller, &key, Permission::ManagePolicy).await?;
     webhooks::delete(&ctx, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -112,7 +111,7 @@ pub async fn list_webhook_deliveries(
     PathParams(ProjectPath { key }): PathParams<ProjectPath>,
     QueryString(query): QueryString<DeliveryQuery>,
 ) -> Result<Json<Page<WebhookDelivery>>, Problem> {
-    let ctx = entered(&api, &caller, &key, Permission::ManagePolicy).await?;
+    let ctx = api.authorize_path(&caller, &key, Permission::ManagePolicy).await?;
     Ok(Json(deliveries::list(&ctx, query).await?))
 }
 
@@ -129,7 +128,7 @@ pub async fn get_webhook_delivery(
     caller: Principal,
     PathParams(DeliveryPath { key, id }): PathParams<DeliveryPath>,
 ) -> Result<Json<WebhookDelivery>, Problem> {
-    let ctx = entered(&api, &caller, &key, Permission::ManagePolicy).await?;
+    let ctx = api.authorize_path(&caller, &key, Permission::ManagePolicy).await?;
     Ok(Json(deliveries::get(&ctx, id).await?))
 }
 
@@ -147,6 +146,6 @@ pub async fn replay_webhook_delivery(
     caller: Principal,
     PathParams(DeliveryPath { key, id }): PathParams<DeliveryPath>,
 ) -> Result<(StatusCode, Json<WebhookDelivery>), Problem> {
-    let ctx = entered(&api, &caller, &key, Permission::ManagePolicy).await?;
+    let ctx = api.authorize_path(&caller, &key, Permission::ManagePolicy).await?;
     Ok((StatusCode::ACCEPTED, Json(deliveries::replay(&ctx, id).await?)))
 }

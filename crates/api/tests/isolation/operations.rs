@@ -3,8 +3,8 @@
 //! `walk` attacks every operation of the OpenAPI document. An operation whose responses depend on
 //! more than its caller has a line in [`OPERATIONS`] (by its id in the document) and a function:
 //! draw what it names ([`Draw::project`], [`Draw::thing`]), build the request, and let
-//! [`Draw::in_project`] or [`Draw::holding`] say what the answer must be. A new tool needs a line
-//! in [`TOOLS`].
+//! [`Draw::in_project`] or [`Draw::holding`] say what the answer must be. A tool has a line in
+//! [`TOOLS`] in the same way, and is attacked by `walk` without one.
 
 mod accounts;
 mod audit;
@@ -23,7 +23,7 @@ mod service;
 mod sign_in;
 mod tasks;
 mod teams;
-mod tools;
+pub mod tools;
 mod webhook_receiver;
 mod webhooks;
 
@@ -33,7 +33,7 @@ use crate::attempt::Attempt;
 
 pub type Generator = fn(&mut Draw<'_>) -> Attempt;
 
-/// Every operation of the REST API.
+/// Operations of the REST API.
 pub const OPERATIONS: &[(&str, Generator)] = &[
     ("recall", memory::recall),
     ("save", memory::save),
@@ -144,7 +144,7 @@ pub const OPERATIONS: &[(&str, Generator)] = &[
     ("get_readiness", service::public),
 ];
 
-/// Every tool of the MCP server, and what else it answers to.
+/// Tools of the MCP server.
 pub const TOOLS: &[(&str, Generator)] = &[
     ("recall", tools::recall),
     ("save", tools::save),

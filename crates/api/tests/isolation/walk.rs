@@ -1,8 +1,11 @@
-//! Walks every operation of the OpenAPI document with callers that must be refused.
+//! Walks every operation of the OpenAPI document with callers that must be refused; [`tools`] does
+//! so with every tool of the MCP server.
 //!
 //! An operation declares its access (`x-access`); its request is made from its parameters and its
 //! example. So an operation is attacked from the day it is added. An operation on a new kind of
 //! resource fails the test until [`things`] has an example of a foreign id.
+
+mod tools;
 
 use std::collections::BTreeSet;
 

@@ -7,6 +7,12 @@ Examples:
 
 A worker needs database.url, its own data_dir and the encryption key of the service.";
 
+pub const TOOL: &str = "\
+Examples:
+  memory-copilot tool recall --query nil-delay --project shop
+  memory-copilot tool open_doc --id m1 --project shop
+  memory-copilot --json tool search_code --query Cart#total --limit 3 --project shop";
+
 pub const WEBHOOKS: &str = "\
 Examples:
   memory-copilot webhooks create github --project shop
@@ -77,7 +83,7 @@ mod tests {
             Some((command.get_name().to_owned(), help))
         });
         let helps: Vec<_> = helps.collect();
-        assert_eq!(helps.len(), 9);
+        assert_eq!(helps.len(), 10);
         for (name, help) in helps {
             let examples = help.lines().filter(|line| line.starts_with("  memory-copilot "));
             let mut count = 0;

@@ -11,20 +11,24 @@ use crate::tools::FieldError;
 
 /// Error of a tool call.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum CallError {
+pub enum CallError {
+    /// An argument violates a rule.
     #[error("{0}.")]
     Argument(#[from] FieldError),
+    /// The service can't be used before the user acts.
     // Only the user can start the service or sign in, so the model should continue without it.
     #[error(
         "{0}: ask the user to. This MCP server needs no restart. Until then go on without team \
          memory, and say so."
     )]
     Unavailable(CoreError),
+    /// The Core rejects the call.
     #[error(transparent)]
     Core(CoreError),
     /// The document has no such section. The text is rendered, with quoted headings.
     #[error("{0}")]
     NoSection(String),
+    /// The client cancelled the call.
     #[error("cancelled by the client")]
     Cancelled,
 }

@@ -1,5 +1,6 @@
 //! `feedback`: records which items of a bundle were used.
 
+use http::Method;
 use mc_contract::operations::feedback::{FeedbackRequest, FeedbackResponse};
 use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::Value;
@@ -22,7 +23,7 @@ impl Definition for Feedback {
                       list if none).",
         toolsets: &[Toolset::Memory],
         effect: Effect::Adds,
-        route: Route::Post("/feedback"),
+        route: Route::Call(Method::POST, "/feedback"),
         names_project: false,
         handles: Handles::Items,
         arguments: &[

@@ -1,5 +1,6 @@
 //! `forget`: deletes a record, or withdraws the caller's own proposal.
 
+use http::Method;
 use mc_contract::Request;
 use mc_domain::RecordId;
 use rmcp::model::{CallToolResult, JsonObject};
@@ -42,7 +43,7 @@ impl Definition for Forget {
                       correct one, save with supersedes.",
         toolsets: &[Toolset::Memory],
         effect: Effect::Replaces,
-        route: Route::Delete("/records"),
+        route: Route::Call(Method::DELETE, "/records/{id}"),
         names_project: false,
         handles: Handles::Ids,
         arguments: &[

@@ -1,5 +1,6 @@
 //! `link_issue`: links a dialog and records to a tracker's issue.
 
+use http::Method;
 use mc_contract::operations::task::{LinkTask, LinkTaskResponse};
 use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::Value;
@@ -22,7 +23,7 @@ impl Definition for LinkIssue {
                       this dialog and saved records to it.",
         toolsets: &[Toolset::Memory],
         effect: Effect::Adds,
-        route: Route::Post("/tasks/link"),
+        route: Route::Call(Method::POST, "/tasks/link"),
         names_project: true,
         handles: Handles::Ids,
         arguments: &[

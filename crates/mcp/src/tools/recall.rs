@@ -1,5 +1,6 @@
 //! `recall`: what the team knows about a task or place, as a bundle.
 
+use http::Method;
 use mc_contract::operations::recall::{RecallRequest, RecallResponse};
 use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::Value;
@@ -23,7 +24,7 @@ impl Definition for Recall {
                       or symbol. Each has a handle (m1).",
         toolsets: &[Toolset::Memory],
         effect: Effect::Reads,
-        route: Route::Post("/recall"),
+        route: Route::Call(Method::POST, "/recall"),
         names_project: true,
         handles: Handles::Ids,
         arguments: &[

@@ -1,5 +1,6 @@
 //! `save`: stores what the team should know.
 
+use http::Method;
 use mc_contract::operations::save::{SaveRequest, SaveResponse};
 use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::{Map, Value, json};
@@ -24,7 +25,7 @@ impl Definition for Save {
         toolsets: &[Toolset::Memory],
         // A contradicting record supersedes the existing one.
         effect: Effect::Replaces,
-        route: Route::Post("/save"),
+        route: Route::Call(Method::POST, "/save"),
         names_project: true,
         handles: Handles::Ids,
         arguments: &[

@@ -1,5 +1,6 @@
 //! `search`: searches memory, documents, code and dialogs.
 
+use http::Method;
 use mc_contract::operations::search::{SearchRequest, SearchResponse};
 use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::Value;
@@ -22,7 +23,7 @@ impl Definition for Search {
                       not enough or you need a decision, an ADR or past work.",
         toolsets: &[Toolset::Memory, Toolset::Repo],
         effect: Effect::Reads,
-        route: Route::Post("/search"),
+        route: Route::Call(Method::POST, "/search"),
         names_project: true,
         handles: Handles::Ids,
         arguments: &[

@@ -1,5 +1,6 @@
 //! `search_code`: searches code alone.
 
+use http::Method;
 use mc_contract::operations::search::{SearchRequest, SearchResponse};
 use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::Value;
@@ -22,7 +23,7 @@ impl Definition for SearchCode {
                       file.",
         toolsets: &[Toolset::Repo],
         effect: Effect::Reads,
-        route: Route::Post("/search"),
+        route: Route::Call(Method::POST, "/search"),
         names_project: true,
         handles: Handles::Ids,
         arguments: &[

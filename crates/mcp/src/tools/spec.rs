@@ -1,5 +1,6 @@
 //! Definition of a tool.
 
+use http::Method;
 use mc_contract::Request;
 use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::Value;
@@ -64,12 +65,11 @@ pub enum Effect {
 }
 
 /// Operation of the Core that a tool calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Route {
-    /// `POST` with the arguments to a path.
-    Post(&'static str),
-    /// `DELETE` of the resource at a path and the argument `id`.
-    Delete(&'static str),
+    /// One request with the method to the path. Fields of the request fill the placeholders of the
+    /// path, as in `/records/{id}`; the others are the query of a `GET` or `DELETE`, or the body.
+    Call(Method, &'static str),
     /// Several requests, of which the first successful one is used.
     Lookup,
 }

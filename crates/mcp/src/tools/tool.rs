@@ -1,9 +1,11 @@
 //! Tool without the types of its definition.
 
+use std::fmt;
 use std::sync::OnceLock;
 
 use http::Method;
 use mc_contract::{ValidationError, read};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rmcp::model::{CallToolResult, JsonObject, Tool as Listed, ToolAnnotations};
 use serde_json::Value;
 
@@ -11,6 +13,9 @@ use super::spec::{Argument, Definition, Effect, Route, Spec};
 use super::{FieldError, arguments, schemas};
 use crate::core::{CoreCall, CoreError};
 use crate::settings::Toolset;
+
+/// What is encoded in a segment of a path: all but the unreserved characters of RFC 3986.
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// Tool of this server.
 pub struct Tool {
@@ -21,6 +26,15 @@ pub struct Tool {
     check_request: fn(JsonObject) -> Result<(), ValidationError>,
     check_own: fn(JsonObject) -> Result<(), ValidationError>,
     result: fn(&JsonObject, Value) -> Result<CallToolResult, CoreError>,
+    /// Example of the response, from the contract.
+    #[cfg(test)]
+    pub example: fn() -> Value,
+}
+
+impl fmt::Debug for Tool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
 }
 
 impl Tool {
@@ -33,6 +47,11 @@ impl Tool {
             check_request: |request| read::from_object::<T::Request>(request).map(|_| ()),
             check_own: |own| read::from_object::<T::Own>(own).map(|_| ()),
             result: T::result,
+            #[cfg(test)]
+            example: || {
+                serde_json::json!(<T::Response as utoipa::PartialSchema>::schema())["example"]
+                    .clone()
+            },
         }
     }
 
@@ -62,16 +81,23 @@ impl Tool {
     /// Returns the call of the Core for `arguments`, in which handles and project are resolved;
     /// `None` for a tool that makes several calls.
     pub fn core_call(&self, arguments: &JsonObject) -> Result<Option<CoreCall>, FieldError> {
-        let request = self.request(arguments)?;
-        Ok(match self.spec.route {
-            Route::Post(path) => Some(CoreCall::post(path, Value::Object(request))),
-            Route::Delete(path) => {
-                let id = request.get("id").and_then(Value::as_str).unwrap_or_default();
-                let call = CoreCall::get(format!("{path}/{id}"), Vec::new());
-                Some(CoreCall { method: Method::DELETE, ..call })
-            }
-            Route::Lookup => None,
-        })
+        let mut request = self.request(arguments)?;
+        let Route::Call(method, path) = &self.spec.route else { return Ok(None) };
+        let path = fill(path, &mut request);
+        let call = if matches!(*method, Method::GET | Method::DELETE) {
+            CoreCall::get(path, self.query(&request))
+        } else {
+            CoreCall::post(path, Value::Object(request))
+        };
+        Ok(Some(CoreCall { method: method.clone(), ..call }))
+    }
+
+    fn query(&self, request: &JsonObject) -> Vec<(&'static str, String)> {
+        let fields = self.spec.arguments.iter().map(|argument| argument.field);
+        let present = fields
+            .chain(["project_key"])
+            .filter_map(|field| request.get(field).map(|value| (field, plain(value))));
+        present.collect()
     }
 
     /// Returns the operation's request for `arguments`, checked.
@@ -127,6 +153,23 @@ impl Tool {
         let argument = self.spec.arguments.iter().find(|argument| argument.field == root);
         format!("{}{rest}", argument.map_or(root, |argument: &Argument| argument.name))
     }
+}
+
+/// Replaces each placeholder of `path` by the field of this name, which leaves the request.
+fn fill(path: &str, request: &mut JsonObject) -> String {
+    let mut parts = path.split('{');
+    let mut filled = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (name, rest) = part.split_once('}').unwrap_or((part, ""));
+        let value = request.remove(name).map(|value| plain(&value)).unwrap_or_default();
+        filled.extend(utf8_percent_encode(&value, SEGMENT));
+        filled.push_str(rest);
+    }
+    filled
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned)
 }
 
 fn list<T: Definition>(spec: &Spec) -> Listed {

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::{Draw, documents, memory, tasks};
 use crate::attempt::{Answer, Attempt};
+use crate::world::World;
 
 const REVISION: &str = "2026-07-28";
 
@@ -158,22 +159,12 @@ fn tool(name: &'static str, call: Attempt, fields: &[&str]) -> Attempt {
     through("tools/call", &params, call).header("mcp-name", name)
 }
 
-fn through(method: &'static str, params: &Value, call: Attempt) -> Attempt {
-    let mut params = params.clone();
-    params["_meta"] = json!({
-        "io.modelcontextprotocol/protocolVersion": REVISION,
-        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
-        "io.modelcontextprotocol/clientCapabilities": {},
-    });
-    let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+/// A call of the method that must be let through or refused as `call` is.
+pub fn through(method: &'static str, params: &Value, call: Attempt) -> Attempt {
     let authorization = call.headers.iter().find(|(name, _)| *name == "authorization").cloned();
     let is_stranger = call.expected == [401];
     let allowed = call.is_allowed();
-    let mut attempt = Attempt::post("/mcp", &body)
-        .header("accept", "application/json, text/event-stream")
-        .header("mcp-protocol-version", REVISION)
-        .header("mcp-method", method)
-        .places(call.places);
+    let mut attempt = request(method, params.clone()).places(call.places);
     attempt.headers.extend(authorization);
     attempt.before = call.before;
     attempt.twin = call.twin;
@@ -187,8 +178,7 @@ fn through(method: &'static str, params: &Value, call: Attempt) -> Attempt {
     // By what others have done meanwhile.
     let may_be_refused = call.expected.iter().any(|status| !(200..300).contains(status));
     attempt = attempt.expect(200).or(400).or(404).check(move |answer| {
-        let message = message(answer);
-        let is_refusal = message.get("error").is_some() || message["result"]["isError"] == true;
+        let is_refusal = is_refusal(&message(answer));
         let must_be = if only_refused { "refused" } else { "let through" };
         (is_refusal == only_refused || is_refusal && may_be_refused)
             .then_some(())
@@ -205,6 +195,29 @@ fn through(method: &'static str, params: &Value, call: Attempt) -> Attempt {
     attempt
 }
 
+/// A request of the method without a credential.
+fn request(method: &'static str, mut params: Value) -> Attempt {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": REVISION,
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+    Attempt::post("/mcp", &body)
+        .header("accept", "application/json, text/event-stream")
+        .header("mcp-protocol-version", REVISION)
+        .header("mcp-method", method)
+}
+
+/// The tools that the server lists.
+pub async fn listed(world: &World) -> Vec<Value> {
+    let token = world.people[0].credentials.iter().find(|one| one.is_valid).expect("a token");
+    let attempt = request("tools/list", json!({}))
+        .header("authorization", format!("Bearer {}", token.bearer));
+    let message = message(&Answer::to(&attempt, world).await);
+    message["result"]["tools"].as_array().unwrap_or_else(|| panic!("{message}")).clone()
+}
+
 /// The JSON-RPC message, whether it came as JSON or as the last event of a stream.
 fn message(answer: &Answer) -> Value {
     let text = answer.text();
@@ -213,11 +226,21 @@ fn message(answer: &Answer) -> Value {
     last.map_or_else(|| answer.body.clone(), |text| serde_json::from_str(text).unwrap_or_default())
 }
 
+/// Whether it is an error of the protocol, or the result of a tool that failed.
+fn is_refusal(message: &Value) -> bool {
+    message.get("error").is_some() || message["result"]["isError"] == true
+}
+
+/// Why the call was refused, if it was.
+pub fn refusal(answer: &Answer) -> Option<String> {
+    let message = message(answer);
+    is_refusal(&message).then(|| message.to_string())
+}
+
 /// The answer of the API inside.
 fn inner(answer: &Answer) -> Answer {
     let message = message(answer);
-    let is_refusal = message.get("error").is_some() || message["result"]["isError"] == true;
-    let status = if is_refusal { http::StatusCode::BAD_REQUEST } else { answer.status };
+    let status = if is_refusal(&message) { http::StatusCode::BAD_REQUEST } else { answer.status };
     Answer {
         status,
         bytes: answer.bytes.clone(),
