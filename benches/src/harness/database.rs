@@ -44,7 +44,7 @@ impl Database {
 
     /// Updates the planner's statistics, as autovacuum does after a while.
     pub async fn settle(&self) -> Result<()> {
-        Ok(testing::vacuum(self.embedded.url()).await?)
+        Ok(testing::execute(self.embedded.url(), "vacuum analyze").await?)
     }
 
     /// Returns the URL for the role that owns the schema.

@@ -130,8 +130,7 @@ pub async fn request_run(
 ) -> Result<HygieneRunId, mc_store::Error> {
     let RunHygiene { task, dry_run, expiry_decision } = *request;
     let mut tx = store.begin().await?;
-    let id =
-        hygiene::request_with_decision(&mut tx, project, task, dry_run, expiry_decision).await?;
+    let id = hygiene::request(&mut tx, project, task, dry_run, expiry_decision).await?;
     let details = json!(request);
     audit::record(&mut tx, NewEvent::new(AuditAction::HygieneRunRequested, id).with(details));
     tx.commit().await?;
@@ -210,7 +209,8 @@ mod tests {
         let db = TestDatabase::create().await;
         let project = db.project("shop").await.id;
         let mut tx = db.service().for_project(UserId::LOCAL, project).begin().await.unwrap();
-        let id = hygiene::request(&mut tx, project, HygieneTask::Duplicates, false).await.unwrap();
+        let id =
+            hygiene::request(&mut tx, project, HygieneTask::Duplicates, false, None).await.unwrap();
         tx.commit().await.unwrap();
         let model = vectors::register_model(db.store(), "test-3", 3, &json!({})).await.unwrap();
         let embedding = Embedding { model, is_remote: false };

@@ -21,7 +21,7 @@ use std::sync::Arc;
 pub use archive::Archive;
 pub use digest::Table;
 pub use dump::{Source, create};
-pub use error::BackupError;
+pub use error::{BackupError, Result};
 pub use manifest::{Manifest, Migration};
 pub use restore::{Target, restore};
 pub(crate) use target::reject_incomplete_restore;

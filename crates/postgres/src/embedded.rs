@@ -28,7 +28,7 @@ use server::Server;
 
 pub use data_dir::{is_initialized, remove, rename, url_of_running};
 pub use discover::{Installation, discover};
-pub use error::EmbeddedError;
+pub use error::{EmbeddedError, Result};
 pub use lock::DataDirLock;
 pub use supervise::Health;
 
@@ -58,7 +58,7 @@ impl Embedded {
     /// Starts the server, and returns once it accepts connections. Initializes a new data
     /// directory, and cleans up after a killed service or server. A supervisor restarts the server
     /// if it dies.
-    pub async fn start(settings: EmbeddedSettings) -> Result<Self, EmbeddedError> {
+    pub async fn start(settings: EmbeddedSettings) -> Result<Self> {
         let (cluster, lock) = initialize::prepare(&settings).await?;
         let server = server::start_with_database(&cluster).await?;
         Self::supervised(cluster, server, lock)
@@ -70,7 +70,7 @@ impl Embedded {
     pub async fn start_unless_cancelled(
         settings: EmbeddedSettings,
         cancel: &CancellationToken,
-    ) -> Result<Option<Self>, EmbeddedError> {
+    ) -> Result<Option<Self>> {
         let (cluster, lock) = initialize::prepare(&settings).await?;
         let starting = server::start_with_database(&cluster);
         let Some(server) = cancel.run_until_cancelled(starting).await else {
@@ -81,11 +81,7 @@ impl Embedded {
         Self::supervised(cluster, server?, lock).map(Some)
     }
 
-    fn supervised(
-        cluster: Cluster,
-        server: Server,
-        lock: DataDirLock,
-    ) -> Result<Self, EmbeddedError> {
+    fn supervised(cluster: Cluster, server: Server, lock: DataDirLock) -> Result<Self> {
         let url = cluster.url()?;
         let installation = cluster.installation.clone();
         let stop = CancellationToken::new();

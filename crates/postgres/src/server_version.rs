@@ -89,40 +89,36 @@ pub(crate) async fn connect(url: &str) -> Result<PgConnection, Error> {
 pub(crate) async fn check(connection: &mut PgConnection) -> Result<(), Error> {
     let versions = versions(connection).await?;
     let major: i32 = leading_number(&versions.postgres);
-    if major < MIN_POSTGRES {
-        return Err(Error::UnsupportedServer(format!(
+    let minor = versions.postgres.split('.').nth(1).map_or(0, leading_number);
+    let leaky = MIN_MINOR.iter().find(|(of, oldest)| *of == major && minor < *oldest);
+    let mut parts = versions.pgvector.split('.').map(leading_number);
+    let pgvector = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
+    let fault = if major < MIN_POSTGRES {
+        format!(
             "PostgreSQL {} is too old; {MIN_POSTGRES} or newer is needed. Upgrade it, or unset \
              DATABASE_URL to use the embedded server",
             versions.postgres
-        )));
-    }
-    let minor = versions.postgres.split('.').nth(1).map_or(0, leading_number);
-    if let Some((_, oldest)) =
-        MIN_MINOR.iter().find(|(of_major, oldest)| *of_major == major && minor < *oldest)
-    {
-        return Err(Error::UnsupportedServer(format!(
+        )
+    } else if let Some((_, oldest)) = leaky {
+        format!(
             "PostgreSQL {} leaks samples of rows that row-level security hides (CVE-2025-8713); \
              upgrade it to {major}.{oldest} or newer, or unset DATABASE_URL to use the embedded \
              server",
             versions.postgres
-        )));
-    }
-    let mut parts = versions.pgvector.split('.').map(leading_number);
-    let (first, second) = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
-    if (first, second) < MIN_PGVECTOR {
-        return Err(Error::UnsupportedServer(format!(
+        )
+    } else if pgvector < MIN_PGVECTOR {
+        format!(
             "pgvector {} is too old; 0.8 or newer is needed. Upgrade the extension \"vector\"",
             versions.pgvector
-        )));
-    }
-    if !can_have_pgvector(connection).await? {
-        return Err(Error::UnsupportedServer(
-            "only a superuser can add the extension \"vector\"; let one run in the service's \
-             database: create extension vector"
-                .into(),
-        ));
-    }
-    Ok(())
+        )
+    } else if !can_have_pgvector(connection).await? {
+        "only a superuser can add the extension \"vector\"; let one run in the service's \
+         database: create extension vector"
+            .to_owned()
+    } else {
+        return Ok(());
+    };
+    Err(Error::UnsupportedServer(fault))
 }
 
 /// Returns whether pgvector is in the database, or the role may add it.

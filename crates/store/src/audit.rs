@@ -6,7 +6,6 @@
 //! chain, so that a truncated chain is detected too.
 
 mod events;
-mod key_ownership;
 mod prune;
 mod verify;
 
@@ -17,14 +16,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use chrono::{DateTime, SubsecRound as _, Utc};
 use mc_crypto::{AuditMacKeys, Head, MAC_LEN, Mac};
 use mc_domain::{AuditAction, ProjectId, UserId};
+use mc_postgres::audit::newest_key;
 use serde_json::Value;
 use uuid::Uuid;
 
 use crate::rls::{Place, RlsContext};
-use crate::{Error, Store, Tx};
+use crate::{Error, Result, Store, Tx};
 
 pub use events::{Event, EventFilter, after, is_known, newest};
-pub use key_ownership::{Claim, claim_key};
 pub(crate) use prune::{chains_of_no_project, prune};
 pub use verify::{Fault, Report, is_signed_with_known_keys, verify};
 
@@ -130,7 +129,7 @@ pub async fn record_in_own_tx(
     chain: Chain,
     actor: Option<UserId>,
     events: &[NewEvent],
-) -> Result<(), Error> {
+) -> Result<()> {
     let mut tx = store.begin().await?;
     add(&mut tx, chain, actor, events);
     tx.commit().await
@@ -155,7 +154,7 @@ pub(crate) struct PendingEvent {
 
 /// Writes the transaction's events to their chains, right before the commit: each chain is locked
 /// from here on. Chains are locked in one order everywhere, so that transactions can't deadlock.
-pub(crate) async fn write(tx: &mut Tx) -> Result<(), Error> {
+pub(crate) async fn write(tx: &mut Tx) -> Result<()> {
     let mut events = std::mem::take(&mut tx.1.events);
     // A stable sort keeps the order within each chain.
     events.sort_by_key(|event| event.chain.id());
@@ -166,20 +165,20 @@ pub(crate) async fn write(tx: &mut Tx) -> Result<(), Error> {
 }
 
 /// Appends events to a chain, to the known head if it is the last event, or else to the actual one.
-async fn append(tx: &mut Tx, chain: Chain, events: &[PendingEvent]) -> Result<(), Error> {
+async fn append(tx: &mut Tx, chain: Chain, events: &[PendingEvent]) -> Result<()> {
     if let Some(known) = tx.1.chains.known(chain) {
-        let rows = Rows::following(known, chain, events, &tx.1.chains.keys);
+        let (rows, head) = Rows::following(known, chain, events, &tx.1.chains.keys);
         if extend(tx, chain, Some(known), &rows).await? {
-            tx.1.appended.push((chain.id(), rows.head));
+            tx.1.appended.push((chain.id(), head));
             return Ok(());
         }
     }
     let ending = lock_head(tx, chain).await?;
     let head = ending.head.unwrap_or(Head { seq: 0, mac: [0; MAC_LEN] });
-    let rows = Rows::following(head, chain, events, &tx.1.chains.keys);
+    let (rows, head) = Rows::following(head, chain, events, &tx.1.chains.keys);
     extend(tx, chain, None, &rows).await?;
     if ending.is_known {
-        tx.1.appended.push((chain.id(), rows.head));
+        tx.1.appended.push((chain.id(), head));
     } else {
         // The events are appended, and the known head stays, so that `verify` keeps reporting the
         // truncation.
@@ -190,7 +189,7 @@ async fn append(tx: &mut Tx, chain: Chain, events: &[PendingEvent]) -> Result<()
 
 /// Appends events. With an `end`, only if that is the last event of the chain; returns whether it
 /// was.
-async fn extend(tx: &mut Tx, chain: Chain, end: Option<Head>, rows: &Rows) -> Result<bool, Error> {
+async fn extend(tx: &mut Tx, chain: Chain, end: Option<Head>, rows: &Rows) -> Result<bool> {
     Ok(sqlx::query_scalar!(
         r#"select mc.append_audit_events($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
                $11) as "is_extended!""#,
@@ -210,7 +209,38 @@ async fn extend(tx: &mut Tx, chain: Chain, end: Option<Head>, rows: &Rows) -> Re
     .await?)
 }
 
+/// The result of claiming a database for the process's key.
+#[derive(Debug)]
+pub enum Claim {
+    /// The database had no key. It has this one once the transaction is committed; until then other
+    /// claims wait.
+    First(Tx),
+    /// The database has this process's key.
+    Known,
+    /// The database has a key that this process was not given.
+    OtherKey,
+}
+
+/// Claims the database for the process's key. Of concurrent claims, one is the first.
+pub async fn claim_key(store: &Store) -> Result<Claim> {
+    let mut tx = store.begin().await?;
+    // Locks the chain until the transaction ends: no other process can add to it or claim it.
+    let ending = lock_head(&mut tx, Chain::Service).await?;
+    match newest_key(&mut tx.0).await? {
+        Some(key) if store.chains.keys.has(&key) => Ok(Claim::Known),
+        Some(_) => Ok(Claim::OtherKey),
+        // Retention deleted all events: the key was accepted before.
+        None if ending.head.is_some() => Ok(Claim::Known),
+        None => {
+            let started = NewEvent::new(AuditAction::AuditStarted, "service");
+            add(&mut tx, Chain::Service, None, &[started]);
+            Ok(Claim::First(tx))
+        }
+    }
+}
+
 /// Events as columns.
+#[derive(Default)]
 struct Rows {
     seqs: Vec<i64>,
     times: Vec<DateTime<Utc>>,
@@ -220,48 +250,41 @@ struct Rows {
     details: Vec<String>,
     key_ids: Vec<Vec<u8>>,
     macs: Vec<Vec<u8>>,
-    /// Head of the chain after these events.
-    head: Head,
 }
 
 impl Rows {
-    /// Returns the events that follow the head of a chain.
-    fn following(end: Head, chain: Chain, events: &[PendingEvent], keys: &AuditMacKeys) -> Self {
-        let mut rows = Self {
-            seqs: Vec::new(),
-            times: Vec::new(),
-            actors: Vec::new(),
-            actions: Vec::new(),
-            subjects: Vec::new(),
-            details: Vec::new(),
-            key_ids: Vec::new(),
-            macs: Vec::new(),
-            head: end,
-        };
+    /// Returns the events that follow the head of a chain, and its head after them.
+    fn following(
+        mut head: Head,
+        chain: Chain,
+        events: &[PendingEvent],
+        keys: &AuditMacKeys,
+    ) -> (Self, Head) {
+        let mut rows = Self::default();
         for PendingEvent { actor, event, .. } in events {
-            let detail = event.details.to_string();
+            let details = event.details.to_string();
             let link = Link {
                 chain: chain.id(),
-                seq: rows.head.seq + 1,
+                seq: head.seq + 1,
                 // The database's precision.
                 occurred_at: Utc::now().trunc_subsecs(6),
                 actor: actor.map(|user| user.0),
                 action: event.act.as_str(),
                 target: &event.target,
-                details: &detail,
+                details: &details,
             };
-            let (key_id, mac) = link.sign(keys, &rows.head.mac);
-            rows.head = Head { seq: link.seq, mac };
+            let (key_id, mac) = link.parts(&head.mac, |parts| keys.sign(parts));
+            head = Head { seq: link.seq, mac };
             rows.seqs.push(link.seq);
             rows.times.push(link.occurred_at);
             rows.actors.push(link.actor);
             rows.actions.push(link.action.to_owned());
             rows.subjects.push(event.target.clone());
-            rows.details.push(detail);
+            rows.details.push(details);
             rows.key_ids.push(key_id.to_vec());
             rows.macs.push(mac.to_vec());
         }
-        rows
+        (rows, head)
     }
 }
 
@@ -273,7 +296,7 @@ struct Ending {
 }
 
 /// Locks the head of a chain until the transaction ends, and returns it.
-async fn lock_head(tx: &mut Tx, chain: Chain) -> Result<Ending, Error> {
+async fn lock_head(tx: &mut Tx, chain: Chain) -> Result<Ending> {
     let known = tx.1.chains.known(chain);
     let row = sqlx::query!(
         r#"select seq as "seq!", mac as "mac!", known_mac, is_pruned as "is_pruned!"
@@ -290,7 +313,7 @@ async fn lock_head(tx: &mut Tx, chain: Chain) -> Result<Ending, Error> {
     Ok(Ending { head: Some(Head { seq: row.seq, mac: mac(&row.mac)? }), is_known })
 }
 
-fn mac(bytes: &[u8]) -> Result<Mac, Error> {
+fn mac(bytes: &[u8]) -> Result<Mac> {
     bytes.try_into().map_err(|_| Error::UnknownStoredValue("audit_events.mac".into()))
 }
 
@@ -306,20 +329,7 @@ struct Link<'a> {
 }
 
 impl Link<'_> {
-    fn sign(&self, keys: &AuditMacKeys, before: &Mac) -> (mc_crypto::KeyId, Mac) {
-        self.parts(before, |parts| keys.sign(parts))
-    }
-
-    fn is_genuine(
-        &self,
-        keys: &AuditMacKeys,
-        before: &Mac,
-        key_id: &[u8],
-        mac: &[u8],
-    ) -> Option<bool> {
-        self.parts(before, |parts| keys.is_genuine(key_id, parts, mac))
-    }
-
+    /// Passes the signed parts, which include the MAC of the event before, to `then`.
     fn parts<R>(&self, before: &Mac, then: impl FnOnce(&[&[u8]]) -> R) -> R {
         then(&[
             b"event",

@@ -1,31 +1,28 @@
 //! Errors of the store.
 
 use mc_domain::{Classified, ErrorKind};
+use serde::de::DeserializeOwned;
 
 use crate::pool;
 
+/// A result with an error of the store.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
 /// An error of the store.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum Error {
     /// The database can't be reached, or gave no connection in time.
     #[error(
         "the database can't be reached; check that it runs (`memory-copilot doctor`) and try again"
     )]
     Unavailable(#[source] sqlx::Error),
-    /// A unique constraint was violated.
+    /// A unique constraint, which protects this object, was violated.
     #[error("{what} exists already")]
-    AlreadyExists {
-        /// The object that the constraint protects.
-        what: &'static str,
-    },
-    /// The name of a repository belongs to another location.
+    AlreadyExists { what: &'static str },
+    /// The name of a repository (`repo:owner/name`) belongs to another location.
     #[error("{namespace} is indexed from {location}, and a name can have one location only")]
-    LocationConflict {
-        /// `repo:owner/name`.
-        namespace: String,
-        /// The location that it is indexed from.
-        location: String,
-    },
+    LocationConflict { namespace: String, location: String },
     /// A row that the statement refers to was deleted.
     #[error("the referenced item was deleted meanwhile; reload it and try again")]
     DeletedConcurrently,
@@ -123,15 +120,36 @@ impl Classified for Error {
     }
 }
 
+/// Reads the stored JSON of a column, which the error names.
+pub(crate) fn from_json<T: DeserializeOwned>(column: &str, stored: serde_json::Value) -> Result<T> {
+    serde_json::from_value(stored)
+        .map_err(|error| Error::UnknownStoredValue(format!("{column}: {error}")))
+}
+
 /// Reads the stored additional data of a record.
-pub(crate) fn record_meta(value: serde_json::Value) -> Result<mc_domain::RecordMeta, Error> {
+pub(crate) fn record_meta(value: serde_json::Value) -> Result<mc_domain::RecordMeta> {
     serde_json::from_value(value).map_err(|error| Error::UnknownStoredValue(error.to_string()))
 }
 
 /// Parses a stored value of an enumeration.
-pub(crate) fn word<T: std::str::FromStr<Err = mc_domain::UnknownValue>>(
-    text: &str,
-) -> Result<T, Error> {
+pub(crate) fn word<T: std::str::FromStr<Err = mc_domain::UnknownValue>>(text: &str) -> Result<T> {
     text.parse()
         .map_err(|error: mc_domain::UnknownValue| Error::UnknownStoredValue(error.to_string()))
+}
+
+/// Most attempts of [`retry_on_deadlock`].
+const MAX_ATTEMPTS: usize = 5;
+
+/// Runs a whole transaction, or a single statement, again if a deadlock rolled it back.
+pub(crate) async fn retry_on_deadlock<T, Attempt>(attempt: impl Fn() -> Attempt) -> Result<T>
+where
+    Attempt: Future<Output = Result<T>>,
+{
+    for _ in 1..MAX_ATTEMPTS {
+        match attempt().await {
+            Err(error) if error.is_deadlock() => {}
+            result => return result,
+        }
+    }
+    attempt().await
 }

@@ -11,7 +11,8 @@ use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::raw_sql;
 
 use crate::error::word;
-use crate::{Error, Listener, Store, Tx, ingest_runs};
+use crate::row::read;
+use crate::{Listener, Result, Store, Tx, ingest_runs};
 
 /// The channel on which the queue announces new jobs.
 const INSERT_CHANNEL: &str = "apalis::job::insert";
@@ -30,6 +31,14 @@ pub struct NewJob<'a> {
     pub delay: Duration,
     /// Attempts after which it is discarded.
     pub max_attempts: i32,
+}
+
+impl<'a> NewJob<'a> {
+    /// Returns a job that may start at once.
+    pub(crate) fn now(kind: &'a str, args: Value, max_attempts: u16) -> Self {
+        let (delay, max_attempts) = (Duration::ZERO, max_attempts.into());
+        Self { kind, unique_key: None, args, delay, max_attempts }
+    }
 }
 
 /// A job of the queue.
@@ -131,7 +140,7 @@ pub fn queue(store: &Store) -> ApalisPool {
 
 /// Enqueues a job with the transaction; returns its id, or `None` if a job with the same unique key
 /// is kept.
-pub async fn enqueue(tx: &mut Tx, job: &NewJob<'_>) -> Result<Option<String>, Error> {
+pub async fn enqueue(tx: &mut Tx, job: &NewJob<'_>) -> Result<Option<String>> {
     Ok(sqlx::query_scalar!(
         "select mc.enqueue_job($1, $2, $3, now() + make_interval(secs => $4), $5)",
         job.kind,
@@ -145,7 +154,7 @@ pub async fn enqueue(tx: &mut Tx, job: &NewJob<'_>) -> Result<Option<String>, Er
 }
 
 /// Returns whether a job is due and not started; `false` for a deleted one.
-pub(crate) async fn is_due(tx: &mut Tx, id: Option<&str>) -> Result<bool, Error> {
+pub(crate) async fn is_due(tx: &mut Tx, id: Option<&str>) -> Result<bool> {
     let Some(id) = id else { return Ok(false) };
     Ok(sqlx::query_scalar!(r#"select mc.is_job_due($1) as "is_due!""#, id)
         .fetch_one(&mut *tx.0)
@@ -153,7 +162,7 @@ pub(crate) async fn is_due(tx: &mut Tx, id: Option<&str>) -> Result<bool, Error>
 }
 
 /// Starts an attempt of a job that `worker` has claimed; `None` if another worker has it.
-pub async fn start(store: &Store, id: &str, worker: &str) -> Result<Option<JobAttempt>, Error> {
+pub async fn start(store: &Store, id: &str, worker: &str) -> Result<Option<JobAttempt>> {
     Ok(sqlx::query_as!(
         JobAttempt,
         r#"select attempt as "number!", max_attempts as "max_attempts!"
@@ -172,7 +181,7 @@ pub async fn end(
     worker: &str,
     start: JobAttempt,
     end: &JobOutcome<'_>,
-) -> Result<bool, Error> {
+) -> Result<bool> {
     let (reason, delay) = match end {
         JobOutcome::Done => (None, None),
         JobOutcome::Failed { reason, again_in } => {
@@ -192,7 +201,7 @@ pub async fn end(
 }
 
 /// Returns all jobs of a stopped worker to the queue; started attempts don't count.
-pub async fn release(store: &Store, worker: &str) -> Result<(), Error> {
+pub async fn release(store: &Store, worker: &str) -> Result<()> {
     sqlx::query!("select mc.release_jobs($1)::text", worker)
         .fetch_one(&mut *store.plain().await?)
         .await?;
@@ -201,7 +210,7 @@ pub async fn release(store: &Store, worker: &str) -> Result<(), Error> {
 
 /// Marks workers whose names start with `node` as dead, because their processes have ended: the
 /// next [`maintain`] rescues their jobs.
-pub async fn expire_workers(store: &Store, node: &str) -> Result<(), Error> {
+pub async fn expire_workers(store: &Store, node: &str) -> Result<()> {
     sqlx::query!("select mc.expire_workers($1)::text", node)
         .fetch_one(&mut *store.plain().await?)
         .await?;
@@ -210,26 +219,23 @@ pub async fn expire_workers(store: &Store, node: &str) -> Result<(), Error> {
 
 /// Claims the idempotency key of an effect, in the transaction of the effect; returns `false` if it
 /// was claimed before.
-pub async fn claim_idempotency_key(tx: &mut Tx, kind: &str, key: &str) -> Result<bool, Error> {
-    let claimed = sqlx::query!(
+pub async fn claim_idempotency_key(tx: &mut Tx, kind: &str, key: &str) -> Result<bool> {
+    tx.has_changed(sqlx::query!(
         "insert into idempotency_keys (kind, key) values ($1, $2) on conflict do nothing",
         kind,
         key
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(claimed.rows_affected() == 1)
+    ))
+    .await
 }
 
 /// Returns jobs, newest first.
-pub async fn list(store: &Store, filter: &JobFilter, limit: i64) -> Result<Vec<JobRow>, Error> {
+pub async fn list(store: &Store, filter: &JobFilter, limit: i64) -> Result<Vec<JobRow>> {
     select(store, None, filter, limit).await
 }
 
 /// Returns one job.
-pub async fn find(store: &Store, id: &str) -> Result<Option<JobRow>, Error> {
-    let found = select(store, Some(id), &JobFilter::default(), 1).await?;
-    Ok(found.into_iter().next())
+pub async fn find(store: &Store, id: &str) -> Result<Option<JobRow>> {
+    Ok(select(store, Some(id), &JobFilter::default(), 1).await?.pop())
 }
 
 async fn select(
@@ -237,7 +243,7 @@ async fn select(
     only: Option<&str>,
     filter: &JobFilter,
     limit: i64,
-) -> Result<Vec<JobRow>, Error> {
+) -> Result<Vec<JobRow>> {
     let rows = sqlx::query!(
         r#"select id as "id!", kind as "kind!", unique_key, args as "args!", state as "state!",
                   attempts as "attempts!", max_attempts as "max_attempts!",
@@ -252,28 +258,14 @@ async fn select(
     )
     .fetch_all(&mut *store.plain().await?)
     .await?;
-    rows.into_iter()
-        .map(|row| {
-            Ok(JobRow {
-                id: row.id,
-                kind: row.kind,
-                unique_key: row.unique_key,
-                args: row.args,
-                state: word(&row.state)?,
-                attempts: row.attempts,
-                max_attempts: row.max_attempts,
-                scheduled_at: row.scheduled_at,
-                worker: row.worker,
-                attempted_at: row.attempted_at,
-                completed_at: row.completed_at,
-                last_error: row.last_error,
-            })
-        })
-        .collect()
+    read!(each row in rows => JobRow {
+        id, kind, unique_key, args, state: word(&row.state)?, attempts, max_attempts, scheduled_at,
+        worker, attempted_at, completed_at, last_error
+    })
 }
 
 /// Retries a discarded job with all its attempts; returns `false` if it is not discarded.
-pub async fn retry(tx: &mut Tx, id: &str) -> Result<bool, Error> {
+pub async fn retry(tx: &mut Tx, id: &str) -> Result<bool> {
     let done = sqlx::query_scalar!(r#"select mc.retry_job($1) as "done!""#, id)
         .fetch_one(&mut *tx.0)
         .await?;
@@ -284,7 +276,7 @@ pub async fn retry(tx: &mut Tx, id: &str) -> Result<bool, Error> {
 }
 
 /// Deletes a job that is discarded or not started; returns `false` if there is none.
-pub async fn delete(tx: &mut Tx, id: &str) -> Result<bool, Error> {
+pub async fn delete(tx: &mut Tx, id: &str) -> Result<bool> {
     let done = sqlx::query_scalar!(r#"select mc.delete_job($1) as "done!""#, id)
         .fetch_one(&mut *tx.0)
         .await?;
@@ -295,13 +287,13 @@ pub async fn delete(tx: &mut Tx, id: &str) -> Result<bool, Error> {
 }
 
 /// Rescues jobs of workers without a heartbeat for `silence`, with `apart` between running ones;
-/// discards jobs that kill their process; deletes jobs that ended `kept_days` ago.
+/// discards jobs that kill their process; deletes jobs that ended `retention_days` ago.
 pub async fn maintain(
     store: &Store,
     silence: Duration,
     apart: Duration,
     retention_days: i32,
-) -> Result<MaintenanceReport, Error> {
+) -> Result<MaintenanceReport> {
     Ok(sqlx::query_as!(
         MaintenanceReport,
         r#"select rescued as "rescued!", discarded as "discarded!", pruned as "pruned!"
@@ -325,14 +317,14 @@ struct Announcement {
 }
 
 /// Starts to listen on a connection of its own.
-pub async fn listen(store: &Store) -> Result<JobListener, Error> {
+pub async fn listen(store: &Store) -> Result<JobListener> {
     Ok(JobListener(Listener::to(store, INSERT_CHANNEL).await?))
 }
 
 impl JobListener {
     /// Returns the kind of the next new job; `None` if the connection was lost and announcements
     /// may be missing.
-    pub async fn next(&mut self) -> Result<Option<String>, Error> {
+    pub async fn next(&mut self) -> Result<Option<String>> {
         let announcement = self.0.next().await?;
         let announcement = announcement
             .and_then(|announcement| serde_json::from_str::<Announcement>(&announcement).ok());

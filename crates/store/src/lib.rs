@@ -13,8 +13,8 @@ mod pool;
 pub mod projects;
 mod providers;
 pub mod quarantine;
-mod retry;
 mod rls;
+mod row;
 mod search;
 pub mod server;
 mod warm_up;
@@ -25,8 +25,9 @@ use std::time::Duration;
 use mc_crypto::Head;
 use mc_domain::{ProjectId, UserId};
 use mc_postgres::CONNECT_TIMEOUT;
-use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
-use sqlx::{AssertSqlSafe, ConnectOptions, raw_sql};
+use sqlx::postgres::{PgArguments, PgConnectOptions, PgPool, PgPoolOptions};
+use sqlx::query::Query;
+use sqlx::{AssertSqlSafe, ConnectOptions, Postgres, raw_sql};
 use tokio::sync::Mutex;
 use tracing::log::LevelFilter;
 use uuid::Uuid;
@@ -36,7 +37,7 @@ use pool::Pool;
 use rls::{Place, Planning, PooledTransaction, Reading, RlsContext, SharedReads};
 
 pub use auth::{accounts, members, sessions};
-pub use error::Error;
+pub use error::{Error, Result};
 pub use ingest::{docs, files, ingest_runs, repositories};
 pub use listener::Listener;
 pub use maintenance::{cleanup, consistency, exports, hygiene};
@@ -81,6 +82,9 @@ pub struct Savepoint {
     events: usize,
 }
 
+/// A statement of `sqlx::query!` that returns no rows.
+type Statement<'q> = Query<'q, Postgres, PgArguments>;
+
 /// The audit events of a transaction.
 #[derive(Debug)]
 struct AuditTrail {
@@ -95,7 +99,7 @@ struct AuditTrail {
 impl Store {
     /// Connects to `url` (`postgres://user:password@host:port/database`) with at most
     /// `max_connections`, and one more for each listener.
-    pub async fn connect(url: &str, max_connections: u32, chains: Chains) -> Result<Self, Error> {
+    pub async fn connect(url: &str, max_connections: u32, chains: Chains) -> Result<Self> {
         let options: PgConnectOptions = url.parse().map_err(|_| mc_postgres::Error::BadUrl)?;
         let options = options
             .application_name("memory-copilot")
@@ -135,7 +139,7 @@ impl Store {
     }
 
     /// Starts the shared transaction, so that its first read need not.
-    pub async fn start_shared_reads(&self) -> Result<(), Error> {
+    pub async fn start_shared_reads(&self) -> Result<()> {
         match self.shared_reads {
             Some(_) => self.read().await.map(drop),
             None => Ok(()),
@@ -153,12 +157,12 @@ impl Store {
     }
 
     /// Returns a connection for a read, under row-level security.
-    async fn read(&self) -> Result<Reading, Error> {
+    async fn read(&self) -> Result<Reading> {
         self.read_planned(Planning::Once).await
     }
 
     /// Returns a connection for a read with a given kind of planning.
-    async fn read_planned(&self, planning: Planning) -> Result<Reading, Error> {
+    async fn read_planned(&self, planning: Planning) -> Result<Reading> {
         let Some(shared) = &self.shared_reads else {
             return Ok(Reading::Own(self.begin_reading(planning.alone()).await?));
         };
@@ -178,11 +182,11 @@ impl Store {
     }
 
     /// Returns a connection without a transaction, for one statement.
-    async fn plain(&self) -> Result<PooledTransaction, Error> {
+    async fn plain(&self) -> Result<PooledTransaction> {
         PooledTransaction::plain(&self.pool).await
     }
 
-    async fn begin_reading(&self, settings: &str) -> Result<PooledTransaction, Error> {
+    async fn begin_reading(&self, settings: &str) -> Result<PooledTransaction> {
         if self.context.is_none() && settings.is_empty() {
             return self.plain().await;
         }
@@ -191,17 +195,17 @@ impl Store {
     }
 
     /// Starts a transaction.
-    pub async fn begin(&self) -> Result<Tx, Error> {
+    pub async fn begin(&self) -> Result<Tx> {
         self.begin_with("").await
     }
 
     /// Starts a transaction for frequent writes of one shape: its statements use generic plans.
-    pub async fn begin_frequent(&self) -> Result<Tx, Error> {
+    pub async fn begin_frequent(&self) -> Result<Tx> {
         self.begin_with("set local plan_cache_mode = force_generic_plan").await
     }
 
     /// Starts a transaction and runs `statements`, never made of input, in one round trip.
-    async fn begin_with(&self, statements: &str) -> Result<Tx, Error> {
+    async fn begin_with(&self, statements: &str) -> Result<Tx> {
         let begin = format!("begin; {} {statements}", rls::set_context(self.context));
         let (context, chains) = (self.context, self.chains.clone());
         let trail = AuditTrail { context, chains, events: Vec::new(), appended: Vec::new() };
@@ -210,7 +214,7 @@ impl Store {
 
     /// Starts a transaction with the lock on a project's memory, so that concurrent saves of the
     /// same text are judged one after the other.
-    pub async fn begin_with_memory_lock(&self, project: ProjectId) -> Result<Tx, Error> {
+    pub async fn begin_with_memory_lock(&self, project: ProjectId) -> Result<Tx> {
         let key = i64::from_be_bytes(project.0.as_bytes()[8..].try_into().expect("8 of 16 bytes"));
         // Generic plans without scans of whole tables: plans made while the tables are small would
         // scan them, and would be kept when they are large.
@@ -240,7 +244,7 @@ impl Tx {
 
     /// Starts a part of the transaction that [`Tx::rollback_to`] can roll back, acting for the
     /// principal of `store`. It ends with the next part, or with the transaction.
-    pub async fn savepoint(&mut self, store: &Store) -> Result<Savepoint, Error> {
+    pub async fn savepoint(&mut self, store: &Store) -> Result<Savepoint> {
         let begin = format!("savepoint part; {}", rls::set_context(store.context));
         raw_sql(AssertSqlSafe(begin)).execute(&mut *self.0).await?;
         self.1.context = store.context;
@@ -248,14 +252,30 @@ impl Tx {
     }
 
     /// Rolls back to the start of the part.
-    pub async fn rollback_to(&mut self, savepoint: Savepoint) -> Result<(), Error> {
+    pub async fn rollback_to(&mut self, savepoint: Savepoint) -> Result<()> {
         raw_sql("rollback to savepoint part").execute(&mut *self.0).await?;
         self.1.events.truncate(savepoint.events);
         Ok(())
     }
 
+    /// Runs a statement.
+    async fn run(&mut self, query: Statement<'_>) -> Result<()> {
+        self.count_changed(query).await?;
+        Ok(())
+    }
+
+    /// Runs a statement; returns whether it changed any row.
+    async fn has_changed(&mut self, query: Statement<'_>) -> Result<bool> {
+        Ok(self.count_changed(query).await? > 0)
+    }
+
+    /// Runs a statement; returns the number of rows that it changed.
+    async fn count_changed(&mut self, query: Statement<'_>) -> Result<u64> {
+        Ok(query.execute(&mut *self.0).await?.rows_affected())
+    }
+
     /// Appends the recorded audit events and commits.
-    pub async fn commit(mut self) -> Result<(), Error> {
+    pub async fn commit(mut self) -> Result<()> {
         audit::write(&mut self).await?;
         let Self(session, trail) = self;
         session.commit().await?;
@@ -271,7 +291,7 @@ pub mod testing {
     use mc_postgres::db_roles::{self, DbRoles};
     use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 
-    use super::{Error, Store};
+    use super::{Result, Store};
     use crate::audit::Chains;
 
     /// Returns audit chains with new keys.
@@ -287,7 +307,7 @@ pub mod testing {
 
     /// Creates a migrated, empty database `name` on the server at `url`. Returns its URLs for the
     /// superuser and for the service's roles. The first call on a server builds the template.
-    pub async fn create_database(url: &str, name: &str) -> Result<(String, DbRoles), Error> {
+    pub async fn create_database(url: &str, name: &str) -> Result<(String, DbRoles)> {
         let mut admin = PgConnection::connect(url).await?;
         // One at a time: PostgreSQL can't copy a template that another session is copying.
         sqlx::query("select pg_advisory_lock(20261120)").execute(&mut admin).await?;
@@ -315,7 +335,7 @@ pub mod testing {
     }
 
     /// Returns the URL with a test role in place of the superuser.
-    fn logged_in(url: &str, role: &str) -> Result<String, Error> {
+    fn logged_in(url: &str, role: &str) -> Result<String> {
         let mut url = url::Url::parse(url).map_err(|_| mc_postgres::Error::BadUrl)?;
         let changed = url.set_username(role).and_then(|()| url.set_password(Some(role)));
         changed.map_err(|()| mc_postgres::Error::BadUrl)?;
@@ -323,26 +343,21 @@ pub mod testing {
     }
 
     /// Drops the database and ends its sessions.
-    pub async fn drop_database(url: &str, name: &str) -> Result<(), Error> {
+    pub async fn drop_database(url: &str, name: &str) -> Result<()> {
         let mut admin = PgConnection::connect(url).await?;
         run(&mut admin, &format!("drop database if exists {name} with (force)")).await?;
         Ok(admin.close().await?)
     }
 
     /// Runs a statement on the database at `url`, for states that would take days to arise.
-    pub async fn execute(url: &str, sql: &str) -> Result<(), Error> {
+    pub async fn execute(url: &str, sql: &str) -> Result<()> {
         let mut connection = PgConnection::connect(url).await?;
         run(&mut connection, sql).await?;
         Ok(connection.close().await?)
     }
 
-    /// Updates the planner's statistics after bulk inserts.
-    pub async fn vacuum(url: &str) -> Result<(), Error> {
-        execute(url, "vacuum analyze").await
-    }
-
     /// Runs a statement as the store's role and principal; returns the number of written rows.
-    pub async fn write(store: &Store, sql: &str) -> Result<u64, Error> {
+    pub async fn write(store: &Store, sql: &str) -> Result<u64> {
         let mut tx = store.begin().await?;
         let done = sqlx::query(AssertSqlSafe(sql)).execute(&mut *tx.0).await?;
         tx.commit().await?;
@@ -350,7 +365,7 @@ pub mod testing {
     }
 
     /// Returns the text result of a query as the store's role and principal.
-    pub async fn text(store: &Store, sql: &str) -> Result<String, Error> {
+    pub async fn text(store: &Store, sql: &str) -> Result<String> {
         Ok(sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(&mut *store.read().await?).await?)
     }
 
@@ -361,7 +376,7 @@ pub mod testing {
     }
 
     /// Runs a statement in a transaction that stays open, to hold a lock.
-    pub async fn hold(url: &str, sql: &str) -> Result<Held, Error> {
+    pub async fn hold(url: &str, sql: &str) -> Result<Held> {
         let mut session = PgConnection::connect(url).await?;
         run(&mut session, "begin").await?;
         run(&mut session, sql).await?;
@@ -369,18 +384,18 @@ pub mod testing {
     }
 
     /// Returns the number of sessions of the store's database that wait for a lock.
-    pub async fn waiting_for_a_lock(store: &Store) -> Result<i64, Error> {
+    pub async fn waiting_for_a_lock(store: &Store) -> Result<i64> {
         let sql = "select count(*) from pg_stat_activity
                    where datname = current_database() and wait_event_type = 'Lock'";
         Ok(sqlx::query_scalar(sql).fetch_one(&mut *store.read().await?).await?)
     }
 
-    async fn run(admin: &mut PgConnection, sql: &str) -> Result<(), Error> {
+    async fn run(admin: &mut PgConnection, sql: &str) -> Result<()> {
         sqlx::query(AssertSqlSafe(sql)).execute(admin).await?;
         Ok(())
     }
 
-    fn with_database(url: &str, name: &str) -> Result<String, Error> {
+    fn with_database(url: &str, name: &str) -> Result<String> {
         let mut url = url::Url::parse(url).map_err(|_| mc_postgres::Error::BadUrl)?;
         url.set_path(name);
         Ok(url.into())

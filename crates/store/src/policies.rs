@@ -5,7 +5,9 @@ use mc_domain::{FindingAction, Policy, ProjectId};
 use mc_sanitizer::Class;
 use sha2::{Digest, Sha256};
 
-use crate::{Error, Store, Tx};
+use crate::error::from_json;
+use crate::row::read;
+use crate::{Error, Result, Store, Tx};
 
 /// A version of a policy.
 #[derive(Debug, Clone)]
@@ -27,7 +29,7 @@ pub async fn set(
     project: ProjectId,
     expected: Option<i32>,
     policy: &Policy,
-) -> Result<Option<i32>, Error> {
+) -> Result<Option<i32>> {
     let principal = tx.principal().map(|user| user.0);
     Ok(sqlx::query_scalar!(
         "select mc.set_policy($1, $2, $3, $4)",
@@ -47,7 +49,7 @@ pub async fn versions(
     project: ProjectId,
     before: Option<i32>,
     limit: i64,
-) -> Result<Vec<Version>, Error> {
+) -> Result<Vec<Version>> {
     let rows = sqlx::query!(
         r#"select v.version, v.policy, u.login as "login?", v.changed_at
            from policy_versions v left join users u on u.id = v.changed_by
@@ -58,20 +60,13 @@ pub async fn versions(
     )
     .fetch_all(&mut *store.read().await?)
     .await?;
-    rows.into_iter()
-        .map(|row| {
-            Ok(Version {
-                version: row.version,
-                policy: read(row.policy)?,
-                changed_by: row.login,
-                changed_at: row.changed_at,
-            })
-        })
-        .collect()
+    read!(each row in rows => Version {
+        version, policy: read(row.policy)?, changed_by: row.login, changed_at
+    })
 }
 
 /// Returns the policy of a project, for the background.
-pub async fn of(store: &Store, project: ProjectId) -> Result<Policy, Error> {
+pub async fn of(store: &Store, project: ProjectId) -> Result<Policy> {
     let document = sqlx::query_scalar!("select policy from projects where id = $1", project.0)
         .fetch_optional(&mut *store.read().await?)
         .await?;
@@ -80,9 +75,8 @@ pub async fn of(store: &Store, project: ProjectId) -> Result<Policy, Error> {
 
 /// Parses a stored policy. One that this version can't read is an error, never the default: it may
 /// be stricter.
-pub(crate) fn read(document: serde_json::Value) -> Result<Policy, Error> {
-    serde_json::from_value(document)
-        .map_err(|error| Error::UnknownStoredValue(format!("projects.policy: {error}")))
+pub(crate) fn read(document: serde_json::Value) -> Result<Policy> {
+    from_json("projects.policy", document)
 }
 
 /// Returns the sanitizer's policy for a project's policy.

@@ -15,7 +15,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-use crate::Error;
+use crate::Result;
 
 /// A connection used within this time is handed out untested: the round trip would take as long as
 /// a statement. A restart of the server, which ends connections, takes about this long.
@@ -89,7 +89,7 @@ impl Pool {
     }
 
     /// Returns a connection as soon as one is free.
-    pub(crate) async fn take(&self) -> Result<PooledConnection, Error> {
+    pub(crate) async fn take(&self) -> Result<PooledConnection> {
         let permit = timeout(self.wait, Arc::clone(&self.permits).acquire_owned()).await;
         let permit = permit.map_err(|_| sqlx::Error::PoolTimedOut)?;
         let permit = permit.map_err(|_| sqlx::Error::PoolClosed)?;

@@ -8,9 +8,9 @@ use mc_domain::{
 use serde_json::json;
 
 use crate::audit::{self, Chain, NewEvent};
-use crate::error::word;
-use crate::retry::retry_on_deadlock;
-use crate::{Error, Store, Tx, policies};
+use crate::error::{retry_on_deadlock, word};
+use crate::row::read;
+use crate::{Error, Result, Store, Tx, policies};
 
 /// A project, with the principal's role on it.
 #[derive(Debug, Clone)]
@@ -54,7 +54,7 @@ pub struct Overview {
 
 /// Returns whether a principal may create projects. Agents may not: the creator becomes admin,
 /// which an agent can't be, so the project would have none.
-pub async fn may_create(store: &Store, principal: UserId) -> Result<bool, Error> {
+pub async fn may_create(store: &Store, principal: UserId) -> Result<bool> {
     Ok(sqlx::query_scalar!(
         r#"select exists (select from users where id = $1 and not is_agent) as "may!""#,
         principal.0
@@ -71,7 +71,7 @@ pub async fn create(
     principal: UserId,
     key: &ProjectKey,
     name: &str,
-) -> Result<(Project, bool), Error> {
+) -> Result<(Project, bool)> {
     let mut tx = store.begin().await?;
     let created = sqlx::query_scalar!(
         "select mc.create_project($1, $2, $3, $4)",
@@ -99,11 +99,7 @@ pub async fn create(
 }
 
 /// Returns the project with this key, if the principal has a role on it.
-pub async fn find(
-    store: &Store,
-    principal: UserId,
-    key: &ProjectKey,
-) -> Result<Option<Project>, Error> {
+pub async fn find(store: &Store, principal: UserId, key: &ProjectKey) -> Result<Option<Project>> {
     let mut session = store.plain().await?;
     let found = find_by_key(&mut *session, principal, key).await?;
     session.done();
@@ -114,7 +110,7 @@ async fn find_by_key(
     executor: impl sqlx::PgExecutor<'_>,
     principal: UserId,
     key: &ProjectKey,
-) -> Result<Option<Project>, Error> {
+) -> Result<Option<Project>> {
     let row = sqlx::query_as!(
         Row,
         r#"select id as "id!", key as "key!", name as "name!", created_at as "created_at!",
@@ -130,7 +126,7 @@ async fn find_by_key(
 
 /// Returns the policy of a project and locks it until the transaction ends; `None` if the project
 /// is deleted. A later change of the policy sees everything this transaction has written.
-pub async fn lock_policy(tx: &mut Tx, project: ProjectId) -> Result<Option<Policy>, Error> {
+pub async fn lock_policy(tx: &mut Tx, project: ProjectId) -> Result<Option<Policy>> {
     let document =
         sqlx::query_scalar!("select policy from projects where id = $1 for share", project.0)
             .fetch_optional(&mut *tx.0)
@@ -156,7 +152,7 @@ pub async fn find_by_resource(
     store: &Store,
     principal: UserId,
     resource: ProjectResource,
-) -> Result<Option<Project>, Error> {
+) -> Result<Option<Project>> {
     let (record, bundle, ingest, item) = match resource {
         ProjectResource::Record(id) => (Some(id.0), None, None, None),
         ProjectResource::Bundle(id) => (None, Some(id.0), None, None),
@@ -183,7 +179,7 @@ pub async fn find_by_resource(
 }
 
 /// Returns the projects on which the principal has a role, by key.
-pub async fn list(store: &Store, principal: UserId) -> Result<Vec<Project>, Error> {
+pub async fn list(store: &Store, principal: UserId) -> Result<Vec<Project>> {
     let rows = sqlx::query_as!(
         Row,
         r#"select id as "id!", key as "key!", name as "name!", created_at as "created_at!",
@@ -208,37 +204,30 @@ struct Row {
 }
 
 impl Row {
-    fn into_project(self) -> Result<Project, Error> {
-        Ok(Project {
-            id: self.id.into(),
-            key: parse_key(&self.key)?,
-            name: self.name,
-            created_at: self.created_at,
-            role: word(&self.role)?,
-            policy: policies::read(self.policy)?,
-            policy_version: self.policy_version,
+    fn into_project(self) -> Result<Project> {
+        read!(self => Project {
+            id: self.id.into(), key: parse_key(&self.key)?, name, created_at,
+            role: word(&self.role)?, policy: policies::read(self.policy)?, policy_version
         })
     }
 }
 
 /// Parses a stored key.
-pub(crate) fn parse_key(key: &str) -> Result<ProjectKey, Error> {
+pub(crate) fn parse_key(key: &str) -> Result<ProjectKey> {
     ProjectKey::parse(key).map_err(|_| Error::UnknownStoredValue(format!("projects.key: {key}")))
 }
 
 /// Deletes the project with all its data except its audit chain, and records it in the service's
 /// chain. [`Error::DeletedConcurrently`] if it is deleted already, or the principal is no longer
 /// its admin. Retried on a deadlock with background writes.
-pub async fn delete(store: &Store, project: &Project) -> Result<(), Error> {
+pub async fn delete(store: &Store, project: &Project) -> Result<()> {
     retry_on_deadlock(|| remove(store, project)).await
 }
 
-async fn remove(store: &Store, project: &Project) -> Result<(), Error> {
+async fn remove(store: &Store, project: &Project) -> Result<()> {
     let mut tx = store.begin().await?;
-    let done = sqlx::query!("delete from projects where id = $1", project.id.0)
-        .execute(&mut *tx.0)
-        .await?;
-    if done.rows_affected() == 0 {
+    let delete = sqlx::query!("delete from projects where id = $1", project.id.0);
+    if !tx.has_changed(delete).await? {
         return Err(Error::DeletedConcurrently);
     }
     let event =
@@ -248,7 +237,7 @@ async fn remove(store: &Store, project: &Project) -> Result<(), Error> {
 }
 
 /// Counts the items of a project.
-pub async fn overview(store: &Store, project: ProjectId) -> Result<Overview, Error> {
+pub async fn overview(store: &Store, project: ProjectId) -> Result<Overview> {
     Ok(sqlx::query_as!(
         Overview,
         r#"select

@@ -5,7 +5,8 @@ use mc_domain::{ProjectId, QuarantineItemId, QuarantineState, RecordId, UserId};
 use mc_sanitizer::Sanitized;
 
 use crate::error::word;
-use crate::{Error, Store, Tx};
+use crate::row::{read, uuids};
+use crate::{Result, Store, Tx};
 
 /// Attempts after which a notification is dropped.
 const ATTEMPTS_MAX: i32 = 10;
@@ -59,9 +60,8 @@ pub struct QuarantineItem {
 }
 
 /// Adds an item to the quarantine of the project.
-pub async fn put(tx: &mut Tx, project: ProjectId, item: &NewQuarantineItem) -> Result<(), Error> {
-    let submitted_by = tx.principal().map(|user| user.0);
-    sqlx::query!(
+pub async fn put(tx: &mut Tx, project: ProjectId, item: &NewQuarantineItem) -> Result<()> {
+    tx.run(sqlx::query!(
         "insert into quarantine_items (id, project_id, kind, reasons, excerpt, ciphertext,
              submitted_by, expires_at,
              notify_at)
@@ -72,13 +72,11 @@ pub async fn put(tx: &mut Tx, project: ProjectId, item: &NewQuarantineItem) -> R
         &item.reasons,
         item.excerpt.as_str(),
         item.ciphertext,
-        submitted_by,
+        tx.principal().map(|user| user.0),
         item.expires_at,
         item.notify
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(())
+    ))
+    .await
 }
 
 /// Returns the items of the project before an id, newest first. The excerpt is empty once the item
@@ -89,9 +87,8 @@ pub async fn list(
     state: Option<QuarantineState>,
     before: Option<QuarantineItemId>,
     limit: i64,
-) -> Result<Vec<QuarantineItem>, Error> {
-    let rows = sqlx::query_as!(
-        Row,
+) -> Result<Vec<QuarantineItem>> {
+    let rows = sqlx::query!(
         r#"select q.id, q.project_id, q.kind, q.reasons,
                   case when q.state = 'pending' and q.expires_at <= now() then '' else q.excerpt
                       end as "excerpt!",
@@ -109,13 +106,16 @@ pub async fn list(
     )
     .fetch_all(&mut *store.read().await?)
     .await?;
-    rows.into_iter().map(Row::into_item).collect()
+    read!(each row in rows => QuarantineItem {
+        id: row.id.into(), project: row.project_id.into(), kind, reasons, excerpt,
+        submitted_by: row.submitted_by.map(UserId), sender, state: word(&row.state)?, created_at,
+        expires_at, decided_by, decided_at
+    })
 }
 
 /// Returns one item of the project, as [`list`] does.
-pub async fn find(store: &Store, id: QuarantineItemId) -> Result<Option<QuarantineItem>, Error> {
-    let row = sqlx::query_as!(
-        Row,
+pub async fn find(store: &Store, id: QuarantineItemId) -> Result<Option<QuarantineItem>> {
+    let row = sqlx::query!(
         r#"select q.id, q.project_id, q.kind, q.reasons,
                   case when q.state = 'pending' and q.expires_at <= now() then '' else q.excerpt
                       end as "excerpt!",
@@ -129,11 +129,15 @@ pub async fn find(store: &Store, id: QuarantineItemId) -> Result<Option<Quaranti
     )
     .fetch_optional(&mut *store.read().await?)
     .await?;
-    row.map(Row::into_item).transpose()
+    read!(optional row => QuarantineItem {
+        id: row.id.into(), project: row.project_id.into(), kind, reasons, excerpt,
+        submitted_by: row.submitted_by.map(UserId), sender, state: word(&row.state)?, created_at,
+        expires_at, decided_by, decided_at
+    })
 }
 
 /// Returns the ciphertext of a pending item; `None` if it is not pending.
-pub async fn ciphertext(store: &Store, id: QuarantineItemId) -> Result<Option<Vec<u8>>, Error> {
+pub async fn ciphertext(store: &Store, id: QuarantineItemId) -> Result<Option<Vec<u8>>> {
     Ok(sqlx::query_scalar!(
         "select ciphertext from quarantine_items where id = $1 and state = 'pending'
              and expires_at > now()",
@@ -144,46 +148,33 @@ pub async fn ciphertext(store: &Store, id: QuarantineItemId) -> Result<Option<Ve
 }
 
 /// Deletes items of a project that were decided more than `days` ago. Runs as worker.
-pub(crate) async fn delete_decided(
-    tx: &mut Tx,
-    project: ProjectId,
-    days: u16,
-) -> Result<u64, Error> {
-    let deleted = sqlx::query!(
+pub(crate) async fn delete_decided(tx: &mut Tx, project: ProjectId, days: u16) -> Result<u64> {
+    tx.count_changed(sqlx::query!(
         "delete from quarantine_items
          where project_id = $1 and state <> 'pending'
              and decided_at < now() - make_interval(days => $2)",
         project.0,
         i32::from(days)
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(deleted.rows_affected())
+    ))
+    .await
 }
 
 /// Stores the decision about a pending item and deletes its content; returns `false` if it is not
 /// pending.
-pub async fn decide(
-    tx: &mut Tx,
-    id: QuarantineItemId,
-    state: QuarantineState,
-) -> Result<bool, Error> {
-    let by = tx.principal().map(|user| user.0);
-    let done = sqlx::query!(
+pub async fn decide(tx: &mut Tx, id: QuarantineItemId, state: QuarantineState) -> Result<bool> {
+    tx.has_changed(sqlx::query!(
         "update quarantine_items set state = $2, ciphertext = '', excerpt = '', decided_by = $3,
              decided_at = now(), notify_at = null
          where id = $1 and state = 'pending' and expires_at > now()",
         id.0,
         state.as_str(),
-        by
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(done.rows_affected() == 1)
+        tx.principal().map(|user| user.0)
+    ))
+    .await
 }
 
 /// Locks a pending item until the transaction ends; returns `false` if it is not pending.
-pub async fn lock(tx: &mut Tx, id: QuarantineItemId) -> Result<bool, Error> {
+pub async fn lock(tx: &mut Tx, id: QuarantineItemId) -> Result<bool> {
     let locked = sqlx::query!(
         "select id from quarantine_items where id = $1 and state = 'pending' and expires_at > now()
              for update",
@@ -195,17 +186,12 @@ pub async fn lock(tx: &mut Tx, id: QuarantineItemId) -> Result<bool, Error> {
 }
 
 /// Returns whether any of these records was changed after the item was created.
-pub async fn is_outdated(
-    tx: &mut Tx,
-    id: QuarantineItemId,
-    by: &[RecordId],
-) -> Result<bool, Error> {
-    let records: Vec<_> = by.iter().map(|record| record.0).collect();
+pub async fn is_outdated(tx: &mut Tx, id: QuarantineItemId, by: &[RecordId]) -> Result<bool> {
     Ok(sqlx::query_scalar!(
         r#"select exists (select from memory_records r join quarantine_items q on q.id = $1
                where r.id = any($2) and r.updated_at > q.created_at) as "is_overtaken!""#,
         id.0,
-        &records
+        &uuids(by)
     )
     .fetch_one(&mut *tx.0)
     .await?)
@@ -213,10 +199,7 @@ pub async fn is_outdated(
 
 /// Expires pending items of a project that nobody decided in time and deletes their content;
 /// returns them. Runs as worker.
-pub(crate) async fn expire(
-    tx: &mut Tx,
-    project: ProjectId,
-) -> Result<Vec<QuarantineItemId>, Error> {
+pub(crate) async fn expire(tx: &mut Tx, project: ProjectId) -> Result<Vec<QuarantineItemId>> {
     let deleted = sqlx::query_scalar!(
         "update quarantine_items set state = 'expired', ciphertext = '', excerpt = '',
              decided_at = now(),
@@ -245,10 +228,7 @@ pub struct QuarantineNotification {
 /// Claims due notifications of pending items, each for one attempt. The next attempt is scheduled
 /// with exponential backoff, until [`mark_notified`] is called or the limit is reached. Runs as
 /// worker.
-pub async fn claim_notifications(
-    store: &Store,
-    limit: i64,
-) -> Result<Vec<QuarantineNotification>, Error> {
+pub async fn claim_notifications(store: &Store, limit: i64) -> Result<Vec<QuarantineNotification>> {
     let rows = sqlx::query!(
         r#"with due as (
                select id from quarantine_items where notify_at <= now() and expires_at > now()
@@ -272,34 +252,19 @@ pub async fn claim_notifications(
     )
     .fetch_all(&mut *store.plain().await?)
     .await?;
-    rows.into_iter()
-        .map(|row| {
-            let item = QuarantineItem {
-                id: row.id.into(),
-                project: row.project_id.into(),
-                kind: row.kind,
-                reasons: row.reasons,
-                excerpt: row.excerpt,
-                submitted_by: row.submitted_by.map(UserId),
-                sender: row.sender,
-                state: word(&row.state)?,
-                created_at: row.created_at,
-                expires_at: row.expires_at,
-                decided_by: None,
-                decided_at: row.decided_at,
-            };
-            Ok(QuarantineNotification {
-                item,
-                project_key: row.key,
-                url: row.url,
-                attempts: row.attempts,
-            })
-        })
-        .collect()
+    let notification = rows.into_iter().map(|row| {
+        let item = read!(row => QuarantineItem {
+            id: row.id.into(), project: row.project_id.into(), kind, reasons, excerpt,
+            submitted_by: row.submitted_by.map(UserId), sender, state: word(&row.state)?,
+            created_at, expires_at, decided_by: None, decided_at
+        });
+        read!(row => QuarantineNotification { item: item?, project_key: row.key, url, attempts })
+    });
+    notification.collect()
 }
 
 /// Marks a notification as done: it was received, or never will be.
-pub async fn mark_notified(store: &Store, id: QuarantineItemId) -> Result<(), Error> {
+pub async fn mark_notified(store: &Store, id: QuarantineItemId) -> Result<()> {
     sqlx::query!("update quarantine_items set notify_at = null where id = $1", id.0)
         .execute(&mut *store.plain().await?)
         .await?;
@@ -308,56 +273,15 @@ pub async fn mark_notified(store: &Store, id: QuarantineItemId) -> Result<(), Er
 
 /// Deletes the content of a user's pending items in the project, as [`decide`] does; returns their
 /// number.
-pub async fn delete_submitted_by(
-    tx: &mut Tx,
-    project: ProjectId,
-    sender: UserId,
-) -> Result<u64, Error> {
-    let by = tx.principal().map(|user| user.0);
-    let deleted = sqlx::query!(
+pub async fn delete_submitted_by(tx: &mut Tx, project: ProjectId, sender: UserId) -> Result<u64> {
+    tx.count_changed(sqlx::query!(
         "update quarantine_items set state = 'deleted', ciphertext = '', excerpt = '',
              decided_by = $3,
              decided_at = now(), notify_at = null
          where project_id = $1 and submitted_by = $2 and state = 'pending'",
         project.0,
         sender.0,
-        by
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(deleted.rows_affected())
-}
-
-struct Row {
-    id: uuid::Uuid,
-    project_id: uuid::Uuid,
-    kind: String,
-    reasons: Vec<String>,
-    excerpt: String,
-    submitted_by: Option<uuid::Uuid>,
-    sender: Option<String>,
-    state: String,
-    created_at: DateTime<Utc>,
-    expires_at: DateTime<Utc>,
-    decided_by: Option<String>,
-    decided_at: Option<DateTime<Utc>>,
-}
-
-impl Row {
-    fn into_item(self) -> Result<QuarantineItem, Error> {
-        Ok(QuarantineItem {
-            id: self.id.into(),
-            project: self.project_id.into(),
-            kind: self.kind,
-            reasons: self.reasons,
-            excerpt: self.excerpt,
-            submitted_by: self.submitted_by.map(UserId),
-            sender: self.sender,
-            state: word(&self.state)?,
-            created_at: self.created_at,
-            expires_at: self.expires_at,
-            decided_by: self.decided_by,
-            decided_at: self.decided_at,
-        })
-    }
+        tx.principal().map(|user| user.0)
+    ))
+    .await
 }

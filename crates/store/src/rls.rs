@@ -7,7 +7,7 @@ use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, raw_sql};
 use tokio::sync::OwnedMutexGuard;
 
-use crate::Error;
+use crate::Result;
 use crate::audit::Chain;
 use crate::pool::{Pool, PooledConnection, take_note};
 
@@ -64,12 +64,12 @@ enum State {
 
 impl PooledTransaction {
     /// Returns a connection without a transaction.
-    pub async fn plain(pool: &Pool) -> Result<Self, Error> {
+    pub async fn plain(pool: &Pool) -> Result<Self> {
         Ok(Self { connection: Some(pool.take().await?), state: State::Plain })
     }
 
     /// Returns a connection in a transaction that `begin` starts, in one round trip.
-    pub async fn begun(pool: &Pool, begin: String) -> Result<Self, Error> {
+    pub async fn begun(pool: &Pool, begin: String) -> Result<Self> {
         let mut session = Self::plain(pool).await?;
         // Before it is sent: if this is cancelled, the transaction may have started.
         session.state = State::Open;
@@ -78,7 +78,7 @@ impl PooledTransaction {
     }
 
     /// Commits the transaction.
-    pub async fn commit(mut self) -> Result<(), Error> {
+    pub async fn commit(mut self) -> Result<()> {
         raw_sql("commit").execute(&mut *self).await?;
         self.state = State::Idle;
         Ok(())

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::bundles::{self, NewBundle};
 use crate::passages::{self, PassageFilter};
 use crate::vectors::{self, Model, VectorPlacement};
-use crate::{Error, Store, citations, projects};
+use crate::{Result, Store, citations, projects};
 
 /// PostgreSQL plans the first executions of a statement each time; so many make it use the cached
 /// plan.
@@ -21,14 +21,14 @@ const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Opens all connections and runs the statements of a recall on each, for a project that does not
 /// exist. The first statements on a new connection take ten times as long as later ones.
-pub async fn warm_up(store: &Store, model: &Model) -> Result<(), Error> {
+pub async fn warm_up(store: &Store, model: &Model) -> Result<()> {
     timeout(TIMEOUT, each_connection(store, model)).await.unwrap_or_else(|_| {
         tracing::debug!("connections were busy and are not all warmed up");
         Ok(())
     })
 }
 
-async fn each_connection(store: &Store, model: &Model) -> Result<(), Error> {
+async fn each_connection(store: &Store, model: &Model) -> Result<()> {
     let cold = try_join_all((0..store.max_connections()).map(|_| store.plain())).await?;
     let mut warm = Vec::new();
     for connection in cold {
@@ -44,7 +44,7 @@ async fn each_connection(store: &Store, model: &Model) -> Result<(), Error> {
 }
 
 /// Runs the statements of a recall.
-async fn recall(store: &Store, model: &Model) -> Result<(), Error> {
+async fn recall(store: &Store, model: &Model) -> Result<()> {
     let no_project = ProjectId(Uuid::nil());
     let mut records = PassageFilter::project(no_project);
     records.sources = vec![SourceKind::Memory];

@@ -88,8 +88,7 @@ impl Fixture {
         let mut tx =
             self.db.service().for_project(UserId::LOCAL, self.project).begin().await.unwrap();
         let (project, task) = (self.project, HygieneTask::Expiry);
-        let id =
-            hygiene::request_with_decision(&mut tx, project, task, false, Some(decision)).await;
+        let id = hygiene::request(&mut tx, project, task, false, Some(decision)).await;
         tx.commit().await.unwrap();
         self.wait_for_end(id.unwrap()).await
     }

@@ -89,7 +89,7 @@ impl Fixture {
     pub async fn request(&self, task: HygieneTask, is_dry_run: bool) -> HygieneRunId {
         let mut tx =
             self.db.service().for_project(UserId::LOCAL, self.project).begin().await.unwrap();
-        let id = hygiene::request(&mut tx, self.project, task, is_dry_run).await.unwrap();
+        let id = hygiene::request(&mut tx, self.project, task, is_dry_run, None).await.unwrap();
         tx.commit().await.unwrap();
         id
     }

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
-use super::{BackupError, Manifest, Progress, Step};
+use super::{BackupError, Manifest, Progress, Result, Step};
 
 pub(super) const DUMP: &str = "database.dump";
 pub(super) const HEADS: &str = "audit-heads.json";
@@ -80,10 +80,10 @@ struct DumpRange {
     length: u64,
 }
 
-/// Entries of a file: the checksum of each, the content of all but the dump, and the dump's
-/// position.
-#[derive(Default)]
-struct Entries {
+/// Entries of the file at `path`: the checksum of each, the content of all but the dump, and the
+/// dump's position.
+struct Entries<'a> {
+    path: &'a Path,
     checksums: HashMap<String, String>,
     contents: HashMap<String, Vec<u8>>,
     dump: Option<DumpRange>,
@@ -92,20 +92,17 @@ struct Entries {
 impl Archive {
     /// Reads the whole file. Rejects a file that is truncated or changed, or that this program
     /// can't restore.
-    pub fn open(path: &Path, progress: &Progress) -> Result<Self, BackupError> {
-        let damaged = |reason: String| BackupError::Damaged { path: path.to_owned(), reason };
+    pub fn open(path: &Path, progress: &Progress) -> Result<Self> {
         let file = File::open(path).map_err(BackupError::io("open", path))?;
-        let mut found = Entries::default();
+        let (checksums, contents) = (HashMap::new(), HashMap::new());
+        let mut found = Entries { path, checksums, contents, dump: None };
         let mut tar = tar::Archive::new(file);
         let entries = tar.entries().map_err(BackupError::io("read", path))?;
         for entry in entries {
             let read = entry.and_then(|entry| found.add(entry, progress));
-            read.map_err(|error| damaged(error.to_string()))?;
+            read.map_err(|error| found.damaged(error.to_string()))?;
         }
-        found.verify(path).map_err(|rejection| match rejection {
-            Rejection::Damaged(reason) => damaged(reason),
-            Rejection::Unsupported(error) => error,
-        })
+        found.verify()
     }
 
     /// Opens the file at the dump.
@@ -123,13 +120,7 @@ impl Archive {
     }
 }
 
-/// Reason why a file is rejected.
-enum Rejection {
-    Damaged(String),
-    Unsupported(BackupError),
-}
-
-impl Entries {
+impl Entries<'_> {
     fn add(&mut self, mut entry: tar::Entry<'_, File>, progress: &Progress) -> io::Result<()> {
         let name = entry.path()?.to_string_lossy().into_owned();
         let (length, offset) = (entry.size(), entry.raw_file_position());
@@ -150,8 +141,8 @@ impl Entries {
         Ok(())
     }
 
-    fn verify(self, path: &Path) -> Result<Archive, Rejection> {
-        let listed = self.contents.get(CHECKSUMS).ok_or_else(|| missing(CHECKSUMS))?;
+    fn verify(self) -> Result<Archive> {
+        let listed = self.contents.get(CHECKSUMS).ok_or_else(|| self.missing(CHECKSUMS))?;
         let listed = String::from_utf8_lossy(listed);
         let listed: HashMap<_, _> = listed
             .lines()
@@ -159,9 +150,9 @@ impl Entries {
             .map(|(checksum, name)| (name, checksum))
             .collect();
         for name in [DUMP, HEADS, MANIFEST] {
-            let found = self.checksums.get(name).ok_or_else(|| missing(name))?;
+            let found = self.checksums.get(name).ok_or_else(|| self.missing(name))?;
             if listed.get(name) != Some(&found.as_str()) {
-                return Err(Rejection::Damaged(format!("{name} does not match its checksum")));
+                return Err(self.damaged(format!("{name} does not match its checksum")));
             }
         }
         // A manifest of another format has at least these two fields.
@@ -170,24 +161,28 @@ impl Entries {
         if format > u64::from(super::manifest::FORMAT) {
             let program = manifest["program"].as_str().unwrap_or("(unknown version)").to_owned();
             let detail = format!("format {format}");
-            return Err(Rejection::Unsupported(BackupError::Newer { program, detail }));
+            return Err(BackupError::Newer { program, detail });
         }
         let manifest: Manifest = self.json(MANIFEST)?;
-        manifest.check().map_err(Rejection::Unsupported)?;
+        manifest.check()?;
         let heads = self.json(HEADS)?;
-        let dump = self.dump.ok_or_else(|| missing(DUMP))?;
-        Ok(Archive { path: path.to_owned(), dump, manifest, heads })
+        let dump = self.dump.ok_or_else(|| self.missing(DUMP))?;
+        Ok(Archive { path: self.path.to_owned(), dump, manifest, heads })
     }
 
-    fn json<T: DeserializeOwned>(&self, name: &str) -> Result<T, Rejection> {
-        let text = self.contents.get(name).ok_or_else(|| missing(name))?;
+    fn json<T: DeserializeOwned>(&self, name: &str) -> Result<T> {
+        let text = self.contents.get(name).ok_or_else(|| self.missing(name))?;
         serde_json::from_slice(text)
-            .map_err(|error| Rejection::Damaged(format!("{name} can't be read: {error}")))
+            .map_err(|error| self.damaged(format!("{name} can't be read: {error}")))
     }
-}
 
-fn missing(name: &str) -> Rejection {
-    Rejection::Damaged(format!("{name} is missing, so the file is truncated or no backup"))
+    fn missing(&self, name: &str) -> BackupError {
+        self.damaged(format!("{name} is missing, so the file is truncated or no backup"))
+    }
+
+    fn damaged(&self, reason: String) -> BackupError {
+        BackupError::Damaged { path: self.path.to_owned(), reason }
+    }
 }
 
 /// Copies all bytes and reports the bytes copied so far. Returns their number and SHA-256.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Row as _};
 
-use super::BackupError;
+use super::{BackupError, Result};
 
 /// Tables whose rows are left out. The change feed is ordered by transaction numbers, which mean
 /// nothing in another cluster; its followers rebuild there.
@@ -31,7 +31,7 @@ pub struct Table {
 }
 
 /// Computes the digests of all tables, ordered by name, under [`TEXT_SETTINGS`].
-pub(super) async fn tables(connection: &mut PgConnection) -> Result<Vec<Table>, BackupError> {
+pub(super) async fn tables(connection: &mut PgConnection) -> Result<Vec<Table>> {
     let mut tables = Vec::new();
     for (name, quoted) in names(connection).await? {
         let (rows, digest) = digest(connection, &quoted).await?;
@@ -41,7 +41,7 @@ pub(super) async fn tables(connection: &mut PgConnection) -> Result<Vec<Table>, 
 }
 
 /// Lists the service's tables, each name plain and quoted for SQL.
-async fn names(connection: &mut PgConnection) -> Result<Vec<(String, String)>, BackupError> {
+async fn names(connection: &mut PgConnection) -> Result<Vec<(String, String)>> {
     let rows = sqlx::query(
         "select n.nspname || '.' || c.relname as name,
                 format('%I.%I', n.nspname, c.relname) as quoted
@@ -60,7 +60,7 @@ async fn names(connection: &mut PgConnection) -> Result<Vec<(String, String)>, B
     rows.iter().map(|row| Ok((row.try_get("name")?, row.try_get("quoted")?))).collect()
 }
 
-async fn digest(connection: &mut PgConnection, table: &str) -> Result<(i64, String), BackupError> {
+async fn digest(connection: &mut PgConnection, table: &str) -> Result<(i64, String)> {
     let statement = format!(
         "select count(*) as rows,
                 coalesce(sum(hashtextextended(line, 1)), 0)::text || ':' ||
@@ -72,7 +72,7 @@ async fn digest(connection: &mut PgConnection, table: &str) -> Result<(i64, Stri
 }
 
 /// Compares the digests, and fails at the first table that differs. Ignores additional tables.
-pub(super) fn compare(expected: &[Table], found: &[Table]) -> Result<(), BackupError> {
+pub(super) fn compare(expected: &[Table], found: &[Table]) -> Result<()> {
     for table in expected {
         let detail = match found.iter().find(|each| each.name == table.name) {
             None => "it is missing".to_owned(),

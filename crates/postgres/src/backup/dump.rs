@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::archive::{self, Writer};
 use super::digest::EXCLUDED_TABLES;
 use super::pg_tools::{self, PgTools};
-use super::{BackupError, Manifest, Progress, digest, snapshot};
+use super::{BackupError, Manifest, Progress, Result, digest, snapshot};
 use crate::{audit, server_version};
 
 /// Longest wait for a table that a schema change locks.
@@ -38,7 +38,7 @@ pub async fn create(
     (file, path): (File, &Path),
     progress: Progress,
     cancel: &CancellationToken,
-) -> Result<Manifest, BackupError> {
+) -> Result<Manifest> {
     let dumping = dump(source, file, path, progress);
     cancel.run_until_cancelled(dumping).await.unwrap_or(Err(BackupError::Interrupted))
 }
@@ -48,7 +48,7 @@ async fn dump(
     file: File,
     path: &Path,
     progress: Progress,
-) -> Result<Manifest, BackupError> {
+) -> Result<Manifest> {
     let mut connection = server_version::connect(source.url).await?;
     let snapshot = snapshot::export(&mut connection).await?;
     ensure_known_key(&mut connection, source.encryptor).await?;
@@ -70,10 +70,7 @@ async fn dump(
 
 /// Rejects a database that was signed with another key: a restore could neither verify its audit
 /// nor decrypt its values.
-async fn ensure_known_key(
-    connection: &mut PgConnection,
-    encryptor: &Encryptor,
-) -> Result<(), BackupError> {
+async fn ensure_known_key(connection: &mut PgConnection, encryptor: &Encryptor) -> Result<()> {
     match audit::newest_key(connection).await? {
         Some(key) if !AuditMacKeys::derive(encryptor).has(&key) => Err(BackupError::OtherKey),
         _ => Ok(()),
@@ -84,7 +81,7 @@ fn spawn_pg_dump(
     tools: &PgTools,
     url: &str,
     snapshot: &str,
-) -> Result<(tokio::process::Child, ChildStdout), BackupError> {
+) -> Result<(tokio::process::Child, ChildStdout)> {
     let mut command = tools.connecting("pg_dump", url)?;
     command.args(["--format", "custom", "--compress", "gzip:1"]);
     command.args(["--snapshot", snapshot, "--lock-wait-timeout", LOCK_TIMEOUT]);
@@ -107,7 +104,7 @@ async fn write_dump(
     output: ChildStdout,
     path: &Path,
     progress: Progress,
-) -> Result<Writer, BackupError> {
+) -> Result<Writer> {
     let pipe = output.into_owned_fd().map_err(BackupError::io("write", path))?;
     let written = tokio::task::spawn_blocking(move || {
         writer.add(archive::DUMP, &mut File::from(pipe), &progress)?;
@@ -124,7 +121,7 @@ async fn write_dump(
 async fn read_content(
     connection: &mut PgConnection,
     known: HashMap<Uuid, Head>,
-) -> Result<(Vec<digest::Table>, HashMap<Uuid, Head>), BackupError> {
+) -> Result<(Vec<digest::Table>, HashMap<Uuid, Head>)> {
     let mut heads = audit::heads(connection).await?;
     for (chain, known) in known {
         let head = heads.entry(chain).or_insert(known);
@@ -140,7 +137,7 @@ async fn finish(
     manifest: Manifest,
     heads: HashMap<Uuid, Head>,
     path: PathBuf,
-) -> Result<(), BackupError> {
+) -> Result<()> {
     let finished = tokio::task::spawn_blocking(move || {
         let no_progress: Progress = std::sync::Arc::new(|_, _| {});
         let heads = serde_json::to_vec(&heads)?;

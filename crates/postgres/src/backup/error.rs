@@ -5,56 +5,36 @@ use std::path::{Path, PathBuf};
 
 use mc_domain::{Classified, ErrorKind};
 
+/// A result with an error of backup or restore.
+pub type Result<T, E = BackupError> = std::result::Result<T, E>;
+
 /// A failed backup or restore.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum BackupError {
     /// An operation on the database failed.
     #[error(transparent)]
     Database(#[from] crate::Error),
-    /// A file operation failed.
+    /// A file operation failed; `doing` is a verb: "read", "write", ...
     #[error("can't {doing} {}: {source}", .path.display())]
-    Io {
-        /// Verb: "read", "write", ...
-        doing: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        source: io::Error,
-    },
-    /// No `pg_dump` and `pg_restore` are new enough.
+    Io { doing: &'static str, path: PathBuf, source: io::Error },
+    /// No `pg_dump` and `pg_restore` are new enough; `found` lists those that are too old.
     #[error(
         "found no pg_dump and pg_restore of PostgreSQL {major} or newer, which the server needs; \
          install them (Debian: postgresql-client-{major}), or set database.install_dir to a \
          directory that has them in bin{found}"
     )]
-    NoPrograms {
-        /// Major version of the server.
-        major: u32,
-        /// Programs that are too old, for people.
-        found: String,
-    },
-    /// A program failed.
+    NoPrograms { major: u32, found: String },
+    /// A program failed; `detail` is the end of its error output.
     #[error("{program} failed: {detail}")]
-    Program {
-        /// Name of the program.
-        program: &'static str,
-        /// End of its error output.
-        detail: String,
-    },
+    Program { program: &'static str, detail: String },
     /// Row-level security hides rows from the role, so the backup would lack them.
     #[error(
         "the role {role} of database.url does not see every row of {tables}, and a backup needs \
          all rows; connect as {owner}, the owner of the tables, or let a superuser run: \
          alter role {role} bypassrls"
     )]
-    Hidden {
-        /// Role of the connection.
-        role: String,
-        /// Names of the tables.
-        tables: String,
-        /// Owner of the first table.
-        owner: String,
-    },
+    Hidden { role: String, tables: String, owner: String },
     /// The audit is signed with another key than the configured one.
     #[error(
         "the configured encryption key is not the one of this database's service; copy that key to \
@@ -63,23 +43,13 @@ pub enum BackupError {
     OtherKey,
     /// The file is no backup, or an incomplete or changed one.
     #[error("{} is no complete backup: {reason}; use another file", .path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// Reason for the rejection.
-        reason: String,
-    },
+    Damaged { path: PathBuf, reason: String },
     /// A newer program created the backup.
     #[error(
         "memory-copilot {program}, which is newer than this one, created the backup ({detail}); \
          restore it with that version or a later one"
     )]
-    Newer {
-        /// Version of that program.
-        program: String,
-        /// Format or migration that this program does not know.
-        detail: String,
-    },
+    Newer { program: String, detail: String },
     /// The backup's schema has another version of a migration.
     #[error(
         "another build created the backup's schema (its migration {0} differs); restore it with \
@@ -97,22 +67,12 @@ pub enum BackupError {
         "the backup is of PostgreSQL {required}, and the server is {server}; restore it into a \
          server of version {required} or newer"
     )]
-    OlderServer {
-        /// Version of the backup's server.
-        required: String,
-        /// Version of the target's server.
-        server: String,
-    },
+    OlderServer { required: String, server: String },
     /// A restored table differs from the backup.
     #[error(
         "the restored table {table} differs from the backup ({detail}); the database is empty again"
     )]
-    Differs {
-        /// Name of the table.
-        table: String,
-        /// The difference.
-        detail: String,
-    },
+    Differs { table: String, detail: String },
     /// The user interrupted the command.
     #[error("interrupted; partial data was removed")]
     Interrupted,

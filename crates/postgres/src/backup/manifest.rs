@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use sqlx::migrate::{AppliedMigration, Migrate as _};
 use sqlx::postgres::PgConnection;
 
-use super::{BackupError, Table};
+use super::{BackupError, Result, Table};
 use crate::{Error, MIGRATIONS, server_version};
 
 /// Version of the file format. A program rejects a file with a higher one.
@@ -52,7 +52,7 @@ impl Manifest {
     pub(super) async fn without_tables(
         connection: &mut PgConnection,
         encryption_key_id: String,
-    ) -> Result<Self, BackupError> {
+    ) -> Result<Self> {
         let versions = server_version::versions(connection).await?;
         Ok(Self {
             format: FORMAT,
@@ -74,7 +74,7 @@ impl Manifest {
     }
 
     /// Rejects a backup whose format or schema this program can't migrate.
-    pub(super) fn check(&self) -> Result<(), BackupError> {
+    pub(super) fn check(&self) -> Result<()> {
         let newer = |detail| BackupError::Newer { program: self.program.clone(), detail };
         if self.format > FORMAT {
             return Err(newer(format!("format {}, newest known format {FORMAT}", self.format)));
@@ -100,7 +100,7 @@ impl Manifest {
 }
 
 /// Lists the migrations that were applied to the database.
-async fn migrations(connection: &mut PgConnection) -> Result<Vec<Migration>, BackupError> {
+async fn migrations(connection: &mut PgConnection) -> Result<Vec<Migration>> {
     let applied = connection.list_applied_migrations(&MIGRATIONS.table_name).await;
     let applied = applied.map_err(|error| BackupError::Database(Error::Migration(error)))?;
     let migration = |each: AppliedMigration| Migration {
@@ -111,7 +111,7 @@ async fn migrations(connection: &mut PgConnection) -> Result<Vec<Migration>, Bac
 }
 
 /// Lists the functions that the role `memory_copilot_worker` owns.
-async fn run_as_worker(connection: &mut PgConnection) -> Result<Vec<String>, BackupError> {
+async fn run_as_worker(connection: &mut PgConnection) -> Result<Vec<String>> {
     let functions = sqlx::query_scalar(
         "select oid::regprocedure::text from pg_proc
          where proowner = 'memory_copilot_worker'::regrole order by 1",

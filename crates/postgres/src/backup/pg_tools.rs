@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::{Child, Command};
 use url::Url;
 
-use super::BackupError;
+use super::{BackupError, Result};
 use crate::Error;
 use crate::embedded::discover;
 
@@ -37,7 +37,7 @@ const FILE_PARAMETERS: [(&[&str], &str); 3] = [
 impl PgTools {
     /// Returns the programs of the lowest version that is at least `major`: `pg_dump` rejects a
     /// newer server, and an older server may not understand a newer `pg_restore`.
-    pub async fn find(install_dirs: &[PathBuf], major: u32) -> Result<Self, BackupError> {
+    pub async fn find(install_dirs: &[PathBuf], major: u32) -> Result<Self> {
         let mut bins = discover::candidates(install_dirs).await;
         bins.extend(CLIENT_DIRS.map(PathBuf::from));
         let (mut nearest, mut found): (Option<(u32, PathBuf)>, String) = (None, String::new());
@@ -57,7 +57,7 @@ impl PgTools {
 
     /// Returns a command that connects to the database at `url`. The environment passes the
     /// password, since every user can read arguments, and only the same user the environment.
-    pub fn connecting(&self, program: &str, url: &str) -> Result<Command, BackupError> {
+    pub fn connecting(&self, program: &str, url: &str) -> Result<Command> {
         let options: PgConnectOptions = url.parse().map_err(|_| Error::BadUrl)?;
         let url = Url::parse(url).map_err(|_| Error::BadUrl)?;
         let mut command = self.command(program);
@@ -103,7 +103,7 @@ impl PgTools {
 }
 
 /// Returns the name of the database at `url`.
-pub(super) fn database_name(url: &str) -> Result<String, BackupError> {
+pub(super) fn database_name(url: &str) -> Result<String> {
     let options: PgConnectOptions = url.parse().map_err(|_| Error::BadUrl)?;
     Ok(database_of(&options).to_owned())
 }
@@ -132,7 +132,7 @@ fn ssl_mode(mode: PgSslMode) -> &'static str {
 }
 
 /// Waits for the end of a program, and returns its error output if it fails.
-pub(super) async fn finish(program: &'static str, mut child: Child) -> Result<(), BackupError> {
+pub(super) async fn finish(program: &'static str, mut child: Child) -> Result<()> {
     let output = output_tail(child.stderr.take()).await;
     let failed = |detail| BackupError::Program { program, detail };
     match child.wait().await {

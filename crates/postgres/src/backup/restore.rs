@@ -12,7 +12,7 @@ use tokio::process::{Child, ChildStdin, Command};
 use tokio_util::sync::CancellationToken;
 
 use super::pg_tools::{self, PgTools};
-use super::{Archive, BackupError, Progress, Step, digest, snapshot, target};
+use super::{Archive, BackupError, Progress, Result, Step, digest, snapshot, target};
 use crate::db_roles::{self, DbRoles};
 use crate::server_version;
 
@@ -33,7 +33,7 @@ pub async fn restore(
     target: &Target<'_>,
     progress: Progress,
     cancel: &CancellationToken,
-) -> Result<DbRoles, BackupError> {
+) -> Result<DbRoles> {
     let mut connection = server_version::connect(target.url).await?;
     let tools = find_tools(&mut connection, archive, target).await?;
     target::claim(&mut connection).await?;
@@ -52,7 +52,7 @@ async fn find_tools(
     connection: &mut PgConnection,
     archive: &Archive,
     target: &Target<'_>,
-) -> Result<PgTools, BackupError> {
+) -> Result<PgTools> {
     server_version::check(connection).await?;
     let server = server_version::versions(connection).await?.postgres;
     let major: u32 = server_version::leading_number(&server);
@@ -71,7 +71,7 @@ async fn fill(
     target: &Target<'_>,
     tools: &PgTools,
     progress: Progress,
-) -> Result<DbRoles, BackupError> {
+) -> Result<DbRoles> {
     db_roles::create_groups(connection).await?;
     load(archive, target, tools, progress.clone()).await?;
     finish_schema(connection, &archive.manifest.run_as_worker).await?;
@@ -97,7 +97,7 @@ async fn load(
     target: &Target<'_>,
     tools: &PgTools,
     progress: Progress,
-) -> Result<(), BackupError> {
+) -> Result<()> {
     let list = list_contents(archive, tools).await?;
     let mut command = tools.connecting("pg_restore", target.url)?;
     command.args(["--single-transaction", "--no-owner", "--no-tablespaces", "--use-list"]);
@@ -110,10 +110,7 @@ async fn load(
 
 /// Writes the list of the dump's entries that `pg_restore` is to restore: all but the policies of
 /// the former owner, since another role may own the tables here.
-async fn list_contents(
-    archive: &Archive,
-    tools: &PgTools,
-) -> Result<tempfile::NamedTempFile, BackupError> {
+async fn list_contents(archive: &Archive, tools: &PgTools) -> Result<tempfile::NamedTempFile> {
     let mut command = tools.command("pg_restore");
     command.arg("--list");
     let no_progress: Progress = std::sync::Arc::new(|_, _| {});
@@ -142,11 +139,7 @@ fn is_owner_policy(line: &str) -> bool {
 }
 
 /// Starts a program with the dump on its standard input.
-fn spawn_with_dump(
-    mut command: Command,
-    archive: &Archive,
-    progress: Progress,
-) -> Result<Child, BackupError> {
+fn spawn_with_dump(mut command: Command, archive: &Archive, progress: Progress) -> Result<Child> {
     let mut child = command.stdin(Stdio::piped()).spawn().map_err(|error| failed(&error))?;
     let mut dump = archive.dump().map_err(|error| failed(&error))?;
     let input = child.stdin.take().ok_or_else(|| io::Error::other("its input is closed"));
@@ -173,10 +166,7 @@ fn failed(error: &io::Error) -> BackupError {
 
 /// Creates the owner's policies, assigns functions to their owner, and adds the rows that the
 /// service needs in tables without dumped rows.
-async fn finish_schema(
-    connection: &mut PgConnection,
-    run_as_worker: &[String],
-) -> Result<(), BackupError> {
+async fn finish_schema(connection: &mut PgConnection, run_as_worker: &[String]) -> Result<()> {
     let mut tx = connection.begin().await?;
     let mut statements: Vec<String> = sqlx::query_scalar(
         "select format('create policy owner_all on %s to current_user using (true)'
@@ -207,7 +197,7 @@ async fn finish_schema(
 
 /// Deletes values that the service would decrypt at its start. It creates new signing keys, and
 /// users sign in again.
-async fn delete_encrypted_sign_in_data(connection: &mut PgConnection) -> Result<(), BackupError> {
+async fn delete_encrypted_sign_in_data(connection: &mut PgConnection) -> Result<()> {
     raw_sql("delete from signing_keys; delete from pending_logins").execute(connection).await?;
     Ok(())
 }

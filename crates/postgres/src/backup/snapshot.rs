@@ -3,11 +3,11 @@
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Row as _, raw_sql};
 
-use super::BackupError;
 use super::digest::TEXT_SETTINGS;
+use super::{BackupError, Result};
 
 /// Begins a transaction, and returns the name of its snapshot for `pg_dump`.
-pub(super) async fn export(connection: &mut PgConnection) -> Result<String, BackupError> {
+pub(super) async fn export(connection: &mut PgConnection) -> Result<String> {
     begin(connection).await?;
     ensure_sees_every_row(connection).await?;
     let name = sqlx::query_scalar("select pg_export_snapshot()");
@@ -15,7 +15,7 @@ pub(super) async fn export(connection: &mut PgConnection) -> Result<String, Back
 }
 
 /// Begins a repeatable-read transaction with [`TEXT_SETTINGS`].
-pub(super) async fn begin(connection: &mut PgConnection) -> Result<(), BackupError> {
+pub(super) async fn begin(connection: &mut PgConnection) -> Result<()> {
     let begin = format!("begin isolation level repeatable read, read only; {TEXT_SETTINGS}");
     raw_sql(AssertSqlSafe(begin)).execute(connection).await?;
     Ok(())
@@ -24,7 +24,7 @@ pub(super) async fn begin(connection: &mut PgConnection) -> Result<(), BackupErr
 /// Rejects a role from which policies hide rows, since the backup would lack them without notice.
 /// The tables' owner sees every row by its own policies; superusers and `bypassrls` roles see them,
 /// too.
-async fn ensure_sees_every_row(connection: &mut PgConnection) -> Result<(), BackupError> {
+async fn ensure_sees_every_row(connection: &mut PgConnection) -> Result<()> {
     let hidden = sqlx::query(
         "select current_user::text as role,
                 string_agg(c.relname, ', ' order by c.relname) as tables,

@@ -6,8 +6,8 @@
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection as _, raw_sql};
 
-use super::BackupError;
 use super::pg_tools::APPLICATION_NAME;
+use super::{BackupError, Result};
 use crate::Error;
 
 /// Query of relations, routines and types, with those of extensions.
@@ -30,7 +30,7 @@ const IS_USER_OBJECT: &str = "
                     where d.classid = class and d.objid = things.oid and d.deptype in ('e', 'i'))";
 
 /// Marks an empty database for a restore. Clears the data of an interrupted restore first.
-pub(super) async fn claim(connection: &mut PgConnection) -> Result<(), BackupError> {
+pub(super) async fn claim(connection: &mut PgConnection) -> Result<()> {
     if is_being_restored(connection).await? {
         clear(connection).await?;
     }
@@ -71,13 +71,13 @@ pub(crate) async fn reject_incomplete_restore(connection: &mut PgConnection) -> 
 }
 
 /// Removes the mark, so that the service can start.
-pub(super) async fn release(connection: &mut PgConnection) -> Result<(), BackupError> {
+pub(super) async fn release(connection: &mut PgConnection) -> Result<()> {
     raw_sql("drop schema memory_copilot_restoring cascade").execute(connection).await?;
     Ok(())
 }
 
 /// Drops all objects created since the database was claimed, and the mark last.
-pub(super) async fn clear(connection: &mut PgConnection) -> Result<(), BackupError> {
+pub(super) async fn clear(connection: &mut PgConnection) -> Result<()> {
     // A session of a killed program may be about to commit.
     let terminate = sqlx::query(
         "select pg_terminate_backend(pid, 60000) from pg_stat_activity

@@ -6,7 +6,7 @@ use sqlx::postgres::PgConnectOptions;
 use url::Url;
 
 use super::user::ServerUser;
-use super::{EmbeddedError, Installation};
+use super::{EmbeddedError, Installation, Result};
 
 /// Name of the superuser and of the database.
 pub(super) const NAME: &str = "memory_copilot";
@@ -35,12 +35,10 @@ impl Paths {
         self.0.join("cluster")
     }
 
-    /// Returns the file that holds the superuser's password.
     pub fn password(&self) -> PathBuf {
         self.0.join("password")
     }
 
-    /// Returns the directory of the Unix socket.
     pub fn socket(&self) -> PathBuf {
         self.0.join("socket")
     }
@@ -55,11 +53,8 @@ impl Paths {
         format!("\"{}\"", self.socket().display().to_string().replace('"', "\"\""))
     }
 
-    /// Returns the URL of the service's database.
-    ///
-    /// # Errors
-    /// If the path of the socket is not UTF-8.
-    pub fn url(&self, password: &str) -> Result<String, EmbeddedError> {
+    /// Returns the URL of the service's database. Fails if the path of the socket is not UTF-8.
+    pub fn url(&self, password: &str) -> Result<String> {
         let socket = self.socket();
         let socket = socket.to_str().ok_or_else(|| unusable(&self.0))?;
         let mut url = Url::parse(&format!("postgres://{NAME}:{password}@localhost/{NAME}"))
@@ -76,7 +71,7 @@ impl Paths {
 
 impl Cluster {
     /// Returns the URL of the service's database; see [`Paths::url`].
-    pub fn url(&self) -> Result<String, EmbeddedError> {
+    pub fn url(&self) -> Result<String> {
         self.paths.url(&self.password)
     }
 
@@ -92,7 +87,7 @@ impl Cluster {
 }
 
 /// Rejects a data directory whose path can't hold a socket.
-pub(super) fn check_path(data_dir: &Path) -> Result<(), EmbeddedError> {
+pub(super) fn check_path(data_dir: &Path) -> Result<()> {
     let fits = data_dir.to_str().is_some_and(|path| path.len() <= DATA_DIR_MAX_BYTES);
     if fits { Ok(()) } else { Err(unusable(data_dir)) }
 }

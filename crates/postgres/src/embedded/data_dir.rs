@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::cluster::Paths;
 use super::lock::DataDirLock;
-use super::{EmbeddedError, stale_server};
+use super::{EmbeddedError, Result, stale_server};
 
 /// Returns whether the directory has a cluster.
 pub fn is_initialized(data_dir: &Path) -> bool {
@@ -14,7 +14,7 @@ pub fn is_initialized(data_dir: &Path) -> bool {
 
 /// Returns the connection URL of the server that another process runs on the directory. It holds
 /// the password, which only the directory's user can read.
-pub fn url_of_running(data_dir: &Path) -> Result<String, EmbeddedError> {
+pub fn url_of_running(data_dir: &Path) -> Result<String> {
     let data_dir = std::path::absolute(data_dir).map_err(EmbeddedError::io("find", data_dir))?;
     let paths = Paths(data_dir);
     let path = paths.password();
@@ -24,7 +24,7 @@ pub fn url_of_running(data_dir: &Path) -> Result<String, EmbeddedError> {
 
 /// Deletes the data directory and ends a server that an earlier run left behind. Fails if another
 /// process has locked the directory.
-pub async fn remove(data_dir: &Path) -> Result<(), EmbeddedError> {
+pub async fn remove(data_dir: &Path) -> Result<()> {
     if !data_dir.exists() {
         return Ok(());
     }
@@ -36,7 +36,7 @@ pub async fn remove(data_dir: &Path) -> Result<(), EmbeddedError> {
 }
 
 /// Renames the data directory of a stopped server, and syncs the new parent to disk.
-pub fn rename(from: &Path, to: &Path) -> Result<(), EmbeddedError> {
+pub fn rename(from: &Path, to: &Path) -> Result<()> {
     fs::rename(from, to).map_err(EmbeddedError::io("create", to))?;
     let parent = to.parent().unwrap_or(Path::new("."));
     fs::File::open(parent)

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use tokio::process::Command;
 
-use super::EmbeddedError;
 use super::user::ServerUser;
+use super::{EmbeddedError, Result};
 
 const MIN_MAJOR: u32 = 16;
 const EXTENSIONS: [&str; 3] = ["vector", "hstore", "pgcrypto"];
@@ -39,22 +39,15 @@ impl fmt::Display for Installation {
 
 /// Lists installations that meet the requirements, by preference: those in `install_dirs`, then the
 /// system's from the newest to the oldest.
-pub async fn discover(install_dirs: &[PathBuf]) -> Result<Vec<Installation>, EmbeddedError> {
-    discover_for(install_dirs, None).await
+pub async fn discover(install_dirs: &[PathBuf]) -> Result<Vec<Installation>> {
+    examine_all(&candidates(install_dirs).await, None).await
 }
 
-/// Lists installations like [`discover`], without those that `user` can't reach.
-pub(super) async fn discover_for(
-    install_dirs: &[PathBuf],
-    user: Option<&ServerUser>,
-) -> Result<Vec<Installation>, EmbeddedError> {
-    examine_all(&candidates(install_dirs).await, user).await
-}
-
-async fn examine_all(
+/// Lists the installations in these `bin` directories, without those that `user` can't reach.
+pub(super) async fn examine_all(
     bins: &[PathBuf],
     user: Option<&ServerUser>,
-) -> Result<Vec<Installation>, EmbeddedError> {
+) -> Result<Vec<Installation>> {
     let mut found: Vec<Installation> = Vec::new();
     let mut rejected = Vec::new();
     for bin in bins {

@@ -5,30 +5,26 @@ use std::path::{Path, PathBuf};
 
 use mc_domain::{Classified, ErrorKind};
 
+/// A result with an error of the embedded server.
+pub type Result<T, E = EmbeddedError> = std::result::Result<T, E>;
+
 /// A failed operation on the embedded server.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum EmbeddedError {
-    /// No installation meets the requirements.
+    /// No installation meets the requirements; `rejected` has an indented line for each.
     #[error(
         "found no PostgreSQL 16 or newer with pgvector and contrib:\n{rejected}\
          run `make setup` to fetch one, or set DATABASE_URL to use a server that runs already"
     )]
-    NoInstallation {
-        /// Directories searched and why each was rejected, one indented line each.
-        rejected: String,
-    },
-    /// Another process has locked the data directory.
+    NoInstallation { rejected: String },
+    /// Another process has locked the data directory; `pid` is its id, or `unknown`.
     #[error(
         "another memory-copilot (process {pid}) uses {}; stop it, or give this one a data \
          directory of its own",
         .data_dir.display()
     )]
-    Locked {
-        /// The data directory.
-        data_dir: PathBuf,
-        /// Process id of the holder, or `unknown`.
-        pid: String,
-    },
+    Locked { data_dir: PathBuf, pid: String },
     /// The cluster belongs to another major version.
     #[error(
         "{} was written by PostgreSQL {written_by}, and there is {available}; dump it with \
@@ -36,14 +32,7 @@ pub enum EmbeddedError {
          install PostgreSQL {written_by} with pgvector, or point the data directory elsewhere",
         .cluster.display()
     )]
-    MajorMismatch {
-        /// Directory of the cluster.
-        cluster: PathBuf,
-        /// Major version in its `PG_VERSION`.
-        written_by: String,
-        /// Installed versions, for instance `PostgreSQL 18.1`.
-        available: String,
-    },
+    MajorMismatch { cluster: PathBuf, written_by: String, available: String },
     /// The server's user can't reach a directory.
     #[error(
         "PostgreSQL does not run as root, and the user {user} that runs it instead can't reach \
@@ -51,14 +40,7 @@ pub enum EmbeddedError {
          /var/lib/memory-copilot",
         .path.display(), .closed.display()
     )]
-    Unreachable {
-        /// The server's user.
-        user: String,
-        /// Directory that the user has to reach.
-        path: PathBuf,
-        /// Parent directory that the user can't enter.
-        closed: PathBuf,
-    },
+    Unreachable { user: String, path: PathBuf, closed: PathBuf },
     /// The user to run the server as does not exist.
     #[error("there is no user \"{0}\" to run PostgreSQL as; name one that exists")]
     UnknownUser(String),
@@ -82,39 +64,22 @@ pub enum EmbeddedError {
          {max} bytes long); choose another one",
         .path.display()
     )]
-    UnusablePath {
-        /// The data directory.
-        path: PathBuf,
-        /// Maximum length in bytes.
-        max: usize,
-    },
+    UnusablePath { path: PathBuf, max: usize },
     /// Processes of an earlier server do not end.
     #[error("processes {0:?} of an earlier PostgreSQL do not stop; end them, then try again")]
     StaleServer(Vec<i32>),
-    /// A program of the installation failed.
+    /// A program of the installation failed; `detail` is its error output.
     #[error("{program} failed: {detail}")]
-    Program {
-        /// Name of the program.
-        program: &'static str,
-        /// Its error output.
-        detail: String,
-    },
+    Program { program: &'static str, detail: String },
     /// The server ended, or accepted no connection in time. Holds the end of its log.
     #[error("PostgreSQL did not start; the end of its log:\n{0}")]
     NotStarted(String),
     /// The server rejected a connection or a statement.
     #[error("the embedded PostgreSQL rejected a statement")]
     Rejected(#[source] sqlx::Error),
-    /// A file operation failed.
+    /// A file operation failed; `doing` is a verb: "create", "read", ...
     #[error("can't {doing} {}: {source}", .path.display())]
-    Io {
-        /// Verb: "create", "read", ...
-        doing: &'static str,
-        /// The file or directory.
-        path: PathBuf,
-        /// The reason.
-        source: io::Error,
-    },
+    Io { doing: &'static str, path: PathBuf, source: io::Error },
 }
 
 impl EmbeddedError {

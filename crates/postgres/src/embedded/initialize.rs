@@ -8,15 +8,13 @@ use std::path::Path;
 use std::process::Stdio;
 
 use super::cluster::{Cluster, NAME, Paths, check_path};
-use super::discover::discover_for;
+use super::discover::{candidates, examine_all};
 use super::lock::DataDirLock;
 use super::user::ServerUser;
-use super::{EmbeddedError, EmbeddedSettings, Installation};
+use super::{EmbeddedError, EmbeddedSettings, Installation, Result};
 
 /// Locks the data directory and initializes it, so that a server can start on it.
-pub(super) async fn prepare(
-    settings: &EmbeddedSettings,
-) -> Result<(Cluster, DataDirLock), EmbeddedError> {
+pub(super) async fn prepare(settings: &EmbeddedSettings) -> Result<(Cluster, DataDirLock)> {
     let data_dir = std::path::absolute(&settings.data_dir)
         .map_err(EmbeddedError::io("find", &settings.data_dir))?;
     check_path(&data_dir)?;
@@ -25,10 +23,11 @@ pub(super) async fn prepare(
     create_data_dir(&paths.0, user.as_ref())?;
     let lock = DataDirLock::acquire(&paths.0)?;
 
-    let installed = discover_for(&settings.install_dirs, user.as_ref()).await?;
+    let bins = candidates(&settings.install_dirs).await;
+    let installed = examine_all(&bins, user.as_ref()).await?;
     let installation = match written_by(&paths.cluster())? {
         Some(version) => find_matching(&paths.cluster(), version, installed)?,
-        None => most_preferred(installed),
+        None => installed.into_iter().next().expect("discovery found at least one installation"),
     };
     create_private_dir(&paths.socket())?;
     create_private_dir(&paths.log())?;
@@ -42,7 +41,7 @@ pub(super) async fn prepare(
 }
 
 /// Creates the data directory with mode 0700, and checks that the server's user can reach it.
-fn create_data_dir(data_dir: &Path, user: Option<&ServerUser>) -> Result<(), EmbeddedError> {
+fn create_data_dir(data_dir: &Path, user: Option<&ServerUser>) -> Result<()> {
     if let Some(parent) = data_dir.parent() {
         fs::create_dir_all(parent).map_err(EmbeddedError::io("create", parent))?;
     }
@@ -67,7 +66,7 @@ fn has_foreign_files(data_dir: &Path) -> bool {
     has_files && !data_dir.join("lock").exists() && !data_dir.join("cluster").exists()
 }
 
-fn create_private_dir(path: &Path) -> Result<(), EmbeddedError> {
+fn create_private_dir(path: &Path) -> Result<()> {
     DirBuilder::new()
         .mode(0o700)
         .recursive(true)
@@ -77,7 +76,7 @@ fn create_private_dir(path: &Path) -> Result<(), EmbeddedError> {
 }
 
 /// Reads the major version of the cluster; `None` if there is no cluster yet.
-fn written_by(cluster: &Path) -> Result<Option<String>, EmbeddedError> {
+fn written_by(cluster: &Path) -> Result<Option<String>> {
     if !cluster.exists() {
         return Ok(None);
     }
@@ -91,7 +90,7 @@ fn find_matching(
     cluster: &Path,
     written_by: String,
     installed: Vec<Installation>,
-) -> Result<Installation, EmbeddedError> {
+) -> Result<Installation> {
     let available: Vec<String> = installed.iter().map(ToString::to_string).collect();
     installed.into_iter().find(|each| each.major.to_string() == written_by).ok_or_else(|| {
         EmbeddedError::MajorMismatch {
@@ -102,13 +101,8 @@ fn find_matching(
     })
 }
 
-/// Returns the first installation; discovery lists by preference and never returns an empty list.
-fn most_preferred(installed: Vec<Installation>) -> Installation {
-    installed.into_iter().next().expect("discovery found at least one installation")
-}
-
 /// Reads the superuser's password, or creates one if there is no cluster yet.
-fn read_or_create_password(paths: &Paths) -> Result<String, EmbeddedError> {
+fn read_or_create_password(paths: &Paths) -> Result<String> {
     let path = paths.password();
     let stored = fs::read_to_string(&path).unwrap_or_default();
     if !stored.is_empty() {
@@ -130,7 +124,7 @@ fn read_or_create_password(paths: &Paths) -> Result<String, EmbeddedError> {
 }
 
 /// Creates the cluster under another name, and renames it once it is complete.
-async fn initdb(cluster: &Cluster) -> Result<(), EmbeddedError> {
+async fn initdb(cluster: &Cluster) -> Result<()> {
     let unfinished = cluster.paths.0.join("cluster.unfinished");
     if unfinished.exists() {
         fs::remove_dir_all(&unfinished).map_err(EmbeddedError::io("remove", &unfinished))?;
@@ -162,7 +156,7 @@ async fn initdb(cluster: &Cluster) -> Result<(), EmbeddedError> {
 }
 
 /// Makes the server's user the owner of its files. The lock file stays the service's.
-fn give_to_server_user(cluster: &Cluster) -> Result<(), EmbeddedError> {
+fn give_to_server_user(cluster: &Cluster) -> Result<()> {
     let Some(user) = &cluster.user else { return Ok(()) };
     let paths = &cluster.paths;
     let inside = [paths.socket(), paths.log(), paths.password(), paths.cluster()];

@@ -5,19 +5,16 @@ use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use super::EmbeddedError;
+use super::{EmbeddedError, Result};
 
 /// A lock on a data directory, released on drop.
 #[derive(Debug)]
 pub struct DataDirLock(#[expect(dead_code, reason = "an open file is a held lock")] File);
 
 impl DataDirLock {
-    /// Locks the directory.
-    ///
-    /// # Errors
-    /// [`EmbeddedError::Locked`] with the process id of the holder, if another process has the
-    /// lock.
-    pub fn acquire(data_dir: &Path) -> Result<Self, EmbeddedError> {
+    /// Locks the directory; [`EmbeddedError::Locked`] with the holder's process id if another
+    /// process has locked it.
+    pub fn acquire(data_dir: &Path) -> Result<Self> {
         let path = data_dir.join("lock");
         let mut file = OpenOptions::new()
             .read(true)
@@ -27,18 +24,13 @@ impl DataDirLock {
             .mode(0o600)
             .open(&path)
             .map_err(EmbeddedError::io("open", &path))?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(EmbeddedError::Locked {
-                    data_dir: data_dir.to_owned(),
-                    pid: holder(&mut file),
-                });
+        file.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => {
+                let (data_dir, pid) = (data_dir.to_owned(), holder(&mut file));
+                EmbeddedError::Locked { data_dir, pid }
             }
-            Err(TryLockError::Error(error)) => {
-                return Err(EmbeddedError::io("lock", &path)(error));
-            }
-        }
+            TryLockError::Error(error) => EmbeddedError::io("lock", &path)(error),
+        })?;
         file.set_len(0)
             .and_then(|()| write!(file, "{}", std::process::id()))
             .map_err(EmbeddedError::io("write", &path))?;

@@ -11,13 +11,14 @@ use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::cluster::{Cluster, NAME};
-use super::{EmbeddedError, stale_server};
+use super::{EmbeddedError, Result, stale_server};
 
 /// Longest start, including the replay of the write-ahead log after a crash.
 const START_TIMEOUT: Duration = Duration::from_mins(5);
-const FAST_SHUTDOWN_TIMEOUT: Duration = Duration::from_mins(1);
-const IMMEDIATE_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
-const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// Longest fast shutdown, which writes all data in memory to disk.
+pub(super) const FAST_SHUTDOWN_TIMEOUT: Duration = Duration::from_mins(1);
+pub(super) const IMMEDIATE_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// One day less than a week, so that today's file is not last week's.
 const LOG_RETENTION: Duration = Duration::from_hours(6 * 24);
@@ -69,7 +70,7 @@ pub(super) struct Server {
 }
 
 /// Starts the server and waits until it accepts connections.
-pub(super) async fn start(cluster: &Cluster) -> Result<Server, EmbeddedError> {
+pub(super) async fn start(cluster: &Cluster) -> Result<Server> {
     stale_server::clear(&cluster.paths.cluster()).await?;
     delete_old_logs(cluster);
     let started_at = Instant::now();
@@ -84,9 +85,9 @@ pub(super) async fn start(cluster: &Cluster) -> Result<Server, EmbeddedError> {
 }
 
 /// Starts the server, and creates the service's database if it is missing.
-pub(super) async fn start_with_database(cluster: &Cluster) -> Result<Server, EmbeddedError> {
+pub(super) async fn start_with_database(cluster: &Cluster) -> Result<Server> {
     let server = start(cluster).await?;
-    create_database(cluster).await?;
+    create_database(cluster).await.map_err(EmbeddedError::Rejected)?;
     Ok(server)
 }
 
@@ -101,7 +102,7 @@ fn delete_old_logs(cluster: &Cluster) {
     }
 }
 
-fn spawn(cluster: &Cluster) -> Result<Child, EmbeddedError> {
+fn spawn(cluster: &Cluster) -> Result<Child> {
     let path = cluster.paths.start_log();
     let log = File::create(&path).map_err(EmbeddedError::io("create", &path))?;
     let copy = log.try_clone().map_err(EmbeddedError::io("create", &path))?;
@@ -127,21 +128,14 @@ fn spawn(cluster: &Cluster) -> Result<Child, EmbeddedError> {
     command.spawn().map_err(EmbeddedError::io("run", &cluster.installation.bin))
 }
 
-async fn create_database(cluster: &Cluster) -> Result<(), EmbeddedError> {
-    let mut admin = connect(cluster).await.map_err(EmbeddedError::Rejected)?;
-    let exists = sqlx::query("select 1 from pg_database where datname = $1")
-        .bind(NAME)
-        .fetch_optional(&mut admin)
-        .await
-        .map_err(EmbeddedError::Rejected)?;
-    if exists.is_none() {
-        preallocate_wal_segments(&mut admin).await.map_err(EmbeddedError::Rejected)?;
-        sqlx::query(AssertSqlSafe(format!("create database {NAME}")))
-            .execute(&mut admin)
-            .await
-            .map_err(EmbeddedError::Rejected)?;
+async fn create_database(cluster: &Cluster) -> Result<(), sqlx::Error> {
+    let mut admin = connect(cluster).await?;
+    let found = sqlx::query("select 1 from pg_database where datname = $1").bind(NAME);
+    if found.fetch_optional(&mut admin).await?.is_none() {
+        preallocate_wal_segments(&mut admin).await?;
+        sqlx::query(AssertSqlSafe(format!("create database {NAME}"))).execute(&mut admin).await?;
     }
-    admin.close().await.map_err(EmbeddedError::Rejected)
+    admin.close().await
 }
 
 /// Fills and recycles a few segments of the write-ahead log. A new cluster has one segment; the
@@ -187,7 +181,7 @@ impl Server {
 
     /// Tries to connect until the server accepts. A server that replays its log after a crash
     /// rejects connections with "the database system is starting up".
-    async fn wait_until_ready(&mut self, cluster: &Cluster) -> Result<(), EmbeddedError> {
+    async fn wait_until_ready(&mut self, cluster: &Cluster) -> Result<()> {
         let deadline = Instant::now() + START_TIMEOUT;
         loop {
             let failure = match connect(cluster).await {

@@ -11,12 +11,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tokio::time::{Instant, sleep};
 
-use super::EmbeddedError;
-
-/// Longest fast shutdown, which writes all data in memory to disk.
-const FAST_SHUTDOWN_TIMEOUT: Duration = Duration::from_mins(1);
-const IMMEDIATE_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
-const POLL_INTERVAL: Duration = Duration::from_millis(20);
+use super::server::{FAST_SHUTDOWN_TIMEOUT, IMMEDIATE_SHUTDOWN_TIMEOUT, POLL_INTERVAL};
+use super::{EmbeddedError, Result};
 
 /// Result of a search for processes that work on one cluster.
 #[derive(Default)]
@@ -30,7 +26,7 @@ struct Scan {
 /// Ends every process that works on `cluster`, and removes the stale pid file.
 ///
 /// The caller must hold the lock of the data directory, so that no other process starts a server.
-pub(super) async fn clear(cluster: &Path) -> Result<(), EmbeddedError> {
+pub(super) async fn clear(cluster: &Path) -> Result<()> {
     let pid_file = cluster.join("postmaster.pid");
     if !scan(cluster).pids.is_empty() {
         tracing::warn!("stopping the embedded PostgreSQL of an earlier run");
@@ -49,7 +45,7 @@ pub(super) async fn clear(cluster: &Path) -> Result<(), EmbeddedError> {
     if scan(cluster).is_inconclusive { Ok(()) } else { remove_if_exists(&pid_file) }
 }
 
-fn remove_if_exists(pid_file: &Path) -> Result<(), EmbeddedError> {
+fn remove_if_exists(pid_file: &Path) -> Result<()> {
     match fs::remove_file(pid_file) {
         Err(error) if error.kind() != ErrorKind::NotFound => {
             Err(EmbeddedError::io("remove", pid_file)(error))

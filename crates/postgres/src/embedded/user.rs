@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use nix::unistd::{Uid, User, geteuid};
 use tokio::process::Command;
 
-use super::EmbeddedError;
+use super::{EmbeddedError, Result};
 
 /// Default users; the first that exists is used.
 const DEFAULT_USERS: [&str; 2] = ["postgres", "nobody"];
@@ -24,7 +24,7 @@ pub(super) struct ServerUser {
 impl ServerUser {
     /// Returns the user to run `cluster`'s server as: the configured one, the owner of an existing
     /// cluster, or a default. Returns `None` if the service is not root and runs the server itself.
-    pub fn choose(configured: Option<&str>, cluster: &Path) -> Result<Option<Self>, EmbeddedError> {
+    pub fn choose(configured: Option<&str>, cluster: &Path) -> Result<Option<Self>> {
         if !geteuid().is_root() {
             return Ok(None);
         }
@@ -43,7 +43,7 @@ impl ServerUser {
         Err(EmbeddedError::UnknownUser(DEFAULT_USERS.join("\" or \"")))
     }
 
-    fn find_by_name(name: &str) -> Result<Option<Self>, EmbeddedError> {
+    fn find_by_name(name: &str) -> Result<Option<Self>> {
         let user = User::from_name(name).map_err(|error| {
             EmbeddedError::io("look up users in", Path::new("/etc/passwd"))(error.into())
         })?;
@@ -64,12 +64,12 @@ impl ServerUser {
     }
 
     /// Makes this user the owner of a directory and its content, unless it owns the directory.
-    pub fn take_ownership(&self, directory: &Path) -> Result<(), EmbeddedError> {
+    pub fn take_ownership(&self, directory: &Path) -> Result<()> {
         let owner = fs::metadata(directory).map_err(EmbeddedError::io("read", directory))?.uid();
         if owner == self.uid { Ok(()) } else { self.chown_recursively(directory) }
     }
 
-    fn chown_recursively(&self, path: &Path) -> Result<(), EmbeddedError> {
+    fn chown_recursively(&self, path: &Path) -> Result<()> {
         let kind = fs::symlink_metadata(path).map_err(EmbeddedError::io("read", path))?;
         if kind.is_dir() {
             for entry in fs::read_dir(path).map_err(EmbeddedError::io("list", path))? {

@@ -5,7 +5,7 @@ use mc_domain::{AuditAction, UserId};
 use serde_json::Value;
 
 use super::Chain;
-use crate::{Error, Store};
+use crate::{Result, Store};
 
 /// An event as stored.
 #[derive(Debug, Clone)]
@@ -51,7 +51,7 @@ pub async fn newest(
     filter: &EventFilter,
     before: Option<i64>,
     limit: i64,
-) -> Result<Vec<Event>, Error> {
+) -> Result<Vec<Event>> {
     let rows = sqlx::query_as!(
         Row,
         "select e.seq, e.occurred_at, e.actor, u.login as \"login?\", e.action, e.target,
@@ -78,7 +78,7 @@ pub async fn newest(
 
 /// Returns whether the store's principal may read the chain ([`Store::for_audit`]) and the chain
 /// has events, or had some when this service last added to it.
-pub async fn is_known(store: &Store, chain: Chain) -> Result<bool, Error> {
+pub async fn is_known(store: &Store, chain: Chain) -> Result<bool> {
     let may_read = sqlx::query_scalar!(
         r#"select mc.project_as_maintainer() is not distinct from $1 as "may_read!""#,
         chain.id()
@@ -90,7 +90,7 @@ pub async fn is_known(store: &Store, chain: Chain) -> Result<bool, Error> {
 }
 
 /// Returns events after a position in the chain, in order.
-pub async fn after(store: &Store, chain: Chain, seq: i64, limit: i64) -> Result<Vec<Event>, Error> {
+pub async fn after(store: &Store, chain: Chain, seq: i64, limit: i64) -> Result<Vec<Event>> {
     let rows = sqlx::query_as!(
         Row,
         "select e.seq, e.occurred_at, e.actor, u.login as \"login?\", e.action, e.target,

@@ -7,11 +7,11 @@ use mc_domain::AuditAction;
 use serde_json::json;
 
 use super::{Chain, NewEvent, add};
-use crate::{Error, Store, Tx};
+use crate::{Result, Store, Tx};
 
 /// Returns the chains that have events and no project: the service's own, and those of deleted
 /// projects.
-pub(crate) async fn chains_of_no_project(store: &Store) -> Result<Vec<Chain>, Error> {
+pub(crate) async fn chains_of_no_project(store: &Store) -> Result<Vec<Chain>> {
     let chains = sqlx::query_scalar!(
         r#"select e.chain as "chain!" from (select distinct chain from audit_events) e
            where not exists (select from projects p where p.id = e.chain)"#
@@ -23,7 +23,7 @@ pub(crate) async fn chains_of_no_project(store: &Store) -> Result<Vec<Chain>, Er
 
 /// Deletes events of a chain that are older than `days`, except its last one, and signs a
 /// checkpoint at which the rest starts. Runs as worker; returns the number of deleted events.
-pub(crate) async fn prune(tx: &mut Tx, chain: Chain, days: u16) -> Result<u64, Error> {
+pub(crate) async fn prune(tx: &mut Tx, chain: Chain, days: u16) -> Result<u64> {
     let last = sqlx::query!(
         r#"select seq, mac from audit_events
            where chain = $1
@@ -41,7 +41,7 @@ pub(crate) async fn prune(tx: &mut Tx, chain: Chain, days: u16) -> Result<u64, E
     let mac = super::mac(&last.mac)?;
     let keys = Arc::clone(&tx.1.chains.keys);
     let (key_id, seal) = sign_checkpoint(chain, last.seq, &mac, |parts| keys.sign(parts));
-    sqlx::query!(
+    tx.run(sqlx::query!(
         "insert into audit_checkpoints (chain, seq, mac, key_id, checkpoint_mac)
              values ($1, $2, $3, $4, $5)
          on conflict do nothing",
@@ -50,8 +50,7 @@ pub(crate) async fn prune(tx: &mut Tx, chain: Chain, days: u16) -> Result<u64, E
         &mac[..],
         &key_id[..],
         &seal[..]
-    )
-    .execute(&mut *tx.0)
+    ))
     .await?;
     let dropped = sqlx::query_scalar!("select mc.prune_audit($1, $2)", chain.id(), last.seq)
         .fetch_one(&mut *tx.0)

@@ -5,7 +5,7 @@ use mc_crypto::{MAC_LEN, Mac};
 use mc_postgres::audit::newest_key;
 
 use super::{Chain, Head, Link};
-use crate::{Error, Store};
+use crate::{Result, Store};
 
 /// Events read per statement.
 const PAGE: i64 = 5_000;
@@ -32,46 +32,30 @@ impl Report {
 /// The first fault of a chain.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// An event is missing.
-    #[error("event {seq} is missing")]
-    Missing {
-        /// The missing event.
-        seq: i64,
-    },
-    /// An event was changed or moved.
-    #[error("event {seq} was changed, moved or forged, or one before it was removed")]
-    Changed {
-        /// The event.
-        seq: i64,
-    },
-    /// An event is signed with an unknown key.
+    /// This event is missing.
+    #[error("event {0} is missing")]
+    Missing(i64),
+    /// This event was changed or moved.
+    #[error("event {0} was changed, moved or forged, or one before it was removed")]
+    Changed(i64),
+    /// This event is signed with an unknown key.
     #[error(
-        "event {seq} is signed with another key; give the previous encryption key to the service \
-         too"
+        "event {0} is signed with another key; give the previous encryption key to the service too"
     )]
-    UnknownKey {
-        /// The event.
-        seq: i64,
-    },
-    /// The first events were deleted, and not by retention.
-    #[error("the events before {seq} were removed, and no valid checkpoint says that they may be")]
-    Beheaded {
-        /// The first remaining event.
-        seq: i64,
-    },
-    /// The last events are missing.
+    UnknownKey(i64),
+    /// The events before this one were deleted, and not by retention.
+    #[error("the events before {0} were removed, and no valid checkpoint says that they may be")]
+    Beheaded(i64),
+    /// The chain does not reach this event, which the service knows.
     #[error(
-        "the chain should reach event {seq} and does not: its end was cut off, or the database was \
+        "the chain should reach event {0} and does not: its end was cut off, or the database was \
          restored from a backup"
     )]
-    Shortened {
-        /// The last event that the service knows.
-        seq: i64,
-    },
+    Shortened(i64),
 }
 
 /// Verifies a whole chain against its MACs, and its end against the known head.
-pub async fn verify(store: &Store, chain: Chain) -> Result<Report, Error> {
+pub async fn verify(store: &Store, chain: Chain) -> Result<Report> {
     // Read before the events: more may be added meanwhile.
     let known = store.chains.known(chain);
     let mut report = Report { events: 0, first_seq: None, last_seq: None, error: None };
@@ -82,9 +66,9 @@ pub async fn verify(store: &Store, chain: Chain) -> Result<Report, Error> {
         let full = i64::try_from(rows.len()) == Ok(PAGE);
         for row in rows {
             if report.first_seq.is_none() && row.seq > 1 {
-                match beginning(store, chain, row.seq).await? {
+                match checkpoint(store, chain, row.seq - 1).await? {
                     Some(mac) => at = Head { seq: row.seq - 1, mac },
-                    None => return Ok(report.with(Fault::Beheaded { seq: row.seq })),
+                    None => return Ok(report.with(Fault::Beheaded(row.seq))),
                 }
             }
             if let Some(fault) = fault(store, chain, at, &row) {
@@ -101,8 +85,11 @@ pub async fn verify(store: &Store, chain: Chain) -> Result<Report, Error> {
         }
     }
     match known {
-        Some(known) if !meets_known && !was_pruned(store, chain, known).await? => {
-            Ok(report.with(Fault::Shortened { seq: known.seq }))
+        // Retention may have deleted the chain up to the known head.
+        Some(known)
+            if !meets_known && checkpoint(store, chain, known.seq).await? != Some(known.mac) =>
+        {
+            Ok(report.with(Fault::Shortened(known.seq)))
         }
         _ => Ok(report),
     }
@@ -111,7 +98,7 @@ pub async fn verify(store: &Store, chain: Chain) -> Result<Report, Error> {
 /// Returns the fault of the event that follows `before`, if any.
 fn fault(store: &Store, chain: Chain, before: Head, row: &Row) -> Option<Fault> {
     if row.seq != before.seq + 1 {
-        return Some(Fault::Missing { seq: before.seq + 1 });
+        return Some(Fault::Missing(before.seq + 1));
     }
     let link = Link {
         chain: chain.id(),
@@ -122,10 +109,11 @@ fn fault(store: &Store, chain: Chain, before: Head, row: &Row) -> Option<Fault> 
         target: &row.target,
         details: &row.details,
     };
-    match link.is_genuine(&store.chains.keys, &before.mac, &row.key_id, &row.mac) {
+    let keys = &store.chains.keys;
+    match link.parts(&before.mac, |parts| keys.is_genuine(&row.key_id, parts, &row.mac)) {
         Some(true) => None,
-        Some(false) => Some(Fault::Changed { seq: row.seq }),
-        None => Some(Fault::UnknownKey { seq: row.seq }),
+        Some(false) => Some(Fault::Changed(row.seq)),
+        None => Some(Fault::UnknownKey(row.seq)),
     }
 }
 
@@ -142,12 +130,12 @@ struct Row {
 
 /// Returns whether the newest event of the service's chain is signed with a key that this process
 /// has; true for an empty chain.
-pub async fn is_signed_with_known_keys(store: &Store) -> Result<bool, Error> {
+pub async fn is_signed_with_known_keys(store: &Store) -> Result<bool> {
     let newest = newest_key(&mut *store.plain().await?).await?;
     Ok(newest.is_none_or(|key| store.chains.keys.has(&key)))
 }
 
-async fn page(store: &Store, chain: Chain, after: i64) -> Result<Vec<Row>, Error> {
+async fn page(store: &Store, chain: Chain, after: i64) -> Result<Vec<Row>> {
     Ok(sqlx::query_as!(
         Row,
         "select seq, occurred_at, actor, action, target, details, key_id, mac from audit_events
@@ -160,17 +148,8 @@ async fn page(store: &Store, chain: Chain, after: i64) -> Result<Vec<Row>, Error
     .await?)
 }
 
-/// Returns the MAC of the event before the first remaining one, from a valid checkpoint.
-async fn beginning(store: &Store, chain: Chain, first: i64) -> Result<Option<Mac>, Error> {
-    checkpoint(store, chain, first - 1).await
-}
-
-/// Returns whether retention deleted the chain up to the known head.
-async fn was_pruned(store: &Store, chain: Chain, known: Head) -> Result<bool, Error> {
-    Ok(checkpoint(store, chain, known.seq).await? == Some(known.mac))
-}
-
-async fn checkpoint(store: &Store, chain: Chain, seq: i64) -> Result<Option<Mac>, Error> {
+/// Returns the MAC of an event at which retention stopped, from a valid checkpoint.
+async fn checkpoint(store: &Store, chain: Chain, seq: i64) -> Result<Option<Mac>> {
     let row = sqlx::query!(
         "select mac, key_id, checkpoint_mac from audit_checkpoints where chain = $1 and seq = $2",
         chain.id(),

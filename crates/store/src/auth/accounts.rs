@@ -6,7 +6,8 @@ mod users;
 use mc_domain::{Scopes, TokenId, UserId};
 
 use crate::error::word;
-use crate::{Error, Store};
+use crate::row::read;
+use crate::{Result, Store};
 
 pub use tokens::{AccessToken, NewToken, create_token, revoke, revoke_any, tokens};
 pub use users::{NewUser, User, UserUpdate, change, create, find, list};
@@ -47,7 +48,7 @@ pub enum CredentialKind {
 
 /// Returns the owner of the token with this hash, unless the token is revoked or expired or its
 /// owner is disabled. Stores the time of use, at most once per minute.
-pub async fn holder(store: &Store, hash: &SecretHash) -> Result<Option<TokenOwner>, Error> {
+pub async fn holder(store: &Store, hash: &SecretHash) -> Result<Option<TokenOwner>> {
     let mut session = store.plain().await?;
     let row = sqlx::query!(
         "with found as (
@@ -65,21 +66,14 @@ pub async fn holder(store: &Store, hash: &SecretHash) -> Result<Option<TokenOwne
     .fetch_optional(&mut *session)
     .await?;
     session.done();
-    row.map(|row| {
-        Ok(TokenOwner {
-            user: row.user_id.into(),
-            login: row.login,
-            is_admin: row.is_admin,
-            token: row.id.into(),
-            by: if row.user_id == UserId::LOCAL.0 && row.name.starts_with(LOCAL_NAME) {
-                CredentialKind::Local
-            } else {
-                CredentialKind::Token
-            },
-            scopes: read_scopes(&row.scopes)?,
-        })
-    })
-    .transpose()
+    let Some(row) = row else { return Ok(None) };
+    let is_local = row.user_id == UserId::LOCAL.0 && row.name.starts_with(LOCAL_NAME);
+    let owner = read!(row => TokenOwner {
+        user: row.user_id.into(), login, is_admin, token: row.id.into(),
+        by: if is_local { CredentialKind::Local } else { CredentialKind::Token },
+        scopes: read_scopes(&row.scopes)?
+    });
+    owner.map(Some)
 }
 
 /// Sets the local token of a service's host and data directory (`place`); the former one is
@@ -89,7 +83,7 @@ pub async fn set_local_token(
     place: &str,
     hash: &SecretHash,
     hint: &str,
-) -> Result<(), Error> {
+) -> Result<()> {
     sqlx::query!(
         "with replaced as (
              update access_tokens set revoked_at = now()
@@ -115,6 +109,6 @@ pub(crate) fn scope_words(scopes: Scopes) -> Vec<String> {
 }
 
 /// Parses the scopes of a column.
-pub(crate) fn read_scopes(words: &[String]) -> Result<Scopes, Error> {
+pub(crate) fn read_scopes(words: &[String]) -> Result<Scopes> {
     words.iter().map(|scope| word(scope)).collect()
 }

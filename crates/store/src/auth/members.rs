@@ -4,7 +4,8 @@ use chrono::{DateTime, Utc};
 use mc_domain::{ProjectId, Role, TeamId, UserId};
 
 use crate::error::word;
-use crate::{Error, Store, Tx};
+use crate::row::read;
+use crate::{Error, Result, Store, Tx};
 
 /// A team.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +50,7 @@ pub enum Grantee {
 }
 
 /// Adds a team with one admin; [`Error::AlreadyExists`] if the key is taken.
-pub async fn create_team(tx: &mut Tx, key: &str, name: &str, admin: UserId) -> Result<Team, Error> {
+pub async fn create_team(tx: &mut Tx, key: &str, name: &str, admin: UserId) -> Result<Team> {
     let team = sqlx::query_as!(
         Team,
         "insert into teams (id, key, name) values ($1, $2, $3) returning id, key, name, created_at",
@@ -59,12 +60,11 @@ pub async fn create_team(tx: &mut Tx, key: &str, name: &str, admin: UserId) -> R
     )
     .fetch_one(&mut *tx.0)
     .await?;
-    sqlx::query!(
+    tx.run(sqlx::query!(
         "insert into team_members (team_id, user_id, role) values ($1, $2, 'admin')",
         team.id.0,
         admin.0
-    )
-    .execute(&mut *tx.0)
+    ))
     .await?;
     Ok(team)
 }
@@ -74,7 +74,7 @@ pub async fn find_team(
     store: &Store,
     key: &str,
     user: UserId,
-) -> Result<Option<(Team, Option<Role>)>, Error> {
+) -> Result<Option<(Team, Option<Role>)>> {
     let row = sqlx::query!(
         r#"select t.id, t.key, t.name, t.created_at, (case when u.is_agent
                then least(m.role, 'agent') else m.role end)::text as "role?"
@@ -87,16 +87,14 @@ pub async fn find_team(
     )
     .fetch_optional(&mut *store.plain().await?)
     .await?;
-    row.map(|row| {
-        let team =
-            Team { id: row.id.into(), key: row.key, name: row.name, created_at: row.created_at };
-        Ok((team, row.role.as_deref().map(word).transpose()?))
-    })
-    .transpose()
+    let Some(row) = row else { return Ok(None) };
+    let role = row.role.as_deref().map(word).transpose()?;
+    let team = read!(row => Team { id: row.id.into(), key, name, created_at });
+    Ok(Some((team?, role)))
 }
 
 /// Returns the teams of a user, by key; with `all`, for service administrators, every team.
-pub async fn teams(store: &Store, user: UserId, all: bool) -> Result<Vec<Team>, Error> {
+pub async fn teams(store: &Store, user: UserId, all: bool) -> Result<Vec<Team>> {
     Ok(sqlx::query_as!(
         Team,
         "select id, key, name, created_at from teams t
@@ -110,73 +108,59 @@ pub async fn teams(store: &Store, user: UserId, all: bool) -> Result<Vec<Team>, 
 }
 
 /// Deletes a team, and with it the roles on projects that it gave its members.
-pub async fn delete_team(tx: &mut Tx, team: TeamId) -> Result<(), Error> {
-    sqlx::query!("delete from teams where id = $1", team.0).execute(&mut *tx.0).await?;
-    Ok(())
+pub async fn delete_team(tx: &mut Tx, team: TeamId) -> Result<()> {
+    tx.run(sqlx::query!("delete from teams where id = $1", team.0)).await
 }
 
 /// Grants a role, which replaces the former one. [`Error::LastAdmin`] if a project would
 /// lose its last admin.
-pub async fn set(
-    tx: &mut Tx,
-    scope: MembershipScope,
-    grantee: Grantee,
-    role: Role,
-) -> Result<(), Error> {
+pub async fn set(tx: &mut Tx, scope: MembershipScope, grantee: Grantee, role: Role) -> Result<()> {
     if role < Role::Admin {
         ensure_admin_remains(tx, scope, grantee).await?;
     }
     match (scope, grantee) {
         (MembershipScope::Team(team), Grantee::User(user)) => {
-            sqlx::query!(
+            tx.run(sqlx::query!(
             "insert into team_members (team_id, user_id, role) values ($1, $2, $3::text::mc.role)
                  on conflict (team_id, user_id) do update set role = excluded.role",
             team.0,
             user.0,
             role.as_str()
-        )
-            .execute(&mut *tx.0)
-            .await?
+        ))
+            .await
         }
         (MembershipScope::Project(project), Grantee::User(user)) => {
-            sqlx::query!(
+            tx.run(sqlx::query!(
                 "insert into project_members (project_id, user_id, role)
                  values ($1, $2, $3::text::mc.role)
                  on conflict (project_id, user_id) do update set role = excluded.role",
                 project.0,
                 user.0,
                 role.as_str()
-            )
-            .execute(&mut *tx.0)
-            .await?
+            ))
+            .await
         }
         (MembershipScope::Project(project), Grantee::Team(team)) => {
-            sqlx::query!(
+            tx.run(sqlx::query!(
                 "insert into project_teams (project_id, team_id, role)
                  values ($1, $2, $3::text::mc.role)
                  on conflict (project_id, team_id) do update set role = excluded.role",
                 project.0,
                 team.0,
                 role.as_str()
-            )
-            .execute(&mut *tx.0)
-            .await?
+            ))
+            .await
         }
         (MembershipScope::Team(_), Grantee::Team(_)) => {
-            return Err(Error::Unsupported("a team has no teams as members".into()));
+            Err(Error::Unsupported("a team has no teams as members".into()))
         }
-    };
-    Ok(())
+    }
 }
 
 /// Rejects a change of the last user who is admin of a project by a role of their own. Of two
 /// admins who demote each other, the second waits for the first and is then the last one. Disabled
 /// users don't count: a service administrator can disable and enable anyone.
-async fn ensure_admin_remains(
-    tx: &mut Tx,
-    scope: MembershipScope,
-    grantee: Grantee,
-) -> Result<(), Error> {
+async fn ensure_admin_remains(tx: &mut Tx, scope: MembershipScope, grantee: Grantee) -> Result<()> {
     let (MembershipScope::Project(project), Grantee::User(user)) = (scope, grantee) else {
         return Ok(());
     };
@@ -192,7 +176,7 @@ async fn ensure_admin_remains(
 }
 
 /// Revokes a role; returns `false` if there was none. [`Error::LastAdmin`] as for [`set`].
-pub async fn remove(tx: &mut Tx, scope: MembershipScope, grantee: Grantee) -> Result<bool, Error> {
+pub async fn remove(tx: &mut Tx, scope: MembershipScope, grantee: Grantee) -> Result<bool> {
     ensure_admin_remains(tx, scope, grantee).await?;
     let (team, project) = match scope {
         MembershipScope::Team(team) => (Some(team.0), None),
@@ -222,13 +206,12 @@ pub async fn remove(tx: &mut Tx, scope: MembershipScope, grantee: Grantee) -> Re
 }
 
 /// Returns the users with a role in a team, or with a role of their own on a project; by login.
-pub async fn users(store: &Store, scope: MembershipScope) -> Result<Vec<Member>, Error> {
+pub async fn users(store: &Store, scope: MembershipScope) -> Result<Vec<Member>> {
     let (team, project) = match scope {
         MembershipScope::Team(team) => (Some(team.0), None),
         MembershipScope::Project(project) => (None, Some(project.0)),
     };
-    let rows = sqlx::query_as!(
-        Row,
+    let rows = sqlx::query!(
         r#"select u.login as "name!", m.role::text as "role!", m.added_at as "added_at!"
            from (select user_id, role, added_at from team_members where team_id = $1
                  union all
@@ -239,13 +222,12 @@ pub async fn users(store: &Store, scope: MembershipScope) -> Result<Vec<Member>,
     )
     .fetch_all(&mut *store.read().await?)
     .await?;
-    rows.into_iter().map(Row::into_member).collect()
+    read!(each row in rows => Member { name, role: word(&row.role)?, added_at })
 }
 
 /// Returns the teams with a role on the project, by key.
-pub async fn teams_of(store: &Store, project: ProjectId) -> Result<Vec<Member>, Error> {
-    let rows = sqlx::query_as!(
-        Row,
+pub async fn teams_of(store: &Store, project: ProjectId) -> Result<Vec<Member>> {
+    let rows = sqlx::query!(
         r#"select t.key as "name!", p.role::text as "role!", p.added_at as "added_at!"
            from project_teams p join teams t on t.id = p.team_id
            where p.project_id = $1 order by t.key"#,
@@ -253,17 +235,5 @@ pub async fn teams_of(store: &Store, project: ProjectId) -> Result<Vec<Member>, 
     )
     .fetch_all(&mut *store.read().await?)
     .await?;
-    rows.into_iter().map(Row::into_member).collect()
-}
-
-struct Row {
-    name: String,
-    role: String,
-    added_at: DateTime<Utc>,
-}
-
-impl Row {
-    fn into_member(self) -> Result<Member, Error> {
-        Ok(Member { name: self.name, role: word(&self.role)?, added_at: self.added_at })
-    }
+    read!(each row in rows => Member { name, role: word(&row.role)?, added_at })
 }

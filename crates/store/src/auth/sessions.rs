@@ -10,7 +10,7 @@ use chrono::{DateTime, Utc};
 use mc_domain::{Scopes, SessionId, TokenId, UserId};
 
 use crate::accounts::{CredentialKind, TokenOwner, read_scopes, scope_words};
-use crate::{Error, Store, Tx};
+use crate::{Result, Store, Tx};
 
 pub use device_grants::{Device, DeviceCodeKey, DeviceState, begin_device, device, put_device};
 pub use pending_logins::{identified, identify, invited, keep_pending, take_pending};
@@ -32,7 +32,7 @@ pub struct NewSession<'a> {
 
 /// Starts a session; [`add_refresh`] adds its first refresh token. Returns `None` for a disabled
 /// user: the session would be valid once the user is enabled again.
-pub async fn begin(tx: &mut Tx, session: &NewSession<'_>) -> Result<Option<SessionId>, Error> {
+pub async fn begin(tx: &mut Tx, session: &NewSession<'_>) -> Result<Option<SessionId>> {
     if lock_enabled_user(tx, session.user).await? {
         begin_granted(tx, session).await
     } else {
@@ -42,64 +42,56 @@ pub async fn begin(tx: &mut Tx, session: &NewSession<'_>) -> Result<Option<Sessi
 
 /// Starts a session for an approved device grant that [`device`] has locked. It does not lock the
 /// user, because [`revoke_all`] locks the user first and then waits for the grant.
-pub async fn begin_granted(
-    tx: &mut Tx,
-    session: &NewSession<'_>,
-) -> Result<Option<SessionId>, Error> {
+pub async fn begin_granted(tx: &mut Tx, session: &NewSession<'_>) -> Result<Option<SessionId>> {
     let id = SessionId::generate();
-    let inserted = sqlx::query!(
-        "insert into sessions (id, user_id, client, scopes, expires_at)
+    let is_enabled = tx
+        .has_changed(sqlx::query!(
+            "insert into sessions (id, user_id, client, scopes, expires_at)
          select $1, u.id, $3, $4, $5 from users u where u.id = $2 and u.disabled_at is null",
-        id.0,
-        session.user.0,
-        session.client,
-        &scope_words(session.scopes),
-        session.expires_at
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok((inserted.rows_affected() == 1).then_some(id))
+            id.0,
+            session.user.0,
+            session.client,
+            &scope_words(session.scopes),
+            session.expires_at
+        ))
+        .await?;
+    Ok(is_enabled.then_some(id))
 }
 
 /// Revokes a session with all its tokens.
-pub async fn revoke(tx: &mut Tx, session: SessionId) -> Result<(), Error> {
-    sqlx::query!(
+pub async fn revoke(tx: &mut Tx, session: SessionId) -> Result<()> {
+    tx.run(sqlx::query!(
         "update sessions set revoked_at = now() where id = $1 and revoked_at is null",
         session.0
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(())
+    ))
+    .await
 }
 
 /// Revokes all sessions of a user, in clients and browsers, and denies approved device grants that
 /// were not consumed. Returns the number of sessions.
-pub async fn revoke_all(tx: &mut Tx, user: UserId) -> Result<u64, Error> {
+pub async fn revoke_all(tx: &mut Tx, user: UserId) -> Result<u64> {
     // Locked first: waits for requests of these sessions that are about to issue another
     // credential.
     sqlx::query_scalar!("select id from users where id = $1 for no key update", user.0)
         .fetch_optional(&mut *tx.0)
         .await?;
     // Second: waits for a device that consumes its grant; the next statement then sees its session.
-    sqlx::query!(
+    tx.run(sqlx::query!(
         "update device_grants set state = 'denied' where user_id = $1 and state = 'approved'",
         user.0
-    )
-    .execute(&mut *tx.0)
+    ))
     .await?;
-    let revoked = sqlx::query!(
+    tx.count_changed(sqlx::query!(
         "update sessions set revoked_at = now()
          where user_id = $1 and revoked_at is null and expires_at > now()",
         user.0
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(revoked.rows_affected())
+    ))
+    .await
 }
 
 /// Locks the user against being disabled and against [`revoke_all`] until the transaction ends.
 /// Returns `false` for a disabled user.
-async fn lock_enabled_user(tx: &mut Tx, user: UserId) -> Result<bool, Error> {
+async fn lock_enabled_user(tx: &mut Tx, user: UserId) -> Result<bool> {
     let found = sqlx::query_scalar!(
         "select id from users where id = $1 and disabled_at is null for share",
         user.0
@@ -112,11 +104,7 @@ async fn lock_enabled_user(tx: &mut Tx, user: UserId) -> Result<bool, Error> {
 /// Returns whether the session or personal access token of a request is still valid, and keeps it
 /// so until the transaction ends. Used where a request issues another credential: the session may
 /// end between the request's headers, which authenticate it, and the end of its body.
-pub async fn is_credential_valid(
-    tx: &mut Tx,
-    user: UserId,
-    credential: TokenId,
-) -> Result<bool, Error> {
+pub async fn is_credential_valid(tx: &mut Tx, user: UserId, credential: TokenId) -> Result<bool> {
     // In the order of `revoke_all`, whose statements each see what preceded them.
     if !lock_enabled_user(tx, user).await? {
         return Ok(false);
@@ -147,11 +135,7 @@ pub async fn is_credential_valid(
 
 /// Returns the owner of an access token of this session, unless the session (or the personal access
 /// token whose id it has) is revoked or expired, or the user is disabled.
-pub async fn holder(
-    store: &Store,
-    user: UserId,
-    session: SessionId,
-) -> Result<Option<TokenOwner>, Error> {
+pub async fn holder(store: &Store, user: UserId, session: SessionId) -> Result<Option<TokenOwner>> {
     let mut reading = store.plain().await?;
     let row = sqlx::query!(
         r#"select u.login, u.is_admin, coalesce(s.scopes, t.scopes) as "scopes!",

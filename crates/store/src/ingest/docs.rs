@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::passages::{NewPassage, PassageSource};
-use crate::{Error, Tx, passages};
+use crate::{Result, Tx, passages};
 
 pub use of_record::{assign_to_record, id_for_record, newest_of_records, transfer_superseded};
 pub use read::{by_id, by_title, by_url, list, titles_like};
@@ -93,7 +93,7 @@ pub async fn upsert(
     project: ProjectId,
     doc: &NewDoc,
     passages: &[NewPassage],
-) -> Result<(DocId, Outcome), Error> {
+) -> Result<(DocId, Outcome)> {
     let row = sqlx::query!(
         r#"insert into docs (id, project_id, file_id, source, doc_id, title, url, content, scope,
                tags,
@@ -148,29 +148,20 @@ pub async fn upsert(
 
 /// Stores the messages of the text that was just written, oldest first, so that it can be cut
 /// again.
-pub async fn set_message_spans(tx: &mut Tx, id: DocId, spans: &[MessageSpan]) -> Result<(), Error> {
-    sqlx::query!("update docs set message_spans = $2 where id = $1", id.0, json!(spans))
-        .execute(&mut *tx.0)
-        .await?;
-    Ok(())
+pub async fn set_message_spans(tx: &mut Tx, id: DocId, spans: &[MessageSpan]) -> Result<()> {
+    tx.run(sqlx::query!("update docs set message_spans = $2 where id = $1", id.0, json!(spans)))
+        .await
 }
 
 /// Deletes a document with its passages; returns `false` if there is none.
-pub async fn remove(
-    tx: &mut Tx,
-    project: ProjectId,
-    source: &str,
-    doc_id: &str,
-) -> Result<bool, Error> {
-    let deleted = sqlx::query!(
+pub async fn remove(tx: &mut Tx, project: ProjectId, source: &str, doc_id: &str) -> Result<bool> {
+    tx.has_changed(sqlx::query!(
         "delete from docs where project_id = $1 and source = $2 and doc_id = $3",
         project.0,
         source,
         doc_id
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(deleted.rows_affected() == 1)
+    ))
+    .await
 }
 
 /// Deletes a wiki page: the one sent under `source`, and those that integrations imported, whose
@@ -180,17 +171,15 @@ pub async fn remove_page(
     project: ProjectId,
     source: &str,
     doc_id: &str,
-) -> Result<bool, Error> {
-    let deleted = sqlx::query!(
+) -> Result<bool> {
+    tx.has_changed(sqlx::query!(
         "delete from docs where project_id = $1 and doc_id = $3
              and (source = $2 or integration_id is not null and starts_with(source, 'wiki:'))",
         project.0,
         source,
         doc_id
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(deleted.rows_affected() > 0)
+    ))
+    .await
 }
 
 /// Returns whether the stored document was submitted after a quarantine item was created. Locks the
@@ -200,7 +189,7 @@ pub async fn is_newer(
     project: ProjectId,
     doc: &NewDoc,
     than: QuarantineItemId,
-) -> Result<bool, Error> {
+) -> Result<bool> {
     let newer = sqlx::query_scalar!(
         r#"select d.sent_at > q.created_at as "is_newer!" from docs d
                join quarantine_items q on q.id = $4
@@ -216,14 +205,12 @@ pub async fn is_newer(
 }
 
 /// Sets the document's submission time to that of the quarantine item that it was released from.
-pub async fn copy_sent_at(tx: &mut Tx, id: DocId, item: QuarantineItemId) -> Result<(), Error> {
-    sqlx::query!(
+pub async fn copy_sent_at(tx: &mut Tx, id: DocId, item: QuarantineItemId) -> Result<()> {
+    tx.run(sqlx::query!(
         "update docs d set sent_at = q.created_at from quarantine_items q where d.id = $1
              and q.id = $2",
         id.0,
         item.0
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(())
+    ))
+    .await
 }

@@ -6,7 +6,8 @@ use mc_domain::{FileId, ProjectId, RepositoryId, Trust};
 
 use crate::passages::{NewPassage, PassageSource};
 use crate::repositories::Repository;
-use crate::{Error, Store, Tx, passages};
+use crate::row::{read, uuids};
+use crate::{Result, Store, Tx, passages};
 
 /// The values of a stored file that decide whether it is indexed again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,7 +91,7 @@ pub struct Written {
 }
 
 /// Returns whether a repository has files.
-pub async fn has_any(store: &Store, repository: RepositoryId) -> Result<bool, Error> {
+pub async fn has_any(store: &Store, repository: RepositoryId) -> Result<bool> {
     Ok(sqlx::query_scalar!(
         r#"select exists (select from files where repository_id = $1) as "has_any!""#,
         repository.0
@@ -100,10 +101,7 @@ pub async fn has_any(store: &Store, repository: RepositoryId) -> Result<bool, Er
 }
 
 /// Returns the files of a repository, by path.
-pub async fn known(
-    store: &Store,
-    repository: RepositoryId,
-) -> Result<HashMap<String, KnownFile>, Error> {
+pub async fn known(store: &Store, repository: RepositoryId) -> Result<HashMap<String, KnownFile>> {
     let rows = sqlx::query!(
         "select path, id, content_hash, chunker_version, masking_fingerprint from files
              where repository_id = $1",
@@ -111,22 +109,17 @@ pub async fn known(
     )
     .fetch_all(&mut *store.read().await?)
     .await?;
-    Ok(rows
-        .into_iter()
-        .map(|r| {
-            let known = KnownFile {
-                id: r.id.into(),
-                content_hash: r.content_hash,
-                chunker_version: r.chunker_version,
-                masking_fingerprint: r.masking_fingerprint,
-            };
-            (r.path, known)
-        })
-        .collect())
+    let file = rows.into_iter().map(|row| {
+        let known = read!(row => KnownFile {
+            id: row.id.into(), content_hash, chunker_version, masking_fingerprint
+        });
+        Ok((row.path, known?))
+    });
+    file.collect()
 }
 
 /// Writes the row of a file; an existing one keeps its id.
-pub async fn put(tx: &mut Tx, repository: &Repository, file: &NewFile) -> Result<FileId, Error> {
+pub async fn put(tx: &mut Tx, repository: &Repository, file: &NewFile) -> Result<FileId> {
     let id = sqlx::query_scalar!(
         "insert into files (id, repository_id, project_id, path, content_hash, size_bytes, language,
              line_count, chunker_version, masking_fingerprint)
@@ -161,12 +154,12 @@ pub async fn put_code(
     source_ref: &str,
     chunks: &[NewChunk],
     symbols: &[NewSymbol],
-) -> Result<Written, Error> {
+) -> Result<Written> {
     let project: ProjectId = repository.project_id;
     let new: Vec<NewPassage> = chunks.iter().map(|c| c.passage.clone()).collect();
     let (ids, reused) = passages::replace(tx, project, PassageSource::File(file), &new).await?;
     for (chunk, id) in chunks.iter().zip(&ids) {
-        sqlx::query!(
+        tx.run(sqlx::query!(
             "insert into code_chunks (passage_id, project_id, repository_id, file_id, chunk_index,
                  line_start, line_end, overlap_lines, chunk_hash, span_hash, summary,
                  parent_symbol, source_ref, trust)
@@ -191,8 +184,7 @@ pub async fn put_code(
             chunk.parent_symbol,
             source_ref,
             chunk.trust.as_str()
-        )
-        .execute(&mut *tx.0)
+        ))
         .await?;
     }
     put_symbols(tx, project, file, symbols).await?;
@@ -204,14 +196,14 @@ async fn put_symbols(
     project: ProjectId,
     file: FileId,
     symbols: &[NewSymbol],
-) -> Result<(), Error> {
-    sqlx::query!("delete from code_symbols where file_id = $1", file.0).execute(&mut *tx.0).await?;
+) -> Result<()> {
+    tx.run(sqlx::query!("delete from code_symbols where file_id = $1", file.0)).await?;
     let names: Vec<_> = symbols.iter().map(|s| s.name.clone()).collect();
     let kinds: Vec<_> = symbols.iter().map(|s| s.kind.clone()).collect();
     let starts: Vec<_> = symbols.iter().map(|s| s.line_start).collect();
     let ends: Vec<_> = symbols.iter().map(|s| s.line_end).collect();
     let hashes: Vec<_> = symbols.iter().map(|s| s.span_hash.clone()).collect();
-    sqlx::query!(
+    tx.run(sqlx::query!(
         "insert into code_symbols (file_id, project_id, name, kind, line_start, line_end, span_hash)
          select $1, $2, s.* from unnest($3::text[], $4::text[], $5::int[], $6::int[], $7::bytea[]) s
          on conflict do nothing",
@@ -222,10 +214,8 @@ async fn put_symbols(
         &starts,
         &ends,
         &hashes
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(())
+    ))
+    .await
 }
 
 /// A definition of a name.
@@ -243,10 +233,7 @@ pub struct Definition {
 
 /// Returns the definitions of these names in these files, by line; a file may define a name more
 /// than once.
-pub async fn definitions(
-    store: &Store,
-    wanted: &[(FileId, &str)],
-) -> Result<Vec<Definition>, Error> {
+pub async fn definitions(store: &Store, wanted: &[(FileId, &str)]) -> Result<Vec<Definition>> {
     let files: Vec<_> = wanted.iter().map(|(file, _)| file.0).collect();
     let names: Vec<_> = wanted.iter().map(|(_, name)| (*name).to_owned()).collect();
     let rows = sqlx::query!(
@@ -259,15 +246,7 @@ pub async fn definitions(
     )
     .fetch_all(&mut *store.read().await?)
     .await?;
-    Ok(rows
-        .into_iter()
-        .map(|r| Definition {
-            file: r.file_id.into(),
-            name: r.name,
-            line_start: r.line_start,
-            line_end: r.line_end,
-        })
-        .collect())
+    read!(each row in rows => Definition { file: row.file_id.into(), name, line_start, line_end })
 }
 
 /// Returns the first of `paths` that is an indexed file of the project, or else the first that is a
@@ -276,8 +255,8 @@ pub async fn first_indexed(
     store: &Store,
     project: ProjectId,
     paths: &[String],
-) -> Result<Option<String>, Error> {
-    let found = sqlx::query_scalar!(
+) -> Result<Option<String>> {
+    Ok(sqlx::query_scalar!(
         r#"with given as (select * from unnest($2::text[]) with ordinality as t (path, place))
            select g.path as "path!" from given g
            cross join lateral (
@@ -293,13 +272,10 @@ pub async fn first_indexed(
         paths
     )
     .fetch_optional(&mut *store.read().await?)
-    .await?;
-    Ok(found)
+    .await?)
 }
 
 /// Deletes files with their passages, chunks and definitions.
-pub async fn delete(tx: &mut Tx, files: &[FileId]) -> Result<(), Error> {
-    let ids: Vec<_> = files.iter().map(|f| f.0).collect();
-    sqlx::query!("delete from files where id = any($1)", &ids).execute(&mut *tx.0).await?;
-    Ok(())
+pub async fn delete(tx: &mut Tx, files: &[FileId]) -> Result<()> {
+    tx.run(sqlx::query!("delete from files where id = any($1)", &uuids(files))).await
 }

@@ -3,20 +3,21 @@
 
 mod attempt;
 mod request;
-mod rescue;
 
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 use mc_domain::{IngestRunId, IngestStatus, ProjectId, RepositoryId};
 
-use crate::error::word;
-use crate::{Error, Store};
+use crate::error::{from_json, word};
+use crate::row::read;
+use crate::{Result, Store};
 
 pub use attempt::{StartOutcome, begin, fail, progress, release, succeed};
-pub use request::{enqueue, enqueue_reindex, has_failed, has_indexed, last_requested_ref};
-pub use rescue::rescue_orphans;
-pub(crate) use rescue::{fail_for_deleted_job, requeue_failed};
+pub use request::{
+    enqueue, enqueue_reindex, has_failed, has_indexed, last_requested_ref, rescue_orphans,
+};
+pub(crate) use request::{fail_for_deleted_job, requeue_failed};
 
 /// Kind of the job that executes a run; its argument is the run's id.
 pub const JOB: &str = "index_repository";
@@ -74,14 +75,11 @@ pub struct Counts {
 }
 
 /// Returns the run with this id.
-pub async fn find(store: &Store, id: IngestRunId) -> Result<Option<IngestRun>, Error> {
+pub async fn find(store: &Store, id: IngestRunId) -> Result<Option<IngestRun>> {
     fetch(&mut *store.read().await?, id).await
 }
 
-async fn fetch(
-    executor: impl sqlx::PgExecutor<'_>,
-    id: IngestRunId,
-) -> Result<Option<IngestRun>, Error> {
+async fn fetch(executor: impl sqlx::PgExecutor<'_>, id: IngestRunId) -> Result<Option<IngestRun>> {
     let row = sqlx::query_as!(
         Row,
         "select id, project_id, repository_id, status, attempt, max_attempts, requested_ref,
@@ -100,7 +98,7 @@ pub async fn of_repository(
     store: &Store,
     repository: RepositoryId,
     limit: i64,
-) -> Result<Vec<IngestRun>, Error> {
+) -> Result<Vec<IngestRun>> {
     let rows = sqlx::query_as!(
         Row,
         "select id, project_id, repository_id, status, attempt, max_attempts, requested_ref,
@@ -137,31 +135,17 @@ struct Row {
 }
 
 impl Row {
-    fn into_ingest(self) -> Result<IngestRun, Error> {
-        Ok(IngestRun {
-            id: self.id.into(),
-            project: self.project_id.into(),
-            repository: self.repository_id.into(),
-            status: word(&self.status)?,
-            attempt: self.attempt,
-            max_attempts: self.max_attempts,
-            is_resumed: false,
-            requested_ref: self.requested_ref,
-            counts: Counts {
-                files_total: self.files_total,
-                files_done: self.files_done,
-                files_changed: self.files_changed,
-                files_deleted: self.files_deleted,
-                files_skipped: serde_json::from_value(self.files_skipped).map_err(|e| {
-                    Error::UnknownStoredValue(format!("ingest_runs.files_skipped: {e}"))
-                })?,
-                chunks_written: self.chunks_written,
-                chunks_reused: self.chunks_reused,
-            },
-            last_error: self.last_error,
-            queued_at: self.queued_at,
-            started_at: self.started_at,
-            completed_at: self.completed_at,
+    fn into_ingest(self) -> Result<IngestRun> {
+        let counts = read!(self => Counts {
+            files_total, files_done, files_changed, files_deleted,
+            files_skipped: from_json("ingest_runs.files_skipped", self.files_skipped)?,
+            chunks_written, chunks_reused
+        });
+        read!(self => IngestRun {
+            id: self.id.into(), project: self.project_id.into(),
+            repository: self.repository_id.into(), status: word(&self.status)?, attempt,
+            max_attempts, is_resumed: false, requested_ref, counts: counts?, last_error, queued_at,
+            started_at, completed_at
         })
     }
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 use sqlx::PgExecutor;
 
 use crate::audit::{self, Chain, NewEvent};
-use crate::{Error, Store, Tx, files, uses};
+use crate::{Error, Result, Store, Tx, files, uses};
 
 /// A repository as stored.
 #[derive(Debug, Clone)]
@@ -41,22 +41,8 @@ pub async fn ensure(
     owner: &str,
     name: &str,
     location: &str,
-) -> Result<Repository, Error> {
-    let repository = sqlx::query_as!(
-        Repository,
-        r#"insert into repositories (id, project_id, owner, name, location)
-           values ($1, $2, $3, $4, $5)
-           on conflict (project_id, owner, name) do update set location = repositories.location
-           returning id, project_id, owner, name, namespace as "namespace!", location,
-               allows_private_network, source_ref, indexed_at"#,
-        RepositoryId::generate().0,
-        project.0,
-        owner,
-        name,
-        location
-    )
-    .fetch_one(&mut *tx.0)
-    .await?;
+) -> Result<Repository> {
+    let repository = find_or_insert(tx, project, owner, name, location).await?;
     if repository.location == location {
         Ok(repository)
     } else {
@@ -74,21 +60,37 @@ pub async fn relocate(
     owner: &str,
     name: &str,
     location: &str,
-) -> Result<Repository, Error> {
-    let before = sqlx::query_scalar!(
-        "select location from repositories where (project_id, owner, name) = ($1, $2, $3)
-         for no key update",
-        project.0,
-        owner,
-        name
-    )
-    .fetch_optional(&mut *tx.0)
-    .await?;
-    let repository = sqlx::query_as!(
+) -> Result<Repository> {
+    let repository = find_or_insert(tx, project, owner, name, location).await?;
+    if repository.location == location {
+        return Ok(repository);
+    }
+    let id = repository.id;
+    tx.run(sqlx::query!("update repositories set location = $2 where id = $1", id.0, location))
+        .await?;
+    // A path may contain an email address.
+    let [from, to] =
+        [repository.location.as_str(), location].map(|place| mask(place).text.into_string());
+    let event =
+        NewEvent::new(AuditAction::RepositoryRelocated, id).with(json!({ "from": from, "to": to }));
+    let actor = tx.principal();
+    audit::add(tx, Chain::Project(project), actor, &[event]);
+    Ok(Repository { location: location.to_owned(), ..repository })
+}
+
+/// Returns the repository with this name, locked until the transaction ends, or adds it.
+async fn find_or_insert(
+    tx: &mut Tx,
+    project: ProjectId,
+    owner: &str,
+    name: &str,
+    location: &str,
+) -> Result<Repository> {
+    Ok(sqlx::query_as!(
         Repository,
         r#"insert into repositories (id, project_id, owner, name, location)
            values ($1, $2, $3, $4, $5)
-           on conflict (project_id, owner, name) do update set location = excluded.location
+           on conflict (project_id, owner, name) do update set location = repositories.location
            returning id, project_id, owner, name, namespace as "namespace!", location,
                allows_private_network, source_ref, indexed_at"#,
         RepositoryId::generate().0,
@@ -98,24 +100,11 @@ pub async fn relocate(
         location
     )
     .fetch_one(&mut *tx.0)
-    .await?;
-    if let Some(before) = before.filter(|before| before != location) {
-        // A path may contain an email address.
-        let [from, to] = [before.as_str(), location].map(|place| mask(place).text.into_string());
-        let event = NewEvent::new(AuditAction::RepositoryRelocated, repository.id)
-            .with(json!({ "from": from, "to": to }));
-        let actor = tx.principal();
-        audit::add(tx, Chain::Project(project), actor, &[event]);
-    }
-    Ok(repository)
+    .await?)
 }
 
 /// Returns the repositories of a project that were neither indexed nor requested within `days`.
-pub async fn list_stale(
-    store: &Store,
-    project: ProjectId,
-    days: i32,
-) -> Result<Vec<Repository>, Error> {
+pub async fn list_stale(store: &Store, project: ProjectId, days: i32) -> Result<Vec<Repository>> {
     Ok(sqlx::query_as!(
         Repository,
         r#"select r.id, r.project_id, r.owner, r.name, r.namespace as "namespace!", r.location,
@@ -139,15 +128,13 @@ pub async fn set_network_access(
     tx: &mut Tx,
     id: RepositoryId,
     allows_private_network: bool,
-) -> Result<(), Error> {
-    sqlx::query!(
+) -> Result<()> {
+    tx.run(sqlx::query!(
         "update repositories set allows_private_network = $2 where id = $1",
         id.0,
         allows_private_network
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(())
+    ))
+    .await
 }
 
 /// Returns the repository with this owner and name.
@@ -156,7 +143,7 @@ pub async fn find(
     project: ProjectId,
     owner: &str,
     name: &str,
-) -> Result<Option<Repository>, Error> {
+) -> Result<Option<Repository>> {
     Ok(sqlx::query_as!(
         Repository,
         r#"select id, project_id, owner, name, namespace as "namespace!", location,
@@ -171,7 +158,7 @@ pub async fn find(
 }
 
 /// Returns the repository with this id.
-pub async fn by_id(store: &Store, id: RepositoryId) -> Result<Option<Repository>, Error> {
+pub async fn by_id(store: &Store, id: RepositoryId) -> Result<Option<Repository>> {
     Ok(sqlx::query_as!(
         Repository,
         r#"select id, project_id, owner, name, namespace as "namespace!", location,
@@ -184,19 +171,16 @@ pub async fn by_id(store: &Store, id: RepositoryId) -> Result<Option<Repository>
 }
 
 /// Returns the repositories of a project, by name.
-pub async fn list(store: &Store, project: ProjectId) -> Result<Vec<Repository>, Error> {
+pub async fn list(store: &Store, project: ProjectId) -> Result<Vec<Repository>> {
     select(&mut *store.read().await?, project).await
 }
 
 /// Like [`list`], within a transaction.
-pub async fn list_in(tx: &mut Tx, project: ProjectId) -> Result<Vec<Repository>, Error> {
+pub async fn list_in(tx: &mut Tx, project: ProjectId) -> Result<Vec<Repository>> {
     select(&mut *tx.0, project).await
 }
 
-async fn select(
-    executor: impl PgExecutor<'_>,
-    project: ProjectId,
-) -> Result<Vec<Repository>, Error> {
+async fn select(executor: impl PgExecutor<'_>, project: ProjectId) -> Result<Vec<Repository>> {
     Ok(sqlx::query_as!(
         Repository,
         r#"select id, project_id, owner, name, namespace as "namespace!", location,
@@ -209,7 +193,7 @@ async fn select(
 }
 
 /// Deletes a repository, by its namespace, with its indexed files; returns their number.
-pub async fn remove(tx: &mut Tx, project: ProjectId, namespace: &str) -> Result<u64, Error> {
+pub async fn remove(tx: &mut Tx, project: ProjectId, namespace: &str) -> Result<u64> {
     let files = sqlx::query_scalar!(
         "select f.id from files f join repositories r on r.id = f.repository_id
          where r.project_id = $1 and r.namespace = $2",
@@ -220,12 +204,11 @@ pub async fn remove(tx: &mut Tx, project: ProjectId, namespace: &str) -> Result<
     .await?;
     let files: Vec<_> = files.into_iter().map(FileId::from).collect();
     files::delete(tx, &files).await?;
-    sqlx::query!(
+    tx.run(sqlx::query!(
         "delete from repositories where project_id = $1 and namespace = $2",
         project.0,
         namespace
-    )
-    .execute(&mut *tx.0)
+    ))
     .await?;
     Ok(files.len() as u64)
 }
@@ -237,7 +220,7 @@ pub async fn list_masked_differently(
     tx: &mut Tx,
     project: ProjectId,
     rules: i64,
-) -> Result<Vec<Repository>, Error> {
+) -> Result<Vec<Repository>> {
     Ok(sqlx::query_as!(
         Repository,
         r#"select id, project_id, owner, name, namespace as "namespace!", location,
@@ -256,7 +239,7 @@ pub async fn list_masked_differently(
 
 /// Locks a repository against other requests of runs until the transaction ends. Its files may be
 /// written meanwhile.
-pub(crate) async fn lock(tx: &mut Tx, id: RepositoryId) -> Result<(), Error> {
+pub(crate) async fn lock(tx: &mut Tx, id: RepositoryId) -> Result<()> {
     let locked =
         sqlx::query_scalar!("select id from repositories where id = $1 for no key update", id.0)
             .fetch_optional(&mut *tx.0)
@@ -265,7 +248,7 @@ pub(crate) async fn lock(tx: &mut Tx, id: RepositoryId) -> Result<(), Error> {
 }
 
 /// Marks a repository as indexed at a commit.
-pub async fn mark_indexed(store: &Store, id: RepositoryId, source_ref: &str) -> Result<(), Error> {
+pub async fn mark_indexed(store: &Store, id: RepositoryId, source_ref: &str) -> Result<()> {
     let mut tx = store.begin().await?;
     let project = sqlx::query_scalar!(
         "update repositories set source_ref = $2, indexed_at = now() where id = $1

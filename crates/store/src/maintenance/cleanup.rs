@@ -3,7 +3,7 @@
 use mc_domain::policy::RetentionDays;
 
 use crate::hygiene::mass_expiry;
-use crate::{Error, Store, audit, hygiene, vectors, webhooks};
+use crate::{Result, Store, audit, hygiene, vectors, webhooks};
 
 /// Days that entries of the change feed are kept; a keyword index that did not follow for longer is
 /// rebuilt.
@@ -30,7 +30,7 @@ pub struct CleanupReport {
 
 /// Deletes old data that belongs to no project, and passages of expired records. Data of projects
 /// is deleted by their policies ([`hygiene::retention`]).
-pub async fn sweep(store: &Store) -> Result<CleanupReport, Error> {
+pub async fn sweep(store: &Store) -> Result<CleanupReport> {
     let feed = prune_feed(store).await?;
     vectors::drop_orphaned_hnsw_indexes(store).await?;
     let logins = delete_expired_logins(store).await?;
@@ -51,7 +51,7 @@ pub async fn sweep(store: &Store) -> Result<CleanupReport, Error> {
 }
 
 /// Deletes old audit events of chains without a project, in one transaction each.
-async fn prune_audits(store: &Store) -> Result<u64, Error> {
+async fn prune_audits(store: &Store) -> Result<u64> {
     let mut events = 0;
     for chain in audit::chains_of_no_project(store).await? {
         let mut tx = store.begin().await?;
@@ -62,7 +62,7 @@ async fn prune_audits(store: &Store) -> Result<u64, Error> {
 }
 
 /// Deletes pending logins and device grants that expired, and sessions that ended long ago.
-async fn delete_expired_logins(store: &Store) -> Result<u64, Error> {
+async fn delete_expired_logins(store: &Store) -> Result<u64> {
     let deleted = sqlx::query_scalar!(
         r#"with pending as (
                delete from pending_logins where expires_at < now() returning 1),
@@ -82,7 +82,7 @@ async fn delete_expired_logins(store: &Store) -> Result<u64, Error> {
 
 /// Deletes old entries of the feed, but never those of the newest transaction, so that an index
 /// that has read everything is ahead of the deleted ones.
-async fn prune_feed(store: &Store) -> Result<u64, Error> {
+async fn prune_feed(store: &Store) -> Result<u64> {
     let deleted = sqlx::query_scalar!(
         r#"with gone as (
                delete from change_feed

@@ -2,11 +2,11 @@
 //! transaction, and rolls it back in a dry run.
 
 use mc_domain::{DialogId, DocId, FileId, ProjectId, RecordId, RepositoryId};
-use serde_json::Value;
 
 use crate::docs::{Doc, MessageSpan};
-use crate::error::word;
-use crate::{Error, Tx};
+use crate::error::{from_json, word};
+use crate::row::{read, uuids};
+use crate::{Result, Tx};
 
 /// A searchable dialog without a correct passage.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub async fn delete_orphans(
     tx: &mut Tx,
     project: ProjectId,
     limit: i64,
-) -> Result<Vec<(RecordId, bool)>, Error> {
+) -> Result<Vec<(RecordId, bool)>> {
     let rows = sqlx::query!(
         r#"delete from passages where id in (
                select p.id from passages p join memory_records r on r.id = p.record_id
@@ -56,7 +56,7 @@ pub async fn list_unindexed_records(
     tx: &mut Tx,
     project: ProjectId,
     limit: i64,
-) -> Result<Vec<RecordId>, Error> {
+) -> Result<Vec<RecordId>> {
     let ids = sqlx::query_scalar!(
         "select r.id from memory_records r left join passages p on p.record_id = r.id
          where r.project_id = $1 and r.state in ('active', 'stale') and r.visibility <> 'proposed'
@@ -78,7 +78,7 @@ pub async fn remove_stray_dialogs(
     tx: &mut Tx,
     project: ProjectId,
     limit: i64,
-) -> Result<Vec<DialogId>, Error> {
+) -> Result<Vec<DialogId>> {
     let ids = sqlx::query_scalar!(
         r#"delete from passages where id in (
                select p.id from passages p join dialogs d on d.id = p.dialog_id
@@ -98,7 +98,7 @@ pub async fn list_unindexed_dialogs(
     tx: &mut Tx,
     project: ProjectId,
     limit: i64,
-) -> Result<Vec<UnindexedDialog>, Error> {
+) -> Result<Vec<UnindexedDialog>> {
     let rows = sqlx::query!(
         r#"select d.id, d.distilled, t.external_id as "task?"
            from dialogs d left join tasks t on t.id = d.task_id
@@ -111,12 +111,7 @@ pub async fn list_unindexed_dialogs(
     )
     .fetch_all(&mut *tx.0)
     .await?;
-    let dialogs = rows.into_iter().map(|row| UnindexedDialog {
-        id: row.id.into(),
-        distilled: row.distilled,
-        task: row.task,
-    });
-    Ok(dialogs.collect())
+    read!(each row in rows => UnindexedDialog { id: row.id.into(), distilled, task })
 }
 
 /// Returns documents with text and without a passage, locked until the transaction ends.
@@ -125,7 +120,7 @@ pub async fn list_unindexed_docs(
     project: ProjectId,
     after: Option<DocId>,
     limit: i64,
-) -> Result<Vec<UnindexedDoc>, Error> {
+) -> Result<Vec<UnindexedDoc>> {
     let rows = sqlx::query!(
         r"select d.id, d.source, d.doc_id, d.title, d.url, d.content, d.scope, d.tags, d.trust,
               d.updated_at,
@@ -140,39 +135,20 @@ pub async fn list_unindexed_docs(
     )
     .fetch_all(&mut *tx.0)
     .await?;
-    rows.into_iter()
-        .map(|row| {
-            let doc = Doc {
-                id: row.id.into(),
-                source: row.source,
-                doc_id: row.doc_id,
-                title: row.title,
-                url: row.url,
-                content: row.content,
-                scope: row.scope,
-                tags: row.tags,
-                trust: word(&row.trust)?,
-                updated_at: row.updated_at,
-            };
-            Ok(UnindexedDoc {
-                doc,
-                message_spans: row.message_spans.map(message_spans).transpose()?,
-            })
-        })
-        .collect()
-}
-
-fn message_spans(stored: Value) -> Result<Vec<MessageSpan>, Error> {
-    serde_json::from_value(stored)
-        .map_err(|error| Error::UnknownStoredValue(format!("docs.message_spans: {error}")))
+    let unindexed = rows.into_iter().map(|row| {
+        let doc = read!(row => Doc {
+            id: row.id.into(), source, doc_id, title, url, content, scope, tags,
+            trust: word(&row.trust)?, updated_at
+        });
+        let spans = row.message_spans.map(|spans| from_json("docs.message_spans", spans));
+        let message_spans = spans.transpose()?;
+        Ok(UnindexedDoc { doc: doc?, message_spans })
+    });
+    unindexed.collect()
 }
 
 /// Deletes passages of code without a chunk, which has their lines; returns the files.
-pub async fn remove_unplaced(
-    tx: &mut Tx,
-    project: ProjectId,
-    limit: i64,
-) -> Result<Vec<FileId>, Error> {
+pub async fn remove_unplaced(tx: &mut Tx, project: ProjectId, limit: i64) -> Result<Vec<FileId>> {
     let ids = sqlx::query_scalar!(
         r#"delete from passages where id in (
                select p.id from passages p
@@ -189,13 +165,12 @@ pub async fn remove_unplaced(
 }
 
 /// Makes the next index run chunk these files again; returns their repositories.
-pub async fn mark_for_chunking(tx: &mut Tx, files: &[FileId]) -> Result<Vec<RepositoryId>, Error> {
-    let files: Vec<_> = files.iter().map(|file| file.0).collect();
+pub async fn mark_for_chunking(tx: &mut Tx, files: &[FileId]) -> Result<Vec<RepositoryId>> {
     let repositories = sqlx::query_scalar!(
         r#"with marked as (
                update files set content_hash = '\x' where id = any($1) returning repository_id)
            select distinct repository_id as "repository!" from marked order by 1"#,
-        &files
+        &uuids(files)
     )
     .fetch_all(&mut *tx.0)
     .await?;
@@ -204,8 +179,8 @@ pub async fn mark_for_chunking(tx: &mut Tx, files: &[FileId]) -> Result<Vec<Repo
 
 /// Queues passages without a current vector of any model that are not queued, except those that a
 /// transaction is deleting; returns their number.
-pub async fn queue_unembedded(tx: &mut Tx, project: ProjectId, limit: i64) -> Result<u64, Error> {
-    let done = sqlx::query!(
+pub async fn queue_unembedded(tx: &mut Tx, project: ProjectId, limit: i64) -> Result<u64> {
+    tx.count_changed(sqlx::query!(
         "insert into embedding_queue (passage_id, project_id, private_to)
          select p.id, p.project_id, p.private_to from passages p
          where p.project_id = $1
@@ -217,20 +192,14 @@ pub async fn queue_unembedded(tx: &mut Tx, project: ProjectId, limit: i64) -> Re
          on conflict do nothing",
         project.0,
         limit
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(done.rows_affected())
+    ))
+    .await
 }
 
 /// Copies audience and kind of source from passages to their vectors where they differ; returns the
 /// number of changed vectors.
-pub async fn sync_vector_visibility(
-    tx: &mut Tx,
-    project: ProjectId,
-    limit: i64,
-) -> Result<u64, Error> {
-    let done = sqlx::query!(
+pub async fn sync_vector_visibility(tx: &mut Tx, project: ProjectId, limit: i64) -> Result<u64> {
+    tx.count_changed(sqlx::query!(
         "with wrong as (
              select e.model_id, e.passage_id from embeddings e
                  join passages p on p.id = e.passage_id
@@ -244,8 +213,6 @@ pub async fn sync_vector_visibility(
          where e.model_id = w.model_id and e.passage_id = w.passage_id",
         project.0,
         limit
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(done.rows_affected())
+    ))
+    .await
 }

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use mc_domain::{ExportId, ProjectId};
 
-use crate::{Error, Store, Tx};
+use crate::{Result, Store, Tx};
 
 /// Exports kept per project; two months of weekly ones.
 const KEPT: i64 = 8;
@@ -28,8 +28,8 @@ pub async fn add(
     records: usize,
     bytes: usize,
     document: &[u8],
-) -> Result<(), Error> {
-    sqlx::query!(
+) -> Result<()> {
+    tx.run(sqlx::query!(
         "insert into exports (id, project_id, record_count, size_bytes, document)
              values ($1, $2, $3, $4, $5)",
         ExportId::generate().0,
@@ -37,22 +37,19 @@ pub async fn add(
         i32::try_from(records).unwrap_or(i32::MAX),
         i64::try_from(bytes).unwrap_or(i64::MAX),
         document
-    )
-    .execute(&mut *tx.0)
+    ))
     .await?;
-    sqlx::query!(
+    tx.run(sqlx::query!(
         "delete from exports where project_id = $1 and id not in (
              select id from exports where project_id = $1 order by id desc limit $2)",
         project.0,
         KEPT
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(())
+    ))
+    .await
 }
 
 /// Returns the exports of a project, newest first.
-pub async fn list(store: &Store, project: ProjectId) -> Result<Vec<Export>, Error> {
+pub async fn list(store: &Store, project: ProjectId) -> Result<Vec<Export>> {
     Ok(sqlx::query_as!(
         Export,
         "select id, created_at, record_count, size_bytes from exports where project_id = $1
@@ -64,11 +61,7 @@ pub async fn list(store: &Store, project: ProjectId) -> Result<Vec<Export>, Erro
 }
 
 /// Returns the document of an export.
-pub async fn document(
-    store: &Store,
-    project: ProjectId,
-    id: ExportId,
-) -> Result<Option<Vec<u8>>, Error> {
+pub async fn document(store: &Store, project: ProjectId, id: ExportId) -> Result<Option<Vec<u8>>> {
     Ok(sqlx::query_scalar!(
         "select document from exports where project_id = $1 and id = $2",
         project.0,

@@ -6,7 +6,6 @@ pub mod retention;
 pub mod usage;
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use mc_domain::{ExpiryDecision, HygieneRunId, HygieneTask, Policy, ProjectId};
@@ -14,7 +13,8 @@ use serde_json::{Value, json};
 
 use crate::error::word;
 use crate::jobs::{self, NewJob};
-use crate::{Error, Store, Tx, policies};
+use crate::row::read;
+use crate::{Result, Store, Tx, policies};
 
 /// Kind of the job that executes a run.
 pub const JOB: &str = "run_hygiene_task";
@@ -99,26 +99,17 @@ pub struct ReportFilter {
     pub cursor: Option<HygieneRunId>,
 }
 
-/// Requests a task for the transaction's principal.
+/// Requests a task for the transaction's principal, for [`HygieneTask::Expiry`] perhaps with a
+/// decision about suspended expiries.
 pub async fn request(
     tx: &mut Tx,
     project: ProjectId,
     task: HygieneTask,
     is_dry_run: bool,
-) -> Result<HygieneRunId, Error> {
-    request_with_decision(tx, project, task, is_dry_run, None).await
-}
-
-/// Requests a task with a decision about suspended expiries, for [`HygieneTask::Expiry`].
-pub async fn request_with_decision(
-    tx: &mut Tx,
-    project: ProjectId,
-    task: HygieneTask,
-    is_dry_run: bool,
     expiry_decision: Option<ExpiryDecision>,
-) -> Result<HygieneRunId, Error> {
+) -> Result<HygieneRunId> {
     let id = HygieneRunId::generate();
-    sqlx::query!(
+    tx.run(sqlx::query!(
         "insert into hygiene_runs (id, project_id, task, is_dry_run, requested_by, expiry_decision)
          values ($1, $2, $3, $4, $5, $6)",
         id.0,
@@ -127,16 +118,15 @@ pub async fn request_with_decision(
         is_dry_run,
         tx.principal().map(|user| user.0),
         expiry_decision.map(ExpiryDecision::as_str)
-    )
-    .execute(&mut *tx.0)
+    ))
     .await?;
-    enqueue(tx, id).await?;
+    jobs::enqueue(tx, &NewJob::now(JOB, json!({ "report": id }), JOB_ATTEMPTS)).await?;
     Ok(id)
 }
 
 /// Requests a task in every project, except where the policy sets its action to `off`. Does nothing
 /// if it was called with this `key` before. Returns the number of projects.
-pub async fn request_everywhere(tx: &mut Tx, task: HygieneTask, key: &str) -> Result<usize, Error> {
+pub async fn request_everywhere(tx: &mut Tx, task: HygieneTask, key: &str) -> Result<usize> {
     if !jobs::claim_idempotency_key(tx, JOB, key).await? {
         return Ok(0);
     }
@@ -148,7 +138,7 @@ pub async fn request_everywhere(tx: &mut Tx, task: HygieneTask, key: &str) -> Re
     .fetch_all(&mut *tx.0)
     .await?;
     for project in &projects {
-        request(tx, ProjectId(*project), task, false).await?;
+        request(tx, ProjectId(*project), task, false, None).await?;
     }
     Ok(projects.len())
 }
@@ -169,19 +159,8 @@ const fn action_setting(task: HygieneTask) -> Option<&'static str> {
     }
 }
 
-async fn enqueue(tx: &mut Tx, report: HygieneRunId) -> Result<(), Error> {
-    let job = NewJob {
-        kind: JOB,
-        unique_key: None,
-        args: json!({ "report": report }),
-        delay: Duration::ZERO,
-        max_attempts: i32::from(JOB_ATTEMPTS),
-    };
-    jobs::enqueue(tx, &job).await.map(drop)
-}
-
 /// Starts a run; `None` if it is completed, or its project deleted.
-pub async fn begin(store: &Store, id: HygieneRunId) -> Result<Option<HygieneTarget>, Error> {
+pub async fn begin(store: &Store, id: HygieneRunId) -> Result<Option<HygieneTarget>> {
     let row = sqlx::query!(
         "update hygiene_runs r set started_at = now(), completed_at = null, last_error = null
          from projects p
@@ -192,20 +171,15 @@ pub async fn begin(store: &Store, id: HygieneRunId) -> Result<Option<HygieneTarg
     )
     .fetch_optional(&mut *store.plain().await?)
     .await?;
-    row.map(|row| {
-        Ok(HygieneTarget {
-            project: row.project_id.into(),
-            task: word(&row.task)?,
-            is_dry_run: row.is_dry_run,
-            expiry_decision: row.expiry_decision.as_deref().map(word).transpose()?,
-            policy: policies::read(row.policy)?,
-        })
+    read!(optional row => HygieneTarget {
+        project: row.project_id.into(), task: word(&row.task)?, is_dry_run,
+        expiry_decision: row.expiry_decision.as_deref().map(word).transpose()?,
+        policy: policies::read(row.policy)?
     })
-    .transpose()
 }
 
 /// Stores the result of a run.
-pub async fn end(store: &Store, id: HygieneRunId, outcome: &Outcome) -> Result<(), Error> {
+pub async fn end(store: &Store, id: HygieneRunId, outcome: &Outcome) -> Result<()> {
     sqlx::query!(
         "update hygiene_runs set completed_at = now(), counts = $2, findings = $3 where id = $1",
         id.0,
@@ -218,7 +192,7 @@ pub async fn end(store: &Store, id: HygieneRunId, outcome: &Outcome) -> Result<(
 }
 
 /// Stores the error of an attempt, with secrets masked.
-pub async fn failed(store: &Store, id: HygieneRunId, reason: &str) -> Result<(), Error> {
+pub async fn failed(store: &Store, id: HygieneRunId, reason: &str) -> Result<()> {
     let reason = mc_sanitizer::mask(reason).text;
     sqlx::query!(
         "update hygiene_runs set completed_at = now(), last_error = $2 where id = $1",
@@ -232,7 +206,7 @@ pub async fn failed(store: &Store, id: HygieneRunId, reason: &str) -> Result<(),
 
 /// Ends abandoned runs, whose processes died before they could store an error; returns their
 /// number. A retry of the job continues as after any failure.
-pub(crate) async fn end_abandoned(store: &Store) -> Result<u64, Error> {
+pub(crate) async fn end_abandoned(store: &Store) -> Result<u64> {
     let done = sqlx::query!(
         "update hygiene_runs set completed_at = now(),
              last_error = 'the process died and no other continued the task; request it again'
@@ -250,16 +224,12 @@ pub async fn list(
     project: ProjectId,
     filter: ReportFilter,
     limit: i64,
-) -> Result<Vec<Report>, Error> {
+) -> Result<Vec<Report>> {
     fetch(store, project, None, filter, limit).await
 }
 
 /// Returns one run of a project.
-pub async fn find(
-    store: &Store,
-    project: ProjectId,
-    id: HygieneRunId,
-) -> Result<Option<Report>, Error> {
+pub async fn find(store: &Store, project: ProjectId, id: HygieneRunId) -> Result<Option<Report>> {
     Ok(fetch(store, project, Some(id), ReportFilter::default(), 1).await?.pop())
 }
 
@@ -269,7 +239,7 @@ async fn fetch(
     id: Option<HygieneRunId>,
     filter: ReportFilter,
     limit: i64,
-) -> Result<Vec<Report>, Error> {
+) -> Result<Vec<Report>> {
     let rows = sqlx::query!(
         r#"select r.id, r.task, r.is_dry_run, u.login as "login?", r.requested_at, r.started_at,
                r.completed_at,
@@ -286,33 +256,19 @@ async fn fetch(
     )
     .fetch_all(&mut *store.read().await?)
     .await?;
-    rows.into_iter()
-        .map(|row| {
-            Ok(Report {
-                id: row.id.into(),
-                task: word(&row.task)?,
-                is_dry_run: row.is_dry_run,
-                requested_by: row.login,
-                requested_at: row.requested_at,
-                started_at: row.started_at,
-                completed_at: row.completed_at,
-                counts: row.counts,
-                findings: row.findings,
-                last_error: row.last_error,
-            })
-        })
-        .collect()
+    read!(each row in rows => Report {
+        id: row.id.into(), task: word(&row.task)?, is_dry_run, requested_by: row.login,
+        requested_at, started_at, completed_at, counts, findings, last_error
+    })
 }
 
 /// Deletes runs of a project requested more than `days` ago.
-async fn prune(tx: &mut Tx, project: ProjectId, days: u16) -> Result<u64, Error> {
-    let done = sqlx::query!(
+async fn prune(tx: &mut Tx, project: ProjectId, days: u16) -> Result<u64> {
+    tx.count_changed(sqlx::query!(
         "delete from hygiene_runs
          where project_id = $1 and requested_at < now() - make_interval(days => $2)",
         project.0,
         i32::from(days)
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(done.rows_affected())
+    ))
+    .await
 }

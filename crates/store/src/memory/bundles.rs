@@ -8,7 +8,8 @@ use uuid::Uuid;
 
 use crate::audit::NewEvent;
 use crate::records::{self, DEFAULT_TTL_DAYS, NO_END};
-use crate::{Error, Store, Tx, audit};
+use crate::row::uuids;
+use crate::{Result, Store, Tx, audit};
 
 /// A bundle to store.
 #[derive(Debug, Clone)]
@@ -53,7 +54,7 @@ pub struct BundleItem {
 ///
 /// Repeating the call with stored bundles changes nothing. Nothing is stored for a deleted project;
 /// a deleted record or document only loses its reference.
-pub async fn insert(tx: &mut Tx, project: ProjectId, all: &[&NewBundle]) -> Result<(), Error> {
+pub async fn insert(tx: &mut Tx, project: ProjectId, all: &[&NewBundle]) -> Result<()> {
     let rows = all.iter().map(|bundle| row(bundle)).collect();
     let items = all.iter().flat_map(|bundle| item_rows(bundle)).collect();
     let records = all.iter().flat_map(|bundle| &bundle.items).filter_map(|item| item.record);
@@ -72,7 +73,7 @@ async fn insert_rows(
     bundles: Vec<Value>,
     items: Vec<Value>,
     records: &[Uuid],
-) -> Result<Vec<Uuid>, Error> {
+) -> Result<Vec<Uuid>> {
     // The user whose handles these are.
     let caller = tx.principal().map(|user| user.0);
     // All statements lock records in one order before they change any, and the items' references,
@@ -198,7 +199,7 @@ pub async fn named_items(
     store: &Store,
     project: ProjectId,
     bundle: Option<BundleId>,
-) -> Result<Option<(BundleId, Vec<NamedItem>)>, Error> {
+) -> Result<Option<(BundleId, Vec<NamedItem>)>> {
     let caller = store.principal().map(|user| user.0);
     let rows = sqlx::query!(
         r#"with b as (
@@ -235,11 +236,7 @@ pub async fn named_items(
 /// Marks items of a bundle as used, by the id of their record, document or passage, and counts a
 /// use of each record that was not marked before. Returns the `ids` that are in the bundle; `None`
 /// if there is no such bundle.
-pub async fn mark_used(
-    store: &Store,
-    bundle: BundleId,
-    ids: &[Uuid],
-) -> Result<Option<Vec<Uuid>>, Error> {
+pub async fn mark_used(store: &Store, bundle: BundleId, ids: &[Uuid]) -> Result<Option<Vec<Uuid>>> {
     let mut tx = store.begin().await?;
     let bundle_id =
         sqlx::query_scalar!("select id from bundles where id = $1 for update", bundle.0)
@@ -284,16 +281,15 @@ async fn count_used(
     bundle: BundleId,
     positions: &[i32],
     newly_used: &[RecordId],
-) -> Result<(), Error> {
-    sqlx::query!(
+) -> Result<()> {
+    tx.run(sqlx::query!(
         "update bundle_items set is_used = true, used_at = now()
          where bundle_id = $1 and position = any($2) and is_used is not true",
         bundle.0,
         positions
-    )
-    .execute(&mut *tx.0)
+    ))
     .await?;
-    sqlx::query!(
+    tx.run(sqlx::query!(
         "insert into bundle_uses (project_id, bundle_id, record_id, doc_id, kind)
          select project_id, bundle_id, record_id, case when record_id is null then doc_id
              end, 'feedback'
@@ -302,8 +298,7 @@ async fn count_used(
          on conflict do nothing",
         bundle.0,
         positions
-    )
-    .execute(&mut *tx.0)
+    ))
     .await?;
     let is_first = sqlx::query!(
         "update bundles set feedback_at = now() where id = $1 and feedback_at is null",
@@ -321,8 +316,7 @@ async fn count_used(
     .fetch_all(&mut *tx.0)
     .await?;
     records::lock(tx, &items.iter().map(|id| RecordId(*id)).collect::<Vec<_>>()).await?;
-    let used: Vec<_> = newly_used.iter().map(|id| id.0).collect();
-    sqlx::query!(
+    tx.run(sqlx::query!(
         "update memory_records r set
              use_count = use_count + case when r.id = any($2) then 1 else 0 end,
              last_used_at = case when r.id = any($2) then now() else last_used_at end,
@@ -330,10 +324,8 @@ async fn count_used(
                                 when r.id = any($2) then skip_count else skip_count + 1 end
          where r.id = any($1) and (r.id = any($2) or $3)",
         &items,
-        &used,
+        &uuids(newly_used),
         is_first
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(())
+    ))
+    .await
 }

@@ -9,7 +9,8 @@ use chrono::{DateTime, Utc};
 use mc_domain::{CitationId, CitationVerdict, ProjectId, RecordId};
 
 use crate::error::word;
-use crate::{Error, Store, Tx};
+use crate::row::{read, uuids};
+use crate::{Result, Store, Tx};
 
 pub use code::{SymbolSpan, file_lines, is_indexed, paths_like, symbol_spans, symbols_like};
 pub use staleness::{
@@ -47,10 +48,8 @@ pub async fn replace(
     project: ProjectId,
     record: RecordId,
     citations: &[Citation],
-) -> Result<(), Error> {
-    sqlx::query!("delete from record_citations where record_id = $1", record.0)
-        .execute(&mut *tx.0)
-        .await?;
+) -> Result<()> {
+    tx.run(sqlx::query!("delete from record_citations where record_id = $1", record.0)).await?;
     add(tx, project, record, citations).await
 }
 
@@ -60,9 +59,9 @@ pub async fn add(
     project: ProjectId,
     record: RecordId,
     citations: &[Citation],
-) -> Result<(), Error> {
+) -> Result<()> {
     for citation in citations {
-        sqlx::query!(
+        tx.run(sqlx::query!(
             "insert into record_citations (id, record_id, project_id, file_path, symbol, line_start,
                  line_end, commit_sha, content_hash, verdict, checked_at)
              values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, coalesce($11::timestamptz, now()))",
@@ -77,8 +76,7 @@ pub async fn add(
             citation.content_hash,
             citation.verdict.as_str(),
             citation.checked_at
-        )
-        .execute(&mut *tx.0)
+        ))
         .await?;
     }
     Ok(())
@@ -86,11 +84,7 @@ pub async fn add(
 
 /// Returns whether a record's citations differ from `citations` in location or text. Order and
 /// commit don't matter.
-pub(crate) async fn differ(
-    tx: &mut Tx,
-    record: RecordId,
-    citations: &[Citation],
-) -> Result<bool, Error> {
+pub(crate) async fn differ(tx: &mut Tx, record: RecordId, citations: &[Citation]) -> Result<bool> {
     let known = of_record_in(tx, record).await?;
     let now: BTreeSet<_> = known.iter().map(place_and_text).collect();
     let then: BTreeSet<_> = citations.iter().map(place_and_text).collect();
@@ -105,17 +99,13 @@ fn place_and_text(citation: &Citation) -> impl Ord {
 }
 
 /// Returns the citations of an earlier version of a record, with the verdicts of that time.
-pub async fn of_version(
-    tx: &mut Tx,
-    record: RecordId,
-    version: i32,
-) -> Result<Vec<Citation>, Error> {
+pub async fn of_version(tx: &mut Tx, record: RecordId, version: i32) -> Result<Vec<Citation>> {
     let cited = fetch_of_versions(&mut *tx.0, record, Some(version)).await?;
     Ok(cited.into_iter().map(|(_, citation)| citation).collect())
 }
 
 /// Returns the citations of all earlier versions of a record, with the verdicts of those times.
-pub async fn of_versions(store: &Store, record: RecordId) -> Result<Vec<(i32, Citation)>, Error> {
+pub async fn of_versions(store: &Store, record: RecordId) -> Result<Vec<(i32, Citation)>> {
     fetch_of_versions(&mut *store.read().await?, record, None).await
 }
 
@@ -123,7 +113,7 @@ async fn fetch_of_versions(
     executor: impl sqlx::PgExecutor<'_>,
     record: RecordId,
     version: Option<i32>,
-) -> Result<Vec<(i32, Citation)>, Error> {
+) -> Result<Vec<(i32, Citation)>> {
     let rows = sqlx::query!(
         r#"select v.version as "version!", c.id as "id!", v.record_id as "record_id!",
                   c.file_path as "file_path!", c.symbol as "symbol?", c.line_start as "line_start?",
@@ -139,29 +129,20 @@ async fn fetch_of_versions(
     )
     .fetch_all(executor)
     .await?;
-    rows.into_iter()
-        .map(|row| {
-            let cited = Row {
-                id: row.id,
-                record_id: row.record_id,
-                file_path: row.file_path,
-                symbol: row.symbol,
-                line_start: row.line_start,
-                line_end: row.line_end,
-                commit_sha: row.commit_sha,
-                content_hash: row.content_hash,
-                verdict: row.verdict,
-                checked_at: row.checked_at,
-                outdated: false,
-            };
-            Ok((row.version, cited.into_citation()?))
-        })
-        .collect()
+    let cited = rows.into_iter().map(|row| {
+        let citation = read!(row => Citation {
+            id: row.id.into(), record: row.record_id.into(), file_path, symbol,
+            lines: row.line_start.zip(row.line_end), commit: row.commit_sha, content_hash,
+            verdict: word(&row.verdict)?, checked_at: Some(row.checked_at), outdated: false
+        });
+        Ok((row.version, citation?))
+    });
+    cited.collect()
 }
 
 /// Stores the result of a check: location, hash and verdict of the citation.
-pub async fn record_check(tx: &mut Tx, citation: &Citation) -> Result<(), Error> {
-    sqlx::query!(
+pub async fn record_check(tx: &mut Tx, citation: &Citation) -> Result<()> {
+    tx.run(sqlx::query!(
         "update record_citations set file_path = $2, line_start = $3, line_end = $4,
              content_hash = $5, verdict = $6, checked_at = now() where id = $1",
         citation.id.0,
@@ -170,31 +151,24 @@ pub async fn record_check(tx: &mut Tx, citation: &Citation) -> Result<(), Error>
         citation.lines.map(|l| l.1),
         citation.content_hash,
         citation.verdict.as_str()
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(())
+    ))
+    .await
 }
 
 /// Returns the citations of records.
-pub async fn of_records(store: &Store, records: &[RecordId]) -> Result<Vec<Citation>, Error> {
+pub async fn of_records(store: &Store, records: &[RecordId]) -> Result<Vec<Citation>> {
     fetch(&mut *store.read().await?, records).await
 }
 
 /// Returns the citations of a record within the transaction.
-pub async fn of_record_in(tx: &mut Tx, record: RecordId) -> Result<Vec<Citation>, Error> {
+pub async fn of_record_in(tx: &mut Tx, record: RecordId) -> Result<Vec<Citation>> {
     fetch(&mut *tx.0, &[record]).await
 }
 
-async fn fetch(
-    executor: impl sqlx::PgExecutor<'_>,
-    records: &[RecordId],
-) -> Result<Vec<Citation>, Error> {
-    let ids: Vec<_> = records.iter().map(|id| id.0).collect();
+async fn fetch(executor: impl sqlx::PgExecutor<'_>, records: &[RecordId]) -> Result<Vec<Citation>> {
     // A file's `updated_at` is the start of the transaction that changed it, and a check may have
     // read the file before that transaction committed: hence the ten minutes.
-    let rows = sqlx::query_as!(
-        Row,
+    let rows = sqlx::query!(
         r#"select c.id, c.record_id, c.file_path, c.symbol, c.line_start, c.line_end, c.commit_sha,
                   c.content_hash, c.verdict, c.checked_at,
                   (exists (select 1 from files f
@@ -211,40 +185,13 @@ async fn fetch(
                                        where s.project_id = c.project_id and s.name = c.symbol))
                   ) as "outdated!"
            from record_citations c where c.record_id = any($1) order by c.record_id, c.id"#,
-        &ids
+        &uuids(records)
     )
     .fetch_all(executor)
     .await?;
-    rows.into_iter().map(Row::into_citation).collect()
-}
-
-struct Row {
-    id: uuid::Uuid,
-    record_id: uuid::Uuid,
-    file_path: String,
-    symbol: Option<String>,
-    line_start: Option<i32>,
-    line_end: Option<i32>,
-    commit_sha: Option<String>,
-    content_hash: Option<Vec<u8>>,
-    verdict: String,
-    checked_at: DateTime<Utc>,
-    outdated: bool,
-}
-
-impl Row {
-    fn into_citation(self) -> Result<Citation, Error> {
-        Ok(Citation {
-            id: self.id.into(),
-            record: self.record_id.into(),
-            file_path: self.file_path,
-            symbol: self.symbol,
-            lines: self.line_start.zip(self.line_end),
-            commit: self.commit_sha,
-            content_hash: self.content_hash,
-            verdict: word(&self.verdict)?,
-            checked_at: Some(self.checked_at),
-            outdated: self.outdated,
-        })
-    }
+    read!(each row in rows => Citation {
+        id: row.id.into(), record: row.record_id.into(), file_path, symbol,
+        lines: row.line_start.zip(row.line_end), commit: row.commit_sha, content_hash,
+        verdict: word(&row.verdict)?, checked_at: Some(row.checked_at), outdated
+    })
 }

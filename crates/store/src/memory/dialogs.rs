@@ -3,7 +3,7 @@
 use mc_domain::{DialogId, ProjectId, QuarantineItemId, TaskId, UserId};
 use mc_sanitizer::Sanitized;
 
-use crate::{Error, Store, Tx};
+use crate::{Result, Store, Tx};
 
 /// A message of a dialog.
 #[derive(Debug, Clone)]
@@ -37,13 +37,13 @@ pub struct NewDialog<'a> {
 
 /// Writes a dialog. Returns `false` if the id belongs to another project, or to another author and
 /// `replaces_any` is not set.
-pub async fn put(tx: &mut Tx, project: ProjectId, dialog: &NewDialog<'_>) -> Result<bool, Error> {
+pub async fn put(tx: &mut Tx, project: ProjectId, dialog: &NewDialog<'_>) -> Result<bool> {
     let messages: Vec<_> = dialog
         .messages
         .iter()
         .map(|m| serde_json::json!({ "role": m.role, "content": m.content.as_str() }))
         .collect();
-    let done = sqlx::query!(
+    tx.has_changed(sqlx::query!(
         "insert into dialogs (id, project_id, task_id, developer, messages, distilled, saved_by,
              is_searchable)
          values ($1, $2, $3, $4, $5, $6, $7, $9)
@@ -64,19 +64,13 @@ pub async fn put(tx: &mut Tx, project: ProjectId, dialog: &NewDialog<'_>) -> Res
         dialog.saved_by.or(tx.principal()).map(|user| user.0),
         dialog.replaces_any,
         dialog.is_searchable
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(done.rows_affected() == 1)
+    ))
+    .await
 }
 
 /// Returns whether the stored dialog was submitted after a quarantine item was created. Locks the
 /// dialog until the transaction ends.
-pub async fn is_newer(
-    tx: &mut Tx,
-    dialog: DialogId,
-    than: QuarantineItemId,
-) -> Result<bool, Error> {
+pub async fn is_newer(tx: &mut Tx, dialog: DialogId, than: QuarantineItemId) -> Result<bool> {
     let newer = sqlx::query_scalar!(
         r#"select d.sent_at > q.created_at and d.messages <> '[]' as "is_newer!"
            from dialogs d join quarantine_items q on q.id = $2 where d.id = $1 for update of d"#,
@@ -89,20 +83,14 @@ pub async fn is_newer(
 }
 
 /// Sets the dialog's submission time to that of the quarantine item that it was released from.
-pub async fn copy_sent_at(
-    tx: &mut Tx,
-    dialog: DialogId,
-    item: QuarantineItemId,
-) -> Result<(), Error> {
-    sqlx::query!(
+pub async fn copy_sent_at(tx: &mut Tx, dialog: DialogId, item: QuarantineItemId) -> Result<()> {
+    tx.run(sqlx::query!(
         "update dialogs d set sent_at = q.created_at from quarantine_items q where d.id = $1
              and q.id = $2",
         dialog.0,
         item.0
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(())
+    ))
+    .await
 }
 
 /// Links a dialog to a task. Returns `false` if the project has no such dialog, or another author's
@@ -113,8 +101,8 @@ pub async fn link(
     dialog: DialogId,
     task: TaskId,
     moves_any: bool,
-) -> Result<bool, Error> {
-    let done = sqlx::query!(
+) -> Result<bool> {
+    tx.has_changed(sqlx::query!(
         "update dialogs set task_id = $3, updated_at = now() where id = $1 and project_id = $2
              and ($4 or saved_by is null or saved_by = $5)",
         dialog.0,
@@ -122,18 +110,12 @@ pub async fn link(
         task.0,
         moves_any,
         tx.principal().map(|user| user.0)
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(done.rows_affected() == 1)
+    ))
+    .await
 }
 
 /// Returns the task's newest dialog without messages.
-pub async fn find_empty(
-    tx: &mut Tx,
-    project: ProjectId,
-    task: TaskId,
-) -> Result<Option<DialogId>, Error> {
+pub async fn find_empty(tx: &mut Tx, project: ProjectId, task: TaskId) -> Result<Option<DialogId>> {
     let id = sqlx::query_scalar!(
         "select id from dialogs
          where project_id = $1 and task_id = $2 and messages = '[]' and distilled = ''
@@ -147,7 +129,7 @@ pub async fn find_empty(
 }
 
 /// Returns whether the project has the dialog.
-pub async fn exists(store: &Store, project: ProjectId, dialog: DialogId) -> Result<bool, Error> {
+pub async fn exists(store: &Store, project: ProjectId, dialog: DialogId) -> Result<bool> {
     Ok(sqlx::query_scalar!(
         r#"select exists(select 1 from dialogs where id = $1 and project_id = $2) as "exists!""#,
         dialog.0,

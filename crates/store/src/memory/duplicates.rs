@@ -6,7 +6,8 @@ use chrono::{DateTime, Utc};
 use mc_domain::{ClusterState, DuplicateClusterId, ProjectId, RecordId, RecordKind, Trust};
 
 use crate::error::word;
-use crate::{Error, Store, Tx};
+use crate::row::read;
+use crate::{Result, Store, Tx};
 
 /// A live team record with the values that clustering compares and merging chooses by.
 #[derive(Debug, Clone)]
@@ -75,7 +76,7 @@ pub async fn list_candidates(
     project: ProjectId,
     after: Option<RecordId>,
     limit: i64,
-) -> Result<Vec<DuplicateCandidate>, Error> {
+) -> Result<Vec<DuplicateCandidate>> {
     let rows = sqlx::query!(
         "select id, kind, content, content_hash, trust, use_count, recall_count from memory_records
          where project_id = $1 and visibility = 'team' and state in ('active', 'stale')
@@ -88,27 +89,15 @@ pub async fn list_candidates(
     )
     .fetch_all(&mut *store.read().await?)
     .await?;
-    rows.into_iter()
-        .map(|row| {
-            Ok(DuplicateCandidate {
-                id: row.id.into(),
-                kind: word(&row.kind)?,
-                content: row.content,
-                content_hash: row.content_hash,
-                trust: word(&row.trust)?,
-                use_count: row.use_count,
-                recall_count: row.recall_count,
-            })
-        })
-        .collect()
+    read!(each row in rows => DuplicateCandidate {
+        id: row.id.into(), kind: word(&row.kind)?, content, content_hash, trust: word(&row.trust)?,
+        use_count, recall_count
+    })
 }
 
 /// Returns the cosine similarity of each pair's vectors, by the newest model that has both; `None`
 /// without one.
-pub async fn cosines(
-    store: &Store,
-    pairs: &[(RecordId, RecordId)],
-) -> Result<Vec<Option<f32>>, Error> {
+pub async fn cosines(store: &Store, pairs: &[(RecordId, RecordId)]) -> Result<Vec<Option<f32>>> {
     let [left, right]: [Vec<_>; 2] =
         [pairs.iter().map(|pair| pair.0.0).collect(), pairs.iter().map(|pair| pair.1.0).collect()];
     let cosines = sqlx::query_scalar!(
@@ -129,7 +118,7 @@ pub async fn cosines(
 }
 
 /// Returns the clusters of a project that were merged or dismissed.
-pub async fn list_decided(store: &Store, project: ProjectId) -> Result<Vec<Vec<Member>>, Error> {
+pub async fn list_decided(store: &Store, project: ProjectId) -> Result<Vec<Vec<Member>>> {
     let rows = sqlx::query!(
         "select record_ids, content_hashes from duplicate_clusters where project_id = $1
              and state <> 'open'",
@@ -143,11 +132,7 @@ pub async fn list_decided(store: &Store, project: ProjectId) -> Result<Vec<Vec<M
 /// Replaces the open clusters of a project; a cluster that is open already stays as it is. Call it
 /// in a transaction of [`Store::begin_with_memory_lock`]; two concurrent calls would add the same
 /// cluster twice.
-pub async fn propose(
-    tx: &mut Tx,
-    project: ProjectId,
-    clusters: &[NewCluster],
-) -> Result<Proposed, Error> {
+pub async fn propose(tx: &mut Tx, project: ProjectId, clusters: &[NewCluster]) -> Result<Proposed> {
     let rows = sqlx::query!(
         "select id, record_ids, content_hashes from duplicate_clusters
          where project_id = $1 and state = 'open' for update",
@@ -165,10 +150,8 @@ pub async fn propose(
         }
     }
     let obsolete: Vec<_> = open.into_values().collect();
-    let done = sqlx::query!("delete from duplicate_clusters where id = any($1)", &obsolete)
-        .execute(&mut *tx.0)
-        .await?;
-    proposed.withdrawn = done.rows_affected();
+    let delete = sqlx::query!("delete from duplicate_clusters where id = any($1)", &obsolete);
+    proposed.withdrawn = tx.count_changed(delete).await?;
     Ok(proposed)
 }
 
@@ -177,7 +160,7 @@ pub async fn insert_merged(
     tx: &mut Tx,
     project: ProjectId,
     cluster: &NewCluster,
-) -> Result<DuplicateClusterId, Error> {
+) -> Result<DuplicateClusterId> {
     insert(tx, project, cluster, ClusterState::Merged).await
 }
 
@@ -186,10 +169,10 @@ async fn insert(
     project: ProjectId,
     cluster: &NewCluster,
     state: ClusterState,
-) -> Result<DuplicateClusterId, Error> {
+) -> Result<DuplicateClusterId> {
     let id = DuplicateClusterId::generate();
     let (ids, contents) = columns(&cluster.record_ids);
-    sqlx::query!(
+    tx.run(sqlx::query!(
         "insert into duplicate_clusters (id, project_id, record_ids, content_hashes, similarity,
              state, decided_at)
          values ($1, $2, $3, $4, $5, $6, case when $6 <> 'open' then now() end)",
@@ -199,14 +182,13 @@ async fn insert(
         &contents,
         cluster.similarity,
         state.as_str()
-    )
-    .execute(&mut *tx.0)
+    ))
     .await?;
     Ok(id)
 }
 
 /// Deletes decided clusters of which fewer than two records are left; returns their number.
-pub async fn delete_decided(store: &Store, project: ProjectId) -> Result<u64, Error> {
+pub async fn delete_decided(store: &Store, project: ProjectId) -> Result<u64> {
     let done = sqlx::query!(
         "delete from duplicate_clusters c
          where c.project_id = $1 and c.state <> 'open'
@@ -224,9 +206,8 @@ pub async fn list_open(
     project: ProjectId,
     after: Option<DuplicateClusterId>,
     limit: i64,
-) -> Result<Vec<Cluster>, Error> {
-    let rows = sqlx::query_as!(
-        Row,
+) -> Result<Vec<Cluster>> {
+    let rows = sqlx::query!(
         "select id, record_ids, content_hashes, similarity, state, detected_at
              from duplicate_clusters
          where project_id = $1 and state = 'open' and id > $2 order by id limit $3",
@@ -236,7 +217,10 @@ pub async fn list_open(
     )
     .fetch_all(&mut *store.read().await?)
     .await?;
-    rows.into_iter().map(Row::into_cluster).collect()
+    read!(each row in rows => Cluster {
+        id: row.id.into(), record_ids: members(row.record_ids, row.content_hashes), similarity,
+        state: word(&row.state)?, detected_at
+    })
 }
 
 /// Returns a cluster of the project, locked until the transaction ends.
@@ -244,9 +228,8 @@ pub async fn lock(
     tx: &mut Tx,
     project: ProjectId,
     id: DuplicateClusterId,
-) -> Result<Option<Cluster>, Error> {
-    let row = sqlx::query_as!(
-        Row,
+) -> Result<Option<Cluster>> {
+    let row = sqlx::query!(
         "select id, record_ids, content_hashes, similarity, state, detected_at
              from duplicate_clusters
          where project_id = $1 and id = $2 for update",
@@ -255,42 +238,22 @@ pub async fn lock(
     )
     .fetch_optional(&mut *tx.0)
     .await?;
-    row.map(Row::into_cluster).transpose()
+    read!(optional row => Cluster {
+        id: row.id.into(), record_ids: members(row.record_ids, row.content_hashes), similarity,
+        state: word(&row.state)?, detected_at
+    })
 }
 
 /// Stores the decision about a locked cluster.
-pub async fn decide(tx: &mut Tx, id: DuplicateClusterId, state: ClusterState) -> Result<(), Error> {
-    sqlx::query!(
+pub async fn decide(tx: &mut Tx, id: DuplicateClusterId, state: ClusterState) -> Result<()> {
+    tx.run(sqlx::query!(
         "update duplicate_clusters set state = $2, decided_at = now(), decided_by = $3
              where id = $1",
         id.0,
         state.as_str(),
         tx.principal().map(|user| user.0)
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(())
-}
-
-struct Row {
-    id: uuid::Uuid,
-    record_ids: Vec<uuid::Uuid>,
-    content_hashes: Vec<Vec<u8>>,
-    similarity: f32,
-    state: String,
-    detected_at: DateTime<Utc>,
-}
-
-impl Row {
-    fn into_cluster(self) -> Result<Cluster, Error> {
-        Ok(Cluster {
-            id: self.id.into(),
-            record_ids: members(self.record_ids, self.content_hashes),
-            similarity: self.similarity,
-            state: word(&self.state)?,
-            detected_at: self.detected_at,
-        })
-    }
+    ))
+    .await
 }
 
 fn members(ids: Vec<uuid::Uuid>, contents: Vec<Vec<u8>>) -> Vec<Member> {

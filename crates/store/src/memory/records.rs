@@ -15,7 +15,8 @@ use mc_domain::{
 use mc_sanitizer::Sanitized;
 
 use crate::citations::{self, Citation};
-use crate::{Error, Tx};
+use crate::row::uuids;
+use crate::{Result, Tx};
 
 pub use candidates::{Candidate, Fingerprint, Nearness, candidates};
 pub use contributions::{
@@ -175,10 +176,10 @@ pub struct RecordUpdate<'a> {
 
 /// Updates a live record and keeps its former state as a version. If nothing differs, only the time
 /// and the counts change, and there is no new version.
-pub async fn update(tx: &mut Tx, record: &Record, change: &RecordUpdate<'_>) -> Result<(), Error> {
+pub async fn update(tx: &mut Tx, record: &Record, change: &RecordUpdate<'_>) -> Result<()> {
     let is_another = versions::keep(tx, record, change).await?;
     let RecordUpdate { body, trust, .. } = *change;
-    sqlx::query!(
+    tx.run(sqlx::query!(
         "update memory_records set kind = $2, title = $3, content = $4, scope = $5, tags = $6,
              owner = $7, ttl = $8, is_ttl_explicit = $9, quality = $10, meta = $11,
              task_id = coalesce($12, task_id), dialog_id = coalesce($13, dialog_id),
@@ -202,8 +203,7 @@ pub async fn update(tx: &mut Tx, record: &Record, change: &RecordUpdate<'_>) -> 
         body.simhash.cast_signed(),
         i32::from(is_another),
         trust.as_str()
-    )
-    .execute(&mut *tx.0)
+    ))
     .await?;
     if let Some(cited) = change.citations {
         citations::replace(tx, record.project, record.id, cited).await?;
@@ -221,39 +221,34 @@ pub async fn supersede(
     project: ProjectId,
     id: RecordId,
     by: RecordId,
-) -> Result<bool, Error> {
-    let done = sqlx::query!(
+) -> Result<bool> {
+    tx.has_changed(sqlx::query!(
         "update memory_records set state = 'superseded', superseded_by = $3, updated_at = now()
          where id = $1 and project_id = $2 and state in ('active', 'stale')",
         id.0,
         project.0,
         by.0
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(done.rows_affected() == 1)
+    ))
+    .await
 }
 
 /// Marks a live record as deleted; returns `false` if there is none. The caller deletes its
 /// passage.
-pub async fn delete(tx: &mut Tx, id: RecordId) -> Result<bool, Error> {
-    let done = sqlx::query!(
+pub async fn delete(tx: &mut Tx, id: RecordId) -> Result<bool> {
+    tx.has_changed(sqlx::query!(
         "update memory_records set state = 'deleted', updated_at = now()
          where id = $1 and state in ('active', 'stale')",
         id.0
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(done.rows_affected() == 1)
+    ))
+    .await
 }
 
 /// Locks records until the transaction ends, in one order everywhere, so that two checks of the
 /// same records can't deadlock.
-pub async fn lock(tx: &mut Tx, records: &[RecordId]) -> Result<(), Error> {
-    let ids: Vec<_> = records.iter().map(|id| id.0).collect();
+pub async fn lock(tx: &mut Tx, records: &[RecordId]) -> Result<()> {
     sqlx::query!(
         "select id from memory_records where id = any($1) order by id for no key update",
-        &ids
+        &uuids(records)
     )
     .fetch_all(&mut *tx.0)
     .await?;

@@ -3,7 +3,7 @@
 use mc_domain::{PassageId, ProjectId, RecordId};
 
 use crate::records::{self, Record};
-use crate::{Error, Store};
+use crate::{Result, Store};
 
 /// A passage of a record or a dialog, and how it is tied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub async fn find(
     project: ProjectId,
     tasks: &[String],
     paths: &[String],
-) -> Result<Vec<Tied>, Error> {
+) -> Result<Vec<Tied>> {
     if tasks.is_empty() && paths.is_empty() {
         return Ok(Vec::new());
     }
@@ -72,7 +72,7 @@ pub async fn own_proposals(
     store: &Store,
     project: ProjectId,
     tasks: &[String],
-) -> Result<Vec<Record>, Error> {
+) -> Result<Vec<Record>> {
     let Some(principal) = store.principal().filter(|_| !tasks.is_empty()) else {
         return Ok(Vec::new());
     };

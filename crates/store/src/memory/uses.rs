@@ -3,7 +3,8 @@
 
 use mc_domain::{DocId, ProjectId, RecordId};
 
-use crate::{Error, Store, Tx};
+use crate::row::uuids;
+use crate::{Result, Store, Tx};
 
 /// Hours after a recall in which an opened or saved item is attributed to it.
 const SESSION_HOURS: i32 = 12;
@@ -41,7 +42,7 @@ impl Cites {
 }
 
 /// Records that the store's principal opened an item, in the newest of their bundles that has it.
-pub async fn record_opened(store: &Store, project: ProjectId, item: Opened) -> Result<(), Error> {
+pub async fn record_opened(store: &Store, project: ProjectId, item: Opened) -> Result<()> {
     // Only users have bundles, the background has none.
     let Some(user) = store.principal() else { return Ok(()) };
     let (record, doc) = match item {
@@ -49,7 +50,7 @@ pub async fn record_opened(store: &Store, project: ProjectId, item: Opened) -> R
         Opened::Doc(id) => (None, Some(id.0)),
     };
     let mut tx = store.begin().await?;
-    sqlx::query!(
+    tx.run(sqlx::query!(
         "with held as (
              select i.bundle_id from bundle_items i join bundles b on b.id = i.bundle_id
              where i.project_id = $1 and (i.record_id = $2 or i.doc_id = $3) and b.user_id = $4
@@ -66,28 +67,26 @@ pub async fn record_opened(store: &Store, project: ProjectId, item: Opened) -> R
         doc,
         user.0,
         SESSION_HOURS
-    )
-    .execute(&mut *tx.0)
+    ))
     .await?;
     tx.commit().await
 }
 
 /// Records that a save of the store's principal refers to items of their bundles, in the newest
-/// bundle of each. `besides` are the saved record and those that it superseded, which did not help.
+/// bundle of each. `excluded` are the saved record and those that it superseded; they did not help.
 pub async fn record_cited(
     store: &Store,
     project: ProjectId,
     excluded: &[RecordId],
     cites: &Cites,
-) -> Result<(), Error> {
+) -> Result<()> {
     let Some(user) = store.principal() else { return Ok(()) };
-    let excluded: Vec<_> = excluded.iter().map(|id| id.0).collect();
     let files: Vec<_> = cites.places.iter().map(|place| place.0.clone()).collect();
     let symbols: Vec<_> = cites.places.iter().map(|place| place.1.clone()).collect();
     let first: Vec<_> = cites.places.iter().map(|place| place.2.map(|lines| lines.0)).collect();
     let last: Vec<_> = cites.places.iter().map(|place| place.2.map(|lines| lines.1)).collect();
     let mut tx = store.begin().await?;
-    sqlx::query!(
+    tx.run(sqlx::query!(
         "with item as (
              select i.bundle_id, i.record_id, case when i.record_id is null then i.doc_id
                  end as doc_id,
@@ -125,15 +124,14 @@ pub async fn record_cited(
         project.0,
         user.0,
         SESSION_HOURS,
-        &excluded,
+        &uuids(excluded),
         &cites.ids,
         &cites.urls,
         &files,
         &symbols as &[Option<String>],
         &first as &[Option<i32>],
         &last as &[Option<i32>]
-    )
-    .execute(&mut *tx.0)
+    ))
     .await?;
     tx.commit().await
 }
@@ -141,8 +139,8 @@ pub async fn record_cited(
 /// Records that a merged pull request touched files cited by recalled records: the files whose text
 /// was indexed at the merge commit. The event and the indexing may come in either order. A commit
 /// at which all of a repository was read is no evidence.
-pub(crate) async fn record_merged(tx: &mut Tx, project: ProjectId, sha: &str) -> Result<(), Error> {
-    sqlx::query!(
+pub(crate) async fn record_merged(tx: &mut Tx, project: ProjectId, sha: &str) -> Result<()> {
+    tx.run(sqlx::query!(
         "with touched as (
              select distinct f.path from code_chunks k join files f on f.id = k.file_id
              where k.project_id = $1 and k.source_ref = $2
@@ -170,8 +168,6 @@ pub(crate) async fn record_merged(tx: &mut Tx, project: ProjectId, sha: &str) ->
         project.0,
         sha,
         PULL_REQUEST_DAYS
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(())
+    ))
+    .await
 }

@@ -5,7 +5,8 @@ use mc_domain::{CiConclusion, ProjectId};
 
 use crate::error::word;
 use crate::pull_requests::RETENTION_DAYS;
-use crate::{Error, Store, Tx};
+use crate::row::read;
+use crate::{Result, Store, Tx};
 
 /// The result of a CI run on a commit.
 #[derive(Debug, Clone)]
@@ -29,8 +30,8 @@ pub struct CiResult {
 /// Stores a result, unless a newer one of the same name is stored; returns whether it did. A
 /// pending run never replaces a completed one. Of two with the same time a success wins: runs are
 /// repeated because they failed.
-pub async fn put(tx: &mut Tx, project: ProjectId, result: &CiResult) -> Result<bool, Error> {
-    let stored = sqlx::query!(
+pub async fn put(tx: &mut Tx, project: ProjectId, result: &CiResult) -> Result<bool> {
+    tx.has_changed(sqlx::query!(
         "insert into ci_results as c (project_id, repository, sha, name, conclusion, url,
              completed_at, source_updated_at)
          values ($1, $2, $3, $4, $5, $6, $7, $8)
@@ -51,18 +52,12 @@ pub async fn put(tx: &mut Tx, project: ProjectId, result: &CiResult) -> Result<b
         result.url,
         result.completed_at,
         result.source_updated_at
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(stored.rows_affected() == 1)
+    ))
+    .await
 }
 
 /// Returns the results of a commit in all repositories of a project, by name.
-pub async fn of_commit(
-    store: &Store,
-    project: ProjectId,
-    sha: &str,
-) -> Result<Vec<CiResult>, Error> {
+pub async fn of_commit(store: &Store, project: ProjectId, sha: &str) -> Result<Vec<CiResult>> {
     let rows = sqlx::query!(
         "select repository, sha, name, conclusion, url, completed_at, source_updated_at
          from ci_results where project_id = $1 and sha = $2 order by repository, name",
@@ -71,24 +66,15 @@ pub async fn of_commit(
     )
     .fetch_all(&mut *store.read().await?)
     .await?;
-    rows.into_iter()
-        .map(|row| {
-            Ok(CiResult {
-                repository: row.repository,
-                sha: row.sha,
-                name: row.name,
-                conclusion: word(&row.conclusion)?,
-                url: row.url,
-                completed_at: row.completed_at,
-                source_updated_at: row.source_updated_at,
-            })
-        })
-        .collect()
+    read!(each row in rows => CiResult {
+        repository, sha, name, conclusion: word(&row.conclusion)?, url, completed_at,
+        source_updated_at
+    })
 }
 
 /// Deletes old results of a project, except those of commits that a record or a pull request names.
-pub(crate) async fn prune(tx: &mut Tx, project: ProjectId) -> Result<u64, Error> {
-    let deleted = sqlx::query!(
+pub(crate) async fn prune(tx: &mut Tx, project: ProjectId) -> Result<u64> {
+    tx.count_changed(sqlx::query!(
         "delete from ci_results c
          where c.project_id = $1 and c.source_updated_at < now() - make_interval(days => $2)
              and not exists (
@@ -99,8 +85,6 @@ pub(crate) async fn prune(tx: &mut Tx, project: ProjectId) -> Result<u64, Error>
                      and k.sha = c.sha)",
         project.0,
         RETENTION_DAYS
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(deleted.rows_affected())
+    ))
+    .await
 }

@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use mc_domain::ProjectId;
 use mc_sanitizer::Sanitized;
 
-use crate::{Error, Tx};
+use crate::{Result, Tx};
 
 /// Days that a deleted part is remembered: longer than earlier events about it can be delayed.
 const DELETED_DAYS: i32 = 30;
@@ -46,17 +46,15 @@ pub struct DocPart {
 }
 
 /// Locks the parts of a document until the transaction ends.
-pub async fn lock(tx: &mut Tx, project: ProjectId, doc: DocKey<'_>) -> Result<(), Error> {
-    sqlx::query!(
+pub async fn lock(tx: &mut Tx, project: ProjectId, doc: DocKey<'_>) -> Result<()> {
+    tx.run(sqlx::query!(
         "select pg_advisory_xact_lock(hashtextextended(concat_ws(' ', 'told', $1::text, $2::text,
              $3::text), 0))",
         project.0.to_string(),
         doc.source,
         doc.doc_id
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(())
+    ))
+    .await
 }
 
 /// Stores a part, unless a newer state is stored; returns whether it changed. Of two states with
@@ -68,8 +66,8 @@ pub async fn put(
     doc: DocKey<'_>,
     new: &NewDocPart,
     listed_at: Option<DateTime<Utc>>,
-) -> Result<bool, Error> {
-    let stored = sqlx::query!(
+) -> Result<bool> {
+    tx.has_changed(sqlx::query!(
         "insert into doc_parts as t (project_id, source, doc_id, part_id, author, text, sent_at,
              is_deleted, source_updated_at)
          values ($1, $2, $3, $4, $5, coalesce($6, ''), $7, $6 is null, $8)
@@ -92,10 +90,8 @@ pub async fn put(
         new.sent_at,
         new.source_updated_at,
         listed_at
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(stored.rows_affected() == 1)
+    ))
+    .await
 }
 
 /// Marks all parts of a document as deleted except `parts`, unless an event reported them after the
@@ -106,8 +102,8 @@ pub async fn delete_others(
     doc: DocKey<'_>,
     parts: &[String],
     listed_at: DateTime<Utc>,
-) -> Result<bool, Error> {
-    let deleted = sqlx::query!(
+) -> Result<bool> {
+    tx.has_changed(sqlx::query!(
         "update doc_parts set author = '', text = '', is_deleted = true, source_updated_at = $5
          where project_id = $1 and source = $2 and doc_id = $3 and not part_id = any($4)
              and not is_deleted and source_updated_at <= $5",
@@ -116,19 +112,17 @@ pub async fn delete_others(
         doc.doc_id,
         parts,
         listed_at
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(deleted.rows_affected() > 0)
+    ))
+    .await
 }
 
-/// Returns the newest `most` parts of a document that are not deleted, oldest first.
+/// Returns the newest `limit` parts of a document that are not deleted, oldest first.
 pub async fn list(
     tx: &mut Tx,
     project: ProjectId,
     doc: DocKey<'_>,
     limit: i64,
-) -> Result<Vec<DocPart>, Error> {
+) -> Result<Vec<DocPart>> {
     let mut parts = sqlx::query_as!(
         DocPart,
         "select author, text, sent_at from doc_parts
@@ -146,15 +140,13 @@ pub async fn list(
 }
 
 /// Deletes parts of a project that were marked as deleted long ago.
-pub(crate) async fn prune(tx: &mut Tx, project: ProjectId) -> Result<u64, Error> {
-    let deleted = sqlx::query!(
+pub(crate) async fn prune(tx: &mut Tx, project: ProjectId) -> Result<u64> {
+    tx.count_changed(sqlx::query!(
         "delete from doc_parts
          where project_id = $1 and is_deleted
              and source_updated_at < now() - make_interval(days => $2)",
         project.0,
         DELETED_DAYS
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(deleted.rows_affected())
+    ))
+    .await
 }

@@ -9,7 +9,8 @@ use mc_domain::{Capability, IntegrationId, ProjectId, ProjectKey};
 
 use crate::error::word;
 use crate::projects::parse_key;
-use crate::{Error, Store, Tx};
+use crate::row::read;
+use crate::{Result, Store, Tx};
 
 pub use data::{
     assign_docs_integration, assign_integration, delete_missing_docs, purge, purge_documents,
@@ -125,9 +126,8 @@ pub struct ConnectorHealth {
 }
 
 /// Creates an integration and enqueues its first sync.
-pub async fn create(tx: &mut Tx, project: ProjectId, new: &NewIntegration) -> Result<(), Error> {
-    let creator = tx.principal().map(|user| user.0);
-    sqlx::query!(
+pub async fn create(tx: &mut Tx, project: ProjectId, new: &NewIntegration) -> Result<()> {
+    tx.run(sqlx::query!(
         "insert into integrations (id, project_id, connector, resource, capability,
              interval_minutes, include_comments, created_by)
          values ($1, $2, $3, $4, $5, $6, $7, $8)",
@@ -138,9 +138,8 @@ pub async fn create(tx: &mut Tx, project: ProjectId, new: &NewIntegration) -> Re
         new.capability.as_str(),
         new.interval_minutes,
         new.include_comments,
-        creator
-    )
-    .execute(&mut *tx.0)
+        tx.principal().map(|user| user.0)
+    ))
     .await?;
     request_sync(tx, project, new.id).await?;
     Ok(())
@@ -153,8 +152,8 @@ pub async fn update(
     project: ProjectId,
     id: IntegrationId,
     update: &IntegrationUpdate,
-) -> Result<bool, Error> {
-    let done = sqlx::query!(
+) -> Result<bool> {
+    tx.has_changed(sqlx::query!(
         "update integrations set interval_minutes = coalesce($3, interval_minutes),
              include_comments = coalesce($4, include_comments), is_paused = coalesce($5, is_paused),
              run_started_at = case when coalesce($5, is_paused) then null else run_started_at end,
@@ -166,10 +165,8 @@ pub async fn update(
         update.interval_minutes,
         update.include_comments,
         update.is_paused
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(done.rows_affected() == 1)
+    ))
+    .await
 }
 
 /// Deletes an integration; returns `None` if there is none. Imported data stays and is no longer
@@ -178,7 +175,7 @@ pub async fn delete(
     tx: &mut Tx,
     project: ProjectId,
     id: IntegrationId,
-) -> Result<Option<DeletedIntegration>, Error> {
+) -> Result<Option<DeletedIntegration>> {
     Ok(sqlx::query_as!(
         DeletedIntegration,
         "delete from integrations where project_id = $1 and id = $2 returning connector, resource",
@@ -190,7 +187,7 @@ pub async fn delete(
 }
 
 /// Returns the integrations of a project, in the order of creation.
-pub async fn list(store: &Store, project: ProjectId) -> Result<Vec<Integration>, Error> {
+pub async fn list(store: &Store, project: ProjectId) -> Result<Vec<Integration>> {
     select(store, project, None).await
 }
 
@@ -199,7 +196,7 @@ pub async fn find(
     store: &Store,
     project: ProjectId,
     id: IntegrationId,
-) -> Result<Option<Integration>, Error> {
+) -> Result<Option<Integration>> {
     Ok(select(store, project, Some(id)).await?.pop())
 }
 
@@ -207,7 +204,7 @@ async fn select(
     store: &Store,
     project: ProjectId,
     only: Option<IntegrationId>,
-) -> Result<Vec<Integration>, Error> {
+) -> Result<Vec<Integration>> {
     let rows = sqlx::query!(
         r#"select c.id, c.connector, c.resource, c.capability, c.interval_minutes,
                c.include_comments, c.is_paused,
@@ -224,33 +221,14 @@ async fn select(
     )
     .fetch_all(&mut *store.read().await?)
     .await?;
-    rows.into_iter()
-        .map(|row| {
-            Ok(Integration {
-                id: row.id.into(),
-                connector: row.connector,
-                resource: row.resource,
-                capability: word(&row.capability)?,
-                interval_minutes: row.interval_minutes,
-                include_comments: row.include_comments,
-                is_paused: row.is_paused,
-                created_by: row.created_by,
-                created_at: row.created_at,
-                next_sync_at: row.next_sync_at,
-                last_success_at: row.last_success_at,
-                last_error: row.last_error,
-                consecutive_failures: row.consecutive_failures,
-                task_count: row.tasks,
-                document_count: row.documents,
-                current_run: sync_run(row.run_started_at, row.run_pages, row.run_items),
-                last_run: sync_run(
-                    row.last_run_completed_at,
-                    row.last_run_pages,
-                    row.last_run_items,
-                ),
-            })
-        })
-        .collect()
+    read!(each row in rows => Integration {
+        id: row.id.into(), connector, resource, capability: word(&row.capability)?,
+        interval_minutes, include_comments, is_paused, created_by, created_at, next_sync_at,
+        last_success_at, last_error, consecutive_failures, task_count: row.tasks,
+        document_count: row.documents,
+        current_run: sync_run(row.run_started_at, row.run_pages, row.run_items),
+        last_run: sync_run(row.last_run_completed_at, row.last_run_pages, row.last_run_items)
+    })
 }
 
 fn sync_run(at: Option<DateTime<Utc>>, pages: i64, items: i64) -> Option<SyncRun> {
@@ -258,7 +236,7 @@ fn sync_run(at: Option<DateTime<Utc>>, pages: i64, items: i64) -> Option<SyncRun
 }
 
 /// Returns the key of an integration's project, for the background.
-pub async fn project_of(store: &Store, id: IntegrationId) -> Result<Option<ProjectKey>, Error> {
+pub async fn project_of(store: &Store, id: IntegrationId) -> Result<Option<ProjectKey>> {
     let key = sqlx::query_scalar!(
         "select p.key from integrations c join projects p on p.id = c.project_id where c.id = $1",
         id.0
@@ -270,10 +248,7 @@ pub async fn project_of(store: &Store, id: IntegrationId) -> Result<Option<Proje
 
 /// Returns the state of integrations by connector: of a project, or of all projects for the
 /// background.
-pub async fn health(
-    store: &Store,
-    project: Option<ProjectId>,
-) -> Result<Vec<ConnectorHealth>, Error> {
+pub async fn health(store: &Store, project: Option<ProjectId>) -> Result<Vec<ConnectorHealth>> {
     Ok(sqlx::query_as!(
         ConnectorHealth,
         r#"select connector, count(*) as "integration_count!",

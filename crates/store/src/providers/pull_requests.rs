@@ -10,8 +10,9 @@ use mc_domain::{
 };
 use serde::Deserialize;
 
-use crate::error::word;
-use crate::{Error, Store};
+use crate::error::{from_json, word};
+use crate::row::read;
+use crate::{Result, Store};
 
 pub use write::{NewPullRequest, NewReview, insert_pushed_commits, upsert, upsert_review};
 pub(crate) use write::{RETENTION_DAYS, prune};
@@ -64,7 +65,7 @@ pub async fn list(
     project: ProjectId,
     filter: &PullRequestFilter,
     limit: i64,
-) -> Result<Vec<PullRequest>, Error> {
+) -> Result<Vec<PullRequest>> {
     select(store, project, None, filter, limit).await
 }
 
@@ -73,9 +74,8 @@ pub async fn find(
     store: &Store,
     project: ProjectId,
     id: PullRequestId,
-) -> Result<Option<PullRequest>, Error> {
-    let found = select(store, project, Some(id), &PullRequestFilter::default(), 1).await?;
-    Ok(found.into_iter().next())
+) -> Result<Option<PullRequest>> {
+    Ok(select(store, project, Some(id), &PullRequestFilter::default(), 1).await?.pop())
 }
 
 /// Returns the live records about a commit of the pull request.
@@ -83,7 +83,7 @@ pub async fn records(
     store: &Store,
     project: ProjectId,
     id: PullRequestId,
-) -> Result<Vec<RecordId>, Error> {
+) -> Result<Vec<RecordId>> {
     let ids = sqlx::query_scalar!(
         "select r.id from memory_records r
          where r.project_id = $1 and r.state in ('active', 'stale') and r.patch_sha = any (array(
@@ -107,7 +107,7 @@ async fn select(
     only: Option<PullRequestId>,
     filter: &PullRequestFilter,
     limit: i64,
-) -> Result<Vec<PullRequest>, Error> {
+) -> Result<Vec<PullRequest>> {
     let rows = sqlx::query!(
         r#"select c.id, c.external_id, c.title, c.state, c.author, c.head_sha, c.merge_sha,
                c.base_ref, c.url,
@@ -133,36 +133,21 @@ async fn select(
     )
     .fetch_all(&mut *store.read().await?)
     .await?;
-    rows.into_iter()
-        .map(|row| {
-            Ok(PullRequest {
-                id: row.id.into(),
-                external_id: row.external_id,
-                title: row.title,
-                state: word(&row.state)?,
-                author: row.author,
-                head_sha: row.head_sha,
-                merge_sha: row.merge_sha,
-                base_ref: row.base_ref,
-                url: row.url,
-                review_state: combine_reviews(row.reviews)?,
-                ci_status: row.ci.as_deref().map(word).transpose()?,
-                tasks: row.tasks,
-                source_updated_at: row.source_updated_at,
-            })
-        })
-        .collect()
+    read!(each row in rows => PullRequest {
+        id: row.id.into(), external_id, title, state: word(&row.state)?, author, head_sha,
+        merge_sha, base_ref, url, review_state: combine_reviews(row.reviews)?,
+        ci_status: row.ci.as_deref().map(word).transpose()?, tasks, source_updated_at
+    })
 }
 
 /// Combines reviews: one that requests changes outweighs all approvals.
-fn combine_reviews(reviews: serde_json::Value) -> Result<Option<PullRequestReview>, Error> {
+fn combine_reviews(reviews: serde_json::Value) -> Result<Option<PullRequestReview>> {
     #[derive(Deserialize)]
     struct Review {
         state: Option<PullRequestReview>,
     }
 
-    let reviews: BTreeMap<String, Review> = serde_json::from_value(reviews)
-        .map_err(|error| Error::UnknownStoredValue(format!("pull_requests.reviews: {error}")))?;
+    let reviews: BTreeMap<String, Review> = from_json("pull_requests.reviews", reviews)?;
     Ok(reviews.into_values().filter_map(|reviews| reviews.state).max())
 }
 

@@ -9,7 +9,8 @@ use serde_json::json;
 
 use crate::jobs::{self, NewJob};
 use crate::projects::parse_key;
-use crate::{Error, Store, Tx, policies};
+use crate::row::read;
+use crate::{Result, Store, Tx, policies};
 
 /// Kind of the job that posts a comment.
 pub const JOB: &str = "post_task_comment";
@@ -106,9 +107,9 @@ pub struct CommentDraft {
     pub comment: Option<String>,
 }
 
-/// Returns the newest `most` records and dialogs of a task that everyone in its project may see.
+/// Returns the newest `limit` records and dialogs of a task that everyone in its project may see.
 /// Private, proposed, expired and untrusted records are left out.
-pub async fn linked(store: &Store, task: TaskId, limit: i64) -> Result<Linked, Error> {
+pub async fn linked(store: &Store, task: TaskId, limit: i64) -> Result<Linked> {
     let records = sqlx::query!(
         r#"select id, kind, title, count(*) over () as "in_all!" from memory_records
            where task_id = $1 and visibility = 'team' and private_to is null
@@ -146,7 +147,7 @@ pub async fn linked(store: &Store, task: TaskId, limit: i64) -> Result<Linked, E
 
 /// Returns the integration that imported a task, for members; `None` if there is none, or it is
 /// paused.
-pub async fn origin(store: &Store, task: TaskId) -> Result<Option<TaskOrigin>, Error> {
+pub async fn origin(store: &Store, task: TaskId) -> Result<Option<TaskOrigin>> {
     let row = sqlx::query!(
         r#"select id as "id!", connector as "connector!", resource as "resource!"
                from mc.find_task_integration($1)"#,
@@ -154,15 +155,11 @@ pub async fn origin(store: &Store, task: TaskId) -> Result<Option<TaskOrigin>, E
     )
     .fetch_optional(&mut *store.read().await?)
     .await?;
-    Ok(row.map(|row| TaskOrigin {
-        connection: row.id.into(),
-        connector: row.connector,
-        resource: row.resource,
-    }))
+    read!(optional row => TaskOrigin { connection: row.id.into(), connector, resource })
 }
 
 /// Returns the state of a task's comment; `None` if none was ever approved.
-pub async fn find(store: &Store, task: TaskId) -> Result<Option<TaskComment>, Error> {
+pub async fn find(store: &Store, task: TaskId) -> Result<Option<TaskComment>> {
     let row = sqlx::query!(
         r#"select state, reason, posted_digest, posted_at, mc.is_job_finished(job_id) as "is_over!"
            from task_comments where task_id = $1"#,
@@ -184,12 +181,7 @@ pub async fn find(store: &Store, task: TaskId) -> Result<Option<TaskComment>, Er
 
 /// Approves a text for the store's principal and enqueues the job that posts it. It replaces an
 /// approved text that is not posted yet.
-pub async fn approve(
-    tx: &mut Tx,
-    project: ProjectId,
-    task: TaskId,
-    digest: &str,
-) -> Result<(), Error> {
+pub async fn approve(tx: &mut Tx, project: ProjectId, task: TaskId, digest: &str) -> Result<()> {
     let requested_at = sqlx::query_scalar!(
         "insert into task_comments (task_id, project_id, digest, approved_by, approved_at)
          values ($1, $2, $3, $4, clock_timestamp())
@@ -205,18 +197,15 @@ pub async fn approve(
     .fetch_one(&mut *tx.0)
     .await?;
     let key = format!("{task} {digest} {}", requested_at.timestamp_micros());
-    let (args, max_attempts) = (json!({ "task": task, "digest": digest }), i32::from(JOB_ATTEMPTS));
-    let job =
-        NewJob { kind: JOB, unique_key: Some(&key), args, delay: Duration::ZERO, max_attempts };
+    let job = NewJob::now(JOB, json!({ "task": task, "digest": digest }), JOB_ATTEMPTS);
+    let job = NewJob { unique_key: Some(&key), ..job };
     let Some(job) = jobs::enqueue(tx, &job).await? else { return Ok(()) };
-    sqlx::query!("update task_comments set job_id = $2 where task_id = $1", task.0, job)
-        .execute(&mut *tx.0)
-        .await?;
-    Ok(())
+    tx.run(sqlx::query!("update task_comments set job_id = $2 where task_id = $1", task.0, job))
+        .await
 }
 
 /// Starts to post an approved text and keeps other workers from doing so for [`POST_TIMEOUT`].
-pub async fn begin(store: &Store, task: TaskId, digest: &str) -> Result<PostStart, Error> {
+pub async fn begin(store: &Store, task: TaskId, digest: &str) -> Result<PostStart> {
     let mut tx = store.begin().await?;
     let is_busy = sqlx::query_scalar!(
         r#"select started_at > now() - make_interval(secs => $3) is true as "is_busy!"
@@ -237,9 +226,8 @@ pub async fn begin(store: &Store, task: TaskId, digest: &str) -> Result<PostStar
     Ok(start)
 }
 
-async fn take(tx: &mut Tx, task: TaskId, digest: &str) -> Result<PostStart, Error> {
-    sqlx::query!("update task_comments set started_at = now() where task_id = $1", task.0)
-        .execute(&mut *tx.0)
+async fn take(tx: &mut Tx, task: TaskId, digest: &str) -> Result<PostStart> {
+    tx.run(sqlx::query!("update task_comments set started_at = now() where task_id = $1", task.0))
         .await?;
     let draft = read(tx, task, digest).await?;
     Ok(draft.map_or(PostStart::NotPending, |draft| PostStart::Started(Box::new(draft))))
@@ -247,18 +235,14 @@ async fn take(tx: &mut Tx, task: TaskId, digest: &str) -> Result<PostStart, Erro
 
 /// Returns the comment with the present policy and integration. `None` if another text was approved
 /// since, or the task was erased.
-pub async fn reload(
-    store: &Store,
-    task: TaskId,
-    digest: &str,
-) -> Result<Option<CommentDraft>, Error> {
+pub async fn reload(store: &Store, task: TaskId, digest: &str) -> Result<Option<CommentDraft>> {
     let mut tx = store.begin().await?;
     let draft = read(&mut tx, task, digest).await?;
     tx.commit().await?;
     Ok(draft)
 }
 
-async fn read(tx: &mut Tx, task: TaskId, digest: &str) -> Result<Option<CommentDraft>, Error> {
+async fn read(tx: &mut Tx, task: TaskId, digest: &str) -> Result<Option<CommentDraft>> {
     let row = sqlx::query!(
         r#"select t.project_id, t.external_id, p.key, p.policy, n.id as "connection?",
                n.connector as "system?",
@@ -275,20 +259,15 @@ async fn read(tx: &mut Tx, task: TaskId, digest: &str) -> Result<Option<CommentD
     .fetch_optional(&mut *tx.0)
     .await?;
     let Some(row) = row else { return Ok(None) };
-    let origin = match (row.connection, row.system, row.what) {
-        (Some(id), Some(system), Some(what)) => {
-            Some(TaskOrigin { connection: id.into(), connector: system, resource: what })
-        }
-        _ => None,
-    };
-    Ok(Some(CommentDraft {
-        project: row.project_id.into(),
-        key: parse_key(&row.key)?,
-        policy: policies::read(row.policy)?,
-        external_id: row.external_id,
-        origin,
-        comment: row.comment,
-    }))
+    let imported_by =
+        row.connection.zip(row.system).zip(row.what).map(|((id, connector), resource)| {
+            TaskOrigin { connection: id.into(), connector, resource }
+        });
+    let draft = read!(row => CommentDraft {
+        project: row.project_id.into(), key: parse_key(&row.key)?,
+        policy: policies::read(row.policy)?, external_id, origin: imported_by, comment
+    });
+    draft.map(Some)
 }
 
 /// Marks a text as posted. A text approved meanwhile stays pending.
@@ -298,8 +277,8 @@ pub async fn mark_posted(
     digest: &str,
     connection: IntegrationId,
     comment: &str,
-) -> Result<(), Error> {
-    sqlx::query!(
+) -> Result<()> {
+    tx.run(sqlx::query!(
         "update task_comments set comment_id = $4, integration_id = $3, posted_digest = $2,
              posted_at = now(),
              started_at = null, reason = '', state = case when digest = $2 then 'posted' else state
@@ -309,10 +288,8 @@ pub async fn mark_posted(
         digest,
         connection.0,
         comment
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(())
+    ))
+    .await
 }
 
 /// Stores why a comment was not posted. With `is_over` it has failed until a person approves it
@@ -323,7 +300,7 @@ pub async fn mark_failed(
     digest: &str,
     reason: &str,
     is_over: bool,
-) -> Result<(), Error> {
+) -> Result<()> {
     sqlx::query!(
         "update task_comments set started_at = null,
              reason = case when digest = $2 then $3 else reason end,
@@ -344,7 +321,7 @@ pub async fn own_comment(
     tx: &mut Tx,
     project: ProjectId,
     external_id: &str,
-) -> Result<Option<String>, Error> {
+) -> Result<Option<String>> {
     Ok(sqlx::query_scalar!(
         r#"select c.comment_id as "comment_id!" from task_comments c
                join tasks t on t.id = c.task_id
@@ -357,18 +334,12 @@ pub async fn own_comment(
 }
 
 /// Deletes the state of a task's comment. The comment at the tracker stays.
-pub(crate) async fn delete(
-    tx: &mut Tx,
-    project: ProjectId,
-    external_id: &str,
-) -> Result<(), Error> {
-    sqlx::query!(
+pub(crate) async fn delete(tx: &mut Tx, project: ProjectId, external_id: &str) -> Result<()> {
+    tx.run(sqlx::query!(
         "delete from task_comments c using tasks t
          where t.id = c.task_id and t.project_id = $1 and t.external_id = $2",
         project.0,
         external_id
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(())
+    ))
+    .await
 }

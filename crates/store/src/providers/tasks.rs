@@ -5,7 +5,9 @@ use mc_domain::{DialogId, IntegrationId, ProjectId, RecordId, TaskId};
 use mc_sanitizer::Sanitized;
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Store, Tx, task_comments};
+use crate::error::from_json;
+use crate::row::{read, uuids};
+use crate::{Result, Store, Tx, task_comments};
 
 /// A link of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,8 +73,8 @@ pub enum Upserted {
 }
 
 /// Stores a task, unless a newer state is stored.
-pub async fn upsert(tx: &mut Tx, project: ProjectId, task: &NewTask) -> Result<Upserted, Error> {
-    let links = to_json(&task.links);
+pub async fn upsert(tx: &mut Tx, project: ProjectId, task: &NewTask) -> Result<Upserted> {
+    let links = serde_json::json!(task.links);
     // An unchanged state still updates its time: older states may arrive later.
     let row = sqlx::query!(
         r#"insert into tasks as t (id, project_id, external_id, title, status, assignee, labels,
@@ -116,7 +118,7 @@ pub async fn upsert(tx: &mut Tx, project: ProjectId, task: &NewTask) -> Result<U
 }
 
 /// Returns whether a task is marked as deleted: deleted at its tracker, or no longer visible.
-pub async fn is_deleted(tx: &mut Tx, project: ProjectId, external_id: &str) -> Result<bool, Error> {
+pub async fn is_deleted(tx: &mut Tx, project: ProjectId, external_id: &str) -> Result<bool> {
     let status = sqlx::query_scalar!(
         "select status from tasks where project_id = $1 and external_id = $2",
         project.0,
@@ -135,22 +137,21 @@ pub async fn mark_deleted(
     project: ProjectId,
     external_id: &str,
     deleted_at: DateTime<Utc>,
-) -> Result<bool, Error> {
-    let cleared = sqlx::query!(
-        "insert into tasks (id, project_id, external_id, status, source_updated_at)
+) -> Result<bool> {
+    let is_deleted = tx
+        .has_changed(sqlx::query!(
+            "insert into tasks (id, project_id, external_id, status, source_updated_at)
          values ($1, $2, $3, 'deleted', $4)
          on conflict (project_id, external_id) do update set
              title = '', status = excluded.status, assignee = null, labels = '{}', links = '[]',
              updated_at = now(), source_updated_at = excluded.source_updated_at
          where (excluded.source_updated_at >= tasks.source_updated_at) is not false",
-        TaskId::generate().0,
-        project.0,
-        external_id,
-        deleted_at
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    let is_deleted = cleared.rows_affected() == 1;
+            TaskId::generate().0,
+            project.0,
+            external_id,
+            deleted_at
+        ))
+        .await?;
     if is_deleted {
         delete_comments(tx, project, external_id).await?;
     }
@@ -167,21 +168,20 @@ pub async fn mark_missing_deleted(
     integration: IntegrationId,
     external_id: &str,
     requested_at: DateTime<Utc>,
-) -> Result<bool, Error> {
-    let cleared = sqlx::query!(
-        "update tasks set title = '', status = 'deleted', assignee = null, labels = '{}',
+) -> Result<bool> {
+    let is_deleted = tx
+        .has_changed(sqlx::query!(
+            "update tasks set title = '', status = 'deleted', assignee = null, labels = '{}',
              links = '[]',
              updated_at = now()
          where project_id = $1 and external_id = $2 and (source_updated_at <= $3) is not false
              and integration_id = $4",
-        project.0,
-        external_id,
-        requested_at,
-        integration.0
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    let is_deleted = cleared.rows_affected() == 1;
+            project.0,
+            external_id,
+            requested_at,
+            integration.0
+        ))
+        .await?;
     if is_deleted {
         delete_comments(tx, project, external_id).await?;
     }
@@ -189,26 +189,20 @@ pub async fn mark_missing_deleted(
 }
 
 /// Deletes the documents of a task's comments, and the state of our own comment.
-async fn delete_comments(tx: &mut Tx, project: ProjectId, external_id: &str) -> Result<(), Error> {
+async fn delete_comments(tx: &mut Tx, project: ProjectId, external_id: &str) -> Result<()> {
     task_comments::delete(tx, project, external_id).await?;
-    sqlx::query!(
+    tx.run(sqlx::query!(
         "delete from docs where project_id = $1 and doc_id = $2 and source like 'tracker:%'",
         project.0,
         external_id
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(())
+    ))
+    .await
 }
 
 /// Clears the content of a task and of its comments, from any source; returns `None` if there is
 /// none. The row stays for what is linked to it, and so that a delayed older state does not restore
 /// the task.
-pub async fn erase(
-    tx: &mut Tx,
-    project: ProjectId,
-    external_id: &str,
-) -> Result<Option<TaskId>, Error> {
+pub async fn erase(tx: &mut Tx, project: ProjectId, external_id: &str) -> Result<Option<TaskId>> {
     let id = sqlx::query_scalar!(
         "update tasks set title = '', status = 'unknown', assignee = null, labels = '{}',
              links = '[]', updated_at = now(), source_updated_at = greatest(source_updated_at,
@@ -226,7 +220,7 @@ pub async fn erase(
 }
 
 /// Returns the task's id; an unknown task is created with its external id alone.
-pub async fn ensure(tx: &mut Tx, project: ProjectId, external_id: &str) -> Result<TaskId, Error> {
+pub async fn ensure(tx: &mut Tx, project: ProjectId, external_id: &str) -> Result<TaskId> {
     let row = sqlx::query!(
         "insert into tasks (id, project_id, external_id) values ($1, $2, $3)
          on conflict (project_id, external_id) do update set external_id = excluded.external_id
@@ -241,11 +235,7 @@ pub async fn ensure(tx: &mut Tx, project: ProjectId, external_id: &str) -> Resul
 }
 
 /// Returns the task with this id at its tracker.
-pub async fn find(
-    store: &Store,
-    project: ProjectId,
-    external_id: &str,
-) -> Result<Option<Task>, Error> {
+pub async fn find(store: &Store, project: ProjectId, external_id: &str) -> Result<Option<Task>> {
     let row = sqlx::query!(
         "select id, external_id, title, status, assignee, labels, links, updated_at
          from tasks where project_id = $1 and external_id = $2",
@@ -254,24 +244,14 @@ pub async fn find(
     )
     .fetch_optional(&mut *store.read().await?)
     .await?;
-    row.map(|r| {
-        Ok(Task {
-            id: r.id.into(),
-            external_id: r.external_id,
-            title: r.title,
-            status: r.status,
-            assignee: r.assignee,
-            labels: r.labels,
-            links: serde_json::from_value(r.links)
-                .map_err(|e| Error::UnknownStoredValue(format!("tasks.links: {e}")))?,
-            updated_at: r.updated_at,
-        })
+    read!(optional row => Task {
+        id: row.id.into(), external_id, title, status, assignee, labels,
+        links: from_json("tasks.links", row.links)?, updated_at
     })
-    .transpose()
 }
 
 /// Returns the dialogs and live records that are linked to the task.
-pub async fn linked(store: &Store, task: TaskId) -> Result<(Vec<DialogId>, Vec<RecordId>), Error> {
+pub async fn linked(store: &Store, task: TaskId) -> Result<(Vec<DialogId>, Vec<RecordId>)> {
     let dialogs =
         sqlx::query_scalar!("select id from dialogs where task_id = $1 order by id", task.0)
             .fetch_all(&mut *store.read().await?)
@@ -295,21 +275,16 @@ pub async fn link_records(
     project: ProjectId,
     task: TaskId,
     records: &[RecordId],
-) -> Result<Vec<RecordId>, Error> {
-    let ids: Vec<_> = records.iter().map(|id| id.0).collect();
+) -> Result<Vec<RecordId>> {
     let linked = sqlx::query_scalar!(
         "update memory_records set task_id = $1
          where project_id = $2 and id = any($3) and state in ('active', 'stale')
          returning id",
         task.0,
         project.0,
-        &ids
+        &uuids(records)
     )
     .fetch_all(&mut *tx.0)
     .await?;
     Ok(linked.into_iter().map(RecordId::from).collect())
-}
-
-fn to_json(links: &[TaskLink]) -> serde_json::Value {
-    serde_json::to_value(links).expect("links are plain strings")
 }

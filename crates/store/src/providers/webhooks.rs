@@ -8,7 +8,8 @@ use chrono::{DateTime, Utc};
 use mc_domain::{Policy, ProjectId, Provider, WebhookId};
 
 use crate::error::word;
-use crate::{Error, Store, Tx, policies};
+use crate::row::read;
+use crate::{Result, Store, Tx, policies};
 
 pub(crate) use deliveries::prune;
 pub use deliveries::{
@@ -56,20 +57,17 @@ pub async fn create(
     id: WebhookId,
     source: Provider,
     ciphertext: &[u8],
-) -> Result<(), Error> {
-    let creator = tx.principal().map(|user| user.0);
-    sqlx::query!(
+) -> Result<()> {
+    tx.run(sqlx::query!(
         "insert into webhooks (id, project_id, provider, secret, created_by)
              values ($1, $2, $3, $4, $5)",
         id.0,
         project.0,
         source.as_str(),
         ciphertext,
-        creator
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(())
+        tx.principal().map(|user| user.0)
+    ))
+    .await
 }
 
 /// Replaces the secret of a webhook; the previous one stays valid for `previous_valid_for`. Returns
@@ -80,7 +78,7 @@ pub async fn rotate_secret(
     id: WebhookId,
     ciphertext: &[u8],
     previous_valid_for: Duration,
-) -> Result<Option<Provider>, Error> {
+) -> Result<Option<Provider>> {
     let source = sqlx::query_scalar!(
         "update webhooks set secret = $3, previous_secret = case when $4::float8 > 0 then secret
              end,
@@ -98,11 +96,7 @@ pub async fn rotate_secret(
 }
 
 /// Deletes a webhook with its deliveries and returns its provider; `None` if there is none.
-pub async fn delete(
-    tx: &mut Tx,
-    project: ProjectId,
-    id: WebhookId,
-) -> Result<Option<Provider>, Error> {
+pub async fn delete(tx: &mut Tx, project: ProjectId, id: WebhookId) -> Result<Option<Provider>> {
     let source = sqlx::query_scalar!(
         "delete from webhooks where project_id = $1 and id = $2 returning provider",
         project.0,
@@ -114,7 +108,7 @@ pub async fn delete(
 }
 
 /// Returns the webhooks of a project, in the order of creation.
-pub async fn list(store: &Store, project: ProjectId) -> Result<Vec<Webhook>, Error> {
+pub async fn list(store: &Store, project: ProjectId) -> Result<Vec<Webhook>> {
     let rows = sqlx::query!(
         r#"select h.id, h.provider, h.created_at, u.login as "created_by?",
                d.received_at as "last_delivery_at?",
@@ -130,47 +124,34 @@ pub async fn list(store: &Store, project: ProjectId) -> Result<Vec<Webhook>, Err
     )
     .fetch_all(&mut *store.read().await?)
     .await?;
-    rows.into_iter()
-        .map(|row| {
-            Ok(Webhook {
-                id: row.id.into(),
-                provider: word(&row.provider)?,
-                created_by: row.created_by,
-                created_at: row.created_at,
-                previous_secret_expires_at: row.previous_secret_expires_at,
-                last_delivery_at: row.last_delivery_at,
-            })
-        })
-        .collect()
+    read!(each row in rows => Webhook {
+        id: row.id.into(), provider: word(&row.provider)?, created_by, created_at,
+        previous_secret_expires_at, last_delivery_at
+    })
 }
 
 /// Returns a webhook of any project for the receiver, which runs as worker.
 pub async fn find_for_receipt(
     store: &Store,
-    id: WebhookId,
-) -> Result<Option<WebhookCredentials>, Error> {
+    webhook: WebhookId,
+) -> Result<Option<WebhookCredentials>> {
     let row = sqlx::query!(
         r#"select h.project_id, h.provider, h.secret, p.policy,
                case when h.previous_secret_expires_at > now() then h.previous_secret end as former
            from webhooks h join projects p on p.id = h.project_id where h.id = $1"#,
-        id.0
+        webhook.0
     )
     .fetch_optional(&mut *store.plain().await?)
     .await?;
-    row.map(|row| {
-        Ok(WebhookCredentials {
-            id,
-            project: row.project_id.into(),
-            policy: policies::read(row.policy)?,
-            provider: word(&row.provider)?,
-            ciphertext: std::iter::once(row.secret).chain(row.former).collect(),
-        })
+    read!(optional row => WebhookCredentials {
+        id: webhook, project: row.project_id.into(), policy: policies::read(row.policy)?,
+        provider: word(&row.provider)?,
+        ciphertext: std::iter::once(row.secret).chain(row.former).collect()
     })
-    .transpose()
 }
 
 /// Deletes expired previous secrets of all projects.
-pub(crate) async fn delete_expired_secrets(store: &Store) -> Result<(), Error> {
+pub(crate) async fn delete_expired_secrets(store: &Store) -> Result<()> {
     sqlx::query!(
         "update webhooks set previous_secret = null, previous_secret_expires_at = null
              where previous_secret_expires_at < now()"

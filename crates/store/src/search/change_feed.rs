@@ -7,7 +7,8 @@
 
 use mc_domain::PassageId;
 
-use crate::{Error, Store};
+use crate::row::uuids;
+use crate::{Result, Store};
 
 /// A position in the feed: all entries at or before it are applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -40,7 +41,7 @@ pub struct FeedPage {
 }
 
 /// Returns changes after `cursor`, at most `limit`.
-pub async fn read_after(store: &Store, cursor: FeedCursor, limit: i64) -> Result<FeedPage, Error> {
+pub async fn read_after(store: &Store, cursor: FeedCursor, limit: i64) -> Result<FeedPage> {
     // One statement has one snapshot: the horizon of a newer one could pass a late commit.
     let mut session = store.plain().await?;
     let rows = sqlx::query!(
@@ -60,19 +61,16 @@ pub async fn read_after(store: &Store, cursor: FeedCursor, limit: i64) -> Result
     .await?;
     session.done();
     let horizon = rows.first().map_or(0, |row| row.horizon.cast_unsigned());
-    let entry = |txid: i64, seq, passage: uuid::Uuid| FeedEntry {
-        txid: txid.cast_unsigned(),
-        seq,
-        passage: passage.into(),
-    };
-    let entries =
-        rows.into_iter().filter_map(|row| Some(entry(row.txid?, row.seq?, row.passage_id?)));
+    let entries = rows.into_iter().filter_map(|row| {
+        let (txid, seq, passage) = (row.txid?.cast_unsigned(), row.seq?, row.passage_id?.into());
+        Some(FeedEntry { txid, seq, passage })
+    });
     Ok(FeedPage { entries: entries.collect(), horizon })
 }
 
 /// Returns the last transaction whose entries may have been deleted. A reader at or before it has
 /// missed some.
-pub async fn pruned(store: &Store) -> Result<u64, Error> {
+pub async fn pruned(store: &Store) -> Result<u64> {
     let txid =
         sqlx::query_scalar!(r#"select txid::text::bigint as "txid!" from change_feed_watermark"#)
             .fetch_one(&mut *store.plain().await?)
@@ -82,24 +80,22 @@ pub async fn pruned(store: &Store) -> Result<u64, Error> {
 
 /// Returns the position before which no entry can appear. Taken before a full read of the passages,
 /// it is where following starts.
-pub async fn safe_position(store: &Store) -> Result<FeedCursor, Error> {
-    Ok(FeedCursor { txid: horizon(store).await?, seq: 0 })
-}
-
-async fn horizon(store: &Store) -> Result<u64, Error> {
+pub async fn safe_position(store: &Store) -> Result<FeedCursor> {
     let xmin = sqlx::query_scalar!(
         r#"select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as "xmin!""#
     )
     .fetch_one(&mut *store.plain().await?)
     .await?;
-    Ok(xmin.cast_unsigned())
+    Ok(FeedCursor { txid: xmin.cast_unsigned(), seq: 0 })
 }
 
 /// Publishes passages to the feed again, changed or deleted ones included.
-pub async fn republish(store: &Store, passages: &[PassageId]) -> Result<(), Error> {
-    let ids: Vec<_> = passages.iter().map(|id| id.0).collect();
-    sqlx::query!("insert into change_feed (passage_id) select * from unnest($1::uuid[])", &ids)
-        .execute(&mut *store.plain().await?)
-        .await?;
+pub async fn republish(store: &Store, passages: &[PassageId]) -> Result<()> {
+    sqlx::query!(
+        "insert into change_feed (passage_id) select * from unnest($1::uuid[])",
+        &uuids(passages)
+    )
+    .execute(&mut *store.plain().await?)
+    .await?;
     Ok(())
 }

@@ -14,7 +14,8 @@ use uuid::Uuid;
 use crate::error::word;
 use crate::passages::{NewPassage, PassageFilter, content_hash};
 use crate::repositories::Repository;
-use crate::{Error, Store, Tx};
+use crate::row::{read, uuids};
+use crate::{Error, Result, Store, Tx};
 
 /// Commits deleted per statement.
 const DELETED_AT_ONCE: usize = 500;
@@ -67,8 +68,8 @@ pub struct Commit {
 }
 
 /// Returns the [`Position`] of a repository.
-pub async fn position(store: &Store, repository: RepositoryId) -> Result<Position, Error> {
-    let row = sqlx::query_as!(
+pub async fn position(store: &Store, repository: RepositoryId) -> Result<Position> {
+    let position = sqlx::query_as!(
         Position,
         "select history_ref as sha, history_masking_fingerprint as masking_fingerprint
              from repositories where id = $1",
@@ -76,7 +77,7 @@ pub async fn position(store: &Store, repository: RepositoryId) -> Result<Positio
     )
     .fetch_optional(&mut *store.read().await?)
     .await?;
-    row.ok_or(Error::DeletedConcurrently)
+    position.ok_or(Error::DeletedConcurrently)
 }
 
 /// Sets the [`Position`] of a repository. An empty commit makes the next run read the whole
@@ -85,20 +86,18 @@ pub async fn set_position(
     tx: &mut Tx,
     repository: RepositoryId,
     position: &Position,
-) -> Result<(), Error> {
-    sqlx::query!(
+) -> Result<()> {
+    tx.run(sqlx::query!(
         "update repositories set history_ref = $2, history_masking_fingerprint = $3 where id = $1",
         repository.0,
         position.sha,
         position.masking_fingerprint
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(())
+    ))
+    .await
 }
 
 /// Returns the object names of all stored commits of a repository.
-pub async fn known(store: &Store, repository: RepositoryId) -> Result<HashSet<String>, Error> {
+pub async fn known(store: &Store, repository: RepositoryId) -> Result<HashSet<String>> {
     let shas = sqlx::query_scalar!(
         "select sha from history_commits where repository_id = $1",
         repository.0
@@ -110,11 +109,7 @@ pub async fn known(store: &Store, repository: RepositoryId) -> Result<HashSet<St
 
 /// Stores commits with their passages; stored ones stay as they are. [`insert_files`] stores their
 /// files. Returns the number of new passages.
-pub async fn insert(
-    tx: &mut Tx,
-    repository: &Repository,
-    commits: &[NewCommit],
-) -> Result<u64, Error> {
+pub async fn insert(tx: &mut Tx, repository: &Repository, commits: &[NewCommit]) -> Result<u64> {
     let ids: Vec<Uuid> = commits.iter().map(|_| CommitId::generate().0).collect();
     let shas: Vec<&str> = commits.iter().map(|commit| commit.sha.as_str()).collect();
     let subjects: Vec<&str> = commits.iter().map(|commit| commit.subject.as_str()).collect();
@@ -147,7 +142,7 @@ async fn insert_passages(
     tx: &mut Tx,
     project: ProjectId,
     commits: &[(Uuid, &NewCommit)],
-) -> Result<u64, Error> {
+) -> Result<u64> {
     let ids: Vec<Uuid> = commits.iter().map(|_| PassageId::generate().0).collect();
     let of: Vec<Uuid> = commits.iter().map(|(id, _)| *id).collect();
     let titles: Vec<&str> = commits.iter().map(|(_, commit)| commit.subject.as_str()).collect();
@@ -160,28 +155,27 @@ async fn insert_passages(
         })
     };
     let hashes: Vec<Vec<u8>> = commits.iter().map(hash).collect();
-    let done = sqlx::query!(
-        "insert into passages (id, project_id, commit_id, title, text, content_hash)
+    let inserted = tx
+        .count_changed(sqlx::query!(
+            "insert into passages (id, project_id, commit_id, title, text, content_hash)
          select p.id, $1, p.commit_id, p.title, p.text, p.content_hash
          from unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::bytea[])
              as p (id, commit_id, title, text, content_hash)",
-        project.0,
-        &ids,
-        &of,
-        &titles as &[&str],
-        &texts as &[&str],
-        &hashes
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    sqlx::query!(
+            project.0,
+            &ids,
+            &of,
+            &titles as &[&str],
+            &texts as &[&str],
+            &hashes
+        ))
+        .await?;
+    tx.run(sqlx::query!(
         "update embedding_queue set priority = $2 where passage_id = any($1)",
         &ids,
         EMBEDDING_PRIORITY
-    )
-    .execute(&mut *tx.0)
+    ))
     .await?;
-    Ok(done.rows_affected())
+    Ok(inserted)
 }
 
 /// Stores which files the commits touched. Commits that are not stored and deleted files are
@@ -190,11 +184,11 @@ pub async fn insert_files(
     tx: &mut Tx,
     repository: &Repository,
     commits: &[NewCommit],
-) -> Result<(), Error> {
+) -> Result<()> {
     let pairs = || commits.iter().flat_map(|c| c.files.iter().map(move |file| (&c.sha, file)));
     let shas: Vec<&str> = pairs().map(|(sha, _)| sha.as_str()).collect();
     let files: Vec<Uuid> = pairs().map(|(_, file)| file.0).collect();
-    sqlx::query!(
+    tx.run(sqlx::query!(
         "insert into history_commit_files (commit_id, file_id, project_id)
          select c.id, f.id, $1
          from unnest($3::text[], $4::uuid[]) as t (sha, file_id)
@@ -205,26 +199,22 @@ pub async fn insert_files(
         repository.id.0,
         &shas as &[&str],
         &files
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(())
+    ))
+    .await
 }
 
 /// Deletes which files the commits of a repository touched, before all of it is stored again.
-pub async fn delete_files(tx: &mut Tx, repository: RepositoryId) -> Result<(), Error> {
-    sqlx::query!(
+pub async fn delete_files(tx: &mut Tx, repository: RepositoryId) -> Result<()> {
+    tx.run(sqlx::query!(
         "delete from history_commit_files t using history_commits c
          where c.id = t.commit_id and c.repository_id = $1",
         repository.0
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(())
+    ))
+    .await
 }
 
 /// Assigns the commits of renamed files (from, to) to the new files.
-pub async fn follow_renames(tx: &mut Tx, renames: &[(FileId, FileId)]) -> Result<(), Error> {
+pub async fn follow_renames(tx: &mut Tx, renames: &[(FileId, FileId)]) -> Result<()> {
     let from: Vec<Uuid> = renames.iter().map(|(from, _)| from.0).collect();
     let moved = sqlx::query!(
         "delete from history_commit_files where file_id = any($1)
@@ -238,24 +228,18 @@ pub async fn follow_renames(tx: &mut Tx, renames: &[(FileId, FileId)]) -> Result
     let commits: Vec<Uuid> = moved.iter().map(|row| row.commit_id).collect();
     let files: Vec<Uuid> = moved.iter().filter_map(|row| to.get(&row.file_id).copied()).collect();
     let projects: Vec<Uuid> = moved.iter().map(|row| row.project_id).collect();
-    sqlx::query!(
+    tx.run(sqlx::query!(
         "insert into history_commit_files (commit_id, file_id, project_id)
          select * from unnest($1::uuid[], $2::uuid[], $3::uuid[]) on conflict do nothing",
         &commits,
         &files,
         &projects
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(())
+    ))
+    .await
 }
 
 /// Deletes commits of a repository with their passages; returns their number.
-pub async fn delete(
-    store: &Store,
-    repository: RepositoryId,
-    shas: &[String],
-) -> Result<u64, Error> {
+pub async fn delete(store: &Store, repository: RepositoryId, shas: &[String]) -> Result<u64> {
     let mut deleted = 0;
     for part in shas.chunks(DELETED_AT_ONCE) {
         let done = sqlx::query!(
@@ -271,17 +255,15 @@ pub async fn delete(
 }
 
 /// Deletes all but the newest `keep` commits of a repository; returns the number of deleted ones.
-pub async fn prune(tx: &mut Tx, repository: RepositoryId, keep: i64) -> Result<u64, Error> {
-    let done = sqlx::query!(
+pub async fn prune(tx: &mut Tx, repository: RepositoryId, keep: i64) -> Result<u64> {
+    tx.count_changed(sqlx::query!(
         "delete from history_commits where id in (
              select id from history_commits where repository_id = $1
              order by committed_at desc, id desc offset $2)",
         repository.0,
         keep
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(done.rows_affected())
+    ))
+    .await
 }
 
 /// Returns the files of the project that the commits of these passages touched.
@@ -289,13 +271,12 @@ pub async fn touched(
     store: &Store,
     project: ProjectId,
     passages: &[PassageId],
-) -> Result<Vec<(PassageId, FileId)>, Error> {
-    let ids: Vec<Uuid> = passages.iter().map(|id| id.0).collect();
+) -> Result<Vec<(PassageId, FileId)>> {
     let rows = sqlx::query!(
         "select p.id, t.file_id from passages p
          join history_commit_files t on t.commit_id = p.commit_id
          where p.id = any($1) and p.project_id = $2 and t.project_id = $2",
-        &ids,
+        &uuids(passages),
         project.0
     )
     .fetch_all(&mut *store.read().await?)
@@ -310,9 +291,7 @@ pub async fn representatives(
     filter: &PassageFilter,
     files: &[FileId],
     found: &[PassageId],
-) -> Result<Vec<(FileId, PassageId)>, Error> {
-    let files: Vec<Uuid> = files.iter().map(|id| id.0).collect();
-    let found: Vec<Uuid> = found.iter().map(|id| id.0).collect();
+) -> Result<Vec<(FileId, PassageId)>> {
     let regex = filter.path_regex.as_deref().map(|regex| format!("^(?:{regex})$"));
     let rows = sqlx::query!(
         r#"with wanted as (
@@ -330,9 +309,9 @@ pub async fn representatives(
                select p.id from passages p where p.file_id = w.id and p.project_id = $2
                order by cardinality(p.symbols) = 0, p.ordinal limit 1) as first
            where w.id not in (select file_id from among)"#,
-        &files,
+        &uuids(files),
         filter.project.0,
-        &found,
+        &uuids(found),
         &filter.languages,
         regex
     )
@@ -346,30 +325,23 @@ pub async fn of_passages(
     store: &Store,
     project: ProjectId,
     passages: &[PassageId],
-) -> Result<HashMap<PassageId, Commit>, Error> {
-    let ids: Vec<Uuid> = passages.iter().map(|id| id.0).collect();
+) -> Result<HashMap<PassageId, Commit>> {
     let rows = sqlx::query!(
         r#"select p.id as passage, c.id, c.sha, c.subject, c.committed_at, c.trust,
                   array(select f.path from history_commit_files t join files f on f.id = t.file_id
                         where t.commit_id = c.id order by f.path) as "files!"
            from passages p join history_commits c on c.id = p.commit_id
            where p.id = any($1) and p.project_id = $2"#,
-        &ids,
+        &uuids(passages),
         project.0
     )
     .fetch_all(&mut *store.read().await?)
     .await?;
-    rows.into_iter()
-        .map(|row| {
-            let commit = Commit {
-                id: row.id.into(),
-                sha: row.sha,
-                subject: row.subject,
-                committed_at: row.committed_at,
-                trust: word(&row.trust)?,
-                files: row.files,
-            };
-            Ok((row.passage.into(), commit))
-        })
-        .collect()
+    let commit = rows.into_iter().map(|row| {
+        let commit = read!(row => Commit {
+            id: row.id.into(), sha, subject, committed_at, trust: word(&row.trust)?, files
+        });
+        Ok((row.passage.into(), commit?))
+    });
+    commit.collect()
 }

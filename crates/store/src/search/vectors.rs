@@ -8,8 +8,9 @@ mod progress;
 use mc_domain::PassageId;
 use sqlx::postgres::PgConnection;
 
-use crate::{Error, Store, Tx};
+use crate::{Error, Result, Store, Tx};
 
+pub use crate::passages::content_hash as text_hash;
 pub use backlog::{
     Backlog, EmbeddingBacklog, backlog_failed, enqueue_missing, enqueue_missing_in, listen,
     may_embed, queue, queue_length, release_backlog, take_backlog,
@@ -44,7 +45,7 @@ pub async fn register_model(
     name: &str,
     dimensions: usize,
     provider: &serde_json::Value,
-) -> Result<Model, Error> {
+) -> Result<Model> {
     let dimensions = i32::try_from(dimensions)
         .ok()
         .filter(|dimensions| *dimensions <= MAX_DIMENSIONS)
@@ -79,7 +80,7 @@ pub async fn register_model(
 }
 
 /// Returns all models with vectors, oldest first.
-pub async fn models(store: &Store) -> Result<Vec<Model>, Error> {
+pub async fn models(store: &Store) -> Result<Vec<Model>> {
     Ok(sqlx::query_as!(
         Model,
         "select id, name, dimensions, provider from embedding_models order by id"
@@ -89,7 +90,7 @@ pub async fn models(store: &Store) -> Result<Vec<Model>, Error> {
 }
 
 /// Counts the vectors of a model.
-pub async fn count(store: &Store, model: &Model) -> Result<i64, Error> {
+pub async fn count(store: &Store, model: &Model) -> Result<i64> {
     Ok(sqlx::query_scalar!(
         r#"select count(*) as "count!" from embeddings where model_id = $1"#,
         model.id
@@ -104,14 +105,9 @@ pub async fn store_batch(
     store: &Store,
     model: &Model,
     batch: &[(Backlog, Vec<f32>)],
-) -> Result<(), Error> {
-    let items = batch.iter().map(|(item, vector)| Item {
-        passage: item.passage,
-        text_hash: &item.text_hash,
-        vector,
-    });
-    let mut connection = store.plain().await?;
-    put_all(&mut connection, model, items).await
+) -> Result<()> {
+    let items = batch.iter().map(|(item, vector)| (item.passage, &*item.text_hash, &**vector));
+    put_all(&mut *store.plain().await?, model, &items.collect::<Vec<_>>()).await
 }
 
 /// Stores the vector of a passage, unless its text changed, and removes it from the queue.
@@ -121,28 +117,19 @@ pub async fn put(
     passage: PassageId,
     text_hash: &[u8],
     vector: &[f32],
-) -> Result<(), Error> {
-    put_all(&mut tx.0, model, [Item { passage, text_hash, vector }].into_iter()).await
+) -> Result<()> {
+    put_all(&mut tx.0, model, &[(passage, text_hash, vector)]).await
 }
 
-/// A passage, the hash of its text, and its vector.
-struct Item<'a> {
-    passage: PassageId,
-    text_hash: &'a [u8],
-    vector: &'a [f32],
-}
-
-async fn put_all<'a>(
+/// Stores vectors, each with its passage and the hash of the passage's text.
+async fn put_all(
     connection: &mut PgConnection,
     model: &Model,
-    items: impl Iterator<Item = Item<'a>>,
-) -> Result<(), Error> {
-    let (mut ids, mut hashes, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
-    for item in items {
-        ids.push(item.passage.0);
-        hashes.push(item.text_hash);
-        numbers.extend_from_slice(item.vector);
-    }
+    items: &[(PassageId, &[u8], &[f32])],
+) -> Result<()> {
+    let ids: Vec<_> = items.iter().map(|item| item.0.0).collect();
+    let hashes: Vec<_> = items.iter().map(|item| item.1).collect();
+    let vectors: Vec<_> = items.iter().map(|item| item.2).collect();
     // All vectors are one array, since arrays of arrays can't be unnested by one level.
     sqlx::query!(
         "with stored as (
@@ -160,15 +147,10 @@ async fn put_all<'a>(
         model.id,
         &ids,
         &hashes as &[&[u8]],
-        &numbers,
+        &vectors.concat(),
         i64::from(model.dimensions)
     )
     .execute(connection)
     .await?;
     Ok(())
-}
-
-/// Returns the hash that [`put`] takes for a passage that was just written.
-pub fn text_hash(passage: &crate::passages::NewPassage) -> Vec<u8> {
-    crate::passages::content_hash(passage)
 }

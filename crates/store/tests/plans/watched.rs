@@ -49,7 +49,7 @@ impl Watched {
         let database = TestDatabase::create().await;
         let run = async |sql: &str| mc_store::testing::execute(database.url(), sql).await.unwrap();
         run(seed).await;
-        mc_store::testing::vacuum(database.url()).await.unwrap();
+        mc_store::testing::execute(database.url(), "vacuum analyze").await.unwrap();
         let name = database.url().rsplit('/').next().unwrap();
         for (setting, value) in SETTINGS {
             run(&format!("alter database {name} set {setting} = '{value}'")).await;

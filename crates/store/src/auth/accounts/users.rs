@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use mc_domain::UserId;
 
-use crate::{Error, Store, Tx, sessions};
+use crate::{Result, Store, Tx, sessions};
 
 /// A person, or an agent: a program that acts by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,8 +41,8 @@ pub struct NewUser<'a> {
     pub is_admin: bool,
 }
 
-/// Adds a user; [`Error::AlreadyExists`] if the login is taken.
-pub async fn create(tx: &mut Tx, user: &NewUser<'_>) -> Result<User, Error> {
+/// Adds a user; [`crate::Error::AlreadyExists`] if the login is taken.
+pub async fn create(tx: &mut Tx, user: &NewUser<'_>) -> Result<User> {
     Ok(sqlx::query_as!(
         User,
         "insert into users (id, login, name, email, is_agent, is_admin)
@@ -73,11 +73,7 @@ pub struct UserUpdate<'a> {
 /// Updates a user. A disabled user can't authenticate. After it is enabled again, its personal
 /// access tokens work as before, but its sessions have ended: whoever stole one stays out, and the
 /// user signs in again.
-pub async fn change(
-    tx: &mut Tx,
-    login: &str,
-    change: &UserUpdate<'_>,
-) -> Result<Option<User>, Error> {
+pub async fn change(tx: &mut Tx, login: &str, change: &UserUpdate<'_>) -> Result<Option<User>> {
     let changed = sqlx::query_as!(
         User,
         "update users set name = coalesce($2, name), is_admin = coalesce($3, is_admin),
@@ -99,7 +95,7 @@ pub async fn change(
 }
 
 /// Returns the user with this login.
-pub async fn find(store: &Store, login: &str) -> Result<Option<User>, Error> {
+pub async fn find(store: &Store, login: &str) -> Result<Option<User>> {
     Ok(sqlx::query_as!(
         User,
         "select id, login, name, email, is_agent, is_admin, created_at, disabled_at
@@ -111,7 +107,7 @@ pub async fn find(store: &Store, login: &str) -> Result<Option<User>, Error> {
 }
 
 /// Returns users after a login, by login.
-pub async fn list(store: &Store, after: &str, limit: i64) -> Result<Vec<User>, Error> {
+pub async fn list(store: &Store, after: &str, limit: i64) -> Result<Vec<User>> {
     Ok(sqlx::query_as!(
         User,
         "select id, login, name, email, is_agent, is_admin, created_at, disabled_at

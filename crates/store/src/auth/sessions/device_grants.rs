@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use mc_domain::{Scopes, SessionId, UserId};
 
 use crate::accounts::{SecretHash, read_scopes, scope_words};
-use crate::{Error, Store, Tx};
+use crate::{Result, Store, Tx};
 
 /// State of a device grant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub async fn begin_device(
     device: &SecretHash,
     user_code: &SecretHash,
     grant: &Device,
-) -> Result<(), Error> {
+) -> Result<()> {
     sqlx::query!(
         "insert into device_grants (device_code_hash, user_code_hash, client, requested_scopes,
              expires_at,
@@ -76,7 +76,7 @@ pub async fn begin_device(
 }
 
 /// Returns the device grant with this code, locked until the transaction ends.
-pub async fn device(tx: &mut Tx, code: DeviceCodeKey<'_>) -> Result<Option<Device>, Error> {
+pub async fn device(tx: &mut Tx, code: DeviceCodeKey<'_>) -> Result<Option<Device>> {
     let (device, user_code) = hashes(code);
     let row = sqlx::query!(
         "select client, requested_scopes, expires_at, interval_seconds, last_polled_at, state,
@@ -88,29 +88,28 @@ pub async fn device(tx: &mut Tx, code: DeviceCodeKey<'_>) -> Result<Option<Devic
     )
     .fetch_optional(&mut *tx.0)
     .await?;
-    row.map(|row| {
-        Ok(Device {
-            client: row.client,
-            requested_scopes: read_scopes(&row.requested_scopes)?,
-            expires_at: row.expires_at,
-            interval: row.interval_seconds,
-            last_polled_at: row.last_polled_at,
-            state: match row.state.as_str() {
-                "approved" => DeviceState::Approved,
-                "denied" => DeviceState::Denied,
-                "consumed" => DeviceState::Consumed,
-                _ => DeviceState::Pending,
-            },
-            user: row.user_id.map(UserId),
-            scopes: read_scopes(&row.scopes)?,
-            session: row.session_id.map(SessionId),
-        })
-    })
-    .transpose()
+    let Some(row) = row else { return Ok(None) };
+    let state = match row.state.as_str() {
+        "approved" => DeviceState::Approved,
+        "denied" => DeviceState::Denied,
+        "consumed" => DeviceState::Consumed,
+        _ => DeviceState::Pending,
+    };
+    Ok(Some(Device {
+        client: row.client,
+        requested_scopes: read_scopes(&row.requested_scopes)?,
+        expires_at: row.expires_at,
+        interval: row.interval_seconds,
+        last_polled_at: row.last_polled_at,
+        state,
+        user: row.user_id.map(UserId),
+        scopes: read_scopes(&row.scopes)?,
+        session: row.session_id.map(SessionId),
+    }))
 }
 
 /// Updates the device grant with this code.
-pub async fn put_device(tx: &mut Tx, code: DeviceCodeKey<'_>, grant: &Device) -> Result<(), Error> {
+pub async fn put_device(tx: &mut Tx, code: DeviceCodeKey<'_>, grant: &Device) -> Result<()> {
     let (device, user_code) = hashes(code);
     let state = match grant.state {
         DeviceState::Pending => "pending",
@@ -118,7 +117,7 @@ pub async fn put_device(tx: &mut Tx, code: DeviceCodeKey<'_>, grant: &Device) ->
         DeviceState::Denied => "denied",
         DeviceState::Consumed => "consumed",
     };
-    sqlx::query!(
+    tx.run(sqlx::query!(
         "update device_grants set interval_seconds = $3, last_polled_at = $4, state = $5,
              user_id = $6,
              scopes = $7, session_id = $8
@@ -131,10 +130,8 @@ pub async fn put_device(tx: &mut Tx, code: DeviceCodeKey<'_>, grant: &Device) ->
         grant.user.map(|user| user.0),
         &scope_words(grant.scopes),
         grant.session.map(|session| session.0)
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(())
+    ))
+    .await
 }
 
 fn hashes(code: DeviceCodeKey<'_>) -> (Option<&[u8]>, Option<&[u8]>) {

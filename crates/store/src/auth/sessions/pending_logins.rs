@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use mc_domain::UserId;
 
 use crate::accounts::{SecretHash, User};
-use crate::{Error, Store};
+use crate::{Result, Store};
 
 /// Stores a login that a browser has started, by the hash of its state parameter.
 pub async fn keep_pending(
@@ -13,7 +13,7 @@ pub async fn keep_pending(
     provider: &str,
     ciphertext: &[u8],
     expires_at: DateTime<Utc>,
-) -> Result<(), Error> {
+) -> Result<()> {
     sqlx::query!(
         "insert into pending_logins (state_hash, provider, ciphertext, expires_at)
          values ($1, $2, $3, $4)",
@@ -28,7 +28,7 @@ pub async fn keep_pending(
 }
 
 /// Deletes a pending login and returns its encrypted data, so that each is used once.
-pub async fn take_pending(store: &Store, state: &SecretHash) -> Result<Option<Vec<u8>>, Error> {
+pub async fn take_pending(store: &Store, state: &SecretHash) -> Result<Option<Vec<u8>>> {
     Ok(sqlx::query_scalar!(
         "delete from pending_logins where state_hash = $1 returning ciphertext",
         state.as_slice()
@@ -38,11 +38,7 @@ pub async fn take_pending(store: &Store, state: &SecretHash) -> Result<Option<Ve
 }
 
 /// Returns the user with this subject at the identity provider.
-pub async fn identified(
-    store: &Store,
-    provider: &str,
-    subject: &str,
-) -> Result<Option<User>, Error> {
+pub async fn identified(store: &Store, provider: &str, subject: &str) -> Result<Option<User>> {
     Ok(sqlx::query_as!(
         User,
         "select id, login, name, email, is_agent, is_admin, u.created_at, disabled_at
@@ -56,7 +52,7 @@ pub async fn identified(
 }
 
 /// Returns the only person with this email address who has no identity at any provider.
-pub async fn invited(store: &Store, email: &str) -> Result<Option<User>, Error> {
+pub async fn invited(store: &Store, email: &str) -> Result<Option<User>> {
     let mut users = sqlx::query_as!(
         User,
         "select id, login, name, email, is_agent, is_admin, created_at, disabled_at
@@ -72,12 +68,7 @@ pub async fn invited(store: &Store, email: &str) -> Result<Option<User>, Error> 
 }
 
 /// Adds an identity to a user.
-pub async fn identify(
-    store: &Store,
-    provider: &str,
-    subject: &str,
-    user: UserId,
-) -> Result<(), Error> {
+pub async fn identify(store: &Store, provider: &str, subject: &str, user: UserId) -> Result<()> {
     sqlx::query!(
         "insert into identities (provider, subject, user_id) values ($1, $2, $3)",
         provider,

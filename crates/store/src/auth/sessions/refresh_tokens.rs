@@ -4,7 +4,8 @@ use chrono::{DateTime, Utc};
 use mc_domain::{Scopes, SessionId, UserId};
 
 use crate::accounts::{SecretHash, read_scopes};
-use crate::{Error, Tx};
+use crate::row::read;
+use crate::{Result, Tx};
 
 /// Adds a refresh token to a session.
 pub async fn add_refresh(
@@ -12,16 +13,14 @@ pub async fn add_refresh(
     session: SessionId,
     hash: &SecretHash,
     expires_at: DateTime<Utc>,
-) -> Result<(), Error> {
-    sqlx::query!(
+) -> Result<()> {
+    tx.run(sqlx::query!(
         "insert into refresh_tokens (hash, session_id, expires_at) values ($1, $2, $3)",
         hash.as_slice(),
         session.0,
         expires_at
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(())
+    ))
+    .await
 }
 
 /// A refresh token with its session.
@@ -46,7 +45,7 @@ pub struct Refresh {
 }
 
 /// Returns the token with this hash. Locks it and its session until the transaction ends.
-pub async fn refresh(tx: &mut Tx, hash: &SecretHash) -> Result<Option<Refresh>, Error> {
+pub async fn refresh(tx: &mut Tx, hash: &SecretHash) -> Result<Option<Refresh>> {
     let row = sqlx::query!(
         r#"select s.id, s.user_id, s.client, s.scopes, t.expires_at, t.used_at,
                s.expires_at as session_expires_at,
@@ -59,25 +58,17 @@ pub async fn refresh(tx: &mut Tx, hash: &SecretHash) -> Result<Option<Refresh>, 
     )
     .fetch_optional(&mut *tx.0)
     .await?;
-    row.map(|row| {
-        Ok(Refresh {
-            session: row.id.into(),
-            user: row.user_id.into(),
-            client: row.client,
-            scopes: read_scopes(&row.scopes)?,
-            expires_at: row.expires_at,
-            used_at: row.used_at,
-            session_expires_at: row.session_expires_at,
-            is_revoked: row.is_revoked,
-        })
+    read!(optional row => Refresh {
+        session: row.id.into(), user: row.user_id.into(), client, scopes: read_scopes(&row.scopes)?,
+        expires_at, used_at, session_expires_at, is_revoked
     })
-    .transpose()
 }
 
 /// Marks a token as exchanged.
-pub async fn spend(tx: &mut Tx, hash: &SecretHash) -> Result<(), Error> {
-    sqlx::query!("update refresh_tokens set used_at = now() where hash = $1", hash.as_slice())
-        .execute(&mut *tx.0)
-        .await?;
-    Ok(())
+pub async fn spend(tx: &mut Tx, hash: &SecretHash) -> Result<()> {
+    tx.run(sqlx::query!(
+        "update refresh_tokens set used_at = now() where hash = $1",
+        hash.as_slice()
+    ))
+    .await
 }

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use mc_domain::{DocId, ProjectId, RecordId};
 
 use super::NewDoc;
-use crate::{Error, Store, Tx};
+use crate::row::uuids;
+use crate::{Result, Store, Tx};
 
 /// Returns the `doc_id` under which a record's document is stored. An existing document of the
 /// record keeps its id. A new one gets `doc.doc_id`, followed by the record's id if another record
@@ -15,7 +16,7 @@ pub async fn id_for_record(
     project: ProjectId,
     doc: &NewDoc,
     record: RecordId,
-) -> Result<String, Error> {
+) -> Result<String> {
     Ok(sqlx::query_scalar!(
         r#"select coalesce(
                (select d.doc_id from docs d
@@ -37,40 +38,32 @@ pub async fn id_for_record(
 
 /// Assigns a document to a record. Search finds it while it finds the record, and it is deleted
 /// with the record.
-pub async fn assign_to_record(tx: &mut Tx, id: DocId, record: RecordId) -> Result<(), Error> {
-    sqlx::query!("update docs set record_id = $2 where id = $1", id.0, record.0)
-        .execute(&mut *tx.0)
-        .await?;
-    Ok(())
+pub async fn assign_to_record(tx: &mut Tx, id: DocId, record: RecordId) -> Result<()> {
+    tx.run(sqlx::query!("update docs set record_id = $2 where id = $1", id.0, record.0)).await
 }
 
 /// Assigns the documents of a superseded record to its successor. A document whose text the
 /// successor already has is deleted.
-pub async fn transfer_superseded(tx: &mut Tx, from: RecordId, to: RecordId) -> Result<(), Error> {
-    sqlx::query!(
+pub async fn transfer_superseded(tx: &mut Tx, from: RecordId, to: RecordId) -> Result<()> {
+    tx.run(sqlx::query!(
         "delete from docs d using docs known
          where d.record_id = $1 and known.record_id = $2 and d.content = known.content",
         from.0,
         to.0
-    )
-    .execute(&mut *tx.0)
+    ))
     .await?;
-    sqlx::query!("update docs set record_id = $2 where record_id = $1", from.0, to.0)
-        .execute(&mut *tx.0)
-        .await?;
-    Ok(())
+    tx.run(sqlx::query!("update docs set record_id = $2 where record_id = $1", from.0, to.0)).await
 }
 
 /// Returns the newest document of each record that has one.
 pub async fn newest_of_records(
     store: &Store,
     records: &[RecordId],
-) -> Result<HashMap<RecordId, DocId>, Error> {
-    let ids: Vec<_> = records.iter().map(|id| id.0).collect();
+) -> Result<HashMap<RecordId, DocId>> {
     let rows = sqlx::query!(
         r#"select distinct on (record_id) record_id as "record_id!", id from docs
            where record_id = any($1) order by record_id, id desc"#,
-        &ids
+        &uuids(records)
     )
     .fetch_all(&mut *store.read().await?)
     .await?;

@@ -5,10 +5,11 @@ use mc_domain::{DocId, ProjectId};
 
 use super::Doc;
 use crate::error::word;
-use crate::{Error, Store};
+use crate::row::read;
+use crate::{Result, Store};
 
 /// Returns the document with this id.
-pub async fn by_id(store: &Store, project: ProjectId, id: DocId) -> Result<Option<Doc>, Error> {
+pub async fn by_id(store: &Store, project: ProjectId, id: DocId) -> Result<Option<Doc>> {
     let row = sqlx::query_as!(
         Row,
         "select id, source, doc_id, title, url, content, scope, tags, trust, updated_at
@@ -22,7 +23,7 @@ pub async fn by_id(store: &Store, project: ProjectId, id: DocId) -> Result<Optio
 }
 
 /// Returns the document with this URL, or with this id at its source (a path, for a file).
-pub async fn by_url(store: &Store, project: ProjectId, url: &str) -> Result<Option<Doc>, Error> {
+pub async fn by_url(store: &Store, project: ProjectId, url: &str) -> Result<Option<Doc>> {
     let row = sqlx::query_as!(
         Row,
         "select id, source, doc_id, title, url, content, scope, tags, trust, updated_at
@@ -39,11 +40,7 @@ pub async fn by_url(store: &Store, project: ProjectId, url: &str) -> Result<Opti
 
 /// Returns the newest document with this title, in any case, or else with this id at its source (a
 /// path, for a file).
-pub async fn by_title(
-    store: &Store,
-    project: ProjectId,
-    title: &str,
-) -> Result<Option<Doc>, Error> {
+pub async fn by_title(store: &Store, project: ProjectId, title: &str) -> Result<Option<Doc>> {
     let row = sqlx::query_as!(
         Row,
         "select id, source, doc_id, title, url, content, scope, tags, trust, updated_at
@@ -64,7 +61,7 @@ pub async fn titles_like(
     project: ProjectId,
     part: &str,
     limit: i64,
-) -> Result<Vec<String>, Error> {
+) -> Result<Vec<String>> {
     Ok(sqlx::query_scalar!(
         "select title from docs
          where project_id = $1 and position(lower($2) in lower(title)) > 0
@@ -84,7 +81,7 @@ pub async fn list(
     project: ProjectId,
     after: Option<DocId>,
     limit: i64,
-) -> Result<Vec<Doc>, Error> {
+) -> Result<Vec<Doc>> {
     let rows = sqlx::query_as!(
         Row,
         r#"select id, source, doc_id, title, url, '' as "content!", scope, tags, trust, updated_at
@@ -114,18 +111,10 @@ struct Row {
 }
 
 impl Row {
-    fn into_doc(self) -> Result<Doc, Error> {
-        Ok(Doc {
-            id: self.id.into(),
-            source: self.source,
-            doc_id: self.doc_id,
-            title: self.title,
-            url: self.url,
-            content: self.content,
-            scope: self.scope,
-            tags: self.tags,
-            trust: word(&self.trust)?,
-            updated_at: self.updated_at,
+    fn into_doc(self) -> Result<Doc> {
+        read!(self => Doc {
+            id: self.id.into(), source, doc_id, title, url, content, scope, tags,
+            trust: word(&self.trust)?, updated_at
         })
     }
 }

@@ -5,7 +5,7 @@ use mc_domain::{IngestRunId, IngestStatus, ProjectId};
 use super::request::enqueue_job;
 use super::{Counts, IngestRun, fetch};
 use crate::error::word;
-use crate::{Error, Store, Tx};
+use crate::{Error, Result, Store, Tx};
 
 /// The result of [`begin`].
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub enum StartOutcome {
 /// Starts or resumes a run for `worker`, a name used once; a former worker loses the run. Runs of
 /// one project run one at a time. A run without attempts left fails: its process died in each of
 /// them.
-pub async fn begin(store: &Store, id: IngestRunId, worker: &str) -> Result<StartOutcome, Error> {
+pub async fn begin(store: &Store, id: IngestRunId, worker: &str) -> Result<StartOutcome> {
     let mut tx = store.begin().await?;
     let Some(project) = project_of(&mut tx, id).await? else { return Ok(StartOutcome::Ended) };
     lock_project_queue(&mut tx, project).await?;
@@ -52,11 +52,12 @@ pub async fn begin(store: &Store, id: IngestRunId, worker: &str) -> Result<Start
 }
 
 /// Returns why a run can't start, and fails one without attempts left.
-async fn reject(tx: &mut Tx, id: IngestRunId, project: ProjectId) -> Result<StartOutcome, Error> {
+async fn reject(tx: &mut Tx, id: IngestRunId, project: ProjectId) -> Result<StartOutcome> {
     // A process that dies reports nothing, so its last attempt is detected here: a run that kills
     // its workers must not go on forever.
-    let is_used_up = sqlx::query!(
-        "update ingest_runs set status = 'FAILED', completed_at = now(), worker = null,
+    let is_used_up = tx
+        .has_changed(sqlx::query!(
+            "update ingest_runs set status = 'FAILED', completed_at = now(), worker = null,
              last_error = jsonb_build_object(
                  'message',
                      format('the process died in attempt %s of %s; find the file in its '
@@ -64,24 +65,23 @@ async fn reject(tx: &mut Tx, id: IngestRunId, project: ProjectId) -> Result<Star
                      attempt, max_attempts),
                  'at', now(), 'attempt', attempt)
          where id = $1 and status in ('QUEUED', 'RUNNING') and attempt >= max_attempts",
-        id.0
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    if is_used_up.rows_affected() == 1 {
+            id.0
+        ))
+        .await?;
+    if is_used_up {
         start_next(tx, project).await?;
         return Ok(StartOutcome::Ended);
     }
-    let waits = sqlx::query!(
-        "update ingest_runs set job_id = null where id = $1 and status = 'QUEUED'",
-        id.0
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(if waits.rows_affected() == 1 { StartOutcome::Waiting } else { StartOutcome::Ended })
+    let waits = tx
+        .has_changed(sqlx::query!(
+            "update ingest_runs set job_id = null where id = $1 and status = 'QUEUED'",
+            id.0
+        ))
+        .await?;
+    Ok(if waits { StartOutcome::Waiting } else { StartOutcome::Ended })
 }
 
-async fn project_of(tx: &mut Tx, id: IngestRunId) -> Result<Option<ProjectId>, Error> {
+async fn project_of(tx: &mut Tx, id: IngestRunId) -> Result<Option<ProjectId>> {
     let project = sqlx::query_scalar!("select project_id from ingest_runs where id = $1", id.0)
         .fetch_optional(&mut *tx.0)
         .await?;
@@ -89,18 +89,16 @@ async fn project_of(tx: &mut Tx, id: IngestRunId) -> Result<Option<ProjectId>, E
 }
 
 /// Locks the runs of a project against other starts and ends until the transaction ends.
-pub(super) async fn lock_project_queue(tx: &mut Tx, project: ProjectId) -> Result<(), Error> {
-    sqlx::query!(
+pub(super) async fn lock_project_queue(tx: &mut Tx, project: ProjectId) -> Result<()> {
+    tx.run(sqlx::query!(
         "select pg_advisory_xact_lock(hashtextextended($1, hashtext('ingest_runs')))",
         project.0.to_string()
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(())
+    ))
+    .await
 }
 
 /// Enqueues the longest waiting run of the project, unless one is running.
-pub(super) async fn start_next(tx: &mut Tx, project: ProjectId) -> Result<(), Error> {
+pub(super) async fn start_next(tx: &mut Tx, project: ProjectId) -> Result<()> {
     let next = sqlx::query_scalar!(
         "select r.id from ingest_runs r
          where r.project_id = $1 and r.status = 'QUEUED' and r.job_id is null
@@ -123,7 +121,7 @@ pub async fn progress(
     id: IngestRunId,
     worker: &str,
     counts: &Counts,
-) -> Result<bool, Error> {
+) -> Result<bool> {
     let done = sqlx::query!(
         "update ingest_runs set files_total = $3, files_done = $4, files_changed = $5,
              files_deleted = $6, files_skipped = $7, chunks_written = $8, chunks_reused = $9
@@ -145,7 +143,7 @@ pub async fn progress(
 
 /// Returns a run to the queue because its node stops. The attempt is not counted: restarts of the
 /// service don't use up the attempts.
-pub async fn release(store: &Store, id: IngestRunId, worker: &str) -> Result<(), Error> {
+pub async fn release(store: &Store, id: IngestRunId, worker: &str) -> Result<()> {
     sqlx::query!(
         "update ingest_runs set status = 'QUEUED', worker = null, attempt = greatest(attempt - 1, 0)
          where id = $1 and worker = $2 and status = 'RUNNING'",
@@ -158,17 +156,16 @@ pub async fn release(store: &Store, id: IngestRunId, worker: &str) -> Result<(),
 }
 
 /// Ends a run successfully and enqueues the next one of the project.
-pub async fn succeed(store: &Store, id: IngestRunId, worker: &str) -> Result<(), Error> {
+pub async fn succeed(store: &Store, id: IngestRunId, worker: &str) -> Result<()> {
     let mut tx = store.begin().await?;
     let Some(project) = project_of(&mut tx, id).await? else { return Ok(()) };
     lock_project_queue(&mut tx, project).await?;
-    sqlx::query!(
+    tx.run(sqlx::query!(
         "update ingest_runs set status = 'SUCCEEDED', completed_at = now(), last_error = null
          where id = $1 and worker = $2 and status = 'RUNNING'",
         id.0,
         worker
-    )
-    .execute(&mut *tx.0)
+    ))
     .await?;
     start_next(&mut tx, project).await?;
     tx.commit().await
@@ -183,7 +180,7 @@ pub async fn fail(
     worker: &str,
     message: &str,
     is_final: bool,
-) -> Result<IngestStatus, Error> {
+) -> Result<IngestStatus> {
     let mut tx = store.begin().await?;
     let Some(project) = project_of(&mut tx, id).await? else { return Ok(IngestStatus::Failed) };
     lock_project_queue(&mut tx, project).await?;

@@ -4,7 +4,7 @@ use mc_domain::policy::RetentionDays;
 use mc_domain::{ProjectId, RecordId};
 
 use super::usage::delete_passages;
-use crate::{Error, Store, Tx};
+use crate::{Result, Store, Tx};
 
 /// Number of expired records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -30,7 +30,7 @@ pub struct Due {
 
 /// Counts the expired live records of a project; those that expired more than `grace` days ago are
 /// `long_ago`.
-pub async fn count(store: &Store, project: ProjectId, grace: i32) -> Result<Expired, Error> {
+pub async fn count(store: &Store, project: ProjectId, grace: i32) -> Result<Expired> {
     Ok(sqlx::query_as!(
         Expired,
         r#"select count(*) as "all!",
@@ -52,7 +52,7 @@ pub async fn expire_records(
     project: ProjectId,
     grace: i32,
     limit: i64,
-) -> Result<Vec<(RecordId, bool)>, Error> {
+) -> Result<Vec<(RecordId, bool)>> {
     let deleted = sqlx::query!(
         r#"with long_ago as (
                select id from memory_records
@@ -74,7 +74,7 @@ pub async fn expire_records(
 }
 
 /// Counts the items of a project that retention deletes within `within` days.
-pub async fn due(store: &Store, project: ProjectId, within: i32) -> Result<Due, Error> {
+pub async fn due(store: &Store, project: ProjectId, within: i32) -> Result<Due> {
     let kept = RetentionDays::default();
     Ok(sqlx::query_as!(
         Due,

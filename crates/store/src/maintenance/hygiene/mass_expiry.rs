@@ -1,11 +1,11 @@
 //! Mass expiry: if too many records of a project would expire at once, their expiry is suspended
-//! until a person decides. Otherwise an import of hundreds of facts that nobody recalled for half a
-//! year would take most of a project's memory with it in one night.
+//! until a person decides. Otherwise hundreds of imported facts that were not recalled for half a
+//! year would expire in one night, and most of a project's memory with them.
 
 use mc_domain::{ProjectId, RecordId};
 
 use crate::records::{DEFAULT_TTL_DAYS, NO_END};
-use crate::{Error, Store, Tx};
+use crate::{Result, Store, Tx};
 
 /// Expiries at once that are always allowed.
 const RECORDS_MAX: i64 = 20;
@@ -26,8 +26,8 @@ pub struct Suspended {
 
 /// Suspends the expiry of records where too many of a project (all, or `only` one) would expire at
 /// once. Explicit expiries are never suspended. Returns the number of records.
-pub async fn suspend(tx: &mut Tx, only: Option<ProjectId>) -> Result<u64, Error> {
-    let suspended = sqlx::query!(
+pub async fn suspend(tx: &mut Tx, only: Option<ProjectId>) -> Result<u64> {
+    tx.count_changed(sqlx::query!(
         "with ending as (
              select project_id, id from memory_records
              where state in ('active', 'stale') and visibility <> 'proposed' and not is_ttl_explicit
@@ -52,16 +52,14 @@ pub async fn suspend(tx: &mut Tx, only: Option<ProjectId>) -> Result<u64, Error>
         RECORDS_MAX,
         SHARE_MAX,
         NO_END
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(suspended.rows_affected())
+    ))
+    .await
 }
 
 /// Suspends the expiry of records that expired more than `grace` days ago, if too many of the
 /// project would be deleted at once. Returns the number of records.
-pub async fn suspend_expired(tx: &mut Tx, project: ProjectId, grace: i32) -> Result<u64, Error> {
-    let suspended = sqlx::query!(
+pub async fn suspend_expired(tx: &mut Tx, project: ProjectId, grace: i32) -> Result<u64> {
+    tx.count_changed(sqlx::query!(
         "with going as (
              select id from memory_records
              where project_id = $1 and state in ('active', 'stale') and visibility <> 'proposed'
@@ -80,18 +78,17 @@ pub async fn suspend_expired(tx: &mut Tx, project: ProjectId, grace: i32) -> Res
         RECORDS_MAX,
         SHARE_MAX,
         NO_END
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(suspended.rows_affected())
+    ))
+    .await
 }
 
 /// Expires the suspended records, except those recalled or changed since, which live on. Returns
 /// the number of expired ones.
-pub async fn confirm(tx: &mut Tx, project: ProjectId) -> Result<u64, Error> {
+pub async fn confirm(tx: &mut Tx, project: ProjectId) -> Result<u64> {
     // The decision makes the expiry explicit.
-    let expired = sqlx::query!(
-        "with held as (
+    let expired = tx
+        .count_changed(sqlx::query!(
+            "with held as (
              select id from memory_records
              where project_id = $1 and expiry_suspended_at is not null
                  and coalesce(last_recalled_at <= expiry_suspended_at, true)
@@ -99,17 +96,16 @@ pub async fn confirm(tx: &mut Tx, project: ProjectId) -> Result<u64, Error> {
              order by id for no key update)
          update memory_records r set ttl = now(), is_ttl_explicit = true, expiry_suspended_at = null
          from held where r.id = held.id",
-        project.0
-    )
-    .execute(&mut *tx.0)
-    .await?;
+            project.0
+        ))
+        .await?;
     extend(tx, project).await?;
-    Ok(expired.rows_affected())
+    Ok(expired)
 }
 
 /// Extends the suspended records as if they were saved now; returns their number.
-pub async fn extend(tx: &mut Tx, project: ProjectId) -> Result<u64, Error> {
-    let extended = sqlx::query!(
+pub async fn extend(tx: &mut Tx, project: ProjectId) -> Result<u64> {
+    tx.count_changed(sqlx::query!(
         "with held as (
              select r.id, coalesce((p.policy #>> array['ttl_days', r.kind])::int,
                                    case when r.kind in ('fact', 'fewshot') then $2::int end) as days
@@ -123,14 +119,12 @@ pub async fn extend(tx: &mut Tx, project: ProjectId) -> Result<u64, Error> {
         project.0,
         DEFAULT_TTL_DAYS,
         NO_END
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(extended.rows_affected())
+    ))
+    .await
 }
 
 /// Returns the suspended records of a project, at most `limit` of them by id.
-pub async fn suspended(store: &Store, project: ProjectId, limit: i64) -> Result<Suspended, Error> {
+pub async fn suspended(store: &Store, project: ProjectId, limit: i64) -> Result<Suspended> {
     let row = sqlx::query!(
         r#"select count(*) as "count!",
                   array(select id from memory_records

@@ -4,7 +4,7 @@ use mc_domain::policy::RetentionDays;
 use mc_domain::{AuditAction, ProjectId};
 
 use crate::audit::{self, Chain, NewEvent};
-use crate::{Error, Tx, ci_results, doc_parts, pull_requests, quarantine, webhooks};
+use crate::{Result, Tx, ci_results, doc_parts, pull_requests, quarantine, webhooks};
 
 /// A category of data with a retention period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub async fn purge(
     project: ProjectId,
     category: RetentionCategory,
     days: &RetentionDays,
-) -> Result<u64, Error> {
+) -> Result<u64> {
     match category {
         RetentionCategory::Bundles => purge_bundles(tx, project, days.bundles).await,
         RetentionCategory::DeletedRecords => purge_removed(tx, project, days.deleted_records).await,
@@ -79,33 +79,29 @@ pub async fn purge(
     }
 }
 
-async fn purge_bundles(tx: &mut Tx, project: ProjectId, days: u16) -> Result<u64, Error> {
-    let deleted = sqlx::query!(
+async fn purge_bundles(tx: &mut Tx, project: ProjectId, days: u16) -> Result<u64> {
+    tx.count_changed(sqlx::query!(
         "delete from bundles where project_id = $1
              and created_at < now() - make_interval(days => $2)",
         project.0,
         i32::from(days)
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(deleted.rows_affected())
+    ))
+    .await
 }
 
-async fn purge_removed(tx: &mut Tx, project: ProjectId, days: u16) -> Result<u64, Error> {
-    let deleted = sqlx::query!(
+async fn purge_removed(tx: &mut Tx, project: ProjectId, days: u16) -> Result<u64> {
+    tx.count_changed(sqlx::query!(
         "delete from memory_records
          where project_id = $1 and state in ('superseded', 'deleted')
              and updated_at < now() - make_interval(days => $2)",
         project.0,
         i32::from(days)
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(deleted.rows_affected())
+    ))
+    .await
 }
 
 /// Deletes the content of expired undecided items and records audit events.
-async fn expire_quarantine_items(tx: &mut Tx, project: ProjectId) -> Result<u64, Error> {
+async fn expire_quarantine_items(tx: &mut Tx, project: ProjectId) -> Result<u64> {
     let deleted = quarantine::expire(tx, project).await?;
     if !deleted.is_empty() {
         let events: Vec<_> = deleted
@@ -118,7 +114,7 @@ async fn expire_quarantine_items(tx: &mut Tx, project: ProjectId) -> Result<u64,
 }
 
 /// Deletes pull requests first: a CI result is kept while a pull request names its commit.
-async fn purge_provider_data(tx: &mut Tx, project: ProjectId) -> Result<u64, Error> {
+async fn purge_provider_data(tx: &mut Tx, project: ProjectId) -> Result<u64> {
     let changes = pull_requests::prune(tx, project).await?;
     let results = ci_results::prune(tx, project).await?;
     Ok(changes + results + doc_parts::prune(tx, project).await?)

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, HashMap};
 use chrono::{DateTime, Utc};
 use mc_domain::{PassageId, ProjectId, RecordId, RecordKind, Trust};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::error::word;
-use crate::{Error, Store, Tx, records};
+use crate::error::{from_json, word};
+use crate::row::{read, uuids};
+use crate::{Result, Store, Tx, records};
 
 /// Evidence of a record's use.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,7 +57,7 @@ pub async fn list_team(
     project: ProjectId,
     after: Option<RecordId>,
     limit: i64,
-) -> Result<Vec<RecordUsage>, Error> {
+) -> Result<Vec<RecordUsage>> {
     let rows = sqlx::query!(
         r#"select r.id, p.id as "passage?", r.kind, r.trust, r.is_ttl_explicit, r.recall_count,
                r.use_count, r.last_recalled_at, r.updated_at,
@@ -82,24 +83,11 @@ pub async fn list_team(
     )
     .fetch_all(&mut *store.read().await?)
     .await?;
-    rows.into_iter()
-        .map(|row| {
-            Ok(RecordUsage {
-                id: row.id.into(),
-                passage: row.passage.map(PassageId::from),
-                kind: word(&row.kind)?,
-                trust: word(&row.trust)?,
-                is_ttl_explicit: row.is_ttl_explicit,
-                recall_count: row.recall_count,
-                use_count: row.use_count,
-                seen: row.seen,
-                last_recalled_at: row.last_recalled_at,
-                updated_at: row.updated_at,
-                skip_count: row.skip_count,
-                broken_since: row.broken_since,
-            })
-        })
-        .collect()
+    read!(each row in rows => RecordUsage {
+        id: row.id.into(), passage: row.passage.map(PassageId::from), kind: word(&row.kind)?,
+        trust: word(&row.trust)?, is_ttl_explicit, recall_count, use_count, seen, last_recalled_at,
+        updated_at, skip_count, broken_since
+    })
 }
 
 /// Deletes records that have not changed since they were judged; returns them. Each can be restored
@@ -108,10 +96,9 @@ pub async fn delete_unused(
     tx: &mut Tx,
     project: ProjectId,
     judged: &[RecordUsage],
-) -> Result<Vec<RecordId>, Error> {
+) -> Result<Vec<RecordId>> {
     let ids: Vec<_> = judged.iter().map(|usage| usage.id).collect();
     records::lock(tx, &ids).await?;
-    let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
     let hits: Vec<_> = judged.iter().map(|usage| usage.recall_count).collect();
     let changes: Vec<_> = judged.iter().map(|usage| usage.updated_at).collect();
     let deleted = sqlx::query_scalar!(
@@ -123,7 +110,7 @@ pub async fn delete_unused(
              and r.visibility = 'team' and r.state in ('active', 'stale')
          returning r.id",
         project.0,
-        &ids,
+        &uuids(&ids),
         &hits,
         &changes
     )
@@ -142,10 +129,9 @@ pub async fn demote(
     project: ProjectId,
     judged: &[(RecordUsage, DemotionReason)],
     days: u16,
-) -> Result<Vec<RecordId>, Error> {
+) -> Result<Vec<RecordId>> {
     let ids: Vec<_> = judged.iter().map(|(usage, _)| usage.id).collect();
     records::lock(tx, &ids).await?;
-    let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
     let hits: Vec<_> = judged.iter().map(|(usage, _)| usage.recall_count).collect();
     let changes: Vec<_> = judged.iter().map(|(usage, _)| usage.updated_at).collect();
     let against: Vec<_> = judged.iter().map(|(_, against)| json!(against)).collect();
@@ -168,7 +154,7 @@ pub async fn demote(
                      and o.visibility = 'proposed' and o.state in ('active', 'stale'))
          returning r.id",
         project.0,
-        &ids,
+        &uuids(&ids),
         &hits,
         &changes,
         &against,
@@ -184,26 +170,18 @@ pub async fn demote(
 pub async fn demotion_reasons(
     store: &Store,
     ids: &[RecordId],
-) -> Result<HashMap<RecordId, DemotionReason>, Error> {
-    let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
+) -> Result<HashMap<RecordId, DemotionReason>> {
     let rows = sqlx::query!(
         r#"select id, demotion as "against!" from memory_records
            where id = any($1) and demotion is not null"#,
-        &ids
+        &uuids(ids)
     )
     .fetch_all(&mut *store.read().await?)
     .await?;
-    rows.into_iter().map(|row| Ok((row.id.into(), read(row.against)?))).collect()
+    let reason = |against| from_json("memory_records.demotion", against);
+    rows.into_iter().map(|row| Ok((row.id.into(), reason(row.against)?))).collect()
 }
 
-fn read(against: Value) -> Result<DemotionReason, Error> {
-    serde_json::from_value(against)
-        .map_err(|error| Error::UnknownStoredValue(format!("memory_records.demotion: {error}")))
-}
-
-pub(super) async fn delete_passages(tx: &mut Tx, records: &[uuid::Uuid]) -> Result<(), Error> {
-    sqlx::query!("delete from passages where record_id = any($1)", records)
-        .execute(&mut *tx.0)
-        .await?;
-    Ok(())
+pub(super) async fn delete_passages(tx: &mut Tx, records: &[uuid::Uuid]) -> Result<()> {
+    tx.run(sqlx::query!("delete from passages where record_id = any($1)", records)).await
 }

@@ -2,7 +2,7 @@
 
 use mc_domain::ProjectId;
 
-use crate::{Error, Store};
+use crate::{Result, Store};
 
 /// A definition in the indexed code.
 #[derive(Debug, Clone)]
@@ -25,7 +25,7 @@ pub async fn symbol_spans(
     name: &str,
     path: &str,
     content_hash: Option<&[u8]>,
-) -> Result<Vec<SymbolSpan>, Error> {
+) -> Result<Vec<SymbolSpan>> {
     Ok(sqlx::query_as!(
         SymbolSpan,
         "select f.path, s.line_start, s.line_end, s.span_hash
@@ -44,7 +44,7 @@ pub async fn symbol_spans(
 
 /// Returns whether the project has a repository and each of its repositories was indexed at least
 /// once.
-pub async fn is_indexed(store: &Store, project: ProjectId) -> Result<bool, Error> {
+pub async fn is_indexed(store: &Store, project: ProjectId) -> Result<bool> {
     Ok(sqlx::query_scalar!(
         r#"select coalesce(bool_and(indexed_at is not null), false) as "is_indexed!"
            from repositories where project_id = $1"#,
@@ -56,11 +56,7 @@ pub async fn is_indexed(store: &Store, project: ProjectId) -> Result<bool, Error
 
 /// Returns the lines of a path, reassembled from its chunks: one entry for each repository of the
 /// project that has the path, the last changed first.
-pub async fn file_lines(
-    store: &Store,
-    project: ProjectId,
-    path: &str,
-) -> Result<Vec<Vec<String>>, Error> {
+pub async fn file_lines(store: &Store, project: ProjectId, path: &str) -> Result<Vec<Vec<String>>> {
     let rows = sqlx::query!(
         r#"select f.id as "file_id!", c.line_start as "line_start?", c.line_end as "line_end?",
                   c.overlap_lines as "overlap_lines?", p.text as "text?", d.content as "content?"
@@ -119,7 +115,7 @@ pub async fn paths_like(
     directory: &str,
     stem: &str,
     limit: i64,
-) -> Result<Vec<String>, Error> {
+) -> Result<Vec<String>> {
     Ok(sqlx::query_scalar!(
         "select path from files
          where project_id = $1
@@ -143,7 +139,7 @@ pub async fn symbols_like(
     part: &str,
     path: &str,
     limit: i64,
-) -> Result<Vec<(String, String)>, Error> {
+) -> Result<Vec<(String, String)>> {
     let rows = sqlx::query!(
         "select s.name, f.path
          from code_symbols s join files f on f.id = s.file_id

@@ -3,17 +3,14 @@
 use mc_domain::{ProjectId, RecordId};
 
 use crate::repositories::Repository;
-use crate::{Error, Store, Tx};
+use crate::row::uuids;
+use crate::{Result, Store, Tx};
 
 /// Sets live records to stale or active by the verdicts of their citations: one drifted or orphaned
 /// citation makes a record stale, only fresh ones make it active; unchecked ones leave it as it is.
 /// The caller has locked the records ([`records::lock`](crate::records::lock)). Returns the records
 /// that changed, with whether they are stale.
-pub async fn derive_states(
-    tx: &mut Tx,
-    records: &[RecordId],
-) -> Result<Vec<(RecordId, bool)>, Error> {
-    let ids: Vec<_> = records.iter().map(|id| id.0).collect();
+pub async fn derive_states(tx: &mut Tx, records: &[RecordId]) -> Result<Vec<(RecordId, bool)>> {
     let changed = sqlx::query!(
         r#"update memory_records r set state = case when v.bad then 'stale' else 'active' end
            from (select record_id, bool_or(verdict in ('drifted', 'orphaned')) as bad,
@@ -22,7 +19,7 @@ pub async fn derive_states(
            where r.id = v.record_id
              and r.state = case when v.bad then 'active' else 'stale' end and (v.bad or v.fresh)
            returning r.id, r.state = 'stale' as "stale!""#,
-        &ids
+        &uuids(records)
     )
     .fetch_all(&mut *tx.0)
     .await?;
@@ -32,12 +29,11 @@ pub async fn derive_states(
 /// Derives the state of a record from its current citations alone, after its citations were
 /// restored: the citation that had made it stale may be gone. The caller has locked the record
 /// ([`records::lock`](crate::records::lock)).
-pub async fn update_staleness(tx: &mut Tx, record: RecordId) -> Result<(), Error> {
-    sqlx::query!(
+pub async fn update_staleness(tx: &mut Tx, record: RecordId) -> Result<()> {
+    tx.run(sqlx::query!(
         "update memory_records set state = 'active' where id = $1 and state = 'stale'",
         record.0
-    )
-    .execute(&mut *tx.0)
+    ))
     .await?;
     derive_states(tx, &[record]).await?;
     Ok(())
@@ -46,12 +42,8 @@ pub async fn update_staleness(tx: &mut Tx, record: RecordId) -> Result<(), Error
 /// Clears the hashes of a file's fresh citations, so that the next check takes them from the text
 /// that is about to be written. Its bytes are those of the last check; only masking or chunking
 /// changed.
-pub async fn reset_content_hashes(
-    tx: &mut Tx,
-    repository: &Repository,
-    path: &str,
-) -> Result<(), Error> {
-    sqlx::query!(
+pub async fn reset_content_hashes(tx: &mut Tx, repository: &Repository, path: &str) -> Result<()> {
+    tx.run(sqlx::query!(
         "update record_citations c set content_hash = null from files f
          where f.repository_id = $1 and f.path = $2
              and c.project_id = f.project_id and c.file_path = f.path
@@ -61,10 +53,8 @@ pub async fn reset_content_hashes(
                                  and o.id <> f.id)",
         repository.id.0,
         path
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(())
+    ))
+    .await
 }
 
 /// Returns live records of the project that have citations, after an id, oldest first.
@@ -73,7 +63,7 @@ pub async fn citing(
     project: ProjectId,
     after: Option<RecordId>,
     limit: i64,
-) -> Result<Vec<RecordId>, Error> {
+) -> Result<Vec<RecordId>> {
     let ids = sqlx::query_scalar!(
         "select r.id from memory_records r
          where r.project_id = $1 and r.state in ('active', 'stale') and r.id > $2
@@ -94,7 +84,7 @@ pub async fn records_citing(
     store: &Store,
     project: ProjectId,
     paths: &[String],
-) -> Result<Vec<RecordId>, Error> {
+) -> Result<Vec<RecordId>> {
     let ids = sqlx::query_scalar!(
         r#"select r.id from memory_records r
            where r.state in ('active', 'stale') and r.id in (

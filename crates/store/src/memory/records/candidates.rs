@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::error::word;
 use crate::rls::Planning;
 use crate::vectors::{Model, VectorPlacement};
-use crate::{Error, Tx};
+use crate::{Error, Result, Tx};
 
 /// A live record that a new text may duplicate.
 #[derive(Debug, Clone)]
@@ -62,7 +62,7 @@ pub async fn candidates(
     model: Option<(&Model, VectorPlacement)>,
     texts: &[Fingerprint<'_>],
     nearness: Nearness,
-) -> Result<Vec<Vec<Candidate>>, Error> {
+) -> Result<Vec<Vec<Candidate>>> {
     let visibility = if private_to.is_some() { Visibility::Private } else { Visibility::Team };
     let hashes: Vec<_> = texts.iter().map(|text| text.content_hash.to_vec()).collect();
     let simhashes: Vec<_> = texts.iter().map(|text| text.simhash.cast_signed()).collect();

@@ -5,7 +5,8 @@ use chrono::{DateTime, Utc};
 use mc_domain::{ProjectId, RecordId, Trust, UserId};
 
 use super::{Record, RecordBody, RecordSource, Version};
-use crate::{Error, Store, Tx};
+use crate::row::{read, uuids};
+use crate::{Result, Store, Tx};
 
 /// A save that went into a record.
 #[derive(Debug, Clone)]
@@ -45,18 +46,16 @@ pub async fn insert_contribution(
     tx: &mut Tx,
     record: RecordId,
     origin: &RecordSource,
-) -> Result<(), Error> {
-    sqlx::query!(
+) -> Result<()> {
+    tx.run(sqlx::query!(
         "insert into record_contributions (project_id, record_id, version, saved_by, source,
              private_to)
          select project_id, id, version, $2, $3, private_to from memory_records where id = $1",
         record.0,
         origin.saved_by.map(|user| user.0),
         origin.source
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(())
+    ))
+    .await
 }
 
 /// Most sources of the same text that are stored for one user.
@@ -68,8 +67,8 @@ pub async fn add_contribution(
     tx: &mut Tx,
     record: RecordId,
     origin: &RecordSource,
-) -> Result<bool, Error> {
-    let inserted = sqlx::query!(
+) -> Result<bool> {
+    tx.has_changed(sqlx::query!(
         "insert into record_contributions (project_id, record_id, version, saved_by, source,
              private_to)
          select r.project_id, r.id, r.version, $2, $3, r.private_to from memory_records r
@@ -81,14 +80,12 @@ pub async fn add_contribution(
         origin.saved_by.map(|user| user.0),
         origin.source,
         SOURCES_MAX
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(inserted.rows_affected() > 0)
+    ))
+    .await
 }
 
 /// Returns the contributions to a record, oldest first.
-pub async fn contributions(store: &Store, record: RecordId) -> Result<Vec<Contribution>, Error> {
+pub async fn contributions(store: &Store, record: RecordId) -> Result<Vec<Contribution>> {
     let rows = sqlx::query!(
         r#"select s.version, s.saved_by, u.login as "login?", s.source, s.saved_at
            from record_contributions s left join users u on u.id = s.saved_by
@@ -97,14 +94,9 @@ pub async fn contributions(store: &Store, record: RecordId) -> Result<Vec<Contri
     )
     .fetch_all(&mut *store.read().await?)
     .await?;
-    let contribution = rows.into_iter().map(|row| Contribution {
-        version: row.version,
-        saved_by: row.saved_by.map(UserId),
-        login: row.login,
-        source: row.source,
-        saved_at: row.saved_at,
-    });
-    Ok(contribution.collect())
+    read!(each row in rows => Contribution {
+        version, saved_by: row.saved_by.map(UserId), login, source, saved_at
+    })
 }
 
 /// A record with contributions of the given author or source.
@@ -126,7 +118,7 @@ pub async fn list_by_contributor(
     tx: &mut Tx,
     project: ProjectId,
     contributor: &Contributor,
-) -> Result<Vec<AffectedRecords>, Error> {
+) -> Result<Vec<AffectedRecords>> {
     let (user, source) = contributor.columns();
     let rows = sqlx::query!(
         r#"select r.id, r.version,
@@ -144,23 +136,17 @@ pub async fn list_by_contributor(
     )
     .fetch_all(&mut *tx.0)
     .await?;
-    let affected = rows.into_iter().map(|row| AffectedRecords {
-        id: row.id.into(),
-        others: row.others,
-        version: row.version,
-        theirs: row.theirs,
-    });
-    Ok(affected.collect())
+    read!(each row in rows => AffectedRecords { id: row.id.into(), others, version, theirs })
 }
 
 /// Deletes a contributor's contributions to a record, and the versions that only this contributor
 /// made. Documents of the record that others saved as well become theirs.
-pub async fn forget(tx: &mut Tx, record: RecordId, contributor: &Contributor) -> Result<(), Error> {
+pub async fn forget(tx: &mut Tx, record: RecordId, contributor: &Contributor) -> Result<()> {
     let (user, source) = contributor.columns();
     if let Some(user) = user {
         reassign_docs(tx, record, user).await?;
     }
-    sqlx::query!(
+    tx.run(sqlx::query!(
         "delete from record_versions v where v.record_id = $1
              and exists (select from record_contributions s
                          where s.record_id = $1 and s.version = v.version
@@ -171,18 +157,15 @@ pub async fn forget(tx: &mut Tx, record: RecordId, contributor: &Contributor) ->
         record.0,
         user,
         source
-    )
-    .execute(&mut *tx.0)
+    ))
     .await?;
-    sqlx::query!(
+    tx.run(sqlx::query!(
         "delete from record_contributions where record_id = $1 and (saved_by = $2 or source = $3)",
         record.0,
         user,
         source
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(())
+    ))
+    .await
 }
 
 /// Assigns documents of a record to another user who saved the same text.
@@ -191,8 +174,8 @@ pub async fn forget(tx: &mut Tx, record: RecordId, contributor: &Contributor) ->
 /// `saved_at`; together they tell which version the document is the whole text of. A document
 /// transferred from another record matches no contribution: it goes to the users who joined this
 /// record in the same transaction as this user.
-async fn reassign_docs(tx: &mut Tx, record: RecordId, user: uuid::Uuid) -> Result<(), Error> {
-    sqlx::query!(
+async fn reassign_docs(tx: &mut Tx, record: RecordId, user: uuid::Uuid) -> Result<()> {
+    tx.run(sqlx::query!(
         "with said as (
              select version, content from memory_records where id = $1
              union all
@@ -216,25 +199,24 @@ async fn reassign_docs(tx: &mut Tx, record: RecordId, user: uuid::Uuid) -> Resul
          update docs d set saved_by = shared.saved_by from shared where d.id = shared.id",
         record.0,
         user
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(())
+    ))
+    .await
 }
 
 /// Returns the records that are superseded by one of these.
-pub async fn list_superseded_by(tx: &mut Tx, records: &[RecordId]) -> Result<Vec<RecordId>, Error> {
-    let ids: Vec<_> = records.iter().map(|id| id.0).collect();
-    let replaced =
-        sqlx::query_scalar!("select id from memory_records where superseded_by = any($1)", &ids)
-            .fetch_all(&mut *tx.0)
-            .await?;
+pub async fn list_superseded_by(tx: &mut Tx, records: &[RecordId]) -> Result<Vec<RecordId>> {
+    let replaced = sqlx::query_scalar!(
+        "select id from memory_records where superseded_by = any($1)",
+        &uuids(records)
+    )
+    .fetch_all(&mut *tx.0)
+    .await?;
     Ok(replaced.into_iter().map(RecordId::from).collect())
 }
 
 /// Deletes a record with its versions and passages. Records that it superseded become superseded by
 /// its own successor. Returns those that have none, which live again if the caller restores them.
-pub async fn erase(tx: &mut Tx, id: RecordId) -> Result<Vec<RecordId>, Error> {
+pub async fn erase(tx: &mut Tx, id: RecordId) -> Result<Vec<RecordId>> {
     let freed = sqlx::query_scalar!(
         r#"with handed_on as (
                update memory_records r set superseded_by = e.superseded_by
@@ -246,28 +228,23 @@ pub async fn erase(tx: &mut Tx, id: RecordId) -> Result<Vec<RecordId>, Error> {
     )
     .fetch_all(&mut *tx.0)
     .await?;
-    sqlx::query!("delete from memory_records where id = $1", id.0).execute(&mut *tx.0).await?;
+    tx.run(sqlx::query!("delete from memory_records where id = $1", id.0)).await?;
     Ok(freed.into_iter().map(RecordId::from).collect())
 }
 
 /// Sets the successor of a superseded record.
-pub async fn transfer_superseded(tx: &mut Tx, id: RecordId, by: RecordId) -> Result<(), Error> {
-    sqlx::query!(
+pub async fn transfer_superseded(tx: &mut Tx, id: RecordId, by: RecordId) -> Result<()> {
+    tx.run(sqlx::query!(
         "update memory_records set superseded_by = $2 where id = $1 and state = 'superseded'",
         id.0,
         by.0
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(())
+    ))
+    .await
 }
 
 /// Deletes all versions of a record.
-pub async fn delete_history(tx: &mut Tx, id: RecordId) -> Result<(), Error> {
-    sqlx::query!("delete from record_versions where record_id = $1", id.0)
-        .execute(&mut *tx.0)
-        .await?;
-    Ok(())
+pub async fn delete_history(tx: &mut Tx, id: RecordId) -> Result<()> {
+    tx.run(sqlx::query!("delete from record_versions where record_id = $1", id.0)).await
 }
 
 /// Returns another live record of the same audience with the same content.
@@ -275,7 +252,7 @@ pub async fn find_same(
     tx: &mut Tx,
     record: &Record,
     body: &RecordBody,
-) -> Result<Option<RecordId>, Error> {
+) -> Result<Option<RecordId>> {
     let id = sqlx::query_scalar!(
         "select id from memory_records
          where project_id = $1 and kind = $2 and content_hash = $3 and visibility = $4
@@ -293,16 +270,14 @@ pub async fn find_same(
 }
 
 /// Returns the authors and sources of a record within the transaction, oldest first.
-pub async fn list_sources(tx: &mut Tx, record: RecordId) -> Result<Vec<RecordSource>, Error> {
+pub async fn list_sources(tx: &mut Tx, record: RecordId) -> Result<Vec<RecordSource>> {
     let rows = sqlx::query!(
         "select saved_by, source from record_contributions where record_id = $1 order by id",
         record.0
     )
     .fetch_all(&mut *tx.0)
     .await?;
-    let origin =
-        |row: Option<uuid::Uuid>, source| RecordSource { saved_by: row.map(UserId), source };
-    Ok(rows.into_iter().map(|row| origin(row.saved_by, row.source)).collect())
+    read!(each row in rows => RecordSource { saved_by: row.saved_by.map(UserId), source })
 }
 
 /// Restores a record to `version`, without keeping the changes made since, in the record or its
@@ -313,8 +288,8 @@ pub async fn rewrite(
     id: RecordId,
     version: &Version,
     body: &RecordBody,
-) -> Result<(), Error> {
-    sqlx::query!(
+) -> Result<()> {
+    tx.run(sqlx::query!(
         "with rewritten as (
              update memory_records set title = $3, content = $4, scope = $5, tags = $6, meta = $7,
                  content_hash = $8, simhash = $9, kind = $10, owner = $11, ttl = $12,
@@ -338,10 +313,8 @@ pub async fn rewrite(
         body.ttl,
         body.is_ttl_explicit,
         version.trust.min(Trust::Team).as_str()
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(())
+    ))
+    .await
 }
 
 /// Deletes the dialogs of a contributor with their passages; returns their number.
@@ -349,16 +322,14 @@ pub async fn forget_dialogs(
     tx: &mut Tx,
     project: ProjectId,
     contributor: &Contributor,
-) -> Result<u64, Error> {
+) -> Result<u64> {
     let Contributor::User(user) = contributor else { return Ok(0) };
-    let deleted = sqlx::query!(
+    tx.count_changed(sqlx::query!(
         "delete from dialogs where project_id = $1 and saved_by = $2",
         project.0,
         user.0
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(deleted.rows_affected())
+    ))
+    .await
 }
 
 /// Deletes the documents of a contributor, except files of repositories, which follow their
@@ -368,16 +339,14 @@ pub async fn forget_docs(
     tx: &mut Tx,
     project: ProjectId,
     contributor: &Contributor,
-) -> Result<u64, Error> {
+) -> Result<u64> {
     let (user, source) = contributor.columns();
-    let deleted = sqlx::query!(
+    tx.count_changed(sqlx::query!(
         "delete from docs where project_id = $1 and file_id is null
              and (saved_by = $2 or source = $3)",
         project.0,
         user,
         source
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(deleted.rows_affected())
+    ))
+    .await
 }

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::{NO_END, Record, RecordAccess, RecordBody, RecordSource, Row};
 use crate::passages::{NewPassage, content_hash};
 use crate::vectors::Model;
-use crate::{Error, Tx};
+use crate::{Error, Result, Tx};
 
 /// A record to add.
 #[derive(Debug, Clone, Copy)]
@@ -53,7 +53,7 @@ impl<'a> NewRecord<'a> {
 }
 
 /// Creates one record; see [`create_all`].
-pub async fn create(tx: &mut Tx, project: ProjectId, new: NewRecord<'_>) -> Result<Record, Error> {
+pub async fn create(tx: &mut Tx, project: ProjectId, new: NewRecord<'_>) -> Result<Record> {
     create_all(tx, project, &[new]).await?.pop().ok_or(Error::DeletedConcurrently)
 }
 
@@ -64,7 +64,7 @@ pub async fn create_all(
     tx: &mut Tx,
     project: ProjectId,
     all: &[NewRecord<'_>],
-) -> Result<Vec<Record>, Error> {
+) -> Result<Vec<Record>> {
     if all.is_empty() {
         return Ok(Vec::new());
     }
@@ -84,7 +84,7 @@ async fn insert(
     rows: Vec<Values<'_>>,
     model: Option<&Model>,
     vectors: Option<Vec<f32>>,
-) -> Result<Vec<Row>, Error> {
+) -> Result<Vec<Row>> {
     Ok(sqlx::query_as!(
         Row,
         r#"with new as materialized (

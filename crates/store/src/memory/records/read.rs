@@ -5,21 +5,22 @@ use mc_domain::{DialogId, ProjectId, RecordId, RecordKind, TaskId, UserId, Visib
 
 use super::{Record, RecordAccess};
 use crate::error::{record_meta, word};
-use crate::{Error, Store, Tx};
+use crate::row::{read, uuids};
+use crate::{Result, Store, Tx};
 
 /// Returns a record in any state.
-pub async fn find(store: &Store, id: RecordId) -> Result<Option<Record>, Error> {
-    Ok(by_ids(store, &[id]).await?.into_iter().next())
+pub async fn find(store: &Store, id: RecordId) -> Result<Option<Record>> {
+    Ok(by_ids(store, &[id]).await?.pop())
 }
 
 /// Returns a record in any state within the transaction.
-pub async fn find_in(tx: &mut Tx, id: RecordId) -> Result<Option<Record>, Error> {
-    Ok(fetch(&mut *tx.0, &[id]).await?.into_iter().next())
+pub async fn find_in(tx: &mut Tx, id: RecordId) -> Result<Option<Record>> {
+    Ok(fetch(&mut *tx.0, &[id.0]).await?.pop())
 }
 
 /// Returns records in any state, in no order.
-pub async fn by_ids(store: &Store, ids: &[RecordId]) -> Result<Vec<Record>, Error> {
-    fetch(&mut *store.read().await?, ids).await
+pub async fn by_ids(store: &Store, ids: &[RecordId]) -> Result<Vec<Record>> {
+    fetch(&mut *store.read().await?, &uuids(ids)).await
 }
 
 /// A filter of a project's records.
@@ -42,7 +43,7 @@ pub async fn list(
     filter: &RecordFilter,
     after: Option<RecordId>,
     limit: i64,
-) -> Result<Vec<Record>, Error> {
+) -> Result<Vec<Record>> {
     let ids = sqlx::query_scalar!(
         "select id from memory_records
          where project_id = $1 and state in ('active', 'stale') and ttl > now()
@@ -62,17 +63,15 @@ pub async fn list(
     )
     .fetch_all(&mut *store.read().await?)
     .await?;
-    let ids: Vec<RecordId> = ids.into_iter().map(RecordId::from).collect();
-    let mut records = by_ids(store, &ids).await?;
+    let mut records = fetch(&mut *store.read().await?, &ids).await?;
     records.sort_by_key(|r| r.id);
     Ok(records)
 }
 
 pub(super) async fn fetch(
     executor: impl sqlx::PgExecutor<'_>,
-    ids: &[RecordId],
-) -> Result<Vec<Record>, Error> {
-    let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
+    ids: &[uuid::Uuid],
+) -> Result<Vec<Record>> {
     let rows = sqlx::query_as!(
         Row,
         r#"select r.id, r.project_id, r.task_id,
@@ -86,7 +85,7 @@ pub(super) async fn fetch(
                   case when r.patch_sha is not null then mc.patch_ci_status(r.project_id,
                       r.patch_sha) end as ci_status
            from memory_records r where r.id = any($1)"#,
-        &ids
+        ids
     )
     .fetch_all(executor)
     .await?;
@@ -125,37 +124,20 @@ pub(super) struct Row {
 }
 
 impl Row {
-    pub(super) fn into_record(self) -> Result<Record, Error> {
-        Ok(Record {
-            id: self.id.into(),
-            project: self.project_id.into(),
-            task: self.task_id.map(TaskId::from),
-            task_external_id: self.external_id,
-            dialog: self.dialog_id.map(DialogId::from),
-            kind: word(&self.kind)?,
-            title: self.title,
-            content: self.content,
-            scope: self.scope,
-            tags: self.tags,
-            owner: self.owner,
-            ttl: self.ttl,
-            is_ttl_explicit: self.is_ttl_explicit,
-            quality: self.quality,
-            meta: record_meta(self.meta)?,
-            state: word(&self.state)?,
-            access: RecordAccess {
-                visibility: word(&self.visibility)?,
-                private_to: self.private_to.map(UserId),
-                trust: word(&self.trust)?,
-            },
-            amends_record_id: self.amends_record_id.map(RecordId::from),
-            superseded_by: self.superseded_by.map(RecordId::from),
-            version: self.version,
-            recall_count: self.recall_count,
-            use_count: self.use_count,
-            ci_status: self.ci_status.as_deref().map(word).transpose()?,
-            created_at: self.created_at,
-            updated_at: self.updated_at,
+    pub(super) fn into_record(self) -> Result<Record> {
+        let audience = RecordAccess {
+            visibility: word(&self.visibility)?,
+            private_to: self.private_to.map(UserId),
+            trust: word(&self.trust)?,
+        };
+        read!(self => Record {
+            id: self.id.into(), project: self.project_id.into(), task: self.task_id.map(TaskId),
+            task_external_id: self.external_id, dialog: self.dialog_id.map(DialogId),
+            kind: word(&self.kind)?, title, content, scope, tags, owner, ttl, is_ttl_explicit,
+            quality, meta: record_meta(self.meta)?, state: word(&self.state)?, access: audience,
+            amends_record_id: self.amends_record_id.map(RecordId),
+            superseded_by: self.superseded_by.map(RecordId), version, recall_count, use_count,
+            ci_status: self.ci_status.as_deref().map(word).transpose()?, created_at, updated_at
         })
     }
 }

@@ -6,7 +6,8 @@ use mc_domain::{RecordId, RecordKind, RecordMeta, Trust};
 
 use super::{Record, RecordUpdate};
 use crate::error::{record_meta, word};
-use crate::{Error, Store, Tx, citations};
+use crate::row::read;
+use crate::{Result, Store, Tx, citations};
 
 /// A former state of a record; [`citations::of_version`] returns its citations.
 #[derive(Debug, Clone)]
@@ -43,17 +44,13 @@ pub struct Version {
 
 /// Stores the present state of a record as a version, unless the update changes nothing; returns
 /// whether it did. An implicit expiry does not count as a change: every save and recall moves it.
-pub(super) async fn keep(
-    tx: &mut Tx,
-    record: &Record,
-    change: &RecordUpdate<'_>,
-) -> Result<bool, Error> {
+pub(super) async fn keep(tx: &mut Tx, record: &Record, change: &RecordUpdate<'_>) -> Result<bool> {
     let RecordUpdate { body, trust, .. } = *change;
     let citations_differ = match change.citations {
         Some(cited) => citations::differ(tx, record.id, cited).await?,
         None => false,
     };
-    let inserted = sqlx::query!(
+    tx.has_changed(sqlx::query!(
         "insert into record_versions (record_id, project_id, version, kind, title, content, scope,
              tags,
              owner, ttl, is_ttl_explicit, trust, meta, citations, reason, changed_by)
@@ -83,24 +80,22 @@ pub(super) async fn keep(
         body.owner,
         trust.as_str(),
         body.is_ttl_explicit.then_some(body.ttl)
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(inserted.rows_affected() > 0)
+    ))
+    .await
 }
 
 /// Returns the versions of a record, newest first.
-pub async fn versions(store: &Store, id: RecordId) -> Result<Vec<Version>, Error> {
+pub async fn versions(store: &Store, id: RecordId) -> Result<Vec<Version>> {
     fetch(&mut *store.read().await?, id, None, None).await
 }
 
 /// Returns one version within the transaction.
-pub async fn version(tx: &mut Tx, id: RecordId, version: i32) -> Result<Option<Version>, Error> {
+pub async fn version(tx: &mut Tx, id: RecordId, version: i32) -> Result<Option<Version>> {
     Ok(fetch(&mut *tx.0, id, Some(version), None).await?.pop())
 }
 
 /// Returns the version before the present state.
-pub async fn last_version(tx: &mut Tx, id: RecordId) -> Result<Option<Version>, Error> {
+pub async fn last_version(tx: &mut Tx, id: RecordId) -> Result<Option<Version>> {
     Ok(fetch(&mut *tx.0, id, None, Some(1)).await?.pop())
 }
 
@@ -110,9 +105,8 @@ async fn fetch(
     id: RecordId,
     version: Option<i32>,
     limit: Option<i64>,
-) -> Result<Vec<Version>, Error> {
-    let rows = sqlx::query_as!(
-        Row,
+) -> Result<Vec<Version>> {
+    let rows = sqlx::query!(
         "select version, kind, title, content, tags, scope, owner, ttl, is_ttl_explicit, trust,
              meta, reason,
                 changed_by, changed_at
@@ -124,44 +118,8 @@ async fn fetch(
     )
     .fetch_all(executor)
     .await?;
-    rows.into_iter().map(Row::into_version).collect()
-}
-
-/// The columns of a version.
-struct Row {
-    version: i32,
-    kind: String,
-    title: String,
-    content: String,
-    tags: Vec<String>,
-    scope: Vec<String>,
-    owner: Option<String>,
-    ttl: DateTime<Utc>,
-    is_ttl_explicit: bool,
-    trust: String,
-    meta: serde_json::Value,
-    reason: String,
-    changed_by: Option<String>,
-    changed_at: DateTime<Utc>,
-}
-
-impl Row {
-    fn into_version(self) -> Result<Version, Error> {
-        Ok(Version {
-            version: self.version,
-            kind: word(&self.kind)?,
-            title: self.title,
-            content: self.content,
-            tags: self.tags,
-            scope: self.scope,
-            owner: self.owner,
-            ttl: self.ttl,
-            is_ttl_explicit: self.is_ttl_explicit,
-            trust: word(&self.trust)?,
-            meta: record_meta(self.meta)?,
-            reason: self.reason,
-            changed_by: self.changed_by,
-            changed_at: self.changed_at,
-        })
-    }
+    read!(each row in rows => Version {
+        version, kind: word(&row.kind)?, title, content, tags, scope, owner, ttl, is_ttl_explicit,
+        trust: word(&row.trust)?, meta: record_meta(row.meta)?, reason, changed_by, changed_at
+    })
 }

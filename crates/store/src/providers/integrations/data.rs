@@ -2,7 +2,8 @@
 
 use mc_domain::{DocId, IntegrationId, ProjectId};
 
-use crate::{Error, Tx};
+use crate::row::uuids;
+use crate::{Result, Tx};
 
 /// Assigns tasks and documents to the integration that imported them, so that a reconciliation can
 /// delete them.
@@ -12,28 +13,24 @@ pub async fn assign_integration(
     id: IntegrationId,
     tasks: &[String],
     documents: &[DocId],
-) -> Result<(), Error> {
-    let documents: Vec<_> = documents.iter().map(|id| id.0).collect();
-    sqlx::query!(
+) -> Result<()> {
+    tx.run(sqlx::query!(
         "update tasks set integration_id = $2
          where project_id = $1 and external_id = any($3) and integration_id is distinct from $2",
         project.0,
         id.0,
         tasks
-    )
-    .execute(&mut *tx.0)
+    ))
     .await?;
-    sqlx::query!(
+    tx.run(sqlx::query!(
         "update docs set integration_id = (select c.id from integrations c where c.project_id = $1
              and c.id = $2)
          where project_id = $1 and id = any($3) and integration_id is distinct from $2",
         project.0,
         id.0,
-        &documents
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(())
+        &uuids(documents)
+    ))
+    .await
 }
 
 /// Assigns documents of a source, by their ids there, to the integration that imported them.
@@ -43,8 +40,8 @@ pub async fn assign_docs_integration(
     id: IntegrationId,
     source: &str,
     doc_ids: &[String],
-) -> Result<(), Error> {
-    sqlx::query!(
+) -> Result<()> {
+    tx.run(sqlx::query!(
         "update docs set integration_id = $2
          where project_id = $1 and source = $3 and doc_id = any($4) and integration_id is distinct
              from $2",
@@ -52,47 +49,35 @@ pub async fn assign_docs_integration(
         id.0,
         source,
         doc_ids
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(())
+    ))
+    .await
 }
 
 /// Deletes the data that an integration imported: its documents, and the content of its tasks. The
 /// tasks stay for what is linked to them, and the next state from their tracker is stored, however
 /// old. Returns the numbers of tasks and documents.
-pub async fn purge(
-    tx: &mut Tx,
-    project: ProjectId,
-    id: IntegrationId,
-) -> Result<(u64, u64), Error> {
-    let tasks = sqlx::query!(
-        "update tasks set title = '', status = 'unknown', assignee = null, labels = '{}',
+pub async fn purge(tx: &mut Tx, project: ProjectId, id: IntegrationId) -> Result<(u64, u64)> {
+    let tasks = tx
+        .count_changed(sqlx::query!(
+            "update tasks set title = '', status = 'unknown', assignee = null, labels = '{}',
              links = '[]',
              updated_at = now(), source_updated_at = null, integration_id = null
          where project_id = $1 and integration_id = $2",
-        project.0,
-        id.0
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok((tasks.rows_affected(), purge_documents(tx, project, id).await?))
+            project.0,
+            id.0
+        ))
+        .await?;
+    Ok((tasks, purge_documents(tx, project, id).await?))
 }
 
 /// Deletes the documents that an integration imported; returns their number.
-pub async fn purge_documents(
-    tx: &mut Tx,
-    project: ProjectId,
-    id: IntegrationId,
-) -> Result<u64, Error> {
-    let deleted = sqlx::query!(
+pub async fn purge_documents(tx: &mut Tx, project: ProjectId, id: IntegrationId) -> Result<u64> {
+    tx.count_changed(sqlx::query!(
         "delete from docs where project_id = $1 and integration_id = $2",
         project.0,
         id.0
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(deleted.rows_affected())
+    ))
+    .await
 }
 
 /// Deletes those of an integration's documents that have one of these ids at their source; returns
@@ -102,14 +87,12 @@ pub async fn delete_missing_docs(
     project: ProjectId,
     id: IntegrationId,
     doc_ids: &[String],
-) -> Result<u64, Error> {
-    let deleted = sqlx::query!(
+) -> Result<u64> {
+    tx.count_changed(sqlx::query!(
         "delete from docs where project_id = $1 and integration_id = $2 and doc_id = any($3)",
         project.0,
         id.0,
         doc_ids
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(deleted.rows_affected())
+    ))
+    .await
 }

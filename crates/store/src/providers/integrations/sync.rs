@@ -9,7 +9,8 @@ use serde_json::Value;
 use crate::error::word;
 use crate::jobs::{self, NewJob};
 use crate::projects::parse_key;
-use crate::{Error, Store, Tx, policies};
+use crate::row::read;
+use crate::{Result, Store, Tx, policies};
 
 /// Kind of the job that executes a sync; its argument is the integration's id.
 pub const JOB: &str = "sync_integration";
@@ -56,11 +57,7 @@ pub struct SyncTarget {
 /// Enqueues a sync; returns `false` if there is no such integration, or it is paused. Repeated
 /// calls leave one waiting job: it starts after this transaction and so reads everything that
 /// exists by then.
-pub async fn request_sync(
-    tx: &mut Tx,
-    project: ProjectId,
-    id: IntegrationId,
-) -> Result<bool, Error> {
+pub async fn request_sync(tx: &mut Tx, project: ProjectId, id: IntegrationId) -> Result<bool> {
     // Locked first: of two concurrent requests, the second sees the job of the first.
     let job_id = sqlx::query_scalar!(
         "select job_id from integrations where project_id = $1 and id = $2 and not is_paused
@@ -87,7 +84,7 @@ pub async fn request_sync(
 }
 
 /// Enqueues a sync of each wiki integration of a project that is not paused; returns their number.
-pub async fn request_wiki_syncs(tx: &mut Tx, project: ProjectId) -> Result<u32, Error> {
+pub async fn request_wiki_syncs(tx: &mut Tx, project: ProjectId) -> Result<u32> {
     // Locked in one order everywhere until the transaction ends.
     let wikis = sqlx::query_scalar!(
         "select id from integrations where project_id = $1 and capability = $2 and not is_paused
@@ -106,7 +103,7 @@ pub async fn request_wiki_syncs(tx: &mut Tx, project: ProjectId) -> Result<u32, 
 
 /// Enqueues a sync of each due integration of any project; returns how many are new. There is one
 /// job for each due time, however many nodes call this.
-pub async fn enqueue_due_syncs(store: &Store) -> Result<u64, Error> {
+pub async fn enqueue_due_syncs(store: &Store) -> Result<u64> {
     let due = sqlx::query!(
         "select id, next_sync_at from integrations where not is_paused and next_sync_at <= now()
          order by next_sync_at limit $1",
@@ -124,27 +121,18 @@ pub async fn enqueue_due_syncs(store: &Store) -> Result<u64, Error> {
     Ok(enqueued)
 }
 
-async fn enqueue(tx: &mut Tx, id: IntegrationId, due: DateTime<Utc>) -> Result<bool, Error> {
+async fn enqueue(tx: &mut Tx, id: IntegrationId, due: DateTime<Utc>) -> Result<bool> {
     let key = format!("{id} {}", due.timestamp_micros());
-    let args = serde_json::json!({ "id": id });
-    let starts = i32::from(JOB_ATTEMPTS);
-    let job = NewJob {
-        kind: JOB,
-        unique_key: Some(&key),
-        args,
-        delay: Duration::ZERO,
-        max_attempts: starts,
-    };
+    let job = NewJob::now(JOB, serde_json::json!({ "id": id }), JOB_ATTEMPTS);
+    let job = NewJob { unique_key: Some(&key), ..job };
     let Some(job) = jobs::enqueue(tx, &job).await? else { return Ok(false) };
-    sqlx::query!("update integrations set job_id = $2 where id = $1", id.0, job)
-        .execute(&mut *tx.0)
-        .await?;
+    tx.run(sqlx::query!("update integrations set job_id = $2 where id = $1", id.0, job)).await?;
     Ok(true)
 }
 
 /// Starts a sync of an integration of any project; `None` if it is deleted or paused. The
 /// integration is due again later, even if the sync dies.
-pub async fn start_sync(store: &Store, id: IntegrationId) -> Result<Option<SyncTarget>, Error> {
+pub async fn start_sync(store: &Store, integration: IntegrationId) -> Result<Option<SyncTarget>> {
     let row = sqlx::query!(
         r#"update integrations c set next_sync_at = greatest(c.next_sync_at,
                now() + make_interval(secs => $3)),
@@ -156,29 +144,19 @@ pub async fn start_sync(store: &Store, id: IntegrationId) -> Result<Option<SyncT
                c.interval_minutes, c.include_comments,
                c.sync_state, c.consecutive_failures,
                c.reconciled_at < now() - make_interval(secs => $2) as "is_compared!""#,
-        id.0,
+        integration.0,
         RECONCILE_INTERVAL.as_secs_f64(),
         STALLED_AFTER.as_secs_f64()
     )
     .fetch_optional(&mut *store.plain().await?)
     .await?;
-    row.map(|row| {
-        Ok(SyncTarget {
-            id,
-            project: row.project_id.into(),
-            key: parse_key(&row.key)?,
-            policy: policies::read(row.policy)?,
-            connector: row.connector,
-            resource: row.resource,
-            capability: word(&row.capability)?,
-            interval: Duration::from_mins(row.interval_minutes.unsigned_abs().into()),
-            include_comments: row.include_comments,
-            sync_state: row.sync_state,
-            is_compared: row.is_compared,
-            consecutive_failures: row.consecutive_failures.unsigned_abs(),
-        })
+    read!(optional row => SyncTarget {
+        id: integration, project: row.project_id.into(), key: parse_key(&row.key)?,
+        policy: policies::read(row.policy)?, connector, resource,
+        capability: word(&row.capability)?,
+        interval: Duration::from_mins(row.interval_minutes.unsigned_abs().into()), include_comments,
+        sync_state, is_compared, consecutive_failures: row.consecutive_failures.unsigned_abs()
     })
-    .transpose()
 }
 
 /// Moves the position of a sync, in the transaction that stores what it has read. Returns `false`
@@ -189,46 +167,35 @@ pub async fn advance(
     id: IntegrationId,
     from: Option<&Value>,
     to: &Value,
-) -> Result<bool, Error> {
-    let moved = sqlx::query!(
+) -> Result<bool> {
+    tx.has_changed(sqlx::query!(
         "update integrations set sync_state = $3
          where id = $1 and sync_state is not distinct from $2 and not is_paused",
         id.0,
         from,
         to
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(moved.rows_affected() == 1)
+    ))
+    .await
 }
 
 /// Counts a page and its imported items, in the transaction that imports them.
-pub async fn count_items(tx: &mut Tx, id: IntegrationId, items: i64) -> Result<(), Error> {
-    sqlx::query!(
+pub async fn count_items(tx: &mut Tx, id: IntegrationId, items: i64) -> Result<()> {
+    tx.run(sqlx::query!(
         "update integrations set run_pages = run_pages + 1, run_items = run_items + $2
              where id = $1",
         id.0,
         items
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(())
+    ))
+    .await
 }
 
 /// Stores the time of a completed reconciliation.
-pub async fn mark_reconciled(tx: &mut Tx, id: IntegrationId) -> Result<(), Error> {
-    sqlx::query!("update integrations set reconciled_at = now() where id = $1", id.0)
-        .execute(&mut *tx.0)
-        .await?;
-    Ok(())
+pub async fn mark_reconciled(tx: &mut Tx, id: IntegrationId) -> Result<()> {
+    tx.run(sqlx::query!("update integrations set reconciled_at = now() where id = $1", id.0)).await
 }
 
 /// Ends a sync run successfully and schedules the next one.
-pub async fn finish_sync(
-    store: &Store,
-    id: IntegrationId,
-    again_in: Duration,
-) -> Result<(), Error> {
+pub async fn finish_sync(store: &Store, id: IntegrationId, again_in: Duration) -> Result<()> {
     sqlx::query!(
         "update integrations set last_success_at = now(), last_error = null,
              consecutive_failures = 0,
@@ -251,7 +218,7 @@ pub async fn reschedule(
     id: IntegrationId,
     failure: Option<&str>,
     again_in: Duration,
-) -> Result<(), Error> {
+) -> Result<()> {
     sqlx::query!(
         "update integrations set next_sync_at = now() + make_interval(secs => $3),
              last_error = coalesce($2, last_error),

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use mc_domain::{ProjectId, PullRequestId, PullRequestReview, PullRequestState};
 use mc_sanitizer::Sanitized;
 
-use crate::{Error, Tx, uses};
+use crate::{Result, Tx, uses};
 
 /// Most reviewers stored per pull request.
 const REVIEWERS_MAX: i64 = 100;
@@ -54,7 +54,7 @@ pub async fn upsert(
     tx: &mut Tx,
     project: ProjectId,
     pull_request: &NewPullRequest,
-) -> Result<bool, Error> {
+) -> Result<bool> {
     let stored = sqlx::query_scalar!(
         "insert into pull_requests as c (id, project_id, external_id, title, state, author,
              head_sha, merge_sha,
@@ -97,43 +97,31 @@ pub async fn upsert(
 
 /// Sets the author if it is unknown: GitLab names the author in the event of the opening alone,
 /// which may arrive last.
-async fn set_author(
-    tx: &mut Tx,
-    project: ProjectId,
-    pull_request: &NewPullRequest,
-) -> Result<(), Error> {
-    sqlx::query!(
+async fn set_author(tx: &mut Tx, project: ProjectId, pull_request: &NewPullRequest) -> Result<()> {
+    tx.run(sqlx::query!(
         "update pull_requests set author = $3 where project_id = $1 and external_id = $2
              and author is null",
         project.0,
         pull_request.external_id,
         pull_request.author
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(())
+    ))
+    .await
 }
 
 /// Adds the commits of a pull request, whichever event named them.
-async fn add_commits(
-    tx: &mut Tx,
-    project: ProjectId,
-    pull_request: &NewPullRequest,
-) -> Result<(), Error> {
+async fn add_commits(tx: &mut Tx, project: ProjectId, pull_request: &NewPullRequest) -> Result<()> {
     let mut commits: Vec<_> =
         pull_request.head_sha.iter().chain(&pull_request.merge_sha).cloned().collect();
     commits.sort();
-    sqlx::query!(
+    tx.run(sqlx::query!(
         "insert into pull_request_commits (project_id, sha, pull_request_id)
          select c.project_id, sha, c.id from pull_requests c, unnest($3::text[]) sha
          where c.project_id = $1 and c.external_id = $2 on conflict do nothing",
         project.0,
         pull_request.external_id,
         &commits
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(())
+    ))
+    .await
 }
 
 async fn put_tasks(
@@ -141,24 +129,21 @@ async fn put_tasks(
     project: ProjectId,
     id: uuid::Uuid,
     tasks: &[String],
-) -> Result<(), Error> {
-    sqlx::query!(
+) -> Result<()> {
+    tx.run(sqlx::query!(
         "delete from pull_request_tasks where pull_request_id = $1 and external_id <> all ($2)",
         id,
         tasks
-    )
-    .execute(&mut *tx.0)
+    ))
     .await?;
-    sqlx::query!(
+    tx.run(sqlx::query!(
         "insert into pull_request_tasks (project_id, external_id, pull_request_id)
          select $1, task, $2 from unnest($3::text[]) task on conflict do nothing",
         project.0,
         id,
         tasks
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(())
+    ))
+    .await
 }
 
 /// Stores a review, unless a newer one of the reviewer is stored; returns whether it did.
@@ -167,9 +152,9 @@ pub async fn upsert_review(
     project: ProjectId,
     external_id: &str,
     review: &NewReview,
-) -> Result<bool, Error> {
+) -> Result<bool> {
     let state = serde_json::json!({ "state": review.state, "at": review.source_updated_at });
-    let stored = sqlx::query!(
+    tx.has_changed(sqlx::query!(
         "update pull_requests set reviews = reviews || jsonb_build_object($3::text, $4::jsonb),
              updated_at = now()
          where project_id = $1 and external_id = $2
@@ -181,10 +166,8 @@ pub async fn upsert_review(
         state,
         review.source_updated_at,
         REVIEWERS_MAX
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(stored.rows_affected() == 1)
+    ))
+    .await
 }
 
 /// Stores the commits of a push; returns how many are new.
@@ -193,27 +176,26 @@ pub async fn insert_pushed_commits(
     project: ProjectId,
     head: &str,
     commits: &[String],
-) -> Result<u64, Error> {
+) -> Result<u64> {
     let mut commits = commits.to_vec();
     // In one order everywhere, because concurrent inserts of the same commit wait for each other.
     commits.sort();
-    let stored = sqlx::query!(
+    tx.count_changed(sqlx::query!(
         "insert into pushed_commits (project_id, sha, head_sha)
          select $1, sha, $2 from unnest($3::text[]) sha where sha <> $2 on conflict do nothing",
         project.0,
         head,
         &commits
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(stored.rows_affected())
+    ))
+    .await
 }
 
 /// Deletes old closed and merged pull requests and old pushed commits of a project, except those
 /// that records refer to.
-pub(crate) async fn prune(tx: &mut Tx, project: ProjectId) -> Result<u64, Error> {
-    let changes = sqlx::query!(
-        "delete from pull_requests c
+pub(crate) async fn prune(tx: &mut Tx, project: ProjectId) -> Result<u64> {
+    let pull_requests = tx
+        .count_changed(sqlx::query!(
+            "delete from pull_requests c
          where c.project_id = $1 and c.state <> 'open'
              and c.source_updated_at < now() - make_interval(days => $2)
              and not exists (
@@ -222,21 +204,20 @@ pub(crate) async fn prune(tx: &mut Tx, project: ProjectId) -> Result<u64, Error>
                  join memory_records r on r.project_id = k.project_id and r.patch_sha
                      in (k.sha, p.sha)
                  where k.pull_request_id = c.id)",
-        project.0,
-        RETENTION_DAYS
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    let pushed = sqlx::query!(
-        "delete from pushed_commits p
+            project.0,
+            RETENTION_DAYS
+        ))
+        .await?;
+    let pushed = tx
+        .count_changed(sqlx::query!(
+            "delete from pushed_commits p
          where p.project_id = $1 and p.pushed_at < now() - make_interval(days => $2)
              and not exists (
                  select from memory_records r where r.project_id = p.project_id
                      and r.patch_sha = p.sha)",
-        project.0,
-        RETENTION_DAYS
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(changes.rows_affected() + pushed.rows_affected())
+            project.0,
+            RETENTION_DAYS
+        ))
+        .await?;
+    Ok(pull_requests + pushed)
 }

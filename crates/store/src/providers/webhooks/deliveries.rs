@@ -1,7 +1,5 @@
 //! Webhook deliveries: received events, and their processing.
 
-use std::time::Duration;
-
 use chrono::{DateTime, Utc};
 use mc_domain::{DeliveryId, DeliveryState, Policy, ProjectId, Provider, WebhookId};
 use serde_json::Value;
@@ -10,7 +8,8 @@ use sqlx::PgExecutor;
 use super::WebhookCredentials;
 use crate::error::word;
 use crate::jobs::{self, NewJob};
-use crate::{Error, Store, Tx, policies};
+use crate::row::read;
+use crate::{Result, Store, Tx, policies};
 
 /// Kind of the job that processes a delivery; its argument is the delivery's id.
 pub const JOB: &str = "process_delivery";
@@ -113,67 +112,56 @@ pub async fn insert_delivery(
     tx: &mut Tx,
     webhook: &WebhookCredentials,
     delivery: &NewWebhookDelivery<'_>,
-) -> Result<(), Error> {
+) -> Result<()> {
     let state = match delivery.ignored {
         Some(_) => DeliveryState::Ignored,
         None => DeliveryState::Pending,
     };
-    let inserted = sqlx::query!(
-        "insert into webhook_deliveries (id, project_id, webhook_id, external_id, event_type,
+    let is_new = tx
+        .has_changed(sqlx::query!(
+            "insert into webhook_deliveries (id, project_id, webhook_id, external_id, event_type,
              event, state, outcome, completed_at,
              body_mac)
          values ($1, $2, $3, $4, $5, $6, $7, $8, case when $8::text is not null then now() end, $9)
          on conflict do nothing",
-        delivery.id.0,
-        webhook.project.0,
-        webhook.id.0,
-        delivery.external_id,
-        delivery.event_type,
-        delivery.event,
-        state.as_str(),
-        delivery.ignored,
-        delivery.body_mac.as_ref().map(<[u8; 32]>::as_slice)
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    if inserted.rows_affected() == 1 && delivery.ignored.is_none() {
+            delivery.id.0,
+            webhook.project.0,
+            webhook.id.0,
+            delivery.external_id,
+            delivery.event_type,
+            delivery.event,
+            state.as_str(),
+            delivery.ignored,
+            delivery.body_mac.as_ref().map(<[u8; 32]>::as_slice)
+        ))
+        .await?;
+    if is_new && delivery.ignored.is_none() {
         enqueue_job(tx, delivery.id).await?;
     }
     Ok(())
 }
 
 /// Enqueues the job of a delivery.
-async fn enqueue_job(tx: &mut Tx, id: DeliveryId) -> Result<(), Error> {
-    let args = serde_json::json!({ "id": id });
-    let max_attempts = i32::from(JOB_ATTEMPTS);
-    jobs::enqueue(
-        tx,
-        &NewJob { kind: JOB, unique_key: None, args, delay: Duration::ZERO, max_attempts },
-    )
-    .await?;
-    Ok(())
+async fn enqueue_job(tx: &mut Tx, id: DeliveryId) -> Result<()> {
+    let job = NewJob::now(JOB, serde_json::json!({ "id": id }), JOB_ATTEMPTS);
+    jobs::enqueue(tx, &job).await.map(drop)
 }
 
 /// Returns whether a delivery is pending.
-pub async fn is_pending(store: &Store, id: DeliveryId) -> Result<bool, Error> {
-    let is_pending = sqlx::query_scalar!(
+pub async fn is_pending(store: &Store, id: DeliveryId) -> Result<bool> {
+    Ok(sqlx::query_scalar!(
         r#"select exists (select from webhook_deliveries where id = $1
                and state = 'pending') as "is_waiting!""#,
         id.0
     )
     .fetch_one(&mut *store.plain().await?)
-    .await?;
-    Ok(is_pending)
+    .await?)
 }
 
-/// Returns the first `most` pending deliveries of the webhook of this delivery; `None` if it was
+/// Returns the first `limit` pending deliveries of the webhook of this delivery; `None` if it was
 /// deleted. Locks the webhook's deliveries against other workers until the transaction ends: an
 /// event with a part of the fields is correct only after the events before it.
-pub async fn lock_pending(
-    tx: &mut Tx,
-    id: DeliveryId,
-    limit: i64,
-) -> Result<Option<PendingBatch>, Error> {
+pub async fn lock_pending(tx: &mut Tx, id: DeliveryId, limit: i64) -> Result<Option<PendingBatch>> {
     let webhook = sqlx::query!(
         "select h.id, h.project_id, h.provider, p.policy
          from webhook_deliveries d join webhooks h on h.id = d.webhook_id
@@ -192,53 +180,42 @@ pub async fn lock_pending(
     )
     .fetch_all(&mut *tx.0)
     .await?;
-    let deliveries = rows.into_iter().map(|row| PendingDelivery {
-        id: row.id.into(),
-        event: row.event,
-        received_at: row.received_at,
-    });
+    let deliveries: Result<_> =
+        read!(each row in rows => PendingDelivery { id: row.id.into(), event, received_at });
     Ok(Some(PendingBatch {
         project: webhook.project_id.into(),
         policy: policies::read(webhook.policy)?,
         provider: word(&webhook.provider)?,
-        deliveries: deliveries.collect(),
+        deliveries: deliveries?,
     }))
 }
 
 /// Stores the results of pending deliveries.
-pub async fn mark_completed(tx: &mut Tx, outcomes: &[Outcome]) -> Result<(), Error> {
+pub async fn mark_completed(tx: &mut Tx, outcomes: &[Outcome]) -> Result<()> {
     let ids: Vec<_> = outcomes.iter().map(|webhook| webhook.id.0).collect();
     let states: Vec<_> = outcomes.iter().map(|webhook| webhook.state.as_str().to_owned()).collect();
     let texts: Vec<_> = outcomes.iter().map(|webhook| webhook.text.clone()).collect();
-    sqlx::query!(
+    tx.run(sqlx::query!(
         "update webhook_deliveries d set state = o.state, outcome = o.outcome, completed_at = now()
          from unnest($1::uuid[], $2::text[], $3::text[]) o (id, state, outcome)
          where d.id = o.id and d.state = 'pending'",
         &ids,
         &states,
         &texts
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(())
+    ))
+    .await
 }
 
 /// Makes a delivery pending again and enqueues its job; returns `None` if there is none.
-pub async fn replay(
-    tx: &mut Tx,
-    project: ProjectId,
-    id: DeliveryId,
-) -> Result<Option<Delivery>, Error> {
-    sqlx::query!(
+pub async fn replay(tx: &mut Tx, project: ProjectId, id: DeliveryId) -> Result<Option<Delivery>> {
+    tx.run(sqlx::query!(
         "update webhook_deliveries set state = 'pending', outcome = null, completed_at = null
          where project_id = $1 and id = $2",
         project.0,
         id.0
-    )
-    .execute(&mut *tx.0)
+    ))
     .await?;
-    let found = select(&mut *tx.0, project, Some(id), DeliveryFilter::default(), 1).await?;
-    let found = found.into_iter().next();
+    let found = select(&mut *tx.0, project, Some(id), DeliveryFilter::default(), 1).await?.pop();
     if found.is_some() {
         enqueue_job(tx, id).await?;
     }
@@ -251,7 +228,7 @@ pub async fn list_deliveries(
     project: ProjectId,
     filter: DeliveryFilter,
     limit: i64,
-) -> Result<Vec<Delivery>, Error> {
+) -> Result<Vec<Delivery>> {
     select(&mut *store.read().await?, project, None, filter, limit).await
 }
 
@@ -260,10 +237,9 @@ pub async fn find_delivery(
     store: &Store,
     project: ProjectId,
     id: DeliveryId,
-) -> Result<Option<Delivery>, Error> {
+) -> Result<Option<Delivery>> {
     let executor = &mut *store.read().await?;
-    let found = select(executor, project, Some(id), DeliveryFilter::default(), 1).await?;
-    Ok(found.into_iter().next())
+    Ok(select(executor, project, Some(id), DeliveryFilter::default(), 1).await?.pop())
 }
 
 async fn select(
@@ -272,7 +248,7 @@ async fn select(
     only: Option<DeliveryId>,
     filter: DeliveryFilter,
     limit: i64,
-) -> Result<Vec<Delivery>, Error> {
+) -> Result<Vec<Delivery>> {
     let rows = sqlx::query!(
         r#"select d.id, d.webhook_id, h.provider, d.external_id, d.event_type, d.event, d.state,
                d.outcome,
@@ -291,33 +267,19 @@ async fn select(
     )
     .fetch_all(executor)
     .await?;
-    rows.into_iter()
-        .map(|row| {
-            Ok(Delivery {
-                id: row.id.into(),
-                webhook_id: row.webhook_id.into(),
-                provider: word(&row.provider)?,
-                external_id: row.external_id,
-                event_type: row.event_type,
-                event: row.event,
-                state: word(&row.state)?,
-                outcome: row.outcome,
-                received_at: row.received_at,
-                completed_at: row.completed_at,
-            })
-        })
-        .collect()
+    read!(each row in rows => Delivery {
+        id: row.id.into(), webhook_id: row.webhook_id.into(), provider: word(&row.provider)?,
+        external_id, event_type, event, state: word(&row.state)?, outcome, received_at, completed_at
+    })
 }
 
 /// Deletes deliveries of a project that are too old to detect duplicates of.
-pub(crate) async fn prune(tx: &mut Tx, project: ProjectId) -> Result<u64, Error> {
-    let deleted = sqlx::query!(
+pub(crate) async fn prune(tx: &mut Tx, project: ProjectId) -> Result<u64> {
+    tx.count_changed(sqlx::query!(
         "delete from webhook_deliveries
          where project_id = $1 and received_at < now() - make_interval(days => $2)",
         project.0,
         DELIVERY_DAYS
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(deleted.rows_affected())
+    ))
+    .await
 }

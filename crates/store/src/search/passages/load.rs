@@ -7,16 +7,12 @@ use uuid::Uuid;
 
 use super::{CodeFacet, CommitFacet, DocFacet, IndexedPassage, Passage, RecordFacet};
 use crate::error::{record_meta, word};
-use crate::{Error, Store};
+use crate::row::{read, uuids};
+use crate::{Result, Store};
 
 /// Loads passages of one project for results, in no order. Passages that are deleted, expired,
 /// superseded or of another project are left out.
-pub async fn load(
-    store: &Store,
-    project: ProjectId,
-    ids: &[PassageId],
-) -> Result<Vec<Passage>, Error> {
-    let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
+pub async fn load(store: &Store, project: ProjectId, ids: &[PassageId]) -> Result<Vec<Passage>> {
     let rows = sqlx::query_as!(
         Row,
         r#"select p.id as "id!", p.project_id as "project_id!", p.private_to,
@@ -64,7 +60,7 @@ pub async fn load(
              and (d.record_id is null
                   or (b.state in ('active', 'stale') and b.ttl > now()
                       and b.visibility <> 'proposed'))"#,
-        &ids,
+        &uuids(ids),
         project.0
     )
     .fetch_all(&mut *store.read().await?)
@@ -138,34 +134,19 @@ struct Row {
 }
 
 impl Row {
-    fn into_passage(mut self) -> Result<Passage, Error> {
-        Ok(Passage {
-            record: self.take_record()?,
-            code: self.take_code()?,
-            doc: self.take_doc()?,
-            dialog: self.dialog_id.map(DialogId::from),
-            commit: self.take_commit()?,
-            updated_at: self.updated_at,
-            indexed: IndexedPassage {
-                id: self.id.into(),
-                project: self.project_id.into(),
-                private_to: self.private_to.map(UserId),
-                source: word(&self.source_kind)?,
-                record_kind: self.record_kind,
-                title: self.title,
-                location: self.place,
-                symbols: self.symbols,
-                scope: self.scope,
-                tags: self.tags,
-                language: self.language,
-                author: self.author,
-                context: self.context,
-                text: self.text,
-            },
-        })
+    fn into_passage(mut self) -> Result<Passage> {
+        let (record, code, doc) = (self.take_record()?, self.take_code()?, self.take_doc()?);
+        let commit = self.take_commit()?;
+        let indexed = read!(self => IndexedPassage {
+            id: self.id.into(), project: self.project_id.into(),
+            private_to: self.private_to.map(UserId), source: word(&self.source_kind)?, record_kind,
+            title, location: self.place, symbols, scope, tags, language, author, context, text
+        })?;
+        let (dialog, updated_at) = (self.dialog_id.map(DialogId), self.updated_at);
+        Ok(Passage { indexed, updated_at, record, code, doc, dialog, commit })
     }
 
-    fn take_record(&mut self) -> Result<Option<RecordFacet>, Error> {
+    fn take_record(&mut self) -> Result<Option<RecordFacet>> {
         let (Some(id), Some(kind), Some(state), Some(trust), Some(ttl)) =
             (self.record_id, &self.kind, &self.state, &self.trust, self.ttl)
         else {
@@ -195,7 +176,7 @@ impl Row {
         }))
     }
 
-    fn take_code(&mut self) -> Result<Option<CodeFacet>, Error> {
+    fn take_code(&mut self) -> Result<Option<CodeFacet>> {
         let (Some(file), Some(repository), Some(trust)) =
             (self.file_id, self.repository_id, &self.code_trust)
         else {
@@ -217,7 +198,7 @@ impl Row {
         }))
     }
 
-    fn take_doc(&mut self) -> Result<Option<DocFacet>, Error> {
+    fn take_doc(&mut self) -> Result<Option<DocFacet>> {
         let (Some(id), Some(trust)) = (self.doc_id, &self.doc_trust) else { return Ok(None) };
         Ok(Some(DocFacet {
             id: id.into(),
@@ -229,7 +210,7 @@ impl Row {
         }))
     }
 
-    fn take_commit(&mut self) -> Result<Option<CommitFacet>, Error> {
+    fn take_commit(&mut self) -> Result<Option<CommitFacet>> {
         let (Some(sha), Some(trust)) = (self.sha.take(), &self.commit_trust) else {
             return Ok(None);
         };

@@ -66,6 +66,7 @@ pub fn embedding_text(
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-pub(crate) fn content_hash(passage: &NewPassage) -> Vec<u8> {
+/// Returns the hash of its [`embedding_text`], which tells whether a vector is current.
+pub fn content_hash(passage: &NewPassage) -> Vec<u8> {
     Sha256::digest(passage.embedding_text()).to_vec()
 }

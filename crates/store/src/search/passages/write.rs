@@ -3,7 +3,7 @@
 use mc_domain::{DialogId, DocId, FileId, PassageId, ProjectId, RecordId, RecordKind, UserId};
 
 use super::{NewPassage, content_hash};
-use crate::{Error, Tx};
+use crate::{Result, Tx};
 
 /// The source of a passage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub async fn replace(
     project: ProjectId,
     source: PassageSource,
     passages: &[NewPassage],
-) -> Result<(Vec<PassageId>, usize), Error> {
+) -> Result<(Vec<PassageId>, usize)> {
     let mut existing = of_source(tx, source).await?;
     let mut ids = Vec::with_capacity(passages.len());
     let mut kept = 0;
@@ -53,9 +53,7 @@ pub async fn replace(
     }
     let obsolete: Vec<_> = existing.iter().map(|e| e.id.0).collect();
     if !obsolete.is_empty() {
-        sqlx::query!("delete from passages where id = any($1)", &obsolete)
-            .execute(&mut *tx.0)
-            .await?;
+        tx.run(sqlx::query!("delete from passages where id = any($1)", &obsolete)).await?;
     }
     Ok((ids, kept))
 }
@@ -66,17 +64,15 @@ async fn move_to(
     id: PassageId,
     ordinal: i32,
     lines: Option<(i32, i32)>,
-) -> Result<(), Error> {
-    sqlx::query!(
+) -> Result<()> {
+    tx.run(sqlx::query!(
         "update passages set ordinal = $2, line_start = $3, line_end = $4 where id = $1",
         id.0,
         ordinal,
         lines.map(|lines| lines.0),
         lines.map(|lines| lines.1)
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(())
+    ))
+    .await
 }
 
 /// Writes the only passage of a record or a dialog; an existing one keeps its id.
@@ -85,7 +81,7 @@ pub async fn put_only(
     project: ProjectId,
     source: PassageSource,
     passage: &NewPassage,
-) -> Result<PassageId, Error> {
+) -> Result<PassageId> {
     put_only_for(tx, project, source, passage, None).await
 }
 
@@ -96,12 +92,12 @@ pub async fn put_only_for(
     source: PassageSource,
     passage: &NewPassage,
     private_to: Option<UserId>,
-) -> Result<PassageId, Error> {
+) -> Result<PassageId> {
     let hash = content_hash(passage);
     let Some(old) = of_source(tx, source).await?.into_iter().next() else {
         return insert(tx, project, source, 0, passage, &hash, private_to).await;
     };
-    sqlx::query!(
+    tx.run(sqlx::query!(
         "update passages set record_kind = $2, title = $3, location = $4, symbols = $5, scope = $6,
              tags = $7, language = $8, author = $9, context = $10, text = $11, content_hash = $12,
              updated_at = now()
@@ -118,26 +114,23 @@ pub async fn put_only_for(
         passage.context.as_str(),
         passage.text.as_str(),
         hash
-    )
-    .execute(&mut *tx.0)
+    ))
     .await?;
     Ok(old.id)
 }
 
 /// Deletes the passages of a source.
-pub async fn remove(tx: &mut Tx, source: PassageSource) -> Result<(), Error> {
+pub async fn remove(tx: &mut Tx, source: PassageSource) -> Result<()> {
     let (record, dialog, doc, file) = columns(source);
-    sqlx::query!(
+    tx.run(sqlx::query!(
         "delete from passages where record_id = $1 or dialog_id = $2 or doc_id = $3
              or file_id = $4",
         record,
         dialog,
         doc,
         file
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(())
+    ))
+    .await
 }
 
 struct Existing {
@@ -152,7 +145,7 @@ struct Existing {
     author: String,
 }
 
-async fn of_source(tx: &mut Tx, source: PassageSource) -> Result<Vec<Existing>, Error> {
+async fn of_source(tx: &mut Tx, source: PassageSource) -> Result<Vec<Existing>> {
     let (record, dialog, doc, file) = columns(source);
     let rows = sqlx::query_as!(
         Existing,
@@ -178,10 +171,10 @@ async fn insert(
     passage: &NewPassage,
     hash: &[u8],
     private_to: Option<UserId>,
-) -> Result<PassageId, Error> {
+) -> Result<PassageId> {
     let id = PassageId::generate();
     let (record, dialog, doc, file) = columns(source);
-    sqlx::query!(
+    tx.run(sqlx::query!(
         "insert into passages (id, project_id, record_id, dialog_id, doc_id, file_id, ordinal,
              record_kind, title, location, symbols, scope, tags, language, author, context, text,
              content_hash, line_start, line_end, private_to)
@@ -208,8 +201,7 @@ async fn insert(
         passage.lines.map(|lines| lines.0),
         passage.lines.map(|lines| lines.1),
         private_to.map(|user| user.0)
-    )
-    .execute(&mut *tx.0)
+    ))
     .await?;
     Ok(id)
 }

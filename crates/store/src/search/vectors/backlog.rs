@@ -5,11 +5,11 @@ use mc_sanitizer::Sanitized;
 use uuid::Uuid;
 
 use super::Model;
-use crate::error::word;
+use crate::error::{retry_on_deadlock, word};
 use crate::history::EMBEDDING_PRIORITY;
 use crate::passages::embedding_text;
-use crate::retry::retry_on_deadlock;
-use crate::{Error, Listener, Store};
+use crate::row::uuids;
+use crate::{Listener, Result, Store};
 
 /// Failed attempts after which nobody waits for a passage's vector.
 pub(super) const FAILING_AFTER: i32 = 3;
@@ -34,7 +34,7 @@ pub struct Backlog {
 
 /// Queues all passages that have no current vector of the model; returns how many are new in the
 /// queue. Passages deleted meanwhile are skipped.
-pub async fn enqueue_missing(store: &Store, model: &Model) -> Result<u64, Error> {
+pub async fn enqueue_missing(store: &Store, model: &Model) -> Result<u64> {
     let missing = sqlx::query_scalar!(
         "select p.id from passages p
          where not exists (select 1 from embeddings e where e.model_id = $1
@@ -47,11 +47,7 @@ pub async fn enqueue_missing(store: &Store, model: &Model) -> Result<u64, Error>
 }
 
 /// Like [`enqueue_missing`], for one project.
-pub async fn enqueue_missing_in(
-    store: &Store,
-    project: ProjectId,
-    model: &Model,
-) -> Result<u64, Error> {
+pub async fn enqueue_missing_in(store: &Store, project: ProjectId, model: &Model) -> Result<u64> {
     let missing = sqlx::query_scalar!(
         "select p.id from passages p
          where p.project_id = $2 and not exists (select 1 from embeddings e where e.model_id = $1
@@ -64,7 +60,7 @@ pub async fn enqueue_missing_in(
     enqueue_parts(store, model, &missing).await
 }
 
-async fn enqueue_parts(store: &Store, model: &Model, passages: &[Uuid]) -> Result<u64, Error> {
+async fn enqueue_parts(store: &Store, model: &Model, passages: &[Uuid]) -> Result<u64> {
     let mut queued = 0;
     for part in passages.chunks(QUEUED_AT_ONCE) {
         queued += enqueue_all(store, model, part).await?;
@@ -74,7 +70,7 @@ async fn enqueue_parts(store: &Store, model: &Model, passages: &[Uuid]) -> Resul
 
 /// Queues those of the passages that are not deleted. A deletion may be rolled back, so it waits
 /// for the deleting transaction, without locks of its own, which that transaction may need.
-async fn enqueue_all(store: &Store, model: &Model, passages: &[Uuid]) -> Result<u64, Error> {
+async fn enqueue_all(store: &Store, model: &Model, passages: &[Uuid]) -> Result<u64> {
     let mut queued = 0;
     loop {
         queued += retry_on_deadlock(|| enqueue_free(store, model, passages)).await?;
@@ -89,7 +85,7 @@ async fn enqueue_all(store: &Store, model: &Model, passages: &[Uuid]) -> Result<
 /// queued. It locks in one order, because nodes that start together queue the same passages. A
 /// transaction that has queued one by a change and deletes another can still deadlock with this
 /// statement.
-async fn enqueue_free(store: &Store, model: &Model, passages: &[Uuid]) -> Result<u64, Error> {
+async fn enqueue_free(store: &Store, model: &Model, passages: &[Uuid]) -> Result<u64> {
     let done = sqlx::query!(
         "insert into embedding_queue (passage_id, project_id, private_to, priority)
          select p.id, p.project_id, p.private_to, case when p.commit_id is null then 0
@@ -110,7 +106,7 @@ async fn enqueue_free(store: &Store, model: &Model, passages: &[Uuid]) -> Result
 }
 
 /// Returns one of the passages that has no current vector of the model and is not queued.
-async fn unqueued(store: &Store, model: &Model, passages: &[Uuid]) -> Result<Option<Uuid>, Error> {
+async fn unqueued(store: &Store, model: &Model, passages: &[Uuid]) -> Result<Option<Uuid>> {
     Ok(sqlx::query_scalar!(
         "select p.id from passages p
          where p.id = any($2)
@@ -142,7 +138,7 @@ pub async fn queue(
     store: &Store,
     project: Option<ProjectId>,
     is_remote: bool,
-) -> Result<EmbeddingBacklog, Error> {
+) -> Result<EmbeddingBacklog> {
     Ok(sqlx::query_as!(
         EmbeddingBacklog,
         r#"select count(*) filter (where q.attempts < $2) as "pending!",
@@ -159,7 +155,7 @@ pub async fn queue(
 }
 
 /// Listens for queued passages of any node.
-pub async fn listen(store: &Store) -> Result<Listener, Error> {
+pub async fn listen(store: &Store) -> Result<Listener> {
     Listener::to(store, "embedding_queue").await
 }
 
@@ -168,7 +164,7 @@ pub async fn queue_length(
     store: &Store,
     project: Option<ProjectId>,
     is_remote: bool,
-) -> Result<i64, Error> {
+) -> Result<i64> {
     Ok(queue(store, project, is_remote).await?.pending)
 }
 
@@ -176,11 +172,7 @@ pub async fn queue_length(
 /// Commits come after all other sources, then the longest queued first. Passages that the policy
 /// hides from the model (`is_remote`: on another machine) are rescheduled by an hour, up to a
 /// thousand per call; a change of the policy makes them due.
-pub async fn take_backlog(
-    store: &Store,
-    limit: i64,
-    is_remote: bool,
-) -> Result<Vec<Backlog>, Error> {
+pub async fn take_backlog(store: &Store, limit: i64, is_remote: bool) -> Result<Vec<Backlog>> {
     let rows = sqlx::query!(
         r#"with put_off as (
                select q.passage_id from embedding_queue q
@@ -228,18 +220,13 @@ pub async fn take_backlog(
 
 /// Returns whether the policies of all these projects still allow the model. A deleted project has
 /// no texts to hide.
-pub async fn may_embed(
-    store: &Store,
-    projects: &[ProjectId],
-    is_remote: bool,
-) -> Result<bool, Error> {
-    let ids: Vec<_> = projects.iter().map(|project| project.0).collect();
+pub async fn may_embed(store: &Store, projects: &[ProjectId], is_remote: bool) -> Result<bool> {
     Ok(sqlx::query_scalar!(
         r#"select not exists (
                select from unnest($1::uuid[]) as asked (id) left join projects p using (id)
                where coalesce(not mc.is_embedding_allowed(p.allowed_embedding_models, $2),
                    true)) as "all!""#,
-        &ids,
+        &uuids(projects),
         is_remote
     )
     .fetch_one(&mut *store.plain().await?)
@@ -247,18 +234,13 @@ pub async fn may_embed(
 }
 
 /// Reschedules passages after a failure, with the reason and exponential backoff up to an hour.
-pub async fn backlog_failed(
-    store: &Store,
-    passages: &[PassageId],
-    reason: &str,
-) -> Result<(), Error> {
-    let ids: Vec<_> = passages.iter().map(|id| id.0).collect();
+pub async fn backlog_failed(store: &Store, passages: &[PassageId], reason: &str) -> Result<()> {
     sqlx::query!(
         "update embedding_queue set attempts = attempts + 1, last_error = $2,
              scheduled_at = now() + least(interval '1 hour',
                  interval '1 second' * 2 ^ least(attempts, 12))
          where passage_id = any($1)",
-        &ids,
+        &uuids(passages),
         reason
     )
     .execute(&mut *store.plain().await?)
@@ -268,11 +250,10 @@ pub async fn backlog_failed(
 
 /// Returns claimed passages to the queue without counting an attempt: the provider is down, or the
 /// service stops.
-pub async fn release_backlog(store: &Store, passages: &[PassageId]) -> Result<(), Error> {
-    let ids: Vec<_> = passages.iter().map(|id| id.0).collect();
+pub async fn release_backlog(store: &Store, passages: &[PassageId]) -> Result<()> {
     sqlx::query!(
         "update embedding_queue set scheduled_at = now() where passage_id = any($1)",
-        &ids
+        &uuids(passages)
     )
     .execute(&mut *store.plain().await?)
     .await?;

@@ -18,7 +18,8 @@ use sqlx::AssertSqlSafe;
 
 use super::Model;
 use crate::error::word;
-use crate::{Error, Store};
+use crate::row::read;
+use crate::{Result, Store};
 
 /// The flat vectors of one source of a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +51,7 @@ pub(super) async fn hnsw_sources(
     store: &Store,
     model: &Model,
     project: ProjectId,
-) -> Result<Arc<[SourceKind]>, Error> {
+) -> Result<Arc<[SourceKind]>> {
     if let Some(known) = store.hnsw_cache.get(&(model.id, project)) {
         return Ok(known);
     }
@@ -71,7 +72,7 @@ pub async fn list_flat_vectors(
     store: &Store,
     model: &Model,
     more_than: i64,
-) -> Result<Vec<FlatVectors>, Error> {
+) -> Result<Vec<FlatVectors>> {
     let rows = sqlx::query!(
         r#"select project_id, source_kind, count(*) as "vectors!" from embeddings
            where model_id = $1 and not in_hnsw and private_to is null and source_kind <> 'change'
@@ -81,21 +82,14 @@ pub async fn list_flat_vectors(
     )
     .fetch_all(&mut *store.plain().await?)
     .await?;
-    rows.into_iter()
-        .map(|row| {
-            let (project, source) = (row.project_id.into(), word(&row.source_kind)?);
-            Ok(FlatVectors { project, source, vectors: row.vectors })
-        })
-        .collect()
+    read!(each row in rows => FlatVectors {
+        project: row.project_id.into(), source: word(&row.source_kind)?, vectors
+    })
 }
 
 /// Creates the project's HNSW index of the model, if it has none, and makes searches read it for
 /// this source. Writes to vectors wait until all of them were read.
-pub async fn create_hnsw_index(
-    store: &Store,
-    model: &Model,
-    flat: &FlatVectors,
-) -> Result<(), Error> {
+pub async fn create_hnsw_index(store: &Store, model: &Model, flat: &FlatVectors) -> Result<()> {
     let (project, source) = (flat.project.0, flat.source.as_str());
     sqlx::query!("select from mc.create_hnsw_index($1, $2, $3)", model.id, project, source)
         .execute(&mut *store.plain().await?)
@@ -105,7 +99,7 @@ pub async fn create_hnsw_index(
 }
 
 /// Drops the HNSW indexes of deleted projects; returns their number.
-pub async fn drop_orphaned_hnsw_indexes(store: &Store) -> Result<i32, Error> {
+pub async fn drop_orphaned_hnsw_indexes(store: &Store) -> Result<i32> {
     Ok(sqlx::query_scalar!(r#"select mc.drop_orphaned_hnsw_indexes() as "dropped!""#)
         .fetch_one(&mut *store.plain().await?)
         .await?)
@@ -118,7 +112,7 @@ pub async fn move_into_hnsw(
     model: &Model,
     flat: &FlatVectors,
     limit: i64,
-) -> Result<u64, Error> {
+) -> Result<u64> {
     // The limit is part of the text: without its value, the planner would read all flat vectors.
     let statement = format!(
         "update embeddings set in_hnsw = true

@@ -8,7 +8,8 @@ use super::Model;
 use super::hnsw::hnsw_sources;
 use crate::passages::PassageFilter;
 use crate::rls::Planning;
-use crate::{Error, Store};
+use crate::row::uuids;
+use crate::{Result, Store};
 
 /// If at most this many passages pass a filter, each is compared, flat or not. That takes about 20
 /// ms and misses none; an index scan would take longer to find enough of them.
@@ -22,7 +23,7 @@ pub async fn nearest(
     query: &[f32],
     filter: &PassageFilter,
     limit: i64,
-) -> Result<Vec<(PassageId, f32)>, Error> {
+) -> Result<Vec<(PassageId, f32)>> {
     let placement = placement(store, model, filter).await?;
     nearest_in(store, model, query, filter, limit, placement).await
 }
@@ -45,7 +46,7 @@ pub async fn placement(
     store: &Store,
     model: &Model,
     filter: &PassageFilter,
-) -> Result<VectorPlacement, Error> {
+) -> Result<VectorPlacement> {
     let in_hnsw = hnsw_sources(store, model, filter.project).await?;
     let mut restriction = filter.searched_sources().iter();
     Ok(if restriction.any(|source| in_hnsw.contains(source)) {
@@ -63,7 +64,7 @@ pub async fn nearest_in(
     filter: &PassageFilter,
     limit: i64,
     placement: VectorPlacement,
-) -> Result<Vec<(PassageId, f32)>, Error> {
+) -> Result<Vec<(PassageId, f32)>> {
     // Never empty: the index on model, project and source is used if the sources are given.
     let sources: Vec<&str> = filter.searched_sources().iter().map(|s| s.as_str()).collect();
     let kinds: Vec<&str> = filter.record_kinds.iter().map(|k| k.as_str()).collect();
@@ -86,7 +87,7 @@ pub async fn nearest_in(
     passages_and_similarities(&found)
 }
 
-fn passages_and_similarities(found: &PgRow) -> Result<Vec<(PassageId, f32)>, Error> {
+fn passages_and_similarities(found: &PgRow) -> Result<Vec<(PassageId, f32)>> {
     let (ids, similarities): (Vec<uuid::Uuid>, Vec<f32>) = (found.try_get(0)?, found.try_get(1)?);
     Ok(ids.into_iter().map(PassageId).zip(similarities).collect())
 }
@@ -98,7 +99,7 @@ pub async fn nearest_of(
     query: &[f32],
     passages: &[PassageId],
     limit: i64,
-) -> Result<Vec<(PassageId, f32)>, Error> {
+) -> Result<Vec<(PassageId, f32)>> {
     let mut passages: Vec<_> = passages.iter().map(|passage| passage.0).collect();
     // In the order of writing, neighbors are on the same pages.
     passages.sort_unstable();
@@ -126,8 +127,7 @@ pub async fn near_to(
     passage: PassageId,
     others: &[PassageId],
     least: f32,
-) -> Result<Vec<PassageId>, Error> {
-    let others: Vec<_> = others.iter().map(|other| other.0).collect();
+) -> Result<Vec<PassageId>> {
     // One look-up by key per passage: the planner overestimates the vectors of a passage.
     let near = sqlx::query_scalar!(
         r#"select other as "other!" from unnest($2::uuid[]) as other
@@ -135,7 +135,7 @@ pub async fn near_to(
                          join embeddings o on o.passage_id = other and o.model_id = e.model_id
                          where e.passage_id = $1 and 1 - (e.embedding <=> o.embedding) >= $3)"#,
         passage.0,
-        &others,
+        &uuids(others),
         f64::from(least)
     )
     .fetch_all(&mut *store.read().await?)

@@ -5,7 +5,8 @@ use mc_domain::{PassageId, ProjectId, RecordId, SourceKind};
 use super::Model;
 use super::backlog::FAILING_AFTER;
 use crate::error::word;
-use crate::{Error, Store};
+use crate::row::read;
+use crate::{Result, Store};
 
 /// Progress of a project's vectors of one model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -48,7 +49,7 @@ pub async fn progress(
     project: ProjectId,
     model: &Model,
     is_remote: bool,
-) -> Result<Progress, Error> {
+) -> Result<Progress> {
     Ok(sqlx::query_as!(
         Progress,
         r#"select (select count(*) from passages p where p.project_id = o.id) as "passages!",
@@ -80,7 +81,7 @@ pub async fn list_failed(
     store: &Store,
     project: ProjectId,
     limit: i64,
-) -> Result<Vec<FailedPassage>, Error> {
+) -> Result<Vec<FailedPassage>> {
     let rows = sqlx::query!(
         r#"select q.passage_id, p.source_kind as "source_kind!", p.location, p.record_id,
                q.attempts, q.last_error
@@ -93,23 +94,15 @@ pub async fn list_failed(
     )
     .fetch_all(&mut *store.read().await?)
     .await?;
-    rows.into_iter()
-        .map(|row| {
-            Ok(FailedPassage {
-                passage: row.passage_id.into(),
-                source: word(&row.source_kind)?,
-                location: row.location,
-                record: row.record_id.map(RecordId::from),
-                attempts: row.attempts,
-                last_error: row.last_error,
-            })
-        })
-        .collect()
+    read!(each row in rows => FailedPassage {
+        passage: row.passage_id.into(), source: word(&row.source_kind)?, location,
+        record: row.record_id.map(RecordId::from), attempts, last_error
+    })
 }
 
 /// Makes the repeatedly failed passages of a project due; returns their number. Those that are
 /// claimed or due within a minute stay as they are.
-pub async fn retry_failed(store: &Store, project: ProjectId) -> Result<u64, Error> {
+pub async fn retry_failed(store: &Store, project: ProjectId) -> Result<u64> {
     let done = sqlx::query!(
         "update embedding_queue set scheduled_at = now()
          where project_id = $1 and attempts >= $2 and scheduled_at > now() + interval '1 minute'",
