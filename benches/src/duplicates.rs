@@ -60,7 +60,7 @@ fn noted(made: &GeneratedNote) -> DuplicateCandidate {
         id: RecordId::generate(),
         kind: RecordKind::Fact,
         content: made.text.clone(),
-        content_hash: content_hash(&made.text).to_vec(),
+        content_hash: content_hash(&made.text),
         trust: Trust::Team,
         use_count: 0,
         recall_count: 0,

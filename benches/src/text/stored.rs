@@ -36,7 +36,7 @@ pub fn body(number: usize, note: &Note) -> RecordBody {
         meta: mc_domain::RecordMeta::default(),
         task: None,
         dialog: None,
-        content_hash: content_hash(&note.text).to_vec(),
+        content_hash: content_hash(&note.text),
         simhash: simhash(&note.text),
     }
 }

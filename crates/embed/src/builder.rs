@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use mc_domain::ProjectId;
 
-use crate::local::Local;
-use crate::openai::OpenAi;
+use crate::local::{Local, Source};
+use crate::openai::{Key, OpenAi};
 use crate::pipeline::{EmbeddingBackend, Pipeline, prepared};
 use crate::{Embedder, Error, ModelId, ProviderSettings, Purpose, RuntimeSettings};
 
@@ -17,39 +17,28 @@ pub async fn open(
     settings: &ProviderSettings,
     runtime: &RuntimeSettings,
 ) -> Result<Arc<dyn Embedder>, Error> {
-    open_with(settings, None, runtime).await
+    open_known(settings, None, runtime).await
 }
 
 /// Opens a model with the `dimensions` it had when it was last used, so its server may be
 /// unavailable. Local models are loaded and measured as in [`open`].
 pub async fn open_known(
     settings: &ProviderSettings,
-    dimensions: usize,
+    dimensions: Option<usize>,
     runtime: &RuntimeSettings,
 ) -> Result<Arc<dyn Embedder>, Error> {
-    open_with(settings, Some(dimensions), runtime).await
-}
-
-async fn open_with(
-    settings: &ProviderSettings,
-    known: Option<usize>,
-    runtime: &RuntimeSettings,
-) -> Result<Arc<dyn Embedder>, Error> {
-    match settings {
-        ProviderSettings::Folder { dir, name } => {
-            let local = Local::folder(dir, name.as_deref(), runtime).await?;
-            finished(local.name().to_owned(), None, local, runtime).await
-        }
-        ProviderSettings::Hub { model, cache_dir } => {
-            let local = Local::hub(model, cache_dir, runtime).await?;
-            finished(local.name().to_owned(), None, local, runtime).await
-        }
+    let known = dimensions;
+    let source = match settings {
+        ProviderSettings::Folder { dir, name } => Source::folder(dir, name.as_deref())?,
+        ProviderSettings::Hub { model, cache_dir } => Source::hub(model, cache_dir)?,
         ProviderSettings::OpenAi { base_url, model, api_key_env, api_key_file, dimensions } => {
-            let key = crate::openai::Key::read(api_key_env.as_deref(), api_key_file.as_deref())?;
+            let key = Key::read(api_key_env.as_deref(), api_key_file.as_deref())?;
             let server = OpenAi::new(base_url, model, key, *dimensions, runtime)?;
-            finished(model.clone(), dimensions.or(known), server, runtime).await
+            return finished(model.clone(), dimensions.or(known), server, runtime).await;
         }
-    }
+    };
+    let name = source.name().to_owned();
+    finished(name, None, Local::start(source, runtime).await?, runtime).await
 }
 
 async fn finished(

@@ -8,14 +8,12 @@ use crate::Error;
 
 /// Converts texts to vectors.
 ///
-/// Dropping the future cancels work that has not started: a recall that timed out does not keep the
-/// model busy.
+/// Dropping the future cancels work that has not started, for example after a timeout.
 pub trait Embedder: Send + Sync {
     /// Returns the id of the model.
     fn model(&self) -> &ModelId;
 
-    /// Returns one L2-normalized vector of [`ModelId::dimensions`] numbers for each text, in their
-    /// order.
+    /// Returns one L2-normalized vector of [`ModelId::dimensions`] numbers per text, in order.
     ///
     /// Texts may be empty or longer than the model reads; the excess has no effect.
     fn embed(

@@ -45,13 +45,10 @@ pub enum Error {
     },
     /// The name is not a hub model that fastembed supports.
     #[error(
-        "unknown model {model}; use the repository of a model that fastembed knows (for example \
+        "unknown model {0}; use the repository of a model that fastembed knows (for example \
         intfloat/multilingual-e5-small), or a local directory (`provider: local`)"
     )]
-    UnknownModel {
-        /// The name.
-        model: String,
-    },
+    UnknownModel(String),
     /// The local model failed on a text, or its thread ended.
     #[error("the embedding model {model} failed: {reason}")]
     Model {
@@ -60,12 +57,9 @@ pub enum Error {
         /// Message of the ONNX runtime.
         reason: String,
     },
-    /// A setting is invalid.
-    #[error("embedding settings: {reason}")]
-    Settings {
-        /// Cause and remedy.
-        reason: String,
-    },
+    /// A setting is invalid, with the cause and remedy.
+    #[error("embedding settings: {0}")]
+    Settings(String),
     /// The server rejected the API key.
     #[error("the embedding server {server} refused the key (status {status}): {remedy}")]
     Credentials {
@@ -129,7 +123,7 @@ impl Classified for Error {
             | Self::Credentials { .. }
             | Self::Unavailable { .. } => ErrorKind::Unavailable,
             Self::RateLimited { .. } => ErrorKind::RateLimited,
-            Self::UnknownModel { .. } | Self::Settings { .. } => ErrorKind::Invalid,
+            Self::UnknownModel(_) | Self::Settings(_) => ErrorKind::Invalid,
             Self::Model { .. } | Self::Refused { .. } | Self::BadAnswer { .. } => {
                 ErrorKind::Internal
             }

@@ -1,8 +1,8 @@
-//! The words that some models were trained to see before a text.
+//! Instructions that some models require before a text.
 
 use crate::Purpose;
 
-/// What the model's authors put before a text of this purpose.
+/// Returns the instruction before a text of this purpose; empty for most models.
 pub(crate) fn prefix(model: &str, purpose: Purpose) -> &'static str {
     let model = model.to_lowercase().replace(['_', '/'], "-");
     FAMILIES.iter().find(|family| model.contains(family.sign)).map_or("", |family| match purpose {
@@ -20,7 +20,7 @@ struct Family {
 
 const SEARCH_QUERY: &str = "Represent this sentence for searching relevant passages: ";
 
-/// From the model cards. `bge-m3` and `all-MiniLM` want nothing.
+/// Instructions of the model cards. `bge-m3` and `all-MiniLM` have none.
 const FAMILIES: &[Family] = &[
     Family { sign: "multilingual-e5", query: "query: ", passage: "passage: " },
     Family { sign: "multilinguale5", query: "query: ", passage: "passage: " },

@@ -1,7 +1,6 @@
 #![doc = include_str!("../README.md")]
 
 mod builder;
-mod cache_dir;
 mod embedder;
 mod error;
 mod instruction_prefix;
@@ -13,7 +12,6 @@ mod settings;
 mod vector;
 
 pub use builder::{open, open_known};
-pub use cache_dir::CacheDir;
 pub use embedder::{Embedder, ModelId, Purpose};
 pub use error::Error;
 pub use query_cache::QueryCache;

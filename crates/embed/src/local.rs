@@ -1,29 +1,28 @@
 //! Models that run in this process.
 //!
-//! Texts go through the model one at a time. Measured on two cores, a batch of 256-token texts is
-//! no faster than as many single ones, and an int8 model quantizes its activations over the whole
-//! batch: in company of another text a vector would come out otherwise (cosine 0.99). Alone, the
-//! same text has the same vector, nothing is padded, and a query waits for one text at most.
+//! The model embeds one text at a time. Measured on two cores, a batch of 256-token texts is no
+//! faster than as many single ones. An int8 model quantizes its activations over the whole batch,
+//! so a vector would depend on the other texts (cosine 0.99). Alone, a text always has the same
+//! vector, nothing is padded, and a query waits for one text at most.
 
 mod model;
 mod priority_queue;
 mod runtime;
 
 use std::fmt::Display;
-use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
 use futures::future::{BoxFuture, try_join_all};
 use tokio::sync::Semaphore;
 
-use self::model::{ModelSession, Source};
+use self::model::ModelSession;
+pub(crate) use self::model::Source;
 use self::priority_queue::{EmbedRequest, PriorityQueue};
 use crate::pipeline::EmbeddingBackend;
 use crate::{Error, Purpose, RuntimeSettings};
 
-/// Texts that may wait in a lane for each thread; more callers wait outside, without a copy of the
-/// text in the queue.
+/// Texts that may wait in a lane for each thread; more callers wait outside the queue.
 const QUEUED_PER_THREAD: usize = 8;
 
 /// A local model and the threads that run it.
@@ -36,30 +35,11 @@ pub(crate) struct Local {
 }
 
 impl Local {
-    pub(crate) async fn folder(
-        dir: &Path,
-        name: Option<&str>,
-        runtime: &RuntimeSettings,
-    ) -> Result<Self, Error> {
-        Self::start(Source::folder(dir, name)?, runtime).await
-    }
-
-    pub(crate) async fn hub(
-        model: &str,
-        cache_dir: &Path,
-        runtime: &RuntimeSettings,
-    ) -> Result<Self, Error> {
-        Self::start(Source::hub(model, cache_dir)?, runtime).await
-    }
-
-    pub(crate) fn name(&self) -> &str {
-        &self.name
-    }
-
-    async fn start(source: Source, settings: &RuntimeSettings) -> Result<Self, Error> {
+    /// Loads the model and starts its threads.
+    pub(crate) async fn start(source: Source, settings: &RuntimeSettings) -> Result<Self, Error> {
         let name = source.name().to_owned();
         let library = settings.onnx_library.clone();
-        let threads = settings.threads.unwrap_or_else(available_threads).max(1);
+        let threads = settings.threads.unwrap_or_else(processors).max(1);
         let load = move || {
             runtime::load_library(library.as_deref())?;
             source.load(threads)
@@ -104,7 +84,7 @@ impl Drop for Local {
     }
 }
 
-/// A thread that works off the lanes until they are closed.
+/// Starts a thread that runs the model on queued texts until the queue is closed.
 fn spawn(number: usize, mut model: ModelSession, lanes: Arc<PriorityQueue>) -> std::io::Result<()> {
     let work = move || {
         while let Some(job) = lanes.next() {
@@ -115,7 +95,7 @@ fn spawn(number: usize, mut model: ModelSession, lanes: Arc<PriorityQueue>) -> s
     Ok(())
 }
 
-fn available_threads() -> usize {
+fn processors() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 

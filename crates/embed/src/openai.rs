@@ -16,18 +16,16 @@ pub(crate) use self::key::Key;
 use crate::pipeline::EmbeddingBackend;
 use crate::{Error, Purpose, RuntimeSettings};
 
-/// Requests with passages that run at once; more wait here and not in the server's queue, where
-/// they would stand before the queries.
+/// Concurrent requests with passages. More would fill the server's queue and delay queries.
 const PASSAGE_REQUESTS: usize = 2;
-/// Requests with what is saved that run at once, beside those with passages.
+/// Concurrent requests with texts of saves.
 const SAVE_REQUESTS: usize = 4;
-/// Requests with queries that run at once.
+/// Concurrent requests with queries.
 const QUERY_REQUESTS: usize = 16;
-/// The longest wait between two tries, whoever proposes it. A server that asks for more is told of
-/// as being away.
+/// Longest wait between two attempts. A server that requests a longer one counts as unavailable.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
-/// A server and the bounds of what it is asked at once.
+/// Server with limits of concurrent requests.
 pub(crate) struct OpenAi {
     call: Call,
     max_batch: usize,
@@ -38,7 +36,7 @@ pub(crate) struct OpenAi {
 }
 
 impl OpenAi {
-    /// `dimensions` is sent along only where it is set: many servers don't know the parameter.
+    /// Creates the client. `dimensions` is sent only if it is set: many servers do not support it.
     pub(crate) fn new(
         base_url: &Url,
         model: &str,
@@ -61,15 +59,15 @@ impl OpenAi {
         })
     }
 
-    /// The vectors of one batch, tried again where that may help.
+    /// Requests the vectors of one batch, and retries transient failures.
     async fn batch(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Vec<f32>>, Error> {
         let lane = match purpose {
             Purpose::Query(_) => &self.queries,
             Purpose::Save => &self.saves,
             Purpose::Passage => &self.passages,
         };
-        // The place is kept while waiting for a retry: a server in trouble gets fewer requests.
-        let _place =
+        // The permit is kept between retries, so that a failing server gets fewer requests.
+        let _permit =
             lane.acquire().await.map_err(|e| self.call.unavailable(e.to_string(), None))?;
         (|| self.call.send(texts))
             .retry(self.retries)
@@ -106,8 +104,7 @@ impl EmbeddingBackend for OpenAi {
     }
 }
 
-/// The wait before the next try: the server's wish where it is longer than ours, and no further try
-/// when either has had enough.
+/// Returns the wait before the next attempt, the longer of both; `None` to give up.
 fn next_wait(error: &Error, ours: Option<Duration>) -> Option<Duration> {
     let ours = ours?;
     let wait = error.retry_after().map_or(ours, |theirs| theirs.max(ours));

@@ -27,23 +27,20 @@ pub(crate) trait EmbeddingBackend: Send + Sync {
 /// and small enough that a text of megabytes is not tokenized in vain.
 const MAX_TEXT_BYTES: usize = 16 * 1024;
 
-/// Text that is embedded for an empty one: servers reject the empty string, and a vector of zeros
-/// has no direction.
+/// Text that is embedded for an empty one, which servers reject and no vector represents.
 const NOTHING: &str = "(empty)";
 
 /// An [`Embedder`] over an [`EmbeddingBackend`].
 pub(crate) struct Pipeline<P> {
     model: ModelId,
     provider: P,
-    /// Vectors of recent queries by the hash of model, project and text, so that the text is not
-    /// kept.
+    /// Vectors of recent queries by the hash of model, project and text, which is not kept.
     queries: Cache<[u8; 32], Vec<f32>>,
-    /// The same of all nodes, by the same hash.
+    /// Vectors of all nodes, by the same hash.
     shared: Option<Arc<dyn QueryCache>>,
 }
 
 impl<P: EmbeddingBackend> Pipeline<P> {
-    /// Remembers queries as `runtime` has it.
     pub(crate) fn new(model: ModelId, provider: P, runtime: &RuntimeSettings) -> Self {
         let queries = Cache::new(runtime.query_cache);
         Self { model, provider, queries, shared: runtime.shared_queries.clone() }
@@ -55,17 +52,22 @@ impl<P: EmbeddingBackend> Pipeline<P> {
         vector::checked(&self.model, expected, vectors)
     }
 
-    /// Callers who ask the same thing at once share one call of the provider.
+    /// Returns the vector of a query. Concurrent equal queries share one call of the provider.
     async fn query(&self, text: String, of: ProjectId) -> Result<Vec<f32>, Error> {
         let key = self.key(of, &text);
         self.queries
-            .try_get_with(key, self.learnt(key, text, of))
+            .try_get_with(key, self.shared_or_new(key, text, of))
             .await
             .map_err(|error: Arc<Error>| (*error).clone())
     }
 
-    /// From another node, or else from the model, for the other nodes as well.
-    async fn learnt(&self, key: [u8; 32], text: String, of: ProjectId) -> Result<Vec<f32>, Error> {
+    /// Returns the vector from the shared cache, else embeds the query and stores it there.
+    async fn shared_or_new(
+        &self,
+        key: [u8; 32],
+        text: String,
+        of: ProjectId,
+    ) -> Result<Vec<f32>, Error> {
         let Some(shared) = &self.shared else { return self.embedded(text, of).await };
         let known = shared.get(key).await;
         if let Some(vector) = known.and_then(|bytes| vector::read(&self.model, &bytes)) {
@@ -110,7 +112,7 @@ impl<P: EmbeddingBackend> Embedder for Pipeline<P> {
     }
 }
 
-/// The text as the model gets it.
+/// Returns the text as the model reads it.
 pub(crate) fn prepared(prefix: &str, text: &str) -> String {
     let text = text.trim();
     let text = if text.is_empty() { NOTHING } else { text };

@@ -1,15 +1,15 @@
-//! Where vectors of questions are kept beyond this process.
+//! Cache of query vectors outside this process.
 
 use std::fmt;
 
 use futures::future::BoxFuture;
 
-/// What several processes know of questions, behind the memory of each.
+/// Query vectors shared by several processes.
 pub trait QueryCache: fmt::Debug + Send + Sync {
-    /// What was put under this key. `None` where it is not known, or can't be had at once: a vector
-    /// is made faster than most things are waited for.
+    /// Returns the value of the key; `None` if it is unknown or not available at once, as embedding
+    /// is faster than a slow look-up.
     fn get(&self, key: [u8; 32]) -> BoxFuture<'_, Option<Vec<u8>>>;
 
-    /// Keeps it for a while, if that can be done; nobody waits for it.
+    /// Stores the value for a while, in the background; a failure is ignored.
     fn put(&self, key: [u8; 32], value: Vec<u8>);
 }

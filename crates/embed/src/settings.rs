@@ -23,8 +23,7 @@ pub enum ProviderSettings {
     },
     /// A model of the Hugging Face hub (or of the mirror that `HF_ENDPOINT` names).
     Hub {
-        /// Repository (`intfloat/multilingual-e5-small`) or fastembed's name
-        /// (`MultilingualE5Small`).
+        /// Repository (`intfloat/multilingual-e5-small`) or fastembed's name for it.
         model: String,
         /// Directory of downloads.
         cache_dir: PathBuf,

@@ -1,20 +1,34 @@
 //! The default model, run for real.
 
+use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use mc_embed::{CacheDir, Embedder, Error, ProviderSettings, Purpose, RuntimeSettings, open};
+use mc_embed::{Embedder, Error, ProviderSettings, Purpose, RuntimeSettings, open};
 use mc_sanitizer::{Sanitized, mask};
+
+/// The directory in which `make setup` stores downloads.
+fn cache_dir() -> PathBuf {
+    let in_home = || {
+        let home = std::env::var_os("HOME").expect("HOME is set");
+        PathBuf::from(home).join(".cache/memory-copilot")
+    };
+    std::env::var_os("MEMORY_COPILOT_CACHE").map_or_else(in_home, PathBuf::from)
+}
 
 /// The default model of the cache folder, with two threads.
 async fn model() -> Arc<dyn Embedder> {
-    let cache = CacheDir::locate(|name| std::env::var_os(name)).expect("HOME is set");
-    let settings = ProviderSettings::Folder { dir: cache.default_model(), name: None };
+    let cache = cache_dir();
+    let settings =
+        ProviderSettings::Folder { dir: cache.join("models/all-minilm-l6-v2-int8"), name: None };
     open(&settings, &runtime(&cache)).await.unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn runtime(cache: &CacheDir) -> RuntimeSettings {
+fn runtime(cache: &Path) -> RuntimeSettings {
     RuntimeSettings {
-        onnx_library: Some(cache.onnx_library()),
+        onnx_library: Some(
+            cache.join("onnxruntime").join(format!("{DLL_PREFIX}onnxruntime{DLL_SUFFIX}")),
+        ),
         threads: Some(2),
         ..RuntimeSettings::default()
     }
@@ -132,7 +146,7 @@ async fn queries_and_saves_overtake_waiting_passages() {
 
 #[tokio::test]
 async fn a_folder_without_a_model_says_which_file_and_how_to_get_it() {
-    let cache = CacheDir::locate(|name| std::env::var_os(name)).expect("HOME is set");
+    let cache = cache_dir();
     let folder = tempfile::tempdir().expect("a folder");
     let settings = ProviderSettings::Folder { dir: folder.path().to_owned(), name: None };
     let error = open(&settings, &runtime(&cache)).await.err().expect("an empty folder");
@@ -143,9 +157,10 @@ async fn a_folder_without_a_model_says_which_file_and_how_to_get_it() {
 
 #[tokio::test]
 async fn a_model_the_hub_client_does_not_know_is_named() {
-    let cache = CacheDir::locate(|name| std::env::var_os(name)).expect("HOME is set");
-    let settings = ProviderSettings::Hub { model: "nobody/nothing".into(), cache_dir: cache.hub() };
+    let cache = cache_dir();
+    let settings =
+        ProviderSettings::Hub { model: "nobody/nothing".into(), cache_dir: cache.join("hub") };
     let error = open(&settings, &runtime(&cache)).await.err().expect("no such model");
-    assert!(matches!(error, Error::UnknownModel { .. }), "{error:?}");
+    assert!(matches!(error, Error::UnknownModel(_)), "{error:?}");
     assert!(error.to_string().contains("nobody/nothing"), "{error}");
 }

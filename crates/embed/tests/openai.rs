@@ -244,7 +244,8 @@ async fn a_server_that_is_not_there_is_unavailable() {
     assert!(error.to_string().contains("base_url"), "{error}");
 
     // A model that was used before opens, and tells of its server when it is asked.
-    let embedder = open_known(&settings, 3, &runtime()).await.expect("opens without a request");
+    let embedder =
+        open_known(&settings, Some(3), &runtime()).await.expect("opens without a request");
     assert_eq!(embedder.model().dimensions, 3);
     let error = embedder.embed(vec![mask("a").text], asking()).await.expect_err("nobody");
     assert!(matches!(error, Error::Unavailable { .. }), "{error:?}");

@@ -10,8 +10,7 @@ const DIRECTORIES: [&str; 5] =
 /// Number of lines at the top that are searched for the state.
 const STATE_LINES: usize = 30;
 
-/// Returns the tags of a decision record: `adr` and its state, if it has one. Other documents have
-/// no tags.
+/// Returns the tags of a decision record, `adr` and its state; none for other documents.
 pub fn tags(title: &str, doc_id: &str, document: &Document) -> Vec<String> {
     let state = state(document);
     let is_numbered = starts_with_number(title) && state.is_some();

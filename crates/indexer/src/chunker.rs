@@ -7,7 +7,7 @@
 //! `overlap_lines` lines and joined by LF, are the whole text (line ends normalized, without the
 //! last LF). One exception: a line longer than a chunk may be is split into several chunks. They
 //! have the same line number and no overlap. A chunk that starts on the line where the previous one
-//! ended continues it and is joined without LF. [`join`] implements this rule.
+//! ended continues it and is joined without LF.
 
 mod boundaries;
 mod outline;
@@ -47,8 +47,7 @@ pub struct Chunk {
     pub span_hash: Hash,
     /// Summary of at most 160 characters.
     pub summary: String,
-    /// Qualified name of the innermost definition that contains the whole chunk and starts before
-    /// it or with it.
+    /// Qualified name of the innermost definition around the whole chunk.
     pub parent_symbol: Option<String>,
     /// Qualified names of the definitions that start in the chunk, overlap excluded.
     pub symbols: Vec<String>,
@@ -80,8 +79,7 @@ pub struct ChunkedFile {
     pub line_count: usize,
 }
 
-/// Splits a normalized text ([`crate::text::normalize`]) into chunks. `path` and `language` are
-/// those of its file.
+/// Splits the normalized text ([`crate::text::normalize`]) of a file into chunks.
 pub fn cut(path: &str, language: &str, text: &str, limits: Limits) -> ChunkedFile {
     let lines = Lines::of(text);
     let outline =
@@ -97,22 +95,6 @@ pub fn cut(path: &str, language: &str, text: &str, limits: Limits) -> ChunkedFil
         .collect();
     let symbols = defined.into_iter().map(|defined| symbol(&lines, defined)).collect();
     ChunkedFile { chunks, symbols, line_count: lines.count() }
-}
-
-/// Restores the text of a file from its chunks.
-pub fn join(chunks: &[Chunk]) -> String {
-    let mut text = String::new();
-    let mut last_line = 0;
-    for chunk in chunks {
-        let continues = chunk.overlap_lines == 0 && chunk.line_start == last_line;
-        if chunk.index > 0 && !continues {
-            text.push('\n');
-        }
-        let new = chunk.text.splitn(chunk.overlap_lines + 1, '\n').last().unwrap_or_default();
-        text.push_str(new);
-        last_line = chunk.line_end;
-    }
-    text
 }
 
 fn chunk(path: &str, lines: &Lines<'_>, defined: &[Defined], index: usize, span: &Span) -> Chunk {

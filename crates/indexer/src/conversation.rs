@@ -42,7 +42,9 @@ pub fn cut(
         let previous = &texts[index.saturating_sub(CONTEXT_MESSAGES)..index];
         let context = context(message, previous, sanitizing);
         for section in markdown::parse(&texts[index], limits).sections {
-            let section = offset_lines(section, line);
+            // Relative to the top of the conversation.
+            let (line_start, line_end) = (section.line_start + line, section.line_end + line);
+            let section = Section { line_start, line_end, ..section };
             let (author, context) = (message.author.clone(), context.clone());
             pieces.push(Piece { section, author, context });
         }
@@ -102,12 +104,6 @@ fn context(message: &Message, previous: &[String], sanitizing: &Policy) -> Sanit
     mask_with(&context, sanitizing).text
 }
 
-/// Returns the section with its line numbers relative to the top of the conversation.
-fn offset_lines(section: Section, lines: usize) -> Section {
-    let (line_start, line_end) = (section.line_start + lines, section.line_end + lines);
-    Section { line_start, line_end, ..section }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
@@ -123,7 +119,7 @@ mod tests {
     }
 
     fn cut_of(messages: &[Message]) -> (NewDoc, Vec<NewPassage>) {
-        let page = Page::of_file("issues", "SHOP-7", Sanitized::default());
+        let page = Page { source: "issues".into(), doc_id: "SHOP-7".into(), ..Page::default() };
         cut(page, messages, Limits::default(), &Policy::default())
     }
 

@@ -8,6 +8,7 @@ use mc_store::passages::NewPassage;
 use crate::adr;
 use crate::chunker::Limits;
 use crate::markdown::{self, Section};
+use crate::text::as_i32;
 
 /// Maximum length of a title or heading path, in characters.
 const MAX_TITLE: usize = 300;
@@ -18,7 +19,7 @@ const MAX_LABELS: usize = 32;
 const MAX_LABEL_CHARS: usize = 200;
 
 /// Document before it is split.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Page {
     /// Source (`confluence`, `repo:owner/name`).
     pub source: String,
@@ -37,19 +38,6 @@ pub struct Page {
 }
 
 impl Page {
-    /// Creates the page of a Markdown file of a repository.
-    pub fn of_file(namespace: &str, path: &str, content: Sanitized) -> Self {
-        Self {
-            source: namespace.to_owned(),
-            doc_id: path.to_owned(),
-            title: String::new(),
-            url: String::new(),
-            content,
-            scope: Vec::new(),
-            tags: Vec::new(),
-        }
-    }
-
     /// Returns the location that results show: the URL, if there is one.
     fn location(&self) -> &str {
         if self.url.is_empty() { &self.doc_id } else { &self.url }
@@ -67,8 +55,8 @@ pub fn cut(mut page: Page, limits: Limits, sanitizing: &Policy) -> (NewDoc, Vec<
     let adr_tags = adr::tags(&page.title, &page.doc_id, &document);
     page.tags.extend(document.tags.into_iter().chain(adr_tags));
     page.scope.extend(document.scope);
-    let pieces = document.sections.into_iter().map(Piece::from);
-    assemble(page, pieces.collect(), sanitizing)
+    let piece = |section| Piece { section, author: String::new(), context: Sanitized::default() };
+    assemble(page, document.sections.into_iter().map(piece).collect(), sanitizing)
 }
 
 /// Text of a passage, before it is masked.
@@ -79,12 +67,6 @@ pub(crate) struct Piece {
     pub author: String,
     /// Context that is searched with the text; may be empty.
     pub context: Sanitized,
-}
-
-impl From<Section> for Piece {
-    fn from(section: Section) -> Self {
-        Self { section, author: String::new(), context: Sanitized::default() }
-    }
 }
 
 /// Builds the rows of a document from its pieces.
@@ -99,17 +81,16 @@ pub(crate) fn assemble(
     let masked = |text: &str| mask_with(text, sanitizing).text;
     let location = mask_identifier(page.location(), sanitizing);
     let passage = |Piece { section, author, context }: Piece| NewPassage {
-        record_kind: None,
         title: masked(&section_title(&title, &section.heading_path)),
         location: location.clone(),
-        symbols: Vec::new(),
         scope: scope.clone(),
         tags: tags.clone(),
         language: "markdown".to_owned(),
         author: masked(&author),
         context,
         text: masked(&section.text),
-        lines: Some((line_number(section.line_start), line_number(section.line_end))),
+        lines: Some((as_i32(section.line_start), as_i32(section.line_end))),
+        ..NewPassage::default()
     };
     let passages = pieces.into_iter().map(passage).collect();
     let doc = NewDoc {
@@ -128,14 +109,9 @@ pub(crate) fn assemble(
     (doc, passages)
 }
 
-/// Returns a path, URL or qualified name unchanged, or masked if it contains a secret or an email
-/// address.
+/// Returns a path, URL or qualified name, masked if it contains a secret or an email address.
 pub(crate) fn mask_identifier(text: &str, sanitizing: &Policy) -> Sanitized {
     identifier(text).unwrap_or_else(|| mask_with(text, sanitizing).text)
-}
-
-fn line_number(number: usize) -> i32 {
-    i32::try_from(number).unwrap_or(i32::MAX)
 }
 
 fn file_name(path: &str) -> &str {
@@ -179,8 +155,7 @@ mod tests {
             title: format!("Deploy with {token}"),
             url: format!("https://wiki/deploy/{token}"),
             content: mask_with("# Deploy\n\nAsk the operator.", &Policy::default()).text,
-            scope: Vec::new(),
-            tags: Vec::new(),
+            ..Page::default()
         };
         let (doc, passages) = cut(page, Limits::default(), &Policy::default());
         let texts = [&doc.title, &doc.url, &passages[0].title, &passages[0].location];

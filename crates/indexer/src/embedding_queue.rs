@@ -1,8 +1,7 @@
 //! Embeds the passages that have no vector yet.
 //!
-//! When the configured model changes, `vectors::enqueue_missing` queues every passage for the new
-//! model at startup. Vectors of the previous model stay searchable until the queue is empty
-//! (`mc_search::ActiveModels`).
+//! When the configured model changes, `vectors::enqueue_missing` queues every passage at startup.
+//! Vectors of the previous model stay searchable meanwhile (`mc_search::ActiveModels`).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,8 +19,7 @@ use tokio_util::sync::CancellationToken;
 const BATCH: i64 = 16;
 /// Interval between polls of the queue when no notification arrives.
 const POLL: Duration = Duration::from_secs(2);
-/// Delay after the provider was unavailable or refused all passages. It doubles up to
-/// [`MAX_DELAY`].
+/// First delay after the provider failed for all passages. It doubles up to [`MAX_DELAY`].
 const FIRST_DELAY: Duration = Duration::from_secs(1);
 /// Longest delay before the next attempt at a provider.
 const MAX_DELAY: Duration = Duration::from_mins(1);

@@ -1,3 +1,5 @@
+use std::path::Path;
+
 use mc_domain::{Classified, ErrorKind};
 
 /// Error that ends a run. A problem with a single file never does.
@@ -70,6 +72,14 @@ pub enum Error {
         /// Error of the operating system.
         cause: std::io::Error,
     },
+}
+
+impl Error {
+    /// Returns a conversion of errors of the operating system at this path.
+    pub(crate) fn io(path: &Path) -> impl Fn(std::io::Error) -> Self {
+        let path = path.display().to_string();
+        move |cause| Self::Io { path: path.clone(), cause }
+    }
 }
 
 impl Classified for Error {

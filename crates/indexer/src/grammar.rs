@@ -1,19 +1,7 @@
-//! Definitions of each language for the chunker: one table per language, in the file of its name.
+//! Definitions of each language for the chunker.
 
-mod bash;
-mod c;
-mod cpp;
-mod csharp;
-mod go;
-mod java;
-mod javascript;
-mod kotlin;
 mod names;
-mod php;
-mod python;
-mod ruby;
-mod rust;
-mod typescript;
+mod rules;
 
 use std::sync::LazyLock;
 
@@ -22,7 +10,6 @@ use tree_sitter::{Language, Node};
 /// Reads the name of a definition from its node; `None` if the node defines nothing.
 pub(crate) type NameOf = fn(Node<'_>, &str) -> Option<String>;
 
-/// Role of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     /// Contains definitions, which its name qualifies (a class). Cuts are best between them.
@@ -145,45 +132,44 @@ pub(crate) fn find(language: &str) -> Option<&'static Grammar> {
         };
     }
     grammars! {
-        "bash" => (tree_sitter_bash::LANGUAGE, bash::RULES),
-        "c" => (tree_sitter_c::LANGUAGE, c::RULES),
-        "cpp" => (tree_sitter_cpp::LANGUAGE, cpp::RULES),
-        "csharp" => (tree_sitter_c_sharp::LANGUAGE, csharp::RULES),
-        "go" => (tree_sitter_go::LANGUAGE, go::RULES),
-        "java" => (tree_sitter_java::LANGUAGE, java::RULES),
-        "javascript" => (tree_sitter_javascript::LANGUAGE, javascript::RULES),
-        "kotlin" => (tree_sitter_kotlin_ng::LANGUAGE, kotlin::RULES),
-        "php" => (tree_sitter_php::LANGUAGE_PHP, php::RULES),
-        "python" => (tree_sitter_python::LANGUAGE, python::RULES),
-        "ruby" => (tree_sitter_ruby::LANGUAGE, ruby::RULES),
-        "rust" => (tree_sitter_rust::LANGUAGE, rust::RULES),
-        "tsx" => (tree_sitter_typescript::LANGUAGE_TSX, typescript::RULES),
-        "typescript" => (tree_sitter_typescript::LANGUAGE_TYPESCRIPT, typescript::RULES),
+        "bash" => (tree_sitter_bash::LANGUAGE, rules::BASH),
+        "c" => (tree_sitter_c::LANGUAGE, rules::C),
+        "cpp" => (tree_sitter_cpp::LANGUAGE, rules::CPP),
+        "csharp" => (tree_sitter_c_sharp::LANGUAGE, rules::CSHARP),
+        "go" => (tree_sitter_go::LANGUAGE, rules::GO),
+        "java" => (tree_sitter_java::LANGUAGE, rules::JAVA),
+        "javascript" => (tree_sitter_javascript::LANGUAGE, rules::JAVASCRIPT),
+        "kotlin" => (tree_sitter_kotlin_ng::LANGUAGE, rules::KOTLIN),
+        "php" => (tree_sitter_php::LANGUAGE_PHP, rules::PHP),
+        "python" => (tree_sitter_python::LANGUAGE, rules::PYTHON),
+        "ruby" => (tree_sitter_ruby::LANGUAGE, rules::RUBY),
+        "rust" => (tree_sitter_rust::LANGUAGE, rules::RUST),
+        "tsx" => (tree_sitter_typescript::LANGUAGE_TSX, rules::TYPESCRIPT),
+        "typescript" => (tree_sitter_typescript::LANGUAGE_TYPESCRIPT, rules::TYPESCRIPT),
     }
 }
 
-/// Languages that are split by syntax.
 #[cfg(test)]
-pub(crate) const PARSED: &[&str] = &[
-    "bash",
-    "c",
-    "cpp",
-    "csharp",
-    "go",
-    "java",
-    "javascript",
-    "kotlin",
-    "php",
-    "python",
-    "ruby",
-    "rust",
-    "tsx",
-    "typescript",
-];
-
-#[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    /// Languages that are split by syntax.
+    pub(crate) const PARSED: &[&str] = &[
+        "bash",
+        "c",
+        "cpp",
+        "csharp",
+        "go",
+        "java",
+        "javascript",
+        "kotlin",
+        "php",
+        "python",
+        "ruby",
+        "rust",
+        "tsx",
+        "typescript",
+    ];
 
     #[test]
     fn every_node_of_every_table_exists_in_its_grammar() {

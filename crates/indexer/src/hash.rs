@@ -10,8 +10,7 @@ pub fn of(bytes: &[u8]) -> Hash {
     Sha256::digest(bytes).into()
 }
 
-/// Returns the digest of several fields. It includes their lengths, so `("ab", "c")` and
-/// `("a", "bc")` differ.
+/// Returns the digest of several fields and their lengths: `"ab", "c"` and `"a", "bc"` differ.
 pub fn of_fields<'a>(fields: impl IntoIterator<Item = &'a [u8]>) -> Hash {
     let mut digest = Sha256::new();
     for field in fields {

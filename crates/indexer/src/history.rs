@@ -83,8 +83,7 @@ impl Stored {
         Ok(())
     }
 
-    /// Returns whether deleted files may have been renamed in this run, so that their history moves
-    /// to the new name.
+    /// Returns whether deleted files may have been renamed, so that their history moves.
     pub fn may_follow_renames(&self) -> bool {
         self.is_incomplete
     }
@@ -109,7 +108,6 @@ pub(crate) enum Update {
     Replace(Changes),
 }
 
-/// Commits that a run has read.
 pub(crate) struct Changes {
     commits: Vec<Commit>,
     renames: HashMap<String, String>,

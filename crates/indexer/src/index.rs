@@ -67,8 +67,7 @@ const PREPARED_MAX: usize = 64;
 /// Maximum number of threads that read and chunk files.
 const MAX_READERS: usize = 8;
 
-/// Executes one run that `worker` has claimed, and keeps its counts up to date. The caller stores
-/// its outcome ([`crate::run`]).
+/// Executes one run of `worker` and keeps its counts up to date. [`crate::run`] stores the outcome.
 pub async fn index_repository(
     ctx: &Context,
     ingest: &IngestRun,
@@ -107,8 +106,7 @@ async fn index(
     let WrittenFiles { present, written: mut changed } = files;
     let added: Vec<String> =
         changed.iter().filter(|path| task.is_new_code(path)).cloned().collect();
-    // A deleted file of code may have been renamed. It stays stored until the history is read,
-    // which may take long.
+    // A deleted file of code may have been renamed. It stays until the history is read.
     let may_be_renamed = |path: &str| stored.may_follow_renames() && language::is_code(path);
     let (rename_candidates, deleted): (Vec<_>, Vec<_>) =
         task.deleted_files(&present).into_iter().partition(|(path, _)| may_be_renamed(path));
@@ -158,7 +156,6 @@ async fn checkout(
 struct WrittenFiles {
     /// Paths of files that are in the tree or unreadable, and so stay stored.
     present: HashSet<String>,
-    /// Paths of files that were written.
     written: Vec<String>,
 }
 
@@ -277,13 +274,9 @@ async fn walk_tree(
     stop: &CancellationToken,
 ) -> Result<Tree, Error> {
     let (root, stop) = (root.to_owned(), stop.clone());
-    match tokio::task::spawn_blocking(move || walk::walk(&root, limits, &|| stop.is_cancelled()))
-        .await
-    {
-        Ok(tree) => tree,
-        // The runtime is shutting down, or the walk panicked.
-        Err(_) => Err(Error::Cancelled),
-    }
+    let walk = move || walk::walk(&root, limits, &|| stop.is_cancelled());
+    // On an error, the runtime is shutting down, or the walk panicked.
+    tokio::task::spawn_blocking(walk).await.unwrap_or(Err(Error::Cancelled))
 }
 
 /// Scans every candidate on blocking threads.

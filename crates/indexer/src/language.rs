@@ -1,215 +1,109 @@
 //! Language of a file.
 
+/// Languages with the keys by which they are found, in lower case.
+type Table = &'static [(&'static str, &'static [&'static str])];
+
 /// Languages by file name.
-const BY_NAME: &[(&str, &str)] = &[
-    ("dockerfile", "dockerfile"),
-    ("containerfile", "dockerfile"),
-    ("makefile", "make"),
-    ("gnumakefile", "make"),
-    ("cmakelists.txt", "cmake"),
-    ("rakefile", "ruby"),
-    ("gemfile", "ruby"),
-    ("guardfile", "ruby"),
-    ("capfile", "ruby"),
-    ("vagrantfile", "ruby"),
-    ("podfile", "ruby"),
-    ("brewfile", "ruby"),
-    ("jenkinsfile", "groovy"),
-    ("build", "starlark"),
-    ("workspace", "starlark"),
-    (".bashrc", "bash"),
-    (".bash_profile", "bash"),
-    (".profile", "bash"),
-    ("pkgbuild", "bash"),
+const BY_NAME: Table = &[
+    ("dockerfile", &["dockerfile", "containerfile"]),
+    ("make", &["makefile", "gnumakefile"]),
+    ("cmake", &["cmakelists.txt"]),
+    (
+        "ruby",
+        &["rakefile", "gemfile", "guardfile", "capfile", "vagrantfile", "podfile", "brewfile"],
+    ),
+    ("groovy", &["jenkinsfile"]),
+    ("starlark", &["build", "workspace"]),
+    ("bash", &[".bashrc", ".bash_profile", ".profile", "pkgbuild"]),
 ];
 
-/// Languages by extension, in lower case.
-const BY_EXTENSION: &[(&str, &str)] = &[
-    ("rs", "rust"),
-    ("rb", "ruby"),
-    ("rake", "ruby"),
-    ("gemspec", "ruby"),
-    ("ru", "ruby"),
-    ("jbuilder", "ruby"),
-    ("py", "python"),
-    ("pyi", "python"),
-    ("pyw", "python"),
-    ("js", "javascript"),
-    ("jsx", "javascript"),
-    ("mjs", "javascript"),
-    ("cjs", "javascript"),
-    ("ts", "typescript"),
-    ("mts", "typescript"),
-    ("cts", "typescript"),
-    ("tsx", "tsx"),
-    ("go", "go"),
-    ("java", "java"),
-    ("c", "c"),
-    ("h", "c"),
-    ("cc", "cpp"),
-    ("cpp", "cpp"),
-    ("cxx", "cpp"),
-    ("c++", "cpp"),
-    ("hh", "cpp"),
-    ("hpp", "cpp"),
-    ("hxx", "cpp"),
-    ("h++", "cpp"),
-    ("ipp", "cpp"),
-    ("inl", "cpp"),
-    ("cu", "cpp"),
-    ("cuh", "cpp"),
-    ("cs", "csharp"),
-    ("csx", "csharp"),
-    ("php", "php"),
-    ("phtml", "php"),
-    ("inc", "php"),
-    ("kt", "kotlin"),
-    ("kts", "kotlin"),
-    ("sh", "bash"),
-    ("bash", "bash"),
-    ("bats", "bash"),
-    ("zsh", "bash"),
-    ("ksh", "bash"),
-    ("erb", "erb"),
-    ("sql", "sql"),
-    ("md", "markdown"),
-    ("markdown", "markdown"),
-    ("mdx", "markdown"),
-    ("mdc", "markdown"),
-    ("rst", "rst"),
-    ("adoc", "asciidoc"),
-    ("org", "org"),
-    ("txt", "text"),
-    ("tex", "latex"),
-    ("html", "html"),
-    ("htm", "html"),
-    ("xhtml", "html"),
-    ("xml", "xml"),
-    ("svg", "svg"),
-    ("css", "css"),
-    ("scss", "scss"),
-    ("sass", "sass"),
-    ("less", "less"),
-    ("vue", "vue"),
-    ("svelte", "svelte"),
-    ("haml", "haml"),
-    ("slim", "slim"),
-    ("json", "json"),
-    ("json5", "json"),
-    ("jsonc", "json"),
-    ("jsonl", "jsonl"),
-    ("yaml", "yaml"),
-    ("yml", "yaml"),
-    ("toml", "toml"),
-    ("ini", "ini"),
-    ("cfg", "ini"),
-    ("conf", "ini"),
-    ("properties", "ini"),
-    ("csv", "csv"),
-    ("tsv", "csv"),
-    ("mk", "make"),
-    ("cmake", "cmake"),
-    ("gradle", "groovy"),
-    ("groovy", "groovy"),
-    ("scala", "scala"),
-    ("swift", "swift"),
-    ("m", "objective-c"),
-    ("mm", "objective-c"),
-    ("dart", "dart"),
-    ("lua", "lua"),
-    ("pl", "perl"),
-    ("pm", "perl"),
-    ("r", "r"),
-    ("jl", "julia"),
-    ("ex", "elixir"),
-    ("exs", "elixir"),
-    ("erl", "erlang"),
-    ("hrl", "erlang"),
-    ("clj", "clojure"),
-    ("cljs", "clojure"),
-    ("hs", "haskell"),
-    ("ml", "ocaml"),
-    ("mli", "ocaml"),
-    ("fs", "fsharp"),
-    ("vb", "visual-basic"),
-    ("ps1", "powershell"),
-    ("psm1", "powershell"),
-    ("bat", "batch"),
-    ("cmd", "batch"),
-    ("fish", "fish"),
-    ("vim", "vim"),
-    ("el", "emacs-lisp"),
-    ("lisp", "lisp"),
-    ("zig", "zig"),
-    ("nim", "nim"),
-    ("d", "d"),
-    ("asm", "assembly"),
-    ("s", "assembly"),
-    ("tf", "hcl"),
-    ("hcl", "hcl"),
-    ("proto", "protobuf"),
-    ("graphql", "graphql"),
-    ("gql", "graphql"),
-    ("bzl", "starlark"),
-    ("sol", "solidity"),
-    ("tpl", "template"),
-    ("j2", "template"),
-    ("jinja", "template"),
-    ("hbs", "template"),
-    ("liquid", "template"),
+/// Languages by extension.
+const BY_EXTENSION: Table = &[
+    ("rust", &["rs"]),
+    ("ruby", &["rb", "rake", "gemspec", "ru", "jbuilder"]),
+    ("python", &["py", "pyi", "pyw"]),
+    ("javascript", &["js", "jsx", "mjs", "cjs"]),
+    ("typescript", &["ts", "mts", "cts"]),
+    ("c", &["c", "h"]),
+    ("cpp", &["cc", "cpp", "cxx", "c++", "hh", "hpp", "hxx", "h++", "ipp", "inl", "cu", "cuh"]),
+    ("csharp", &["cs", "csx"]),
+    ("php", &["php", "phtml", "inc"]),
+    ("kotlin", &["kt", "kts"]),
+    ("bash", &["sh", "bash", "bats", "zsh", "ksh"]),
+    ("markdown", &["md", "markdown", "mdx", "mdc"]),
+    ("asciidoc", &["adoc"]),
+    ("text", &["txt"]),
+    ("latex", &["tex"]),
+    ("html", &["html", "htm", "xhtml"]),
+    ("json", &["json", "json5", "jsonc"]),
+    ("yaml", &["yaml", "yml"]),
+    ("ini", &["ini", "cfg", "conf", "properties"]),
+    ("csv", &["csv", "tsv"]),
+    ("make", &["mk"]),
+    ("groovy", &["gradle", "groovy"]),
+    ("objective-c", &["m", "mm"]),
+    ("perl", &["pl", "pm"]),
+    ("julia", &["jl"]),
+    ("elixir", &["ex", "exs"]),
+    ("erlang", &["erl", "hrl"]),
+    ("clojure", &["clj", "cljs"]),
+    ("haskell", &["hs"]),
+    ("ocaml", &["ml", "mli"]),
+    ("fsharp", &["fs"]),
+    ("visual-basic", &["vb"]),
+    ("powershell", &["ps1", "psm1"]),
+    ("batch", &["bat", "cmd"]),
+    ("emacs-lisp", &["el"]),
+    ("assembly", &["asm", "s"]),
+    ("hcl", &["tf", "hcl"]),
+    ("protobuf", &["proto"]),
+    ("graphql", &["graphql", "gql"]),
+    ("starlark", &["bzl"]),
+    ("solidity", &["sol"]),
+    ("template", &["tpl", "j2", "jinja", "hbs", "liquid"]),
+];
+
+/// Languages whose only extension is their name.
+const EXTENSIONS: &[&str] = &[
+    "tsx", "go", "java", "erb", "sql", "rst", "org", "xml", "svg", "css", "scss", "sass", "less",
+    "vue", "svelte", "haml", "slim", "jsonl", "toml", "cmake", "scala", "swift", "dart", "lua",
+    "r", "fish", "vim", "lisp", "zig", "nim", "d",
 ];
 
 /// Languages by interpreter in a `#!` line.
-const BY_INTERPRETER: &[(&str, &str)] = &[
-    ("bash", "bash"),
-    ("sh", "bash"),
-    ("dash", "bash"),
-    ("zsh", "bash"),
-    ("ksh", "bash"),
-    ("python", "python"),
-    ("ruby", "ruby"),
-    ("node", "javascript"),
-    ("nodejs", "javascript"),
-    ("deno", "typescript"),
-    ("bun", "typescript"),
-    ("php", "php"),
-    ("perl", "perl"),
-    ("lua", "lua"),
-    ("fish", "fish"),
+const BY_INTERPRETER: Table = &[
+    ("bash", &["bash", "sh", "dash", "zsh", "ksh"]),
+    ("python", &["python"]),
+    ("ruby", &["ruby"]),
+    ("javascript", &["node", "nodejs"]),
+    ("typescript", &["deno", "bun"]),
+    ("php", &["php"]),
+    ("perl", &["perl"]),
+    ("lua", &["lua"]),
+    ("fish", &["fish"]),
 ];
 
 /// Other names of languages.
-const ALIASES: &[(&str, &str)] = &[
-    ("golang", "go"),
-    ("c#", "csharp"),
-    ("c-sharp", "csharp"),
-    ("dotnet", "csharp"),
-    ("f#", "fsharp"),
-    ("cplusplus", "cpp"),
-    ("c plus plus", "cpp"),
-    ("shell", "bash"),
-    ("shellscript", "bash"),
-    ("posix", "bash"),
-    ("nodejs", "javascript"),
-    ("node", "javascript"),
-    ("ecmascript", "javascript"),
-    ("javascriptreact", "javascript"),
-    ("typescriptreact", "tsx"),
-    ("python3", "python"),
-    ("rustlang", "rust"),
-    ("objc", "objective-c"),
-    ("objectivec", "objective-c"),
-    ("objective c", "objective-c"),
-    ("docker", "dockerfile"),
-    ("terraform", "hcl"),
-    ("protocol buffers", "protobuf"),
-    ("restructuredtext", "rst"),
-    ("plaintext", "text"),
-    ("plain", "text"),
-    ("visual basic", "visual-basic"),
-    ("makefile", "make"),
-    ("bazel", "starlark"),
-    ("jinja2", "template"),
+const ALIASES: Table = &[
+    ("go", &["golang"]),
+    ("csharp", &["c#", "c-sharp", "dotnet"]),
+    ("fsharp", &["f#"]),
+    ("cpp", &["cplusplus", "c plus plus"]),
+    ("bash", &["shell", "shellscript", "posix"]),
+    ("javascript", &["nodejs", "node", "ecmascript", "javascriptreact"]),
+    ("tsx", &["typescriptreact"]),
+    ("python", &["python3"]),
+    ("rust", &["rustlang"]),
+    ("objective-c", &["objc", "objectivec", "objective c"]),
+    ("dockerfile", &["docker"]),
+    ("hcl", &["terraform"]),
+    ("protobuf", &["protocol buffers"]),
+    ("rst", &["restructuredtext"]),
+    ("text", &["plaintext", "plain"]),
+    ("visual-basic", &["visual basic"]),
+    ("make", &["makefile"]),
+    ("starlark", &["bazel"]),
+    ("template", &["jinja2"]),
 ];
 
 /// Maximum number of similar languages in an error.
@@ -230,15 +124,14 @@ fn advice(similar: &[&str]) -> String {
     }
 }
 
-/// Finds a language by its name, an alias or an extension (`ts`, `.rs`, `*.kt`, `golang`, `c++`),
-/// ignoring case.
+/// Finds a language by name, alias or extension (`ts`, `.rs`, `*.kt`, `golang`), ignoring case.
 pub fn from_name(word: &str) -> Result<&'static str, UnknownLanguage> {
     let lower = word.trim().to_lowercase();
     let word = lower.trim_start_matches('*').trim_start_matches('.');
     // Names take precedence over extensions.
     let by_name = languages().find(|name| *name == word);
     let found = by_name
-        .or_else(|| find(BY_EXTENSION, word))
+        .or_else(|| by_extension(word))
         .or_else(|| find(ALIASES, word))
         .or_else(|| find(BY_INTERPRETER, word))
         .or_else(|| find(BY_NAME, word));
@@ -247,13 +140,17 @@ pub fn from_name(word: &str) -> Result<&'static str, UnknownLanguage> {
 
 /// Returns all languages, some several times.
 fn languages() -> impl Iterator<Item = &'static str> {
-    BY_EXTENSION.iter().chain(BY_NAME).chain(BY_INTERPRETER).map(|(_, language)| *language)
+    let tables = BY_EXTENSION.iter().chain(BY_NAME).chain(BY_INTERPRETER);
+    tables.map(|(language, _)| language).chain(EXTENSIONS).copied()
 }
 
 /// Returns the languages with similar names, most similar first. A name is similar if it starts
 /// like the word, or if at most a third of its letters differ.
 fn similar(word: &str) -> Vec<&'static str> {
-    let names = languages().map(|name| (name, name)).chain(ALIASES.iter().copied());
+    let aliases = ALIASES
+        .iter()
+        .flat_map(|(language, names)| names.iter().map(move |name| (*name, *language)));
+    let names = languages().map(|name| (name, name)).chain(aliases);
     let mut found: Vec<(usize, &'static str)> = names
         .filter_map(|(name, language)| {
             let has_same_start = word.len() >= 2
@@ -291,12 +188,11 @@ fn edit_distance(one: &str, other: &str) -> usize {
     row[other.len()]
 }
 
-/// Returns the language of the file at `path` (`/`-separated) with this text, in lower case; `text`
-/// if it is unknown.
+/// Returns the language of the file at `path` with this text; `text` if it is unknown.
 pub fn detect(path: &str, text: &str) -> &'static str {
     let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
     let language = find(BY_NAME, &name)
-        .or_else(|| name.rsplit_once('.').and_then(|(_, ext)| find(BY_EXTENSION, ext)))
+        .or_else(|| name.rsplit_once('.').and_then(|(_, ext)| by_extension(ext)))
         .or_else(|| by_shebang(text));
     match language {
         Some("c")
@@ -321,8 +217,13 @@ pub fn is_code(path: &str) -> bool {
     !NOT_CODE.contains(&detect(path, ""))
 }
 
-fn find(table: &[(&str, &'static str)], key: &str) -> Option<&'static str> {
-    table.iter().find(|(k, _)| *k == key).map(|(_, language)| *language)
+fn find(table: Table, key: &str) -> Option<&'static str> {
+    table.iter().find(|(_, keys)| keys.contains(&key)).map(|(language, _)| *language)
+}
+
+fn by_extension(extension: &str) -> Option<&'static str> {
+    let is_name = |name: &&str| *name == extension;
+    find(BY_EXTENSION, extension).or_else(|| EXTENSIONS.iter().copied().find(is_name))
 }
 
 fn by_shebang(text: &str) -> Option<&'static str> {

@@ -6,7 +6,7 @@ use crate::chunker::{Limits, WITHIN_DEFINITION, pack};
 use crate::text::Lines;
 
 /// Markdown document.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Document {
     /// Title in the front matter, else the first heading; empty without either.
     pub title: String,
@@ -33,21 +33,13 @@ pub struct Section {
     pub text: String,
 }
 
-#[derive(Debug, Default)]
-struct FrontMatter {
-    title: Option<String>,
-    tags: Vec<String>,
-    scope: Vec<String>,
-    status: Option<String>,
-}
-
 /// Splits a normalized text into sections. Front matter that is not a YAML mapping counts as text;
 /// an invalid field of it is skipped.
 pub fn parse(text: &str, limits: Limits) -> Document {
     let lines = Lines::of(text);
-    let (front, first) = front_matter(&lines).unwrap_or_default();
+    let (mut document, first) = front_matter(&lines).unwrap_or_default();
     let (headings, fenced) = scan(&lines, first);
-    let mut sections = Vec::new();
+    let sections = &mut document.sections;
     let mut path: Vec<(usize, String)> = Vec::new();
     let mut start = first;
     for (number, heading) in headings.iter().enumerate() {
@@ -55,27 +47,19 @@ pub fn parse(text: &str, limits: Limits) -> Document {
         if (start..heading.line)
             .any(|line| !is_heading_line(&headings[..number], line) && !lines.is_blank(line))
         {
-            push(&mut sections, &lines, &fenced, &path, start, heading.line, limits);
+            push(sections, &lines, &fenced, &path, start, heading.line, limits);
             start = heading.line;
         }
         path.retain(|(level, _)| *level < heading.level);
         path.push((heading.level, heading.text.clone()));
     }
-    push(&mut sections, &lines, &fenced, &path, start, lines.count(), limits);
-    let title = front.title.or_else(|| headings.first().map(|heading| heading.text.clone()));
-    let FrontMatter { tags, scope, status, .. } = front;
-    Document { title: title.unwrap_or_default(), tags, scope, status, sections }
-}
-
-impl FrontMatter {
-    fn from_fields(fields: &Mapping) -> Self {
-        Self {
-            title: fields.get("title").and_then(scalar).filter(|title| !title.is_empty()),
-            tags: fields.get("tags").map(words).unwrap_or_default(),
-            scope: fields.get("scope").map(words).unwrap_or_default(),
-            status: fields.get("status").and_then(scalar),
-        }
+    push(sections, &lines, &fenced, &path, start, lines.count(), limits);
+    if let Some(heading) = headings.into_iter().next()
+        && document.title.is_empty()
+    {
+        document.title = heading.text;
     }
+    document
 }
 
 /// Returns the items of a list, or of a text with commas.
@@ -99,8 +83,8 @@ fn scalar(value: &Value) -> Option<String> {
     }
 }
 
-/// Returns the front matter and the index of the line after it.
-fn front_matter(lines: &Lines<'_>) -> Option<(FrontMatter, usize)> {
+/// Returns a document with the fields of the front matter, and the index of the line after it.
+fn front_matter(lines: &Lines<'_>) -> Option<(Document, usize)> {
     const MAX_LINES: usize = 200;
     if lines.count() == 0 || lines.get(0).trim_end() != "---" {
         return None;
@@ -108,7 +92,15 @@ fn front_matter(lines: &Lines<'_>) -> Option<(FrontMatter, usize)> {
     let end = (1..lines.count().min(MAX_LINES))
         .find(|line| matches!(lines.get(*line).trim_end(), "---" | "..."))?;
     let fields = serde_norway::from_str::<Option<Mapping>>(lines.span(1, end)).ok()?;
-    Some((FrontMatter::from_fields(&fields.unwrap_or_default()), end + 1))
+    let fields = fields.unwrap_or_default();
+    let document = Document {
+        title: fields.get("title").and_then(scalar).unwrap_or_default(),
+        tags: fields.get("tags").map(words).unwrap_or_default(),
+        scope: fields.get("scope").map(words).unwrap_or_default(),
+        status: fields.get("status").and_then(scalar),
+        sections: Vec::new(),
+    };
+    Some((document, end + 1))
 }
 
 struct Heading {
@@ -209,8 +201,7 @@ fn setext_level(line: &str) -> Option<usize> {
     .then_some(level)
 }
 
-/// Returns whether the line can be the text of a setext heading: a paragraph, not a list, table or
-/// quote.
+/// Returns whether the line can be the text of a setext heading: a paragraph, no list or table.
 fn is_setext_text(line: &str) -> bool {
     unindented(line).is_some_and(|text| {
         !text.trim().is_empty()

@@ -11,8 +11,7 @@ use crate::index::{self, Context};
 /// Outcome of [`execute`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunOutcome {
-    /// Nothing remains to do now: the run completed or failed, waits in the queue, or belongs to
-    /// another worker.
+    /// Nothing remains to do: the run ended, waits in the queue, or has another worker.
     Done,
     /// The run was cancelled by `stop`, and resumes when it is executed again.
     Stopped,

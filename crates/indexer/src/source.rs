@@ -1,5 +1,4 @@
-//! Origin of a tree: a directory that is indexed in place, or a repository that git fetches into a
-//! cache.
+//! Origin of a tree: a directory that is indexed in place, or a repository that git fetches.
 
 mod cache;
 mod fingerprint;
@@ -71,8 +70,7 @@ pub struct Checkout {
     _lock: Option<Lock>,
 }
 
-/// Parses a location: the absolute path of an existing directory, a URL, or git's short form
-/// `user@host:path`.
+/// Parses a location: the path of a directory, a URL, or git's short form `user@host:path`.
 pub fn parse(location: &str) -> Result<Origin, Error> {
     let location = location.trim();
     if location.is_empty() || location.len() > MAX_LOCATION || location.contains(char::is_control) {
@@ -103,8 +101,7 @@ pub fn parse(location: &str) -> Result<Origin, Error> {
 /// Makes a tree available. A directory without a ref is read in place; any other origin, including
 /// a bare repository, is copied by git into `cache`.
 ///
-/// Work trees and repositories of users are never changed. `access` restricts the hosts that git
-/// may reach.
+/// Work trees and repositories are never changed. `access` restricts the hosts.
 pub async fn checkout(
     origin: &Origin,
     requested_ref: &str,
@@ -163,7 +160,6 @@ async fn checkout_directory(
     }
 }
 
-/// How a directory is read.
 enum CheckoutPlan {
     /// The directory itself.
     InPlace(PathBuf),

@@ -1,29 +1,18 @@
 //! Decoding of files, and their lines.
 
-/// Encoding of a text file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Encoding {
-    /// UTF-8, with or without a byte order mark.
-    Utf8,
-    /// UTF-16 with a byte order mark.
-    Utf16,
-    /// UTF-8 with invalid bytes, or a legacy one-byte encoding.
-    Legacy,
-}
-
 /// Share of invalid UTF-8 above which a file counts as binary. A legacy encoding of a non-Latin
 /// alphabet may have a third of invalid bytes; random bytes have more.
 const MAX_INVALID_SHARE: f64 = 0.4;
 /// Share of control characters above which a file without NUL still counts as binary.
 const MAX_CONTROL_SHARE: f64 = 0.02;
 
-/// Decodes a file; `None` if it is binary.
+/// Decodes UTF-8, UTF-16 with a byte order mark, or a one-byte encoding; `None` if binary.
 ///
 /// Line ends become LF. Invalid bytes are read as Latin-1 one by one, so that the valid rest is
 /// unchanged and identifiers can be found.
-pub fn decode(bytes: &[u8]) -> Option<(String, Encoding)> {
+pub fn decode(bytes: &[u8]) -> Option<String> {
     if let Some(text) = decode_utf16(bytes) {
-        return Some((normalize(&text?), Encoding::Utf16));
+        return Some(normalize(&text?));
     }
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     // Text has no NUL, and PostgreSQL cannot store it.
@@ -35,7 +24,7 @@ pub fn decode(bytes: &[u8]) -> Option<(String, Encoding)> {
         return None;
     }
     if let Ok(text) = std::str::from_utf8(bytes) {
-        return Some((normalize(text), Encoding::Utf8));
+        return Some(normalize(text));
     }
     let mut text = String::with_capacity(bytes.len() + bytes.len() / 4);
     let mut invalid = 0;
@@ -44,10 +33,7 @@ pub fn decode(bytes: &[u8]) -> Option<(String, Encoding)> {
         text.extend(chunk.invalid().iter().copied().map(char::from));
         invalid += chunk.invalid().len();
     }
-    if exceeds(invalid, bytes.len(), MAX_INVALID_SHARE) {
-        return None;
-    }
-    Some((normalize(&text), Encoding::Legacy))
+    (!exceeds(invalid, bytes.len(), MAX_INVALID_SHARE)).then(|| normalize(&text))
 }
 
 /// Function that converts two bytes to a unit of UTF-16.
@@ -82,6 +68,11 @@ pub fn normalize(text: &str) -> String {
     } else {
         text.to_owned()
     }
+}
+
+/// Converts a number of lines or bytes to the type of its database column.
+pub(crate) fn as_i32(number: impl TryInto<i32>) -> i32 {
+    number.try_into().unwrap_or(i32::MAX)
 }
 
 /// Lines of a normalized text. A final LF does not start another line, so line numbers are those of
@@ -157,22 +148,21 @@ mod tests {
 
     #[test]
     fn every_line_end_becomes_lf() {
-        assert_eq!(decode(b"a\r\nb\rc\n"), Some(("a\nb\nc\n".into(), Encoding::Utf8)));
+        assert_eq!(decode(b"a\r\nb\rc\n"), Some("a\nb\nc\n".into()));
     }
 
     #[test]
     fn byte_order_marks_are_removed_and_utf_16_is_decoded() {
-        assert_eq!(decode(b"\xEF\xBB\xBFa"), Some(("a".into(), Encoding::Utf8)));
-        assert_eq!(decode(b"\xFF\xFEa\0\xE9\0"), Some(("a\u{e9}".into(), Encoding::Utf16)));
-        assert_eq!(decode(b"\xFE\xFF\0a"), Some(("a".into(), Encoding::Utf16)));
+        assert_eq!(decode(b"\xEF\xBB\xBFa"), Some("a".into()));
+        assert_eq!(decode(b"\xFF\xFEa\0\xE9\0"), Some("a\u{e9}".into()));
+        assert_eq!(decode(b"\xFE\xFF\0a"), Some("a".into()));
         assert_eq!(decode(b"\xFF\xFE\0\xD8"), None, "half a surrogate pair");
     }
 
     #[test]
     fn invalid_bytes_are_read_as_latin_1() {
-        let (text, encoding) = decode(b"x = 'caf\xE9' # \xC3\xA9t\xC3\xA9").expect("text");
-        assert_eq!(text, "x = 'caf\u{e9}' # \u{e9}t\u{e9}");
-        assert_eq!(encoding, Encoding::Legacy);
+        let text = decode(b"x = 'caf\xE9' # \xC3\xA9t\xC3\xA9");
+        assert_eq!(text.as_deref(), Some("x = 'caf\u{e9}' # \u{e9}t\u{e9}"));
     }
 
     #[test]

@@ -12,8 +12,7 @@ mod open;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::text::{self, Encoding};
-use crate::{Error, language};
+use crate::{Error, language, text};
 use attributes::Attributes;
 pub use open::Root;
 
@@ -114,8 +113,6 @@ pub struct Tree {
 pub struct Source {
     /// Text with LF line ends.
     pub text: String,
-    /// Encoding of the bytes.
-    pub encoding: Encoding,
     /// Language, as [`language::detect`] names it.
     pub language: &'static str,
 }
@@ -144,8 +141,7 @@ impl Tree {
         *self.skipped.entry(skip).or_default() += 1;
     }
 
-    /// Returns whether the file is generated, by its path alone. `.gitattributes` takes precedence
-    /// over the name.
+    /// Returns whether the file is generated, by `.gitattributes`, else by its name.
     pub fn is_generated_by_path(&self, path: &str) -> bool {
         self.attributes.is_generated(path).unwrap_or_else(|| generated::by_name(path))
     }
@@ -155,7 +151,7 @@ impl Tree {
         if self.is_generated_by_path(path) {
             return Err(SkipReason::Generated);
         }
-        let (text, encoding) = text::decode(bytes).ok_or(SkipReason::Binary)?;
+        let text = text::decode(bytes).ok_or(SkipReason::Binary)?;
         if text.trim().is_empty() {
             return Err(SkipReason::Empty);
         }
@@ -164,7 +160,7 @@ impl Tree {
         if !is_exempt && generated::by_text(&text, language) {
             return Err(SkipReason::Generated);
         }
-        Ok(Source { text, encoding, language })
+        Ok(Source { text, language })
     }
 }
 
@@ -174,9 +170,7 @@ fn apply_size_limit(tree: &mut Tree, limit: u64) {
     let before = tree.candidates.len();
     tree.candidates.retain(|candidate| {
         let fits = total + candidate.size <= limit;
-        if fits {
-            total += candidate.size;
-        }
+        total += if fits { candidate.size } else { 0 };
         fits
     });
     let dropped = before - tree.candidates.len();
@@ -187,8 +181,7 @@ fn apply_size_limit(tree: &mut Tree, limit: u64) {
 
 /// Returns the absolute path of the directory without symbolic links. The walk is confined to it.
 pub fn resolve(directory: &Path) -> Result<PathBuf, Error> {
-    let io = |cause| Error::Io { path: directory.display().to_string(), cause };
-    let directory = directory.canonicalize().map_err(io)?;
+    let directory = directory.canonicalize().map_err(Error::io(directory))?;
     if directory.is_dir() {
         Ok(directory)
     } else {

@@ -11,9 +11,12 @@ use mc_domain::{
     RecordState, Trust,
 };
 
+use crate::citations::has_changed;
+
 pub use handles::{Handles, handles};
-pub use pack::{Contents, Envelope, pack};
+pub use pack::pack;
 pub use render::as_json;
+pub(crate) use render::{rounded, without_nulls};
 pub use trust::{admits, sort_by_trust, trust};
 
 /// Longest statement if the token limit is too small for all of it, and longest dialog excerpt, in
@@ -66,6 +69,25 @@ pub struct Bundle {
 }
 
 impl Bundle {
+    /// Creates a bundle without items.
+    pub fn empty(id: BundleId) -> Self {
+        Self {
+            id,
+            gotchas: Vec::new(),
+            facts: Vec::new(),
+            few_shots: Vec::new(),
+            links: Vec::new(),
+            dialogs: Vec::new(),
+            code: Vec::new(),
+            confidence: 0.0,
+            token_count: 0,
+            omitted: 0,
+            degraded: Vec::new(),
+            reason: None,
+            task: None,
+        }
+    }
+
     /// Whether the bundle has no items.
     pub fn is_empty(&self) -> bool {
         self.gotchas.is_empty()
@@ -241,10 +263,7 @@ pub struct TaskSummary {
 
 /// Returns a warning if cited code of a record changed or is gone.
 pub fn staleness_warning(citations: &[CitedPlace]) -> Option<String> {
-    let bad: Vec<_> = citations
-        .iter()
-        .filter(|c| matches!(c.verdict, CitationVerdict::Drifted | CitationVerdict::Orphaned))
-        .collect();
+    let bad: Vec<_> = citations.iter().filter(|place| has_changed(place.verdict)).collect();
     let first = bad.first()?;
     let what = match first.verdict {
         CitationVerdict::Orphaned => "cited code is gone from",

@@ -58,18 +58,18 @@ pub(crate) async fn check_new(
     project: ProjectId,
     new: &[NewCitation],
 ) -> Result<CheckedNew, Error> {
-    let mut code = Code::default();
+    let mut code = Code::new(store, project);
     let mut checked = CheckedNew::default();
     let mut is_indexed: Option<bool> = None;
     for draft in new.iter().map(draft) {
-        let found = code.check(store, project, &draft).await?;
+        let found = code.check(&draft).await?;
         if found.verdict != CitationVerdict::Fresh {
             let known = match is_indexed {
                 Some(known) => known,
                 None => *is_indexed.insert(citations::is_indexed(store, project).await?),
             };
             if known {
-                match resolve_unknown(&mut code, store, project, &draft, found).await? {
+                match code.resolve_unknown(&draft, found).await? {
                     Ok(citation) => checked.citations.push(citation),
                     Err(unknown) => checked.unknown.push(unknown),
                 }
@@ -79,27 +79,6 @@ pub(crate) async fn check_new(
         checked.citations.push(found);
     }
     Ok(checked)
-}
-
-/// Resolves a citation that the index lacks: as it was meant if that is clear, else as it stands,
-/// else as unknown.
-async fn resolve_unknown(
-    code: &mut Code,
-    store: &Store,
-    project: ProjectId,
-    draft: &Citation,
-    found: Citation,
-) -> Result<Result<Citation, UnknownCitation>, Error> {
-    let Some(unknown) = unknown::describe(store, project, draft, &found).await? else {
-        return Ok(Ok(found));
-    };
-    if let Some(meant) = unknown::resolve(store, project, draft).await? {
-        let found = code.check(store, project, &meant).await?;
-        if found.verdict == CitationVerdict::Fresh {
-            return Ok(Ok(found));
-        }
-    }
-    Ok(Err(unknown))
 }
 
 fn draft(new: &NewCitation) -> Citation {
@@ -160,12 +139,12 @@ async fn check_outdated(
     project: ProjectId,
     ids: &[RecordId],
 ) -> Result<(HashMap<RecordId, Vec<Citation>>, Vec<Citation>), Error> {
-    let mut code = Code::default();
+    let mut code = Code::new(store, project);
     let mut checked = Vec::new();
     let mut by_record: HashMap<RecordId, Vec<Citation>> = HashMap::new();
     for mut citation in citations::of_records(store, ids).await? {
         if citation.outdated {
-            citation = code.check(store, project, &citation).await?;
+            citation = code.check(&citation).await?;
             checked.push(citation.clone());
         }
         by_record.entry(citation.record).or_default().push(citation);
@@ -206,53 +185,77 @@ async fn write(
         return Ok(());
     }
     let records: HashSet<_> = checked.iter().map(|citation| citation.record).collect();
-    let records: Vec<_> = records.into_iter().collect();
+    let records = Vec::from_iter(records);
     let mut tx = store.begin().await?;
     records::lock(&mut tx, &records).await?;
     for citation in checked {
         citations::record_check(&mut tx, citation).await?;
     }
     for (_, stale) in citations::derive_states(&mut tx, &records).await? {
-        *(if stale { &mut report.turned_stale } else { &mut report.turned_active }) += 1;
+        report.turned_stale += usize::from(stale);
+        report.turned_active += usize::from(!stale);
     }
     tx.commit().await?;
     Ok(())
 }
 
+/// Whether cited code changed or is gone.
+pub(crate) fn has_changed(verdict: CitationVerdict) -> bool {
+    matches!(verdict, CitationVerdict::Drifted | CitationVerdict::Orphaned)
+}
+
 /// Whether a record with these citations is stale; `None` if they do not decide it.
 pub(crate) fn is_stale(citations: &[Citation]) -> Option<bool> {
-    let is_bad =
-        |c: &Citation| matches!(c.verdict, CitationVerdict::Drifted | CitationVerdict::Orphaned);
-    if citations.iter().any(is_bad) {
+    if citations.iter().any(|citation| has_changed(citation.verdict)) {
         return Some(true);
     }
     let all_fresh = citations.iter().all(|c| c.verdict == CitationVerdict::Fresh);
     (all_fresh && !citations.is_empty()).then_some(false)
 }
 
-/// Cache of indexed code, so that each path is read once.
-#[derive(Default)]
-struct Code {
+/// Indexed code of a project, of which each path is read once.
+struct Code<'a> {
+    store: &'a Store,
+    project: ProjectId,
     files: HashMap<String, Vec<Vec<String>>>,
 }
 
-impl Code {
-    async fn check(
-        &mut self,
-        store: &Store,
-        project: ProjectId,
-        citation: &Citation,
-    ) -> Result<Citation, Error> {
+impl<'a> Code<'a> {
+    fn new(store: &'a Store, project: ProjectId) -> Self {
+        Self { store, project, files: HashMap::new() }
+    }
+
+    async fn check(&mut self, citation: &Citation) -> Result<Citation, Error> {
+        let Self { store, project, files } = self;
         let path = &citation.file_path;
-        if !self.files.contains_key(path) {
-            let files = citations::file_lines(store, project, path).await?;
-            self.files.insert(path.clone(), files);
+        if !files.contains_key(path) {
+            files.insert(path.clone(), citations::file_lines(store, *project, path).await?);
         }
         let hash = citation.content_hash.as_deref();
         let spans = match &citation.symbol {
-            Some(symbol) => citations::symbol_spans(store, project, symbol, path, hash).await?,
+            Some(symbol) => citations::symbol_spans(store, *project, symbol, path, hash).await?,
             None => Vec::new(),
         };
-        Ok(check(citation, &CodeView { files: &self.files[path], spans: &spans }))
+        Ok(check(citation, &CodeView { files: &files[path], spans: &spans }))
+    }
+
+    /// Resolves a citation that the index lacks: as meant if that is clear, else as it is or
+    /// unknown.
+    async fn resolve_unknown(
+        &mut self,
+        draft: &Citation,
+        found: Citation,
+    ) -> Result<Result<Citation, UnknownCitation>, Error> {
+        let Some(unknown) = unknown::describe(self.store, self.project, draft, &found).await?
+        else {
+            return Ok(Ok(found));
+        };
+        if let Some(meant) = unknown::resolve(self.store, self.project, draft).await? {
+            let found = self.check(&meant).await?;
+            if found.verdict == CitationVerdict::Fresh {
+                return Ok(Ok(found));
+            }
+        }
+        Ok(Err(unknown))
     }
 }

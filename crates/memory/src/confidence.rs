@@ -6,6 +6,8 @@ use mc_search::names::has_name;
 use mc_store::passages::IndexedPassage;
 
 use crate::judge::ParsedNote;
+use crate::judge::note::Word;
+use crate::text::as_f32;
 
 /// Cosine at which a passage is as likely about the query as not. Measured with the int8
 /// all-MiniLM-L6-v2 on 20 notes of a web shop's team: 40 questions and the notes that answer them
@@ -22,8 +24,7 @@ const COSINE_WEIGHT: f32 = 0.80;
 const COSINE_WEIGHT_FOREIGN: f32 = 0.15;
 /// Most evidence from shared words alone.
 const WORDS_WEIGHT: f32 = 0.75;
-/// Exponent on the share of words: a few are shared by chance, so half of the words is much less
-/// than half of the evidence.
+/// Exponent on the share of words: a few are shared by chance, so half of them is weak evidence.
 const WORDS_EXPONENT: f32 = 1.5;
 /// Evidence of a symbol of the query in the passage.
 const SYMBOL_WEIGHT: f32 = 0.70;
@@ -60,8 +61,7 @@ pub struct QueryFeatures {
 }
 
 impl QueryFeatures {
-    /// Returns the number of content words of a query that has nothing else: no name, number, path
-    /// or signal.
+    /// Returns the number of content words of a query without names, numbers, path and signals.
     pub fn bare_words(&self) -> Option<usize> {
         let has_names = !self.symbols.is_empty() || !self.signals.is_empty() || self.path.is_some();
         let is_bare = !has_names && self.texts.iter().all(|text| text.marks.is_empty());
@@ -72,17 +72,10 @@ impl QueryFeatures {
 /// Returns the evidence that code, a document or a dialog is about the query, 0 to 1.
 pub fn evidence(features: &QueryFeatures, hit: &Hit) -> f32 {
     let indexed = &hit.passage.indexed;
-    let text = format!(
-        "{} {} {} {}",
-        indexed.title,
-        indexed.text,
-        indexed.location,
-        indexed.tags.join(" ")
-    );
-    let note = ParsedNote::read(&text);
+    let IndexedPassage { title, text, location, tags, .. } = indexed;
+    let note = ParsedNote::read(&format!("{title} {text} {location} {}", tags.join(" ")));
     let words = features.texts.iter().map(|part| coverage(part, &note)).fold(0.0, f32::max);
     let signals = features.signals.iter().map(|part| coverage(part, &note)).fold(0.0, f32::max);
-    let names_symbol = names_symbol(features, indexed);
     let cosine_weight = if features.is_latin && is_latin(&indexed.text) {
         COSINE_WEIGHT
     } else {
@@ -92,7 +85,7 @@ pub fn evidence(features: &QueryFeatures, hit: &Hit) -> f32 {
         cosine_weight * hit.similarity.map_or(0.0, likely),
         WORDS_WEIGHT * words.powf(WORDS_EXPONENT),
         SIGNAL_WEIGHT * signals,
-        if names_symbol { SYMBOL_WEIGHT } else { 0.0 },
+        if names_symbol(features, indexed) { SYMBOL_WEIGHT } else { 0.0 },
     ])
 }
 
@@ -112,8 +105,7 @@ pub fn names_issue(features: &QueryFeatures, indexed: &IndexedPassage) -> bool {
     features.issues.iter().any(|id| has_name(&text, id))
 }
 
-/// Returns the confidence of a bundle from the evidence of its items, 0 to 1: mostly the best,
-/// raised a little by others.
+/// Returns the confidence of a bundle, 0 to 1: the best evidence of its items, raised by others.
 pub fn confidence(mut evidence: Vec<f32>) -> f32 {
     const WEIGHTS: [f32; 3] = [0.95, 0.25, 0.15];
     evidence.sort_by(|a, b| b.total_cmp(a));
@@ -122,7 +114,7 @@ pub fn confidence(mut evidence: Vec<f32>) -> f32 {
 
 /// Returns the probability that a caller wants a record of this relevance.
 pub fn likely_relevant(relevance: f32) -> f32 {
-    1.0 / (1.0 + (-(relevance - RELEVANCE_EVEN) / RELEVANCE_SLOPE).exp())
+    logistic((relevance - RELEVANCE_EVEN) / RELEVANCE_SLOPE)
 }
 
 /// Returns the probability that one of several independent signs is right.
@@ -131,7 +123,11 @@ fn probability_of_any(signs: impl IntoIterator<Item = f32>) -> f32 {
 }
 
 fn likely(cosine: f32) -> f32 {
-    1.0 / (1.0 + (-(cosine - COSINE_EVEN) / COSINE_SLOPE).exp())
+    logistic((cosine - COSINE_EVEN) / COSINE_SLOPE)
+}
+
+fn logistic(x: f32) -> f32 {
+    1.0 / (1.0 + (-x).exp())
 }
 
 /// Returns the share of a query's words and marks that a passage has, 0 to 1. One word proves
@@ -139,11 +135,8 @@ fn likely(cosine: f32) -> f32 {
 fn coverage(features: &ParsedNote, passage: &ParsedNote) -> f32 {
     let has_word = |stem: &str| passage.words.iter().any(|word| word.stem == stem);
     let weigh = |words: usize, marks: usize| as_f32(words) + MARK_WORDS * as_f32(marks);
-    let words = features
-        .words
-        .iter()
-        .filter(|w| has_word(&w.stem) || passage.spelled.contains(&w.written))
-        .count();
+    let is_shared = |w: &&Word| has_word(&w.stem) || passage.spelled.contains(&w.written);
+    let words = features.words.iter().filter(is_shared).count();
     let marks = features.marks.iter().filter(|mark| passage.spelled.contains(*mark)).count();
     let all = weigh(features.words.len(), features.marks.len()).max(2.0);
     weigh(words, marks) / all
@@ -156,10 +149,6 @@ pub fn is_latin(text: &str) -> bool {
         if c < '\u{250}' { (latin + 1, other) } else { (latin, other + 1) }
     });
     latin >= other
-}
-
-fn as_f32(n: usize) -> f32 {
-    f32::from(u16::try_from(n).unwrap_or(u16::MAX))
 }
 
 #[cfg(test)]

@@ -9,8 +9,7 @@ use crate::Error;
 use crate::dialogs::passage;
 use crate::review::{body_of, index};
 
-/// Rebuilds missing or wrong passages of records. Returns the records, and whether each has readers
-/// other than its owner.
+/// Rebuilds missing or wrong passages of records; returns which, and whether others may read them.
 pub async fn repair_records(
     tx: &mut Tx,
     project: ProjectId,
@@ -22,8 +21,7 @@ pub async fn repair_records(
     for id in ids {
         let Some(record) = records::find_in(tx, id).await? else { continue };
         let private_to = record.access.private_to;
-        // A passage with other readers is replaced, not changed, as its vector belongs to them,
-        // too.
+        // A passage with other readers is replaced, as its vector belongs to them, too.
         passages::remove(tx, PassageSource::Record(id)).await?;
         index(tx, &record, &body_of(&record), private_to).await?;
         repaired.push((id, private_to.is_none()));

@@ -23,8 +23,7 @@ pub struct MaskedCount {
 pub enum FilterDecision {
     /// The texts are accepted, masked.
     Accept {
-        /// Whether they look like a prompt injection, so that they are untrusted until a person
-        /// confirms them.
+        /// Whether they resemble a prompt injection, and so are untrusted until confirmed.
         suspicious: bool,
     },
     /// A maintainer has to decide first; the categories found.
@@ -139,8 +138,7 @@ impl ContentFilter {
         passed
     }
 
-    /// Masks a text composed of filtered texts. Markup removed between two words may have hidden a
-    /// secret from the first pass.
+    /// Masks a text composed of filtered texts: removed markup may have hidden a secret before.
     pub fn filter_again(&mut self, text: &str) -> Sanitized {
         let Masked { text, findings } = mask_with(text, &self.sanitizing);
         self.collect(&findings);

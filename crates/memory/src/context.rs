@@ -1,7 +1,7 @@
 //! The context in which the use-cases run.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mc_crypto::Encryptor;
 use mc_domain::{BundleId, Policy, ProjectId, UserId};
@@ -37,21 +37,17 @@ impl MemoryContext {
     /// Creates a context over a search and its store.
     pub fn new(search: SearchContext, encryptor: Arc<Encryptor>) -> Self {
         let store = search.store.clone();
-        // A third of the connections is for saves and a third for bundles; the rest stays with the
-        // readers.
+        // A third of the connections is for saves, a third for bundles, the rest for readers.
         let concurrency = (store.max_connections() / 3).max(1);
-        let (writes, bundles) = (WriteQueue::new(concurrency), WriteQueue::new(concurrency));
-        let bundle_writer = BundleWriter::new(concurrency);
-        let notes = NoteCache::new();
         Self {
             store,
             search,
             policy: Arc::default(),
             encryptor,
-            writes,
-            bundles,
-            bundle_writer,
-            notes,
+            writes: WriteQueue::new(concurrency),
+            bundles: WriteQueue::new(concurrency),
+            bundle_writer: BundleWriter::new(concurrency),
+            notes: NoteCache::new(),
         }
     }
 
@@ -99,8 +95,7 @@ impl MemoryContext {
 /// User and project of a recall.
 pub(crate) type Caller = (Option<UserId>, ProjectId);
 
-/// Callers whose newest bundle is remembered. Beyond that all are dropped, which costs a little
-/// waiting.
+/// Callers whose newest bundle is remembered. Beyond that, all are dropped at little cost.
 const CALLERS_REMEMBERED: usize = 10_000;
 
 /// Bundles that are still being written, and tasks that follow them.
@@ -138,7 +133,15 @@ impl BundleWriter {
         has_items: bool,
         write: impl Future<Output = ()> + Send + 'static,
     ) {
-        self.state().begin(bundle, caller, has_items);
+        let mut state = self.state();
+        state.open.insert(bundle, caller);
+        if has_items {
+            if state.newest.len() >= CALLERS_REMEMBERED {
+                state.newest.clear();
+            }
+            state.newest.insert(caller, bundle);
+        }
+        drop(state);
         // Dropped with the task, even if that panics.
         let guard = OpenGuard { bundle_writer: self.clone(), bundle };
         self.tasks.spawn(async move {
@@ -189,21 +192,8 @@ impl BundleWriter {
         }
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl State {
-    fn begin(&mut self, bundle: BundleId, caller: Caller, has_items: bool) {
-        self.open.insert(bundle, caller);
-        if !has_items {
-            return;
-        }
-        if self.newest.len() >= CALLERS_REMEMBERED {
-            self.newest.clear();
-        }
-        self.newest.insert(caller, bundle);
     }
 }
 

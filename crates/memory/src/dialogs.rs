@@ -240,20 +240,13 @@ fn without_tool_results(messages: &[(String, String)]) -> Vec<(String, String)> 
 /// Replaces a tool result by a note of its length. A note already there, as in a dialog from
 /// quarantine, stays; text that only resembles one is replaced.
 fn tool_result_note(text: &str) -> String {
-    if is_length_note(text) { text.to_owned() } else { length_note(text.chars().count()) }
-}
-
-fn length_note(characters: usize) -> String {
-    format!("(a tool's answer of {characters} characters)")
-}
-
-fn is_length_note(text: &str) -> bool {
+    let note = |characters: usize| format!("(a tool's answer of {characters} characters)");
     let digits: String = text.chars().filter(char::is_ascii_digit).collect();
-    digits.parse::<usize>().is_ok_and(|characters| text == length_note(characters))
+    let is_note = digits.parse().is_ok_and(|characters| text == note(characters));
+    if is_note { text.to_owned() } else { note(text.chars().count()) }
 }
 
-/// Returns the caller's summary, or the messages of users and the assistant condensed, without tool
-/// results and system prompts.
+/// Returns the caller's summary, or the condensed messages of users and the assistant.
 fn distilled(request: &SaveDialog, messages: &[Message], filter: &mut ContentFilter) -> Sanitized {
     let (text, max) = if let Some(given) = &request.distilled {
         (filter.filter_text(given), WHOLE_MAX_CHARS)

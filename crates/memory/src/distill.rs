@@ -1,6 +1,5 @@
-//! Distilling: from a text to what a record holds, without a model. All of it without greetings and
-//! markup, or its most telling sentences if it is too long; a title; and the scope and tags that
-//! the text implies.
+//! Distilling a text for a record, without a model: all of it without greetings and markup, or its
+//! most telling sentences if it is too long; a title; and the scope and tags that it implies.
 
 mod markdown;
 mod scope;
@@ -20,11 +19,8 @@ pub const WHOLE_MAX_CHARS: usize = 4_000;
 pub const MAX_CHARS: usize = 2_000;
 /// Longest title, in characters; a request's title is never longer.
 pub const TITLE_MAX_CHARS: usize = 300;
-/// Longest title derived from the text, in characters.
 const DERIVED_TITLE_MAX_CHARS: usize = 80;
-/// Most scopes derived from a text, beside those of the caller.
 const DERIVED_SCOPES_MAX: usize = 6;
-/// Most tags derived from a text.
 const DERIVED_TAGS_MAX: usize = 4;
 
 /// A note before distilling.
@@ -56,8 +52,7 @@ pub struct Distilled {
     pub content: String,
     /// Whether the content is the whole text.
     pub is_whole: bool,
-    /// Text in neither title nor content: greetings, thanks, introductory phrases and hidden
-    /// comments.
+    /// Text in neither title nor content: greetings, thanks, hidden comments.
     pub left_out: Vec<String>,
     /// The caller's scopes, then derived ones.
     pub scope: Vec<String>,

@@ -1,6 +1,5 @@
-//! Preparing incoming documents: masking by the project's policy, and chunking for search. Shared
-//! by documents that clients send, that a person releases from quarantine, and that a wiki sync
-//! reads.
+//! Preparing documents of clients, of quarantine and of wikis: masking by the project's policy, and
+//! chunking for search.
 
 use chrono::{DateTime, Utc};
 use mc_domain::{IntegrationId, Policy, ProjectId, Trust, UserId};

@@ -21,7 +21,6 @@ use crate::judge::MERGE_COSINE_MIN;
 use crate::{Error, MemoryContext};
 use cluster::member;
 
-/// Records per page.
 const PAGE_SIZE: i64 = 1_000;
 
 /// Finds clusters of duplicate records that are not decided about, without writing anything.
@@ -79,8 +78,7 @@ fn confirmed_by_vectors(
     Some(NewCluster { record_ids: members.map(|at| member(&notes[at])).collect(), similarity })
 }
 
-/// Merges a cluster into its first record, by policy, as a background job. Returns `false` if a
-/// member has changed.
+/// Merges a cluster into its first record, as a background job; `false` if a member has changed.
 pub async fn merge_by_policy(
     store: &Store,
     project: ProjectId,
@@ -97,8 +95,7 @@ pub async fn merge_by_policy(
     Ok(true)
 }
 
-/// Merges a cluster into its best record, or into the one that a reviewer wants to keep; returns
-/// it.
+/// Merges a cluster into its best record, or the one that a reviewer keeps; returns it.
 pub async fn accept(
     ctx: &MemoryContext,
     project: ProjectId,
@@ -122,8 +119,7 @@ pub async fn accept(
     records::find(&ctx.store, kept).await?.ok_or(Error::NoRecord(kept))
 }
 
-/// Dismisses a cluster: its records are not the same. They are not clustered again unless one of
-/// them changes.
+/// Dismisses a cluster. Its records are not clustered again unless one of them changes.
 pub async fn dismiss(
     ctx: &MemoryContext,
     project: ProjectId,

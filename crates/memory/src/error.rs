@@ -4,6 +4,8 @@ use mc_domain::{
     BundleId, Classified, DialogId, DuplicateClusterId, ErrorKind, QuarantineItemId, RecordId,
 };
 
+use crate::CONTENT_MAX_CHARS;
+
 /// A failed use-case.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -15,28 +17,20 @@ pub enum Error {
     /// A TTL in the past.
     #[error("the ttl is in the past; send a later time, or omit it for the project's default")]
     TtlInThePast,
-    /// A private note too long for its record.
+    /// A private note too long for its record, with its length in characters.
     #[error(
-        "the note has {length} characters with its steps, and a private one may have {max}; \
-            shorten it, save it in parts, or save it for the team, for whom a longer text is kept \
-            as a document"
+        "the note has {0} characters with its steps, and a private one may have \
+            {max}; shorten it, save it in parts, or save it for the team, for whom a longer text \
+            is kept as a document",
+        max = CONTENT_MAX_CHARS
     )]
-    PrivateNoteTooLong {
-        /// Length in characters.
-        length: usize,
-        /// Greatest length in characters.
-        max: usize,
-    },
-    /// A reviewer's text that is too long for a record.
+    PrivateNoteTooLong(usize),
+    /// A reviewer's text that is too long for a record, with its length in characters.
     #[error(
-        "the text has {length} characters once it is masked, and a record at most {max}; shorten it"
+        "the text has {0} characters once it is masked, and a record at most {max}; shorten it",
+        max = CONTENT_MAX_CHARS
     )]
-    TooLong {
-        /// Length in characters.
-        length: usize,
-        /// Greatest length in characters.
-        max: usize,
-    },
+    TooLong(usize),
     /// A record to supersede that is not live in the project.
     #[error(
         "there is no live record {0} in this project; recall again and use an id from the bundle"
@@ -141,68 +135,51 @@ pub enum Error {
     Search(#[from] mc_search::Error),
 }
 
-impl Classified for Error {
-    fn kind(&self) -> ErrorKind {
+impl Error {
+    /// Returns the kind and the request field at fault, which is empty without one.
+    fn class(&self) -> (ErrorKind, &'static str) {
         match self {
-            Self::EmptyQuery
-            | Self::TtlInThePast
-            | Self::PrivateNoteTooLong { .. }
-            | Self::TooLong { .. }
-            | Self::Forbidden(_) => ErrorKind::Invalid,
-            Self::NotOwner(_) => ErrorKind::Forbidden,
+            Self::EmptyQuery => (ErrorKind::Invalid, "query"),
+            Self::TtlInThePast => (ErrorKind::Invalid, "ttl"),
+            Self::PrivateNoteTooLong(_) | Self::TooLong(_) | Self::Forbidden(_) => {
+                (ErrorKind::Invalid, "content")
+            }
+            Self::NotOwner(_) => (ErrorKind::Forbidden, "id"),
             Self::NotProposed(_)
             | Self::NotReleased(_)
             | Self::StillProposed(_)
-            | Self::Changed { .. }
-            | Self::AmendmentUnseen(_)
-            | Self::AmendsNothing
             | Self::NotPrivate(_)
             | Self::QuarantineItemNotPending(_)
             | Self::QuarantineItemOutdated(_)
             | Self::ClusterChanged(_)
-            | Self::UnknownVersion(_)
-            | Self::NotInCluster(_)
-            | Self::NothingToRollBack(_) => ErrorKind::Conflict,
-            Self::Encryption | Self::Export(_) | Self::Panicked => ErrorKind::Internal,
-            Self::NoRecord(_)
-            | Self::NoCluster(_)
-            | Self::UnknownRecord(_)
-            | Self::UnknownDialog(_)
-            | Self::UnknownBundle(_)
-            | Self::NoBundle => ErrorKind::NotFound,
-            Self::Store(error) => error.kind(),
-            Self::Search(error) => error.kind(),
+            | Self::NothingToRollBack(_) => (ErrorKind::Conflict, "id"),
+            Self::Changed { field, .. } => (ErrorKind::Conflict, *field),
+            Self::AmendmentUnseen(_) | Self::AmendsNothing => {
+                (ErrorKind::Conflict, "amends_version")
+            }
+            Self::UnknownVersion(_) => (ErrorKind::Conflict, "version"),
+            Self::NotInCluster(_) => (ErrorKind::Conflict, "keep"),
+            Self::Encryption | Self::Export(_) | Self::Panicked => (ErrorKind::Internal, ""),
+            Self::NoRecord(_) | Self::NoCluster(_) => (ErrorKind::NotFound, "id"),
+            Self::UnknownRecord(_) => (ErrorKind::NotFound, "supersedes"),
+            Self::UnknownDialog(_) => (ErrorKind::NotFound, "dialog_id"),
+            Self::UnknownBundle(_) | Self::NoBundle => (ErrorKind::NotFound, "bundle_id"),
+            Self::Store(error) => (error.kind(), ""),
+            Self::Search(error) => (error.kind(), ""),
         }
+    }
+}
+
+impl Classified for Error {
+    fn kind(&self) -> ErrorKind {
+        self.class().0
     }
 
     fn field(&self) -> Option<String> {
         match self {
-            Self::EmptyQuery => Some("query".into()),
-            Self::TtlInThePast => Some("ttl".into()),
-            Self::UnknownVersion(_) => Some("version".into()),
-            Self::Changed { field, .. } => Some((*field).into()),
-            Self::AmendmentUnseen(_) | Self::AmendsNothing => Some("amends_version".into()),
-            Self::NotInCluster(_) => Some("keep".into()),
-            Self::NoRecord(_)
-            | Self::NoCluster(_)
-            | Self::ClusterChanged(_)
-            | Self::NotProposed(_)
-            | Self::NotReleased(_)
-            | Self::NotOwner(_)
-            | Self::StillProposed(_)
-            | Self::NotPrivate(_)
-            | Self::QuarantineItemNotPending(_)
-            | Self::QuarantineItemOutdated(_)
-            | Self::NothingToRollBack(_) => Some("id".into()),
-            Self::Forbidden(_) | Self::PrivateNoteTooLong { .. } | Self::TooLong { .. } => {
-                Some("content".into())
-            }
-            Self::Encryption | Self::Export(_) | Self::Panicked => None,
-            Self::UnknownRecord(_) => Some("supersedes".into()),
-            Self::UnknownDialog(_) => Some("dialog_id".into()),
-            Self::UnknownBundle(_) | Self::NoBundle => Some("bundle_id".into()),
             Self::Store(error) => error.field(),
             Self::Search(error) => error.field(),
+            error => Some(error.class().1).filter(|field| !field.is_empty()).map(str::to_owned),
         }
     }
 }

@@ -12,30 +12,15 @@ use mc_store::{Store, docs, exports};
 use serde_json::{Value, json};
 
 use crate::Error;
+use crate::bundle::without_nulls;
 use crate::citations::last_known;
 
-/// Records per page.
 const PAGE_SIZE: i64 = 500;
 /// Largest document that is decompressed, in bytes: 100,000 records are about a tenth of it.
 const BYTES_MAX: u64 = 1 << 30;
 /// Exported fields of a record, in order; other fields are internal.
-const FIELDS: &[&str] = &[
-    "kind",
-    "title",
-    "content",
-    "scope",
-    "tags",
-    "owner",
-    "ttl",
-    "quality",
-    "ci",
-    "meta",
-    "steps",
-    "patch_ref",
-    "url",
-    "task_external_id",
-    "citations",
-];
+const FIELDS: &str = "kind title content scope tags owner ttl quality ci meta steps patch_ref url \
+    task_external_id citations";
 /// Fields of a save request that a record has in `meta`.
 const META_FIELDS: &[&str] = &["steps", "patch_ref", "url"];
 
@@ -54,9 +39,9 @@ pub fn exported(mut record: Value) -> Value {
         // The next check sets the verdict.
         citation.as_object_mut().and_then(|citation| citation.remove("verdict"));
     }
-    let kept = FIELDS.iter().filter_map(|field| {
-        let value = record[*field].take();
-        (!is_empty(&value)).then(|| ((*field).to_owned(), value))
+    let kept = FIELDS.split(' ').filter_map(|field| {
+        let value = record[field].take();
+        (!is_empty(&value)).then(|| (field.to_owned(), value))
     });
     Value::Object(kept.collect())
 }
@@ -100,16 +85,14 @@ pub async fn team_records(store: &Store, project: ProjectId) -> Result<Vec<Value
 /// Renders the exported fields of a record as the API does.
 fn rendered(record: &Record, cited: &[Citation]) -> Value {
     let cited = cited.iter().map(|one| {
-        let all = json!({
+        without_nulls(json!({
             "file": one.file_path,
             "symbol": one.symbol,
             "line_start": one.lines.map(|lines| lines.0),
             "line_end": one.lines.map(|lines| lines.1),
             "commit": one.commit,
             "content_hash": one.content_hash.as_deref().map(hex::encode),
-        });
-        let present = all.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
-        present.map(|(name, value)| (name.clone(), value.clone())).collect::<Value>()
+        }))
     });
     json!({
         "kind": record.kind,

@@ -15,8 +15,7 @@ pub struct FeedbackReport {
     pub unknown: Vec<Uuid>,
 }
 
-/// Marks items of a bundle as used, by the id of their record, document or passage. Repeated
-/// feedback counts once.
+/// Marks items of a bundle as used, by the id of record, document or passage; each counts once.
 pub async fn feedback(
     ctx: &MemoryContext,
     bundle: BundleId,

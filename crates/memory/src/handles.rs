@@ -92,8 +92,7 @@ where
     }
 }
 
-/// Whether the bundle is so recent that it may not be written yet. An id without a time is not a
-/// bundle's.
+/// Whether the bundle is so recent that it may not be written yet; `false` for other ids.
 fn is_recent(bundle: BundleId, now: SystemTime) -> bool {
     let Some(made) = bundle.0.get_timestamp() else { return false };
     let (seconds, nanos) = made.to_unix();

@@ -2,7 +2,7 @@
 //! record, merges into a known one, or replaces some. The flow of [`judge()`]:
 //!
 //! 1. Before it, [`reject`] drops notes that say too little.
-//! 2. `pair` compares the note with each known record ([`compare()`]): equal hash, or words,
+//! 2. A `Pair` compares the note with each known record ([`compare()`]): equal hash, or words,
 //!    numbers, denials and their order.
 //! 3. A record with the same hash, or without a difference and with a cosine of at least
 //!    [`MERGE_COSINE_MIN`], makes the note a duplicate: `Action::Merge`.
@@ -28,12 +28,11 @@ pub use usefulness::{Evidence, Reject, reject, usefulness};
 /// notes that differ in one number have more than 0.95, too.
 pub(crate) const MERGE_COSINE_MIN: f32 = 0.60;
 
-/// Least similarity ([`similarity`]) at which a contradiction replaces the nearest record. Below
-/// it, the nearest is about something else.
+/// Least similarity ([`Pair::similarity`]) at which a contradiction replaces the nearest record.
+/// Below it, the nearest is about something else.
 const CONTRADICTION_SIMILARITY_MIN: f32 = 0.35;
 
-/// Least share of words for that: a cosine alone shows only that two notes are about the same part
-/// of the system.
+/// Least share of words for that: a cosine alone only shows that both are about the same part.
 const CONTRADICTION_WORDS_MIN: f32 = 0.1;
 
 /// Share of words from which two notes are about the same subject.
@@ -51,7 +50,7 @@ pub struct Candidate {
     /// Its distilled content, parsed.
     pub note: Arc<ParsedNote>,
     /// [`crate::normalize::content_hash`] of the content.
-    pub content_hash: [u8; 32],
+    pub content_hash: Vec<u8>,
     /// Whether its sender says that it contradicts a known record.
     pub contradicts: bool,
     /// The record that its sender says it replaces.
@@ -145,8 +144,11 @@ struct Pair<'a> {
 }
 
 impl Pair<'_> {
+    /// Returns the similarity, 0 to 1: the mean of shared words and cosine, if there is one.
     fn similarity(&self) -> f32 {
-        similarity(self.comparison.jaccard, self.known.cosine)
+        let jaccard = self.comparison.jaccard;
+        let cosine = self.known.cosine.map(|cosine| cosine.clamp(0.0, 1.0));
+        cosine.map_or(jaccard, |cosine| f32::midpoint(jaccard, cosine))
     }
 
     fn is_same_statement(&self) -> bool {
@@ -157,7 +159,12 @@ impl Pair<'_> {
 
 /// Judges a note against the known records that it may duplicate.
 pub fn judge(incoming: &Candidate, known: &[Known]) -> Judgment {
-    let mut pairs: Vec<_> = known.iter().map(|known| pair(incoming, known)).collect();
+    let pairs = known.iter().map(|known| Pair {
+        known,
+        comparison: compare(&incoming.note, &known.note),
+        exact: known.content_hash == incoming.content_hash,
+    });
+    let mut pairs: Vec<_> = pairs.collect();
     pairs.sort_by(|a, b| {
         b.exact
             .cmp(&a.exact)
@@ -169,8 +176,7 @@ pub fn judge(incoming: &Candidate, known: &[Known]) -> Judgment {
         .find(|pair| {
             pair.exact || (pair.is_same_statement() && mergeable(incoming.kind, pair.known.kind))
         })
-        // A record that the note replaces by name, or a near one that it contradicts, does not say
-        // the same.
+        // A record that the note replaces or contradicts does not say the same.
         .filter(|pair| pair.exact || incoming.supersedes != Some(pair.known.id))
         .filter(|pair| pair.exact || !incoming.contradicts);
     let replaced = replaced(incoming, &pairs, duplicate.map(|pair| pair.known.id));
@@ -184,27 +190,10 @@ pub fn judge(incoming: &Candidate, known: &[Known]) -> Judgment {
     Judgment { action, supersede: replaced, contradicts, reason, scores }
 }
 
-/// Returns how similar two notes are, 0 to 1: the mean of shared words and cosine, if there is one.
-pub fn similarity(jaccard: f32, cosine: Option<f32>) -> f32 {
-    match cosine {
-        Some(cosine) => f32::midpoint(jaccard, cosine.clamp(0.0, 1.0)),
-        None => jaccard,
-    }
-}
-
-/// Whether notes of two kinds can be one record. Statements can; worked examples and links only
-/// with their own kind.
+/// Whether notes of two kinds can be one record: statements, or both examples or links.
 pub(crate) fn mergeable(a: RecordKind, b: RecordKind) -> bool {
     let is_statement = |kind| !matches!(kind, RecordKind::Fewshot | RecordKind::AdrLink);
     a == b || (is_statement(a) && is_statement(b))
-}
-
-fn pair<'a>(incoming: &Candidate, known: &'a Known) -> Pair<'a> {
-    Pair {
-        known,
-        comparison: compare(&incoming.note, &known.note),
-        exact: known.content_hash == incoming.content_hash,
-    }
 }
 
 /// Returns the records that the note replaces: the named one, and with `contradicts` the nearest
@@ -216,22 +205,20 @@ fn replaced(
     duplicate: Option<RecordId>,
 ) -> Vec<RecordId> {
     let named = incoming.supersedes;
-    let nearest = pairs
-        .iter()
-        .filter(|pair| {
-            incoming.contradicts && named.is_none() && duplicate.is_none() && !pair.exact
-        })
-        .filter(|pair| mergeable(incoming.kind, pair.known.kind))
-        .filter(|pair| pair.comparison.jaccard >= CONTRADICTION_WORDS_MIN)
-        .filter(|pair| pair.similarity() >= CONTRADICTION_SIMILARITY_MIN)
-        .map(|pair| pair.known.id)
-        .next();
+    let replaces_nearest = incoming.contradicts && named.is_none() && duplicate.is_none();
+    let is_near = |pair: &&Pair<'_>| {
+        !pair.exact
+            && mergeable(incoming.kind, pair.known.kind)
+            && pair.comparison.jaccard >= CONTRADICTION_WORDS_MIN
+            && pair.similarity() >= CONTRADICTION_SIMILARITY_MIN
+    };
+    let nearest = pairs.iter().find(|pair| replaces_nearest && is_near(pair));
+    let nearest = nearest.map(|pair| pair.known.id);
     named.into_iter().chain(nearest).filter(|id| Some(*id) != duplicate).collect()
 }
 
 /// Returns the nearest mergeable record that contradicts the note and is neither merged into nor
-/// replaced: one that differs in a number, an identifier, a denial, an operator or who does what to
-/// whom.
+/// replaced: one with another number, identifier, denial, operator or order of roles.
 fn contradicted(
     incoming: &Candidate,
     pairs: &[Pair<'_>],
@@ -301,20 +288,19 @@ fn reason(
     replaced: &[RecordId],
 ) -> String {
     if let Some(pair) = duplicate {
-        return if pair.exact {
-            let hint = if incoming.contradicts && replaced.is_empty() {
-                "; to replace another record, name it in supersedes"
-            } else {
-                ""
-            };
-            format!("record {} says exactly this{hint}", pair.known.id)
+        let id = pair.known.id;
+        if !pair.exact {
+            let similarity = pair.similarity();
+            return format!(
+                "record {id} says the same in other words (similarity {similarity:.2})"
+            );
+        }
+        let hint = if incoming.contradicts && replaced.is_empty() {
+            "; to replace another record, name it in supersedes"
         } else {
-            format!(
-                "record {} says the same in other words (similarity {:.2})",
-                pair.known.id,
-                pair.similarity()
-            )
+            ""
         };
+        return format!("record {id} says exactly this{hint}");
     }
     if let Some(id) = replaced.first() {
         return match incoming.supersedes {

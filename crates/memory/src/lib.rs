@@ -45,9 +45,7 @@ pub use error::Error;
 pub use feedback::{FeedbackReport, feedback};
 pub use handles::{NamedBundle, named_bundle};
 pub use project_context::ProjectContext;
-pub use recall::{
-    DEFAULT_TIME_BUDGET, MAX_CHANGES, PastChange, PastChanges, RecallRequest, past_changes, recall,
-};
+pub use recall::{MAX_CHANGES, PastChange, PastChanges, RecallRequest, past_changes, recall};
 pub use save::{
     CONTENT_MAX_CHARS, Contradicted, Decision, Kept, SaveOutcome, SaveRequest, save, save_reviewed,
 };

@@ -20,8 +20,8 @@ pub fn normalize(text: &str) -> String {
 }
 
 /// Returns the sha256 of the normalized text, equal only for exact duplicates.
-pub fn content_hash(text: &str) -> [u8; 32] {
-    Sha256::digest(normalize(text)).into()
+pub fn content_hash(text: &str) -> Vec<u8> {
+    Sha256::digest(normalize(text)).to_vec()
 }
 
 #[cfg(test)]

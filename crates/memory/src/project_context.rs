@@ -8,8 +8,7 @@ use mc_store::{Error, Store};
 use crate::MemoryContext;
 use crate::uses::{Opened, note_opened};
 
-/// An authorized handle on one project. Its store reads and writes only there, with the caller's
-/// role.
+/// Authorized handle on one project, whose store acts only there and with the caller's role.
 pub struct ProjectContext {
     /// The project.
     pub project: Project,
@@ -31,8 +30,7 @@ impl ProjectContext {
         self.project.role >= self.project.policy.min_role(permission)
     }
 
-    /// Records that the caller opened an item that a recall may have returned. For viewers nothing
-    /// is recorded.
+    /// Records that the caller, if no viewer, opened an item that a recall may have returned.
     pub fn note_opened(&self, item: Opened) {
         if self.project.role >= Role::Agent {
             note_opened(&self.memory, self.project.id, item);

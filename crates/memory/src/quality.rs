@@ -11,6 +11,7 @@ use mc_store::hygiene::usage::{self, DemotionReason, RecordUsage};
 use mc_store::{Store, passages};
 
 use crate::Error;
+use crate::bundle::rounded;
 
 /// Recalls in which other records were used and this one was not, before that counts as a reason.
 const PASSED_OVER_MIN: i64 = 10;
@@ -20,8 +21,7 @@ const PASSED_OVER_MIN: i64 = 10;
 pub struct RecordQuality {
     /// Usage of the record.
     pub usage: RecordUsage,
-    /// Rank factors that do not depend on the query, step by step; `None` for a record that is not
-    /// searchable.
+    /// Rank factors that do not depend on the query; `None` for a record that is not searchable.
     pub factors: Option<Vec<(Step, f32)>>,
     /// Reasons why it is unused; none for most records.
     pub noise: Vec<UnusedReason>,
@@ -44,11 +44,6 @@ impl RecordQuality {
             reasons: self.noise.iter().map(ToString::to_string).collect(),
         }
     }
-}
-
-/// Rounds to two decimals.
-fn rounded(factor: f32) -> f64 {
-    (f64::from(factor) * 100.0).round() / 100.0
 }
 
 /// Why a record counts as unused.
@@ -74,8 +69,7 @@ impl fmt::Display for UnusedReason {
     }
 }
 
-/// Judges a page of team records after an id, oldest first. A record without recall or change for
-/// `unused_after_days` is unused.
+/// Judges a page of team records after an id, oldest first.
 pub async fn judge(
     store: &Store,
     project: ProjectId,
@@ -97,8 +91,7 @@ pub async fn judge(
     Ok(page.into_iter().map(judged).collect())
 }
 
-/// Returns the reasons against a record; none against one that is confirmed, a rule, or has a named
-/// end.
+/// Returns the reasons against a record; none if it is confirmed, a rule, or has a named end.
 fn noise(usage: &RecordUsage, unused_after_days: u16, now: DateTime<Utc>) -> Vec<UnusedReason> {
     if usage.trust == Trust::Confirmed || usage.kind == RecordKind::Rule || usage.is_ttl_explicit {
         return Vec::new();

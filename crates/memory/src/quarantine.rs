@@ -86,8 +86,7 @@ pub async fn create_with_policy<T: Serialize>(
     Ok(id)
 }
 
-/// Returns a quarantined request for its reviewer, all of it masked by the strictest rules; `None`
-/// if there is none.
+/// Returns a quarantined request, masked by the strictest rules; `None` if there is none.
 pub async fn show(ctx: &MemoryContext, id: QuarantineItemId) -> Result<Option<Sanitized>, Error> {
     let Some(envelope) = quarantine::ciphertext(&ctx.store, id).await? else { return Ok(None) };
     let ctx = ctx.clone();
@@ -101,8 +100,7 @@ pub async fn claim(tx: &mut Tx, review_status: ReviewStatus) -> Result<(), Error
     if quarantine::lock(tx, id).await? { Ok(()) } else { Err(Error::QuarantineItemNotPending(id)) }
 }
 
-/// Marks the item as released, in the transaction that stores its content, so that both happen or
-/// neither.
+/// Marks the item as released, in the transaction that stores its content.
 pub async fn settle(tx: &mut Tx, review_status: ReviewStatus) -> Result<(), Error> {
     let ReviewStatus::Released(id) = review_status else { return Ok(()) };
     decide(tx, id, QuarantineState::Released, AuditAction::QuarantineItemReleased).await
@@ -148,8 +146,7 @@ fn masked_request(
     envelope: &[u8],
 ) -> Result<Sanitized, Error> {
     let request: Map<String, Value> = open(ctx, id, envelope)?;
-    // Texts are masked one by one first: JSON escapes line breaks, which would hide a secret that
-    // spans lines.
+    // Texts are masked singly first: JSON escapes line breaks, which would hide a secret.
     let request = ContentFilter::strict().filter_object(&request);
     let text = serde_json::to_string_pretty(&request).map_err(|_| Error::Encryption)?;
     Ok(mask_with(&text, &SanitizerPolicy::strict()).text)
@@ -160,9 +157,6 @@ fn associated_data(id: &QuarantineItemId) -> AssociatedData<'_> {
 }
 
 fn excerpt(beginning: &str) -> Sanitized {
-    mask_with(
-        &cut(mask_with(beginning, &SanitizerPolicy::strict()).text.as_str(), EXCERPT_MAX_CHARS),
-        &SanitizerPolicy::strict(),
-    )
-    .text
+    let masked = |text: &str| mask_with(text, &SanitizerPolicy::strict()).text;
+    masked(&cut(masked(beginning).as_str(), EXCERPT_MAX_CHARS))
 }

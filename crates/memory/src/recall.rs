@@ -6,8 +6,8 @@
 //! 3. `select_records` keeps the good ones (`select::Selection`), and
 //!    `disagreement::put_newer_first` orders contradicting ones.
 //! 4. `assemble::select_places` adds documents, dialogs and code, the fewer the surer the records.
-//! 5. `assemble::contents` sorts all into sections, and [`pack`] fills the token budget. The bundle
-//!    is written after the response by `bundle_log::enqueue`.
+//! 5. `assemble::add_items` sorts all into sections, and [`pack`] fills the token budget. Then
+//!    `bundle_log::enqueue` writes the bundle, after the response.
 //!
 //! Which facts come first is decided in `relevance::rank` (by `RankedRecord::rank`), and only then
 //! do trust and staleness move records back.
@@ -31,7 +31,7 @@ use mc_store::passages::PassageFilter;
 use mc_store::{tasks, vectors};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::bundle::{Bundle, Envelope, TaskSummary, pack};
+use crate::bundle::{Bundle, TaskSummary, pack};
 use crate::task_links::{TaskLinks, find_task_links};
 use crate::tokens::TokenBudget;
 use crate::{Error, MemoryContext, citations};
@@ -42,9 +42,6 @@ use query::RecallQuery;
 use relevance::RankedRecord;
 use select::Selection;
 
-/// Default time budget of a recall.
-pub const DEFAULT_TIME_BUDGET: Duration = Duration::from_millis(300);
-
 /// Share of the time budget for the search; the rest is for citations and packing.
 const SEARCH_SHARE: f64 = 0.8;
 /// Most records that the search returns.
@@ -53,11 +50,8 @@ const MEMORY_LIMIT: usize = 24;
 const CITATION_CHECK_LIMIT: usize = 24;
 /// Most additional records within the query's scope.
 const SCOPED_LIMIT: usize = 20;
-/// Most passages of documents.
 const DOC_LIMIT: usize = 8;
-/// Most dialogs.
 const DIALOG_LIMIT: usize = 6;
-/// Most places in the code.
 const CODE_LIMIT: usize = 8;
 
 /// A request to recall knowledge.
@@ -83,70 +77,152 @@ pub struct RecallRequest {
     pub time_budget: Duration,
 }
 
-impl RecallRequest {
-    /// Creates an empty request with the default limits.
-    pub fn new(project: ProjectId, principal: impl Into<String>) -> Self {
-        Self {
-            project,
-            principal: principal.into(),
-            query: None,
-            task_external_id: None,
-            repo_path: None,
-            symbols: Vec::new(),
-            signals: Vec::new(),
-            limit: TokenBudget::default(),
-            time_budget: DEFAULT_TIME_BUDGET,
-        }
-    }
-}
-
-/// Recalls the team's knowledge, best first, within the token and time budgets. A part of the
-/// search that is late is left out and named in [`Bundle::degraded`]. A bundle without good results
-/// is empty and has a reason.
+/// Recalls the team's knowledge, best first, within the token and time budgets. Late parts are left
+/// out and named in [`Bundle::degraded`]. A bundle without good results is empty and has a reason.
 pub async fn recall(ctx: &MemoryContext, request: &RecallRequest) -> Result<Bundle, Error> {
     let deadline = Instant::now() + request.time_budget;
-    let (task, mut degraded) = find_task(ctx, request, deadline).await?;
+    let mut recall = Recall { ctx, request, deadline, degraded: Vec::new() };
+    let task = recall.find_task().await?;
     let query =
         query::read(request, task.as_ref(), &ctx.search.sanitizing).ok_or(Error::EmptyQuery)?;
-    let found = find(ctx, request, &query, deadline).await?;
-    degraded.extend(found.degraded);
-    let candidates = found.hits.len();
-    let (mut records, others) = assemble::split_records(found.hits, &found.linked);
+    let (hits, linked) = recall.find(&query).await?;
+    let candidates = hits.len();
+    let (mut records, others) = assemble::split_records(hits, &linked);
     relevance::rank(&query.features, &mut records);
     records.truncate(CITATION_CHECK_LIMIT);
-    check_citations(ctx, request.project, &mut records, deadline, &mut degraded).await?;
+    recall.check_citations(&mut records).await?;
     // Ranks again, as fresh citations tie records to symbols and files and stale ones lower them.
     relevance::rank(&query.features, &mut records);
-    let mut records = select_records(ctx, &query, records, deadline, &mut degraded).await?;
+    let mut records = recall.select_records(&query, records).await?;
     disagreement::put_newer_first(&mut records, &ctx.notes);
-    let places = assemble::select_places(&query.features, others, &records, &found.linked);
+    let places = assemble::select_places(&query.features, others, &records, &linked);
 
+    let degraded = recall.degraded;
     let confidence = assemble::confidence(&records, &places);
     let reason =
         (records.is_empty() && places.is_empty()).then(|| why_empty(candidates, &query, &degraded));
-    let envelope = Envelope {
-        id: BundleId::generate(),
-        confidence,
-        degraded,
-        reason,
-        task: request.task_external_id.as_ref().map(|id| task_summary(id, task.as_ref())),
-    };
-    let contents = assemble::contents(&query.features, records, &places);
-    let bundle = pack(envelope, contents, request.limit);
+    let task = request.task_external_id.as_ref().map(|id| task_summary(id, task.as_ref()));
+    let empty = Bundle::empty(BundleId::generate());
+    let mut bundle = Bundle { confidence, degraded, reason, task, ..empty };
+    assemble::add_items(&mut bundle, &query.features, records, &places);
+    let bundle = pack(bundle, request.limit);
     bundle_log::enqueue(ctx, request, &query, &bundle);
     Ok(bundle)
 }
 
-/// Finds the current task. Also returns a note for `degraded` if that is late.
-async fn find_task(
-    ctx: &MemoryContext,
-    request: &RecallRequest,
+/// A recall at work.
+struct Recall<'a> {
+    ctx: &'a MemoryContext,
+    request: &'a RecallRequest,
     deadline: Instant,
-) -> Result<(Option<tasks::Task>, Vec<String>), Error> {
-    let Some(id) = &request.task_external_id else { return Ok((None, Vec::new())) };
-    match timeout_at(deadline, tasks::find(&ctx.store, request.project, id)).await {
-        Ok(found) => Ok((found?, Vec::new())),
-        Err(_) => Ok((None, vec!["task: late".to_owned()])),
+    /// Parts of the search that were late or unavailable.
+    degraded: Vec<String>,
+}
+
+impl Recall<'_> {
+    /// Finds the current task.
+    async fn find_task(&mut self) -> Result<Option<tasks::Task>, Error> {
+        let Some(id) = &self.request.task_external_id else { return Ok(None) };
+        let found = tasks::find(&self.ctx.store, self.request.project, id);
+        let Ok(found) = timeout_at(self.deadline, found).await else {
+            self.degraded.push("task: late".to_owned());
+            return Ok(None);
+        };
+        Ok(found?)
+    }
+
+    /// Searches records, records in scope, documents, dialogs and code, and looks up passages tied
+    /// to the tasks and the path, all at once.
+    async fn find(&mut self, query: &RecallQuery) -> Result<(Vec<Hit>, TaskLinks), Error> {
+        let Self { ctx, request, .. } = *self;
+        let budget = self.deadline.saturating_duration_since(Instant::now()).mul_f64(SEARCH_SHARE);
+        let searches = searches(request.project, query, budget);
+        let paths = query.paths();
+        let ties = find_task_links(&ctx.store, request.project, &query.task_ids, &paths);
+        // The searches share a connection; ties are read beside them.
+        let search = ctx.search.visiting();
+        let (outcomes, ties) = tokio::join!(search_all(&search, &searches), timeout(budget, ties));
+        drop(search);
+        let mut hits = self.gather(outcomes?);
+        let Ok(ties) = ties else {
+            self.degraded.push("links to tasks and places: late".to_owned());
+            return Ok((hits, TaskLinks::default()));
+        };
+        let (ties, linked) = ties?;
+        let is_new =
+            |hit: &Hit| !hits.iter().any(|have| have.passage.indexed.id == hit.passage.indexed.id);
+        let new: Vec<_> = ties.into_iter().filter(is_new).collect();
+        hits.extend(new);
+        Ok((hits, linked))
+    }
+
+    /// Merges the hits of several searches, each passage once, and their `degraded` records.
+    fn gather(&mut self, outcomes: Vec<SearchResponse>) -> Vec<Hit> {
+        let mut hits: Vec<Hit> = Vec::new();
+        let mut degraded: Vec<String> = Vec::new();
+        for outcome in outcomes {
+            for hit in outcome.hits {
+                let id = hit.passage.indexed.id;
+                match hits.iter_mut().find(|have| have.passage.indexed.id == id) {
+                    // The scoped search may have gone deeper in one of the retrievers.
+                    Some(have) => {
+                        have.similarity = have.similarity.or(hit.similarity);
+                        have.similarity_below = have.similarity_below.or(hit.similarity_below);
+                        have.keyword = have.keyword.or(hit.keyword);
+                        have.coverage = have.coverage.or(hit.coverage);
+                        have.score = have.score.max(hit.score);
+                    }
+                    None => hits.push(hit),
+                }
+            }
+            for record in outcome.degraded {
+                if !degraded.contains(&record) {
+                    degraded.push(record);
+                }
+            }
+        }
+        self.degraded.extend(degraded);
+        hits
+    }
+
+    /// Attaches citations with verdicts to the records; checks them now if there is time.
+    async fn check_citations(&mut self, records: &mut [RankedRecord]) -> Result<(), Error> {
+        let ids: Vec<RecordId> = records.iter().filter_map(RankedRecord::citing).collect();
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let recheck = citations::recheck_records(&self.ctx.store, self.request.project, &ids);
+        let by_record = if let Ok(checked) = timeout_at(self.deadline, recheck).await {
+            checked?.0
+        } else {
+            let note = "citations: late, verdicts are those of the last check";
+            self.degraded.push(note.to_owned());
+            citations::last_known(&self.ctx.store, &ids).await?
+        };
+        for record in records {
+            if let Some(found) = record.citing().and_then(|id| by_record.get(&id)) {
+                record.set_citations(found);
+            }
+        }
+        Ok(())
+    }
+
+    /// Selects the records of the bundle: good ones, and those that belong to the best one.
+    async fn select_records(
+        &mut self,
+        query: &RecallQuery,
+        records: Vec<RankedRecord>,
+    ) -> Result<Vec<RankedRecord>, Error> {
+        let selection = Selection::of(&query.features, records);
+        let Some((best, places)) = selection.undecided() else { return Ok(selection.with(&[])) };
+        let store = &self.ctx.store;
+        let near = Box::pin(vectors::near_to(store, best, &places, select::NEAR_COSINE));
+        if let Ok(near) = timeout_at(self.deadline, near).await {
+            Ok(selection.with(&near?))
+        } else {
+            self.degraded.push("records that belong to the best one: late".to_owned());
+            Ok(selection.with(&[]))
+        }
     }
 }
 
@@ -171,44 +247,6 @@ fn why_empty(candidates: usize, query: &RecallQuery, degraded: &[String]) -> Str
     }
 }
 
-/// Results of the searches and look-ups.
-struct Found {
-    hits: Vec<Hit>,
-    linked: TaskLinks,
-    degraded: Vec<String>,
-}
-
-/// Searches records, records in scope, documents, dialogs and code, and looks up passages tied to
-/// the tasks and the path, all at once.
-async fn find(
-    ctx: &MemoryContext,
-    request: &RecallRequest,
-    query: &RecallQuery,
-    deadline: Instant,
-) -> Result<Found, Error> {
-    let budget = deadline.saturating_duration_since(Instant::now()).mul_f64(SEARCH_SHARE);
-    let searches = searches(request.project, query, budget);
-    let paths = query.paths();
-    let ties =
-        timeout(budget, find_task_links(&ctx.store, request.project, &query.task_ids, &paths));
-    // The searches share a connection; ties are read beside them.
-    let search = ctx.search.visiting();
-    let (outcomes, ties) = tokio::join!(search_all(&search, &searches), ties);
-    drop(search);
-    let (mut hits, mut degraded) = gather(outcomes?);
-    let Ok(ties) = ties else {
-        degraded.push("links to tasks and places: late".to_owned());
-        return Ok(Found { hits, linked: TaskLinks::default(), degraded });
-    };
-    let (ties, linked) = ties?;
-    let is_new =
-        |hit: &Hit| !hits.iter().any(|have| have.passage.indexed.id == hit.passage.indexed.id);
-    let new: Vec<_> = ties.into_iter().filter(is_new).collect();
-    hits.extend(new);
-    Ok(Found { hits, linked, degraded })
-}
-
-/// Builds the searches with their limits.
 fn searches(
     project: ProjectId,
     query: &RecallQuery,
@@ -232,78 +270,4 @@ fn searches(
     }
     let limited = |(query, limit)| (query, Options { limit, time_budget, ..Options::default() });
     searches.into_iter().map(limited).collect()
-}
-
-/// Merges the hits of several searches, each passage once, and their `degraded` records.
-fn gather(outcomes: Vec<SearchResponse>) -> (Vec<Hit>, Vec<String>) {
-    let mut hits: Vec<Hit> = Vec::new();
-    let mut degraded: Vec<String> = Vec::new();
-    for outcome in outcomes {
-        for hit in outcome.hits {
-            let id = hit.passage.indexed.id;
-            match hits.iter_mut().find(|have| have.passage.indexed.id == id) {
-                // The scoped search may have gone deeper in one of the retrievers.
-                Some(have) => {
-                    have.similarity = have.similarity.or(hit.similarity);
-                    have.similarity_below = have.similarity_below.or(hit.similarity_below);
-                    have.keyword = have.keyword.or(hit.keyword);
-                    have.coverage = have.coverage.or(hit.coverage);
-                    have.score = have.score.max(hit.score);
-                }
-                None => hits.push(hit),
-            }
-        }
-        for record in outcome.degraded {
-            if !degraded.contains(&record) {
-                degraded.push(record);
-            }
-        }
-    }
-    (hits, degraded)
-}
-
-/// Selects the records of the bundle: good ones, and those that belong to the best one.
-async fn select_records(
-    ctx: &MemoryContext,
-    query: &RecallQuery,
-    records: Vec<RankedRecord>,
-    deadline: Instant,
-    degraded: &mut Vec<String>,
-) -> Result<Vec<RankedRecord>, Error> {
-    let selection = Selection::of(&query.features, records);
-    let Some((best, places)) = selection.undecided() else { return Ok(selection.with(&[])) };
-    let near = Box::pin(vectors::near_to(&ctx.store, best, &places, select::NEAR_COSINE));
-    if let Ok(near) = timeout_at(deadline, near).await {
-        Ok(selection.with(&near?))
-    } else {
-        degraded.push("records that belong to the best one: late".to_owned());
-        Ok(selection.with(&[]))
-    }
-}
-
-/// Attaches citations with verdicts to the records; checks them now if there is time.
-async fn check_citations(
-    ctx: &MemoryContext,
-    project: ProjectId,
-    records: &mut [RankedRecord],
-    deadline: Instant,
-    degraded: &mut Vec<String>,
-) -> Result<(), Error> {
-    let ids: Vec<RecordId> = records.iter().filter_map(RankedRecord::citing).collect();
-    if ids.is_empty() {
-        return Ok(());
-    }
-    let recheck = citations::recheck_records(&ctx.store, project, &ids);
-    let by_record = if let Ok(checked) = timeout_at(deadline, recheck).await {
-        checked?.0
-    } else {
-        degraded.push("citations: late, verdicts are those of the last check".to_owned());
-        citations::last_known(&ctx.store, &ids).await?
-    };
-    for record in records {
-        if let Some(found) = record.citing().and_then(|id| by_record.get(&id)) {
-            record.set_citations(found);
-        }
-    }
-    Ok(())
 }

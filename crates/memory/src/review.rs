@@ -1,5 +1,4 @@
-//! Reviewing: members accept, reject, share and confirm records, and roll them back or erase their
-//! contributors.
+//! Reviews of records: accept, reject, share, confirm, roll back, and erase contributors.
 
 mod erasure;
 mod rollback;
@@ -142,9 +141,7 @@ pub async fn reject(ctx: &MemoryContext, id: RecordId, reason: &str) -> Result<(
 /// Shares a private note with the team, at once or after a review.
 pub async fn share(ctx: &MemoryContext, id: RecordId, to: Visibility) -> Result<Record, Error> {
     let mut tx = ctx.store.begin().await?;
-    records::lock(&mut tx, &[id]).await?;
-    let record = records::find_in(&mut tx, id).await?.filter(is_live);
-    let record = record.ok_or(Error::NoRecord(id))?;
+    let record = lock_live(&mut tx, id).await?.ok_or(Error::NoRecord(id))?;
     if record.access.visibility != Visibility::Private {
         return Err(Error::NotPrivate(id));
     }
@@ -173,9 +170,7 @@ pub async fn share(ctx: &MemoryContext, id: RecordId, to: Visibility) -> Result<
 /// Confirms this version of a live team record.
 pub async fn confirm(ctx: &MemoryContext, id: RecordId, version: i32) -> Result<Record, Error> {
     let mut tx = ctx.store.begin().await?;
-    records::lock(&mut tx, &[id]).await?;
-    let record = records::find_in(&mut tx, id).await?.filter(is_live);
-    let record = record.ok_or(Error::NoRecord(id))?;
+    let record = lock_live(&mut tx, id).await?.ok_or(Error::NoRecord(id))?;
     if record.version != version {
         return Err(Error::Changed { id, field: "version" });
     }
@@ -191,19 +186,22 @@ async fn find(ctx: &MemoryContext, id: RecordId) -> Result<Record, Error> {
     records::find(&ctx.store, id).await?.ok_or(Error::NoRecord(id))
 }
 
-/// Restores a deleted or replaced record, active or stale by its citations. The caller creates its
-/// passage.
+/// Restores a deleted or replaced record, active or stale; the caller creates its passage.
 async fn restore(tx: &mut Tx, id: RecordId) -> Result<(), Error> {
     records::restore(tx, id).await?;
     Ok(citations::update_staleness(tx, id).await?)
 }
 
+/// Locks and returns a live record.
+async fn lock_live(tx: &mut Tx, id: RecordId) -> Result<Option<Record>, Error> {
+    records::lock(tx, &[id]).await?;
+    Ok(records::find_in(tx, id).await?.filter(is_live))
+}
+
 /// Locks and returns an open proposal.
 async fn live_proposal(tx: &mut Tx, id: RecordId) -> Result<Record, Error> {
-    records::lock(tx, &[id]).await?;
-    let record = records::find_in(tx, id).await?.ok_or(Error::NotProposed(id))?;
-    let waits = record.access.visibility == Visibility::Proposed && is_live(&record);
-    if waits { Ok(record) } else { Err(Error::NotProposed(id)) }
+    let is_proposed = |record: &Record| record.access.visibility == Visibility::Proposed;
+    lock_live(tx, id).await?.filter(is_proposed).ok_or(Error::NotProposed(id))
 }
 
 /// Whether a record is live and the team's. A record demoted meanwhile is a proposal itself: merged
@@ -216,8 +214,7 @@ pub(crate) fn is_live(record: &Record) -> bool {
     matches!(record.state, RecordState::Active | RecordState::Stale)
 }
 
-/// Applies a reviewer's edit to a proposal. The text goes through the content filter like a save,
-/// but is not quarantined.
+/// Applies a reviewer's edit to a proposal, filtered like a save but not quarantined.
 fn edited(
     ctx: &MemoryContext,
     proposal: &Record,
@@ -232,11 +229,11 @@ fn edited(
     if let Some(content) = &edit.content {
         filter.filter(content.as_str());
         body.content = filter.filter_again(content.as_str());
-        let (length, max) = (body.content.as_str().chars().count(), CONTENT_MAX_CHARS);
-        if length > max {
-            return Err(Error::TooLong { length, max });
+        let length = body.content.as_str().chars().count();
+        if length > CONTENT_MAX_CHARS {
+            return Err(Error::TooLong(length));
         }
-        body.content_hash = content_hash(body.content.as_str()).to_vec();
+        body.content_hash = content_hash(body.content.as_str());
         body.simhash = simhash(body.content.as_str());
     }
     match filter.decision() {
@@ -245,7 +242,6 @@ fn edited(
     }
 }
 
-/// Amends the target with the proposal.
 async fn amend(
     tx: &mut Tx,
     proposal: &Record,
@@ -275,9 +271,8 @@ async fn amend(
     Ok(())
 }
 
-/// Returns the target's citations once the proposal is accepted: its own, which a proposal cannot
-/// push out, and the proposal's. Of the same place, the proposal's counts, as the reviewer has seen
-/// it.
+/// Returns the target's citations once the proposal is accepted: its own first, then the
+/// proposal's, which count for the same place, as the reviewer has seen them.
 fn joined(known: Vec<Citation>, brought: Vec<Citation>) -> Vec<Citation> {
     let is_cited_again = |one: &Citation| brought.iter().any(|other| is_same_place(one, other));
     let mut all: Vec<_> = known.into_iter().filter(|one| !is_cited_again(one)).collect();
@@ -301,7 +296,6 @@ fn amended(target: &Record, body: &RecordBody) -> RecordBody {
     }
 }
 
-/// Turns the proposal into a team record.
 async fn publish(
     tx: &mut Tx,
     proposal: &Record,
@@ -356,7 +350,7 @@ pub(crate) fn body_of(record: &Record) -> RecordBody {
         meta: record.meta.clone(),
         task: record.task,
         dialog: record.dialog,
-        content_hash: content_hash(&record.content).to_vec(),
+        content_hash: content_hash(&record.content),
         simhash: simhash(&record.content),
     }
 }

@@ -74,7 +74,7 @@ pub async fn save_reviewed(
     let filtered = Filtered { clean, distilled, ttl, trust, review_status };
     let prepared = prepare(ctx, request, filtered, &mut filter).await?;
     // Distilling may have uncovered a finding that markup hid from the first pass.
-    let text = &prepared.clean.text;
+    let text = &prepared.text;
     if let ControlFlow::Break(outcome) = apply_policy(ctx, request, text, &filter).await? {
         return Ok(outcome);
     }
@@ -82,8 +82,8 @@ pub async fn save_reviewed(
     let save = Save { store, request: request.clone(), prepared, dialog, notes };
     let (written, Save { prepared, .. }) = ctx.writes.write(save).await;
     let written = written?;
-    let cites = uses::cites(&prepared.clean.text, &prepared.clean.meta, &prepared.citations);
-    let own_records = [&[written.record.id], written.decision.replaced()].concat();
+    let cites = uses::cites(&prepared.text, &prepared.body.meta, &prepared.citations);
+    let own_records = [&[written.applied.record.id], written.decision.replaced()].concat();
     uses::note_cited(ctx, request.project, own_records, cites);
     Ok(SaveOutcome::of_written(request, written, prepared, &filter))
 }

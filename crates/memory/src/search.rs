@@ -18,8 +18,7 @@ use crate::{Error, MemoryContext, task_ids};
 pub struct SearchRequest {
     /// Words and names; the text may be empty if a task is named.
     pub query: Query,
-    /// Task, by the tracker's id: `SHOP-12`, `owner/name#12`, or `#12` for an issue of any
-    /// repository.
+    /// Task, by the tracker's id: `SHOP-12`, `owner/name#12`, or `#12` of any repository.
     pub task_external_id: Option<String>,
     /// Search options.
     pub options: Options,
@@ -28,8 +27,7 @@ pub struct SearchRequest {
 /// Results, best first.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// Hits. Passages linked to a named task come first, newest first, with score 1 and no
-    /// `explain`.
+    /// Hits. Passages linked to a named task come first, newest first, with score 1.
     pub hits: Vec<Hit>,
     /// Passages linked to a named task, whether among the hits or not.
     pub linked: HashSet<PassageId>,
@@ -39,8 +37,7 @@ pub struct Found {
     pub degraded: Vec<String>,
 }
 
-/// Searches. Passages linked to the tasks of the request, named by field or in the text, come first
-/// if the filter allows them.
+/// Searches. Passages linked to named tasks come first if the filter allows them.
 pub async fn search(ctx: &MemoryContext, request: &SearchRequest) -> Result<Found, Error> {
     let SearchRequest { query, task_external_id, options } = request;
     let task = task_external_id.as_deref();

@@ -1,5 +1,4 @@
-//! Charikar's simhash over a note's words: notes that share most words differ in few bits, whatever
-//! their order.
+//! Charikar's simhash over a note's words: notes that share most words differ in few bits.
 
 use std::collections::BTreeSet;
 
@@ -12,8 +11,7 @@ const WORD_WEIGHT: i32 = 4;
 /// Weight of letter trigrams, which keep a typo from looking like another word.
 const TRIGRAM_WEIGHT: i32 = 1;
 
-/// Computes a 64-bit fingerprint; compare with [`distance`]. It is stored, so it must be the same
-/// in every build.
+/// Computes a 64-bit fingerprint. It is stored, so it must be the same in every build.
 pub fn simhash(text: &str) -> u64 {
     let mut votes = [0_i32; 64];
     for (feature, weight) in features(text) {
@@ -24,11 +22,6 @@ pub fn simhash(text: &str) -> u64 {
         }
     }
     votes.iter().enumerate().fold(0, |hash, (bit, vote)| hash | u64::from(*vote > 0) << bit)
-}
-
-/// Returns the number of bits in which two fingerprints differ.
-pub fn distance(a: u64, b: u64) -> u32 {
-    (a ^ b).count_ones()
 }
 
 fn features(text: &str) -> BTreeSet<(String, i32)> {
@@ -51,6 +44,11 @@ fn features(text: &str) -> BTreeSet<(String, i32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Returns the number of bits in which two fingerprints differ.
+    fn distance(a: u64, b: u64) -> u32 {
+        (a ^ b).count_ones()
+    }
 
     const NOTE: &str = "The payments worker retries a failed charge 3 times with jitter before it \
         gives up, because the gateway drops connections under load";

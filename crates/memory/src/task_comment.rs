@@ -14,7 +14,6 @@ use crate::content_filter::{ContentFilter, ReviewStatus, filter_field_text, run_
 
 /// Most records and most dialogs that are listed.
 const LISTED_MAX: i64 = 10;
-/// Longest title, in characters.
 const TITLE_MAX_CHARS: usize = 120;
 /// Beginning of each task comment, whatever heading the tracker adds.
 const PREFIX: &str = "Memory Copilot: what the project ";
@@ -96,8 +95,7 @@ fn heading(project: &ProjectKey, external_id: &str) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
     Markdown,
-    /// Text that every markup renders alike: the rules of Jira and Redmine differ by version and
-    /// setting.
+    /// Text that every markup renders alike, as those of Jira and Redmine vary.
     Plain,
 }
 

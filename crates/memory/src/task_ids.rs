@@ -2,12 +2,12 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex::{Captures, Regex};
 
-static ID: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?:\b[\w.-]+/[\w.-]+)?#\d{1,9}\b|\b[A-Z][A-Z0-9_]{1,15}-\d{1,9}\b")
-        .expect("a checked expression")
-});
+use crate::text::regex;
+
+static ID: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?:\b[\w.-]+/[\w.-]+)?#\d{1,9}\b|\b[A-Z][A-Z0-9_]{1,15}-\d{1,9}\b"));
 
 /// Prefixes of words that look like issue ids: encodings, hashes, standards.
 const NON_ISSUE_PREFIXES: &[&str] = &[
@@ -33,12 +33,9 @@ fn find(text: &str) -> impl Iterator<Item = &str> {
 
 /// Removes the ids from a text.
 pub fn strip(text: &str) -> String {
-    let kept = ID.replace_all(
-        text,
-        |id: &regex::Captures<'_>| {
-            if is_id(&id[0]) { String::new() } else { id[0].to_owned() }
-        },
-    );
+    let replacement =
+        |id: &Captures<'_>| if is_id(&id[0]) { String::new() } else { id[0].to_owned() };
+    let kept = ID.replace_all(text, replacement);
     kept.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

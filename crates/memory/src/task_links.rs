@@ -15,8 +15,7 @@ pub(crate) struct TaskLinks {
     pub own_proposals: HashSet<PassageId>,
 }
 
-/// Finds the passages tied to these tasks and paths, those linked to a task first, and returns
-/// which are linked to a task.
+/// Finds the passages tied to these tasks and paths, those linked to a task first.
 pub(crate) async fn find_task_links(
     store: &Store,
     project: ProjectId,

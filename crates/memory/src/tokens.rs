@@ -11,13 +11,11 @@ pub struct TokenBudget(usize);
 /// A limit outside [`TokenBudget::MIN`] to [`TokenBudget::MAX`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "a token limit is {min} to {max}; {given} is not",
+    "a token limit is {min} to {max}; {0} is not",
     min = TokenBudget::MIN,
     max = TokenBudget::MAX
 )]
-pub struct InvalidBudget {
-    given: usize,
-}
+pub struct InvalidBudget(usize);
 
 impl TokenBudget {
     /// Fewest tokens, enough for an empty bundle.
@@ -30,7 +28,7 @@ impl TokenBudget {
         if (Self::MIN..=Self::MAX).contains(&tokens) {
             Ok(Self(tokens))
         } else {
-            Err(InvalidBudget { given: tokens })
+            Err(InvalidBudget(tokens))
         }
     }
 
@@ -63,8 +61,7 @@ pub fn warm_up() {
     count("");
 }
 
-/// Whether `word` (after a space) is one token: common words of the big languages are, misspelled
-/// ones are not.
+/// Whether `word` (after a space) is one token, as common words are, but not misspelled ones.
 pub fn is_one_token(word: &str) -> bool {
     count(&format!(" {word}")) == 1
 }

@@ -12,13 +12,11 @@ use uuid::Uuid;
 pub use mc_store::uses::Opened;
 
 use crate::MemoryContext;
+use crate::text::regex;
 
-static ID: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
-        .expect("a checked expression")
-});
-static ADDRESS: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r#"https?://[^\s<>"'`)\]]+"#).expect("a checked expression"));
+static ID: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?i)\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"));
+static ADDRESS: LazyLock<Regex> = LazyLock::new(|| regex(r#"https?://[^\s<>"'`)\]]+"#));
 
 /// Most ids and most addresses of one text that are looked up.
 const REFERENCES_MAX: usize = 64;
@@ -27,15 +25,10 @@ const REFERENCES_MAX: usize = 64;
 /// belong to the user of the store, as a caller may state any name.
 pub fn note_opened(ctx: &MemoryContext, project: ProjectId, item: Opened) {
     let store = ctx.store.clone();
-    ctx.bundle_writer.spawn_after(async move {
-        if let Err(error) = uses::record_opened(&store, project, item).await {
-            tracing::warn!(error = &error as &dyn std::error::Error, "recording a use failed");
-        }
-    });
+    spawn(ctx, async move { uses::record_opened(&store, project, item).await });
 }
 
-/// Records the items of the caller's newest bundles that a save cites, except `own_records`, which
-/// it wrote or replaced.
+/// Records the items of the caller's newest bundles that a save cites, but not `own_records`.
 pub(crate) fn note_cited(
     ctx: &MemoryContext,
     project: ProjectId,
@@ -46,8 +39,15 @@ pub(crate) fn note_cited(
         return;
     }
     let store = ctx.store.clone();
+    spawn(ctx, async move { uses::record_cited(&store, project, &own_records, &cites).await });
+}
+
+fn spawn<T>(
+    ctx: &MemoryContext,
+    record: impl Future<Output = Result<T, mc_store::Error>> + Send + 'static,
+) {
     ctx.bundle_writer.spawn_after(async move {
-        if let Err(error) = uses::record_cited(&store, project, &own_records, &cites).await {
+        if let Err(error) = record.await {
             tracing::warn!(error = &error as &dyn std::error::Error, "recording a use failed");
         }
     });

@@ -1,6 +1,5 @@
-//! The write queue: writes of a project that wait at the same time share one transaction. Saves of
-//! a project are serialized anyway, and a shared transaction pays for one commit, one read of the
-//! audit's head and one lock.
+//! Write queue: concurrent writes of a project share one transaction, which pays for one commit,
+//! one read of the audit's head and one lock. Saves of a project are serialized anyway.
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
@@ -17,7 +16,6 @@ use crate::Error;
 
 /// A write that can run alone or in a batch with others of its project.
 pub(crate) trait QueuedWrite: Send + Sized + 'static {
-    /// Result of the write.
     type Output: Send;
 
     /// How long the first write waits for others ([`WriteQueue::flush`] ends the wait). Zero if a
@@ -28,7 +26,6 @@ pub(crate) trait QueuedWrite: Send + Sized + 'static {
     /// the first write must not wait long for the last.
     const BATCH_MAX: usize = 32;
 
-    /// Returns the project of the write.
     fn project(&self) -> ProjectId;
 
     /// Runs the write in its own transaction.
@@ -151,7 +148,7 @@ async fn write_group<W: QueuedWrite>(group: Vec<Pending<W>>) {
         Err(concurrency) => {
             let mut done = Vec::with_capacity(works.len());
             for some in works.chunks_mut(concurrency) {
-                done.extend(join_all(some.iter_mut().map(write_alone)).await);
+                done.extend(join_all(some.iter_mut().map(|work| caught(work.write_one()))).await);
             }
             done
         }
@@ -160,10 +157,6 @@ async fn write_group<W: QueuedWrite>(group: Vec<Pending<W>>) {
         // The caller may have given up.
         let _ = answer.send((done, work));
     }
-}
-
-async fn write_alone<W: QueuedWrite>(work: &mut W) -> Result<W::Output, Error> {
-    caught(work.write_one()).await
 }
 
 /// Runs a write and turns its panic into an error for its caller.

@@ -8,11 +8,11 @@
 mod cjk;
 mod scan;
 mod split;
-mod stem;
 mod stop_words;
 
 use std::borrow::Cow;
 
+use frostem::{Algorithm, Stemmer};
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
 pub use stop_words::is_stop_word;
@@ -121,7 +121,7 @@ fn terms_of_atom(
     let kind = if is_identifier || is_joined { TermKind::Part } else { TermKind::Word };
     for (index, part) in parts.iter().enumerate() {
         let surface = part.to_lowercase();
-        let stem = stem::stem(&surface);
+        let stem = stem(&surface);
         // Added before the stem, so that equal terms of `_foo` stay in this order.
         if stem != surface {
             push(lexemes, surface.clone(), TermKind::Surface, first + index, span);
@@ -131,22 +131,27 @@ fn terms_of_atom(
     first + parts.len().max(1)
 }
 
+/// Returns the stem of a lower-case word by its script, because the language of a passage is not
+/// known: Snowball English or Russian. Words of other scripts are unchanged.
+fn stem(word: &str) -> Cow<'_, str> {
+    if word.bytes().all(|b| b.is_ascii_lowercase() || b == b'\'') {
+        return Stemmer::new(Algorithm::English).stem(word);
+    }
+    if word.chars().all(|c| matches!(c, '\u{400}'..='\u{4FF}')) {
+        return Stemmer::new(Algorithm::Russian).stem(word);
+    }
+    Cow::Borrowed(word)
+}
+
 fn push(
     lexemes: &mut Vec<Lexeme>,
-    text: String,
+    mut text: String,
     kind: TermKind,
     position: usize,
     span: (usize, usize),
 ) {
-    lexemes.push(Lexeme { text: truncated(text), kind, position, span });
-}
-
-/// Truncates a term at a character boundary.
-fn truncated(mut text: String) -> String {
-    if text.len() > MAX_TERM_BYTES {
-        text.truncate(text.floor_char_boundary(MAX_TERM_BYTES));
-    }
-    text
+    text.truncate(text.floor_char_boundary(MAX_TERM_BYTES));
+    lexemes.push(Lexeme { text, kind, position, span });
 }
 
 #[cfg(test)]

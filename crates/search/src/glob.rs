@@ -1,10 +1,8 @@
-//! Path globs, translated to regular expressions that the keyword index and PostgreSQL interpret in
-//! the same way.
+//! Path globs, translated to regular expressions that tantivy and PostgreSQL interpret alike.
 //!
 //! `*` and `?` match within one directory, `**` matches across directories, `[a-z]` and `[!a-z]`
 //! are classes, `{a,b}` are alternatives, and `\` escapes the next character. A glob without a
-//! slash matches in any directory. A glob that ends with a slash matches everything in the
-//! directory.
+//! slash matches in any directory. One that ends with a slash matches all in the directory.
 
 mod translate;
 

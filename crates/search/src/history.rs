@@ -1,9 +1,8 @@
 //! Retriever that ranks files by the commit history: files that similar changes touched in the past
 //! are likely to be touched again.
 //!
-//! The commits most similar to the query are found like passages, by words and by vectors. Each
-//! file gets the sum of the squared scores of its commits. docs/retrieval.md has the evaluation of
-//! the constants.
+//! The commits most similar to the query are found by words and by vectors. Each file gets the sum
+//! of the squared scores of its commits. docs/retrieval.md has the evaluation of the constants.
 
 use std::collections::HashMap;
 
@@ -24,8 +23,7 @@ pub fn commit_filter(project: ProjectId) -> PassageFilter {
     PassageFilter { sources: vec![SourceKind::Change], ..PassageFilter::project(project) }
 }
 
-/// Returns whether the history applies: only to a search of code alone, without filters that only
-/// records have.
+/// Returns whether the history applies: only to a search of code alone, without record filters.
 pub fn applies(filter: &PassageFilter) -> bool {
     let has_record_filter =
         !(filter.record_kinds.is_empty() && filter.scope.is_empty() && filter.tags.is_empty());
@@ -108,18 +106,12 @@ fn with_history(
     for (index, (file, score)) in files.iter().enumerate() {
         let Some(id) = best_passages.get(file).copied() else { continue };
         let position = *position.entry(id).or_insert_with(|| {
-            fused.push(Fused { id, retrievers: Vec::new(), score: 0.0 });
+            fused.push(Fused::new(id));
             fused.len() - 1
         });
-        let contribution = retriever_weight(Retriever::History) * score * best;
-        let rank = RetrieverRank {
-            retriever: Retriever::History,
-            rank: index + 1,
-            score: *score,
-            contribution,
-        };
-        fused[position].retrievers.push(rank);
-        fused[position].score += contribution;
+        let (retriever, score) = (Retriever::History, *score);
+        let contribution = retriever_weight(retriever) * score * best;
+        fused[position].add(RetrieverRank { retriever, rank: index + 1, score, contribution });
     }
     sort(&mut fused);
     fused

@@ -44,14 +44,12 @@ struct Shared {
     damaged: watch::Sender<Uuid>,
 }
 
-/// Request to catch up with the feed. It receives `true` after a pass that started after the
-/// request has succeeded.
+/// Request to catch up with the feed. It receives `true` after a later pass has succeeded.
 type Refresh = oneshot::Sender<bool>;
 
 /// Opens the index in `dir` and follows the change feed until `stop`, in the returned task.
 ///
-/// An index that is missing, damaged, or of another format or database is rebuilt in the
-/// background.
+/// A missing, damaged or foreign index is rebuilt in the background.
 pub async fn start(
     store: &Store,
     dir: &Path,
@@ -109,8 +107,7 @@ impl KeywordIndex {
         self.0.snapshot.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Requests a rebuild after a search failed to read this snapshot, unless the snapshot has been
-    /// replaced since.
+    /// Requests a rebuild after a search failed to read this snapshot, if it is still in use.
     pub(crate) fn report_damage(&self, snapshot: Uuid) {
         self.0.damaged.send_replace(snapshot);
     }

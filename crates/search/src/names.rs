@@ -36,8 +36,7 @@ pub fn symbol_key(symbol: &str) -> Option<String> {
     is_valid.then_some(key)
 }
 
-/// Returns the normalized spelling of a path: lower case, forward slashes, without `./`, a leading
-/// slash or a trailing `:12:3`.
+/// Returns the normalized spelling of a path: lower case, `/`, without `./` or a trailing `:12:3`.
 pub fn path_key(path: &str) -> Option<String> {
     let path = path.trim().trim_matches(['`', '"', '\'']).replace('\\', "/");
     let path = without_position(&path);
@@ -63,8 +62,7 @@ pub fn is_below(path: &str, directory: &str) -> bool {
     path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Returns whether `text` contains `name` as a separate word: without a letter, digit or underscore
-/// before or after it.
+/// Returns whether `text` contains `name` as a whole word of letters, digits and underscores.
 pub fn has_name(text: &str, name: &str) -> bool {
     let is_boundary = |c: char| !c.is_alphanumeric() && c != '_';
     !name.is_empty()

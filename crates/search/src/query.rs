@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use mc_store::passages::PassageFilter;
 
-use crate::rank::step::DisabledSteps;
+use crate::rank::DisabledSteps;
 
 pub use parse::{Certainty, Name, ParsedQuery, parse};
 pub use prefix::stems;
@@ -40,8 +40,7 @@ impl Query {
         Self { text: text.into(), symbols, paths, ids, filter }
     }
 
-    /// Returns the text for the embedding model: the text, else the paths and symbols. It is empty
-    /// for a query of only ids.
+    /// Returns the text for the embedding model, else the paths and symbols; empty for only ids.
     pub(crate) fn embedding_text(&self) -> String {
         if !self.text.trim().is_empty() {
             return self.text.clone();

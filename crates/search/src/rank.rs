@@ -5,12 +5,29 @@ pub mod dedup;
 mod fixtures;
 pub mod fusion;
 pub mod rerank;
-pub mod step;
 
 use mc_store::passages::Passage;
 
 use crate::retrievers::Retriever;
-use step::Step;
+
+pub use mc_domain::RankingStep as Step;
+
+/// Steps that a ranking skips. A search can disable each of them, to measure its contribution.
+#[derive(Debug, Clone, Default)]
+pub struct DisabledSteps(Vec<Step>);
+
+impl DisabledSteps {
+    /// Returns whether the step is enabled.
+    pub fn allows(&self, step: Step) -> bool {
+        !self.0.contains(&step)
+    }
+}
+
+impl FromIterator<Step> for DisabledSteps {
+    fn from_iter<T: IntoIterator<Item = Step>>(steps: T) -> Self {
+        Self(steps.into_iter().collect())
+    }
+}
 
 /// Rank of a hit in the results of one retriever.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -51,6 +68,11 @@ pub struct Candidate {
 }
 
 impl Candidate {
+    /// Creates a candidate before the reranking.
+    pub fn new(passage: Passage, retrievers: Vec<RetrieverRank>, score: f32) -> Self {
+        Self { passage, retrievers, fused_score: score, adjustments: Vec::new(), score }
+    }
+
     /// Returns the fused score without the contribution of the history.
     pub fn text_score(&self) -> f32 {
         let history = self.retrievers.iter().filter(|found| found.retriever == Retriever::History);

@@ -27,8 +27,7 @@ pub struct Hit {
     pub score: f32,
     /// Cosine similarity to the query, if the vector retriever found the passage.
     pub similarity: Option<f32>,
-    /// Upper bound of the similarity, if the vector retriever reached its limit without finding the
-    /// passage.
+    /// Upper bound of the similarity, if the vector retriever reached its limit before.
     pub similarity_below: Option<f32>,
     /// BM25 score, if the keyword retriever found the passage. It grows with the number of terms.
     pub keyword: Option<f32>,

@@ -5,7 +5,7 @@ pub mod vector;
 
 use mc_domain::PassageId;
 
-use crate::rank::step::Step;
+use crate::rank::Step;
 
 /// Retriever of passages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

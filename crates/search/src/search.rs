@@ -1,5 +1,4 @@
-//! One search: runs the retrievers concurrently, then fuses, reranks and deduplicates their
-//! results.
+//! One search: runs the retrievers, then fuses, reranks and deduplicates their results.
 
 use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,20 +21,19 @@ use crate::query::gloss::{self, Gloss};
 use crate::query::{
     Options, ParsedQuery, Query, all_terms, compound_term, parse, significant_terms, stem_terms,
 };
+use crate::rank::Step;
 use crate::rank::fusion::{Fused, fuse};
 use crate::rank::rerank::{RankContext, rerank};
-use crate::rank::step::Step;
 use crate::rank::{Candidate, dedup::dedup};
 use crate::response::{Explain, Hit, SearchResponse};
-use crate::retrievers::keyword::{self, DistinctiveText, KeywordQuery};
+use crate::retrievers::keyword::{self, DistinctiveText, KeywordHits, KeywordQuery};
 use crate::retrievers::vector::{VectorQuery, VectorRetriever};
 use crate::retrievers::{RankedList, Retriever};
 use crate::{Error, history};
 
 /// Minimum number of hits requested from each retriever.
 pub const MIN_DEPTH: usize = 200;
-/// Passages read in full for ranking: four for every three requested hits, and at least
-/// [`MIN_HYDRATED`].
+/// Passages read for ranking: four for three requested hits, at least [`MIN_HYDRATED`].
 const HYDRATED_PER_THREE: usize = 4;
 const MIN_HYDRATED: usize = 32;
 /// Share of the time budget for the retrievers; the rest is for reading the passages they found.
@@ -96,9 +94,10 @@ pub async fn search_all(
     debug_assert!(searches.iter().all(|(query, _)| query.filter.project == project));
     let vectors = VectorRetriever::new(&context.store, &context.models, project);
     let index = RefreshedIndex::new(&context.keyword, time_budget.mul_f64(REFRESH_SHARE));
-    let each = searches
-        .iter()
-        .map(|(query, options)| shortlist(context, &vectors, &index, query, options));
+    let (vectors, index) = (&vectors, &index);
+    let each = searches.iter().map(async |(query, options)| {
+        Search { context, vectors, index, query, options }.shortlist().await
+    });
     let mut found = try_join_all(each).await?;
     let passages = hydrate(context, project, &mut found).await?;
     let outcomes = found.into_iter().zip(searches);
@@ -108,7 +107,7 @@ pub async fn search_all(
 /// Fused results of a search's retrievers, before the passages are read.
 struct Shortlist {
     fused: Vec<Fused>,
-    /// See [`keyword::KeywordHits`].
+    /// See [`KeywordHits`].
     covered: HashMap<PassageId, f32>,
     /// Similarity of the last vector hit, if there are more beyond the limit.
     lowest_similarity: Option<f32>,
@@ -124,7 +123,9 @@ struct Shortlist {
 /// Results of a retriever, unless it failed or exceeded the time budget.
 type Timed<T> = Result<Result<T, Error>, tokio::time::error::Elapsed>;
 
-/// Results of the retrievers.
+/// Results of the keyword index for passages, and commits by their words.
+type KeywordResults = (KeywordHits, RankedList);
+
 struct Retrieved {
     /// Results of the keyword index, with a note if it is not up to date.
     keyword: Timed<(KeywordResults, Option<&'static str>)>,
@@ -133,51 +134,13 @@ struct Retrieved {
     commits: Timed<RankedList>,
 }
 
-async fn shortlist(
-    context: &SearchContext,
-    vectors: &VectorRetriever<'_>,
-    index: &RefreshedIndex<'_>,
-    query: &Query,
-    options: &Options,
-) -> Result<Shortlist, Error> {
-    if query.is_empty() {
-        return Err(Error::EmptyQuery);
-    }
-    let mut shortlist = Shortlist::new(parse(query), options.time_budget);
-    if is_empty(index, query).await {
-        return Ok(shortlist);
-    }
-    let end = shortlist.started_at + options.time_budget.mul_f64(RETRIEVERS_SHARE);
-    let retrieved = retrieve(context, vectors, index, query, options, &shortlist.names, end).await;
-    let (lists, commits) = shortlist.collect(retrieved, options);
-    let store = usable_store(&context.store, shortlist.has_failed_statement);
-    let (deadline, degraded) = (shortlist.deadline, &mut shortlist.degraded);
-    let before = degraded.len();
-    let fused = with_history(&store, query, options, fuse(&lists), &commits, deadline, degraded);
-    shortlist.fused = shortened(fused.await, options.limit);
-    shortlist.has_failed_statement |= shortlist.degraded.len() > before;
-    Ok(shortlist)
-}
-
-/// Runs the retrievers concurrently, until `end`.
-async fn retrieve(
-    context: &SearchContext,
-    vectors: &VectorRetriever<'_>,
-    index: &RefreshedIndex<'_>,
-    query: &Query,
-    options: &Options,
-    names: &ParsedQuery,
-    end: Instant,
-) -> Retrieved {
-    let gloss =
-        options.disabled_steps.allows(Step::Gloss).then(|| gloss::english(&query.text)).flatten();
-    let texts = vector_query(context, query, options, gloss.as_ref()).await;
-    let (keyword, vector, commits) = tokio::join!(
-        timeout_at(end, search_keywords(context, index, query, gloss, names, options)),
-        timeout_at(end, vectors.search(&texts, &query.filter, depth(options), index)),
-        timeout_at(end, nearest_commits(vectors, &texts, query, options, index)),
-    );
-    Retrieved { keyword, vector, commits }
+/// One search, which shares vectors and index with others.
+struct Search<'a> {
+    context: &'a SearchContext,
+    vectors: &'a VectorRetriever<'a>,
+    index: &'a RefreshedIndex<'a>,
+    query: &'a Query,
+    options: &'a Options,
 }
 
 /// Results of several retrievers.
@@ -199,19 +162,18 @@ impl Shortlist {
         }
     }
 
-    /// Returns the lists of the retrievers, and those of commits. Retrievers that failed or were
-    /// late are added to `degraded`.
+    /// Returns the lists of the retrievers, and of commits; failures go to `degraded`.
     fn collect(&mut self, retrieved: Retrieved, options: &Options) -> (RankedLists, RankedLists) {
         let Retrieved { keyword, vector, commits: similar_commits } = retrieved;
         self.has_failed_statement = !matches!((&vector, &similar_commits), (Ok(Ok(_)), Ok(Ok(_))));
         let (mut lists, mut commits) = (RankedLists::new(), RankedLists::new());
         let keyword = on_time_or_degraded(Retriever::Keyword, keyword, &mut self.degraded);
-        if let Some((found, note)) = keyword {
+        if let Some(((found, commits_by_words), note)) = keyword {
             self.degraded.extend(note.map(str::to_owned));
             self.covered.extend(found.covered);
             lists.push((Retriever::Exact, found.exact));
-            lists.push((Retriever::Keyword, found.words));
-            commits.push((Retriever::Keyword, found.commits));
+            lists.push((Retriever::Keyword, found.keyword));
+            commits.push((Retriever::Keyword, commits_by_words));
         }
         // A failure is reported by the vector retriever; the words of commits are enough.
         if let Ok(Ok(list)) = similar_commits {
@@ -236,14 +198,7 @@ impl Shortlist {
         passages: &HashMap<PassageId, Passage>,
     ) -> SearchResponse {
         let candidate = |Fused { id, retrievers, score, .. }| {
-            let passage = passages.get(&id)?.clone();
-            Some(Candidate {
-                passage,
-                retrievers,
-                fused_score: score,
-                adjustments: Vec::new(),
-                score,
-            })
+            Some(Candidate::new(passages.get(&id)?.clone(), retrievers, score))
         };
         let mut candidates: Vec<_> = self.fused.into_iter().filter_map(candidate).collect();
         let context = RankContext {
@@ -264,48 +219,188 @@ impl Shortlist {
     }
 }
 
-/// Returns the texts for the vector retriever: the query and, for a search of records alone, its
-/// distinctive part. If that part has the same meaning, it replaces the query.
-async fn vector_query(
-    context: &SearchContext,
-    query: &Query,
-    options: &Options,
-    gloss: Option<&Gloss>,
-) -> VectorQuery {
-    let masked = |text: &str| mask_with(text, &context.sanitizing).text;
-    let text = query.embedding_text();
-    if text.trim().is_empty() {
-        return VectorQuery { texts: Vec::new(), gloss: None };
+impl Search<'_> {
+    async fn shortlist(&self) -> Result<Shortlist, Error> {
+        if self.query.is_empty() {
+            return Err(Error::EmptyQuery);
+        }
+        let mut shortlist = Shortlist::new(parse(self.query), self.options.time_budget);
+        if self.is_index_empty().await {
+            return Ok(shortlist);
+        }
+        let end = shortlist.started_at + self.options.time_budget.mul_f64(RETRIEVERS_SHARE);
+        let retrieved = self.retrieve(&shortlist.names, end).await;
+        let (lists, commits) = shortlist.collect(retrieved, self.options);
+        let store = usable_store(&self.context.store, shortlist.has_failed_statement);
+        let before = shortlist.degraded.len();
+        let fused = self.with_history(&store, fuse(&lists), &commits, &mut shortlist).await;
+        shortlist.fused = shortened(fused, self.options.limit);
+        shortlist.has_failed_statement |= shortlist.degraded.len() > before;
+        Ok(shortlist)
     }
-    let texts = match distinctive_text(context, query, options).await {
-        None => vec![masked(&text)],
-        Some(part) if part.has_same_meaning => vec![masked(&part.text)],
-        Some(part) => vec![masked(&text), masked(&part.text)],
-    };
-    VectorQuery { texts, gloss: gloss.map(|gloss| masked(&gloss.text)) }
+
+    /// Runs the retrievers concurrently, until `end`.
+    async fn retrieve(&self, names: &ParsedQuery, end: Instant) -> Retrieved {
+        let has_gloss = self.options.disabled_steps.allows(Step::Gloss);
+        let gloss = has_gloss.then(|| gloss::english(&self.query.text)).flatten();
+        let texts = self.vector_query(gloss.as_ref()).await;
+        let nearest =
+            self.vectors.search(&texts, &self.query.filter, depth(self.options), self.index);
+        let (keyword, vector, commits) = tokio::join!(
+            timeout_at(end, self.search_keywords(gloss, names)),
+            timeout_at(end, nearest),
+            timeout_at(end, self.nearest_commits(&texts)),
+        );
+        Retrieved { keyword, vector, commits }
+    }
+
+    /// Returns the texts for the vector retriever: the query and, for a search of records alone,
+    /// its distinctive part. If that part has the same meaning, it replaces the query.
+    async fn vector_query(&self, gloss: Option<&Gloss>) -> VectorQuery {
+        let masked = |text: &str| mask_with(text, &self.context.sanitizing).text;
+        let text = self.query.embedding_text();
+        if text.trim().is_empty() {
+            return VectorQuery { texts: Vec::new(), gloss: None };
+        }
+        let texts = match self.distinctive_text().await {
+            None => vec![masked(&text)],
+            Some(part) if part.has_same_meaning => vec![masked(&part.text)],
+            Some(part) => vec![masked(&text), masked(&part.text)],
+        };
+        VectorQuery { texts, gloss: gloss.map(|gloss| masked(&gloss.text)) }
+    }
+
+    /// Returns the distinctive part of the query, for a search of records alone. A failure of the
+    /// index is ignored, because the keyword retriever reports it.
+    async fn distinctive_text(&self) -> Option<DistinctiveText> {
+        let disabled_steps = &self.options.disabled_steps;
+        let corpus = keyword::corpus(&self.query.filter, disabled_steps);
+        if corpus != Corpus::Records || !disabled_steps.allows(Step::Telling) {
+            return None;
+        }
+        let snapshot = self.context.keyword.snapshot()?;
+        let (project, text) = (self.query.filter.project, self.query.text.clone());
+        let is_short = text.len() <= SHORT_TEXT;
+        let lookup = move || keyword::distinctive_text(&snapshot, project, &text);
+        query_index(is_short, lookup).await.ok()?
+    }
+
+    /// Returns whether the history applies to the search.
+    fn has_history(&self) -> bool {
+        self.options.disabled_steps.allows(Step::History) && history::applies(&self.query.filter)
+    }
+
+    /// Returns the commits with the most similar vectors, if the history applies.
+    async fn nearest_commits(&self, texts: &VectorQuery) -> Result<RankedList, Error> {
+        if !self.has_history() {
+            return Ok(RankedList::new());
+        }
+        let filter = history::commit_filter(self.query.filter.project);
+        self.vectors.search(texts, &filter, MIN_DEPTH, self.index).await
+    }
+
+    /// Adds the scores of the files of the nearest commits, if that succeeds in time.
+    async fn with_history(
+        &self,
+        store: &Store,
+        fused: Vec<Fused>,
+        commits: &[(Retriever, RankedList)],
+        shortlist: &mut Shortlist,
+    ) -> Vec<Fused> {
+        if commits.iter().all(|(_, list)| list.is_empty()) {
+            return fused;
+        }
+        let limit = hydrated(self.options.limit);
+        let added = history::add_to(fused.clone(), store, &self.query.filter, commits, limit);
+        let added = timeout_at(shortlist.deadline, added).await;
+        on_time_or_degraded(Retriever::History, added, &mut shortlist.degraded).unwrap_or(fused)
+    }
+
+    /// Returns whether the index is up to date and has no passages of the requested sources.
+    /// Searches of records skip the check, because nearly every project has records.
+    async fn is_index_empty(&self) -> bool {
+        let PassageFilter { project, sources, .. } = &self.query.filter;
+        if sources.is_empty() || sources.contains(&SourceKind::Memory) {
+            return false;
+        }
+        let Some(snapshot) = self.index.snapshot().await else { return false };
+        let (sources, scope) = (sources.clone(), Scope::of(*project));
+        let count = move || {
+            let searcher = snapshot.reader.searcher();
+            let term = |source: &SourceKind| scope.term(snapshot.fields.source, source.as_str());
+            sources.iter().try_fold(0, |sum, source| Ok(sum + searcher.doc_freq(&term(source))?))
+        };
+        query_index(true, count).await.is_ok_and(|passages| passages == 0)
+    }
+
+    /// Brings the index up to date, then searches it. Also returns a note if it is not up to date.
+    async fn search_keywords(
+        &self,
+        gloss: Option<Gloss>,
+        names: &ParsedQuery,
+    ) -> Result<(KeywordResults, Option<&'static str>), Error> {
+        let note = match self.index.freshness().await {
+            Freshness::Current => None,
+            Freshness::Behind => Some("keyword index behind"),
+            Freshness::Rebuilding => Some("keyword index rebuilding"),
+            Freshness::Stuck => {
+                Some("keyword index can't be written, what is new is missing from it")
+            }
+            Freshness::Unbuilt => Some("keyword index can't be built, it has only a part"),
+        };
+        let Some(snapshot) = self.context.keyword.snapshot() else {
+            return Ok((KeywordResults::default(), note));
+        };
+        let id = snapshot.id;
+        let passage_query = self.keyword_query(gloss, names);
+        let commit_query = self.has_history().then(|| KeywordQuery {
+            terms: passage_query.terms.clone(),
+            ids: Vec::new(),
+            gloss: passage_query.gloss.clone(),
+            names: ParsedQuery::default(),
+            filter: history::commit_filter(self.query.filter.project),
+            reader: None,
+            limit: MIN_DEPTH,
+            disabled_steps: self.options.disabled_steps.clone(),
+        });
+        let found = async {
+            let (counted, filter) = (snapshot.clone(), self.query.filter.clone());
+            let texts = query_index(true, move || keyword::size(&counted, &filter)).await?;
+            let search = move || {
+                let hits = keyword::search(&snapshot, passage_query)?;
+                let commits =
+                    commit_query.map(|query| keyword::search(&snapshot, query)).transpose()?;
+                Ok((hits, commits.map(|hits| hits.keyword).unwrap_or_default()))
+            };
+            query_index(texts <= FEW_TEXTS, search).await
+        };
+        // A file was damaged after the start: tantivy returned an error or panicked.
+        let found = found.await.inspect_err(|_| self.context.keyword.report_damage(id))?;
+        Ok((found, note))
+    }
+
+    fn keyword_query(&self, gloss: Option<Gloss>, names: &ParsedQuery) -> KeywordQuery {
+        let query = self.query;
+        let disabled_steps = self.options.disabled_steps.clone();
+        let terms = match keyword::corpus(&query.filter, &disabled_steps) {
+            _ if !disabled_steps.allows(Step::StopWords) => all_terms,
+            Corpus::Records => stem_terms,
+            Corpus::Passages | Corpus::Changes => significant_terms,
+        };
+        KeywordQuery {
+            terms: terms(&query.text),
+            ids: query.ids.iter().filter_map(|id| compound_term(id)).collect(),
+            gloss: gloss.map(|gloss| gloss.words).unwrap_or_default(),
+            names: names.clone(),
+            filter: query.filter.clone(),
+            reader: self.context.store.principal(),
+            limit: depth(self.options),
+            disabled_steps,
+        }
+    }
 }
 
-/// Returns the distinctive part of the query, for a search of records alone. A failure of the index
-/// is ignored, because the keyword retriever reports it.
-async fn distinctive_text(
-    context: &SearchContext,
-    query: &Query,
-    options: &Options,
-) -> Option<DistinctiveText> {
-    let disabled_steps = &options.disabled_steps;
-    let has_only_records = keyword::corpus(&query.filter, disabled_steps) == Corpus::Records;
-    if !has_only_records || !disabled_steps.allows(Step::Telling) {
-        return None;
-    }
-    let snapshot = context.keyword.snapshot()?;
-    let (project, text) = (query.filter.project, query.text.clone());
-    let is_short = text.len() <= SHORT_TEXT;
-    let lookup = move || keyword::distinctive_text(&snapshot, project, &text);
-    query_index(is_short, lookup).await.ok()?
-}
-
-/// Queries the index: on this thread if that is faster than waking another one. tantivy may panic
-/// on a damaged file.
+/// Queries the index, on this thread if that is faster. tantivy may panic on a damaged file.
 async fn query_index<T: Send + 'static>(
     is_short: bool,
     lookup: impl FnOnce() -> Result<T, TantivyError> + Send + 'static,
@@ -320,45 +415,6 @@ async fn query_index<T: Send + 'static>(
 /// Returns the number of hits requested from each retriever.
 fn depth(options: &Options) -> usize {
     MIN_DEPTH.max(options.limit.saturating_mul(2))
-}
-
-/// Returns whether the history applies to the search.
-fn has_history(query: &Query, options: &Options) -> bool {
-    options.disabled_steps.allows(Step::History) && history::applies(&query.filter)
-}
-
-/// Returns the commits with the most similar vectors, if the history applies.
-async fn nearest_commits(
-    vectors: &VectorRetriever<'_>,
-    texts: &VectorQuery,
-    query: &Query,
-    options: &Options,
-    index: &RefreshedIndex<'_>,
-) -> Result<RankedList, Error> {
-    if !has_history(query, options) {
-        return Ok(RankedList::new());
-    }
-    let filter = history::commit_filter(query.filter.project);
-    vectors.search(texts, &filter, MIN_DEPTH, index).await
-}
-
-/// Adds the scores of the files of the nearest commits to the fused list, if that succeeds in time.
-async fn with_history(
-    store: &Store,
-    query: &Query,
-    options: &Options,
-    fused: Vec<Fused>,
-    commits: &[(Retriever, RankedList)],
-    deadline: Instant,
-    degraded: &mut Vec<String>,
-) -> Vec<Fused> {
-    if commits.iter().all(|(_, list)| list.is_empty()) {
-        return fused;
-    }
-    let limit = hydrated(options.limit);
-    let added = history::add_to(fused.clone(), store, &query.filter, commits, limit);
-    on_time_or_degraded(Retriever::History, timeout_at(deadline, added).await, degraded)
-        .unwrap_or(fused)
 }
 
 /// Returns the results of a retriever, or adds its name and the reason to `degraded`.
@@ -386,108 +442,6 @@ fn on_time_or_degraded<T>(
     };
     degraded.push(format!("{}: {reason}", retriever.as_str()));
     None
-}
-
-/// Returns whether the index is up to date and has no passages of the requested sources. Searches
-/// of records skip the check, because nearly every project has records.
-async fn is_empty(index: &RefreshedIndex<'_>, query: &Query) -> bool {
-    let PassageFilter { project, sources, .. } = &query.filter;
-    if sources.is_empty() || sources.contains(&SourceKind::Memory) {
-        return false;
-    }
-    let Some(snapshot) = index.snapshot().await else { return false };
-    let (sources, scope) = (sources.clone(), Scope::of(*project));
-    let count = move || {
-        let searcher = snapshot.reader.searcher();
-        let term = |source: &SourceKind| scope.term(snapshot.fields.source, source.as_str());
-        sources.iter().try_fold(0, |sum, source| Ok(sum + searcher.doc_freq(&term(source))?))
-    };
-    query_index(true, count).await.is_ok_and(|passages| passages == 0)
-}
-
-/// Results of the keyword index.
-#[derive(Default)]
-struct KeywordResults {
-    exact: RankedList,
-    words: RankedList,
-    /// Commits by their words.
-    commits: RankedList,
-    /// See [`keyword::KeywordHits`].
-    covered: RankedList,
-}
-
-/// Brings the index up to date, then searches it. Also returns a note if it is not up to date.
-async fn search_keywords(
-    context: &SearchContext,
-    index: &RefreshedIndex<'_>,
-    query: &Query,
-    gloss: Option<Gloss>,
-    names: &ParsedQuery,
-    options: &Options,
-) -> Result<(KeywordResults, Option<&'static str>), Error> {
-    let note = match index.freshness().await {
-        Freshness::Current => None,
-        Freshness::Behind => Some("keyword index behind"),
-        Freshness::Rebuilding => Some("keyword index rebuilding"),
-        Freshness::Stuck => Some("keyword index can't be written, what is new is missing from it"),
-        Freshness::Unbuilt => Some("keyword index can't be built, it has only a part"),
-    };
-    let Some(snapshot) = context.keyword.snapshot() else {
-        return Ok((KeywordResults::default(), note));
-    };
-    let id = snapshot.id;
-    let passage_query = keyword_query(context, query, gloss, names, options);
-    let commit_query = has_history(query, options).then(|| KeywordQuery {
-        terms: passage_query.terms.clone(),
-        ids: Vec::new(),
-        gloss: passage_query.gloss.clone(),
-        names: ParsedQuery::default(),
-        filter: history::commit_filter(query.filter.project),
-        reader: None,
-        limit: MIN_DEPTH,
-        disabled_steps: options.disabled_steps.clone(),
-    });
-    let found = async {
-        let (counted, filter) = (snapshot.clone(), query.filter.clone());
-        let texts = query_index(true, move || keyword::size(&counted, &filter)).await?;
-        let search = move || {
-            let hits = keyword::search(&snapshot, passage_query)?;
-            let commits =
-                commit_query.map(|query| keyword::search(&snapshot, query)).transpose()?;
-            let commits = commits.map(|hits| hits.keyword).unwrap_or_default();
-            let keyword::KeywordHits { exact, keyword: words, covered } = hits;
-            Ok(KeywordResults { exact, words, commits, covered })
-        };
-        query_index(texts <= FEW_TEXTS, search).await
-    };
-    // A file was damaged after the start: tantivy returned an error or panicked.
-    let found = found.await.inspect_err(|_| context.keyword.report_damage(id))?;
-    Ok((found, note))
-}
-
-fn keyword_query(
-    context: &SearchContext,
-    query: &Query,
-    gloss: Option<Gloss>,
-    names: &ParsedQuery,
-    options: &Options,
-) -> KeywordQuery {
-    let disabled_steps = options.disabled_steps.clone();
-    let terms = match keyword::corpus(&query.filter, &disabled_steps) {
-        _ if !disabled_steps.allows(Step::StopWords) => all_terms,
-        Corpus::Records => stem_terms,
-        Corpus::Passages | Corpus::Changes => significant_terms,
-    };
-    KeywordQuery {
-        terms: terms(&query.text),
-        ids: query.ids.iter().filter_map(|id| compound_term(id)).collect(),
-        gloss: gloss.map(|gloss| gloss.words).unwrap_or_default(),
-        names: names.clone(),
-        filter: query.filter.clone(),
-        reader: context.store.principal(),
-        limit: depth(options),
-        disabled_steps,
-    }
 }
 
 /// Returns the best of the fused list and every exact hit, which the reranking moves to the top.

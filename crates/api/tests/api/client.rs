@@ -1,5 +1,7 @@
 //! A whole API for one test, and its client.
 
+use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::Router;
@@ -11,7 +13,7 @@ use mc_connectors::ConnectorRegistry;
 use mc_connectors::client::{Connector, ConnectorConfig, Limits, Provider};
 use mc_crypto::{EncryptionKey, Encryptor};
 use mc_domain::policy::RetentionDays;
-use mc_embed::{CacheDir, Embedder, ProviderSettings, RuntimeSettings};
+use mc_embed::{Embedder, ProviderSettings, RuntimeSettings};
 use mc_jobs::{Embedding, JobContext, JobSettings, SyncContext};
 use mc_memory::MemoryContext;
 use mc_search::{ActiveModel, ActiveModels, SearchContext};
@@ -317,10 +319,13 @@ impl Answer {
 
 /// The real default model of the cache directory.
 async fn embedder() -> Arc<dyn Embedder> {
-    let cache = CacheDir::locate(|name| std::env::var_os(name)).unwrap();
-    let settings = ProviderSettings::Folder { dir: cache.default_model(), name: None };
+    let in_home = || PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache/memory-copilot");
+    let cache = std::env::var_os("MEMORY_COPILOT_CACHE").map_or_else(in_home, PathBuf::from);
+    let dir = cache.join("models/all-minilm-l6-v2-int8");
+    let settings = ProviderSettings::Folder { dir, name: None };
+    let library = format!("{DLL_PREFIX}onnxruntime{DLL_SUFFIX}");
     let runtime = RuntimeSettings {
-        onnx_library: Some(cache.onnx_library()),
+        onnx_library: Some(cache.join("onnxruntime").join(library)),
         threads: Some(1),
         ..RuntimeSettings::default()
     };

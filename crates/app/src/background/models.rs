@@ -24,10 +24,8 @@ pub async fn open(
 ) -> Result<ActiveModels> {
     let settings = provider(config)?;
     let runtime = RuntimeSettings { shared_queries: query_vectors, ..runtime(&config.embedding) };
-    let embedder = match known_dimensions(store, &settings).await? {
-        Some(dimensions) => mc_embed::open_known(&settings, dimensions, &runtime).await,
-        None => mc_embed::open(&settings, &runtime).await,
-    };
+    let dimensions = known_dimensions(store, &settings).await?;
+    let embedder = mc_embed::open_known(&settings, dimensions, &runtime).await;
     let embedder = embedder.context("the embedding model can't be used")?;
     let current = register(store, &settings, embedder).await?;
     let queued = vectors::enqueue_missing(store, &current.model).await?;
@@ -86,7 +84,7 @@ async fn previous(
         serde_json::from_value(model.provider.clone()).with_context(|| {
             format!("the stored settings of the model {} can't be read", model.name)
         })?;
-    let dimensions = usize::try_from(model.dimensions).unwrap_or_default();
+    let dimensions = usize::try_from(model.dimensions).ok();
     match mc_embed::open_known(&settings, dimensions, runtime).await {
         Ok(embedder) => Ok(Some(ActiveModel { model, embedder, is_remote: settings.is_remote() })),
         Err(error) => {

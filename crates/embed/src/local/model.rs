@@ -11,20 +11,19 @@ use serde_json::Value;
 
 use crate::Error;
 
-/// Tokens that a folder's model reads when the folder does not say.
+/// Tokens that a directory's model reads if its files do not say.
 const DEFAULT_MAX_LENGTH: usize = 256;
 
-/// Up to this size of weights, each thread has a session of its own: one text in one thread wastes
-/// nothing on coordination. Larger weights are held once, and all threads work on one text.
+/// Size of weights, in bytes, up to which each thread has its own session: threads without
+/// coordination are faster. Larger weights are loaded once, and all threads work on one text.
 const LARGEST_REPLICATED: u64 = 64 * 1024 * 1024;
 
-/// ONNX Runtime joins an addition and the normalization after it into one kernel, which takes
-/// several times as long on a CPU as the two by themselves: a quarter of a short text's time. The
-/// vectors are the same.
+/// Option that disables a fused kernel of the ONNX runtime. On a CPU, an addition fused with the
+/// normalization after it takes several times as long as both alone: a quarter of a short text's
+/// time. The vectors are the same.
 const UNFUSED: (&str, &str) = ("optimization.disable_specified_optimizers", "SkipLayerNormFusion");
 
-/// Where a model's files are.
-pub(super) enum Source {
+pub(crate) enum Source {
     Folder { dir: PathBuf, name: String },
     Hub { model: EmbeddingModel, name: String, cache_dir: PathBuf },
 }
@@ -33,36 +32,35 @@ pub(super) enum Source {
 pub(super) struct ModelSession(TextEmbedding);
 
 impl Source {
-    pub(super) fn folder(dir: &Path, name: Option<&str>) -> Result<Self, Error> {
+    pub(crate) fn folder(dir: &Path, name: Option<&str>) -> Result<Self, Error> {
         let folder_name = || dir.file_name().map(|name| name.to_string_lossy().into_owned());
-        let name = name.map(str::to_owned).or_else(folder_name).ok_or_else(|| Error::Settings {
-            reason: format!("{} has no name; set the provider's `name`", dir.display()),
+        let name = name.map(str::to_owned).or_else(folder_name).ok_or_else(|| {
+            Error::Settings(format!("{} has no name; set the provider's `name`", dir.display()))
         })?;
         Ok(Self::Folder { dir: dir.to_owned(), name })
     }
 
-    /// By repository, as people know models, or by fastembed's own name for it.
-    pub(super) fn hub(model: &str, cache_dir: &Path) -> Result<Self, Error> {
+    /// Finds a model by its repository, or by fastembed's name for it.
+    pub(crate) fn hub(model: &str, cache_dir: &Path) -> Result<Self, Error> {
         let known = TextEmbedding::list_supported_models()
             .into_iter()
             .find(|info| {
                 info.model_code.eq_ignore_ascii_case(model)
                     || info.model.to_string().eq_ignore_ascii_case(model)
             })
-            .ok_or_else(|| Error::UnknownModel { model: model.to_owned() })?;
-        // One repository may hold the weights in several quantizations; fastembed's name tells them
-        // apart.
+            .ok_or_else(|| Error::UnknownModel(model.to_owned()))?;
+        // A repository may have several quantizations, which fastembed's name distinguishes.
         let name = format!("{} ({})", known.model_code, known.model);
         Ok(Self::Hub { model: known.model, name, cache_dir: cache_dir.to_owned() })
     }
 
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         match self {
             Self::Folder { name, .. } | Self::Hub { name, .. } => name,
         }
     }
 
-    /// One model for each thread that shall run it. Reads files and may download them: blocks.
+    /// Loads one session for each thread that will run it. Blocks: it reads or downloads files.
     pub(super) fn load(&self, threads: usize) -> Result<Vec<ModelSession>, Error> {
         match self {
             Self::Folder { dir, name } => from_folder(dir, name, threads),
@@ -108,7 +106,10 @@ fn from_folder(dir: &Path, name: &str, threads: usize) -> Result<Vec<ModelSessio
         .with_intra_threads(threads_each);
     (0..sessions)
         .map(|_| TextEmbedding::try_new_from_user_defined(model.clone(), options.clone()))
-        .map(|loaded| loaded.map(ModelSession).map_err(|error| load_failed(name, &error)))
+        .map(|loaded| match loaded {
+            Ok(session) => Ok(ModelSession(session)),
+            Err(error) => Err(Error::Model { model: name.to_owned(), reason: chain(&error) }),
+        })
         .collect()
 }
 
@@ -121,7 +122,7 @@ fn user_defined(dir: &Path) -> Result<UserDefinedEmbeddingModel, Error> {
     };
     let model = UserDefinedEmbeddingModel::new(read(dir, "model.onnx")?, tokenizer_files);
     let model = model.with_pooling(pooling(dir)?);
-    // Weights of more than 2 GB stand beside the graph.
+    // Weights of more than 2 GB are in a file of their own.
     let outside = "model.onnx_data";
     if dir.join(outside).exists() {
         return Ok(model.with_external_initializer(outside.to_owned(), read(dir, outside)?));
@@ -129,14 +130,14 @@ fn user_defined(dir: &Path) -> Result<UserDefinedEmbeddingModel, Error> {
     Ok(model)
 }
 
-/// `max_seq_length` of `sentence_bert_config.json`, where the folder has one.
+/// Returns `max_seq_length` of `sentence_bert_config.json`, or the default.
 fn max_length(dir: &Path) -> Result<usize, Error> {
     let config = read_optional_json(dir, "sentence_bert_config.json")?;
     let length = config["max_seq_length"].as_u64().and_then(|n| usize::try_from(n).ok());
     Ok(length.unwrap_or(DEFAULT_MAX_LENGTH))
 }
 
-/// Mean, unless the folder's `1_Pooling/config.json` asks for the first token.
+/// Returns the mean, unless `1_Pooling/config.json` requires the first token.
 fn pooling(dir: &Path) -> Result<Pooling, Error> {
     let config = read_optional_json(dir, "1_Pooling/config.json")?;
     let first_token = config["pooling_mode_cls_token"].as_bool().unwrap_or(false);
@@ -148,7 +149,7 @@ fn read(dir: &Path, file: &str) -> Result<Vec<u8>, Error> {
     fs::read(&path).map_err(|error| Error::ModelFile { path, reason: error.to_string() })
 }
 
-/// `null` when there is no such file.
+/// Returns `null` if there is no such file.
 fn read_optional_json(dir: &Path, file: &str) -> Result<Value, Error> {
     let path = dir.join(file);
     if !path.exists() {
@@ -158,11 +159,7 @@ fn read_optional_json(dir: &Path, file: &str) -> Result<Value, Error> {
         .map_err(|error| Error::ModelFile { path, reason: error.to_string() })
 }
 
-fn load_failed(name: &str, error: &fastembed::Error) -> Error {
-    Error::Model { model: name.to_owned(), reason: chain(error) }
-}
-
-/// The error and what caused it, in one line.
+/// Returns the error with its causes, in one line.
 fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());
     causes.fold(error.to_string(), |message, cause| format!("{message}: {cause}"))

@@ -1,9 +1,8 @@
-//! The queue before the model: three lanes, the queries' first, then what is being saved, then the
-//! passages of the background; and as few threads at work as will do.
+//! Queue of texts for the model's threads: queries, then saves, then passages.
 //!
-//! A thread that has rested is slow: its session's weights have left the caches, which costs a
-//! short text half its time again. So the thread that worked last works next, and all but queries
-//! rather wait a moment for a warm thread than wake a cold one.
+//! As few threads as possible are at work. An idle thread is slow: its session's weights have left
+//! the processor's caches, which makes a short text take half as long again. So the thread that
+//! worked last works next, and saves and passages wait a moment for it before another one wakes.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,7 +15,7 @@ use crate::Purpose;
 
 type Answer = Result<Vec<f32>, String>;
 
-/// A text and where its vector is awaited.
+/// Text to embed, with the channel for its vector.
 pub(super) struct EmbedRequest {
     text: String,
     reply: oneshot::Sender<Answer>,
@@ -28,12 +27,11 @@ impl EmbedRequest {
         (Self { text, reply }, answer)
     }
 
-    /// Answers with what `embed` makes of the text. A panic in it is an answer too: the thread must
-    /// live on, or the texts behind this one would wait for ever.
+    /// Embeds the text and sends the result. A panic becomes an error, as the thread goes on.
     pub(super) fn run(self, embed: impl FnOnce(&str) -> Answer) {
         let answer = catch_unwind(AssertUnwindSafe(|| embed(&self.text)))
             .unwrap_or_else(|_| Err("the model's runtime panicked".to_owned()));
-        // Nobody waits any more: their time was over while the model ran.
+        // Fails if the caller gave up while the model ran.
         drop(self.reply.send(answer));
     }
 
@@ -42,11 +40,11 @@ impl EmbedRequest {
     }
 }
 
-/// Bytes of saves and passages that may wait while a thread is at work, before another one is
-/// woken: some ten milliseconds' work for the default model.
+/// Bytes of saves and passages that may wait for a busy thread before another one is woken: about
+/// ten milliseconds of work for the default model.
 const WAITING_MAX: usize = 1_024;
 
-/// Jobs that wait for a thread. The callers hold a permit for each, which bounds the lanes.
+/// Requests that wait for a thread. Each holds a permit, which bounds their number.
 pub(super) struct PriorityQueue {
     threads: usize,
     waiting: Mutex<Waiting>,
@@ -57,47 +55,41 @@ struct Waiting {
     queries: VecDeque<EmbedRequest>,
     saves: VecDeque<EmbedRequest>,
     passages: VecDeque<EmbedRequest>,
-    /// Of the texts in `saves` and `passages`.
+    /// Bytes of the texts in `saves` and `passages`.
     patient_bytes: usize,
-    /// Threads without work, the one that had some last at the end.
+    /// Threads without work, the one that worked last at the end.
     idle: Vec<Thread>,
     closed: bool,
 }
 
 impl PriorityQueue {
-    /// Lanes that so many threads will work off.
+    /// Creates a queue for this number of threads.
     pub(super) fn new(threads: usize) -> Self {
         Self { threads, waiting: Mutex::default() }
     }
 
     pub(super) fn push(&self, job: EmbedRequest, purpose: Purpose) {
-        let mut waiting = self.lock();
+        let mut guard = self.lock();
+        let waiting = &mut *guard;
+        let is_query = matches!(purpose, Purpose::Query(_));
+        if !is_query {
+            waiting.patient_bytes += job.text.len();
+        }
+        match purpose {
+            Purpose::Query(_) => waiting.queries.push_back(job),
+            Purpose::Save => waiting.saves.push_back(job),
+            Purpose::Passage => waiting.passages.push_back(job),
+        }
+        let is_urgent = is_query || waiting.patient_bytes > WAITING_MAX;
         let all_rest = waiting.idle.len() == self.threads;
-        let is_urgent = match purpose {
-            Purpose::Query(_) => {
-                waiting.queries.push_back(job);
-                true
-            }
-            Purpose::Save => {
-                waiting.patient_bytes += job.text.len();
-                waiting.saves.push_back(job);
-                waiting.patient_bytes > WAITING_MAX
-            }
-            Purpose::Passage => {
-                waiting.patient_bytes += job.text.len();
-                waiting.passages.push_back(job);
-                waiting.patient_bytes > WAITING_MAX
-            }
-        };
         let woken = if all_rest || is_urgent { waiting.idle.pop() } else { None };
-        drop(waiting);
+        drop(guard);
         if let Some(thread) = woken {
             thread.unpark();
         }
     }
 
-    /// The next job that someone still waits for; blocks until there is one, and answers `None`
-    /// once the lanes are closed.
+    /// Waits for the next request whose caller has not given up; `None` once the queue is closed.
     pub(super) fn next(&self) -> Option<EmbedRequest> {
         let mut waiting = self.lock();
         loop {
@@ -119,7 +111,7 @@ impl PriorityQueue {
         }
     }
 
-    /// Lets the threads end. Jobs that wait are dropped with their callers' answers.
+    /// Ends the threads. Waiting requests fail.
     pub(super) fn close(&self) {
         let mut waiting = self.lock();
         let closed = Waiting { closed: true, ..Waiting::default() };
@@ -128,7 +120,7 @@ impl PriorityQueue {
         before.idle.iter().for_each(Thread::unpark);
     }
 
-    /// No code that can panic runs under the lock, so a poisoned one is still whole.
+    /// Locks the queue. No code that can panic runs under the lock, so its state is always valid.
     fn lock(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }

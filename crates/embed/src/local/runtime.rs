@@ -1,15 +1,16 @@
 //! The ONNX runtime, a shared library that is loaded at the first use of a local model.
 
-use std::path::{Path, PathBuf};
+use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+use std::path::Path;
 
 use crate::Error;
-use crate::cache_dir::onnx_library_name;
 
-/// Loads the library for the whole process; the first path that loads stays.
+/// Loads the library for the whole process; later calls have no effect.
 pub(super) fn load_library(path: Option<&Path>) -> Result<(), Error> {
-    let path = path.map_or_else(|| PathBuf::from(onnx_library_name()), Path::to_path_buf);
+    let default = format!("{DLL_PREFIX}onnxruntime{DLL_SUFFIX}");
+    let path = path.map_or_else(|| default.into(), Path::to_path_buf);
     match ort::init_from(&path) {
-        // fastembed makes the environment; this was only about the library.
+        // fastembed creates the environment.
         Ok(_environment) => Ok(()),
         Err(reason) => Err(Error::Library { path, reason: reason.to_string() }),
     }

@@ -1,10 +1,10 @@
-//! Cuts many texts into requests, and puts the answers back in order.
+//! Batches of texts for requests, and the order of their vectors.
 
-/// Bytes of text in one request. Servers bound the tokens of a request, not only its texts.
+/// Maximum bytes of text in a request. Servers limit the tokens of a request, not only its texts.
 const MAX_BATCH_BYTES: usize = 64 * 1024;
 
-/// Indices of `texts` in batches of alike length, so that a server pads little. A batch has at most
-/// `max_texts` texts and, unless it is a single one, 64 KiB.
+/// Returns the indices of `texts` in batches of similar length, so that a server pads little. A
+/// batch has at most `max_texts` texts and, unless it is a single one, 64 KiB.
 pub(super) fn by_length(texts: &[String], max_texts: usize) -> Vec<Vec<usize>> {
     let mut order: Vec<usize> = (0..texts.len()).collect();
     order.sort_by_key(|&index| texts[index].len());
@@ -26,8 +26,7 @@ pub(super) fn by_length(texts: &[String], max_texts: usize) -> Vec<Vec<usize>> {
     batches
 }
 
-/// The vectors of `batches`, which hold each index below `texts` once, in the order of the texts.
-/// A batch's answer has been checked to hold a vector for each of its texts.
+/// Returns the vectors of all batches in the order of the texts.
 pub(super) fn in_order(
     texts: usize,
     batches: &[Vec<usize>],

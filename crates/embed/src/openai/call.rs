@@ -1,4 +1,4 @@
-//! One request to the server, and what its answer means.
+//! Request to the server, and its response.
 
 use std::time::Duration;
 
@@ -11,12 +11,11 @@ use url::Url;
 use super::Key;
 use crate::Error;
 
-/// The largest answer that is read: a batch of 512 vectors of 4,096 numbers in decimal.
+/// Maximum size of a response: 512 vectors of 4,096 numbers in decimal.
 const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
-/// Characters of a server's error message that are passed on.
+/// Maximum characters of a server's error message in ours.
 const MAX_REASON: usize = 300;
 
-/// The server's address and how it is asked.
 pub(super) struct Call {
     client: Client,
     url: Url,
@@ -42,7 +41,7 @@ struct Answer {
 
 #[derive(Deserialize)]
 struct Item {
-    /// The text's place in the request. Servers may answer in another order.
+    /// Index of the text in the request. Servers may return another order.
     index: Option<usize>,
     embedding: Vec<f32>,
 }
@@ -55,24 +54,24 @@ impl Call {
         dimensions: Option<usize>,
         timeout: Duration,
     ) -> Result<Self, Error> {
-        let unusable = |reason: String| Error::Settings { reason };
         let url = endpoint(base_url).ok_or_else(|| {
-            unusable(format!("`base_url` is {base_url}; use http(s)://host/v1 without a password"))
+            let remedy = "use http(s)://host/v1 without a password";
+            Error::Settings(format!("`base_url` is {base_url}; {remedy}"))
         })?;
-        // Redirected, the key and the texts would go to another server.
+        // A redirect would send the key and the texts to another server.
         let client = Client::builder().timeout(timeout).redirect(redirect::Policy::none());
         let client = if is_loopback(&url) { client.no_proxy() } else { client };
-        let client = client.build().map_err(|error| unusable(error.to_string()))?;
+        let client = client.build().map_err(|error| Error::Settings(error.to_string()))?;
         let server = url[url::Position::BeforeHost..url::Position::AfterPort].to_owned();
         Ok(Self { client, url, server, model: model.to_owned(), key, dimensions })
     }
 
-    /// Host and port, for messages.
+    /// Returns host and port, for messages.
     pub(super) fn server(&self) -> &str {
         &self.server
     }
 
-    /// One vector for each of `texts`, in their order, not checked any further.
+    /// Requests one vector for each of `texts`, in their order. The vectors are not validated.
     pub(super) async fn send(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, Error> {
         let request = Request {
             model: &self.model,
@@ -124,7 +123,7 @@ impl Call {
                 _ => return Err(self.bad(format!("the index {index} twice or out of range"))),
             }
         }
-        // As many items as places, each on a place of its own: none is left empty.
+        // As many items as texts, each with its own index: no vector is missing.
         Ok(vectors.into_iter().flatten().collect())
     }
 
@@ -142,7 +141,7 @@ impl Call {
         }
     }
 
-    /// The request did not come through, or its answer didn't.
+    /// Returns the error of a request or response that was lost.
     fn lost(&self, error: reqwest::Error) -> Error {
         let what = if error.is_timeout() {
             "it did not answer in time"
@@ -161,7 +160,7 @@ impl Call {
     }
 }
 
-/// `{base_url}/embeddings`, if it can be asked at all.
+/// Returns `{base_url}/embeddings`; `None` if `base_url` is invalid.
 fn endpoint(base_url: &Url) -> Option<Url> {
     let usable = matches!(base_url.scheme(), "http" | "https") && base_url.password().is_none();
     let mut url = usable.then(|| base_url.clone())?;
@@ -169,14 +168,13 @@ fn endpoint(base_url: &Url) -> Option<Url> {
     Some(url)
 }
 
-/// `Retry-After` in seconds. The form with a date is rare here, and our own wait does for it.
+/// Returns `Retry-After` in seconds; `None` for the rare form with a date.
 fn retry_after(response: &Response) -> Option<Duration> {
     let seconds = response.headers().get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
     Some(Duration::from_secs(seconds))
 }
 
-/// `error.message` of the body, or its text; without secrets (servers repeat a part of the key), on
-/// one line.
+/// Returns `error.message` of the body, or its text, on one line, without parts of the key.
 fn reason(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body);
     let json: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The server's key: read once, shown never.
+//! API key of the server, which is never shown.
 
 use std::fmt;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::Error;
 
-/// A key and where it was read, for the message when the server refuses it.
+/// API key with its origin, for the message if the server rejects it.
 #[derive(Clone)]
 pub(crate) struct Key {
     value: Option<String>,
@@ -14,7 +14,7 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// From the variable where one is named, else from the file, else none.
+    /// Reads the key from the variable if one is configured, else from the file, else none.
     pub(crate) fn read(variable: Option<&str>, file: Option<&Path>) -> Result<Self, Error> {
         match (variable, file) {
             (Some(name), _) => Self::from_variable(name, std::env::var(name).ok()),
@@ -31,7 +31,7 @@ impl Key {
     fn from_file(path: &Path) -> Result<Self, Error> {
         let place = format!("the file {}", path.display());
         let value = fs::read_to_string(path)
-            .map_err(|error| Error::Settings { reason: format!("can't read {place}: {error}") })?;
+            .map_err(|error| Error::Settings(format!("can't read {place}: {error}")))?;
         Self::given(&value, place)
     }
 
@@ -40,7 +40,7 @@ impl Key {
         let is_header_safe = value.bytes().all(|b| b.is_ascii_graphic());
         if value.is_empty() || !is_header_safe {
             let reason = format!("{place} holds no usable key; put the server's API key there");
-            return Err(Error::Settings { reason });
+            return Err(Error::Settings(reason));
         }
         Ok(Self { value: Some(value), place })
     }
@@ -49,7 +49,7 @@ impl Key {
         self.value.as_deref()
     }
 
-    /// What to do when the server refuses it.
+    /// Returns what to do if the server rejects the key.
     pub(super) fn remedy(&self) -> String {
         match self.value {
             Some(_) => format!("put a valid key into {} and restart", self.place),

@@ -12,8 +12,7 @@ const MAX_CONTAINERS: u32 = 49;
 /// Syntax nodes that span each boundary between lines.
 #[derive(Debug)]
 pub(super) struct Boundaries {
-    /// Differences by row: their running sum is the number of containers that span the boundary
-    /// before the row.
+    /// Differences by row: their running sum counts the containers around the boundary.
     containers: Vec<i32>,
     /// Differences for all other nodes that span rows: functions, blocks, expressions.
     units: Vec<i32>,

@@ -170,8 +170,7 @@ fn qualify(scope: &Scope, rule: &Rule, own: &str) -> String {
     }
 }
 
-/// Returns the first and last row. A node that includes the end of its line does not extend into
-/// the next row.
+/// Returns the first and last row. A node that ends at a line end has no part of the next row.
 fn rows(node: Node<'_>) -> (usize, usize) {
     let (start, end) = (node.start_position(), node.end_position());
     let last = if end.column == 0 && end.row > start.row { end.row - 1 } else { end.row };

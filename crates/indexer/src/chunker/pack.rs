@@ -37,8 +37,7 @@ pub(crate) struct Span {
 
 /// Splits the lines into chunks. `costs[i]` is the cost of a cut before line `i`.
 ///
-/// A line that is longer than a chunk may be is split at character boundaries into separate chunks
-/// without overlap.
+/// A line that is longer than a chunk may be is split into separate chunks without overlap.
 pub(crate) fn pack(lines: &Lines<'_>, costs: &[u32], limits: Limits) -> Vec<Span> {
     let mut spans = Vec::new();
     let (mut start, mut overlap) = (0, 0);
@@ -112,15 +111,13 @@ fn cheapest(
         .unwrap_or(furthest)
 }
 
-/// Returns whether the lines after `cut`, up to the next cut between definitions, fit into one
-/// chunk.
+/// Returns whether the lines up to the next cut between definitions fit into one chunk.
 fn next_unit_fits(lines: &Lines<'_>, costs: &[u32], cut: usize, limits: Limits) -> bool {
     let end = furthest(lines, cut, cut, limits);
     end == lines.count() || (cut + 1..=end).any(|next| costs[next] < ATTACHED)
 }
 
-/// Returns the number of lines before `end` that the next chunk repeats: lines of this chunk, and
-/// at most a quarter of a chunk.
+/// Returns how many last lines the next chunk repeats: at most a quarter of a chunk.
 fn overlap_before(lines: &Lines<'_>, start: usize, end: usize, limits: Limits) -> usize {
     (1..=limits.overlap.min(end - start))
         .take_while(|count| lines.span_len(end - count, end) <= limits.bytes / 4)

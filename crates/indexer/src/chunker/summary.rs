@@ -37,8 +37,7 @@ fn signature(line: &str) -> &str {
     line.trim().trim_end_matches(['{', ':', ' '])
 }
 
-/// Returns the first sentence of the comment above a definition, or of the string at the start of
-/// its body.
+/// Returns the first sentence of the comment above a definition, or of its docstring.
 fn describe(lines: &Lines<'_>, defined: &Defined) -> Option<String> {
     const MAX_LINES: usize = 30;
     let mut top = defined.start;

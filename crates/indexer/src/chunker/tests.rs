@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::grammar::tests::PARSED;
 use crate::text::normalize;
 
 mod languages;
@@ -11,6 +12,22 @@ fn chunk_file(language: &str, text: &str, limits: Limits) -> ChunkedFile {
 
 fn without_last_newline(text: &str) -> &str {
     text.strip_suffix('\n').unwrap_or(text)
+}
+
+/// Restores the text of a file from its chunks.
+fn join(chunks: &[Chunk]) -> String {
+    let mut text = String::new();
+    let mut last_line = 0;
+    for chunk in chunks {
+        let continues = chunk.overlap_lines == 0 && chunk.line_start == last_line;
+        if chunk.index > 0 && !continues {
+            text.push('\n');
+        }
+        let new = chunk.text.splitn(chunk.overlap_lines + 1, '\n').last().unwrap_or_default();
+        text.push_str(new);
+        last_line = chunk.line_end;
+    }
+    text
 }
 
 /// Checks the invariants of the chunker.
@@ -52,7 +69,7 @@ proptest! {
     #[test]
     fn joined_chunks_are_the_text(
         text in source(),
-        language in prop::sample::select([grammar::PARSED, &["sql", "text"]].concat()),
+        language in prop::sample::select([PARSED, &["sql", "text"]].concat()),
         bytes in 16_usize..200,
         lines in 4_usize..20,
         overlap in 0_usize..4,
@@ -85,7 +102,7 @@ fn long_line_is_split_into_chunks_of_one_line() {
 
 #[test]
 fn deep_nesting_does_not_overflow_the_stack() {
-    for language in grammar::PARSED {
+    for language in PARSED {
         for (open, close) in [
             ("(", ")"),
             ("[", "]"),

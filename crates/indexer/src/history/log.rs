@@ -1,20 +1,16 @@
-//! Parser of the output of `git log`: the commits with the files that they touched, by the current
-//! names of the files.
+//! Parser of the output of `git log`: commits with the current names of the files they touched.
 
 use std::collections::{BTreeSet, HashMap};
 
 use crate::language;
 
-/// Maximum code files of a commit. A larger commit, such as reformatting or a license change, says
-/// little about each file.
+/// Maximum code files of a commit. Larger ones, such as reformatting, say little about a file.
 pub(super) const MAX_FILES: usize = 30;
 
-/// Object name, parents, time and message. Each ends with NUL, as does each field of the status
-/// with `-z`.
+/// Object name, parents, time and message. All fields end with NUL, also those of the status.
 pub(crate) const FORMAT: &str = "--format=tformat:%H%x00%P%x00%ct%x00%B";
 
-/// Maximum memory for a history, in bytes. Authors of the repository are not trusted to keep it
-/// small.
+/// Maximum memory for a history, in bytes, because its authors are not trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MemoryBudget {
     /// For messages and paths of commits.
@@ -60,7 +56,7 @@ pub(super) struct Log {
 
 /// Parser that reads field by field. The newest commit comes first, so that a rename is known
 /// before the older commits with the former name.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Reader {
     log: Log,
     /// Remaining memory.
@@ -75,9 +71,10 @@ pub(super) struct Reader {
     has_parents: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 enum State {
     /// The object name of a commit, or the status of the next file of the current commit.
+    #[default]
     Next,
     Parents,
     Time,
@@ -94,21 +91,13 @@ enum State {
 
 impl Reader {
     pub fn new(is_shallow: bool, budget: MemoryBudget) -> Self {
-        Self {
-            log: Log::default(),
-            budget,
-            is_shallow,
-            state: State::Next,
-            current: None,
-            renamed: Vec::new(),
-            has_parents: false,
-        }
+        Self { budget, is_shallow, ..Self::default() }
     }
 
     /// Parses the next field.
     pub fn read_field(&mut self, field: &[u8]) {
         let field = String::from_utf8_lossy(field);
-        let state = std::mem::replace(&mut self.state, State::Next);
+        let state = std::mem::take(&mut self.state);
         self.state = match state {
             State::Next => self.next(field.trim_start_matches('\n')),
             State::Parents => {
@@ -218,8 +207,7 @@ fn reserve(budget: &mut usize, bytes: usize) -> bool {
     rest.is_some()
 }
 
-/// Returns whether the field is an object name of SHA-1 or SHA-256. A status is a letter with at
-/// most three digits.
+/// Returns whether the field is an object name, and not a status of a letter and digits.
 fn is_object_name(field: &str) -> bool {
     matches!(field.len(), 40 | 64) && field.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

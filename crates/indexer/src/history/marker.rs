@@ -22,7 +22,6 @@ pub(super) enum HistoryRange {
     Nothing,
 }
 
-/// Marker of one history.
 #[derive(Debug)]
 pub(super) struct Marker {
     file: PathBuf,

@@ -9,8 +9,7 @@ const MAX_MESSAGE: usize = 4_000;
 /// Maximum characters of the first line.
 const MAX_SUBJECT: usize = 200;
 
-/// Lines with metadata: signatures, reviewers, reporters, closed issues, and the origin of a
-/// cherry-pick.
+/// Lines with metadata: signatures, reviewers, closed issues, the origin of a cherry-pick.
 static TRAILER: LazyLock<Regex> = LazyLock::new(|| {
     compile(
         r"(?ix)^\s*(

@@ -25,8 +25,7 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    /// Masks the commits on a blocking thread, because many commits take long and the run has to
-    /// keep writing its progress.
+    /// Masks the commits on a blocking thread, so that the run keeps writing its progress.
     pub(super) async fn commits(
         &self,
         entries: Vec<Entry>,

@@ -11,8 +11,9 @@ use mc_store::passages::NewPassage;
 use super::IndexTask;
 use crate::chunker::{self, Chunk, ChunkedFile, Symbol};
 use crate::document::{self, Page, mask_identifier};
+use crate::hash;
+use crate::text::{Lines, as_i32};
 use crate::walk::{SkipReason, Source};
-use crate::{hash, text};
 
 /// Path and outcome of a scanned file.
 pub(super) struct ScannedFile {
@@ -20,7 +21,6 @@ pub(super) struct ScannedFile {
     pub outcome: ScanOutcome,
 }
 
-/// Outcome of [`scan_file`].
 pub(super) enum ScanOutcome {
     /// The stored file is current.
     Unchanged,
@@ -41,13 +41,6 @@ pub(super) struct Prepared {
 pub(super) enum Body {
     Code { chunks: Vec<NewChunk>, symbols: Vec<NewSymbol> },
     Doc { doc: NewDoc, passages: Vec<NewPassage> },
-}
-
-impl Prepared {
-    /// Returns the approximate size in bytes, which bounds a batch.
-    pub fn weight(&self) -> i64 {
-        self.file.size_bytes
-    }
 }
 
 /// Reads and chunks a file, unless the stored file is current.
@@ -84,8 +77,9 @@ fn try_scan(task: &IndexTask, path: &str) -> Result<ScanOutcome, SkipReason> {
     let sanitizing = &task.rules.sanitizing;
     let text = mask_with(&text, sanitizing).text;
     let (line_count, body) = if language == "markdown" {
-        let line_count = text::Lines::of(text.as_str()).count();
-        let page = Page::of_file(&task.namespace, path, text);
+        let line_count = Lines::of(text.as_str()).count();
+        let (source, doc_id) = (task.namespace.clone(), path.to_owned());
+        let page = Page { source, doc_id, content: text, ..Page::default() };
         let trust = task.trust(&[page.content.as_str()]);
         let (doc, passages) = document::cut(page, task.ctx.cut, sanitizing);
         let doc = NewDoc { trust, ..doc };
@@ -102,7 +96,7 @@ fn try_scan(task: &IndexTask, path: &str) -> Result<ScanOutcome, SkipReason> {
         content_hash: content_hash.to_vec(),
         size_bytes: i64::try_from(bytes.len()).unwrap_or(i64::MAX),
         language: language.to_owned(),
-        line_count: number(line_count),
+        line_count: as_i32(line_count),
         chunker_version: chunker::VERSION,
         masking_fingerprint: task.rules.masking_fingerprint,
     };
@@ -126,23 +120,18 @@ fn code_chunk(task: &IndexTask, location: &Sanitized, language: &str, chunk: Chu
         // The summary repeats the comment above a definition, which may be in the previous chunk.
         trust: task.trust(&[chunk.text.as_str(), chunk.summary.as_str()]),
         passage: NewPassage {
-            record_kind: None,
             title: title.map(|name| mask_identifier(name, sanitizing)).unwrap_or_default(),
             location: location.clone(),
             symbols: chunk.symbols,
-            scope: Vec::new(),
-            tags: Vec::new(),
             language: language.to_owned(),
-            author: Sanitized::default(),
-            context: Sanitized::default(),
             // Masking is idempotent.
             text: mask_with(&chunk.text, sanitizing).text,
-            lines: None,
+            ..NewPassage::default()
         },
-        chunk_index: number(chunk.index),
-        line_start: number(chunk.line_start),
-        line_end: number(chunk.line_end),
-        overlap_lines: number(chunk.overlap_lines),
+        chunk_index: as_i32(chunk.index),
+        line_start: as_i32(chunk.line_start),
+        line_end: as_i32(chunk.line_end),
+        overlap_lines: as_i32(chunk.overlap_lines),
         chunk_hash: chunk.chunk_hash.to_vec(),
         span_hash: chunk.span_hash.to_vec(),
         summary: chunk.summary,
@@ -154,12 +143,8 @@ fn symbol(symbol: Symbol) -> NewSymbol {
     NewSymbol {
         name: symbol.name,
         kind: symbol.kind.to_owned(),
-        line_start: number(symbol.line_start),
-        line_end: number(symbol.line_end),
+        line_start: as_i32(symbol.line_start),
+        line_end: as_i32(symbol.line_end),
         span_hash: symbol.span_hash.to_vec(),
     }
-}
-
-fn number(number: usize) -> i32 {
-    i32::try_from(number).unwrap_or(i32::MAX)
 }

@@ -9,6 +9,7 @@ use mc_store::files::Written;
 use mc_store::ingest_runs::{self, Counts};
 
 use crate::Error;
+use crate::text::as_i32;
 use crate::walk::{SkipReason, Tree};
 
 /// Interval between writes of the counts.
@@ -22,11 +23,9 @@ impl Tracker {
     /// Sets the counts that are known after the walk.
     pub fn begin(&self, tree: &Tree) {
         self.update(|counts| {
-            counts.files_total = number(tree.candidates.len());
+            counts.files_total = as_i32(tree.candidates.len());
             for (reason, count) in &tree.skipped {
-                counts
-                    .files_skipped
-                    .insert(reason.as_str().into(), i32::try_from(*count).unwrap_or(i32::MAX));
+                counts.files_skipped.insert(reason.as_str().into(), as_i32(*count));
             }
         });
     }
@@ -44,15 +43,15 @@ impl Tracker {
 
     pub fn written(&self, files: usize, chunks: Written) {
         self.update(|counts| {
-            counts.files_done += number(files);
-            counts.files_changed += number(files);
-            counts.chunks_written += number(chunks.written);
-            counts.chunks_reused += number(chunks.reused);
+            counts.files_done += as_i32(files);
+            counts.files_changed += as_i32(files);
+            counts.chunks_written += as_i32(chunks.written);
+            counts.chunks_reused += as_i32(chunks.reused);
         });
     }
 
     pub fn deleted(&self, files: usize) {
-        self.update(|counts| counts.files_deleted += number(files));
+        self.update(|counts| counts.files_deleted += as_i32(files));
     }
 
     pub fn counts(&self) -> Counts {
@@ -88,13 +87,6 @@ pub(super) async fn write(
     worker: &str,
     tracker: &Tracker,
 ) -> Result<(), Error> {
-    if ingest_runs::progress(store, id, worker, &tracker.counts()).await? {
-        Ok(())
-    } else {
-        Err(Error::RunTakenOver)
-    }
-}
-
-fn number(number: usize) -> i32 {
-    i32::try_from(number).unwrap_or(i32::MAX)
+    let is_ours = ingest_runs::progress(store, id, worker, &tracker.counts()).await?;
+    if is_ours { Ok(()) } else { Err(Error::RunTakenOver) }
 }

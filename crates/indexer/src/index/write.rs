@@ -21,7 +21,6 @@ pub(super) struct Writer<'a> {
     source_ref: &'a str,
     tracker: &'a Tracker,
     batch: Vec<Prepared>,
-    /// Paths of files that were written.
     changed: Vec<String>,
 }
 
@@ -38,7 +37,7 @@ impl<'a> Writer<'a> {
     /// Adds a file to the batch, and stores the batch when it is full.
     pub async fn write(&mut self, prepared: Prepared) -> Result<(), Error> {
         self.batch.push(prepared);
-        let bytes: i64 = self.batch.iter().map(Prepared::weight).sum();
+        let bytes: i64 = self.batch.iter().map(|prepared| prepared.file.size_bytes).sum();
         if self.batch.len() >= BATCH_FILES || bytes >= BATCH_BYTES {
             self.flush().await
         } else {
@@ -121,8 +120,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Returns whether the database rejected a row, and is neither unavailable nor lacks the
-/// repository.
+/// Returns whether the database rejected a row, and is not unavailable.
 fn is_caused_by_a_file(error: &mc_store::Error) -> bool {
     error.kind() == ErrorKind::Internal
 }

@@ -17,8 +17,13 @@ const STEP_LIMIT: Duration = Duration::from_mins(5);
 /// Interval between attempts to lock a copy.
 const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(200);
 /// Lock files that a killed git leaves. They are safe to delete while our own lock is held.
-const STALE_LOCKS: &[&str] =
-    &["index.lock", "shallow.lock", "HEAD.lock", "config.lock", "FETCH_HEAD.lock"];
+const STALE_LOCKS: &[&str] = &[
+    ".git/index.lock",
+    ".git/shallow.lock",
+    ".git/HEAD.lock",
+    ".git/config.lock",
+    ".git/FETCH_HEAD.lock",
+];
 
 /// Exclusive lock on a copy. It is released when dropped, and when the process dies.
 #[derive(Debug)]
@@ -39,14 +44,7 @@ pub(super) async fn checkout(
     let copy = copy(url, cache);
     create(&copy)?;
     let lock = lock(&copy.with_extension("lock"), cancel).await?;
-    for stale in STALE_LOCKS {
-        match std::fs::remove_file(copy.join(".git").join(stale)) {
-            Err(cause) if cause.kind() != std::io::ErrorKind::NotFound => {
-                return Err(Error::Io { path: copy.display().to_string(), cause });
-            }
-            _ => {}
-        }
-    }
+    remove_files(&copy, STALE_LOCKS)?;
     let git = Git::in_directory(&copy).with_remote(url, settings);
     git.check_version(STEP_LIMIT, cancel).await?;
     if !copy.join(".git").exists() {
@@ -90,8 +88,7 @@ fn inside(copy: &Path, below: &str, requested_ref: &str) -> Result<PathBuf, Erro
     Ok(directory)
 }
 
-/// Fetches the commit of the ref. Returns `None` for an empty repository, which has no branch and
-/// no tag.
+/// Fetches the commit of the ref; `None` for an empty repository, without branches and tags.
 async fn newest(
     git: &Git,
     url: &Url,
@@ -117,18 +114,9 @@ async fn fetch(
     cancel: &CancellationToken,
 ) -> Result<String, Error> {
     let name = if requested_ref.is_empty() { "HEAD" } else { requested_ref };
-    let upload_pack = upload_pack(url);
-    let single = [
-        "fetch",
-        "--quiet",
-        "--force",
-        upload_pack,
-        "--depth=1",
-        "--no-tags",
-        "--end-of-options",
-        url.as_str(),
-        name,
-    ];
+    let options = ["fetch", "--quiet", "--force", "--no-tags", upload_pack(url)];
+    let remote = ["--end-of-options", url.as_str()];
+    let single = [&options[..], &["--depth=1"], &remote, &[name]].concat();
     let failure = match git.run(&single, FETCH_LIMIT, cancel).await {
         Ok(_) => return commit(git, "FETCH_HEAD", cancel).await,
         Err(Error::Unreachable(reason)) => reason,
@@ -137,20 +125,10 @@ async fn fetch(
     let is_commit =
         requested_ref.len() >= 7 && requested_ref.chars().all(|c| c.is_ascii_hexdigit());
     if is_commit {
-        let all = [
-            "fetch",
-            "--quiet",
-            "--force",
-            upload_pack,
-            "--unshallow",
-            "--no-tags",
-            "--end-of-options",
-            url.as_str(),
-            "+refs/heads/*:refs/copy/heads/*",
-            "+refs/tags/*:refs/copy/tags/*",
-        ];
+        let refs = ["+refs/heads/*:refs/copy/heads/*", "+refs/tags/*:refs/copy/tags/*"];
+        let all = [&options[..], &["--unshallow"], &remote, &refs].concat();
         // A complete copy cannot be unshallowed; a plain fetch is enough then.
-        let plain: Vec<&str> = all.iter().copied().filter(|word| *word != "--unshallow").collect();
+        let plain = [&options[..], &remote, &refs].concat();
         if git.run(&all, FETCH_LIMIT, cancel).await.is_err() {
             git.run(&plain, FETCH_LIMIT, cancel).await?;
         }
@@ -181,13 +159,25 @@ async fn commit(git: &Git, name: &str, cancel: &CancellationToken) -> Result<Str
 }
 
 pub(super) fn create(copy: &Path) -> Result<(), Error> {
-    std::fs::create_dir_all(copy)
-        .map_err(|cause| Error::Io { path: copy.display().to_string(), cause })
+    std::fs::create_dir_all(copy).map_err(Error::io(copy))
+}
+
+/// Deletes the files with these names in a copy, if they exist.
+pub(super) fn remove_files(copy: &Path, names: &[&str]) -> Result<(), Error> {
+    for name in names {
+        match std::fs::remove_file(copy.join(name)) {
+            Err(cause) if cause.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Error::io(copy)(cause));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 async fn lock(path: &Path, cancel: &CancellationToken) -> Result<Lock, Error> {
-    let io = |cause| Error::Io { path: path.display().to_string(), cause };
-    let file = File::create(path).map_err(io)?;
+    let io = Error::io(path);
+    let file = File::create(path).map_err(&io)?;
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(Lock(file)),

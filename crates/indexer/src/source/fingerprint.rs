@@ -1,5 +1,4 @@
-//! Fingerprint of the tree that a run would read. If it is equal to an earlier one, a run has
-//! nothing to do.
+//! Fingerprint of the tree that a run would read: if unchanged, a run has nothing to do.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
@@ -23,8 +22,7 @@ const NO_DIRECTORY: &str = "/";
 const NO_REPOSITORY: &str = "--git-dir=/dev/null";
 
 /// Returns the commit that a run at this ref (empty: the default branch) would read. For a
-/// directory that is indexed in place, it is a digest of the commit and the names, sizes and times
-/// of files.
+/// directory indexed in place, it is a digest of commit, names, sizes and times.
 ///
 /// Returns `None` if there is no such branch or tag. A ref that is a commit id never changes, so it
 /// needs no fingerprint. `access` restricts the hosts that git may reach.
@@ -53,8 +51,8 @@ pub async fn state(
 /// Returns whether the origin is an empty directory, such as a mount point without a mounted disk.
 pub async fn is_empty_directory(origin: &Origin) -> Result<bool, Error> {
     let Location::Directory(directory) = &origin.location else { return Ok(false) };
-    let io = |cause| Error::Io { path: directory.display().to_string(), cause };
-    let mut entries = tokio::fs::read_dir(directory).await.map_err(io)?;
+    let io = Error::io(directory);
+    let mut entries = tokio::fs::read_dir(directory).await.map_err(&io)?;
     Ok(entries.next_entry().await.map_err(io)?.is_none())
 }
 
@@ -100,18 +98,15 @@ fn commit_of(refs: &str, name: &str) -> Option<String> {
     refs.find(|(_, listed)| *listed == name).map(|(commit, _)| commit.to_owned())
 }
 
-/// Returns a digest of the directory. Files are not read: a change that keeps the size and the time
-/// of a file is not detected.
+/// Returns a digest of the directory by the sizes and times of files, which are not read.
 async fn fingerprint_dir(root: PathBuf, cancel: &CancellationToken) -> Result<String, Error> {
     let commit = head(&Git::in_directory(&root), cancel).await?;
     // Stops the walk when this function is dropped.
     let stop = cancel.child_token();
     let _stops_walk = stop.clone().drop_guard();
-    match tokio::task::spawn_blocking(move || digest(&root, &commit, &stop)).await {
-        Ok(digest) => digest,
-        // The runtime is shutting down, or the walk panicked.
-        Err(_) => Err(Error::Cancelled),
-    }
+    let digest = tokio::task::spawn_blocking(move || digest(&root, &commit, &stop)).await;
+    // The runtime is shutting down, or the walk panicked.
+    digest.unwrap_or(Err(Error::Cancelled))
 }
 
 fn digest(root: &Path, commit: &str, stop: &CancellationToken) -> Result<String, Error> {

@@ -61,28 +61,14 @@ const NO_GIT_SERVER: &str = "the response is not from a git server, although git
     repository; check for a broken proxy between the service and the host, then try again";
 
 /// Environment variables that would change the behavior of git.
-const UNSET: &[&str] = &[
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_ASKPASS",
-    "GIT_COMMON_DIR",
-    "GIT_CONFIG",
-    "GIT_CONFIG_COUNT",
-    "GIT_CONFIG_PARAMETERS",
-    "GIT_DIR",
-    "GIT_EXEC_PATH",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_INDEX_FILE",
-    "GIT_NAMESPACE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_PROXY_COMMAND",
-    "GIT_SSH",
-    "GIT_TEMPLATE_DIR",
-    "GIT_WORK_TREE",
-    "SSH_ASKPASS",
-];
+const UNSET: &str = "
+    GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_ASKPASS GIT_COMMON_DIR GIT_CONFIG GIT_CONFIG_COUNT
+    GIT_CONFIG_PARAMETERS GIT_DIR GIT_EXEC_PATH GIT_EXTERNAL_DIFF GIT_INDEX_FILE GIT_NAMESPACE
+    GIT_OBJECT_DIRECTORY GIT_PROXY_COMMAND GIT_SSH GIT_TEMPLATE_DIR GIT_WORK_TREE SSH_ASKPASS
+";
 
 /// Git in one directory.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Git {
     directory: PathBuf,
     /// Settings in addition to [`SETTINGS`].
@@ -97,13 +83,7 @@ pub(super) struct Git {
 
 impl Git {
     pub fn in_directory(directory: &Path) -> Self {
-        Self {
-            directory: directory.to_owned(),
-            settings: Vec::new(),
-            is_ssh: false,
-            is_http: false,
-            is_offline: false,
-        }
+        Self { directory: directory.to_owned(), ..Self::default() }
     }
 
     /// Disables all transports. Missing objects of a partial clone are then an error, instead of
@@ -144,24 +124,21 @@ impl Git {
         limit: Duration,
         cancel: &CancellationToken,
     ) -> Result<String, Error> {
-        let (output, _) = output_of(self.command(arguments), limit, cancel).await?;
-        Ok(output)
+        Ok(self.run_with_warnings(arguments, limit, cancel).await?.0)
     }
 
-    /// Runs git like [`Git::run`], and returns its error stream.
+    /// Runs git like [`Git::run`], and also returns its error stream.
     pub async fn run_with_warnings(
         &self,
         arguments: &[&str],
         limit: Duration,
         cancel: &CancellationToken,
-    ) -> Result<String, Error> {
-        let (_, warnings) = output_of(self.command(arguments), limit, cancel).await?;
-        Ok(warnings)
+    ) -> Result<(String, String), Error> {
+        output_of(self.command(arguments), limit, cancel).await
     }
 
-    /// Runs git and passes each field of its output, which ends with NUL, to `on_field`. Fields are
-    /// truncated to [`MAX_FIELD`] bytes; the size of the output is not limited. `on_field` runs on
-    /// this task, between reads.
+    /// Runs git and passes each field of its output, which ends with NUL, to `on_field`, between
+    /// reads. Fields are truncated to [`MAX_FIELD`] bytes; the size of the output is not limited.
     pub async fn fields(
         &self,
         arguments: &[&str],
@@ -209,7 +186,7 @@ impl Git {
             command.args(["-c", setting]);
         }
         command.args(arguments);
-        for name in UNSET {
+        for name in UNSET.split_whitespace() {
             command.env_remove(name);
         }
         // Programs that ssh starts may need the home directory of the user.

@@ -11,6 +11,7 @@ use super::cache;
 use super::git::Git;
 use crate::Error;
 use crate::history::Limits;
+use crate::history::log::FORMAT;
 
 /// Interval between checks of the size of a running fetch.
 const SIZE_CHECK_INTERVAL: Duration = Duration::from_millis(250);
@@ -38,7 +39,6 @@ pub(crate) enum HistoryOrigin {
     },
     /// A repository on a git server.
     Remote {
-        /// URL of the repository.
         url: Url,
         /// Requested ref; empty for the default branch.
         requested_ref: String,
@@ -66,8 +66,7 @@ pub(crate) struct Commits {
     below: String,
     /// Whether only renames of unchanged files are found, because file contents are missing.
     has_exact_renames_only: bool,
-    /// Whether the parents of the oldest commits are missing, so that these commits seem to add all
-    /// their files.
+    /// Whether the oldest commits lack their parents, and so seem to add all their files.
     is_shallow: bool,
     deadline: Instant,
 }
@@ -116,15 +115,9 @@ impl Commits {
         newer: &str,
         cancel: &CancellationToken,
     ) -> Result<bool, Error> {
-        let arguments = ["merge-base", "--is-ancestor", older, newer];
-        match self.run(&arguments, cancel).await {
-            Ok(_) => Ok(true),
-            Err(error @ (Error::Cancelled | Error::Timeout(_) | Error::GitNotFound(_))) => {
-                Err(error)
-            }
-            // It is no ancestor, or one of them was not fetched.
-            Err(_) => Ok(false),
-        }
+        // Git fails if it is no ancestor, or if one of them was not fetched.
+        let output = self.run(&["merge-base", "--is-ancestor", older, newer], cancel).await;
+        Ok(if_successful(output)?.is_some())
     }
 
     /// Returns whether a commit of the history of `newest`, within the limits, touched one of these
@@ -169,32 +162,12 @@ impl Commits {
         let relative = format!("--relative={}", self.below);
         let renames =
             if self.has_exact_renames_only { "--find-renames=100%" } else { "--find-renames=50%" };
-        let mut log = vec![
-            "-c",
-            "diff.renameLimit=2000",
-            "-c",
-            "log.showSignature=false",
-            "-c",
-            "log.showRoot=true",
-            "log",
-            "-z",
-            "--date-order",
-            "--no-merges",
-            &max_count,
-            "--name-status",
-            renames,
-            "--no-color",
-            "--no-decorate",
-            "--no-ext-diff",
-            "--no-mailmap",
-            "--no-notes",
-            "--no-show-signature",
-            "--no-textconv",
-            "--encoding=UTF-8",
-            crate::history::log::FORMAT,
-        ];
-        log.push(if self.below.is_empty() { "--no-relative" } else { &relative });
-        log.extend(["--end-of-options", range, "--"]);
+        let relative = if self.below.is_empty() { "--no-relative" } else { relative.as_str() };
+        let options = "-c diff.renameLimit=2000 -c log.showSignature=false -c log.showRoot=true \
+            log -z --date-order --no-merges --name-status --no-color --no-decorate --no-ext-diff \
+            --no-mailmap --no-notes --no-show-signature --no-textconv --encoding=UTF-8";
+        let mut log: Vec<&str> = options.split(' ').collect();
+        log.extend([renames, &max_count, FORMAT, relative, "--end-of-options", range, "--"]);
         self.git.fields(&log, self.remaining(), cancel, on_field).await
     }
 
@@ -204,19 +177,9 @@ impl Commits {
     }
 
     async fn is_partial(&self, cancel: &CancellationToken) -> Result<bool, Error> {
-        let arguments = [
-            "config",
-            "--local",
-            "--get-regexp",
-            r"^(remote\..*\.promisor|extensions\.partialclone)$",
-        ];
-        match self.run(&arguments, cancel).await {
-            Ok(output) => Ok(!output.is_empty()),
-            Err(error @ (Error::Cancelled | Error::Timeout(_) | Error::GitNotFound(_))) => {
-                Err(error)
-            }
-            Err(_) => Ok(false),
-        }
+        let names = r"^(remote\..*\.promisor|extensions\.partialclone)$";
+        let output = self.run(&["config", "--local", "--get-regexp", names], cancel).await;
+        Ok(if_successful(output)?.is_some_and(|output| !output.is_empty()))
     }
 
     async fn run(&self, arguments: &[&str], cancel: &CancellationToken) -> Result<String, Error> {
@@ -232,7 +195,15 @@ fn remaining(deadline: Instant) -> Duration {
     deadline.saturating_duration_since(Instant::now())
 }
 
-/// Parameters for fetching a history.
+/// Returns the output of git, or `None` if git itself reports a failure.
+fn if_successful(output: Result<String, Error>) -> Result<Option<String>, Error> {
+    match output {
+        Ok(output) => Ok(Some(output)),
+        Err(error @ (Error::Cancelled | Error::Timeout(_) | Error::GitNotFound(_))) => Err(error),
+        Err(_) => Ok(None),
+    }
+}
+
 struct Fetch<'a> {
     url: &'a Url,
     requested_ref: &'a str,
@@ -258,8 +229,7 @@ impl Fetch<'_> {
         }
         match self.fetch(&git, sha, cancel).await {
             Ok(()) => {}
-            // Some servers do not serve a commit by its name. The ref may have newer commits, which
-            // are not read.
+            // Some servers do not serve a commit by its name. Newer commits are not read.
             Err(Error::Unreachable(_) | Error::RepositoryNotFound(_)) => {
                 let name = if self.requested_ref.is_empty() { "HEAD" } else { self.requested_ref };
                 self.fetch(&git, name, cancel).await?;
@@ -275,31 +245,18 @@ impl Fetch<'_> {
     async fn has(&self, sha: &str, cancel: &CancellationToken) -> Result<bool, Error> {
         let commit = format!("{sha}^{{commit}}");
         let git = Git::in_directory(self.copy).offline();
-        match git.run(&["cat-file", "-e", &commit], remaining(self.deadline), cancel).await {
-            Ok(_) => Ok(true),
-            Err(error @ (Error::Cancelled | Error::Timeout(_) | Error::GitNotFound(_))) => {
-                Err(error)
-            }
-            Err(_) => Ok(false),
-        }
+        let arguments = ["cat-file", "-e", &commit];
+        let output = git.run(&arguments, remaining(self.deadline), cancel).await;
+        Ok(if_successful(output)?.is_some())
     }
 
     async fn fetch(&self, git: &Git, name: &str, cancel: &CancellationToken) -> Result<(), Error> {
         let depth = format!("--depth={}", self.limits.commits);
         let refspec = format!("+{name}:{NEWEST_REF}");
-        let fetch = [
-            "fetch",
-            "--quiet",
-            "--force",
-            "--filter=blob:none",
-            cache::upload_pack(self.url),
-            &depth,
-            "--no-tags",
-            "--no-write-fetch-head",
-            "--end-of-options",
-            self.url.as_str(),
-            &refspec,
-        ];
+        let options = "fetch --quiet --force --filter=blob:none --no-tags --no-write-fetch-head";
+        let mut fetch: Vec<&str> = options.split(' ').collect();
+        fetch.extend([cache::upload_pack(self.url), &depth]);
+        fetch.extend(["--end-of-options", self.url.as_str(), &refspec]);
         let stop = cancel.child_token();
         let fetched = git.run_with_warnings(&fetch, remaining(self.deadline), &stop);
         tokio::pin!(fetched);
@@ -320,8 +277,8 @@ impl Fetch<'_> {
             self.clear()?;
             return Err(Error::HistoryTooLarge(self.limits.bytes));
         }
-        if warnings?.contains(NO_FILTER) {
-            std::fs::write(self.copy.join(UNFILTERED), "").map_err(|cause| self.io(cause))?;
+        if warnings?.1.contains(NO_FILTER) {
+            std::fs::write(self.copy.join(UNFILTERED), "").map_err(Error::io(self.copy))?;
         }
         Ok(())
     }
@@ -332,30 +289,19 @@ impl Fetch<'_> {
         files.flatten().filter_map(|file| Some(file.metadata().ok()?.len())).sum()
     }
 
-    /// Deletes the copy.
     fn clear(&self) -> Result<(), Error> {
-        std::fs::remove_dir_all(self.copy).map_err(|cause| self.io(cause))
+        std::fs::remove_dir_all(self.copy).map_err(Error::io(self.copy))
     }
 
     /// Deletes temporary files and locks of a killed git.
     fn remove_leftovers(&self) -> Result<(), Error> {
-        for lock in ["shallow.lock", "HEAD.lock", "config.lock", "refs/history/newest.lock"] {
-            match std::fs::remove_file(self.copy.join(lock)) {
-                Err(cause) if cause.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(self.io(cause));
-                }
-                _ => {}
-            }
-        }
+        let locks = ["shallow.lock", "HEAD.lock", "config.lock", "refs/history/newest.lock"];
+        cache::remove_files(self.copy, &locks)?;
         let packs =
             std::fs::read_dir(self.copy.join("objects/pack")).into_iter().flatten().flatten();
         for pack in packs.filter(|pack| pack.file_name().to_string_lossy().starts_with("tmp_")) {
-            std::fs::remove_file(pack.path()).map_err(|cause| self.io(cause))?;
+            std::fs::remove_file(pack.path()).map_err(Error::io(self.copy))?;
         }
         Ok(())
-    }
-
-    fn io(&self, cause: std::io::Error) -> Error {
-        Error::Io { path: self.copy.display().to_string(), cause }
     }
 }

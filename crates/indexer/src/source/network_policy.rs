@@ -1,9 +1,8 @@
 //! Restriction of the hosts from which git may fetch.
 //!
 //! The service can reach its private network, which its callers cannot. So locations that no
-//! administrator requested are restricted to public addresses. The name of the host is resolved
-//! before git runs, and git connects to exactly these addresses (pinning): a later change of the
-//! DNS record has no effect.
+//! administrator requested are restricted to public addresses. The host is resolved before git
+//! runs, and git connects to exactly these addresses (pinning), whatever the DNS says later.
 
 use std::io;
 use std::net::IpAddr;
@@ -20,8 +19,7 @@ use crate::Error;
 const RESOLVE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Setting that pins the addresses of a host.
 const PIN: &str = "http.curloptResolve=";
-/// Messages of the C libraries for a name without an address, in lower case. Failures of the
-/// resolver are not included.
+/// Messages of the C libraries for a name without an address, not for failed resolvers.
 const NO_ADDRESS_MESSAGES: &[&str] = &[
     "address family for hostname not supported",
     "name does not resolve",
@@ -123,8 +121,7 @@ pub(super) fn needs_pinning(settings: &[String]) -> bool {
     settings.iter().any(|setting| setting.starts_with(PIN))
 }
 
-/// Checks that the URL has a public address, and returns the setting that pins it if the host is a
-/// name.
+/// Checks that the URL has a public address, and returns the setting that pins a host name to it.
 async fn pin_public(url: &Url) -> Result<Option<String>, Error> {
     let port = url.port_or_known_default().unwrap_or(443);
     let (name, found) = match url.host() {
@@ -162,8 +159,7 @@ async fn resolve(name: &str, port: u16) -> Result<Vec<IpAddr>, Error> {
     classify(name, lookup.map(|found| found.map(|address| address.ip()).collect()))
 }
 
-/// Converts the result of the resolver: an unknown name has no address, other failures are
-/// temporary.
+/// Converts the result of the resolver: unknown names have no address, other failures pass.
 fn classify(name: &str, lookup: io::Result<Vec<IpAddr>>) -> Result<Vec<IpAddr>, Error> {
     match lookup {
         Ok(found) => Ok(found),

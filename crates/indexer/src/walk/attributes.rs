@@ -13,8 +13,7 @@ const MAX_BYTES: u64 = 256 * 1024;
 /// Rules of the `.gitattributes` files of a tree about generated files.
 #[derive(Debug, Default)]
 pub(super) struct Attributes {
-    /// Rules from the innermost directory outwards. A match means "generated", a negated one "not
-    /// generated".
+    /// Rules from the innermost directory outwards: a match means generated, a negated one not.
     rules: Vec<Gitignore>,
 }
 

@@ -11,14 +11,12 @@ use super::open::Entry;
 use super::{Candidate, IGNORED_DIRECTORIES, Limits, MAX_PATH_BYTES, Root, SkipReason, Tree};
 use crate::Error;
 
-/// Directory to list.
 struct Directory {
     path: String,
     /// Rules of its parent directories.
     rules: Option<Arc<Rules>>,
 }
 
-/// Classified entry of a directory.
 enum Classified {
     File(Candidate),
     Directory(String),

@@ -26,8 +26,7 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// Reads the ignore files among the `entries` of `directory`. Unreadable files are logged and
-    /// have no rules.
+    /// Reads the ignore files among the `entries` of `directory`. Unreadable ones have no rules.
     pub fn of_directory(
         root: &Root,
         directory: &str,
@@ -56,10 +55,8 @@ impl Rules {
     pub fn is_ignored(&self, path: &Path, is_directory: bool) -> bool {
         let kinds: [fn(&Self) -> &Gitignore; 3] =
             [|rules| &rules.own, |rules| &rules.git, |rules| &rules.exclude];
-        kinds
-            .into_iter()
-            .find_map(|kind| self.verdict(kind, path, is_directory))
-            .is_some_and(|is_ignored| is_ignored)
+        let mut verdicts = kinds.into_iter().map(|kind| self.verdict(kind, path, is_directory));
+        verdicts.find_map(|verdict| verdict).unwrap_or_default()
     }
 
     fn verdict(

@@ -1,5 +1,4 @@
-//! Access to files below a directory by handles: a symbolic link that is created between walk and
-//! read is not followed.
+//! Access to files below a directory by handles, so that no symbolic link is followed.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -18,7 +17,6 @@ use crate::Error;
 #[derive(Debug)]
 pub struct Root(OwnedFd);
 
-/// Entries of a directory.
 #[derive(Debug)]
 pub(super) struct Listing {
     pub entries: Vec<Entry>,
@@ -26,7 +24,6 @@ pub(super) struct Listing {
     pub is_complete: bool,
 }
 
-/// Entry of a directory.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub name: OsString,
@@ -38,10 +35,8 @@ impl Root {
     /// Opens the directory.
     pub fn open(directory: &Path) -> Result<Self, Error> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        open(directory, flags, Mode::empty()).map(Self).map_err(|error| Error::Io {
-            path: directory.display().to_string(),
-            cause: error.into(),
-        })
+        let opened = open(directory, flags, Mode::empty());
+        opened.map(Self).map_err(|error| Error::io(directory)(error.into()))
     }
 
     /// Reads the regular file at `path` (`/`-separated, relative to this directory).

@@ -177,7 +177,7 @@ fn unindexed_file_has_a_skip_reason() {
     assert_eq!(read_one(root.path(), "gone.rs"), Err(SkipReason::Unreadable));
     let latin = read_one(root.path(), "latin.c").expect("text");
     assert_eq!(latin.text, "/* caf\u{e9} */\nint a;\n");
-    assert_eq!((latin.encoding, latin.language), (Encoding::Legacy, "c"));
+    assert_eq!(latin.language, "c");
 }
 
 #[test]

@@ -1,48 +1,17 @@
 //! Packing a bundle into a token budget.
 
-use mc_domain::{BundleId, BundleSection as Section, Trust};
+use std::mem::take;
+
+use mc_domain::{BundleSection as Section, Trust};
 
 use super::render::{self, as_json};
 use super::{
     Bundle, CODE_MAX, CodePlace, DIALOGS_MAX, DialogExcerpt, FACTS_MAX, FEW_SHOTS_MAX, FewShot,
-    GOTCHAS_MAX, LINKS_MAX, Link, LinkTarget, STATEMENT_MAX_CHARS, Statement, TaskSummary,
-    sort_by_trust,
+    GOTCHAS_MAX, LINKS_MAX, Link, LinkTarget, STATEMENT_MAX_CHARS, Statement, sort_by_trust,
 };
 use crate::distill::condense;
 use crate::text::cut;
 use crate::tokens::{self, TokenBudget};
-
-/// Candidates for a bundle, each section best first.
-#[derive(Debug, Clone, Default)]
-pub struct Contents {
-    /// Rules and warnings.
-    pub gotchas: Vec<Statement>,
-    /// Facts and patterns.
-    pub facts: Vec<Statement>,
-    /// Worked examples.
-    pub few_shots: Vec<FewShot>,
-    /// Decisions and documents.
-    pub links: Vec<Link>,
-    /// Excerpts of dialogs.
-    pub dialogs: Vec<DialogExcerpt>,
-    /// Places in the code.
-    pub code: Vec<CodePlace>,
-}
-
-/// Fields of a bundle beside its contents.
-#[derive(Debug, Clone)]
-pub struct Envelope {
-    /// Id of the bundle.
-    pub id: BundleId,
-    /// Confidence that the bundle helps, 0 to 1.
-    pub confidence: f32,
-    /// Parts of the search that were late or unavailable.
-    pub degraded: Vec<String>,
-    /// Reason, if the bundle is empty.
-    pub reason: Option<String>,
-    /// The task.
-    pub task: Option<TaskSummary>,
-}
 
 /// Reason for an empty bundle although something was found.
 const NO_ROOM: &str = "limit_tokens is too small for what was found";
@@ -50,12 +19,13 @@ const NO_ROOM: &str = "limit_tokens is too small for what was found";
 /// Placeholder for `tokens`, whose digits count before its value is known.
 const TOKENS_PLACEHOLDER: usize = TokenBudget::MAX;
 
-/// Packs a bundle whose JSON costs at most `budget` tokens. Records come first, the most relevant
-/// first, each whole if it fits; other items take the room that is left. Untrusted items come last.
-pub fn pack(envelope: Envelope, contents: Contents, budget: TokenBudget) -> Bundle {
-    let had_contents = !is_empty(&contents);
-    let mut bundle = fit_envelope(envelope, budget);
-    let mut items = ItemOrder::new(contents);
+/// Packs a bundle whose JSON costs at most `budget` tokens from the candidates in `bundle`, each
+/// section best first. Records come first, the most relevant first, each whole if it fits; other
+/// items take the room that is left. Untrusted items come last.
+pub fn pack(mut bundle: Bundle, budget: TokenBudget) -> Bundle {
+    let had_items = !bundle.is_empty();
+    let mut items = ItemOrder::taken_from(&mut bundle);
+    let mut bundle = fit_envelope(bundle, budget);
     let mut usage = Usage::of(&bundle);
     let mut taken = Vec::new();
     while let Some(item) = items.next() {
@@ -84,7 +54,7 @@ pub fn pack(envelope: Envelope, contents: Contents, budget: TokenBudget) -> Bund
     if bundle.is_empty() && bundle.reason.is_none() {
         // The reason replaces the count.
         bundle.omitted = 0;
-        if had_contents {
+        if had_items {
             let explained = Bundle { reason: Some(NO_ROOM.to_owned()), ..bundle.clone() };
             bundle = if size(&explained) <= budget.get() { explained } else { bundle };
         }
@@ -138,8 +108,7 @@ impl Usage {
 }
 
 /// Shortens the text and steps of an item; `None` if neither is long.
-fn shortened(item: Item) -> Option<Item> {
-    let mut item = item;
+fn shortened(mut item: Item) -> Option<Item> {
     let (text, full_chars, steps) = match &mut item {
         Item::Gotcha(item) | Item::Fact(item) => (&mut item.text, &mut item.full_chars, None),
         Item::FewShot(FewShot { text: Some(text), full_chars, steps, .. }) => {
@@ -199,23 +168,8 @@ fn exact(size: usize) -> usize {
     size + digits(size) - digits(TOKENS_PLACEHOLDER)
 }
 
-/// Builds a bundle without contents that fits: cuts the reason and drops the task if needed.
-fn fit_envelope(envelope: Envelope, budget: TokenBudget) -> Bundle {
-    let mut bundle = Bundle {
-        id: envelope.id,
-        gotchas: Vec::new(),
-        facts: Vec::new(),
-        few_shots: Vec::new(),
-        links: Vec::new(),
-        dialogs: Vec::new(),
-        code: Vec::new(),
-        confidence: envelope.confidence,
-        token_count: 0,
-        omitted: 0,
-        degraded: envelope.degraded,
-        reason: envelope.reason,
-        task: envelope.task,
-    };
+/// Makes a bundle without items fit: cuts the reason and drops the task if needed.
+fn fit_envelope(mut bundle: Bundle, budget: TokenBudget) -> Bundle {
     if json_of(&bundle).len() <= budget.get() || size(&bundle) <= budget.get() {
         return bundle;
     }
@@ -232,7 +186,6 @@ fn fit_envelope(envelope: Envelope, budget: TokenBudget) -> Bundle {
     bundle
 }
 
-/// An item of a bundle, with its section.
 #[derive(Debug, Clone)]
 enum Item {
     Gotcha(Statement),
@@ -279,15 +232,6 @@ fn json_of_item(item: &Item) -> String {
     json.to_string()
 }
 
-fn is_empty(contents: &Contents) -> bool {
-    contents.gotchas.is_empty()
-        && contents.facts.is_empty()
-        && contents.few_shots.is_empty()
-        && contents.links.is_empty()
-        && contents.dialogs.is_empty()
-        && contents.code.is_empty()
-}
-
 /// Items in the order in which they are tried.
 struct ItemOrder {
     order: std::vec::IntoIter<Item>,
@@ -295,13 +239,13 @@ struct ItemOrder {
 }
 
 impl ItemOrder {
-    fn new(contents: Contents) -> Self {
-        let gotchas = contents.gotchas.into_iter().map(Item::Gotcha);
-        let facts = contents.facts.into_iter().map(Item::Fact);
-        let shots = contents.few_shots.into_iter().map(Item::FewShot);
-        let links = contents.links.into_iter().map(Item::Link);
-        let dialogs = contents.dialogs.into_iter().map(Item::Dialog);
-        let code = contents.code.into_iter().map(Item::Code);
+    fn taken_from(bundle: &mut Bundle) -> Self {
+        let gotchas = take(&mut bundle.gotchas).into_iter().map(Item::Gotcha);
+        let facts = take(&mut bundle.facts).into_iter().map(Item::Fact);
+        let shots = take(&mut bundle.few_shots).into_iter().map(Item::FewShot);
+        let links = take(&mut bundle.links).into_iter().map(Item::Link);
+        let dialogs = take(&mut bundle.dialogs).into_iter().map(Item::Dialog);
+        let code = take(&mut bundle.code).into_iter().map(Item::Code);
         let mut order: Vec<Item> =
             gotchas.chain(facts).chain(shots).chain(links).chain(dialogs).chain(code).collect();
         // The sort is stable: items of one score keep the order of the sections.

@@ -25,18 +25,12 @@ fn statement(kind: RecordKind, text: &str) -> Statement {
     }
 }
 
-fn envelope() -> Envelope {
-    Envelope {
-        id: BundleId::generate(),
-        confidence: 0.84,
-        degraded: vec![],
-        reason: None,
-        task: None,
-    }
+fn empty() -> Bundle {
+    Bundle { confidence: 0.84, ..Bundle::empty(BundleId::generate()) }
 }
 
-fn contents() -> Contents {
-    Contents {
+fn contents() -> Bundle {
+    Bundle {
         gotchas: vec![statement(RecordKind::Gotcha, "delay_unit must equal trigger_delay_unit")],
         facts: (0..30)
             .map(|n| statement(RecordKind::Fact, &format!("fact {n} says something of the place")))
@@ -87,12 +81,13 @@ fn contents() -> Contents {
             trust: Trust::Imported,
             score: 0.3,
         }],
+        ..empty()
     }
 }
 
 #[test]
 fn large_budget_holds_every_section_up_to_its_limit() {
-    let bundle = pack(envelope(), contents(), TokenBudget::new(8_000).unwrap());
+    let bundle = pack(contents(), TokenBudget::new(8_000).unwrap());
     let sizes = (
         bundle.gotchas.len(),
         bundle.facts.len(),
@@ -116,8 +111,8 @@ fn untrusted_items_come_last_and_take_the_room_that_is_left() {
         .map(|n| trusted(n, if n % 2 == 0 { Trust::Untrusted } else { Trust::Confirmed }))
         .collect();
     for limit in [200, 300, 500, 900, 8_000] {
-        let full = Contents { facts: facts.clone(), ..Contents::default() };
-        let bundle = pack(envelope(), full, TokenBudget::new(limit).unwrap());
+        let full = Bundle { facts: facts.clone(), ..empty() };
+        let bundle = pack(full, TokenBudget::new(limit).unwrap());
         let trusts: Vec<_> = bundle.facts.iter().map(|fact| fact.trust).collect();
         let confirmed = trusts.iter().filter(|trust| **trust == Trust::Confirmed).count();
         assert!(
@@ -129,19 +124,19 @@ fn untrusted_items_come_last_and_take_the_room_that_is_left() {
 }
 
 /// Documents, dialogs and code, half of them untrusted, and then facts.
-fn places_to_read_on() -> Contents {
+fn places_to_read_on() -> Bundle {
     let full = contents();
     let trusts = [Trust::Untrusted, Trust::Imported, Trust::Untrusted, Trust::Imported];
     let link = |trust| Link { trust, ..full.links[0].clone() };
     let talk = |trust| DialogExcerpt { trust, ..full.dialogs[0].clone() };
     let place = |trust| CodePlace { trust, ..full.code[0].clone() };
-    Contents {
+    Bundle {
         gotchas: full.gotchas.clone(),
         facts: full.facts.iter().take(6).cloned().collect(),
-        few_shots: Vec::new(),
         links: trusts.map(link).into(),
         dialogs: trusts.map(talk).into(),
         code: trusts.map(place).into(),
+        ..empty()
     }
 }
 
@@ -164,9 +159,8 @@ fn untrusted_places_displace_no_trusted_item() {
     vouched.dialogs.retain(|talk| talk.trust > Trust::Untrusted);
     vouched.code.retain(|place| place.trust > Trust::Untrusted);
     for limit in (TokenBudget::MIN..2_000).step_by(40) {
-        let (envelope, budget) = (envelope(), TokenBudget::new(limit).unwrap());
-        let bundle = pack(envelope.clone(), mixed.clone(), budget);
-        let alone = pack(envelope, vouched.clone(), budget);
+        let budget = TokenBudget::new(limit).unwrap();
+        let (bundle, alone) = (pack(mixed.clone(), budget), pack(vouched.clone(), budget));
         assert_eq!((&bundle.gotchas, &bundle.facts), (&alone.gotchas, &alone.facts), "{limit}");
         assert_ahead(&alone.links, &bundle.links, |link| link.trust);
         assert_ahead(&alone.dialogs, &bundle.dialogs, |talk| talk.trust);
@@ -176,7 +170,7 @@ fn untrusted_places_displace_no_trusted_item() {
 
 #[test]
 fn code_place_has_its_trust_level() {
-    let bundle = pack(envelope(), places_to_read_on(), TokenBudget::new(8_000).unwrap());
+    let bundle = pack(places_to_read_on(), TokenBudget::new(8_000).unwrap());
     let trusts: Vec<_> = bundle.code.iter().map(|place| place.trust).collect();
     assert_eq!(
         trusts,
@@ -194,7 +188,7 @@ fn statement_has_its_source() {
     let mut full = contents();
     full.facts[0].source.clone_from(&source);
     full.few_shots[0].source = source;
-    let bundle = pack(envelope(), full, TokenBudget::new(8_000).unwrap());
+    let bundle = pack(full, TokenBudget::new(8_000).unwrap());
     let json = as_json(&bundle);
     for section in ["facts", "few_shots"] {
         assert_eq!(json[section][0]["source"], "https://wiki.example/cart");
@@ -205,7 +199,7 @@ fn statement_has_its_source() {
 
 #[test]
 fn a_small_budget_holds_the_gotcha_first() {
-    let bundle = pack(envelope(), contents(), TokenBudget::new(180).unwrap());
+    let bundle = pack(contents(), TokenBudget::new(180).unwrap());
     assert_eq!(bundle.gotchas.len(), 1);
     assert!(bundle.facts.len() < 3 && bundle.token_count <= 180, "{}", bundle.token_count);
 }
@@ -215,11 +209,10 @@ fn long_statement_is_whole_or_marked_as_shortened() {
     let story =
         "We looked at the logs and at the queue for two days and saw nothing of use. ".repeat(10);
     let text = format!("{story}Never retry a charge without its key.");
-    let contents =
-        || Contents { facts: vec![statement(RecordKind::Fact, &text)], ..Contents::default() };
-    let whole = pack(envelope(), contents(), TokenBudget::new(1000).unwrap());
+    let contents = || Bundle { facts: vec![statement(RecordKind::Fact, &text)], ..empty() };
+    let whole = pack(contents(), TokenBudget::new(1000).unwrap());
     assert_eq!((whole.facts[0].text.as_str(), whole.facts[0].full_chars), (text.as_str(), None));
-    let short = pack(envelope(), contents(), TokenBudget::new(270).unwrap());
+    let short = pack(contents(), TokenBudget::new(270).unwrap());
     let fact = &short.facts[0];
     assert_eq!(fact.full_chars, Some(text.chars().count()));
     assert!(fact.text.ends_with("Never retry a charge without its key."), "{}", fact.text);
@@ -228,11 +221,9 @@ fn long_statement_is_whole_or_marked_as_shortened() {
 
 #[test]
 fn budget_too_small_for_any_item_is_reported() {
-    let full = Contents {
-        facts: vec![statement(RecordKind::Fact, &"long ".repeat(50))],
-        ..Contents::default()
-    };
-    let bundle = pack(envelope(), full, TokenBudget::new(100).unwrap());
+    let facts = vec![statement(RecordKind::Fact, &"long ".repeat(50))];
+    let full = Bundle { facts, ..empty() };
+    let bundle = pack(full, TokenBudget::new(100).unwrap());
     assert!(bundle.is_empty());
     assert_eq!(bundle.reason.as_deref(), Some("limit_tokens is too small for what was found"));
     assert!(bundle.confidence.abs() < f32::EPSILON);
@@ -286,8 +277,8 @@ proptest! {
             title,
             status: "open".into(),
         });
-        let envelope = Envelope { degraded, reason, task, ..envelope() };
-        let bundle = pack(envelope, full, TokenBudget::new(limit).unwrap());
+        let full = Bundle { degraded, reason, task, ..full };
+        let bundle = pack(full, TokenBudget::new(limit).unwrap());
         prop_assert!(tokens::count(&as_json(&bundle).to_string()) <= limit);
         prop_assert!(bundle.token_count <= limit);
     }
@@ -303,9 +294,8 @@ fn omitted_items_are_not_counted_when_the_count_has_no_room() {
             title,
             status: "open".into(),
         });
-        let envelope =
-            Envelope { reason: said("причина кроется "), task, ..envelope() };
-        let bundle = pack(envelope, contents(), TokenBudget::new(limit).unwrap());
+        let full = Bundle { reason: said("причина кроется "), task, ..contents() };
+        let bundle = pack(full, TokenBudget::new(limit).unwrap());
         assert!(tokens::count(&as_json(&bundle).to_string()) <= limit, "{limit}: {bundle:?}");
     }
 }
@@ -315,7 +305,7 @@ fn omitted_items_are_not_counted_when_the_count_has_no_room() {
 fn an_empty_bundle_fits_the_smallest_limit_whatever_its_id() {
     let budget = TokenBudget::new(TokenBudget::MIN).unwrap();
     let sizes = (0..5_000).map(|_| {
-        let bundle = pack(envelope(), Contents::default(), budget);
+        let bundle = pack(empty(), budget);
         assert_eq!(bundle.token_count, tokens::count(&as_json(&bundle).to_string()));
         bundle.token_count
     });

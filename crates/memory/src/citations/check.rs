@@ -4,8 +4,7 @@ use mc_domain::CitationVerdict;
 use mc_store::citations::{Citation, SymbolSpan};
 use sha2::{Digest, Sha256};
 
-/// Letters and digits that cited lines need to be recognized elsewhere in the file: `end` and `}`
-/// are everywhere.
+/// Letters and digits that make cited lines recognizable elsewhere, unlike `end` and `}`.
 const TELLING_CHARS_MIN: usize = 12;
 
 /// Indexed code of a cited place.
@@ -29,8 +28,7 @@ pub fn check(citation: &Citation, code: &CodeView<'_>) -> Citation {
     }
 }
 
-/// Checks a citation without a symbol. It names no repository, so it is fresh if it is in any that
-/// has the path.
+/// Checks a citation without a symbol. It is fresh if it is in any repository that has the path.
 fn check_files(citation: &Citation, files: &[Vec<String>]) -> Result<Citation, CitationVerdict> {
     let mut verdict = missing(citation);
     for (at, lines) in files.iter().enumerate() {
@@ -153,8 +151,7 @@ pub fn hash_lines(lines: &[String]) -> Vec<u8> {
     hash(lines, false)
 }
 
-/// Whether `expected` is the hash of these lines, with or without a final line feed, as some tools
-/// keep it.
+/// Whether `expected` is the hash of these lines, with or without a final line feed.
 fn is_hash_of(expected: &[u8], lines: &[String]) -> bool {
     hash(lines, false) == expected || hash(lines, true) == expected
 }

@@ -1,6 +1,5 @@
-//! Citations of places that no indexed repository has. They are left out with similar places as
-//! suggestions, as a kept one would turn the record stale later. A project without an index has no
-//! unknown citations.
+//! Citations of places that no indexed repository has. They are left out, as a kept one would turn
+//! the record stale later, and similar places are suggested. A project without an index has none.
 
 use mc_domain::{CitationVerdict, ProjectId};
 use mc_store::Store;
@@ -107,8 +106,7 @@ fn advice(missing: &Missing, near: &[String]) -> &'static str {
 
 /// Resolves a citation to the one name or path of the index that it can mean: a name with other
 /// separators (`Cart#total` for `Cart.total`) or without its namespaces, a path without its first
-/// directories. `None` if none or several match, or if there are too many candidates to compare
-/// all.
+/// directories. `None` if none or several match, or if there are too many candidates.
 pub(super) async fn resolve(
     store: &Store,
     project: ProjectId,

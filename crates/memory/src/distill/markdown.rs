@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::text::sentences;
 use crate::text::stop_phrases::{is_chatter, strip_lead};
+use crate::text::{regex, sentences};
 
 /// A sentence, list item or code block.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,10 +16,6 @@ pub struct Unit {
     pub starts_line: bool,
     /// Whether it is a code block, which stays verbatim.
     pub is_code: bool,
-}
-
-fn regex(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("a checked expression")
 }
 
 static IMAGE: LazyLock<Regex> = LazyLock::new(|| regex(r"!\[([^\]]*)\]\(([^)\s]*)\)"));

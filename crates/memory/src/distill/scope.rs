@@ -1,142 +1,44 @@
 //! Deriving scopes: the parts of a system that a text, its paths and its symbols are about.
 
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 use super::Raw;
+use crate::text::regex;
 
 /// Directories that group files by role and do not name a part of the system.
-const LAYERS: &[&str] = &[
-    "app",
-    "apps",
-    "src",
-    "lib",
-    "libs",
-    "pkg",
-    "packages",
-    "crates",
-    "cmd",
-    "internal",
-    "main",
-    "java",
-    "kotlin",
-    "python",
-    "ruby",
-    "js",
-    "ts",
-    "go",
-    "org",
-    "com",
-    "io",
-    "net",
-    "services",
-    "service",
-    "models",
-    "model",
-    "controllers",
-    "controller",
-    "views",
-    "view",
-    "helpers",
-    "helper",
-    "concerns",
-    "jobs",
-    "workers",
-    "mailers",
-    "serializers",
-    "policies",
-    "presenters",
-    "decorators",
-    "queries",
-    "components",
-    "component",
-    "pages",
-    "hooks",
-    "utils",
-    "util",
-    "common",
-    "shared",
-    "core",
-    "api",
-    "v1",
-    "v2",
-    "spec",
-    "specs",
-    "test",
-    "tests",
-    "__tests__",
-    "unit",
-    "integration",
-    "e2e",
-    "config",
-    "db",
-    "migrate",
-    "public",
-    "assets",
-    "static",
-    "dist",
-    "build",
-    "vendor",
-    "node_modules",
-    "include",
-    "scripts",
-    "bin",
-    "docs",
-    "doc",
-    "resources",
-    "modules",
-    "module",
-    "domain",
-    "handlers",
-    "routes",
-    "middleware",
-    "entities",
-    "repositories",
-    "dto",
-    "types",
-    "interfaces",
-    "index",
-    "mod",
-    "init",
-    "__init__",
-    "readme",
-    "home",
-    "usr",
-    "var",
-    "etc",
-    "opt",
-    "tmp",
-    "root",
-    "users",
-    "javascripts",
-];
+static LAYERS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    let words = "
+        app apps src lib libs pkg packages crates cmd internal main java kotlin python ruby js ts
+        go org com io net services service models model controllers controller views view helpers
+        helper concerns jobs workers mailers serializers policies presenters decorators queries
+        components component pages hooks utils util common shared core api v1 v2 spec specs test
+        tests __tests__ unit integration e2e config db migrate public assets static dist build
+        vendor node_modules include scripts bin docs doc resources modules module domain handlers
+        routes middleware entities repositories dto types interfaces index mod init __init__
+        readme home usr var etc opt tmp root users javascripts
+    ";
+    words.split_whitespace().collect()
+});
 
 static PATH: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?:^|[\s`\x22'(\[<])((?:\.{0,2}/)?[\p{L}0-9_.@-]+(?:/[\p{L}0-9_.@-]+)+/?)")
-        .expect("a checked expression")
+    regex(r"(?:^|[\s`\x22'(\[<])((?:\.{0,2}/)?[\p{L}0-9_.@-]+(?:/[\p{L}0-9_.@-]+)+/?)")
 });
-static SYMBOL: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"\b[A-Z]\w*(?:(?:::|\.|#)[A-Za-z_]\w*[?!]?)+").expect("a checked expression")
-});
-static CODE: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"`([^`\n]{2,120})`").expect("a checked expression"));
+static SYMBOL: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"\b[A-Z]\w*(?:(?:::|\.|#)[A-Za-z_]\w*[?!]?)+"));
+static CODE: LazyLock<Regex> = LazyLock::new(|| regex(r"`([^`\n]{2,120})`"));
 
-/// Derives scopes, the most telling first: from cited files and symbols, then from paths, symbols
-/// and code spans of the text.
+/// Derives scopes from cited files and symbols, then from paths, symbols and code of the text.
 pub fn derive(raw: &Raw<'_>, content: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     found.extend(raw.files.iter().copied().flat_map(of_path));
     found.extend(raw.symbols.iter().copied().flat_map(of_symbol));
-    found.extend(
-        PATH.captures_iter(content).filter(|c| !is_url(content, c)).flat_map(|c| of_path(&c[1])),
-    );
-    found.extend(
-        SYMBOL
-            .find_iter(content)
-            .filter(|s| !s.as_str().contains(".com"))
-            .flat_map(|s| of_symbol(s.as_str())),
-    );
+    let paths = PATH.captures_iter(content).filter(|path| !is_url(content, path));
+    found.extend(paths.flat_map(|path| of_path(&path[1])));
+    let symbols = SYMBOL.find_iter(content).map(|symbol| symbol.as_str());
+    found.extend(symbols.filter(|symbol| !symbol.contains(".com")).flat_map(of_symbol));
     found.extend(CODE.captures_iter(content).filter_map(|c| of_code(&c[1])));
     found
 }
@@ -186,12 +88,11 @@ fn is_url(content: &str, found: &regex::Captures<'_>) -> bool {
 fn is_telling(name: &str) -> bool {
     let lower = name.to_lowercase();
     lower.chars().count() > 1
-        && !LAYERS.contains(&lower.as_str())
+        && !LAYERS.contains(lower.as_str())
         && lower.contains(char::is_alphabetic)
 }
 
-/// Converts camel case to snake case (`CartSessions` to `cart_sessions`) and other names to lower
-/// case.
+/// Converts camel case (`CartSessions`) to snake case, and other names to lower case.
 fn snake(name: &str) -> String {
     let letters: Vec<char> = name.chars().collect();
     let mut snake = String::with_capacity(name.len() + 4);

@@ -6,15 +6,14 @@ use regex::Regex;
 
 use super::markdown::Unit;
 use crate::judge::ParsedNote;
-use crate::text::cut;
+use crate::text::{as_f32, cut, regex};
 
 static TELLING: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(concat!(
+    regex(concat!(
         r"(?i)\b(because|cause[sd]?|root cause|fix(?:ed|es)?|must|never|always|instead|",
         r"otherwise|decided|decision|rule|workaround|breaks?|fails?|причин\w*|потому|нельзя|",
         r"всегда|никогда|вместо|иначе|решени\w*|решили|исправ\w*|ломается|падает)\b",
     ))
-    .expect("a checked expression")
 });
 
 /// Joins units to a text of at most `max` characters: all if they fit, else the last sentence,
@@ -58,8 +57,7 @@ pub fn join<'a>(units: impl IntoIterator<Item = &'a Unit>) -> String {
     text
 }
 
-/// Scores how much a unit tells per character: names and numbers, words of cause and decision, and
-/// a bonus at the top.
+/// Scores how much a unit tells per character: names, numbers, words of cause, a bonus at the top.
 fn score(at: usize, unit: &Unit) -> f32 {
     let note = ParsedNote::read(&unit.text);
     let content = as_f32(note.words.len()) + 3.0 * as_f32(note.marks.len());
@@ -69,8 +67,4 @@ fn score(at: usize, unit: &Unit) -> f32 {
     let code = if unit.is_code { 0.5 } else { 1.0 };
     // 40 characters of ballast keep two-word sentences from winning by their shortness.
     code * (content + telling + top) / (40.0 + as_f32(unit.text.chars().count()))
-}
-
-fn as_f32(n: usize) -> f32 {
-    f32::from(u16::try_from(n).unwrap_or(u16::MAX))
 }

@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 use mc_domain::RecordKind;
 use regex::Regex;
 
+use crate::text::regex;
+
 /// Tags with the expressions that imply them, at the start of a word.
 const CUES: &[(&str, &str)] = &[
     (
@@ -32,14 +34,10 @@ const CUES: &[(&str, &str)] = &[
 ];
 
 static EXPRESSIONS: LazyLock<Vec<(&str, Regex)>> = LazyLock::new(|| {
-    let compile = |pattern: &str| {
-        Regex::new(&format!(r"(?i)\b(?:{pattern})\b")).expect("a checked expression")
-    };
+    let compile = |pattern: &str| regex(&format!(r"(?i)\b(?:{pattern})\b"));
     CUES.iter().map(|(tag, pattern)| (*tag, compile(pattern))).collect()
 });
-static HASHTAG: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?:^|\s)#(\p{L}[\p{L}\d_-]{1,30})\b").expect("a checked expression")
-});
+static HASHTAG: LazyLock<Regex> = LazyLock::new(|| regex(r"(?:^|\s)#(\p{L}[\p{L}\d_-]{1,30})\b"));
 
 /// Derives tags: hashtags first, then those that words imply, most mentioned first.
 pub fn derive(kind: RecordKind, text: &str) -> Vec<String> {

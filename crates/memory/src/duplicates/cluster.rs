@@ -127,7 +127,7 @@ mod tests {
             id: RecordId::generate(),
             kind: RecordKind::Fact,
             content: content.to_owned(),
-            content_hash: content_hash(content).to_vec(),
+            content_hash: content_hash(content),
             trust: Trust::Team,
             use_count: 0,
             recall_count: 0,
@@ -188,11 +188,8 @@ mod tests {
         let decided = Decided::new(vec![vec![member(&a), member(&b)]]);
         assert_eq!(clusters(&[a.clone(), b.clone()], &decided), []);
         let retold = RETOLD.replace("jitter", "some jitter");
-        let changed = DuplicateCandidate {
-            content_hash: content_hash(&retold).to_vec(),
-            content: retold,
-            ..b
-        };
+        let changed =
+            DuplicateCandidate { content_hash: content_hash(&retold), content: retold, ..b };
         assert_eq!(clusters(&[a, changed], &decided).len(), 1);
     }
 

@@ -12,8 +12,7 @@ use crate::normalize::content_hash;
 use crate::review::{body_of, index, is_live};
 use crate::save::{CITATIONS_MAX, is_same_place, merged_kind, union_capped};
 
-/// Locks the members and returns them in order; `None` if one is no longer a live team record or
-/// has changed.
+/// Locks and returns the members in order; `None` if one is no live team record or has changed.
 pub(super) async fn lock_members(
     tx: &mut Tx,
     project: ProjectId,
@@ -36,7 +35,7 @@ fn is_unchanged(record: &Record, project: ProjectId, member: &Member) -> bool {
     record.project == project
         && record.access.visibility == Visibility::Team
         && is_live(record)
-        && content_hash(&record.content)[..] == member.content_hash
+        && content_hash(&record.content) == member.content_hash
 }
 
 /// Merges locked records into the first. It keeps its text and trust, and takes over tags,
@@ -67,7 +66,7 @@ pub(super) async fn merge_into(
     // The kind stays if another record has this kind and content: a replaced one could not be
     // restored beside it, and a live one is there because people kept both.
     let has_same_content = |other: &Record| {
-        other.kind == body.kind && content_hash(&other.content)[..] == body.content_hash
+        other.kind == body.kind && content_hash(&other.content) == body.content_hash
     };
     if replaced.iter().any(has_same_content) || records::find_same(tx, kept, &body).await?.is_some()
     {

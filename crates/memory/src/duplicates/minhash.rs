@@ -1,5 +1,4 @@
-//! Finding notes that share most of their features without comparing all pairs: `MinHash`
-//! signatures in bands.
+//! Finding notes that share most features without comparing all pairs, by `MinHash` in bands.
 //!
 //! A note is the set of its features: the letter trigrams of its words, and its marks. Two notes
 //! whose sets have the Jaccard similarity `s` agree in one row of their signatures with probability
@@ -18,9 +17,7 @@
 
 use crate::judge::ParsedNote;
 
-/// Bands of a signature.
 const BANDS: usize = 24;
-/// Rows of a band.
 const ROWS: usize = 5;
 /// Most earlier notes that a note of the same bucket is compared with: a thousand notes of one
 /// template would be half a million pairs.

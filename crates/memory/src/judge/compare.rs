@@ -3,12 +3,12 @@
 use std::fmt;
 
 use super::note::{Frame, ParsedNote, Word};
+use crate::text::as_f32;
 use crate::tokens;
 
 /// Most extra words of a near duplicate, as a share of the longer note.
 const EXTRA_WORDS_SHARE: f32 = 0.15;
-/// Most unshared words of each note for which typos are paired, as pairing more takes long; notes
-/// with more differ anyway.
+/// Most unshared words of each note for which typos are paired; notes with more differ anyway.
 const UNSHARED_MAX: usize = 100;
 /// Share of words with typos in a near duplicate; one word may always have one.
 const TYPO_SHARE: f32 = 0.2;
@@ -53,8 +53,6 @@ pub struct Comparison {
     pub difference: Option<Difference>,
     /// Share of words and marks in common, typos counted as shared, 0 to 1.
     pub jaccard: f32,
-    /// Number of words that are the same except for a typo.
-    pub typos: usize,
 }
 
 /// Compares two notes.
@@ -62,19 +60,15 @@ pub fn compare(a: &ParsedNote, b: &ParsedNote) -> Comparison {
     let alignment = align(a, b);
     let shared_marks = a.marks.intersection(&b.marks).count();
     let all_marks = a.marks.union(&b.marks).count();
-    let shared = alignment.shared + alignment.typos.len() + shared_marks;
-    let all = alignment.shared
-        + alignment.typos.len()
-        + alignment.only_a.len()
-        + alignment.only_b.len()
-        + all_marks;
+    let words = alignment.shared + alignment.typos.len();
+    let all = words + alignment.only_a.len() + alignment.only_b.len() + all_marks;
+    let shared = words + shared_marks;
     Comparison {
         difference: marks_differ(a, b)
             .or_else(|| frames_differ(a, b, &alignment))
             .or_else(|| words_differ(a, b, &alignment))
             .or_else(|| roles_swapped(a, b, &alignment)),
-        jaccard: if all == 0 { 1.0 } else { ratio(shared, all) },
-        typos: alignment.typos.len(),
+        jaccard: if all == 0 { 1.0 } else { as_f32(shared) / as_f32(all) },
     }
 }
 
@@ -145,33 +139,26 @@ fn frames_differ(a: &ParsedNote, b: &ParsedNote, alignment: &Alignment<'_>) -> O
 
 fn words_differ(a: &ParsedNote, b: &ParsedNote, alignment: &Alignment<'_>) -> Option<Difference> {
     let longer = a.weight().max(b.weight());
-    let allowed =
-        |share: f32| (f32::from(u16::try_from(longer).unwrap_or(u16::MAX)) * share).floor();
+    let allowed = |share: f32| (as_f32(longer) * share).floor();
     if let (Some(left), Some(right)) = (alignment.only_a.first(), alignment.only_b.first()) {
         return Some(Difference::Words(left.written.clone(), right.written.clone()));
     }
-    if count(alignment.typos.len()) > allowed(TYPO_SHARE).max(1.0) {
+    if as_f32(alignment.typos.len()) > allowed(TYPO_SHARE).max(1.0) {
         let (left, right) = alignment.typos[0];
         return Some(Difference::Words(left.written.clone(), right.written.clone()));
     }
     let extra = alignment.only_a.len() + alignment.only_b.len();
-    (count(extra) > allowed(EXTRA_WORDS_SHARE)).then_some(Difference::Extent)
+    (as_f32(extra) > allowed(EXTRA_WORDS_SHARE)).then_some(Difference::Extent)
 }
 
 /// Finds two words that changed places around one that stayed: who does what to whom.
 fn roles_swapped(a: &ParsedNote, b: &ParsedNote, alignment: &Alignment<'_>) -> Option<Difference> {
     let order = |note: &ParsedNote| -> Vec<String> {
-        let left = |stem: &str| {
-            alignment
-                .typos
-                .iter()
-                .find(|(_, right)| right.stem == stem)
-                .map(|(left, _)| left.stem.clone())
+        let stem = |word: &Word| {
+            let typo = alignment.typos.iter().find(|(_, right)| right.stem == word.stem);
+            typo.map_or(word, |(left, _)| *left).stem.clone()
         };
-        note.words
-            .iter()
-            .map(|word| left(&word.stem).unwrap_or_else(|| word.stem.clone()))
-            .collect()
+        note.words.iter().map(stem).collect()
     };
     let (left, right) = (order(a), order(b));
     if left.len() != right.len() {
@@ -205,8 +192,7 @@ fn is_typo(a: &Word, b: &Word) -> bool {
         && !(tokens::is_one_token(&a.written) && tokens::is_one_token(&b.written))
 }
 
-/// Whether two Russian words are opposites that differ in a letter: `включить` and `выключить`,
-/// `ввод` and `вывод`.
+/// Whether two Russian words are opposites in one letter: `включить` and `выключить`.
 fn are_opposites(a: &str, b: &str) -> bool {
     let opposite = |x: &str, y: &str| match (x.strip_prefix("вы"), y.strip_prefix('в')) {
         (Some(out), Some(into)) => out == into,
@@ -233,14 +219,6 @@ pub(crate) fn edit_distance(a: &str, b: &str) -> usize {
         rows.push(row);
     }
     rows[a.len()][b.len()]
-}
-
-fn ratio(part: usize, whole: usize) -> f32 {
-    count(part) / count(whole)
-}
-
-fn count(n: usize) -> f32 {
-    f32::from(u16::try_from(n).unwrap_or(u16::MAX))
 }
 
 #[cfg(test)]

@@ -19,7 +19,6 @@ const IDLE_MAX: Duration = Duration::from_mins(10);
 pub(crate) struct NoteCache(Cache<RecordId, Arc<ParsedNote>>);
 
 impl NoteCache {
-    /// Creates an empty cache.
     pub(crate) fn new() -> Self {
         let size = |_: &RecordId, note: &Arc<ParsedNote>| {
             u32::try_from(note.text().len()).unwrap_or(u32::MAX)

@@ -106,7 +106,7 @@ fn known(content: &str, cosine: Option<f32>) -> Known {
         id: RecordId::generate(),
         kind: RecordKind::Fact,
         note: Arc::new(ParsedNote::read(content)),
-        content_hash: content_hash(content).to_vec(),
+        content_hash: content_hash(content),
         cosine,
     }
 }

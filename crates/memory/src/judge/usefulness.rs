@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::note::ParsedNote;
+use crate::text::regex;
 use crate::text::vocabulary::is_placeholder;
 
 /// With fewer content words than this and no identifier, a note says nothing.
@@ -45,8 +46,7 @@ impl fmt::Display for Reject {
     }
 }
 
-static SECRET: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"\[secret:[a-z0-9-]+\]").expect("a checked expression"));
+static SECRET: LazyLock<Regex> = LazyLock::new(|| regex(r"\[secret:[a-z0-9-]+\]"));
 
 /// Returns why the distilled `content` is not worth keeping, if so.
 pub fn reject(content: &str) -> Option<Reject> {
@@ -85,12 +85,11 @@ pub struct Evidence {
 }
 
 static REASONING: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(concat!(
+    regex(concat!(
         r"(?i)\b(because|since|so that|otherwise|therefore|must|never|always|cause[sd]?|",
         r"fix(?:ed)?|instead|unless|if|when|workaround|потому|чтобы|иначе|поэтому|причин\w*|",
         r"нельзя|всегда|никогда|вместо|если|когда|нужно|должн\w*)\b",
     ))
-    .expect("a checked expression")
 });
 
 /// Returns how useful a note may be, 0 to 1: it scores for names, reasons, length and evidence. The

@@ -11,7 +11,7 @@ use super::excerpt::{Excerpt, excerpt, stems};
 use super::peripheral;
 use super::relevance::RankedRecord;
 use crate::bundle::{
-    CitedPlace, CodePlace, Contents, DIALOGS_MAX, DialogExcerpt, FewShot, Link, LinkTarget,
+    Bundle, CitedPlace, CodePlace, DIALOGS_MAX, DialogExcerpt, FewShot, Link, LinkTarget,
     SOURCE_MAX_CHARS, STATEMENT_MAX_CHARS, Statement, admits, staleness_warning, trust,
 };
 use crate::confidence::{self, QueryFeatures, evidence, names_symbol};
@@ -25,8 +25,7 @@ const PLACE_FLOOR: f32 = 0.6;
 const DIALOG_FLOOR: f32 = 0.45;
 /// Most places if no record was found.
 const PLACES_MAX: usize = 3;
-/// Least evidence and number beside a record that may answer: a place that is only near would be
-/// noise.
+/// Least evidence and number beside a record that may answer, as a place only near is noise.
 const BESIDE_RECORDS_FLOOR: f32 = 0.85;
 const BESIDE_RECORDS_MAX: usize = 1;
 /// Least evidence and number if the query seeks places.
@@ -76,8 +75,7 @@ impl From<&Citation> for CitedPlace {
     }
 }
 
-/// Whether a hit may be recalled, however well it matches. Proposers see their own proposed rule,
-/// as a statement.
+/// Whether a hit may be recalled at all. Proposers see their own proposed rule, as a statement.
 fn is_admitted(hit: &Hit, linked: &TaskLinks) -> bool {
     let trust = trust(&hit.passage);
     linked.own_proposals.contains(&hit.passage.indexed.id)
@@ -100,8 +98,7 @@ pub fn split_records(hits: Vec<Hit>, linked: &TaskLinks) -> (Vec<RankedRecord>, 
 
 /// Selects the places of the bundle, best first. Places that define a symbol of the query and
 /// dialogs linked to the task are always shown. If the query seeks places, they keep the order of
-/// the search, which knows code best. Of the others, the surer the records answer, the fewer are
-/// shown.
+/// the search. Of the others, the surer the records answer, the fewer are shown.
 pub fn select_places(
     features: &QueryFeatures,
     hits: Vec<Hit>,
@@ -151,53 +148,51 @@ pub fn confidence(records: &[RankedRecord], others: &[Place]) -> f32 {
     confidence::confidence(records.chain(others.iter().map(|place| place.evidence)).collect())
 }
 
-/// Sorts records and places into the sections of a bundle, each best first. Fresh records come
-/// before stale ones. Warnings that lead come before the statements, and less relevant ones stay
-/// where they rank.
-pub fn contents(
+/// Adds records and places to the sections of a bundle, each best first, and fresh records before
+/// stale ones. Only leading warnings come before the statements.
+pub fn add_items(
+    bundle: &mut Bundle,
     features: &QueryFeatures,
     mut records: Vec<RankedRecord>,
     others: &[Place],
-) -> Contents {
+) {
     records.sort_by_key(|record| record.state == RecordState::Stale);
-    let mut contents = Contents::default();
     for record in &records {
-        add_record(&mut contents, record);
+        add_record(bundle, record);
     }
     for place in others {
         let passage = &place.hit.passage;
         match (&passage.doc, &passage.code, passage.dialog) {
-            (Some(doc), ..) => add_doc(&mut contents, place, doc),
-            (_, Some(code), _) => contents.code.push(code_place(features, place, code)),
-            (.., Some(dialog)) => contents.dialogs.push(dialog_excerpt(place, dialog)),
+            (Some(doc), ..) => add_doc(bundle, place, doc),
+            (_, Some(code), _) => bundle.code.push(code_place(features, place, code)),
+            (.., Some(dialog)) => bundle.dialogs.push(dialog_excerpt(place, dialog)),
             _ => {}
         }
     }
-    contents
 }
 
-fn add_record(contents: &mut Contents, record: &RankedRecord) {
+fn add_record(bundle: &mut Bundle, record: &RankedRecord) {
     let url = || record.facet.meta.url.as_deref();
     match record.facet.kind {
-        RecordKind::Fewshot => contents.few_shots.push(few_shot(record)),
-        RecordKind::AdrLink if let Some(url) = url() => contents.links.push(decision(record, url)),
-        _ if record.is_warning() && !record.is_own_proposal && contents.facts.is_empty() => {
-            contents.gotchas.push(statement(record));
+        RecordKind::Fewshot => bundle.few_shots.push(few_shot(record)),
+        RecordKind::AdrLink if let Some(url) = url() => bundle.links.push(decision(record, url)),
+        _ if record.is_warning() && !record.is_own_proposal && bundle.facts.is_empty() => {
+            bundle.gotchas.push(statement(record));
         }
-        _ => contents.facts.push(statement(record)),
+        _ => bundle.facts.push(statement(record)),
     }
 }
 
-fn add_doc(contents: &mut Contents, place: &Place, doc: &DocFacet) {
+fn add_doc(bundle: &mut Bundle, place: &Place, doc: &DocFacet) {
     let target = LinkTarget::Doc(doc.id);
     // Several passages of a document become one link, to the nearest section.
-    if contents.links.iter().any(|link| link.target == target) {
+    if bundle.links.iter().any(|link| link.target == target) {
         return;
     }
     let indexed = &place.hit.passage.indexed;
     // A file of a repository without a web address is named by its path.
     let url = if doc.url.is_empty() { &indexed.location } else { &doc.url };
-    contents.links.push(Link {
+    bundle.links.push(Link {
         title: doc.title.clone(),
         url: url.clone(),
         text: None,
@@ -265,8 +260,7 @@ fn few_shot(record: &RankedRecord) -> FewShot {
     }
 }
 
-/// Removes the steps from an example's text, which has them numbered and perhaps shortened so that
-/// search finds them.
+/// Removes the steps from an example's text, where they are numbered and perhaps shortened.
 fn without_steps(text: &str, steps: &[String]) -> String {
     let is_step = |line: &str| {
         let Some((number, query_stems)) = line.trim().split_once('.') else { return false };

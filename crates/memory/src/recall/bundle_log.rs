@@ -12,12 +12,10 @@ use crate::bundle::{Bundle, LinkTarget, Statement, handles};
 use crate::write_queue::QueuedWrite;
 use crate::{Error, MemoryContext};
 
-/// Attempts at writing a bundle.
 const ATTEMPTS: u32 = 3;
 
 /// A bundle that was handed out and is to be written.
 pub(crate) struct IssuedBundle {
-    /// Store in the context of the caller.
     store: Store,
     bundle: NewBundle,
 }
@@ -34,7 +32,7 @@ pub(super) fn enqueue(
         id: bundle.id,
         project: request.project,
         principal: request.principal.clone(),
-        request: query.as_json(),
+        request: query.request.clone(),
         confidence: bundle.confidence,
         token_count: i32::try_from(bundle.token_count).unwrap_or(i32::MAX),
         degraded: bundle.degraded.clone(),
@@ -80,8 +78,7 @@ impl QueuedWrite for IssuedBundle {
     }
 
     async fn write_batch(group: &mut [Self]) -> Result<Vec<Result<(), Error>>, Error> {
-        // Bundles of one caller share a transaction, which runs in the caller's name and locks
-        // records in one order.
+        // Bundles of a caller share a transaction in its name, which locks in one order.
         let mut all: Vec<&Self> = group.iter().collect();
         all.sort_by_key(|one| one.store.principal());
         for of_caller in all.chunk_by(|one, other| one.store.principal() == other.store.principal())
@@ -101,48 +98,28 @@ async fn insert_all(of_caller: &[&IssuedBundle]) -> Result<(), Error> {
 }
 
 fn items(bundle: &Bundle) -> Vec<BundleItem> {
-    let statement = |section, s: &Statement| BundleItem {
-        section,
-        record: Some(s.id),
-        doc: None,
-        passage: s.passage,
-        score: s.score,
+    let item =
+        |section, passage, score| BundleItem { section, record: None, doc: None, passage, score };
+    let statement = |section, s: &Statement| {
+        let record = Some(s.id);
+        BundleItem { record, ..item(section, s.passage, s.score) }
     };
     let gotchas = bundle.gotchas.iter().map(|s| statement(BundleSection::Gotchas, s));
     let facts = bundle.facts.iter().map(|s| statement(BundleSection::Facts, s));
-    let shots = bundle.few_shots.iter().map(|s| BundleItem {
-        section: BundleSection::FewShots,
-        record: Some(s.id),
-        doc: None,
-        passage: s.passage,
-        score: s.score,
+    let shots = bundle.few_shots.iter().map(|s| {
+        let record = Some(s.id);
+        BundleItem { record, ..item(BundleSection::FewShots, s.passage, s.score) }
     });
     let links = bundle.links.iter().map(|link| {
         let (record, doc) = match link.target {
             LinkTarget::Record(id) => (Some(id), None),
             LinkTarget::Doc(id) => (None, Some(id)),
         };
-        BundleItem {
-            section: BundleSection::Links,
-            record,
-            doc,
-            passage: link.passage,
-            score: link.score,
-        }
+        BundleItem { record, doc, ..item(BundleSection::Links, link.passage, link.score) }
     });
-    let dialogs = bundle.dialogs.iter().map(|talk| BundleItem {
-        section: BundleSection::Dialogs,
-        record: None,
-        doc: None,
-        passage: talk.passage,
-        score: talk.score,
-    });
-    let code = bundle.code.iter().map(|place| BundleItem {
-        section: BundleSection::Code,
-        record: None,
-        doc: None,
-        passage: place.passage,
-        score: place.score,
-    });
+    let dialogs = bundle.dialogs.iter();
+    let dialogs = dialogs.map(|talk| item(BundleSection::Dialogs, talk.passage, talk.score));
+    let code = bundle.code.iter();
+    let code = code.map(|place| item(BundleSection::Code, place.passage, place.score));
     gotchas.chain(facts).chain(shots).chain(links).chain(dialogs).chain(code).collect()
 }

@@ -1,8 +1,6 @@
-//! Similar past changes: commits whose messages are near to the task, and the files that they
-//! touched.
+//! Similar past changes: commits with messages near to the task, and the files they touched.
 //!
-//! A section beside the bundle, for callers that request it. It takes no room of a record and does
-//! not count as evidence.
+//! A section beside the bundle, on request, that takes no room of a record and is no evidence.
 
 use chrono::{DateTime, Utc};
 use mc_domain::{SourceKind, Trust};
@@ -14,8 +12,7 @@ use tokio::time::{Instant, timeout_at};
 use super::{RecallRequest, query};
 use crate::{Error, MemoryContext};
 
-/// Most changes of a section. In two of three cases, one of the three nearest touched a file that
-/// has to change.
+/// Most changes of a section. In two of three cases, one of them touched a file to be changed.
 pub const MAX_CHANGES: usize = 3;
 
 /// Cosine similarity from which a commit's message counts as near.
@@ -87,7 +84,7 @@ async fn find(
     let near = found.hits.iter().filter(|hit| is_near(hit, is_short));
     let ids: Vec<_> = near.map(|hit| hit.passage.indexed.id).collect();
     let mut commits = history::of_passages(&ctx.store, request.project, &ids).await?;
-    let changes = ids.iter().filter_map(|id| commits.remove(id)).map(PastChange::from).collect();
+    let changes = ids.iter().filter_map(|id| commits.remove(id)).map(past_change).collect();
     Ok(PastChanges { changes, degraded: found.degraded })
 }
 
@@ -99,15 +96,8 @@ fn is_near(hit: &Hit, is_short: bool) -> bool {
         .map_or(has_words, |similarity| similarity >= SIMILARITY_MIN && (has_words || !is_short))
 }
 
-impl From<history::Commit> for PastChange {
-    fn from(commit: history::Commit) -> Self {
-        let history::Commit { sha, subject, committed_at, trust, files, .. } = commit;
-        Self {
-            commit: sha.chars().take(SHORT_ID_DIGITS).collect(),
-            subject,
-            committed_at,
-            files,
-            trust,
-        }
-    }
+fn past_change(commit: history::Commit) -> PastChange {
+    let history::Commit { sha, subject, committed_at, trust, files, .. } = commit;
+    let commit = sha.chars().take(SHORT_ID_DIGITS).collect();
+    PastChange { commit, subject, committed_at, files, trust }
 }

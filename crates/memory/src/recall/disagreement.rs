@@ -1,5 +1,4 @@
-//! Records of one bundle that contradict each other: the newer one comes first, and both state
-//! their dates.
+//! Contradicting records of one bundle: the newer one comes first, and both state their dates.
 
 use super::relevance::RankedRecord;
 use crate::judge::{self, NoteCache, disagreement};

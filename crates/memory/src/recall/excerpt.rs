@@ -1,6 +1,7 @@
 //! Excerpts of code: the doc comment and signature of the definition that the query is about.
 
 use std::collections::HashSet;
+use std::sync::LazyLock;
 
 use mc_search::names::has_name;
 use mc_search::query::stem_terms;
@@ -124,14 +125,12 @@ fn definition(lines: &[&str], name: &str) -> Option<usize> {
 }
 
 fn defines(line: &str) -> bool {
-    words(line).any(|word| KEYWORDS.contains(&word))
+    words(line).any(|word| KEYWORDS.contains(word))
 }
 
 /// Whether a line opens a namespace or imports names, which says nothing of the code below it.
 fn opens_namespace(line: &str) -> bool {
-    words(line)
-        .find(|word| !MODIFIERS.contains(word))
-        .is_some_and(|word| NAMESPACES.contains(&word))
+    words(line).find(|word| !MODIFIERS.contains(word)).is_some_and(|word| NAMESPACES.contains(word))
 }
 
 fn words(line: &str) -> impl Iterator<Item = &str> {
@@ -139,48 +138,24 @@ fn words(line: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Keywords that begin a definition.
-const KEYWORDS: &[&str] = &[
-    "class",
-    "const",
-    "def",
-    "define",
-    "enum",
-    "fn",
-    "func",
-    "fun",
-    "function",
-    "interface",
-    "let",
-    "macro_rules",
-    "mod",
-    "module",
-    "record",
-    "static",
-    "struct",
-    "trait",
-    "type",
-    "union",
-    "val",
-    "var",
-];
+static KEYWORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    let words = "
+        class const def define enum fn func fun function interface let macro_rules mod module
+        record static struct trait type union val var
+    ";
+    words.split_whitespace().collect()
+});
 
 /// Modifiers before these keywords.
 const MODIFIERS: &[&str] = &["crate", "declare", "export", "internal", "pub", "public"];
 
 /// Keywords that open a namespace or import names.
-const NAMESPACES: &[&str] = &[
-    "extern",
-    "from",
-    "import",
-    "include",
-    "mod",
-    "module",
-    "namespace",
-    "package",
-    "require",
-    "use",
-    "using",
-];
+static NAMESPACES: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    let words = "
+        extern from import include mod module namespace package require use using
+    ";
+    words.split_whitespace().collect()
+});
 
 /// Returns the comment right above a line, without attributes between them.
 fn comment_above<'a>(lines: &[&'a str], at: usize) -> Vec<&'a str> {

@@ -7,6 +7,7 @@ use mc_store::passages::IndexedPassage;
 use regex::Regex;
 
 use crate::confidence::QueryFeatures;
+use crate::text::regex;
 
 /// Factor on the evidence of such a file, unless the query names its kind.
 const FACTOR: f32 = 0.6;
@@ -18,10 +19,7 @@ struct FileKind {
 }
 
 static KINDS: LazyLock<Vec<FileKind>> = LazyLock::new(|| {
-    let kind = |path: &str, words| FileKind {
-        path: Regex::new(&format!("(?i){path}")).expect("a checked expression"),
-        words,
-    };
+    let kind = |path: &str, words| FileKind { path: regex(&format!("(?i){path}")), words };
     vec![
         kind(
             concat!(

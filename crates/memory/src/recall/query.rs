@@ -16,6 +16,7 @@ use crate::confidence::{QueryFeatures, is_latin};
 use crate::distill::{scope_of_path, scope_of_symbol};
 use crate::judge::ParsedNote;
 use crate::task_ids;
+use crate::text::regex;
 
 /// The query of a recall, without secrets.
 #[derive(Debug, Clone)]
@@ -24,16 +25,15 @@ pub struct RecallQuery {
     pub features: QueryFeatures,
     /// Tracker ids of the issues: the current task, and those that the texts name.
     pub task_ids: Vec<String>,
+    /// The request, masked, as it is stored.
+    pub request: Value,
     text: String,
-    symbols: Vec<String>,
-    path: Option<String>,
-    request: Value,
 }
 
 impl RecallQuery {
     /// Returns the query for records: words, and symbols as words. Issue ids are no words.
     pub fn of_records(&self, filter: PassageFilter) -> Query {
-        let text = joined(std::iter::once(&self.text).chain(&self.symbols));
+        let text = joined(std::iter::once(&self.text).chain(&self.features.named));
         self.query(text, filter)
     }
 
@@ -44,31 +44,25 @@ impl RecallQuery {
 
     /// Returns the query for commits, whose messages name code by words and have no issue ids.
     pub fn of_changes(&self, filter: PassageFilter) -> Query {
-        let parts = std::iter::once(&self.text).chain(&self.symbols).chain(&self.path);
-        Query::text(joined(parts), filter)
+        let names = self.features.named.iter().chain(&self.features.path);
+        Query::text(joined(std::iter::once(&self.text).chain(names)), filter)
     }
 
-    /// Builds a query. Issue ids are looked up, and also searched as whole words: what looks like
-    /// one (`GPT-4`) may be a word.
+    /// Builds a query. Issue ids are also searched as whole words, as `GPT-4` may be a word.
     fn query(&self, text: String, filter: PassageFilter) -> Query {
-        let paths = self.path.iter().cloned().collect();
-        let ids = self.task_ids.clone();
-        Query { symbols: self.symbols.clone(), paths, ids, ..Query::text(text, filter) }
+        let symbols = self.features.named.clone();
+        let (paths, ids) = (Vec::from_iter(self.features.path.clone()), self.task_ids.clone());
+        Query { symbols, paths, ids, ..Query::text(text, filter) }
     }
 
     /// Whether the query has anything but issues.
     pub fn has_words(&self) -> bool {
-        !self.text.is_empty() || !self.symbols.is_empty() || self.path.is_some()
+        !self.text.is_empty() || !self.features.named.is_empty() || self.features.path.is_some()
     }
 
     /// Returns the file or directory of the query.
     pub fn paths(&self) -> Vec<String> {
-        self.path.iter().map(|path| path.trim_matches('/').to_owned()).collect()
-    }
-
-    /// Returns the request, masked, as it is stored.
-    pub fn as_json(&self) -> Value {
-        self.request.clone()
+        self.features.path.iter().map(|path| path.trim_matches('/').to_owned()).collect()
     }
 }
 
@@ -106,54 +100,49 @@ pub fn read(
     if text.is_empty() && symbols.is_empty() && path.is_none() && task_ids.is_empty() {
         return None;
     }
-    let gloss = gloss::english(&text).map(|gloss| gloss.text);
-    let features = QueryFeatures {
-        texts: texts.iter().chain(&gloss).map(|text| ParsedNote::read(text)).collect(),
-        symbols: symbols.iter().flat_map(|symbol| names(symbol)).collect(),
-        named: symbols.clone(),
-        issues: task_ids.iter().map(|id| id.to_lowercase()).collect(),
-        signals: signal_texts
-            .iter()
-            .map(|signal| ParsedNote::read(&signal.replace(['-', '_'], " ")))
-            .collect(),
-        scope: scope(path.as_deref(), &symbols),
-        path: path.clone(),
-        is_latin: is_latin(&text) || gloss.is_some(),
-        seeks_places: query.as_deref().is_some_and(seeks_places),
-    };
     let request = json!({
         "query": query, "task_external_id": task_id, "repo_path": path, "symbols": symbols,
         "signals": signals, "limit_tokens": request.limit.get(),
         "time_budget_ms": u64::try_from(request.time_budget.as_millis()).unwrap_or(u64::MAX),
     });
-    Some(RecallQuery { features, task_ids, text, symbols, path, request })
+    let gloss = gloss::english(&text).map(|gloss| gloss.text);
+    let parsed_signal = |signal: &String| ParsedNote::read(&signal.replace(['-', '_'], " "));
+    let features = QueryFeatures {
+        texts: texts.iter().chain(&gloss).map(|text| ParsedNote::read(text)).collect(),
+        symbols: symbols.iter().flat_map(|symbol| names(symbol)).collect(),
+        issues: task_ids.iter().map(|id| id.to_lowercase()).collect(),
+        signals: signal_texts.iter().map(parsed_signal).collect(),
+        scope: scope(path.as_deref(), &symbols),
+        named: symbols,
+        path,
+        is_latin: is_latin(&text) || gloss.is_some(),
+        seeks_places: query.as_deref().is_some_and(seeks_places),
+    };
+    Some(RecallQuery { features, task_ids, request, text })
 }
 
 /// Matches queries that ask for code or documents.
 static NAMES_PLACES: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
+    regex(
         r"(?ix)
         \b(in|of)\ the\ (code|source|repo|repository|codebase)\b
         | \b(which|what)\ (file|function|class|method|module|struct|type)s?\b
         | \b(according\ to|in)\ the\ (manual|docs?|documentation|guide|readme)\b
         | \bв\ (коде|документации|какой\ функции|каком\ (файле|классе|методе))",
     )
-    .expect("a checked expression")
 });
 
 /// Matches queries that ask where something is or how it works.
 static ASKS_ABOUT_CODE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(concat!(
+    regex(concat!(
         r"(?i)^(where|how) (is|are|does|was|were)\b|^(где|как) (работа|устро|реализ|определ|",
         r"описан)",
     ))
-    .expect("a checked expression")
 });
 
 /// Matches queries about people, which records answer: how *we* do it, where do *I* put it.
-static ASKS_ABOUT_PEOPLE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)\b(we|i|our|us|my|мы|нас|наш\w*|я|мне)\b").expect("a checked expression")
-});
+static ASKS_ABOUT_PEOPLE: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?i)\b(we|i|our|us|my|мы|нас|наш\w*|я|мне)\b"));
 
 fn seeks_places(query: &str) -> bool {
     NAMES_PLACES.is_match(query)
@@ -180,12 +169,25 @@ fn names(symbol: &str) -> Vec<String> {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use std::time::Duration;
+
     use mc_domain::ProjectId;
 
     use super::*;
+    use crate::tokens::TokenBudget;
 
     fn request() -> RecallRequest {
-        RecallRequest::new(ProjectId::generate(), "local")
+        RecallRequest {
+            project: ProjectId::generate(),
+            principal: "local".to_owned(),
+            query: None,
+            task_external_id: None,
+            repo_path: None,
+            symbols: Vec::new(),
+            signals: Vec::new(),
+            limit: TokenBudget::default(),
+            time_budget: Duration::from_millis(300),
+        }
     }
 
     #[test]
@@ -266,7 +268,7 @@ mod tests {
         .unwrap();
         assert!(
             !recall_query.text.contains(&token)
-                && !recall_query.as_json().to_string().contains(&token)
+                && !recall_query.request.to_string().contains(&token)
         );
     }
 }

@@ -9,6 +9,7 @@ use mc_store::passages::RecordFacet;
 use crate::bundle::CitedPlace;
 use crate::citations::is_stale;
 use crate::confidence::{QueryFeatures, is_latin, names_issue, names_symbol};
+use crate::text::as_f32;
 
 /// Weight of the share of the query's words that the record has, beside the cosine similarity.
 /// docs/retrieval.md lists the alternatives that were measured.
@@ -104,9 +105,9 @@ impl RankedRecord {
 pub fn rank(features: &QueryFeatures, records: &mut [RankedRecord]) {
     let ties: Vec<_> = records.iter().map(|record| Ties::of(features, record)).collect();
     let scope_worth = if features.path.is_some() { TIE_SCOPE } else { TIE_SCOPE_OF_SYMBOL };
-    let counts = TieCounts::of(&ties, scope_worth);
+    let worths = worths(&ties, scope_worth);
     for (record, ties) in records.iter_mut().zip(ties) {
-        record.relevance = similarity(features, &record.hit) + ties.worth(&counts);
+        record.relevance = similarity(features, &record.hit) + ties.worth(&worths);
         record.rank = record.relevance * factor(record);
     }
     records.sort_by(|a, b| {
@@ -199,47 +200,30 @@ impl Ties {
         }
     }
 
-    fn worth(self, counts: &TieCounts) -> f32 {
-        let place = [
-            (self.symbol, TIE_SYMBOL),
-            (self.owner, TIE_OWNER * rarity(counts.owner)),
-            (self.mention, TIE_MENTION * rarity(counts.mention)),
-            (self.file, TIE_FILE * rarity(counts.file)),
-            (self.directory, TIE_DIRECTORY * rarity(counts.directory)),
-            (self.scope, counts.scope_worth * rarity(counts.scope)),
-        ];
-        let best = place.into_iter().filter(|(is_tied, _)| *is_tied).map(|(_, worth)| worth);
-        best.fold(0.0, f32::max) + if self.task { TIE_TASK } else { 0.0 }
+    fn worth(self, worths: &[(HasTie, f32)]) -> f32 {
+        let tied = worths.iter().filter(|(has, _)| has(&self)).map(|(_, worth)| *worth);
+        tied.fold(0.0, f32::max) + if self.task { TIE_TASK } else { 0.0 }
     }
 }
 
-/// Number of records with each tie.
-#[derive(Debug, Default)]
-struct TieCounts {
-    owner: usize,
-    mention: usize,
-    file: usize,
-    directory: usize,
-    scope: usize,
-    scope_worth: f32,
-}
+type HasTie = fn(&Ties) -> bool;
 
-impl TieCounts {
-    fn of(ties: &[Ties], scope_worth: f32) -> Self {
-        let count = |has: fn(&Ties) -> bool| ties.iter().filter(|ties| has(ties)).count();
-        Self {
-            owner: count(|ties| ties.owner),
-            mention: count(|ties| ties.mention),
-            file: count(|ties| ties.file),
-            directory: count(|ties| ties.directory),
-            scope: count(|ties| ties.scope),
-            scope_worth,
-        }
-    }
+/// Returns the worth of each tie but the task's, which depends on how many records have the tie.
+fn worths(ties: &[Ties], scope_worth: f32) -> [(HasTie, f32); 6] {
+    let count = |has: HasTie| ties.iter().filter(|ties| has(ties)).count();
+    let rare = |has: HasTie, worth: f32| (has, worth * rarity(count(has)));
+    [
+        (|ties| ties.symbol, TIE_SYMBOL),
+        rare(|ties| ties.owner, TIE_OWNER),
+        rare(|ties| ties.mention, TIE_MENTION),
+        rare(|ties| ties.file, TIE_FILE),
+        rare(|ties| ties.directory, TIE_DIRECTORY),
+        rare(|ties| ties.scope, scope_worth),
+    ]
 }
 
 fn rarity(count: usize) -> f32 {
-    let count = f32::from(u16::try_from(count).unwrap_or(u16::MAX));
+    let count = as_f32(count);
     if count > RARE_MAX { (RARE_MAX / count).sqrt() } else { 1.0 }
 }
 

@@ -10,8 +10,7 @@ use crate::confidence::{QueryFeatures, is_latin};
 
 /// Least relevance of a record: no record is better than a guess.
 const RELEVANCE_MIN: f32 = 0.335;
-/// Least relevance if the query seeks places: a record is then second choice and has to be surely
-/// about it.
+/// Least relevance if the query seeks places, as a record is then second choice.
 const RELEVANCE_MIN_BESIDE_PLACES: f32 = 0.55;
 /// For a vague query (`make it faster`), the best record has to have max of its words or be near
 /// in meaning: something of both is chance.
@@ -23,8 +22,7 @@ const SHORT_WORDS: usize = 3;
 const SURE_RELEVANCE: f32 = 0.6;
 /// Share of the best record's relevance that the others need.
 const LEAD_SHARE: f32 = 0.92;
-/// The share if the best is an example or a decision, which seldom says all: a statement belongs
-/// beside it.
+/// The share if the best is an example or a decision, which a statement often completes.
 const EXAMPLE_LEAD_SHARE: f32 = 0.9;
 /// The share for a companion of the best record that cites the same code.
 const CITING_SHARE: f32 = 0.5;
@@ -50,10 +48,8 @@ const NOTES_MAX: usize = 8;
 #[derive(Debug)]
 pub struct Selection {
     records: Vec<RankedRecord>,
-    /// Whether each record is selected.
     is_selected: Vec<bool>,
-    /// Whether records near in meaning are selected, too. Not if the query names a place, as they
-    /// may be about another one.
+    /// Whether records near in meaning are selected, too: not if the query names a place.
     includes_near: bool,
     max: usize,
 }
@@ -86,8 +82,7 @@ impl Selection {
             (Shared::of(best, &records, files), Shared::of(best, &records, tags));
         let is_selected = |record: &RankedRecord| {
             let has = |least: f32, share: f32| has(record, best, least, share);
-            // A shared tag alone is too little beside an example or a decision, as the record would
-            // be shown before it.
+            // A shared tag is too little beside an example, which the record would precede.
             let is_companion = (has(COMPANION_RELEVANCE_MIN, CITING_SHARE) && citing.has(record))
                 || (!is_example
                     && has(COMPANION_RELEVANCE_MIN, TAGGED_SHARE)

@@ -1,17 +1,17 @@
-//! Reducing signals to what is worth searching. A model that met an error sends the line or the
-//! whole trace.
+//! Reducing signals, such as whole stack traces, to what is worth searching.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
+
+use crate::text::regex;
 
 /// Longest signal that is used as it is, in characters: a short one has no noise.
 const SHORT_MAX_CHARS: usize = 120;
 /// Most characters kept of a longer signal: more words would outweigh the query.
 const KEPT_MAX_CHARS: usize = 400;
 
-/// Parts that differ between runs: times, addresses, ids, terminal colors, and the directories
-/// above a file.
+/// Parts that differ between runs: times, addresses, ids, terminal colors, and directories.
 static NOISE: LazyLock<Regex> = LazyLock::new(|| {
     let parts = [
         r"\x1b\[[0-9;]*[A-Za-z]",
@@ -22,23 +22,19 @@ static NOISE: LazyLock<Regex> = LazyLock::new(|| {
         r"\b[0-9a-fA-F]{16,}\b",
         r"(?:[A-Za-z]:)?(?:[/\\][\w.@+-]+){2,}[/\\]",
     ];
-    Regex::new(&parts.join("|")).expect("a pattern of ours")
+    regex(&parts.join("|"))
 });
 
-/// A stack frame of a trace.
-static FRAME: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"^(at |from |File "|in |\d+: |#\d+ |\.{3} \d+ more)"#).expect("a pattern of ours")
-});
+static FRAME: LazyLock<Regex> =
+    LazyLock::new(|| regex(r#"^(at |from |File "|in |\d+: |#\d+ |\.{3} \d+ more)"#));
 
 /// A line that names the error. Python prints it last, most others first.
 static ERROR_LINE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)(error|exception|panic|fatal|violation|fail|refused|denied|timed out|timeout)")
-        .expect("a pattern of ours")
+    regex(r"(?i)(error|exception|panic|fatal|violation|fail|refused|denied|timed out|timeout)")
 });
 
-/// Returns a short signal as it is, and of a longer one the words that other reports of the same
-/// error share: first from lines that name the error, then from other lines, then from the nearest
-/// frames, up to the limit.
+/// Returns a short signal as it is, and of a longer one the words that reports of the same error
+/// share: from lines that name the error, then other lines, then the nearest frames.
 pub fn condense_signal(signal: &str) -> String {
     if signal.chars().count() <= SHORT_MAX_CHARS {
         return signal.to_owned();

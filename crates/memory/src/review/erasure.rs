@@ -24,8 +24,7 @@ pub async fn forget(
     let mut tx = ctx.store.begin_with_memory_lock(project).await?;
     let mut report = ForgetResponse { dry_run, ..ForgetResponse::default() };
     if let Contributor::User(user) = contributor {
-        // Quarantine items come first: a release in progress has then ended, and its records are
-        // found below.
+        // Comes first: a release in progress has then ended, and its records are found below.
         report.quarantine_items = quarantine::delete_submitted_by(&mut tx, project, *user).await?;
     }
     erase_records(&mut tx, project, contributor, &mut report).await?;
@@ -69,8 +68,7 @@ async fn erase_records(
     let ids: Vec<_> = touched.iter().map(|one| one.id).collect();
     let replaced = records::list_superseded_by(tx, &ids).await?;
     records::lock(tx, &[ids, replaced].concat()).await?;
-    // Records without other contributors go first, as a rolled-back one may then have the same
-    // content.
+    // Records without other contributors go first: a rolled-back one may have the same content.
     let (own, shared): (Vec<AffectedRecords>, Vec<AffectedRecords>) =
         touched.iter().partition(|one| one.others.is_none());
     for one in own {
@@ -91,8 +89,7 @@ async fn erase(tx: &mut Tx, id: RecordId, report: &mut ForgetResponse) -> Result
     Ok(())
 }
 
-/// Restores records that nothing replaces any more, if they still exist and no live record has the
-/// same content; returns them.
+/// Restores records that nothing replaces any more, unless they are gone or another is equal.
 async fn restore_superseded(tx: &mut Tx, replaced: &[RecordId]) -> Result<Vec<RecordId>, Error> {
     let mut restored = Vec::new();
     for id in replaced {

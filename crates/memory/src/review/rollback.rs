@@ -13,8 +13,7 @@ use crate::normalize::content_hash;
 use crate::simhash::simhash;
 use crate::{Error, MemoryContext};
 
-/// Restores an earlier version of a record, or a record that was deleted or replaced. Its current
-/// version stays in its history.
+/// Restores an earlier version of a record, or a removed record; its history keeps the current one.
 pub async fn roll_back(
     ctx: &MemoryContext,
     id: RecordId,
@@ -82,14 +81,13 @@ pub(super) fn body_of_version(record: &Record, said: &Version) -> RecordBody {
         scope: said.scope.clone(),
         tags: said.tags.clone(),
         meta: said.meta.clone(),
-        content_hash: content_hash(&said.content).to_vec(),
+        content_hash: content_hash(&said.content),
         simhash: simhash(&said.content),
         ..body_of(record)
     }
 }
 
-/// Returns the end of a record restored to an earlier version, and whether it was named. Restoring
-/// never makes a record expire.
+/// Returns the end of a restored record, which is never past, and whether it was named.
 fn ttl_of_version(record: &Record, said: &Version) -> (DateTime<Utc>, bool) {
     let now = Utc::now();
     match (said.is_ttl_explicit, record.is_ttl_explicit) {

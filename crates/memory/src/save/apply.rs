@@ -1,51 +1,52 @@
 //! Writing new records, and taking replaced ones out of search, within the save's transaction.
 
 use chrono::{DateTime, Utc};
-use mc_domain::{
-    DialogId, DocId, ProjectId, RecordId, RecordKind, RecordMeta, RecordState, TaskId, Trust,
-    Visibility,
-};
+use mc_domain::{DialogId, DocId, RecordId, RecordMeta, RecordState, TaskId, Trust, Visibility};
 use mc_sanitizer::Sanitized;
 use mc_store::Tx;
 use mc_store::citations::{self, Citation};
-use mc_store::passages::{self, NewPassage, PassageSource};
+use mc_store::passages::NewPassage;
 use mc_store::records::{self, NewRecord, Record, RecordAccess, RecordBody, RecordSource};
 use mc_store::vectors::Model;
 use serde_json::{Value, json};
 
-use super::report::{Kept, Report};
-use super::sanitize::SanitizedRequest;
+use super::report::Kept;
 use super::{Prepared, SaveRequest};
 use crate::Error;
-use crate::distill::Distilled;
 use crate::judge::Scores;
 
-/// What a record is linked to.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Links {
+/// A note to write, with what it is linked to.
+#[derive(Clone, Copy)]
+pub(super) struct Incoming<'a> {
+    pub request: &'a SaveRequest,
+    pub prepared: &'a Prepared,
     pub task: Option<TaskId>,
     pub dialog: Option<DialogId>,
 }
 
-/// The record that a note duplicates.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct DuplicateRecord {
-    pub id: RecordId,
-    /// Whether the two have the same content hash.
-    pub exact: bool,
-}
-
-/// The record as it was written, with its report.
-pub(super) struct Applied {
+/// The record as it is after a save.
+pub(crate) struct Applied {
     pub record: Record,
     pub citations: Vec<Citation>,
-    pub report: Report,
+    pub kept: Kept,
+    /// The document behind the record, if the text is longer than a record.
+    pub document: Option<DocId>,
+    /// Parts of the request that were not taken over.
+    pub notes: Vec<String>,
     pub has_vector: bool,
+}
+
+impl Applied {
+    /// Returns a record without citations and document.
+    pub(super) fn of(record: Record, kept: Kept, has_vector: bool) -> Self {
+        let (citations, notes) = (Vec::new(), Vec::new());
+        Self { record, citations, kept, document: None, notes, has_vector }
+    }
 }
 
 /// A new record with its passage and vector.
 pub(super) struct RecordDraft<'a> {
-    id: RecordId,
+    pub(super) id: RecordId,
     body: RecordBody,
     access: RecordAccess,
     amends_record_id: Option<RecordId>,
@@ -56,45 +57,25 @@ pub(super) struct RecordDraft<'a> {
 
 impl<'a> RecordDraft<'a> {
     /// Drafts the record that the request asks for.
-    pub(super) fn of(
-        request: &SaveRequest,
-        prepared: &'a Prepared,
-        links: Links,
-        scores: Scores,
-    ) -> Self {
-        let body = RecordBody {
-            kind: request.kind,
-            title: prepared.title.clone(),
-            content: prepared.content.clone(),
-            scope: prepared.distilled.scope.clone(),
-            tags: prepared.distilled.tags.clone(),
-            owner: prepared.clean.owner.clone(),
-            ttl: prepared.ttl,
-            is_ttl_explicit: request.ttl.is_some(),
-            quality: quality(scores),
-            meta: prepared.clean.meta.clone(),
-            task: links.task,
-            dialog: links.dialog,
-            content_hash: prepared.content_hash.to_vec(),
-            simhash: prepared.simhash,
-        };
+    pub(super) fn of(incoming: Incoming<'a>, scores: Scores) -> Self {
+        let Incoming { request, prepared, task, dialog } = incoming;
         Self {
             id: RecordId::generate(),
-            body,
+            body: RecordBody { quality: quality(scores), task, dialog, ..prepared.body.clone() },
             access: RecordAccess {
                 visibility: request.visibility,
                 private_to: super::write::private_to(request),
                 trust: prepared.trust,
             },
             amends_record_id: None,
-            origin: origin(request, prepared),
+            origin: origin(incoming),
             passage: &prepared.passage,
             vector: prepared.vector(),
         }
     }
 
     /// Turns the draft into a proposal, which may amend the record `amends`.
-    fn proposed(mut self, amends: Option<RecordId>, ttl: DateTime<Utc>) -> Self {
+    pub(super) fn proposed(mut self, amends: Option<RecordId>, ttl: DateTime<Utc>) -> Self {
         self.access = RecordAccess {
             visibility: Visibility::Proposed,
             private_to: None,
@@ -105,11 +86,7 @@ impl<'a> RecordDraft<'a> {
         self
     }
 
-    pub(super) fn id(&self) -> RecordId {
-        self.id
-    }
-
-    fn row(&self) -> NewRecord<'_> {
+    pub(super) fn row(&self) -> NewRecord<'_> {
         NewRecord {
             id: self.id,
             body: &self.body,
@@ -122,47 +99,13 @@ impl<'a> RecordDraft<'a> {
     }
 }
 
-/// Inserts the records of saves that have neither citations nor a document.
-pub(super) async fn create_all<'a>(
-    tx: &mut Tx,
-    project: ProjectId,
-    all: impl Iterator<Item = &'a RecordDraft<'a>>,
-) -> Result<Vec<Record>, Error> {
-    let rows: Vec<_> = all.map(RecordDraft::row).collect();
-    Ok(records::create_all(tx, project, &rows).await?)
-}
-
 /// Inserts the record with passage, vector, citations and document.
-pub(super) async fn create(
+pub(super) async fn insert(
     tx: &mut Tx,
-    request: &SaveRequest,
-    prepared: &Prepared,
-    links: Links,
-    scores: Scores,
-) -> Result<Applied, Error> {
-    insert(tx, request, prepared, RecordDraft::of(request, prepared, links, scores)).await
-}
-
-/// Inserts a proposal, which may amend the record `amends`.
-pub(super) async fn propose(
-    tx: &mut Tx,
-    request: &SaveRequest,
-    prepared: &Prepared,
-    links: Links,
-    amends: Option<RecordId>,
-    ttl: DateTime<Utc>,
-    scores: Scores,
-) -> Result<Applied, Error> {
-    let draft = RecordDraft::of(request, prepared, links, scores).proposed(amends, ttl);
-    insert(tx, request, prepared, draft).await
-}
-
-async fn insert(
-    tx: &mut Tx,
-    request: &SaveRequest,
-    prepared: &Prepared,
+    incoming: Incoming<'_>,
     draft: RecordDraft<'_>,
 ) -> Result<Applied, Error> {
+    let Incoming { request, prepared, .. } = incoming;
     let mut record = records::create(tx, request.project, draft.row()).await?;
     if !prepared.citations.is_empty() {
         citations::add(tx, request.project, record.id, &prepared.citations).await?;
@@ -170,67 +113,31 @@ async fn insert(
             record.state = RecordState::Stale;
         }
     }
-    let document = write_long_text(tx, request, prepared, &record).await?;
+    let document = write_long_text(tx, incoming, &record).await?;
     let kept = if document.is_some() { Kept::Document } else { Kept::Whole };
-    let report = Report { kept, document, notes: Vec::new() };
     let citations = prepared.citations.clone();
-    Ok(Applied { record, citations, report, has_vector: draft.vector.is_some() })
+    let applied = Applied::of(record, kept, draft.vector.is_some());
+    Ok(Applied { citations, document, ..applied })
 }
 
 /// Writes the document behind a record that holds only a statement of a long text.
 pub(super) async fn write_long_text(
     tx: &mut Tx,
-    request: &SaveRequest,
-    prepared: &Prepared,
+    incoming: Incoming<'_>,
     record: &Record,
 ) -> Result<Option<DocId>, Error> {
+    let Incoming { request, prepared, .. } = incoming;
     let Some(text) = &prepared.long_text else { return Ok(None) };
     Ok(Some(text.write(tx, record.project, record.id, request, prepared.trust).await?))
 }
 
-/// Marks a record as replaced by another and removes it from search. Row and history stay.
-pub(super) async fn supersede(
-    tx: &mut Tx,
-    project: ProjectId,
-    replaced: RecordId,
-    by: RecordId,
-) -> Result<(), Error> {
-    if !records::supersede(tx, project, replaced, by).await? {
-        return Err(Error::UnknownRecord(replaced));
-    }
-    Ok(passages::remove(tx, PassageSource::Record(replaced)).await?)
-}
-
 /// Returns who saved the note and what it was taken from.
-pub(super) fn origin(request: &SaveRequest, prepared: &Prepared) -> RecordSource {
-    RecordSource { saved_by: request.saved_by, source: prepared.clean.source.clone() }
+pub(super) fn origin(incoming: Incoming<'_>) -> RecordSource {
+    let source = incoming.prepared.source.clone();
+    RecordSource { saved_by: incoming.request.saved_by, source }
 }
 
-/// Builds the passage of a new record.
-pub(super) fn passage(
-    kind: RecordKind,
-    title: &Sanitized,
-    content: &Sanitized,
-    clean: &SanitizedRequest,
-    distilled: &Distilled,
-    citations: &[Citation],
-) -> NewPassage {
-    NewPassage {
-        record_kind: Some(kind),
-        title: title.clone(),
-        location: location(&clean.meta, citations),
-        symbols: cited_symbols(citations),
-        scope: distilled.scope.clone(),
-        tags: distilled.tags.clone(),
-        language: String::new(),
-        author: Sanitized::stored(clean.owner.clone().unwrap_or_default()),
-        context: steps(&clean.meta),
-        text: content.clone(),
-        lines: None,
-    }
-}
-
-/// Builds the passage of a changed record.
+/// Builds the passage of a record.
 pub(crate) fn passage_of(body: &RecordBody, citations: &[Citation]) -> NewPassage {
     NewPassage {
         record_kind: Some(body.kind),
@@ -239,17 +146,12 @@ pub(crate) fn passage_of(body: &RecordBody, citations: &[Citation]) -> NewPassag
         symbols: cited_symbols(citations),
         scope: body.scope.clone(),
         tags: body.tags.clone(),
-        language: String::new(),
         author: Sanitized::stored(body.owner.clone().unwrap_or_default()),
-        context: steps(&body.meta),
+        // Search finds a worked example by its steps.
+        context: Sanitized::stored(body.meta.steps.join("\n")),
         text: body.content.clone(),
-        lines: None,
+        ..NewPassage::default()
     }
-}
-
-/// Joins the steps of a worked example, which search finds it by.
-fn steps(meta: &RecordMeta) -> Sanitized {
-    Sanitized::stored(meta.steps.join("\n"))
 }
 
 /// Returns the record's URL, else the first file that it cites.

@@ -1,11 +1,11 @@
 //! New records of several queued saves, looked up, judged and inserted with one statement each.
 
 use mc_domain::Visibility;
-use mc_store::Tx;
+use mc_store::{Tx, records};
 
 use super::Decision;
-use super::apply::{self, Links, RecordDraft};
-use super::report::{Contradicted, Kept, Report};
+use super::apply::{Applied, RecordDraft};
+use super::report::Kept;
 use super::write::{self, Audience, Save, Written, find_candidates};
 use crate::Error;
 use crate::content_filter::ReviewStatus;
@@ -36,26 +36,18 @@ pub(super) async fn create_batch(
         known.extend(new.iter().map(|(other, new, _)| as_known(&saves[*other], new, save)));
         let judgment = judge(&save.incoming(), &known);
         if judgment.action == Action::Create {
-            let links = Links { task: None, dialog: save.dialog };
-            let one = RecordDraft::of(&save.request, &save.prepared, links, judgment.scores);
-            new.push((at, one, judgment));
+            let draft = RecordDraft::of(save.linked_to(None), judgment.scores);
+            new.push((at, draft, judgment));
         }
     }
-    let records = new.iter().map(|(_, new, _)| new);
-    let records = apply::create_all(tx, first.request.project, records).await?;
+    let rows: Vec<_> = new.iter().map(|(_, draft, _)| draft.row()).collect();
+    let records = records::create_all(tx, first.request.project, &rows).await?;
     for ((at, _, judgment), record) in new.into_iter().zip(records) {
         let decision = Decision::Created(record.id);
         write::audit_save(tx, &saves[at].request, &decision, record.id);
-        written[at] = Some(Written {
-            record,
-            decision,
-            reason: judgment.reason,
-            scores: judgment.scores,
-            citations: Vec::new(),
-            report: Report { kept: Kept::Whole, document: None, notes: Vec::new() },
-            contradicts: judgment.contradicts.map(Contradicted::from),
-            has_vector: saves[at].vector().is_some(),
-        });
+        let applied = Applied::of(record, Kept::Whole, saves[at].vector().is_some());
+        let Judgment { reason, scores, contradicts, .. } = judgment;
+        written[at] = Some(Written { applied, decision, reason, scores, contradicts });
     }
     Ok(written)
 }
@@ -76,10 +68,10 @@ fn is_plain(save: &Save, audience: &Audience) -> bool {
 /// Presents a draft of this batch to the judge as a known record.
 fn as_known(save: &Save, new: &RecordDraft<'_>, other: &Save) -> Known {
     Known {
-        id: new.id(),
+        id: new.id,
         kind: save.request.kind,
         note: save.prepared.note.clone(),
-        content_hash: save.prepared.content_hash.to_vec(),
+        content_hash: save.prepared.body.content_hash.clone(),
         cosine: save.vector().zip(other.vector()).map(|(a, b)| cosine(a, b)),
     }
 }

@@ -15,8 +15,7 @@ use crate::distill::Distilled;
 
 /// Source of such a document if the save names none.
 const SOURCE: &str = "memory";
-/// Hexadecimal digits of the text's hash in the document's id, enough to distinguish the texts of a
-/// project.
+/// Hexadecimal digits of the text's hash in the document's id.
 const HASH_DIGITS: usize = 32;
 
 /// The document with its passages.
@@ -29,8 +28,7 @@ pub(crate) struct LongText {
 }
 
 impl LongText {
-    /// Builds the document of a request's whole text, masked, with its markup. `title` is the
-    /// record's.
+    /// Builds the document of the whole masked text. `title` is the record's.
     pub fn of(
         clean: &SanitizedRequest,
         distilled: &Distilled,

@@ -1,7 +1,7 @@
 //! Merging a note into the record that it duplicates.
 
 use chrono::{DateTime, Utc};
-use mc_domain::{CitationVerdict, RecordKind, RecordMeta, Trust};
+use mc_domain::{RecordId, RecordKind, Trust};
 use mc_sanitizer::Sanitized;
 use mc_store::Tx;
 use mc_store::citations::{self, Citation};
@@ -10,13 +10,15 @@ use mc_store::records::{self, Record, RecordBody, RecordUpdate};
 use mc_store::vectors;
 use serde_json::Value;
 
-use super::apply::{Applied, DuplicateRecord, Links, origin, passage_of, quality, write_long_text};
-use super::report::{Kept, Report, left_out, moved};
-use super::{Prepared, SaveRequest};
+use super::Prepared;
+use super::apply::{Applied, Incoming, origin, passage_of, quality, write_long_text};
+use super::report::{Kept, left_out, moved};
 use crate::Error;
-use crate::judge::{Judgment, Scores, mergeable};
+use crate::citations::has_changed;
+use crate::judge::{Action, Judgment, Scores, mergeable};
 use crate::normalize::content_hash;
 use crate::simhash::simhash;
+use crate::text::as_f32;
 
 /// A near duplicate's text replaces the record's own unless it is shorter than this share of it:
 /// the newer wording counts, but not if it leaves details out.
@@ -31,16 +33,14 @@ pub(crate) const CITATIONS_MAX: usize = 32;
 /// previous version in its history.
 pub(super) async fn merge(
     tx: &mut Tx,
-    request: &SaveRequest,
-    prepared: &Prepared,
-    links: Links,
-    duplicate: DuplicateRecord,
+    incoming: Incoming<'_>,
+    into: RecordId,
     judgment: &Judgment,
 ) -> Result<Applied, Error> {
-    let old =
-        records::find_in(tx, duplicate.id).await?.ok_or(Error::UnknownRecord(duplicate.id))?;
+    let Incoming { request, prepared, .. } = incoming;
+    let old = records::find_in(tx, into).await?.ok_or(Error::UnknownRecord(into))?;
     let mut notes = Vec::from_iter(moved(&old, request));
-    let body = merged_body(&old, request, prepared, links, duplicate, judgment, &mut notes);
+    let body = merged_body(&old, incoming, judgment, &mut notes);
     let keeps_text = body.content.as_str() == old.content;
     let trust = merged_trust(&old, &body, prepared.trust);
     let known = citations::of_record_in(tx, old.id).await?;
@@ -50,60 +50,58 @@ pub(super) async fn merge(
         body: &body,
         citations: (!prepared.citations.is_empty()).then_some(citations.as_slice()),
         trust,
-        origins: &[origin(request, prepared)],
+        origins: &[origin(incoming)],
         reason: &judgment.reason,
         changed_by: Some(request.principal.as_str()),
     };
     records::update(tx, &old, &change).await?;
     let has_vector = index(tx, &old, &body, prepared, &citations).await?;
     citations::derive_states(tx, &[old.id]).await?;
-    let document = write_long_text(tx, request, prepared, &old).await?;
+    let document = write_long_text(tx, incoming, &old).await?;
     let kept = match document {
         Some(_) => Kept::Document,
         None if keeps_text => Kept::Existing,
         None => Kept::Whole,
     };
-    let report = Report { kept, document, notes };
     let record = records::find_in(tx, old.id).await?.ok_or(Error::UnknownRecord(old.id))?;
-    Ok(Applied { record, citations, report, has_vector })
+    Ok(Applied { record, citations, kept, document, notes, has_vector })
 }
 
 /// Returns the body of a merged record, and notes labels beyond the limit.
 fn merged_body(
     old: &Record,
-    request: &SaveRequest,
-    prepared: &Prepared,
-    links: Links,
-    duplicate: DuplicateRecord,
+    incoming: Incoming<'_>,
     judgment: &Judgment,
     notes: &mut Vec<String>,
 ) -> RecordBody {
-    let (title, content) = merged_text(old, prepared, duplicate.exact, request.title.is_some());
-    let scope = union_reported(&old.scope, &prepared.distilled.scope, "scopes", notes);
-    let tags = union_reported(&old.tags, &prepared.distilled.tags, "tags", notes);
-    let (ttl, is_ttl_explicit) = merged_ttl(old, request, prepared);
+    let Incoming { request, prepared, task, dialog } = incoming;
+    let exact = matches!(judgment.action, Action::Merge { exact: true, .. });
+    let new = &prepared.body;
+    let (title, content) = merged_text(old, new, exact, request.title.is_some());
+    let scope = union_reported(&old.scope, &new.scope, "scopes", notes);
+    let tags = union_reported(&old.tags, &new.tags, "tags", notes);
+    let (ttl, is_ttl_explicit) = merged_ttl(old, new);
     // A long text is recognized by the hash of all of it, which only `prepared` has.
-    let is_ours = prepared.long_text.is_some() && content == prepared.content;
-    let hash = if is_ours || duplicate.exact {
-        prepared.content_hash
-    } else {
-        content_hash(content.as_str())
-    };
+    let is_ours = prepared.long_text.is_some() && content == new.content;
+    let content_hash =
+        if is_ours || exact { new.content_hash.clone() } else { content_hash(content.as_str()) };
+    let mut meta = new.meta.clone();
+    meta.add_missing(&old.meta);
     RecordBody {
         kind: merged_kind(old.kind, request.kind),
-        content_hash: hash.to_vec(),
+        content_hash,
         simhash: simhash(content.as_str()),
         title,
         content,
         scope,
         tags,
-        owner: prepared.clean.owner.clone().or_else(|| old.owner.clone()),
+        owner: new.owner.clone().or_else(|| old.owner.clone()),
         ttl,
         is_ttl_explicit,
         quality: merged_quality(&old.quality, judgment.scores),
-        meta: merged_meta(&old.meta, prepared),
-        task: links.task,
-        dialog: links.dialog,
+        meta,
+        task,
+        dialog,
     }
 }
 
@@ -144,8 +142,8 @@ fn merged_trust(old: &Record, body: &RecordBody, new: Trust) -> Trust {
 
 /// Decides when a merged record ends, and whether that end was named: by this save, or by an
 /// earlier one whose end is still to come.
-fn merged_ttl(old: &Record, request: &SaveRequest, new: &Prepared) -> (DateTime<Utc>, bool) {
-    if request.ttl.is_some() {
+fn merged_ttl(old: &Record, new: &RecordBody) -> (DateTime<Utc>, bool) {
+    if new.is_ttl_explicit {
         return (new.ttl, true);
     }
     let stays = old.is_ttl_explicit && old.ttl > Utc::now();
@@ -154,8 +152,13 @@ fn merged_ttl(old: &Record, request: &SaveRequest, new: &Prepared) -> (DateTime<
 
 /// Returns title and content of a merged record, both from one text: the newer one, unless it is an
 /// exact duplicate or leaves details out. A title named by a caller is kept.
-fn merged_text(old: &Record, new: &Prepared, exact: bool, titled: bool) -> (Sanitized, Sanitized) {
-    let length = |text: &str| f32::from(u16::try_from(text.chars().count()).unwrap_or(u16::MAX));
+fn merged_text(
+    old: &Record,
+    new: &RecordBody,
+    exact: bool,
+    titled: bool,
+) -> (Sanitized, Sanitized) {
+    let length = |text: &str| as_f32(text.chars().count());
     let says_less = length(new.content.as_str()) < NEWER_LENGTH_MIN * length(&old.content);
     let keep_old = exact || says_less;
     let content =
@@ -204,20 +207,16 @@ pub(crate) fn union_capped(old: &[String], new: &[String]) -> Vec<String> {
     all
 }
 
-/// Unites citations. A new one takes the position of an old one of the same place, and drifted or
-/// orphaned old ones go, as the save names where the code is now. Also returns how many exceeded
-/// [`CITATIONS_MAX`].
+/// Unites citations. A new one takes the position of an old one of the same place; other drifted or
+/// orphaned ones go. Also returns how many exceeded [`CITATIONS_MAX`].
 fn united_citations(old: Vec<Citation>, new: &[Citation]) -> (Vec<Citation>, usize) {
-    let is_bad = |one: &Citation| {
-        matches!(one.verdict, CitationVerdict::Drifted | CitationVerdict::Orphaned)
-    };
     let is_named = |one: &Citation| new.iter().any(|other| is_same_place(one, other));
     let mut left = new.to_vec();
     let mut all = Vec::with_capacity(old.len() + left.len());
     for one in old {
         match left.iter().position(|other| is_same_place(&one, other)) {
             Some(at) => all.push(left.remove(at)),
-            None if is_bad(&one) || is_named(&one) => {}
+            None if has_changed(one.verdict) || is_named(&one) => {}
             None => all.push(one),
         }
     }
@@ -239,12 +238,6 @@ pub(crate) fn is_same_place(one: &Citation, other: &Citation) -> bool {
     one.file_path == other.file_path
         && one.symbol == other.symbol
         && (one.symbol.is_some() || one.lines == other.lines)
-}
-
-fn merged_meta(old: &RecordMeta, prepared: &Prepared) -> RecordMeta {
-    let mut meta = prepared.clean.meta.clone();
-    meta.add_missing(old);
-    meta
 }
 
 /// Merges the quality: novelty and dup stay those of the first save, usefulness may grow.

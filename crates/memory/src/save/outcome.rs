@@ -4,8 +4,9 @@ use mc_domain::{DocId, QuarantineItemId, RecordId};
 use mc_store::citations::Citation;
 use mc_store::records::Record;
 
+use super::apply::Applied;
 use super::prepare::Prepared;
-use super::report::{self, Contradicted, Kept, Report};
+use super::report::{self, Contradicted, Kept};
 use super::request::SaveRequest;
 use super::write::Written;
 use crate::citations::UnknownCitation;
@@ -109,31 +110,26 @@ pub struct SaveOutcome {
 }
 
 impl SaveOutcome {
-    /// Reports a note that was written.
     pub(super) fn of_written(
         request: &SaveRequest,
         written: Written,
         prepared: Prepared,
         filter: &ContentFilter,
     ) -> Self {
-        let Report { kept, document, mut notes } = written.report;
+        let Applied { record, citations, kept, document, mut notes, has_vector } = written.applied;
         notes.extend(report::request_notes(request, &prepared, document));
         Self {
-            message: message(&written.decision),
-            decision: written.decision,
-            reason: written.reason,
             scores: written.scores,
-            redactions: filter.masked(),
-            injection_flags: filter.flags(),
-            citations: written.citations,
+            citations,
             unknown_citations: prepared.unknown_citations,
             kept,
             document,
-            left_out: prepared.distilled.left_out,
+            left_out: prepared.left_out,
             notes,
-            contradicts: written.contradicts,
-            record: Some(written.record),
-            vector_pending_reason: prepared.vector.err().filter(|_| !written.has_vector),
+            contradicts: written.contradicts.map(Contradicted::from),
+            record: Some(record),
+            vector_pending_reason: prepared.vector.err().filter(|_| !has_vector),
+            ..not_kept(written.decision, written.reason, filter)
         }
     }
 }

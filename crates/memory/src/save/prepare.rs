@@ -10,8 +10,9 @@ use mc_sanitizer::Sanitized;
 use mc_search::ActiveModel;
 use mc_store::citations::Citation;
 use mc_store::passages::{NewPassage, PassageFilter};
-use mc_store::records::NO_END;
+use mc_store::records::{NO_END, RecordBody};
 use mc_store::vectors::{self, Model, VectorPlacement};
+use serde_json::Value;
 use tokio::time::timeout;
 
 use super::long_text::LongText;
@@ -39,17 +40,18 @@ pub(super) struct Filtered {
 
 /// A note that is ready to be judged and written.
 pub(crate) struct Prepared {
-    pub clean: SanitizedRequest,
-    pub distilled: Distilled,
-    pub content: Sanitized,
+    /// All of the text, masked.
+    pub text: String,
+    /// Source of the note; may be empty.
+    pub source: String,
+    /// Parts of the text that are stored nowhere.
+    pub left_out: Vec<String>,
+    /// A record of the note, without quality and links.
+    pub body: RecordBody,
     /// The content, parsed for comparison.
     pub note: Arc<ParsedNote>,
-    pub title: Sanitized,
     /// The passage under which search finds the record.
     pub passage: NewPassage,
-    pub content_hash: [u8; 32],
-    pub simhash: u64,
-    pub ttl: DateTime<Utc>,
     pub usefulness: f32,
     pub citations: Vec<Citation>,
     pub unknown_citations: Vec<UnknownCitation>,
@@ -93,8 +95,7 @@ pub(crate) fn default_ttl(policy: &Policy, kind: RecordKind) -> DateTime<Utc> {
     days.map_or(NO_END, |days| Utc::now() + TimeDelta::days(i64::from(days)))
 }
 
-/// Checks the citations, decides content and title, embeds the passage, and parses and hashes the
-/// content for the judge.
+/// Checks the citations, decides content and title, and embeds, parses and hashes the content.
 pub(super) async fn prepare(
     ctx: &MemoryContext,
     request: &SaveRequest,
@@ -106,36 +107,52 @@ pub(super) async fn prepare(
         check_new(&ctx.store, request.project, &clean.citations).await?;
     let title = filter.filter_again(&distilled.title);
     let (content, long_text) = split_content(request, &clean, &distilled, &title, filter)?;
-    let passage = apply::passage(request.kind, &title, &content, &clean, &distilled, &citations);
+    let SanitizedRequest { text, source, owner, meta, .. } = clean;
+    let mut body = RecordBody {
+        kind: request.kind,
+        title,
+        content,
+        scope: distilled.scope,
+        tags: distilled.tags,
+        owner,
+        ttl,
+        is_ttl_explicit: request.ttl.is_some(),
+        quality: Value::Null,
+        meta,
+        task: None,
+        dialog: None,
+        // Computed below.
+        content_hash: Vec::new(),
+        simhash: 0,
+    };
+    let passage = apply::passage_of(&body, &citations);
     // The model takes longest, so it starts first and the rest is computed meanwhile.
     let (vector, (note, usefulness, content_hash, simhash)) = tokio::join!(
         biased;
         embed(ctx, request.project, &passage),
         async {
-            let note = ParsedNote::read(content.as_str());
+            let (content, meta) = (body.content.as_str(), &body.meta);
+            let note = ParsedNote::read(content);
             let evidence = Evidence {
                 citations: citations.len(),
-                patch: clean.meta.patch_ref.is_some()
-                    || clean.meta.fields.contains_key("patch_sha"),
+                patch: meta.patch_ref.is_some() || meta.fields.contains_key("patch_sha"),
                 task: request.task_external_id.is_some(),
                 callers_opinion: request.usefulness,
             };
             let usefulness = judge::usefulness(&note, &evidence);
             // Two long texts may have one statement. They are equal only if all of their text is.
-            let hashed = if long_text.is_some() { clean.text.as_str() } else { content.as_str() };
-            (Arc::new(note), usefulness, content_hash(hashed), simhash(content.as_str()))
+            let hashed = if long_text.is_some() { text.as_str() } else { content };
+            (Arc::new(note), usefulness, content_hash(hashed), simhash(content))
         }
     );
+    (body.content_hash, body.simhash) = (content_hash, simhash);
     Ok(Prepared {
-        clean,
-        distilled,
-        content,
+        text,
+        source,
+        left_out: distilled.left_out,
+        body,
         note,
-        title,
         passage,
-        content_hash,
-        simhash,
-        ttl,
         usefulness,
         citations,
         unknown_citations,
@@ -160,8 +177,7 @@ fn split_content(
         return Ok((masked, None));
     }
     if request.visibility == Visibility::Private {
-        let length = clean.text.chars().count();
-        return Err(Error::PrivateNoteTooLong { length, max: CONTENT_MAX_CHARS });
+        return Err(Error::PrivateNoteTooLong(clean.text.chars().count()));
     }
     let statement = condense(&distilled.content, distill::MAX_CHARS);
     let statement = mask_distilled(filter, &statement, CONTENT_MAX_CHARS);

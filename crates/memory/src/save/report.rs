@@ -56,16 +56,6 @@ impl From<Contradiction> for Contradicted {
     }
 }
 
-/// Report of a note that was written.
-#[derive(Debug)]
-pub(crate) struct Report {
-    pub kept: Kept,
-    /// The document behind the record, if the text is longer than a record.
-    pub document: Option<DocId>,
-    /// Parts of the request that were not taken over.
-    pub notes: Vec<String>,
-}
-
 /// Notes how many scopes, tags or citations exceeded the limit of a record, if any did.
 pub(super) fn left_out(count: usize, items: &str, max: usize) -> Option<String> {
     (count > 0).then(|| format!("{count} {items} left out: a record has at most {max}"))
@@ -96,7 +86,7 @@ pub(super) fn request_notes(
             whole.length
         ));
     }
-    if prepared.clean.source.is_empty() && !request.source.is_empty() {
+    if prepared.source.is_empty() && !request.source.is_empty() {
         notes.push("`source` left out: it reads like an instruction to a model".to_owned());
     }
     notes

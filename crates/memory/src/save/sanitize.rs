@@ -81,8 +81,7 @@ pub(crate) fn mask_distilled(filter: &mut ContentFilter, text: &str, max: usize)
     filter.filter_again(&cut(masked.as_str(), max.saturating_sub(MASK_ROOM)))
 }
 
-/// Joins content, steps and URL: they distinguish the record from similar ones, and people search
-/// for them.
+/// Joins content, steps and URL, which people search for and which distinguish records.
 fn whole_text(content: &str, meta: &RecordMeta) -> String {
     let mut text = content.trim_end().to_owned();
     // A record imported from an export has its steps, distilled, in its content already.

@@ -1,21 +1,23 @@
 //! Judging and writing prepared saves: alone, or queued ones in one transaction.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use mc_domain::{AuditAction, DialogId, ProjectId, RecordId, UserId, Visibility};
+use mc_domain::{AuditAction, DialogId, ProjectId, RecordId, TaskId, UserId, Visibility};
 use mc_store::audit::{self, NewEvent};
-use mc_store::citations::Citation;
+use mc_store::passages::{self, PassageSource};
 use mc_store::records::{self, Fingerprint, Nearness, PROPOSAL_DAYS, Record};
 use mc_store::vectors::Model;
 use mc_store::{Store, Tx, tasks};
 use serde_json::json;
 
+use super::apply::{Applied, Incoming, RecordDraft};
 use super::batch::create_batch;
 use super::merge::merge;
-use super::report::{Contradicted, Kept, Report};
+use super::report::Kept;
 use super::{Decision, Prepared, SaveRequest, apply};
 use crate::content_filter::ReviewStatus;
 use crate::judge::{
-    self, Action, CANDIDATE_DISTANCE_MAX, Candidate, Known, NoteCache, Scores, judge,
+    Action, CANDIDATE_DISTANCE_MAX, Candidate, Contradiction, Judgment, Known, NoteCache, Scores,
+    judge,
 };
 use crate::write_queue::QueuedWrite;
 use crate::{Error, quarantine};
@@ -53,8 +55,8 @@ impl Save {
 
     fn fingerprint(&self) -> Fingerprint<'_> {
         Fingerprint {
-            content_hash: &self.prepared.content_hash,
-            simhash: self.prepared.simhash,
+            content_hash: &self.prepared.body.content_hash,
+            simhash: self.prepared.body.simhash,
             vector: self.vector(),
         }
     }
@@ -63,11 +65,17 @@ impl Save {
         Candidate {
             kind: self.request.kind,
             note: self.prepared.note.clone(),
-            content_hash: self.prepared.content_hash,
+            content_hash: self.prepared.body.content_hash.clone(),
             contradicts: self.request.contradicts,
             supersedes: self.request.supersedes,
             usefulness: self.prepared.usefulness,
         }
+    }
+
+    /// Returns the note with its links.
+    pub(super) fn linked_to(&self, task: Option<TaskId>) -> Incoming<'_> {
+        let Self { request, prepared, dialog, .. } = self;
+        Incoming { request, prepared, task, dialog: *dialog }
     }
 
     /// Caches the parsed note of a new record for the next saves of the project.
@@ -80,14 +88,11 @@ impl Save {
 
 /// A written save with the judge's decision.
 pub(crate) struct Written {
-    pub record: Record,
+    pub applied: Applied,
     pub decision: Decision,
     pub reason: String,
     pub scores: Scores,
-    pub citations: Vec<Citation>,
-    pub report: Report,
-    pub contradicts: Option<Contradicted>,
-    pub has_vector: bool,
+    pub contradicts: Option<Contradiction>,
 }
 
 impl QueuedWrite for Save {
@@ -135,9 +140,8 @@ impl QueuedWrite for Save {
     }
 }
 
-/// Judges and writes a save in a transaction that holds the project's memory lock, so that of two
-/// equal saves at once the second finds the first's record. If it fails, the caller rolls back what
-/// it wrote.
+/// Judges and writes a save in a transaction with the project's memory lock, so that of two equal
+/// saves the second finds the first's record. After a failure, the caller rolls back.
 async fn judge_and_write(tx: &mut Tx, save: &Save) -> Result<Written, Error> {
     quarantine::claim(tx, save.prepared.review_status).await?;
     let task = match &save.request.task_external_id {
@@ -146,7 +150,7 @@ async fn judge_and_write(tx: &mut Tx, save: &Save) -> Result<Written, Error> {
     };
     let known = find_candidates(tx, &[save]).await?.pop().unwrap_or_default();
     let judgment = judge(&save.incoming(), &known);
-    let links = apply::Links { task, dialog: save.dialog };
+    let incoming = save.linked_to(task);
     let (request, prepared) = (&save.request, &save.prepared);
     // A released text may be older than the record it would change, so a person decides again.
     let is_outdated = match prepared.review_status {
@@ -156,7 +160,7 @@ async fn judge_and_write(tx: &mut Tx, save: &Save) -> Result<Written, Error> {
         _ => false,
     };
     if request.visibility == Visibility::Proposed || is_outdated {
-        return propose(tx, request, prepared, links, judgment).await;
+        return propose(tx, incoming, judgment).await;
     }
     // Locks all records at once, in one order, as recalls count hits on several records.
     let touched = judgment.touches();
@@ -164,38 +168,31 @@ async fn judge_and_write(tx: &mut Tx, save: &Save) -> Result<Written, Error> {
         records::lock(tx, &touched).await?;
     }
     let applied = match judgment.action {
-        Action::Create => apply::create(tx, request, prepared, links, judgment.scores).await?,
-        Action::Merge { into, exact } => {
-            let duplicate = apply::DuplicateRecord { id: into, exact };
-            merge(tx, request, prepared, links, duplicate, &judgment).await?
+        Action::Create => {
+            apply::insert(tx, incoming, RecordDraft::of(incoming, judgment.scores)).await?
         }
+        Action::Merge { into, .. } => merge(tx, incoming, into, &judgment).await?,
     };
     let id = applied.record.id;
     for replaced in &judgment.supersede {
-        apply::supersede(tx, request.project, *replaced, id).await?;
+        if !records::supersede(tx, request.project, *replaced, id).await? {
+            return Err(Error::UnknownRecord(*replaced));
+        }
+        // Row and history stay.
+        passages::remove(tx, PassageSource::Record(*replaced)).await?;
     }
-    let contradicts = judgment.contradicts.map(Contradicted::from);
-    let decision = match (judgment.action, judgment.supersede) {
+    let Judgment { action, supersede, contradicts, reason, scores } = judgment;
+    let decision = match (action, supersede) {
         (Action::Create, replaced) if replaced.is_empty() => Decision::Created(id),
         (Action::Merge { .. }, replaced) if replaced.is_empty() => Decision::Merged(id),
         (_, replaced) => Decision::Superseded { by: id, replaced },
     };
     quarantine::settle(tx, prepared.review_status).await?;
     audit_save(tx, request, &decision, id);
-    Ok(Written {
-        record: applied.record,
-        decision,
-        reason: judgment.reason,
-        scores: judgment.scores,
-        citations: applied.citations,
-        report: applied.report,
-        contradicts,
-        has_vector: applied.has_vector,
-    })
+    Ok(Written { applied, decision, reason, scores, contradicts })
 }
 
-/// Returns, for each save of one audience ([`Save::audience`]), the records that it may duplicate
-/// or change.
+/// Returns the records that each save of one audience ([`Save::audience`]) may duplicate or change.
 pub(super) async fn find_candidates(
     tx: &mut Tx,
     saves: &[&Save],
@@ -222,15 +219,13 @@ pub(super) fn private_to(request: &SaveRequest) -> Option<UserId> {
     request.saved_by.filter(|_| request.visibility == Visibility::Private)
 }
 
-/// Creates a proposal. It is never merged into a team record: a near duplicate becomes a proposal
-/// to amend it.
+/// Creates a proposal. A near duplicate becomes a proposal to amend the team record.
 async fn propose(
     tx: &mut Tx,
-    request: &SaveRequest,
-    prepared: &Prepared,
-    links: apply::Links,
-    judgment: judge::Judgment,
+    incoming: Incoming<'_>,
+    judgment: Judgment,
 ) -> Result<Written, Error> {
+    let Incoming { request, prepared, .. } = incoming;
     let ttl = proposal_ttl(request, prepared);
     let amends = match judgment.action {
         Action::Merge { into, exact: true } => {
@@ -242,7 +237,7 @@ async fn propose(
         Action::Merge { into, exact: false } => Some(into),
         Action::Create => None,
     };
-    let hash = &prepared.content_hash;
+    let hash = &prepared.body.content_hash;
     if let Some(same) = records::same_proposal(tx, request.project, request.kind, hash).await? {
         // An expired proposal is open for review again.
         records::extend_ttl(tx, same, ttl).await?;
@@ -250,7 +245,7 @@ async fn propose(
         let decision = Decision::Proposed(same);
         // The saver becomes a contributor, so the proposal survives the erasure of earlier ones.
         let is_new_contributor =
-            records::add_contribution(tx, same, &apply::origin(request, prepared)).await?;
+            records::add_contribution(tx, same, &apply::origin(incoming)).await?;
         quarantine::settle(tx, prepared.review_status).await?;
         if is_new_contributor {
             audit_save(tx, request, &decision, same);
@@ -258,8 +253,8 @@ async fn propose(
         let reason = "it was proposed already and waits for a person of the team".to_owned();
         return Ok(unchanged(record, decision, reason, judgment.scores));
     }
-    let applied =
-        apply::propose(tx, request, prepared, links, amends, ttl, judgment.scores).await?;
+    let draft = RecordDraft::of(incoming, judgment.scores).proposed(amends, ttl);
+    let applied = apply::insert(tx, incoming, draft).await?;
     let decision = Decision::Proposed(applied.record.id);
     quarantine::settle(tx, prepared.review_status).await?;
     audit_save(tx, request, &decision, applied.record.id);
@@ -267,40 +262,25 @@ async fn propose(
         Some(id) => format!("a person of the team decides whether record {id} is to say this"),
         None => "a person of the team decides whether it is to count".to_owned(),
     };
-    Ok(Written {
-        record: applied.record,
-        decision,
-        reason,
-        scores: judgment.scores,
-        citations: applied.citations,
-        report: applied.report,
-        contradicts: judgment.contradicts.map(Contradicted::from),
-        has_vector: true,
-    })
+    let applied = Applied { has_vector: true, ..applied };
+    let Judgment { scores, contradicts, .. } = judgment;
+    Ok(Written { applied, decision, reason, scores, contradicts })
 }
 
 /// Decides when a proposal ends: without an explicit TTL after [`PROPOSAL_DAYS`] at the latest, so
 /// that one nobody decides about does not stay.
 fn proposal_ttl(request: &SaveRequest, prepared: &Prepared) -> DateTime<Utc> {
     let review_end = Utc::now() + TimeDelta::days(i64::from(PROPOSAL_DAYS));
-    if request.ttl.is_some() { prepared.ttl } else { prepared.ttl.min(review_end) }
+    let ttl = prepared.body.ttl;
+    if request.ttl.is_some() { ttl } else { ttl.min(review_end) }
 }
 
 /// Reports a note that a record holds already.
 fn unchanged(record: Record, decision: Decision, reason: String, scores: Scores) -> Written {
-    Written {
-        record,
-        decision,
-        reason,
-        scores,
-        citations: Vec::new(),
-        report: Report { kept: Kept::Existing, document: None, notes: Vec::new() },
-        contradicts: None,
-        has_vector: true,
-    }
+    let applied = Applied::of(record, Kept::Existing, true);
+    Written { applied, decision, reason, scores, contradicts: None }
 }
 
-/// Records the save in the audit trail.
 pub(super) fn audit_save(tx: &mut Tx, request: &SaveRequest, decision: &Decision, id: RecordId) {
     let details = json!({
         "outcome": decision.as_str(),

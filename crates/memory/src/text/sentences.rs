@@ -1,6 +1,5 @@
 //! Splitting texts into sentences, and cutting texts at their ends.
 
-/// Marks a cut.
 const ELLIPSIS: char = '…';
 
 /// Abbreviations whose full stop ends no sentence.
@@ -21,7 +20,6 @@ const ABBREVIATIONS: &[&str] = &[
     "см.",
 ];
 
-/// Length of the longest abbreviation.
 const ABBREVIATION_MAX_CHARS: usize = 7;
 
 /// Splits a paragraph or line into sentences, trimmed, in order; none is empty.

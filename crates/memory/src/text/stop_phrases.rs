@@ -4,6 +4,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::regex;
+
 /// Introductory phrases, followed by the statement. Each ends in punctuation or `that`: without it,
 /// the same words may begin a statement ("In short transactions", "We found no reason to").
 const LEADS: &[&str] = &[
@@ -129,14 +131,11 @@ const CHATTER: &[&str] = &[
 /// Word that turns a greeting into the name of a program: `Hello, World!`.
 const NOT_GREETED: &str = "world";
 
-static LEAD: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(&format!(r"(?i)^(?:{})(?:\s+|$)", LEADS.join("|"))).expect("a checked expression")
-});
+static LEAD: LazyLock<Regex> =
+    LazyLock::new(|| regex(&format!(r"(?i)^(?:{})(?:\s+|$)", LEADS.join("|"))));
 
-static WHOLE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(&format!(r"(?i)^(?:{})[\s.,!?:;)…👍🙂🙏😊]*$", CHATTER.join("|")))
-        .expect("a checked expression")
-});
+static WHOLE: LazyLock<Regex> =
+    LazyLock::new(|| regex(&format!(r"(?i)^(?:{})[\s.,!?:;)…👍🙂🙏😊]*$", CHATTER.join("|"))));
 
 /// Removes introductory phrases from a sentence.
 pub fn strip_lead(sentence: &str) -> &str {

@@ -42,7 +42,7 @@ pub fn tokenize(text: &str) -> Vec<Token> {
 fn read(raw: &str, tokens: &mut Vec<Token>) {
     let mut rest = raw;
     // Splits one list item after the other: `a,b,c` may have thousands.
-    while !is_url(rest)
+    while url(rest).is_none()
         && let Some((item, after)) = split_list(trim(rest))
     {
         read_one(item, tokens);
@@ -152,19 +152,15 @@ pub(crate) fn operator(raw: &str) -> Option<&'static str> {
     OPERATORS.iter().find(|operator| **operator == raw).copied()
 }
 
-fn is_url(raw: &str) -> bool {
-    let start = raw.trim_start_matches(is_wrapping);
-    ["http://", "https://", "ssh://", "git@", "ftp://"].iter().any(|scheme| {
-        start.get(..scheme.len()).is_some_and(|head| head.eq_ignore_ascii_case(scheme))
-    })
-}
-
 fn url(raw: &str) -> Option<&str> {
-    is_url(raw).then(|| {
-        raw.trim_start_matches(is_wrapping).trim_end_matches([
-            '.', ',', ';', ':', '!', '?', ')', '>', ']', '"', '\'', '`', '*', '/',
-        ])
-    })
+    const END_MARKS: &[char] =
+        &['.', ',', ';', ':', '!', '?', ')', '>', ']', '"', '\'', '`', '*', '/'];
+    let text = raw.trim_start_matches(is_wrapping);
+    let is_scheme = |scheme: &str| {
+        text.get(..scheme.len()).is_some_and(|head| head.eq_ignore_ascii_case(scheme))
+    };
+    let is_url = ["http://", "https://", "ssh://", "git@", "ftp://"].into_iter().any(is_scheme);
+    is_url.then(|| text.trim_end_matches(END_MARKS))
 }
 
 /// Splits `a,b` at the comma, unless that groups digits.

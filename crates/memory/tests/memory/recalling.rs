@@ -30,7 +30,7 @@ async fn a_fact_is_recalled_at_once_by_the_seeds_request() {
         repo_path: Some("app/services/cart_sessions".into()),
         symbols: vec!["CartSessions::Setting#trigger_delay_time_in_minutes".into()],
         signals: vec!["nil-delay".into(), "unit-mismatch".into()],
-        ..RecallRequest::new(world.project, "bob")
+        ..world.empty_recall()
     };
     let bundle =
         world.recall(&RecallRequest { time_budget: Duration::from_secs(30), ..request }).await;
@@ -292,7 +292,7 @@ async fn recall_does_not_wait_for_a_blocked_database() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_recall_for_nothing_is_refused() {
     let world = World::new().await;
-    let error = recall(&world.ctx, &RecallRequest::new(world.project, "bob")).await.unwrap_err();
+    let error = recall(&world.ctx, &world.empty_recall()).await.unwrap_err();
     assert_eq!((error.kind(), error.field().as_deref()), (ErrorKind::Invalid, Some("query")));
 }
 

@@ -14,7 +14,7 @@ use mc_embed::{Embedder, ModelId, Purpose};
 use mc_memory::citations::hash_lines;
 use mc_memory::{
     Bundle, Decision, MemoryContext, RecallRequest, ReviewStatus, SaveDialog, SaveDialogOutcome,
-    SaveOutcome, SaveRequest, recall, save, save_dialog,
+    SaveOutcome, SaveRequest, TokenBudget, recall, save, save_dialog,
 };
 use mc_sanitizer::{Sanitized, mask};
 use mc_search::{ActiveModel, ActiveModels, SearchContext};
@@ -137,12 +137,23 @@ impl World {
         }
     }
 
-    pub fn question(&self, query: &str) -> RecallRequest {
+    /// A recall without a query.
+    pub fn empty_recall(&self) -> RecallRequest {
         RecallRequest {
-            query: Some(query.to_owned()),
-            time_budget: TIMEOUT,
-            ..RecallRequest::new(self.project, "bob")
+            project: self.project,
+            principal: "bob".to_owned(),
+            query: None,
+            task_external_id: None,
+            repo_path: None,
+            symbols: Vec::new(),
+            signals: Vec::new(),
+            limit: TokenBudget::default(),
+            time_budget: Duration::from_millis(300),
         }
+    }
+
+    pub fn question(&self, query: &str) -> RecallRequest {
+        RecallRequest { query: Some(query.to_owned()), time_budget: TIMEOUT, ..self.empty_recall() }
     }
 
     pub async fn recall(&self, request: &RecallRequest) -> Bundle {

@@ -18,7 +18,6 @@ use super::rebuild::rebuild;
 use super::{Phase, Refresh, Shared, Status};
 use crate::Error;
 
-/// Feed entries per page of a query.
 const PAGE: u16 = 1000;
 /// Number of changes after which a long pass commits.
 const COMMIT_EVERY: usize = 10_000;
@@ -175,7 +174,6 @@ struct Passes<'a> {
     committed: FeedCursor,
     /// Number of uncommitted changes in the writer, which remain after a failed pass.
     pending: usize,
-    /// Whether a commit has succeeded.
     has_written: bool,
 }
 

@@ -138,8 +138,7 @@ impl Generation {
         self.add(present)
     }
 
-    /// Makes all changes visible and durable beyond this process, together with their position in
-    /// the change feed.
+    /// Makes all changes visible and durable, together with their position in the change feed.
     pub fn commit(&mut self, cursor: FeedCursor) -> Result<(), TantivyError> {
         let database = self.database.clone();
         let payload = Payload { format: FORMAT, database, txid: cursor.txid, seq: cursor.seq };
@@ -154,9 +153,8 @@ impl Generation {
 
 /// Returns the policy that merges a segment only with others of similar size.
 ///
-/// By default, tantivy puts all segments below 10,000 documents into one layer. Then every eighth
-/// single save rewrites the largest of them, which took half of the CPU of a service with 15,000
-/// passages.
+/// By default, tantivy puts all segments below 10,000 documents into one layer. Every eighth save
+/// then rewrites the largest, which took half of the CPU with 15,000 passages.
 fn merge_policy() -> LogMergePolicy {
     let mut policy = LogMergePolicy::default();
     policy.set_min_layer_size(MIN_LAYER_SIZE);

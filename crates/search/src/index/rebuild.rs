@@ -11,14 +11,12 @@ use super::generation::Generation;
 use super::{Phase, Shared, Status};
 use crate::Error;
 
-/// Passages per page of a query.
 const PAGE: i64 = 1000;
 /// Number of passages after which the partial index is committed and becomes visible.
 const COMMIT_EVERY: u64 = 20_000;
 
-/// Fills a new generation with all passages, then makes it current. Searches use the partial
-/// generation meanwhile. Returns the generation with the position from which the change feed has to
-/// be applied.
+/// Fills a new generation with all passages, then makes it current. Searches use it meanwhile.
+/// Returns it with the position from which the change feed has to be applied.
 pub(super) async fn rebuild(
     store: &Store,
     directory: &Arc<IndexDirectory>,

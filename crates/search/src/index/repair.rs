@@ -1,5 +1,4 @@
-//! Comparison of the keyword index with the database, and repair of differences. Each node does so
-//! for its own index.
+//! Comparison of a node's keyword index with the database, and repair of differences.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -15,7 +14,6 @@ use super::generation::IndexSnapshot;
 use super::schema::{ID_HIGH, ID_LOW};
 use crate::Error;
 
-/// Ids per page of a query.
 const PAGE: i64 = 10_000;
 /// Maximum time for the index to catch up with the change feed.
 const REFRESH_TIMEOUT: Duration = Duration::from_mins(1);

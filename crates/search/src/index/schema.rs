@@ -16,8 +16,7 @@ use tantivy::{TantivyDocument, Term};
 use crate::analyzer::{Lexeme, analyze};
 use crate::names;
 
-/// Version of the schema, the analyzer and the lookup spellings. An index of another version is
-/// rebuilt.
+/// Version of the schema, the analyzer and the lookup spellings. Other versions are rebuilt.
 pub const FORMAT: u32 = 6;
 
 /// Fields of the keyword index.

@@ -12,8 +12,7 @@ use super::schema::{Corpus, Fields};
 
 /// Minimum number of records that is assumed, because among few records every word would be common.
 const RECORDS_MIN: u64 = 50;
-/// Divisor of the number of passages: the lengths are counted again after so many were added or
-/// deleted.
+/// Divisor of the number of passages: lengths are counted again after so many changes.
 const RECOUNT_SHARE: u64 = 16;
 
 /// Cached sizes of projects; cheap to clone.
@@ -28,11 +27,8 @@ struct Size {
 }
 
 impl Size {
-    /// Returns the size for at least this number of texts, with the same average length.
-    fn at_least(self, docs: u64) -> Self {
-        if self.docs >= docs {
-            return self;
-        }
+    /// Returns the size for this number of texts, with the same average length.
+    fn scaled_to(self, docs: u64) -> Self {
         let scale = |tokens: u64| tokens * docs / self.docs.max(1);
         Self { docs, tokens: self.tokens.map(scale) }
     }
@@ -60,9 +56,7 @@ impl Statistics {
         let cached = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key).copied();
         let size = match cached {
             Some(cached) if cached.docs.abs_diff(docs) <= docs / RECOUNT_SHARE => {
-                // Keeps the average length, and scales the sum to the current number.
-                let scale = |tokens: u64| tokens * docs / cached.docs.max(1);
-                Size { docs, tokens: cached.tokens.map(scale) }
+                cached.scaled_to(docs)
             }
             _ => {
                 let size = Size { docs, tokens: tokens(searcher, fields, &term)? };
@@ -70,7 +64,8 @@ impl Statistics {
                 size
             }
         };
-        let size = if corpus == Corpus::Records { size.at_least(RECORDS_MIN) } else { size };
+        let is_small = corpus == Corpus::Records && size.docs < RECORDS_MIN;
+        let size = if is_small { size.scaled_to(RECORDS_MIN) } else { size };
         Ok(ProjectStatistics { searcher, fields: fields.words(), size })
     }
 }

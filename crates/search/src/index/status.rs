@@ -21,11 +21,9 @@ pub enum Phase {
     Rebuilding,
     /// The index is complete and kept up to date.
     Following,
-    /// The index cannot be written, for example because the disk is full. Searches use it as it is;
-    /// writing is retried.
+    /// The index cannot be written, for example because the disk is full; writing is retried.
     Stuck,
-    /// The index has to be rebuilt, which fails. Searches use the partial index; the rebuild is
-    /// retried.
+    /// The rebuild fails and is retried. Searches use the partial index.
     Unbuilt,
 }
 

@@ -1,9 +1,8 @@
 //! English gloss of a Russian query, word by word.
 //!
 //! The default embedding model supports only English, and many teams that query in Russian write
-//! their notes in English. A glossary of software terms is enough to find such notes. Words that it
-//! lacks are transliterated, because most of them are names or borrowed from English. The gloss is
-//! not a translation.
+//! their notes in English. A glossary of software terms is enough to find such notes. Other words
+//! are transliterated, because most of them are names or borrowed from English.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
@@ -84,8 +83,7 @@ fn is_cyrillic(c: char) -> bool {
     matches!(c, '\u{400}'..='\u{4FF}')
 }
 
-/// Returns possible English spellings of a borrowed word: the transliteration, and variants with
-/// letters that Russian lacks.
+/// Returns the transliteration of a borrowed word, with variants of letters that Russian lacks.
 fn spellings(stem: &str) -> Vec<String> {
     let plain: String = stem.chars().map(latin).collect();
     let mut spellings = vec![plain.clone()];
@@ -100,37 +98,13 @@ fn spellings(stem: &str) -> Vec<String> {
     spellings
 }
 
+/// Spellings of Cyrillic letters in Latin letters.
+const SPELLINGS: &str = "а=a б=b в=v г=g д=d е=e э=e ж=zh з=z и=i й=y ы=y к=k л=l м=m н=n о=o п=p \
+    р=r с=s т=t у=u ф=f х=h ц=ts ч=ch ш=sh щ=sh ю=yu я=ya";
+
 fn latin(c: char) -> &'static str {
-    match c {
-        'а' => "a",
-        'б' => "b",
-        'в' => "v",
-        'г' => "g",
-        'д' => "d",
-        'е' | 'э' => "e",
-        'ж' => "zh",
-        'з' => "z",
-        'и' => "i",
-        'й' | 'ы' => "y",
-        'к' => "k",
-        'л' => "l",
-        'м' => "m",
-        'н' => "n",
-        'о' => "o",
-        'п' => "p",
-        'р' => "r",
-        'с' => "s",
-        'т' => "t",
-        'у' => "u",
-        'ф' => "f",
-        'х' => "h",
-        'ц' => "ts",
-        'ч' => "ch",
-        'ш' | 'щ' => "sh",
-        'ю' => "yu",
-        'я' => "ya",
-        _ => "",
-    }
+    let mut spellings = SPELLINGS.split(' ').filter_map(|pair| pair.split_once('='));
+    spellings.find(|(cyrillic, _)| cyrillic.starts_with(c)).map_or("", |(_, latin)| latin)
 }
 
 #[cfg(test)]

@@ -39,8 +39,7 @@ pub struct ParsedQuery {
     pub scope_prefix: Vec<String>,
 }
 
-/// Collects the names that the caller passed, and the words of the text that look like a symbol or
-/// a file.
+/// Collects the caller's names, and the words of the text that look like a symbol or a file.
 pub fn parse(query: &Query) -> ParsedQuery {
     let mut found =
         ParsedQuery { scope_prefix: prefix::terms(&query.text), ..ParsedQuery::default() };
@@ -105,8 +104,7 @@ fn has_extension(word: &str) -> bool {
     })
 }
 
-/// Returns whether the word has a separator of code, an underscore, or an upper-case letter after a
-/// lower-case one.
+/// Returns whether the word has a separator of code, an underscore, or camel case.
 fn looks_like_symbol(word: &str) -> bool {
     let word = word.split('(').next().unwrap_or_default();
     let has_separator = word.contains("::")

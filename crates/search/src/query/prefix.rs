@@ -1,5 +1,4 @@
-//! Scope prefix of a query: the part of a system before the colon, as in `fix(jwt): ...` or
-//! `ignore: ...`.
+//! Scope prefix of a query: the part before the colon of `fix(jwt): ...` or `ignore: ...`.
 
 use crate::analyzer::{TermKind, analyze};
 

@@ -53,8 +53,7 @@ fn without_stop_words(lexemes: &[Lexeme]) -> impl Iterator<Item = &Lexeme> {
     })
 }
 
-/// Returns the [`significant_terms`] without surface forms, to compare texts regardless of
-/// inflection.
+/// Returns the [`significant_terms`] without surface forms, to ignore inflection.
 pub fn stem_terms(text: &str) -> Vec<QueryTerm> {
     let lexemes = analyze(text);
     let stems = lexemes.iter().filter(|lexeme| lexeme.kind != TermKind::Surface);

@@ -37,13 +37,7 @@ pub(super) fn doc(text: &str) -> Candidate {
         dialog: None,
         commit: None,
     };
-    Candidate {
-        passage,
-        retrievers: Vec::new(),
-        fused_score: 1.0,
-        adjustments: Vec::new(),
-        score: 1.0,
-    }
+    Candidate::new(passage, Vec::new(), 1.0)
 }
 
 /// Creates a candidate for a fact that was saved `age_days` ago.

@@ -22,8 +22,7 @@ pub const fn retriever_weight(retriever: Retriever) -> f32 {
     }
 }
 
-/// Share of the weight for the last hit of the exact retriever: every match of a name counts,
-/// whatever its rank.
+/// Share of the weight for the last hit of the exact retriever, as every match counts.
 pub const MIN_EXACT_SHARE: f32 = 0.5;
 
 /// Passage with the results of the retrievers.
@@ -37,6 +36,19 @@ pub struct Fused {
     pub score: f32,
 }
 
+impl Fused {
+    /// Creates a passage that no retriever has found yet.
+    pub fn new(id: PassageId) -> Self {
+        Self { id, retrievers: Vec::new(), score: 0.0 }
+    }
+
+    /// Adds the result of a retriever.
+    pub fn add(&mut self, rank: RetrieverRank) {
+        self.score += rank.contribution;
+        self.retrievers.push(rank);
+    }
+}
+
 /// Merges the lists and sorts them.
 pub fn fuse(lists: &[(Retriever, RankedList)]) -> Vec<Fused> {
     let mut fused: HashMap<PassageId, Fused> = HashMap::new();
@@ -44,15 +56,13 @@ pub fn fuse(lists: &[(Retriever, RankedList)]) -> Vec<Fused> {
         let scale = Scale::new(*retriever, list);
         for (index, &(id, score)) in list.iter().enumerate() {
             let contribution = retriever_weight(*retriever) * scale.normalize(score);
-            let entry =
-                fused.entry(id).or_insert_with(|| Fused { id, retrievers: Vec::new(), score: 0.0 });
-            entry.retrievers.push(RetrieverRank {
+            let entry = fused.entry(id).or_insert_with(|| Fused::new(id));
+            entry.add(RetrieverRank {
                 retriever: *retriever,
                 rank: index + 1,
                 score,
                 contribution,
             });
-            entry.score += contribution;
         }
     }
     let mut fused: Vec<Fused> = fused.into_values().collect();

@@ -1,16 +1,13 @@
-//! Reranking by signals that the retrievers do not use: names, age, use, scope and state. Each step
-//! is a named factor.
+//! Reranking by names, age, use, scope and state. Each step is a named factor.
 
 mod exactness;
-mod prefix;
 mod siblings;
 mod signals;
 
 use chrono::{DateTime, Utc};
 use mc_store::passages::Passage;
 
-use super::step::{DisabledSteps, Step};
-use super::{Adjustment, Candidate};
+use super::{Adjustment, Candidate, DisabledSteps, Step};
 use crate::query::ParsedQuery;
 
 pub use exactness::NAMED_FACTOR;
@@ -34,7 +31,7 @@ type Factor = fn(&Candidate, &RankContext) -> Option<f32>;
 const STEPS: &[(Step, Factor)] = &[
     (Step::ExactSymbol, exactness::symbol),
     (Step::ExactPath, exactness::path),
-    (Step::ScopePrefix, prefix::factor),
+    (Step::ScopePrefix, exactness::scope_prefix),
     (Step::SameIdentifier, exactness::identifier),
     (Step::Recency, signals::recency),
     (Step::Usefulness, signals::usefulness),
@@ -70,14 +67,7 @@ pub fn rerank(candidates: &mut [Candidate], context: &RankContext) {
 pub fn standing(passage: &Passage, now: DateTime<Utc>) -> Vec<(Step, f32)> {
     let (names, disabled_steps) = (ParsedQuery::default(), DisabledSteps::default());
     let context = RankContext { names, text: String::new(), now, disabled_steps };
-    let passage = passage.clone();
-    let candidate = Candidate {
-        passage,
-        retrievers: Vec::new(),
-        fused_score: 1.0,
-        adjustments: Vec::new(),
-        score: 1.0,
-    };
+    let candidate = Candidate::new(passage.clone(), Vec::new(), 1.0);
     let steps = STEPS.iter().filter(|(step, _)| QUERY_INDEPENDENT.contains(step));
     steps.filter_map(|(step, factor)| Some((*step, factor(&candidate, &context)?))).collect()
 }

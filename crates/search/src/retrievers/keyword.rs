@@ -18,7 +18,7 @@ use tantivy::columnar::Column;
 use tantivy::query::{
     BooleanQuery, BoostQuery, ConstScoreQuery, EnableScoring, Occur, Query, TermQuery,
 };
-use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::schema::IndexRecordOption;
 use tantivy::{DocAddress, DocSet, Searcher, TERMINATED, TantivyError, Term};
 use uuid::Uuid;
 
@@ -28,7 +28,7 @@ use crate::index::generation::IndexSnapshot;
 use crate::index::schema::{Corpus, Fields, ID_HIGH, ID_LOW, Scope};
 use crate::index::statistics::ProjectStatistics;
 use crate::query::{ParsedQuery, QueryTerm, has_only_stop_words, significant_terms, word_term};
-use crate::rank::step::{DisabledSteps, Step};
+use crate::rank::{DisabledSteps, Step};
 
 /// BM25 weight of the passage's own text. `docs/retrieval.md` has the alternatives that were tried.
 const BODY_WEIGHT: f32 = 0.5;
@@ -40,15 +40,13 @@ const PATH_WEIGHT: f32 = 0.5;
 const COMMON_SHARE: f32 = 0.15;
 /// Number of records below which a word is never common.
 const COMMON_RECORDS: f32 = 5.0;
-/// Minimum total weight for full coverage: about two rare words. A query with less weight reaches
-/// only a part of it.
+/// Minimum total weight for full coverage: about two rare words. Lighter queries reach less.
 const ATTAINABLE_MIN: f32 = 8.0;
 /// First letter after the Latin scripts.
 const LATIN_END: char = '\u{250}';
 /// Minimum number of significant words after the common words of a query are removed.
 const MIN_DISTINCTIVE_WORDS: usize = 2;
-/// Maximum number of terms in a query. Only the rarest of a longer text are used, because they
-/// determine the result.
+/// Maximum number of terms in a query: the rarest, because they determine the result.
 const MAX_TERMS: usize = 48;
 
 /// Results of the exact and the BM25 retriever.
@@ -68,8 +66,7 @@ pub struct KeywordHits {
 pub struct KeywordQuery {
     /// Words of the query.
     pub terms: Vec<QueryTerm>,
-    /// Compound ids. An id that no passage contains is ignored, so that it does not reduce the
-    /// coverage.
+    /// Compound ids. Ids without a passage are ignored, and do not reduce the coverage.
     pub ids: Vec<QueryTerm>,
     /// English words for the terms of another script ([`crate::query::gloss`]).
     pub gloss: Vec<Vec<String>>,
@@ -92,19 +89,17 @@ pub fn search(snapshot: &IndexSnapshot, query: KeywordQuery) -> Result<KeywordHi
     let corpus = corpus(&filter, &disabled_steps);
     let statistics =
         snapshot.statistics.of_corpus(&searcher, &snapshot.fields, filter.project, corpus)?;
-    let lookup =
-        Lookup { searcher: &searcher, fields: &snapshot.fields, corpus, statistics, limit };
-    let scope = Scope::of(filter.project);
-    let mut terms = lookup.readable(&scope, terms, gloss)?;
-    terms.extend(lookup.existing(&scope, ids)?);
-    let mut filters = filter::clauses(&filter, &scope, &snapshot.fields)?;
-    filters.extend(filter::others_private(&searcher, &scope, reader, &snapshot.fields)?);
+    let (fields, scope) = (&snapshot.fields, &Scope::of(filter.project));
+    let lookup = Lookup { searcher: &searcher, fields, scope, corpus, statistics, limit };
+    let mut terms = lookup.readable(terms, gloss)?;
+    terms.extend(lookup.existing(ids)?);
+    let mut filters = filter::clauses(&filter, scope, fields)?;
+    filters.extend(filter::others_private(&searcher, scope, reader, fields)?);
     let has_words =
         corpus == Corpus::Records && disabled_steps.allows(Step::Keyword) && !terms.is_empty();
-    let covered =
-        if has_words { lookup.covered(&scope, &terms, &filters)? } else { RankedList::new() };
-    let words = lookup.words(&scope, terms, &disabled_steps)?;
-    let exact = match exact::names(&scope, &snapshot.fields, &names) {
+    let covered = if has_words { lookup.covered(&terms, &filters)? } else { RankedList::new() };
+    let words = lookup.words(terms, &disabled_steps)?;
+    let exact = match exact::names(scope, fields, &names) {
         None => RankedList::new(),
         Some(names) => {
             // The words determine the order of passages that match the same name.
@@ -202,9 +197,8 @@ pub struct DistinctiveText {
     pub has_same_meaning: bool,
 }
 
-/// Removes the words that are common in the project's records, above all its own name. They
-/// describe the project rather than the query. Returns `None` if no word is removed or too few
-/// remain.
+/// Removes the words that are common in the project's records, above all its own name, which
+/// describe the project. Returns `None` if no word is removed or too few remain.
 pub fn distinctive_text(
     snapshot: &IndexSnapshot,
     project: ProjectId,
@@ -248,6 +242,7 @@ pub fn corpus(filter: &PassageFilter, disabled_steps: &DisabledSteps) -> Corpus 
 struct Lookup<'a> {
     searcher: &'a Searcher,
     fields: &'a Fields,
+    scope: &'a Scope,
     corpus: Corpus,
     statistics: ProjectStatistics<'a>,
     limit: usize,
@@ -257,11 +252,10 @@ impl Lookup<'_> {
     /// Returns one query for each term in each field.
     fn words(
         &self,
-        scope: &Scope,
         terms: Vec<QueryTerm>,
         disabled_steps: &DisabledSteps,
     ) -> Result<Vec<Box<dyn Query>>, TantivyError> {
-        let terms = if terms.len() > MAX_TERMS { self.rarest(scope, terms)? } else { terms };
+        let terms = if terms.len() > MAX_TERMS { self.rarest(terms)? } else { terms };
         let passage_fields = [
             (Step::Body, self.fields.body, BODY_WEIGHT),
             (Step::Window, self.fields.window, WINDOW_WEIGHT),
@@ -276,8 +270,9 @@ impl Lookup<'_> {
         };
         let fields = weighted.iter().filter(|(step, ..)| disabled_steps.allows(*step));
         let queries = fields.flat_map(|&(_, field, weight)| {
-            let query =
-                move |term: &QueryTerm| word(scope.term(field, &term.text), weight * term.weight);
+            let query = move |term: &QueryTerm| {
+                word(self.scope.term(field, &term.text), weight * term.weight)
+            };
             terms.iter().map(query)
         });
         Ok(queries.collect())
@@ -287,14 +282,11 @@ impl Lookup<'_> {
     /// term. Of several English words, the one in most passages is used.
     fn readable(
         &self,
-        scope: &Scope,
         mut terms: Vec<QueryTerm>,
         gloss: Vec<Vec<String>>,
     ) -> Result<Vec<QueryTerm>, TantivyError> {
-        let frequency =
-            |term: &QueryTerm| self.searcher.doc_freq(&scope.term(self.text(), &term.text));
         for foreign in terms.iter().filter(|term| is_foreign(&term.text)) {
-            if frequency(foreign)? > 0 {
+            if self.frequency(foreign)? > 0 {
                 return Ok(terms);
             }
         }
@@ -302,7 +294,7 @@ impl Lookup<'_> {
         for meanings in gloss {
             let mut best: Option<(u64, QueryTerm)> = None;
             for term in meanings.iter().filter_map(|word| word_term(word)) {
-                let frequency = frequency(&term)?;
+                let frequency = self.frequency(&term)?;
                 if best.as_ref().is_none_or(|(highest, _)| *highest < frequency) {
                     best = Some((frequency, term));
                 }
@@ -314,40 +306,36 @@ impl Lookup<'_> {
     }
 
     /// Returns the terms that some passage contains.
-    fn existing(
-        &self,
-        scope: &Scope,
-        terms: Vec<QueryTerm>,
-    ) -> Result<Vec<QueryTerm>, TantivyError> {
+    fn existing(&self, terms: Vec<QueryTerm>) -> Result<Vec<QueryTerm>, TantivyError> {
         let mut existing = Vec::with_capacity(terms.len());
         for term in terms {
-            if self.searcher.doc_freq(&scope.term(self.text(), &term.text))? > 0 {
+            if self.frequency(&term)? > 0 {
                 existing.push(term);
             }
         }
         Ok(existing)
     }
 
-    /// Returns the field with all words of the corpus.
-    fn text(&self) -> Field {
-        match self.corpus {
+    /// Returns the number of passages of the corpus that contain a term.
+    fn frequency(&self, term: &QueryTerm) -> Result<u64, TantivyError> {
+        let all_words = match self.corpus {
             Corpus::Passages => self.fields.window,
             Corpus::Records => self.fields.record,
             Corpus::Changes => self.fields.change,
-        }
+        };
+        self.searcher.doc_freq(&self.scope.term(all_words, &term.text))
     }
 
     /// Returns the share of the terms in each record, weighted by rarity. The frequency of a term
     /// in the record and the length of the record have no effect.
     fn covered(
         &self,
-        scope: &Scope,
         terms: &[QueryTerm],
         filters: &[(Occur, Box<dyn Query>)],
     ) -> Result<RankedList, TantivyError> {
         let (mut total, mut words): (f32, Vec<Box<dyn Query>>) = (0.0, Vec::new());
         for term in terms {
-            let record_term = scope.term(self.fields.record, &term.text);
+            let record_term = self.scope.term(self.fields.record, &term.text);
             let weight = term.weight * self.statistics.idf(&record_term)?;
             total += weight;
             let query = TermQuery::new(record_term, IndexRecordOption::Basic);
@@ -360,11 +348,11 @@ impl Lookup<'_> {
     }
 
     /// Returns the [`MAX_TERMS`] terms that are rarest in the project, weighted as in the query.
-    fn rarest(&self, scope: &Scope, terms: Vec<QueryTerm>) -> Result<Vec<QueryTerm>, TantivyError> {
+    fn rarest(&self, terms: Vec<QueryTerm>) -> Result<Vec<QueryTerm>, TantivyError> {
         let docs = self.statistics.docs() as f32;
         let mut weighted = Vec::with_capacity(terms.len());
         for term in terms {
-            let frequency = self.searcher.doc_freq(&scope.term(self.text(), &term.text))?;
+            let frequency = self.frequency(&term)?;
             if frequency > 0 {
                 let rarity = (1.0_f32 + docs / frequency as f32).ln();
                 weighted.push((rarity * term.weight, term));

@@ -166,7 +166,7 @@ impl Fake {
     }
 
     pub fn failing() -> Self {
-        let error = mc_embed::Error::UnknownModel { model: "none".into() };
+        let error = mc_embed::Error::UnknownModel("none".into());
         Self::new("failing", Box::new(move |_| future::ready(Err(error.clone())).boxed()))
     }
 

@@ -4,7 +4,7 @@ use mc_domain::SourceKind;
 
 use super::RankContext;
 use crate::names;
-use crate::query::{Certainty, Name};
+use crate::query::{Certainty, Name, stems};
 use crate::rank::Candidate;
 
 /// Factor of a requested name. It ranks such a passage above all others, which a test checks: even
@@ -16,6 +16,8 @@ const MENTIONED_FACTOR: f32 = 1.6;
 /// Gain of a text with all identifiers of the query. It separates notes that differ only in a
 /// number and so have similar vectors. A gain above 2 would override the keyword retriever.
 const IDENTIFIER_GAIN: f32 = 1.5;
+/// Factor of a file that matches the scope prefix, evaluated in docs/retrieval.md.
+const SCOPE_PREFIX_FACTOR: f32 = 1.4;
 /// Factor of a match of the full name instead of its end.
 const FULL_NAME: f32 = 1.3;
 /// Factor of a match with the same case.
@@ -51,6 +53,15 @@ pub(super) fn identifier(candidate: &Candidate, context: &RankContext) -> Option
     let found = identifiers.iter().filter(is_found).count();
     let share = found as f32 / identifiers.len().max(1) as f32;
     (share > 0.0).then_some(1.0 + IDENTIFIER_GAIN * share)
+}
+
+pub(super) fn scope_prefix(candidate: &Candidate, context: &RankContext) -> Option<f32> {
+    let scope = &context.names.scope_prefix;
+    if scope.is_empty() || candidate.passage.code.is_none() {
+        return None;
+    }
+    let location = stems(&candidate.passage.indexed.location);
+    scope.iter().all(|word| location.contains(word)).then_some(SCOPE_PREFIX_FACTOR)
 }
 
 /// Returns the factor of a name for a symbol or path with this key and spelling.

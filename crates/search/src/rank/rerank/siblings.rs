@@ -1,5 +1,4 @@
-//! Factor of passages with siblings: a file or document with two matching passages is more relevant
-//! than one with a single match.
+//! Factor of passages with siblings: a second matching passage makes a file more relevant.
 
 use std::collections::HashMap;
 

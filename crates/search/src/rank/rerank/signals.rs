@@ -30,8 +30,7 @@ const AUTHOR_FACTOR: f32 = 1.2;
 /// Factor of a record whose cited code has changed.
 const STALE_FACTOR: f32 = 0.6;
 
-/// Returns the factor of the age of a record or dialog since its last use or change. Code and
-/// documents do not age.
+/// Returns the factor of the age of a record or dialog; code and documents do not age.
 pub(super) fn recency(candidate: &Candidate, context: &RankContext) -> Option<f32> {
     let passage = &candidate.passage;
     let changed = match &passage.record {

@@ -39,8 +39,7 @@ pub(super) fn clauses(
     Ok(clauses)
 }
 
-/// Returns the clause that excludes private passages of other users; `None` if the project has no
-/// private passages.
+/// Returns the clause that excludes private passages of others; `None` if there are none.
 pub(super) fn others_private(
     searcher: &Searcher,
     scope: &Scope,

@@ -35,6 +35,7 @@ impl Twins {
         let lookup = Lookup {
             searcher: &self.searcher,
             fields: &self.fields,
+            scope: &self.scope(),
             corpus,
             statistics: statistics.expect("figures"),
             limit: 10,

@@ -1,4 +1,0 @@
-use super::{Rule, definition};
-
-/// Names of functions.
-pub(super) const RULES: &[Rule] = &[definition("function_definition", "function", "")];
