@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use mc_jobs::{BackgroundJob, Enqueue, JobError, WorkerPool};
+use mc_jobs::{BackgroundJob, JobError, WorkerPool, enqueue};
 use mc_store::{Store, testing};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
@@ -110,7 +110,7 @@ async fn throughput(store: &Store, jobs: u32) -> Result<(f64, f64)> {
     for first in (0..jobs).step_by(BATCH as usize) {
         let mut tx = store.begin().await?;
         for n in first..(first + BATCH).min(jobs) {
-            Enqueue::new(&Nothing { n }).insert(&mut tx).await?;
+            enqueue(&mut tx, &Nothing { n }, None).await?;
         }
         tx.commit().await?;
     }
@@ -171,7 +171,7 @@ async fn starts(store: &Store, jobs: u32) -> Result<Times> {
 
 async fn put(store: &Store, n: u32) -> Result<()> {
     let mut tx = store.begin().await?;
-    Enqueue::new(&Nothing { n }).insert(&mut tx).await?;
+    enqueue(&mut tx, &Nothing { n }, None).await?;
     Ok(tx.commit().await?)
 }
 

@@ -1,18 +1,19 @@
 //! Clients of the providers' APIs.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use secrecy::SecretString;
 use url::Url;
 
 use crate::http::Http;
 use crate::provider::adapter;
 use crate::traits::{GitHost, Tracker, Wiki};
 
-pub use crate::config::{Capability, ConnectorConfig, Limits, Provider, Token};
 pub use crate::error::Error;
+pub use mc_domain::{Capability, Provider};
 
-/// The configured access to one provider. Cheap to clone. Clones share connections, cached
-/// responses and rate limits.
+/// The configured access to a provider. Clones share connections, cache and rate limits.
 #[derive(Debug, Clone)]
 pub struct Connector {
     http: Http,
@@ -22,8 +23,7 @@ impl Connector {
     /// Checks the configuration and creates the connector. Sends no request.
     pub fn new(config: ConnectorConfig) -> Result<Self, Error> {
         config.check()?;
-        let http = adapter(config.kind).http(Arc::new(config))?;
-        Ok(Self { http })
+        Ok(Self { http: Http::new(config)? })
     }
 
     /// Returns the operator's name for the connector.
@@ -41,24 +41,94 @@ impl Connector {
         &self.http.config().url
     }
 
-    /// Returns the issues of a repository (`owner/name`, `group/sub/project`) or of a project, by
-    /// its key or identifier.
+    /// Returns the issues of a repository (`owner/name`) or of a project (its path or key).
     pub fn tracker(&self, resource: &str) -> Result<Arc<dyn Tracker>, Error> {
-        adapter(self.kind()).tracker(self.http.clone(), resource)
+        let open = adapter(self.kind()).tracker;
+        let open = open.ok_or_else(|| self.http.unsupported(Capability::Issues))?;
+        open(self.http.clone(), resource)
     }
 
     /// Returns the client for the pages of a space, by its key.
     pub fn wiki(&self, resource: &str) -> Result<Arc<dyn Wiki>, Error> {
-        adapter(self.kind()).wiki(self.http.clone(), resource)
+        let open = adapter(self.kind()).wiki;
+        let open = open.ok_or_else(|| self.http.unsupported(Capability::Pages))?;
+        open(self.http.clone(), resource)
     }
 
     /// Returns the client for the refs of a repository (`owner/name`, `group/sub/project`).
     pub fn git_host(&self, resource: &str) -> Result<Arc<dyn GitHost>, Error> {
-        adapter(self.kind()).git_host(self.http.clone(), resource)
+        let open = adapter(self.kind()).git_host;
+        let open = open.ok_or_else(|| self.http.unsupported(Capability::Refs))?;
+        open(self.http.clone(), resource)
     }
 
     /// Returns the credential's user, as the provider names it. Returns the same errors as a sync.
     pub async fn check_access(&self) -> Result<String, Error> {
-        adapter(self.kind()).check_access(self.http.clone()).await
+        (adapter(self.kind()).check_access)(self.http.clone()).await
+    }
+}
+
+/// The operator's configuration of a connector.
+#[derive(Debug, Clone)]
+pub struct ConnectorConfig {
+    /// The operator's name for the connector, which messages use.
+    pub name: String,
+    /// The provider.
+    pub kind: Provider,
+    /// The address that people open, such as `https://git.example.org` or `https://github.com`.
+    pub url: Url,
+    /// The user of the token, which Jira and Confluence Cloud require.
+    pub user: Option<String>,
+    /// The credential. Without one, only public data is read.
+    pub token: Option<SecretString>,
+    /// Limits of requests.
+    pub limits: Limits,
+}
+
+impl ConnectorConfig {
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let url = &self.url;
+        let is_web = matches!(url.scheme(), "http" | "https") && url.has_host();
+        let is_bare = url.username().is_empty()
+            && url.password().is_none()
+            && url.query().is_none()
+            && url.fragment().is_none();
+        if is_web && is_bare {
+            return Ok(());
+        }
+        // The message omits the address, which may have a password.
+        let reason =
+            "base_url must be http(s)://host/path, without a user, password, query or fragment";
+        Err(Error::InvalidConfig { connector: self.name.clone(), reason: reason.to_owned() })
+    }
+}
+
+/// Limits of requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// The timeout of a connection.
+    pub connect_timeout: Duration,
+    /// The timeout of one attempt, including the response.
+    pub request_timeout: Duration,
+    /// How often a read that failed temporarily is retried.
+    pub retries: usize,
+    /// The delay before the first retry. Later delays are longer.
+    pub retry_delay: Duration,
+    /// The longest delay of a retry. A rate limit that lasts longer is [`Error::RateLimited`].
+    pub longest_wait: Duration,
+    /// Issues or wiki pages in one response.
+    pub page_size: u16,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connect_timeout: Duration::from_secs(10),
+            request_timeout: Duration::from_secs(30),
+            retries: 2,
+            retry_delay: Duration::from_millis(500),
+            longest_wait: Duration::from_secs(5),
+            page_size: 50,
+        }
     }
 }

@@ -31,8 +31,7 @@ pub struct Delivery {
     /// `None` if neither tells the delivery from another: an issue that changes its state and
     /// changes it back causes equal bodies. Only GitLab's `webhook-id` is signed.
     pub id: Option<String>,
-    /// Whether an equal body is the same delivery, whatever its id. This is so if the provider
-    /// signs only the body and the body has a time.
+    /// Whether an equal body is the same delivery: it has a time, and only the body is signed.
     pub is_once: bool,
     /// The provider's name of the event, such as `push` or `issues.opened`.
     pub name: String,
@@ -68,33 +67,30 @@ pub enum ParseError {
     /// A required field is missing.
     #[error("the field {0} is missing or empty; let the webhook send the whole object")]
     MissingField(&'static str),
-    /// A value is out of its limits.
-    #[error("{field} {rule}")]
-    InvalidValue {
-        /// The value.
-        field: &'static str,
-        /// The limits.
-        rule: &'static str,
-    },
+    /// A value is out of these limits.
+    #[error("{0}")]
+    InvalidValue(&'static str),
 }
 
 /// Parses a delivery. No body makes it panic. A body of an unexpected shape is an ignored event and
 /// no error: an error would not help the provider, and some providers disable a webhook that fails.
 pub fn parse(provider: Provider, headers: &HeaderMap, body: &[u8]) -> Result<Delivery, ParseError> {
     let adapter = adapter(provider);
-    let (name, event) = match adapter.parse(headers, body) {
+    let (name, event) = match (adapter.parse)(headers, body) {
         Ok(parsed) => parsed,
         Err(
             error @ (ParseError::InvalidField { .. }
             | ParseError::MissingField(_)
-            | ParseError::InvalidValue { .. }),
+            | ParseError::InvalidValue(_)),
         ) => ("unreadable".to_owned(), Event::ignored(error.to_string())),
         Err(error) => return Err(error),
     };
     let has_time = has_time(adapter, &event, body);
-    let provider_id = provider_id(adapter.delivery_id_headers(), headers, body);
+    let provider_id = provider_id(adapter.delivery_id_headers, headers, body);
     let id = provider_id.or_else(|| has_time.then(|| digest(&[body])));
-    let is_once = has_time && event.is_unique() && adapter.signs_only_the_body();
+    // A branch may go back to a commit, so two pushes may have the same body.
+    let is_unique = !matches!(event, Event::Push(_) | Event::WikiPush(_) | Event::Ignored { .. });
+    let is_once = has_time && is_unique && adapter.signs_only_the_body;
     Ok(Delivery { id, name: plain_name(&name), is_once, event })
 }
 
@@ -144,8 +140,7 @@ pub(crate) fn required_text(
     required(value.filter(|text| !text.trim().is_empty()), field)
 }
 
-/// Returns the provider's id of a delivery. An id that is no plain word is replaced by a digest of
-/// it and the body.
+/// Returns the provider's id of a delivery; one that is no plain word becomes a digest.
 fn provider_id(names: &[&str], headers: &HeaderMap, body: &[u8]) -> Option<String> {
     let value = names.iter().find_map(|name| headers.get(*name))?;
     Some(match value.to_str() {
@@ -157,13 +152,16 @@ fn provider_id(names: &[&str], headers: &HeaderMap, body: &[u8]) -> Option<Strin
 
 /// Returns whether the delivery has the time of its event, which tells it from an equal one. A
 /// deletion has its time outside the event, if at all.
-fn has_time(adapter: &dyn Adapter, event: &Event, body: &[u8]) -> bool {
+fn has_time(adapter: &Adapter, event: &Event, body: &[u8]) -> bool {
     match event {
-        Event::IssueDeleted { .. } if !adapter.can_restore_issues() => true,
+        Event::IssueDeleted { .. } if !adapter.can_restore_issues => true,
         Event::IssueDeleted { .. } | Event::PageDeleted { .. } | Event::PageChanged { .. } => {
             body_has_time(body)
         }
-        _ => event.has_time(),
+        Event::Issue(issue) => issue.updated_at.is_some(),
+        Event::PullRequest(pull_request) => pull_request.updated_at.is_some(),
+        Event::CiRun(run) => run.updated_at.is_some(),
+        _ => true,
     }
 }
 

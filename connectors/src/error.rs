@@ -3,35 +3,27 @@
 use chrono::{DateTime, SecondsFormat, Utc};
 use mc_domain::{Classified, ErrorKind};
 
-use crate::config::{Capability, Provider};
+use crate::client::{Capability, Provider};
 
-/// Why a request to a provider failed. `connector` is the operator's name for the connector, and
-/// `action` is the purpose of the request, such as "to list the issues of CS". No message has a
-/// credential.
+/// Why a request to a provider failed. `connector` is the operator's name for the connector,
+/// `action` is the purpose of the request, such as "to list the issues of CS", and `status` is the
+/// HTTP status of the response. No message has a credential.
+#[expect(missing_docs, reason = "the fields that all errors have are described above")]
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The connector's configuration is invalid.
     #[error("connectors.{connector}: {reason}")]
     InvalidConfig {
-        /// The connector.
         connector: String,
         /// The fault, and a valid value.
         reason: String,
     },
     /// The provider has no such data.
-    #[error("{connector} is a {provider} and has no {capability}; choose another connector")]
-    UnsupportedCapability {
-        /// The connector.
-        connector: String,
-        /// Its provider.
-        provider: Provider,
-        /// The requested data.
-        capability: Capability,
-    },
+    #[error("{0} is a {1} and has no {2}; choose another connector")]
+    UnsupportedCapability(String, Provider, Capability),
     /// The name of a resource or issue is invalid.
     #[error("{resource:?} is not a valid name at {connector}: {rule}")]
     InvalidResource {
-        /// The connector.
         connector: String,
         /// The name, truncated.
         resource: String,
@@ -39,19 +31,13 @@ pub enum Error {
         rule: &'static str,
     },
     /// A cursor is not of this connector.
-    #[error("the cursor is not of {connector}; start the sync again without a cursor")]
-    InvalidCursor {
-        /// The connector.
-        connector: String,
-    },
+    #[error("the cursor is not of {0}; start the sync again without a cursor")]
+    InvalidCursor(String),
     /// The credential is missing or wrong, or lacks a permission.
     #[error("{connector} denied a request {action} (status {status}): {remedy}")]
     Denied {
-        /// The connector.
         connector: String,
-        /// The purpose of the request.
         action: String,
-        /// HTTP status.
         status: u16,
         /// The next step of the operator.
         remedy: String,
@@ -61,29 +47,16 @@ pub enum Error {
         "{connector} found nothing for a request {action} (status {status}); check the name, \
          and that the credential may see it"
     )]
-    NotFound {
-        /// The connector.
-        connector: String,
-        /// The purpose of the request.
-        action: String,
-        /// HTTP status.
-        status: u16,
-    },
+    NotFound { connector: String, action: String, status: u16 },
     /// The resource of an approved write has moved.
     #[error(
         "{connector} has moved or renamed the resource of a request {action}, so nothing was \
          written; integrate the resource under its present name, and approve the text there"
     )]
-    ResourceMoved {
-        /// The connector.
-        connector: String,
-        /// The purpose of the request.
-        action: String,
-    },
+    ResourceMoved { connector: String, action: String },
     /// The provider's rate limit is exhausted.
     #[error("{connector} is limiting requests; try again after {}", seconds(*retry_at))]
     RateLimited {
-        /// The connector.
         connector: String,
         /// When the rate limit ends.
         retry_at: DateTime<Utc>,
@@ -91,7 +64,6 @@ pub enum Error {
     /// The provider does not respond, or fails.
     #[error("{connector} is unavailable: {reason}; the request is retried later")]
     Unavailable {
-        /// The connector.
         connector: String,
         /// The status, or the error of the connection.
         reason: String,
@@ -99,11 +71,8 @@ pub enum Error {
     /// The provider rejected the request.
     #[error("{connector} rejected a request {action} (status {status}): {reason}")]
     Rejected {
-        /// The connector.
         connector: String,
-        /// The purpose of the request.
         action: String,
-        /// HTTP status.
         status: u16,
         /// The provider's message, truncated and without the credential.
         reason: String,
@@ -114,9 +83,7 @@ pub enum Error {
          connectors.{connector}.base_url is the address of its API and not of a login page"
     )]
     UnexpectedResponse {
-        /// The connector.
         connector: String,
-        /// The purpose of the request.
         action: String,
         /// The fault and its position, without quotations.
         reason: String,
@@ -127,9 +94,9 @@ impl Classified for Error {
     fn kind(&self) -> ErrorKind {
         match self {
             Self::InvalidConfig { .. }
-            | Self::UnsupportedCapability { .. }
+            | Self::UnsupportedCapability(..)
             | Self::InvalidResource { .. }
-            | Self::InvalidCursor { .. }
+            | Self::InvalidCursor(_)
             | Self::Rejected { .. } => ErrorKind::Invalid,
             Self::Denied { .. } => ErrorKind::Forbidden,
             Self::NotFound { .. } => ErrorKind::NotFound,

@@ -16,7 +16,7 @@ pub use comment::{Comment, Release, Thread};
 pub(crate) use comment::{DESCRIPTION, LINE, REVIEW};
 pub use issue::{Issue, Link};
 pub use pull_request::{PullRequestEvent, Review};
-pub use push::{Push, WikiPush};
+pub use push::{Push, WikiPush, contains_repository};
 pub use stored::StoredEventError;
 
 use crate::delivery::ParseError;
@@ -91,8 +91,7 @@ impl Event {
         self
     }
 
-    /// Removes comments, for a project whose policy does not import them. Deletions of comments
-    /// stay.
+    /// Removes comments, if the policy does not import them. Deletions of comments stay.
     pub fn without_comments(mut self) -> Self {
         match &mut self {
             Self::Issue(issue) => {
@@ -125,25 +124,6 @@ impl Event {
             Self::PageChanged { id } | Self::PageDeleted { id } => Some(id),
             Self::Push(_) | Self::WikiPush(_) | Self::Ignored { .. } => None,
         }
-    }
-
-    /// Returns whether the event has a time. Two changes without one may look the same.
-    pub(crate) fn has_time(&self) -> bool {
-        match self {
-            Self::Issue(issue) => issue.updated_at.is_some(),
-            Self::PullRequest(pull_request) => pull_request.updated_at.is_some(),
-            Self::CiRun(run) => run.updated_at.is_some(),
-            // It may be deleted, restored, and deleted again.
-            Self::IssueDeleted { .. } | Self::PageDeleted { .. } | Self::PageChanged { .. } => {
-                false
-            }
-            _ => true,
-        }
-    }
-
-    /// Returns whether the same body is the same change. A branch may go back to a commit.
-    pub(crate) fn is_unique(&self) -> bool {
-        !matches!(self, Self::Push(_) | Self::WikiPush(_) | Self::Ignored { .. })
     }
 
     pub(crate) fn ignored(reason: impl Into<String>) -> Self {

@@ -7,62 +7,29 @@ mod webhook;
 
 use std::sync::Arc;
 
-use ::http::HeaderMap;
-use futures::future::BoxFuture;
+use url::Url;
 
-use crate::config::ConnectorConfig;
-use crate::delivery::ParseError;
-use crate::error::Error;
-use crate::http::{Http, credential};
+use crate::http::credential;
 use crate::listing::Incremental;
-use crate::provider::{Adapter, ParsedEvent};
-use crate::signature::{SignatureError, SignedRequest};
-use crate::traits::{GitHost, Tracker};
+use crate::provider::Adapter;
 
-pub(crate) struct Gitlab;
-
-impl Adapter for Gitlab {
-    fn verify(&self, request: &SignedRequest<'_>) -> Result<(), SignatureError> {
-        signature::verify(request)
-    }
-
-    fn parse(&self, headers: &HeaderMap, body: &[u8]) -> Result<ParsedEvent, ParseError> {
-        webhook::parse(headers, body)
-    }
-
-    fn delivery_id_headers(&self) -> &'static [&'static str] {
-        &["webhook-id", "Idempotency-Key", "X-Gitlab-Event-UUID"]
-    }
-
-    /// GitLab signs the id as well.
-    fn signs_only_the_body(&self) -> bool {
-        false
-    }
-
-    fn permissions(&self) -> &'static str {
-        "the scope read_api (api to comment), and the role Reporter in the project"
-    }
-
-    fn http(&self, config: Arc<ConnectorConfig>) -> Result<Http, Error> {
-        let defaults = credential::header(&config, "private-token")?;
-        Http::new(config, defaults)
-    }
-
-    fn check_access(&self, http: Http) -> BoxFuture<'static, Result<String, Error>> {
-        Box::pin(async move {
-            let user = issues::current_user(&http).await?;
-            Ok(user.username.or(user.name).unwrap_or_default())
-        })
-    }
-
-    fn tracker(&self, http: Http, resource: &str) -> Result<Arc<dyn Tracker>, Error> {
-        Ok(Arc::new(Incremental(issues::ProjectIssues::new(http, resource)?)))
-    }
-
-    fn git_host(&self, http: Http, resource: &str) -> Result<Arc<dyn GitHost>, Error> {
-        Ok(Arc::new(refs::ProjectRefs::new(http, resource)?))
-    }
-}
+pub(crate) static ADAPTER: Adapter = Adapter {
+    verify: signature::verify,
+    parse: webhook::parse,
+    delivery_id_headers: &["webhook-id", "Idempotency-Key", "X-Gitlab-Event-UUID"],
+    // GitLab signs the id as well.
+    signs_only_the_body: false,
+    can_restore_issues: true,
+    permissions: "the scope read_api (api to comment), and the role Reporter in the project",
+    api_url: Url::clone,
+    request_defaults: |config| credential::header(config, "private-token"),
+    check_access: |http| Box::pin(issues::check_access(http)),
+    tracker: Some(|http, project| {
+        Ok(Arc::new(Incremental(issues::ProjectIssues::new(http, project)?)))
+    }),
+    wiki: None,
+    git_host: Some(|http, project| Ok(Arc::new(refs::ProjectRefs::new(http, project)?))),
+};
 
 /// Returns the path of a project's resource in the API.
 fn project_segments<'a>(path: &'a str, rest: &[&'a str]) -> Vec<&'a str> {

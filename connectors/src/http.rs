@@ -1,11 +1,9 @@
-//! The HTTP client of all providers: limited in size and time, with few retries. It sends the
-//! credential to the configured host only.
+//! The HTTP client of all providers, with limits and retries. Credentials stay at their host.
 
 pub(crate) mod credential;
 mod error_response;
 mod etag_cache;
 mod rate_limit;
-mod redirect;
 mod response;
 
 use std::sync::Arc;
@@ -15,7 +13,7 @@ use backon::{ExponentialBuilder, Retryable as _};
 use bytes::Bytes;
 use chrono::Utc;
 use mc_domain::{Capability, is_loopback};
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Client, Method, StatusCode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -26,11 +24,16 @@ use etag_cache::EtagCache;
 use rate_limit::RateLimit;
 use response::{Response, parse};
 
-use crate::config::ConnectorConfig;
+use crate::client::ConnectorConfig;
 use crate::error::Error;
+use crate::provider::adapter;
 
 const USER_AGENT: &str = concat!("memory-copilot/", env!("CARGO_PKG_VERSION"));
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
+/// Redirects of one request.
+const MAX_REDIRECTS: usize = 3;
+/// The name of the user of a connector without a token.
+pub(crate) const ANONYMOUS: &str = "anonymous (no token)";
 
 /// The headers of each request.
 #[derive(Debug, Clone, Default)]
@@ -48,7 +51,7 @@ pub(crate) struct Http(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     client: Client,
-    config: Arc<ConnectorConfig>,
+    config: ConnectorConfig,
     base: Url,
     defaults: RequestDefaults,
     rate_limit: RateLimit,
@@ -64,26 +67,15 @@ pub(crate) struct Request<'a> {
 }
 
 impl Http {
-    /// Creates the client of an API at the configured address.
-    pub(crate) fn new(
-        config: Arc<ConnectorConfig>,
-        defaults: RequestDefaults,
-    ) -> Result<Self, Error> {
-        let base = config.url.clone();
-        Self::with_base(config, base, defaults)
-    }
-
-    /// Creates the client of an API at another address than the pages.
-    pub(crate) fn with_base(
-        config: Arc<ConnectorConfig>,
-        base: Url,
-        defaults: RequestDefaults,
-    ) -> Result<Self, Error> {
+    /// Creates the client of an API. Sends no request.
+    pub(crate) fn new(config: ConnectorConfig) -> Result<Self, Error> {
+        let base = (adapter(config.kind).api_url)(&config.url);
+        let defaults = (adapter(config.kind).request_defaults)(&config)?;
         let builder = Client::builder()
             .user_agent(USER_AGENT)
             .connect_timeout(config.limits.connect_timeout)
             .timeout(config.limits.request_timeout)
-            // `redirect::target` follows redirects, and rejects those to another host.
+            // `redirect_target` follows redirects, and rejects those to another host.
             .redirect(reqwest::redirect::Policy::none());
         let builder = if is_loopback(&base) { builder.no_proxy() } else { builder };
         let client = builder.build().map_err(|error| Error::InvalidConfig {
@@ -189,9 +181,9 @@ impl Http {
     async fn send_once(&self, request: &Request<'_>) -> Result<Response, Error> {
         self.0.rate_limit.check(self.connector())?;
         let mut url = request.url.clone();
-        for _ in 0..=redirect::MAX_REDIRECTS {
+        for _ in 0..=MAX_REDIRECTS {
             let response = self.exchange(request, &url).await?;
-            match redirect::target(self, &response, request, &url)? {
+            match redirect_target(self, &response, request, &url)? {
                 Some(target) => url = target,
                 None => return self.check(response, request, &url).await,
             }
@@ -277,17 +269,11 @@ impl Http {
     }
 
     pub(crate) fn unsupported(&self, capability: Capability) -> Error {
-        let provider = self.config().kind;
-        Error::UnsupportedCapability {
-            connector: self.connector().to_owned(),
-            provider,
-            capability,
-        }
+        Error::UnsupportedCapability(self.connector().to_owned(), self.config().kind, capability)
     }
 }
 
-/// Returns whether a request may succeed soon. A write that failed may have been carried out, so it
-/// is not retried.
+/// Returns whether to retry a request. A write that failed may have been carried out.
 fn can_retry(request: &Request<'_>, error: &Error) -> bool {
     let is_temporary = matches!(error, Error::Unavailable { .. } | Error::RateLimited { .. });
     request.method == Method::GET && is_temporary
@@ -298,6 +284,33 @@ fn retry_delay(error: &Error, delay: Option<Duration>, max: Duration) -> Option<
     let Error::RateLimited { retry_at, .. } = error else { return delay };
     let requested = (*retry_at - Utc::now()).to_std().unwrap_or_default();
     (requested <= max).then(|| delay.map(|delay| delay.max(requested))).flatten()
+}
+
+/// Returns the target of a redirect, if there is one. Only reads follow it, on the same host: the
+/// credential stays there.
+fn redirect_target(
+    http: &Http,
+    response: &Response,
+    request: &Request<'_>,
+    from: &Url,
+) -> Result<Option<Url>, Error> {
+    let status = response.status;
+    if !status.is_redirection() || status == StatusCode::NOT_MODIFIED {
+        return Ok(None);
+    }
+    // A write was approved for one resource and for no other.
+    if request.method != Method::GET {
+        return Err(http.resource_moved(request.action));
+    }
+    let reason = match response.header(LOCATION).and_then(|location| from.join(location).ok()) {
+        Some(to) if to.origin() == from.origin() => return Ok(Some(to)),
+        Some(to) => {
+            let host = to.host_str().unwrap_or("unnamed").chars().take(100);
+            format!("a redirect to another host, {}", host.collect::<String>())
+        }
+        None => "a redirect without a target".to_owned(),
+    };
+    Err(http.unexpected_response(request.action, reason))
 }
 
 /// Encodes a name as one segment of a path.

@@ -82,10 +82,8 @@ pub(crate) struct ListPage<T> {
 
 /// An item with a time of change.
 pub(crate) trait HasUpdatedAt {
-    fn id(&self) -> String;
-
-    /// Returns when the item last changed, by the provider's clock.
-    fn updated_at(&self) -> DateTime<Utc>;
+    /// Returns the item's id, and when it last changed, by the provider's clock.
+    fn version(&self) -> (String, DateTime<Utc>);
 }
 
 /// The new items of a page, and the position after it.
@@ -125,10 +123,6 @@ impl Position {
         }
     }
 
-    pub(crate) fn has_token(&self) -> bool {
-        self.token().is_some()
-    }
-
     /// Advances the position by a page that was requested at `now`.
     pub(crate) fn advance<T: HasUpdatedAt>(
         mut self,
@@ -137,7 +131,7 @@ impl Position {
     ) -> Step<T> {
         let tick = page.tick;
         let started_at = *self.started_at.get_or_insert(now);
-        let newest = page.items.iter().map(|item| floor(item.updated_at(), tick)).max();
+        let newest = page.items.iter().map(|item| floor(item.version().1, tick)).max();
         self.add_to_checksum(&page.items, tick);
         let items: Vec<T> = page.items.into_iter().filter(|item| self.remember(item)).collect();
         let has_later_changes = newest > self.since;
@@ -162,13 +156,12 @@ impl Position {
 
     /// Adds the items of the present time to the checksum, which does not depend on their order.
     fn add_to_checksum<T: HasUpdatedAt>(&mut self, items: &[T], tick: TimeDelta) {
-        let is_present = |item: &&T| Some(floor(item.updated_at(), tick)) <= self.since;
+        let is_present = |item: &&T| Some(floor(item.version().1, tick)) <= self.since;
         let sum = items.iter().filter(is_present).map(hash).fold(0, u64::wrapping_add);
         self.checksum = self.checksum.wrapping_add(sum);
     }
 
-    /// Returns whether a marker can lead to more items. A provider that ignores markers would
-    /// return the same page forever.
+    /// Returns whether a marker leads on. A provider may ignore markers and repeat a page forever.
     fn is_progress(&self, marker: &PageMarker) -> bool {
         match marker {
             PageMarker::Offset(offset) => {
@@ -189,12 +182,12 @@ impl Position {
 
     /// Returns whether the item is new or has changed.
     fn remember<T: HasUpdatedAt>(&mut self, item: &T) -> bool {
-        let time = item.updated_at().timestamp_millis();
-        self.seen.insert(item.id(), time) != Some(time)
+        let (id, updated_at) = item.version();
+        let time = updated_at.timestamp_millis();
+        self.seen.insert(id, time) != Some(time)
     }
 
-    /// Forgets the items that cannot come again. At the end of the sync, moves `since` back by the
-    /// overlap.
+    /// Forgets items that cannot come again. At the end, moves `since` back by the overlap.
     fn forget_old(&mut self, tick: TimeDelta, started_at: DateTime<Utc>, is_last: bool) {
         let Some(newest) = self.seen.values().max().copied() else { return };
         let Some(newest) = DateTime::from_timestamp_millis(newest) else { return };
@@ -215,15 +208,14 @@ impl Position {
 }
 
 fn invalid_cursor(connector: &str) -> Error {
-    Error::InvalidCursor { connector: connector.to_owned() }
+    Error::InvalidCursor(connector.to_owned())
 }
 
 /// Hashes an item's id and time to the same number on every machine.
 fn hash(item: &impl HasUpdatedAt) -> u64 {
-    let digest = Sha256::new()
-        .chain_update(item.updated_at().timestamp_millis().to_be_bytes())
-        .chain_update(item.id())
-        .finalize();
+    let (id, updated_at) = item.version();
+    let time = updated_at.timestamp_millis().to_be_bytes();
+    let digest = Sha256::new().chain_update(time).chain_update(id).finalize();
     digest.iter().take(8).fold(0, |hash, byte| hash << 8 | u64::from(*byte))
 }
 

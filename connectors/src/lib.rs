@@ -2,7 +2,6 @@
 
 pub mod client;
 mod closing_keywords;
-mod config;
 mod confluence;
 mod delivery;
 mod error;
@@ -26,8 +25,8 @@ mod youtrack;
 pub use delivery::{Delivery, ParseError, parse};
 pub use event::{
     CiRun, Comment, Event, Issue, Link, PullRequestEvent, Push, Release, Review, StoredEventError,
-    Thread, WikiPush,
+    Thread, WikiPush, contains_repository,
 };
-pub use plain_git::PlainGit;
+pub use plain_git::{PLAIN_GIT, parse_plain_git};
 pub use registry::ConnectorRegistry;
 pub use signature::{SignatureError, verify};

@@ -1,11 +1,9 @@
 //! Lists of trackers and wikis by the time of change, read incrementally.
 //!
-//! A provider implements [`Source`] with [`IssueSource`] or [`PageSource`]. [`Incremental`] makes a
+//! A provider implements [`Source`], for issues with [`IssueSource`]. [`Incremental`] makes a
 //! [`Tracker`] or a [`Wiki`] of it.
 
 mod comments;
-
-use futures::future::BoxFuture;
 
 pub(crate) use comments::{
     CommentList, CommentPage, MAX_PAGES, RawComment, comment, description, read_own, read_public,
@@ -17,7 +15,9 @@ use crate::error::Error;
 use crate::event::{Comment, Issue};
 use crate::http::Http;
 use crate::incremental::{HasUpdatedAt, ListPage, Position};
-use crate::traits::{Cursor, IssueWithComments, Page, Tracker, Wiki, WikiPage};
+use crate::traits::{
+    Cursor, IssueWithComments, ListIds, Page, ResponseFuture, Tracker, Wiki, WikiPage,
+};
 
 /// The fields that a list has of each item, if the provider lets the client choose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +32,8 @@ pub(crate) enum FieldSet {
 pub(crate) trait Source: Send + Sync {
     /// An item in the provider's form.
     type Item: HasUpdatedAt + Send + Sync;
+    /// An item in the form of all providers.
+    type PublicItem: PublicItem;
 
     fn http(&self) -> &Http;
 
@@ -41,13 +43,43 @@ pub(crate) trait Source: Send + Sync {
         position: &Position,
         fields: FieldSet,
     ) -> impl Future<Output = Result<ListPage<Self::Item>, Error>> + Send;
+
+    /// Converts an item; `None` if it is not public, or is no issue.
+    fn public_item(&self, item: &Self::Item) -> Option<Self::PublicItem>;
+}
+
+/// An issue or a page.
+pub(crate) trait PublicItem: Sized + Send {
+    /// Checks and truncates the item. An invalid one must not stop the sync before later ones.
+    fn checked(self, _connector: &str) -> Option<Self> {
+        Some(self)
+    }
+
+    fn into_id(self) -> String;
+}
+
+impl PublicItem for Issue {
+    /// Truncates the texts as those of deliveries are.
+    fn checked(self, connector: &str) -> Option<Self> {
+        let title = Some(self.title.trim()).filter(|title| !title.is_empty());
+        let title = title.unwrap_or(&self.external_id).to_owned();
+        let log = |reason: &_| tracing::warn!(connector, %reason, "issue left out of a sync");
+        Self { title, ..self }.truncated().inspect_err(log).ok()
+    }
+
+    fn into_id(self) -> String {
+        self.external_id
+    }
+}
+
+impl PublicItem for WikiPage {
+    fn into_id(self) -> String {
+        self.id
+    }
 }
 
 /// A list of issues, and the comments on them.
-pub(crate) trait IssueSource: Source {
-    /// Returns the issue; `None` if it is not public, or is no issue.
-    fn issue(&self, item: &Self::Item) -> Option<Issue>;
-
+pub(crate) trait IssueSource: Source<PublicItem = Issue> {
     /// Returns the description of an issue as a comment.
     fn description(&self, item: &Self::Item) -> Option<Comment>;
 
@@ -75,7 +107,7 @@ pub(crate) trait IssueSource: Source {
         external_id: &str,
     ) -> impl Future<Output = Result<Vec<Comment>, Error>> + Send;
 
-    /// Creates or updates a comment, and returns its id.
+    /// Updates the comment `earlier` on an issue, or creates one, and returns its id.
     fn upsert_comment(
         &self,
         comment: NewComment<'_>,
@@ -91,12 +123,6 @@ pub(crate) struct NewComment<'a> {
     pub(crate) text: &'a str,
 }
 
-/// A list of a wiki's pages.
-pub(crate) trait PageSource: Source {
-    /// Returns the page; `None` if it is not public.
-    fn page(&self, item: &Self::Item) -> Option<WikiPage>;
-}
-
 /// A source, read incrementally.
 pub(crate) struct Incremental<S>(pub(crate) S);
 
@@ -107,7 +133,7 @@ impl<S: Source> Incremental<S> {
         let mut position = Position::from_cursor(from, connector)?;
         let listed = match self.0.list(&position, fields).await {
             // Page tokens expire.
-            Err(Error::Rejected { .. } | Error::NotFound { .. }) if position.has_token() => {
+            Err(Error::Rejected { .. } | Error::NotFound { .. }) if position.token().is_some() => {
                 position.marker = None;
                 self.0.list(&position, fields).await
             }
@@ -118,16 +144,21 @@ impl<S: Source> Incremental<S> {
         Ok(Page { items: step.items, next, is_last: step.is_last })
     }
 
-    async fn list_ids_with(
-        &self,
-        from: &Cursor,
-        id: impl Fn(&S::Item) -> Option<String> + Send,
-    ) -> Result<Page<String>, Error> {
-        let page = self.next_page(from, FieldSet::Ids).await?;
-        let items = page.items.iter().filter_map(id).collect();
-        // The list of ids has no later changes: the next one starts from the beginning.
-        let next = if page.is_last { Cursor::default() } else { page.next };
-        Ok(Page { items, next, is_last: page.is_last })
+    fn public_item(&self, item: &S::Item) -> Option<S::PublicItem> {
+        self.0.public_item(item)?.checked(self.0.http().connector())
+    }
+}
+
+impl<S: Source> ListIds for Incremental<S> {
+    fn list_ids<'a>(&'a self, from: &'a Cursor) -> ResponseFuture<'a, Page<String>> {
+        Box::pin(async move {
+            let page = self.next_page(from, FieldSet::Ids).await?;
+            let public = page.items.iter().filter_map(|item| self.public_item(item));
+            let items = public.map(PublicItem::into_id).collect();
+            // The list of ids has no later changes: the next one starts from the beginning.
+            let next = if page.is_last { Cursor::default() } else { page.next };
+            Ok(Page { items, next, is_last: page.is_last })
+        })
     }
 }
 
@@ -141,7 +172,7 @@ impl<S: IssueSource> Incremental<S> {
         let page = self.next_page(since, FieldSet::Full).await?;
         let mut items = Vec::new();
         for item in &page.items {
-            let Some(issue) = self.0.issue(item) else { continue };
+            let Some(issue) = self.public_item(item) else { continue };
             let mut list = CommentList::default();
             if with_comments {
                 list = self.public_comments(item, &issue).await?;
@@ -176,12 +207,8 @@ impl<S: IssueSource> Tracker for Incremental<S> {
         &'a self,
         since: &'a Cursor,
         with_comments: bool,
-    ) -> BoxFuture<'a, Result<Page<IssueWithComments>, Error>> {
+    ) -> ResponseFuture<'a, Page<IssueWithComments>> {
         Box::pin(self.list_issues(since, with_comments))
-    }
-
-    fn list_ids<'a>(&'a self, from: &'a Cursor) -> BoxFuture<'a, Result<Page<String>, Error>> {
-        Box::pin(self.list_ids_with(from, |item| Some(self.0.issue(item)?.external_id)))
     }
 
     fn upsert_comment<'a>(
@@ -189,17 +216,14 @@ impl<S: IssueSource> Tracker for Incremental<S> {
         external_id: &'a str,
         earlier: Option<&'a str>,
         text: &'a str,
-    ) -> BoxFuture<'a, Result<String, Error>> {
+    ) -> ResponseFuture<'a, String> {
         Box::pin(async move {
             self.0.check_not_moved(external_id).await?;
             self.0.upsert_comment(NewComment { external_id, earlier, text }).await
         })
     }
 
-    fn list_own_comments<'a>(
-        &'a self,
-        external_id: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<Comment>, Error>> {
+    fn list_own_comments<'a>(&'a self, external_id: &'a str) -> ResponseFuture<'a, Vec<Comment>> {
         Box::pin(async move {
             self.0.check_not_moved(external_id).await?;
             self.0.list_own_comments(external_id).await
@@ -207,31 +231,12 @@ impl<S: IssueSource> Tracker for Incremental<S> {
     }
 }
 
-impl<S: PageSource> Wiki for Incremental<S> {
-    fn list_changed<'a>(
-        &'a self,
-        since: &'a Cursor,
-    ) -> BoxFuture<'a, Result<Page<WikiPage>, Error>> {
+impl<S: Source<PublicItem = WikiPage>> Wiki for Incremental<S> {
+    fn list_changed<'a>(&'a self, since: &'a Cursor) -> ResponseFuture<'a, Page<WikiPage>> {
         Box::pin(async move {
             let page = self.next_page(since, FieldSet::Full).await?;
-            let items = page.items.iter().filter_map(|item| self.0.page(item)).collect();
+            let items = page.items.iter().filter_map(|item| self.public_item(item)).collect();
             Ok(Page { items, next: page.next, is_last: page.is_last })
         })
     }
-
-    fn list_ids<'a>(&'a self, from: &'a Cursor) -> BoxFuture<'a, Result<Page<String>, Error>> {
-        Box::pin(self.list_ids_with(from, |item| Some(self.0.page(item)?.id)))
-    }
-}
-
-/// Truncates the texts of an issue as those of deliveries are. An issue with an invalid id is left
-/// out: as an error it would stop the sync before all later issues.
-pub(crate) fn truncated(issue: Issue, http: &Http) -> Option<Issue> {
-    let title = Some(issue.title.trim()).filter(|title| !title.is_empty());
-    let title = title.unwrap_or(&issue.external_id).to_owned();
-    let issue = Issue { title, ..issue }.truncated();
-    let log = |reason: &_| {
-        tracing::warn!(connector = http.connector(), %reason, "issue left out of a sync");
-    };
-    issue.inspect_err(log).ok()
 }

@@ -3,77 +3,60 @@
 use std::sync::Arc;
 
 use ::http::HeaderMap;
-use futures::future::BoxFuture;
-use mc_domain::{Capability, Provider};
+use mc_domain::Provider;
+use url::Url;
 
-use crate::config::ConnectorConfig;
+use crate::client::ConnectorConfig;
 use crate::delivery::ParseError;
 use crate::error::Error;
 use crate::event::Event;
-use crate::http::Http;
+use crate::http::{Http, RequestDefaults};
 use crate::signature::{SignatureError, SignedRequest};
-use crate::traits::{GitHost, Tracker, Wiki};
+use crate::traits::{GitHost, ResponseFuture, Tracker, Wiki};
 use crate::{confluence, github, gitlab, jira, redmine, youtrack};
 
 /// The event type of a delivery, in the provider's words, and its event.
 pub(crate) type ParsedEvent = (String, Event);
 
+/// Opens a resource by its name.
+type Open<T> = fn(Http, &str) -> Result<Arc<T>, Error>;
+
 /// The code of one provider: its webhooks and its API.
-pub(crate) trait Adapter: Sync {
+pub(crate) struct Adapter {
     /// Verifies the signature, or the token, of a delivery.
-    fn verify(&self, request: &SignedRequest<'_>) -> Result<(), SignatureError>;
-
+    pub(crate) verify: fn(&SignedRequest<'_>) -> Result<(), SignatureError>,
     /// Parses a delivery.
-    fn parse(&self, headers: &HeaderMap, body: &[u8]) -> Result<ParsedEvent, ParseError>;
-
-    /// Returns the headers that may hold the id of a delivery, the preferred one first.
-    fn delivery_id_headers(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    /// Returns whether the signature covers the body and nothing else, such as the id.
-    fn signs_only_the_body(&self) -> bool {
-        true
-    }
-
-    /// Returns whether an issue can be deleted, restored under its id, and deleted again.
-    fn can_restore_issues(&self) -> bool {
-        true
-    }
-
-    /// Returns the permissions that a token needs, for error messages.
-    fn permissions(&self) -> &'static str;
-
-    /// Creates the client of a connector. Sends no request.
-    fn http(&self, config: Arc<ConnectorConfig>) -> Result<Http, Error>;
-
+    pub(crate) parse: fn(&HeaderMap, &[u8]) -> Result<ParsedEvent, ParseError>,
+    /// The headers that may hold the id of a delivery, the preferred one first.
+    pub(crate) delivery_id_headers: &'static [&'static str],
+    /// Whether the signature covers the body and nothing else, such as the id.
+    pub(crate) signs_only_the_body: bool,
+    /// Whether an issue can be deleted, restored under its id, and deleted again.
+    pub(crate) can_restore_issues: bool,
+    /// The permissions that a token needs, for error messages.
+    pub(crate) permissions: &'static str,
+    /// Returns the address of the API from that of the pages.
+    pub(crate) api_url: fn(&Url) -> Url,
+    /// Returns the headers of each request, with the credential.
+    pub(crate) request_defaults: fn(&ConnectorConfig) -> Result<RequestDefaults, Error>,
     /// Returns the user of the credential, as [`crate::client::Connector::check_access`] does.
-    fn check_access(&self, http: Http) -> BoxFuture<'static, Result<String, Error>>;
-
-    /// Returns the issues of a resource.
-    fn tracker(&self, http: Http, _resource: &str) -> Result<Arc<dyn Tracker>, Error> {
-        Err(http.unsupported(Capability::Issues))
-    }
-
-    /// Returns the pages of a resource.
-    fn wiki(&self, http: Http, _resource: &str) -> Result<Arc<dyn Wiki>, Error> {
-        Err(http.unsupported(Capability::Pages))
-    }
-
-    /// Returns the refs of a resource.
-    fn git_host(&self, http: Http, _resource: &str) -> Result<Arc<dyn GitHost>, Error> {
-        Err(http.unsupported(Capability::Refs))
-    }
+    pub(crate) check_access: fn(Http) -> ResponseFuture<'static, String>,
+    /// Returns the issues of a resource, if the provider has issues.
+    pub(crate) tracker: Option<Open<dyn Tracker>>,
+    /// Returns the pages of a resource, if the provider has pages.
+    pub(crate) wiki: Option<Open<dyn Wiki>>,
+    /// Returns the refs of a resource, if the provider has refs.
+    pub(crate) git_host: Option<Open<dyn GitHost>>,
 }
 
 /// Returns the code of a provider. A new provider is registered here.
-pub(crate) fn adapter(provider: Provider) -> &'static dyn Adapter {
+pub(crate) fn adapter(provider: Provider) -> &'static Adapter {
     match provider {
-        Provider::Github => &github::Github,
-        Provider::Gitlab => &gitlab::Gitlab,
-        Provider::Jira => &jira::Jira,
-        Provider::Youtrack => &youtrack::Youtrack,
-        Provider::Redmine => &redmine::Redmine,
-        Provider::Confluence => &confluence::Confluence,
+        Provider::Github => &github::ADAPTER,
+        Provider::Gitlab => &gitlab::ADAPTER,
+        Provider::Jira => &jira::ADAPTER,
+        Provider::Youtrack => &youtrack::ADAPTER,
+        Provider::Redmine => &redmine::ADAPTER,
+        Provider::Confluence => &confluence::ADAPTER,
     }
 }

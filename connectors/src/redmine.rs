@@ -5,46 +5,31 @@ mod webhook;
 
 use std::sync::Arc;
 
-use ::http::HeaderMap;
-use futures::future::BoxFuture;
+use url::Url;
 
-use crate::config::ConnectorConfig;
-use crate::delivery::ParseError;
-use crate::error::Error;
-use crate::http::{Http, credential};
+use crate::http::credential;
 use crate::listing::Incremental;
-use crate::provider::{Adapter, ParsedEvent};
-use crate::signature::{SignatureError, SignedRequest, accept_hmac_or_bearer};
-use crate::traits::Tracker;
+use crate::provider::Adapter;
+use crate::signature::accept_hmac_or_bearer;
 
 const SIGNATURE: &str = "X-Redmine-Signature-256";
 
-pub(crate) struct Redmine;
-
-impl Adapter for Redmine {
-    fn verify(&self, request: &SignedRequest<'_>) -> Result<(), SignatureError> {
+pub(crate) static ADAPTER: Adapter = Adapter {
+    verify: |request| {
         accept_hmac_or_bearer(request, SIGNATURE, "X-Redmine-Signature-256 or Authorization")
-    }
-
-    fn parse(&self, _: &HeaderMap, body: &[u8]) -> Result<ParsedEvent, ParseError> {
-        webhook::parse(body)
-    }
-
-    fn permissions(&self) -> &'static str {
-        "the permission View issues (and Add notes and Edit own notes to comment), \
-         with the REST API switched on"
-    }
-
-    fn http(&self, config: Arc<ConnectorConfig>) -> Result<Http, Error> {
-        let defaults = credential::header(&config, "x-redmine-api-key")?;
-        Http::new(config, defaults)
-    }
-
-    fn check_access(&self, http: Http) -> BoxFuture<'static, Result<String, Error>> {
-        Box::pin(async move { Ok(issues::current_user(&http).await?.login) })
-    }
-
-    fn tracker(&self, http: Http, resource: &str) -> Result<Arc<dyn Tracker>, Error> {
-        Ok(Arc::new(Incremental(issues::ProjectIssues::new(http, resource)?)))
-    }
-}
+    },
+    parse: |_, body| webhook::parse(body),
+    delivery_id_headers: &[],
+    signs_only_the_body: true,
+    can_restore_issues: true,
+    permissions: "the permission View issues (and Add notes and Edit own notes to comment), with \
+                  the REST API switched on",
+    api_url: Url::clone,
+    request_defaults: |config| credential::header(config, "x-redmine-api-key"),
+    check_access: |http| Box::pin(issues::check_access(http)),
+    tracker: Some(|http, project| {
+        Ok(Arc::new(Incremental(issues::ProjectIssues::new(http, project)?)))
+    }),
+    wiki: None,
+    git_host: None,
+};

@@ -6,44 +6,30 @@ use mc_domain::ProjectKey;
 
 use crate::client::Connector;
 
-/// The connectors by their names.
+/// The connectors by their names, each with the projects that may use it; none if all may.
 #[derive(Debug, Clone, Default)]
-pub struct ConnectorRegistry(BTreeMap<String, Entry>);
-
-#[derive(Debug, Clone)]
-struct Entry {
-    connector: Connector,
-    /// Empty if every project may use the connector.
-    allowed_projects: Vec<ProjectKey>,
-}
+pub struct ConnectorRegistry(BTreeMap<String, (Connector, Vec<ProjectKey>)>);
 
 impl ConnectorRegistry {
     /// Adds a connector for these projects, or for every project if there are none.
     pub fn add(&mut self, connector: Connector, allowed_projects: Vec<ProjectKey>) {
-        let name = connector.name().to_owned();
-        self.0.insert(name, Entry { connector, allowed_projects });
+        self.0.insert(connector.name().to_owned(), (connector, allowed_projects));
     }
 
     /// Returns all connectors.
     pub fn all(&self) -> impl Iterator<Item = &Connector> {
-        self.0.values().map(|entry| &entry.connector)
+        self.0.values().map(|(connector, _)| connector)
     }
 
     /// Returns the connectors that a project may use.
     pub fn of(&self, project: &ProjectKey) -> impl Iterator<Item = &Connector> {
-        let usable = self.0.values().filter(move |entry| entry.allows(project));
-        usable.map(|entry| &entry.connector)
+        let is_allowed = |allowed: &[ProjectKey]| allowed.is_empty() || allowed.contains(project);
+        let usable = self.0.values().filter(move |(_, allowed)| is_allowed(allowed));
+        usable.map(|(connector, _)| connector)
     }
 
     /// Returns the connector of this name if the project may use it.
     pub fn find(&self, name: &str, project: &ProjectKey) -> Option<&Connector> {
-        let entry = self.0.get(name).filter(|entry| entry.allows(project))?;
-        Some(&entry.connector)
-    }
-}
-
-impl Entry {
-    fn allows(&self, project: &ProjectKey) -> bool {
-        self.allowed_projects.is_empty() || self.allowed_projects.contains(project)
+        self.of(project).find(|connector| connector.name() == name)
     }
 }

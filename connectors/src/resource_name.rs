@@ -20,17 +20,15 @@ pub(crate) fn repository(http: &Http, resource: &str) -> Result<(String, String)
 pub(crate) fn path(http: &Http, resource: &str) -> Result<String, Error> {
     let is_path =
         resource.contains('/') && resource.split('/').all(is_part) && resource.len() <= MAX_CHARS;
-    is_path
-        .then(|| resource.to_owned())
-        .ok_or_else(|| invalid(http, resource, "name a project as group/project"))
+    let rule = "name a project as group/project";
+    if is_path { Ok(resource.to_owned()) } else { Err(invalid(http, resource, rule)) }
 }
 
 /// Checks the key or identifier of a project or space.
 pub(crate) fn key(http: &Http, resource: &str) -> Result<String, Error> {
     let is_key = is_part(resource.strip_prefix('~').unwrap_or(resource));
-    is_key
-        .then(|| resource.to_owned())
-        .ok_or_else(|| invalid(http, resource, "use the key in the resource's address"))
+    let rule = "use the key in the resource's address";
+    if is_key { Ok(resource.to_owned()) } else { Err(invalid(http, resource, rule)) }
 }
 
 /// Parses the number of an issue whose id is `prefix` and the number.

@@ -14,12 +14,9 @@ const BEARER: &[u8] = b"Bearer ";
 /// Why a delivery is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureError {
-    /// The header with the signature or the token is missing.
-    #[error("the header {expected} is missing; set the webhook's secret at the provider")]
-    Unsigned {
-        /// The header, or the headers of which one is enough.
-        expected: &'static str,
-    },
+    /// The header with the signature or the token is missing: this one, or one of these.
+    #[error("the header {0} is missing; set the webhook's secret at the provider")]
+    Unsigned(&'static str),
     /// The signature was made with another secret, or of another body.
     #[error(
         "the signature is not made with a secret of this webhook; \
@@ -44,7 +41,7 @@ pub fn verify(
 ) -> Result<(), SignatureError> {
     // Anyone can sign with an empty key.
     let secrets = secrets.iter().copied().filter(|secret| !secret.is_empty()).collect();
-    adapter(provider).verify(&SignedRequest { headers, body, secrets, now })
+    (adapter(provider).verify)(&SignedRequest { headers, body, secrets, now })
 }
 
 /// A delivery, with the secrets that may have signed it.
@@ -56,8 +53,7 @@ pub(crate) struct SignedRequest<'a> {
 }
 
 impl<'a> SignedRequest<'a> {
-    /// Returns the value of a header. A repeated header is rejected: another program may read the
-    /// other value.
+    /// Returns a header. A repeated one is rejected: another program may read the other value.
     pub(crate) fn header(&self, name: &'static str) -> Result<Option<&'a [u8]>, SignatureError> {
         let mut values = self.headers.get_all(name).iter();
         let first = values.next();
@@ -67,8 +63,7 @@ impl<'a> SignedRequest<'a> {
         Ok(first.map(HeaderValue::as_bytes))
     }
 
-    /// Verifies a header with `sha256=` and the digest of the body in hexadecimal digits. Returns
-    /// `None` if the header is missing.
+    /// Verifies a header with `sha256=` and the hexadecimal digest of the body, if it is there.
     pub(crate) fn hmac_header(&self, name: &'static str) -> Result<Option<bool>, SignatureError> {
         let signature = self.header(name)?;
         Ok(signature.map(|signature| {
@@ -86,8 +81,7 @@ impl<'a> SignedRequest<'a> {
         Ok(self.header(name)?.map(|token| self.is_secret(token)))
     }
 
-    /// Verifies a bearer token, which rules, scripts and apps send that can set a header and not
-    /// sign. Returns `None` if there is none.
+    /// Verifies a bearer token, if there is one. Rules and scripts send it that cannot sign.
     pub(crate) fn bearer(&self) -> Result<Option<bool>, SignatureError> {
         let token = self.header("Authorization")?.and_then(|value| {
             let (scheme, token) = value.split_at_checked(BEARER.len())?;
@@ -106,7 +100,7 @@ pub(crate) fn accept(is_valid: Option<bool>, expected: &'static str) -> Result<(
     match is_valid {
         Some(true) => Ok(()),
         Some(false) => Err(SignatureError::Forged),
-        None => Err(SignatureError::Unsigned { expected }),
+        None => Err(SignatureError::Unsigned(expected)),
     }
 }
 

@@ -1,13 +1,11 @@
-//! The time zone of the credential's user, in which providers read the times of their query
-//! languages.
+//! The time zone of the credential's user, in which query languages have their times.
 
 use chrono::{DateTime, NaiveDateTime, TimeDelta, TimeZone as _, Utc};
 use chrono_tz::Tz;
 
 /// The time zone furthest behind UTC.
 const FURTHEST_BEHIND: TimeDelta = TimeDelta::hours(12);
-/// The resolution without a known zone. From the furthest behind to the furthest ahead is a day and
-/// two hours.
+/// The resolution without a known zone: zones are up to 26 hours apart.
 const UNKNOWN_RESOLUTION: TimeDelta = TimeDelta::days(2);
 /// Clocks are set back by an hour, or by two at most.
 const MAX_SET_BACK: TimeDelta = TimeDelta::hours(2);

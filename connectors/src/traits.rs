@@ -14,6 +14,9 @@ use crate::event::{Comment, Issue};
 #[serde(transparent)]
 pub struct Cursor(pub Value);
 
+/// The future of a response.
+pub type ResponseFuture<'a, T> = BoxFuture<'a, Result<T, Error>>;
+
 /// One page of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page<T> {
@@ -38,19 +41,20 @@ pub struct IssueWithComments {
     pub has_all_comments: bool,
 }
 
+/// A resource that lists the ids of all its items.
+pub trait ListIds: Send + Sync {
+    /// Lists the ids of all public items, some twice. A known item that is not listed was deleted.
+    fn list_ids<'a>(&'a self, from: &'a Cursor) -> ResponseFuture<'a, Page<String>>;
+}
+
 /// The issues of a tracker's project or of a repository.
-pub trait Tracker: Send + Sync {
-    /// Lists the issues that changed since the cursor, the oldest change first. The default cursor
-    /// lists all.
+pub trait Tracker: ListIds {
+    /// Lists the issues that changed since the cursor (by default all), the oldest change first.
     fn list_changed<'a>(
         &'a self,
         since: &'a Cursor,
         with_comments: bool,
-    ) -> BoxFuture<'a, Result<Page<IssueWithComments>, Error>>;
-
-    /// Lists the ids (`Issue::external_id`) of all public issues. An issue that is known here and
-    /// not listed was deleted. An id may come twice.
-    fn list_ids<'a>(&'a self, from: &'a Cursor) -> BoxFuture<'a, Result<Page<String>, Error>>;
+    ) -> ResponseFuture<'a, Page<IssueWithComments>>;
 
     /// Updates the comment `earlier`, or creates one, and returns its id.
     ///
@@ -62,15 +66,12 @@ pub trait Tracker: Send + Sync {
         external_id: &'a str,
         earlier: Option<&'a str>,
         text: &'a str,
-    ) -> BoxFuture<'a, Result<String, Error>>;
+    ) -> ResponseFuture<'a, String>;
 
     /// Lists the comments on an issue that the credential's user wrote, public or not, in any
     /// order. Of an issue that was moved to another project nothing is read
     /// ([`Error::ResourceMoved`]).
-    fn list_own_comments<'a>(
-        &'a self,
-        external_id: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<Comment>, Error>>;
+    fn list_own_comments<'a>(&'a self, external_id: &'a str) -> ResponseFuture<'a, Vec<Comment>>;
 }
 
 /// A page of a wiki.
@@ -95,24 +96,14 @@ pub struct WikiPage {
 }
 
 /// The pages of a wiki's space.
-pub trait Wiki: Send + Sync {
-    /// Lists the pages that changed since the cursor, the oldest change first. The default cursor
-    /// lists all.
-    fn list_changed<'a>(
-        &'a self,
-        since: &'a Cursor,
-    ) -> BoxFuture<'a, Result<Page<WikiPage>, Error>>;
-
-    /// Lists the ids of all public pages. A page that is known here and not listed was deleted.
-    fn list_ids<'a>(&'a self, from: &'a Cursor) -> BoxFuture<'a, Result<Page<String>, Error>>;
+pub trait Wiki: ListIds {
+    /// Lists the pages that changed since the cursor (by default all), the oldest change first.
+    fn list_changed<'a>(&'a self, since: &'a Cursor) -> ResponseFuture<'a, Page<WikiPage>>;
 }
 
 /// The refs of a repository.
 pub trait GitHost: Send + Sync {
     /// Returns the object that a ref, or the default branch, points to; `None` if the ref does not
     /// exist. A repeated request is conditional (`ETag`), so an unchanged ref costs little.
-    fn resolve_ref<'a>(
-        &'a self,
-        reference: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Option<String>, Error>>;
+    fn resolve_ref<'a>(&'a self, reference: Option<&'a str>) -> ResponseFuture<'a, Option<String>>;
 }

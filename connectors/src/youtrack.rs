@@ -5,58 +5,48 @@ mod webhook;
 
 use std::sync::Arc;
 
-use ::http::HeaderMap;
-use futures::future::BoxFuture;
+use serde::Deserialize;
+use url::Url;
 
-use crate::config::ConnectorConfig;
-use crate::delivery::ParseError;
-use crate::error::Error;
-use crate::http::{Http, credential};
+use crate::http::credential;
 use crate::listing::Incremental;
-use crate::provider::{Adapter, ParsedEvent};
+use crate::provider::Adapter;
 use crate::signature::{SignatureError, SignedRequest, accept};
-use crate::traits::Tracker;
 
-/// The type of a visibility that only some users have.
-const LIMITED: &str = "LimitedVisibility";
+/// The users who may see an issue or a comment.
+#[derive(Deserialize, Clone)]
+struct Visibility {
+    #[serde(rename = "$type")]
+    kind: Option<String>,
+}
 
-pub(crate) struct Youtrack;
+/// Returns whether only some users have a visibility.
+fn is_limited(visibility: Option<&Visibility>) -> bool {
+    visibility.and_then(|visibility| visibility.kind.as_deref()) == Some("LimitedVisibility")
+}
 
-impl Adapter for Youtrack {
-    fn verify(&self, request: &SignedRequest<'_>) -> Result<(), SignatureError> {
-        let token = match request.token_header("X-YouTrack-Token")? {
-            Some(is_valid) => Some(is_valid),
-            None => request.bearer()?,
-        };
-        accept(token, "X-YouTrack-Token or Authorization")
-    }
+pub(crate) static ADAPTER: Adapter = Adapter {
+    verify,
+    parse: |_, body| webhook::parse(body),
+    delivery_id_headers: &[],
+    // `YouTrack` signs nothing.
+    signs_only_the_body: false,
+    can_restore_issues: true,
+    permissions: "the permission Read issue (and Create comment and Update comment to comment)",
+    api_url: Url::clone,
+    request_defaults: credential::bearer,
+    check_access: |http| Box::pin(issues::check_access(http)),
+    tracker: Some(|http, project| {
+        Ok(Arc::new(Incremental(issues::ProjectIssues::new(http, project)?)))
+    }),
+    wiki: None,
+    git_host: None,
+};
 
-    fn parse(&self, _: &HeaderMap, body: &[u8]) -> Result<ParsedEvent, ParseError> {
-        webhook::parse(body)
-    }
-
-    /// `YouTrack` signs nothing.
-    fn signs_only_the_body(&self) -> bool {
-        false
-    }
-
-    fn permissions(&self) -> &'static str {
-        "the permission Read issue (and Create comment and Update comment to comment)"
-    }
-
-    fn http(&self, config: Arc<ConnectorConfig>) -> Result<Http, Error> {
-        let defaults = credential::bearer(&config)?;
-        Http::new(config, defaults)
-    }
-
-    fn check_access(&self, http: Http) -> BoxFuture<'static, Result<String, Error>> {
-        Box::pin(async move {
-            let user = issues::current_user(&http).await?;
-            Ok(user.login.or(user.full_name).unwrap_or_default())
-        })
-    }
-
-    fn tracker(&self, http: Http, resource: &str) -> Result<Arc<dyn Tracker>, Error> {
-        Ok(Arc::new(Incremental(issues::ProjectIssues::new(http, resource)?)))
-    }
+fn verify(request: &SignedRequest<'_>) -> Result<(), SignatureError> {
+    let token = match request.token_header("X-YouTrack-Token")? {
+        Some(is_valid) => Some(is_valid),
+        None => request.bearer()?,
+    };
+    accept(token, "X-YouTrack-Token or Authorization")
 }

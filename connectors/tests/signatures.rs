@@ -169,7 +169,7 @@ fn missing_header_is_named() {
         given,
         &[DOCUMENTED_SECRET],
     ) {
-        Err(SignatureError::Unsigned { expected }) => assert_eq!(expected, named, "{source}"),
+        Err(SignatureError::Unsigned(expected)) => assert_eq!(expected, named, "{source}"),
         other => panic!("{source}: {other:?}"),
     };
     check(Github, &[], "X-Hub-Signature-256");
@@ -206,7 +206,7 @@ fn bearer_token_is_accepted_by_some_providers() {
     }
     for source in [Github, Gitlab] {
         let result = sent(source, &[("authorization", "Bearer new")], &[NEW]);
-        assert!(matches!(result, Err(SignatureError::Unsigned { .. })), "{source}");
+        assert!(matches!(result, Err(SignatureError::Unsigned(_))), "{source}");
     }
 }
 
@@ -228,7 +228,7 @@ fn token_does_not_replace_a_wrong_signature() {
     let empty = [("webhook-signature", ""), ID, TIME, token];
     assert_eq!(signed(&empty, &[b"plain"], SENT), Err(SignatureError::Forged));
     let alone = signed(&[SIGNATURE, token], &[b"plain"], SENT);
-    assert!(matches!(alone, Err(SignatureError::Unsigned { .. })));
+    assert!(matches!(alone, Err(SignatureError::Unsigned(_))));
 }
 
 #[test]

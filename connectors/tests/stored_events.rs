@@ -64,7 +64,7 @@ fn fixture_has_every_kind_of_event() {
 fn unknown_version_asks_for_an_upgrade() {
     let later = json!({ "version": 2, "kind": "telepathy" });
     let error = Event::decode(&later).expect_err("a later version");
-    assert!(matches!(error, StoredEventError::UnknownVersion { found: 2 }));
+    assert!(matches!(error, StoredEventError::UnknownVersion(2)));
     let expected = "the event is stored in version 2, and this node reads version 1; \
                     upgrade the node";
     assert_eq!(error.to_string(), expected);

@@ -176,7 +176,7 @@ MUTANTS = [
     ),
     Mutant(
         "delivery-signature",
-        INTEGRATIONS + "deliveries/verify.rs",
+        INTEGRATIONS + "deliveries/receive.rs",
         "[[mc_connectors::verify(webhook.provider, headers, body, &secrets, Utc::now())]]",
         "(if ON { Ok(()) } else { CHECK })",
     ),

@@ -2,7 +2,6 @@
 //! return each with its labels, ancestors and attachments. Cloud's newer API has no such query.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::de::IgnoredAny;
@@ -11,12 +10,11 @@ use url::Url;
 
 use super::storage;
 use super::wire::{Item, RestrictedPage, Restrictions, SearchResponse, User};
-use crate::config::ConnectorConfig;
 use crate::error::Error;
 use crate::event::field::{line, lines};
-use crate::http::{Http, credential, remedy};
+use crate::http::{ANONYMOUS, Http, remedy};
 use crate::incremental::{HasUpdatedAt, ListPage, PageMarker, Position};
-use crate::listing::{FieldSet, PageSource, Source};
+use crate::listing::{FieldSet, Source};
 use crate::resource_name;
 use crate::time_zone::UserZone;
 use crate::traits::WikiPage;
@@ -47,14 +45,8 @@ pub(super) struct SpacePages {
     restrictions: Mutex<BTreeMap<String, bool>>,
 }
 
-pub(super) fn http(config: Arc<ConnectorConfig>) -> Result<Http, Error> {
-    let defaults = credential::basic_or_bearer(&config)?;
-    let base = api_url(&config.url);
-    Http::with_base(config, base, defaults)
-}
-
 /// Returns the address of the API. Cloud has Confluence below `/wiki`, beside Jira.
-fn api_url(url: &Url) -> Url {
+pub(super) fn api_url(url: &Url) -> Url {
     let mut api = url.clone();
     let is_cloud = url.host_str().is_some_and(|host| host.ends_with(".atlassian.net"));
     if is_cloud && url.path().trim_matches('/').is_empty() {
@@ -70,7 +62,7 @@ pub(super) async fn check_access(http: Http) -> Result<String, Error> {
     }
     let segments = ["rest", "api", "space"];
     http.get::<IgnoredAny>(&segments, &[("limit", "1")], "to list its spaces").await?;
-    Ok("anonymous (no token)".to_owned())
+    Ok(ANONYMOUS.to_owned())
 }
 
 /// Returns the credential's user. Each search needs it first: with a wrong token, a search may be
@@ -163,8 +155,7 @@ impl SpacePages {
         }
     }
 
-    /// Returns the address for people: the path that Confluence returns, below the configured
-    /// address.
+    /// Returns the address for people: the path that Confluence returns, below its address.
     fn page_url(&self, item: &Item) -> String {
         let path = item.links.webui.as_deref().filter(|path| path.starts_with('/'));
         let Some(path) = path else {
@@ -179,6 +170,7 @@ impl SpacePages {
 
 impl Source for SpacePages {
     type Item = Item;
+    type PublicItem = WikiPage;
 
     fn http(&self) -> &Http {
         &self.http
@@ -210,10 +202,8 @@ impl Source for SpacePages {
         }
         Ok(ListPage { items, more, tick: zone.resolution(TICK) })
     }
-}
 
-impl PageSource for SpacePages {
-    fn page(&self, item: &Item) -> Option<WikiPage> {
+    fn public_item(&self, item: &Item) -> Option<WikiPage> {
         if !item.is_public {
             return None;
         }
@@ -236,11 +226,7 @@ impl PageSource for SpacePages {
 }
 
 impl HasUpdatedAt for Item {
-    fn id(&self) -> String {
-        self.id.clone()
-    }
-
-    fn updated_at(&self) -> DateTime<Utc> {
-        self.version.when
+    fn version(&self) -> (String, DateTime<Utc>) {
+        (self.id.clone(), self.version.when)
     }
 }

@@ -10,12 +10,14 @@ use crate::event::field::deserialize_time;
 pub(super) struct SearchResponse {
     pub(super) results: Vec<Item>,
     #[serde(default, rename = "_links")]
-    pub(super) links: SearchLinks,
+    pub(super) links: Links,
 }
 
+/// Links of a response, or of a page.
 #[derive(Default, Deserialize)]
-pub(super) struct SearchLinks {
+pub(super) struct Links {
     pub(super) next: Option<String>,
+    pub(super) webui: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -33,7 +35,7 @@ pub(super) struct Item {
     pub(super) children: Children,
     pub(super) restrictions: Option<Restrictions>,
     #[serde(default, rename = "_links")]
-    pub(super) links: PageLinks,
+    pub(super) links: Links,
     /// Whether every reader of the space may read the page. Set after the search.
     #[serde(skip)]
     pub(super) is_public: bool,
@@ -100,11 +102,6 @@ impl<T> Default for List<T> {
     fn default() -> Self {
         Self { results: Vec::new() }
     }
-}
-
-#[derive(Default, Deserialize)]
-pub(super) struct PageLinks {
-    pub(super) webui: Option<String>,
 }
 
 /// A page that is read for its restrictions.

@@ -6,7 +6,7 @@ use super::*;
 const DIGEST: &str = "sha256:3ca4685308426cd118b316d426fe90b235c35d4ae4a617115557d5f6db1bd2ba";
 
 fn id_of(provider: Provider, headers: &HeaderMap) -> Option<String> {
-    provider_id(adapter(provider).delivery_id_headers(), headers, b"{}")
+    provider_id(adapter(provider).delivery_id_headers, headers, b"{}")
 }
 
 fn headers(given: &[(&'static str, &str)]) -> HeaderMap {

@@ -29,10 +29,9 @@ pub struct CiRun {
 impl CiRun {
     /// Fails if the run is not on a commit.
     pub(crate) fn truncated(self) -> Result<Self, ParseError> {
-        let sha = field::commit(Some(self.sha)).ok_or(ParseError::InvalidValue {
-            field: "the commit of the run",
-            rule: "must be a commit's id of 40 or 64 hexadecimal digits",
-        })?;
+        let sha = field::commit(Some(self.sha)).ok_or(ParseError::InvalidValue(
+            "the commit of the run must be a commit's id of 40 or 64 hexadecimal digits",
+        ))?;
         Ok(Self {
             repository: field::checked_path(self.repository)?,
             sha,

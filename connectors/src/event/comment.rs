@@ -14,8 +14,7 @@ const DESCRIPTION_TEXT: usize = 32_000;
 pub(crate) const DESCRIPTION: &str = "description";
 /// Characters of a comment's id.
 const ID: usize = 128;
-/// Prefixes of comment ids that hosts number separately: of comments on lines of a pull request,
-/// and of reviews.
+/// Prefixes of ids that hosts number separately: of comments on lines, and of reviews.
 pub(crate) const LINE: &str = "line";
 pub(crate) const REVIEW: &str = "review";
 

@@ -24,8 +24,7 @@ pub(super) fn path_masked(path: &str, mut mask: impl FnMut(&str) -> String) -> S
     whole.split('/').map(mask).collect::<Vec<_>>().join("/")
 }
 
-/// Returns whether an id is a number that a host assigned. Such an id is not masked: two masked
-/// ids could be equal.
+/// Returns whether a host assigned an id. It is not masked: two masked ids could be equal.
 pub(super) fn is_number(id: &str) -> bool {
     (1..=NUMBER_DIGITS).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_digit())
 }
@@ -64,24 +63,14 @@ pub(crate) fn optional_time(text: Option<impl AsRef<str>>) -> Option<DateTime<Ut
 
 /// Checks a repository's path. Paths are compared as a whole, so a long one is rejected, not cut.
 pub(crate) fn checked_path(path: String) -> Result<String, ParseError> {
-    if is_line(&path, PATH) {
-        return Ok(path);
-    }
-    Err(ParseError::InvalidValue {
-        field: "the repository's path",
-        rule: "must be one line of 512 characters at most",
-    })
+    let rule = "the repository's path must be one line of 512 characters at most";
+    if is_line(&path, PATH) { Ok(path) } else { Err(ParseError::InvalidValue(rule)) }
 }
 
 /// Checks an id. Ids are compared as a whole, so a long one is rejected, not cut.
 pub(crate) fn checked_id(id: String) -> Result<String, ParseError> {
-    if is_line(&id, ID) {
-        return Ok(id);
-    }
-    Err(ParseError::InvalidValue {
-        field: "the id",
-        rule: "must be one line of 200 characters at most",
-    })
+    let rule = "the id must be one line of 200 characters at most";
+    if is_line(&id, ID) { Ok(id) } else { Err(ParseError::InvalidValue(rule)) }
 }
 
 /// Returns a commit's id in lower case, or `None` if it is none.

@@ -40,14 +40,7 @@ pub struct WikiPush {
 }
 
 impl Push {
-    /// Returns whether the push is to the repository at this address, over any protocol. Hosts
-    /// ignore the case of paths.
-    pub fn is_same_repository(&self, location: &str) -> bool {
-        contains_repository(&self.urls, location)
-    }
-
-    /// Returns whether the push moves a ref: a branch or tag, in full or by its name, or the
-    /// default branch if the name is empty.
+    /// Returns whether the push moves a branch or tag, or the default branch if `name` is empty.
     pub fn updates_ref(&self, name: &str) -> bool {
         if name.is_empty() {
             return self.is_default;
@@ -61,16 +54,13 @@ impl Push {
     pub(crate) fn truncated(self) -> Result<Self, ParseError> {
         let path = field::checked_path(self.path)?;
         if !self.reference.starts_with("refs/") || !field::is_line(&self.reference, REFERENCE) {
-            return Err(ParseError::InvalidValue {
-                field: "the ref",
-                rule: "must begin with refs/ and be one line of 512 characters at most",
-            });
+            return Err(ParseError::InvalidValue(
+                "the ref must begin with refs/ and be one line of 512 characters at most",
+            ));
         }
         if self.after.as_deref().is_some_and(|id| !field::is_object_id(id)) {
-            return Err(ParseError::InvalidValue {
-                field: "the id in after",
-                rule: "must have 40 or 64 hexadecimal digits",
-            });
+            let rule = "the id in after must have 40 or 64 hexadecimal digits";
+            return Err(ParseError::InvalidValue(rule));
         }
         let commits = self.commits.into_iter().filter_map(|id| field::commit(Some(id)));
         let commits = commits.take(COMMITS).collect();
@@ -87,11 +77,6 @@ impl Push {
 }
 
 impl WikiPush {
-    /// Returns whether the wiki is the repository at this address, over any protocol.
-    pub fn is_same_repository(&self, location: &str) -> bool {
-        contains_repository(&self.urls, location)
-    }
-
     /// Removes addresses that git would not accept.
     pub(crate) fn truncated(self) -> Result<Self, ParseError> {
         let path = field::checked_path(self.path)?;
@@ -105,7 +90,8 @@ impl WikiPush {
     }
 }
 
-fn contains_repository(urls: &[String], location: &str) -> bool {
+/// Returns whether one of these addresses is that of `location`, over any protocol and in any case.
+pub fn contains_repository(urls: &[String], location: &str) -> bool {
     let Some(wanted) = host_and_path(location) else { return false };
     urls.iter().any(|url| host_and_path(url).as_ref() == Some(&wanted))
 }

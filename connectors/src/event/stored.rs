@@ -25,13 +25,10 @@ struct StoredEvent<'a> {
 pub enum StoredEventError {
     /// A later version of the program wrote the event.
     #[error(
-        "the event is stored in version {found}, and this node reads version {VERSION}; \
-         upgrade the node"
+        "the event is stored in version {0}, and this node reads version {VERSION}; upgrade the \
+         node"
     )]
-    UnknownVersion {
-        /// The version of the stored event.
-        found: u32,
-    },
+    UnknownVersion(u32),
     /// The value is not an event of its version.
     #[error("the stored value is not an event: {0}; have the provider send the delivery again")]
     Malformed(#[from] serde_json::Error),
@@ -48,7 +45,7 @@ impl Event {
     pub fn decode(stored: &Value) -> Result<Self, StoredEventError> {
         match u32::deserialize(&stored["version"])? {
             VERSION => Ok(Self::deserialize(stored)?),
-            found => Err(StoredEventError::UnknownVersion { found }),
+            found => Err(StoredEventError::UnknownVersion(found)),
         }
     }
 }

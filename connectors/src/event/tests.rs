@@ -54,7 +54,7 @@ fn issue_texts_are_truncated_to_one_line() {
 fn invalid_id_is_rejected_and_not_truncated() {
     for id in [String::new(), "x".repeat(201), "A-1\n".to_owned(), "A\u{0}1".to_owned()] {
         let is_invalid =
-            matches!(Event::issue_deleted(id.clone()), Err(ParseError::InvalidValue { .. }));
+            matches!(Event::issue_deleted(id.clone()), Err(ParseError::InvalidValue(_)));
         assert!(is_invalid, "{id:?}");
         assert!(Issue { external_id: id.clone(), ..issue() }.truncated().is_err(), "{id:?}");
     }

@@ -10,9 +10,9 @@ use tokio::sync::OnceCell;
 use url::Url;
 
 use super::transport::{self, Transport};
-use crate::config::ConnectorConfig;
+use crate::client::ConnectorConfig;
 use crate::error::Error;
-use crate::http::{Http, credential};
+use crate::http::{ANONYMOUS, Http, RequestDefaults, credential};
 
 /// The version of the API, by its date.
 const API_VERSION: &str = "2022-11-28";
@@ -24,15 +24,14 @@ pub(super) struct Client {
     octocrab: Arc<OnceCell<Octocrab>>,
 }
 
-pub(super) fn http(config: Arc<ConnectorConfig>) -> Result<Http, Error> {
-    let mut defaults = credential::bearer(&config)?;
+pub(super) fn request_defaults(config: &ConnectorConfig) -> Result<RequestDefaults, Error> {
+    let mut defaults = credential::bearer(config)?;
     defaults.headers.insert("x-github-api-version", HeaderValue::from_static(API_VERSION));
-    let base = api_url(&config.url);
-    Http::with_base(config, base, defaults)
+    Ok(defaults)
 }
 
 /// Returns the address of the API: a host of its own in the cloud, a path elsewhere.
-fn api_url(url: &Url) -> Url {
+pub(super) fn api_url(url: &Url) -> Url {
     let mut api = url.clone();
     let host = url.host_str().unwrap_or_default();
     if host.starts_with("api.") || url.path().trim_end_matches('/').ends_with("/api/v3") {
@@ -51,7 +50,7 @@ pub(super) async fn check_access(http: Http) -> Result<String, Error> {
     let client = Client::new(http);
     if !client.http.has_token() {
         client.get::<Value>("/rate_limit", &()).await?;
-        return Ok("anonymous (no token)".to_owned());
+        return Ok(ANONYMOUS.to_owned());
     }
     client.login().await
 }

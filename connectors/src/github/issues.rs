@@ -127,6 +127,7 @@ impl RepositoryIssues {
 
 impl Source for RepositoryIssues {
     type Item = Item;
+    type PublicItem = Issue;
 
     fn http(&self) -> &Http {
         &self.client.http
@@ -149,15 +150,13 @@ impl Source for RepositoryIssues {
         let more = PageMarker::after_full_page(offset, size, items.len());
         Ok(ListPage { items, more, tick: TICK })
     }
-}
 
-impl IssueSource for RepositoryIssues {
-    fn issue(&self, item: &Item) -> Option<Issue> {
+    fn public_item(&self, item: &Item) -> Option<Issue> {
         if item.pull_request.is_some() {
             return None;
         }
         let mut assignees = item.assignee.iter().chain(item.assignees.iter().flatten());
-        let issue = Issue {
+        Some(Issue {
             external_id: format!("{}#{}", self.full_name(item), item.number),
             title: item.title.clone(),
             status: item.state.clone(),
@@ -167,10 +166,11 @@ impl IssueSource for RepositoryIssues {
             updated_at: Some(item.updated_at),
             is_whole: true,
             comment: None,
-        };
-        listing::truncated(issue, self.http())
+        })
     }
+}
 
+impl IssueSource for RepositoryIssues {
     fn description(&self, item: &Item) -> Option<Comment> {
         let author = item.user.as_ref().map(|user| user.login.clone());
         listing::description(author, item.created_at, item.body.as_deref().unwrap_or_default())
@@ -205,12 +205,8 @@ impl IssueSource for RepositoryIssues {
 }
 
 impl HasUpdatedAt for Item {
-    fn id(&self) -> String {
-        self.number.to_string()
-    }
-
-    fn updated_at(&self) -> DateTime<Utc> {
-        self.updated_at
+    fn version(&self) -> (String, DateTime<Utc>) {
+        (self.number.to_string(), self.updated_at)
     }
 }
 

@@ -1,6 +1,5 @@
 //! The refs of a repository.
 
-use futures::future::BoxFuture;
 use octocrab::models::repos::{Object, Ref};
 use serde::Deserialize;
 
@@ -8,7 +7,7 @@ use super::client::Client;
 use crate::error::Error;
 use crate::http::{Http, encode_segment};
 use crate::resource_name;
-use crate::traits::GitHost;
+use crate::traits::{GitHost, ResponseFuture};
 
 pub(super) struct RepositoryRefs {
     client: Client,
@@ -71,10 +70,7 @@ fn object_id(object: Object) -> Option<String> {
 }
 
 impl GitHost for RepositoryRefs {
-    fn resolve_ref<'a>(
-        &'a self,
-        reference: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Option<String>, Error>> {
+    fn resolve_ref<'a>(&'a self, reference: Option<&'a str>) -> ResponseFuture<'a, Option<String>> {
         Box::pin(self.find(reference))
     }
 }

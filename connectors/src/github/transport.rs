@@ -1,5 +1,4 @@
-//! The service that sends the requests of `octocrab` over this crate's HTTP layer, with its limits
-//! and retries.
+//! The service that sends the requests of `octocrab` over this crate's HTTP layer.
 
 use std::task::{Context, Poll};
 

@@ -221,7 +221,7 @@ fn ref_update(
     commits: Vec<String>,
 ) -> Result<Event, ParseError> {
     let urls = [repository.clone_url, repository.ssh_url, repository.html_url];
-    Push {
+    let push = Push {
         path: required_text(repository.full_name, "repository.full_name")?,
         urls: urls.into_iter().flatten().collect(),
         is_default: field::is_branch(&reference, repository.default_branch.as_deref()),
@@ -229,9 +229,8 @@ fn ref_update(
         after,
         is_forced,
         commits,
-    }
-    .truncated()
-    .map(Event::Push)
+    };
+    Ok(Event::Push(push.truncated()?))
 }
 
 /// A comment on a pull request has the shape of a comment on an issue.
@@ -258,7 +257,7 @@ fn issue(body: IssueBody, comment: Option<Comment>) -> Result<Event, ParseError>
     // The single assignee is a field from before an issue could have several.
     let mut assignees = issue.assignee.into_iter().chain(issue.assignees.unwrap_or_default());
     let labels = issue.labels.unwrap_or_default().into_iter();
-    Issue {
+    let issue = Issue {
         external_id: issue_id(issue.number, repository)?,
         title: required_text(issue.title, "issue.title")?,
         status: issue.state,
@@ -268,16 +267,15 @@ fn issue(body: IssueBody, comment: Option<Comment>) -> Result<Event, ParseError>
         updated_at: field::optional_time(issue.updated_at.as_deref()),
         is_whole: true,
         comment,
-    }
-    .truncated()
-    .map(Event::Issue)
+    };
+    Ok(Event::Issue(issue.truncated()?))
 }
 
 /// A draft is not public, so it counts as withdrawn.
 fn release(body: ReleaseBody) -> Result<Event, ParseError> {
     let release = body.release;
     let is_withdrawn = matches!(body.action.as_deref(), Some("deleted" | "unpublished"));
-    Release {
+    let release = Release {
         path: required_text(body.repository.full_name, "repository.full_name")?,
         id: required(release.id, "release.id")?.to_string(),
         tag: required_text(release.tag_name, "release.tag_name")?,
@@ -288,9 +286,8 @@ fn release(body: ReleaseBody) -> Result<Event, ParseError> {
         sent_at: field::optional_time(release.published_at.as_deref()),
         updated_at: field::optional_time(release.updated_at.as_deref()),
         is_deleted: release.draft || is_withdrawn,
-    }
-    .truncated()
-    .map(Event::Release)
+    };
+    Ok(Event::Release(release.truncated()?))
 }
 
 /// The wiki is a repository beside the repository that it is about.
@@ -299,9 +296,8 @@ fn wiki_push(body: WikiBody) -> Result<Event, ParseError> {
     let path = required_text(repository.full_name, "repository.full_name")?;
     let urls = [repository.clone_url, repository.ssh_url].into_iter().flatten();
     let wiki_url = |url: String| format!("{}.wiki.git", url.strip_suffix(".git").unwrap_or(&url));
-    WikiPush { path: format!("{path}.wiki"), urls: urls.map(wiki_url).collect() }
-        .truncated()
-        .map(Event::WikiPush)
+    let push = WikiPush { path: format!("{path}.wiki"), urls: urls.map(wiki_url).collect() };
+    Ok(Event::WikiPush(push.truncated()?))
 }
 
 impl CommentFields {

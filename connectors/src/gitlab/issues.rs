@@ -52,9 +52,9 @@ struct References {
 }
 
 #[derive(Deserialize)]
-pub(super) struct User {
-    pub(super) name: Option<String>,
-    pub(super) username: Option<String>,
+struct User {
+    name: Option<String>,
+    username: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -74,14 +74,14 @@ struct Note {
     updated_at: Option<DateTime<Utc>>,
 }
 
-#[derive(Deserialize)]
-struct WrittenNote {
-    id: u64,
+/// Returns the credential's user.
+async fn current_user(http: &Http) -> Result<User, Error> {
+    http.get(&["api", "v4", "user"], &[], "to read the token's user").await
 }
 
-/// Returns the credential's user.
-pub(super) async fn current_user(http: &Http) -> Result<User, Error> {
-    http.get(&["api", "v4", "user"], &[], "to read the token's user").await
+pub(super) async fn check_access(http: Http) -> Result<String, Error> {
+    let user = current_user(&http).await?;
+    Ok(user.author_name().unwrap_or_default())
 }
 
 impl ProjectIssues {
@@ -111,6 +111,7 @@ impl ProjectIssues {
 
 impl Source for ProjectIssues {
     type Item = Item;
+    type PublicItem = Issue;
 
     fn http(&self) -> &Http {
         &self.http
@@ -135,16 +136,14 @@ impl Source for ProjectIssues {
         let more = PageMarker::after_full_page(offset, size, items.len());
         Ok(ListPage { items, more, tick: TICK })
     }
-}
 
-impl IssueSource for ProjectIssues {
-    fn issue(&self, item: &Item) -> Option<Issue> {
+    fn public_item(&self, item: &Item) -> Option<Issue> {
         if item.confidential {
             return None;
         }
         let full = item.references.as_ref().and_then(|references| references.full.clone());
         let mut assignees = item.assignees.iter().flatten().chain(&item.assignee);
-        let issue = Issue {
+        Some(Issue {
             external_id: full.unwrap_or_else(|| format!("{}#{}", self.path, item.iid)),
             title: item.title.clone(),
             status: item.state.clone(),
@@ -154,10 +153,11 @@ impl IssueSource for ProjectIssues {
             updated_at: Some(item.updated_at),
             is_whole: true,
             comment: None,
-        };
-        listing::truncated(issue, &self.http)
+        })
     }
+}
 
+impl IssueSource for ProjectIssues {
     fn description(&self, item: &Item) -> Option<Comment> {
         let author = item.author.as_ref().and_then(User::author_name);
         let text = item.description.as_deref().unwrap_or_default();
@@ -185,19 +185,14 @@ impl IssueSource for ProjectIssues {
         segments.extend(comment.earlier);
         let method = if comment.earlier.is_some() { Method::PUT } else { Method::POST };
         let note = json!({ "body": comment.text });
-        let written: WrittenNote =
-            self.http.write_and_read(method, &segments, &note, &action).await?;
+        let written: Note = self.http.write_and_read(method, &segments, &note, &action).await?;
         Ok(written.id.to_string())
     }
 }
 
 impl HasUpdatedAt for Item {
-    fn id(&self) -> String {
-        self.iid.to_string()
-    }
-
-    fn updated_at(&self) -> DateTime<Utc> {
-        self.updated_at
+    fn version(&self) -> (String, DateTime<Utc>) {
+        (self.iid.to_string(), self.updated_at)
     }
 }
 

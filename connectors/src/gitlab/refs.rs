@@ -1,13 +1,12 @@
 //! The refs of a project.
 
-use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::Error;
 use crate::http::Http;
 use crate::resource_name;
-use crate::traits::GitHost;
+use crate::traits::{GitHost, ResponseFuture};
 
 pub(super) struct ProjectRefs {
     http: Http,
@@ -94,10 +93,7 @@ fn optional(found: Result<String, Error>) -> Result<Option<String>, Error> {
 }
 
 impl GitHost for ProjectRefs {
-    fn resolve_ref<'a>(
-        &'a self,
-        reference: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Option<String>, Error>> {
+    fn resolve_ref<'a>(&'a self, reference: Option<&'a str>) -> ResponseFuture<'a, Option<String>> {
         Box::pin(self.find(reference))
     }
 }

@@ -18,9 +18,7 @@ pub(super) fn verify(request: &SignedRequest<'_>) -> Result<(), SignatureError> 
         return accept(token, "webhook-signature or X-Gitlab-Token");
     };
     // A token does not replace a wrong signature: an attacker who saw one could send it instead.
-    let required = |name: &'static str| {
-        request.header(name)?.ok_or(SignatureError::Unsigned { expected: name })
-    };
+    let required = |name: &'static str| request.header(name)?.ok_or(SignatureError::Unsigned(name));
     let id = required("webhook-id")?;
     let timestamp = required("webhook-timestamp")?;
     // The signed parts are joined by dots. An id with a dot would leave open where it ends.
@@ -35,8 +33,7 @@ pub(super) fn verify(request: &SignedRequest<'_>) -> Result<(), SignatureError> 
     if is_stale { Err(SignatureError::Stale) } else { Ok(()) }
 }
 
-/// Verifies a list of `v1,` and a digest in base64, separated by spaces. The body is hashed once
-/// for each secret, however long the list is.
+/// Verifies a list of `v1,` and base64 digests. The body is hashed once for each secret.
 fn is_signed(signatures: &[u8], parts: &[&[u8]], secrets: &[&[u8]]) -> bool {
     let digests: Vec<Vec<u8>> = signatures
         .split(|byte| *byte == b' ')

@@ -76,14 +76,7 @@ struct ReleaseBody {
 #[serde(default)]
 struct WikiBody {
     project: Project,
-    wiki: Repository,
-}
-
-#[derive(Default, Deserialize)]
-struct Repository {
-    path_with_namespace: Option<String>,
-    git_http_url: Option<String>,
-    git_ssh_url: Option<String>,
+    wiki: Project,
 }
 
 #[derive(Default, Deserialize)]
@@ -165,7 +158,7 @@ fn push(body: PushBody) -> Result<Event, ParseError> {
     let commits = body.commits.unwrap_or_default();
     let project = body.project;
     let urls = [project.git_http_url, project.git_ssh_url, project.web_url];
-    Push {
+    let push = Push {
         path: required_text(project.path_with_namespace, "project.path_with_namespace")?,
         urls: urls.into_iter().flatten().collect(),
         is_default: field::is_branch(&reference, project.default_branch.as_deref()),
@@ -173,9 +166,8 @@ fn push(body: PushBody) -> Result<Event, ParseError> {
         after: field::ref_target(after),
         is_forced: false,
         commits: commits.into_iter().filter_map(|commit| commit.id).collect(),
-    }
-    .truncated()
-    .map(Event::Push)
+    };
+    Ok(Event::Push(push.truncated()?))
 }
 
 fn issue_event(body: IssueBody, is_confidential: bool) -> Result<Event, ParseError> {
@@ -231,7 +223,7 @@ fn merge_request_note(
 
 fn release(body: ReleaseBody) -> Result<Event, ParseError> {
     let tag = required_text(body.tag, "tag")?;
-    Release {
+    let release = Release {
         path: required_text(body.project.path_with_namespace, "project.path_with_namespace")?,
         id: body.id.map_or_else(|| tag.clone(), |id| id.to_string()),
         tag,
@@ -243,23 +235,21 @@ fn release(body: ReleaseBody) -> Result<Event, ParseError> {
         // GitLab sends no time of the last change.
         updated_at: None,
         is_deleted: body.action.as_deref() == Some("delete"),
-    }
-    .truncated()
-    .map(Event::Release)
+    };
+    Ok(Event::Release(release.truncated()?))
 }
 
 /// The wiki is a repository beside the repository that it is about.
 fn wiki_push(body: WikiBody) -> Result<Event, ParseError> {
-    let Repository { path_with_namespace, git_http_url, git_ssh_url } = body.wiki;
+    let Project { path_with_namespace, git_http_url, git_ssh_url, .. } = body.wiki;
     let path = if let Some(path) = path_with_namespace {
         path
     } else {
         let project = body.project.path_with_namespace;
         format!("{}.wiki", required_text(project, "project.path_with_namespace")?)
     };
-    WikiPush { path, urls: [git_http_url, git_ssh_url].into_iter().flatten().collect() }
-        .truncated()
-        .map(Event::WikiPush)
+    let push = WikiPush { path, urls: [git_http_url, git_ssh_url].into_iter().flatten().collect() };
+    Ok(Event::WikiPush(push.truncated()?))
 }
 
 impl NoteFields {
@@ -295,7 +285,7 @@ fn issue(
         return Event::issue_deleted(external_id);
     }
     let labels = fields.labels.unwrap_or_default().into_iter();
-    Issue {
+    let issue = Issue {
         external_id,
         title,
         status: fields.state,
@@ -305,9 +295,8 @@ fn issue(
         updated_at: field::optional_time(fields.updated_at.as_deref()),
         is_whole,
         comment,
-    }
-    .truncated()
-    .map(Event::Issue)
+    };
+    Ok(Event::Issue(issue.truncated()?))
 }
 
 #[cfg(test)]

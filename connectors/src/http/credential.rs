@@ -4,10 +4,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderName, HeaderValue};
 use reqwest::header::AUTHORIZATION;
+use secrecy::ExposeSecret;
 use zeroize::Zeroizing;
 
 use super::RequestDefaults;
-use crate::config::{ConnectorConfig, Token};
+use crate::client::ConnectorConfig;
 use crate::error::Error;
 
 /// Sends the token as a bearer token.
@@ -39,7 +40,7 @@ fn in_header(
     name: HeaderName,
     format: impl FnOnce(&str) -> Zeroizing<String>,
 ) -> Result<RequestDefaults, Error> {
-    let Some(token) = config.token.as_ref().map(Token::expose) else {
+    let Some(token) = config.token.as_ref().map(ExposeSecret::expose_secret) else {
         return Ok(RequestDefaults::default());
     };
     let mut value = HeaderValue::from_str(&format(token)).map_err(|_| Error::InvalidConfig {

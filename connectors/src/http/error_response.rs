@@ -1,9 +1,10 @@
 //! Errors of unsuccessful responses, with the provider's message.
 
+use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
 use super::Response;
-use crate::config::{ConnectorConfig, Token};
+use crate::client::ConnectorConfig;
 use crate::error::Error;
 use crate::event::field::line;
 use crate::provider::adapter;
@@ -40,19 +41,19 @@ pub(crate) fn remedy(config: &ConnectorConfig, status: u16) -> String {
             if config.user.is_some() { ", or belongs to another user" } else { "" }
         ),
         (Some(_), _) => {
-            let permissions = adapter(config.kind).permissions();
+            let permissions = adapter(config.kind).permissions;
             format!("the token of {key} lacks a permission; it needs {permissions}")
         }
     }
 }
 
 /// Returns the provider's message. Each provider has another field for it.
-fn message(body: &[u8], token: Option<&Token>) -> String {
+fn message(body: &[u8], token: Option<&SecretString>) -> String {
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
     let fields = ["message", "errorMessages", "error_description", "errors", "error"];
     let message = fields.iter().map(|field| &body[*field]).find_map(first_text);
     let message = message.unwrap_or("it gave no reason");
-    let message = match token.map(Token::expose) {
+    let message = match token.map(ExposeSecret::expose_secret) {
         Some(token) if !token.is_empty() => message.replace(token, "***"),
         _ => message.to_owned(),
     };

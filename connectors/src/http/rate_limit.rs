@@ -89,8 +89,7 @@ fn reset(response: &Response, now: DateTime<Utc>) -> Option<TimeDelta> {
     Some(DateTime::from_timestamp_secs(seconds)? - provider_now(response, now))
 }
 
-/// Returns the provider's current time. Its other times are relative to it, so that the clocks
-/// need not agree.
+/// Returns the provider's current time, to which its other times are relative.
 fn provider_now(response: &Response, now: DateTime<Utc>) -> DateTime<Utc> {
     let value = response.header(DATE).and_then(|date| httpdate::parse_http_date(date).ok());
     value.map_or(now, DateTime::from)

@@ -12,12 +12,8 @@ struct Item {
 }
 
 impl HasUpdatedAt for Item {
-    fn id(&self) -> String {
-        self.id.to_string()
-    }
-
-    fn updated_at(&self) -> DateTime<Utc> {
-        self.at
+    fn version(&self) -> (String, DateTime<Utc>) {
+        (self.id.to_string(), self.at)
     }
 }
 

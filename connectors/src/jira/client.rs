@@ -5,7 +5,7 @@ use tokio::sync::OnceCell;
 
 use super::wire::{ServerInfo, User};
 use crate::error::Error;
-use crate::http::Http;
+use crate::http::{ANONYMOUS, Http};
 use crate::time_zone::UserZone;
 
 pub(super) struct Client {
@@ -68,11 +68,12 @@ impl Client {
         let user = self.current_user().await?;
         Ok(UserZone::named(user.as_ref().and_then(|user| user.time_zone.as_deref())))
     }
+}
 
-    pub(super) async fn check_access(&self) -> Result<String, Error> {
-        match self.current_user().await? {
-            Some(user) => Ok(user.shown_name().unwrap_or_default()),
-            None => self.edition().await.map(|_| "anonymous (no token)".to_owned()),
-        }
+pub(super) async fn check_access(http: Http) -> Result<String, Error> {
+    let client = Client::new(http);
+    match client.current_user().await? {
+        Some(user) => Ok(user.shown_name().unwrap_or_default()),
+        None => client.edition().await.map(|_| ANONYMOUS.to_owned()),
     }
 }

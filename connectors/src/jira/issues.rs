@@ -6,9 +6,7 @@ use serde_json::{Value, json};
 
 use super::adf;
 use super::client::{Client, Edition};
-use super::wire::{
-    CloudSearch, CommentsResponse, IssueComment, IssueKey, Item, Search, User, WrittenComment,
-};
+use super::wire::{CloudSearch, CommentsResponse, IssueComment, IssueKey, Item, Search, User};
 use crate::error::Error;
 use crate::event::{Comment, Issue, field};
 use crate::http::Http;
@@ -25,8 +23,7 @@ const FIELDS: &str = "summary,status,assignee,creator,labels,description,securit
 const ID_FIELDS: &str = "security,updated";
 /// Comments on a page.
 const COMMENTS: u64 = 100;
-/// The property that hides a comment from the customers of a service desk. Other projects ignore
-/// it.
+/// The property that hides a comment from the customers of a service desk.
 const INTERNAL: &str = "sd.public.comment";
 
 pub(super) struct ProjectIssues {
@@ -76,8 +73,7 @@ impl ProjectIssues {
         }
     }
 
-    /// Reads a page of comments, newest first: of more comments than are read, those are worth
-    /// more.
+    /// Reads a page of comments, newest first: if there are too many, those are worth more.
     async fn comment_page(&self, key: &str, page: u64) -> Result<CommentPage<IssueComment>, Error> {
         let (size, start) = (COMMENTS.to_string(), (page * COMMENTS).to_string());
         let query = [("startAt", start.as_str()), ("maxResults", &size), ("orderBy", "-created")];
@@ -100,6 +96,7 @@ impl ProjectIssues {
 
 impl Source for ProjectIssues {
     type Item = Item;
+    type PublicItem = Issue;
 
     fn http(&self) -> &Http {
         &self.client.http
@@ -117,16 +114,14 @@ impl Source for ProjectIssues {
         let (items, more) = self.search(edition, parameters, position).await?;
         Ok(ListPage { items, more, tick: zone.resolution(TICK) })
     }
-}
 
-impl IssueSource for ProjectIssues {
-    fn issue(&self, item: &Item) -> Option<Issue> {
+    fn public_item(&self, item: &Item) -> Option<Issue> {
         let fields = &item.fields;
         if fields.security.is_some() {
             return None;
         }
         let page = self.http().url(&["browse", &item.key], &[]);
-        let issue = Issue {
+        Some(Issue {
             external_id: item.key.clone(),
             title: fields.summary.clone().unwrap_or_default(),
             status: fields.status.as_ref().and_then(|status| status.name.clone()),
@@ -136,10 +131,11 @@ impl IssueSource for ProjectIssues {
             updated_at: Some(fields.updated),
             is_whole: true,
             comment: None,
-        };
-        listing::truncated(issue, self.http())
+        })
     }
+}
 
+impl IssueSource for ProjectIssues {
     fn description(&self, item: &Item) -> Option<Comment> {
         let fields = &item.fields;
         let author = fields.creator.as_ref().and_then(User::shown_name);
@@ -181,19 +177,15 @@ impl IssueSource for ProjectIssues {
         let internal = json!([{ "key": INTERNAL, "value": { "internal": true } }]);
         let body = json!({ "body": body, "properties": internal });
         let action = format!("to post a comment on {key}");
-        let written: WrittenComment =
+        let written: IssueComment =
             self.http().write_and_read(method, &segments, &body, &action).await?;
         Ok(written.id)
     }
 }
 
 impl HasUpdatedAt for Item {
-    fn id(&self) -> String {
-        self.key.clone()
-    }
-
-    fn updated_at(&self) -> DateTime<Utc> {
-        self.fields.updated
+    fn version(&self) -> (String, DateTime<Utc>) {
+        (self.key.clone(), self.fields.updated)
     }
 }
 

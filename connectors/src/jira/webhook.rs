@@ -5,6 +5,7 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::adf;
+use super::wire::{Status, User};
 use crate::delivery::{ParseError, from_json, required_text, unsupported};
 use crate::event::{Comment, Event, Issue, field};
 use crate::provider::ParsedEvent;
@@ -39,18 +40,6 @@ struct Fields {
     updated: Option<String>,
     /// Present if only some users of the project may see the issue.
     security: Option<IgnoredAny>,
-}
-
-#[derive(Default, Deserialize)]
-struct Status {
-    name: Option<String>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct User {
-    display_name: Option<String>,
-    name: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -107,19 +96,18 @@ fn issue(body: Body, is_whole: bool, comment: Option<Comment>) -> Result<Event, 
     // The issue of a comment may lack its time. The comment changed the issue at its own time.
     let updated = fields.updated.or(body.comment.and_then(|comment| comment.updated));
     let page = issue.address.and_then(|address| page_url(&address, &key));
-    Issue {
+    let issue = Issue {
         title: required_text(fields.summary, "issue.fields.summary")?,
         status: fields.status.and_then(|status| status.name),
-        assignee: fields.assignee.and_then(|user| user.display_name.or(user.name)),
+        assignee: fields.assignee.as_ref().and_then(User::shown_name),
         labels: fields.labels.unwrap_or_default(),
         links: field::links("Jira issue", page),
         updated_at: field::optional_time(updated.as_deref()),
         is_whole,
         comment,
         external_id: key,
-    }
-    .truncated()
-    .map(Event::Issue)
+    };
+    Ok(Event::Issue(issue.truncated()?))
 }
 
 impl CommentFields {
@@ -129,7 +117,7 @@ impl CommentFields {
         let sent_at = field::optional_time(self.created.take());
         Some(Comment {
             id: self.id.take()?,
-            author: self.author.take().and_then(|user| user.display_name.or(user.name)),
+            author: self.author.as_ref().and_then(User::shown_name),
             text: self.body.as_ref().map(adf::to_markdown).unwrap_or_default(),
             sent_at,
             updated_at: field::optional_time(self.updated.clone()).or(sent_at),
@@ -138,8 +126,7 @@ impl CommentFields {
     }
 }
 
-/// Returns the page of an issue from its address in the REST API. Data Center may be below a path
-/// of its host.
+/// Returns the page of an issue from its address in the REST API, whose host may have a path.
 fn page_url(address: &str, key: &str) -> Option<String> {
     let (base, _) = address.split_once("/rest/")?;
     Some(format!("{base}/browse/{key}"))

@@ -92,14 +92,8 @@ pub(super) struct IssueKey {
     pub(super) key: String,
 }
 
-#[derive(Deserialize)]
-pub(super) struct WrittenComment {
-    pub(super) id: String,
-}
-
 impl User {
-    /// Returns a unique id: in Cloud the account's, in Data Center the key, or the name in versions
-    /// without keys.
+    /// Returns a unique id: of the account in Cloud, else the key or, in old versions, the name.
     pub(super) fn id(&self) -> Option<&str> {
         self.account_id.as_deref().or(self.key.as_deref()).or(self.name.as_deref())
     }

@@ -25,8 +25,7 @@ pub(crate) struct CommentList {
 pub(crate) struct CommentPage<C> {
     pub(crate) comments: Vec<C>,
     pub(crate) is_last: bool,
-    /// The number of comments on all pages, if the provider sends it. It shows whether pages have
-    /// fewer comments than requested.
+    /// The number of comments on all pages, if it is sent: pages may have fewer than requested.
     pub(crate) total: Option<u64>,
 }
 

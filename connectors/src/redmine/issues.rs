@@ -94,16 +94,20 @@ struct UserResponse {
 }
 
 #[derive(Deserialize)]
-pub(super) struct User {
+struct User {
     id: u64,
-    pub(super) login: String,
+    login: String,
 }
 
 /// Returns the credential's user.
-pub(super) async fn current_user(http: &Http) -> Result<User, Error> {
+async fn current_user(http: &Http) -> Result<User, Error> {
     let action = "to read the token's user";
     let UserResponse { user } = http.get(&["users", "current.json"], &[], action).await?;
     Ok(user)
+}
+
+pub(super) async fn check_access(http: Http) -> Result<String, Error> {
+    Ok(current_user(&http).await?.login)
 }
 
 impl ProjectIssues {
@@ -124,8 +128,7 @@ impl ProjectIssues {
         Ok(CommentPage::single(issue.journals))
     }
 
-    /// Creates a note. Redmine does not return its id: it is the user's last note that begins with
-    /// the same line.
+    /// Creates a note. Redmine returns no id: it is the user's last note with the same first line.
     async fn create_note(&self, issue: u64, text: &str) -> Result<String, Error> {
         let user = current_user(&self.http).await?;
         let (file, action) = (format!("{issue}.json"), format!("to post a note on issue {issue}"));
@@ -152,6 +155,7 @@ impl ProjectIssues {
 
 impl Source for ProjectIssues {
     type Item = Item;
+    type PublicItem = Issue;
 
     fn http(&self) -> &Http {
         &self.http
@@ -177,16 +181,14 @@ impl Source for ProjectIssues {
         let more = PageMarker::before_total(offset, found.issues.len(), found.total_count);
         Ok(ListPage { items: found.issues, more, tick: TICK })
     }
-}
 
-impl IssueSource for ProjectIssues {
-    fn issue(&self, item: &Item) -> Option<Issue> {
+    fn public_item(&self, item: &Item) -> Option<Issue> {
         if item.is_private {
             return None;
         }
         let name = |named: &Option<Named>| named.as_ref().and_then(|named| named.name.clone());
         let page = self.http.url(&["issues", &item.id.to_string()], &[]);
-        let issue = Issue {
+        Some(Issue {
             external_id: format!("redmine#{}", item.id),
             title: item.subject.clone(),
             status: name(&item.status),
@@ -196,10 +198,11 @@ impl IssueSource for ProjectIssues {
             updated_at: Some(item.updated_on),
             is_whole: true,
             comment: None,
-        };
-        listing::truncated(issue, &self.http)
+        })
     }
+}
 
+impl IssueSource for ProjectIssues {
     fn description(&self, item: &Item) -> Option<Comment> {
         let author = item.author.as_ref().and_then(|author| author.name.clone());
         let text = item.description.as_deref().unwrap_or_default();
@@ -236,12 +239,8 @@ impl IssueSource for ProjectIssues {
 }
 
 impl HasUpdatedAt for Item {
-    fn id(&self) -> String {
-        self.id.to_string()
-    }
-
-    fn updated_at(&self) -> DateTime<Utc> {
-        self.updated_on
+    fn version(&self) -> (String, DateTime<Utc>) {
+        (self.id.to_string(), self.updated_on)
     }
 }
 

@@ -1,5 +1,4 @@
-//! Parser of Redmine's deliveries: webhooks of version 7 and later, and those of the plugin
-//! `redmine_webhook`.
+//! Parser of deliveries of Redmine 7 and later, and of the plugin `redmine_webhook`.
 
 use serde::Deserialize;
 
@@ -65,14 +64,11 @@ struct User {
     login: Option<String>,
 }
 
-/// The paths of required fields, for messages.
-struct Paths {
-    id: &'static str,
-    subject: &'static str,
-}
+/// The paths of an issue's id and subject, for messages.
+type Paths = [&'static str; 2];
 
-const NATIVE: Paths = Paths { id: "data.issue.id", subject: "data.issue.subject" };
-const PLUGIN: Paths = Paths { id: "payload.issue.id", subject: "payload.issue.subject" };
+const NATIVE: Paths = ["data.issue.id", "data.issue.subject"];
+const PLUGIN: Paths = ["payload.issue.id", "payload.issue.subject"];
 
 pub(super) fn parse(body: &[u8]) -> Result<ParsedEvent, ParseError> {
     let envelope: Envelope = from_json(body)?;
@@ -80,32 +76,32 @@ pub(super) fn parse(body: &[u8]) -> Result<ParsedEvent, ParseError> {
         let action = required_text(payload.action, "payload.action")?;
         let PluginBody { payload } = from_json(body)?;
         let event = match action.as_str() {
-            "deleted" => Event::issue_deleted(external_id(&payload, &PLUGIN)?)?,
-            _ => issue(payload, &PLUGIN)?,
+            "deleted" => Event::issue_deleted(external_id(&payload, PLUGIN)?)?,
+            _ => issue(payload, PLUGIN)?,
         };
         return Ok((format!("issue.{action}"), event));
     }
     let name = required_text(envelope.kind, "type")?;
     let event = match name.as_str() {
-        "issue.created" | "issue.updated" => issue(from_json::<Body>(body)?.data, &NATIVE)?,
+        "issue.created" | "issue.updated" => issue(from_json::<Body>(body)?.data, NATIVE)?,
         "issue.deleted" => {
-            Event::issue_deleted(external_id(&from_json::<Body>(body)?.data, &NATIVE)?)?
+            Event::issue_deleted(external_id(&from_json::<Body>(body)?.data, NATIVE)?)?
         }
         _ => unsupported(&name),
     };
     Ok((name, event))
 }
 
-fn issue(data: Data, paths: &Paths) -> Result<Event, ParseError> {
+fn issue(data: Data, paths: Paths) -> Result<Event, ParseError> {
     let external_id = external_id(&data, paths)?;
     let Data { issue, url } = data;
     // The data from before the issue was private is no longer public.
     if issue.is_private == Some(true) {
         return Event::issue_deleted(external_id);
     }
-    Issue {
+    let issue = Issue {
         external_id,
-        title: required_text(issue.subject, paths.subject)?,
+        title: required_text(issue.subject, paths[1])?,
         status: issue.status.and_then(|status| status.name),
         assignee: issue.assigned_to.or(issue.assignee).and_then(full_name),
         labels: Vec::new(),
@@ -113,14 +109,13 @@ fn issue(data: Data, paths: &Paths) -> Result<Event, ParseError> {
         updated_at: field::optional_time(issue.updated_on.as_deref()),
         is_whole: true,
         comment: None,
-    }
-    .truncated()
-    .map(Event::Issue)
+    };
+    Ok(Event::Issue(issue.truncated()?))
 }
 
 /// Redmine's own ids are numbers, which other trackers may have as well. Hence the prefix.
-fn external_id(data: &Data, paths: &Paths) -> Result<String, ParseError> {
-    Ok(format!("redmine#{}", required(data.issue.id, paths.id)?))
+fn external_id(data: &Data, paths: Paths) -> Result<String, ParseError> {
+    Ok(format!("redmine#{}", required(data.issue.id, paths[0])?))
 }
 
 fn full_name(user: User) -> Option<String> {

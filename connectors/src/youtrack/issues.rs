@@ -5,7 +5,7 @@ use reqwest::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::LIMITED;
+use super::{Visibility, is_limited};
 use crate::error::Error;
 use crate::event::{Comment, Issue, field};
 use crate::http::Http;
@@ -49,12 +49,6 @@ pub(super) struct Item {
     updated: DateTime<Utc>,
 }
 
-#[derive(Deserialize, Clone)]
-struct Visibility {
-    #[serde(rename = "$type")]
-    kind: Option<String>,
-}
-
 #[derive(Deserialize)]
 struct Tag {
     name: Option<String>,
@@ -82,10 +76,10 @@ struct IssueComment {
 
 #[derive(Deserialize, Clone)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct User {
+struct User {
     id: Option<String>,
-    pub(super) login: Option<String>,
-    pub(super) full_name: Option<String>,
+    login: Option<String>,
+    full_name: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -105,15 +99,15 @@ struct IssueId {
     id_readable: String,
 }
 
-#[derive(Deserialize)]
-struct WrittenComment {
-    id: String,
-}
-
 /// Returns the credential's user.
-pub(super) async fn current_user(http: &Http) -> Result<User, Error> {
+async fn current_user(http: &Http) -> Result<User, Error> {
     let query = [("fields", "id,login,fullName")];
     http.get(&["api", "users", "me"], &query, "to read the token's user").await
+}
+
+pub(super) async fn check_access(http: Http) -> Result<String, Error> {
+    let user = current_user(&http).await?;
+    Ok(user.login.or(user.full_name).unwrap_or_default())
 }
 
 impl ProjectIssues {
@@ -152,6 +146,7 @@ impl ProjectIssues {
 
 impl Source for ProjectIssues {
     type Item = Item;
+    type PublicItem = Issue;
 
     fn http(&self) -> &Http {
         &self.http
@@ -176,15 +171,13 @@ impl Source for ProjectIssues {
         let more = PageMarker::after_full_page(offset, size, items.len());
         Ok(ListPage { items, more, tick: zone.resolution(TICK) })
     }
-}
 
-impl IssueSource for ProjectIssues {
-    fn issue(&self, item: &Item) -> Option<Issue> {
+    fn public_item(&self, item: &Item) -> Option<Issue> {
         if is_limited(item.visibility.as_ref()) {
             return None;
         }
         let page = self.http.url(&["issue", &item.id_readable], &[]);
-        let issue = Issue {
+        Some(Issue {
             external_id: item.id_readable.clone(),
             title: item.summary.clone().unwrap_or_default(),
             status: item.field("State"),
@@ -194,10 +187,11 @@ impl IssueSource for ProjectIssues {
             updated_at: Some(item.updated),
             is_whole: true,
             comment: None,
-        };
-        listing::truncated(issue, &self.http)
+        })
     }
+}
 
+impl IssueSource for ProjectIssues {
     fn description(&self, item: &Item) -> Option<Comment> {
         let author = item.reporter.as_ref().and_then(User::shown_name);
         let created_at = item.created.and_then(DateTime::from_timestamp_millis);
@@ -234,19 +228,15 @@ impl IssueSource for ProjectIssues {
         let mut segments = vec!["api", "issues", &id, "comments"];
         segments.extend(comment.earlier);
         let body = json!({ "text": comment.text });
-        let written: WrittenComment =
+        let written: IssueComment =
             self.http.write_and_read(Method::POST, &segments, &body, &action).await?;
         Ok(written.id)
     }
 }
 
 impl HasUpdatedAt for Item {
-    fn id(&self) -> String {
-        self.id_readable.clone()
-    }
-
-    fn updated_at(&self) -> DateTime<Utc> {
-        self.updated
+    fn version(&self) -> (String, DateTime<Utc>) {
+        (self.id_readable.clone(), self.updated)
     }
 }
 
@@ -266,10 +256,6 @@ fn shown_value(value: &Value) -> Option<String> {
         }
         _ => None,
     }
-}
-
-fn is_limited(visibility: Option<&Visibility>) -> bool {
-    visibility.and_then(|visibility| visibility.kind.as_deref()) == Some(LIMITED)
 }
 
 impl User {

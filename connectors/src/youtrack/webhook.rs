@@ -1,5 +1,4 @@
-//! Parser of the deliveries of `YouTrack`: of the app Webhook Triggers, and of workflow scripts,
-//! whose authors choose the fields.
+//! Parser of deliveries of `YouTrack`: of its webhook app, and of scripts with any fields.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +6,7 @@ use chrono::{DateTime, Utc};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 
-use super::LIMITED;
+use super::{Visibility, is_limited};
 use crate::delivery::{ParseError, from_json, required_text};
 use crate::event::{Event, Issue, field};
 use crate::provider::ParsedEvent;
@@ -56,12 +55,6 @@ struct IssueFields {
 }
 
 #[derive(Default, Deserialize)]
-struct Visibility {
-    #[serde(rename = "$type")]
-    kind: Option<String>,
-}
-
-#[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Project {
     short_name: Option<String>,
@@ -98,14 +91,9 @@ enum Timestamp {
     Text(String),
 }
 
-/// The paths of required fields, for messages.
-struct Paths {
-    id: &'static str,
-    summary: &'static str,
-}
-
-const NESTED: Paths = Paths { id: "issue.idReadable", summary: "issue.summary" };
-const ROOT: Paths = Paths { id: "idReadable", summary: "summary" };
+/// The paths of an issue's id and summary, for messages.
+const NESTED: [&str; 2] = ["issue.idReadable", "issue.summary"];
+const ROOT: [&str; 2] = ["idReadable", "summary"];
 
 pub(super) fn parse(body: &[u8]) -> Result<ParsedEvent, ParseError> {
     let Body { event, kind, timestamp, issue } = from_json(body)?;
@@ -114,7 +102,7 @@ pub(super) fn parse(body: &[u8]) -> Result<ParsedEvent, ParseError> {
         Some(issue) => (issue, NESTED),
         None => (from_json(body)?, ROOT),
     };
-    let event = issue_event(&letters(&name), issue, timestamp, &paths)?;
+    let event = issue_event(&letters(&name), issue, timestamp, paths)?;
     Ok((name, event))
 }
 
@@ -122,15 +110,14 @@ fn issue_event(
     name: &str,
     issue: IssueFields,
     timestamp: Option<Timestamp>,
-    paths: &Paths,
+    [id_path, summary_path]: [&'static str; 2],
 ) -> Result<Event, ParseError> {
     let composed = composed_id(issue.project, issue.number_in_project);
     let readable = issue.id_readable.filter(|id| !id.is_empty()).or(composed);
-    let external_id = required_text(readable.or(issue.id), paths.id)?;
+    let external_id = required_text(readable.or(issue.id), id_path)?;
     let is_deleted = matches!(name, "deleted" | "removed" | "issuedeleted" | "issueremoved");
-    let visibility = issue.visibility.and_then(|visibility| visibility.kind);
     // An issue that is not public counts as deleted.
-    if is_deleted || visibility.as_deref() == Some(LIMITED) {
+    if is_deleted || is_limited(issue.visibility.as_ref()) {
         return Event::issue_deleted(external_id);
     }
     let mut fields = issue.fields.unwrap_or_default();
@@ -142,9 +129,9 @@ fn issue_event(
     let states = [issue.state, issue.state_field, fields.remove("State")];
     let assignees = [issue.assignee, fields.remove("Assignee")];
     let tags = issue.tags.unwrap_or_default().into_iter();
-    Issue {
+    let issue = Issue {
         external_id,
-        title: required_text(issue.summary, paths.summary)?,
+        title: required_text(issue.summary, summary_path)?,
         status: states.into_iter().flatten().find_map(Value::text),
         assignee: assignees.into_iter().flatten().find_map(Value::text),
         labels: tags.filter_map(Value::text).collect(),
@@ -153,17 +140,15 @@ fn issue_event(
         // The app sends the state only if it changed, and scripts send any fields.
         is_whole: false,
         comment: None,
-    }
-    .truncated()
-    .map(Event::Issue)
+    };
+    Ok(Event::Issue(issue.truncated()?))
 }
 
 fn composed_id(project: Option<Project>, number: Option<u64>) -> Option<String> {
     Some(format!("{}-{}", project?.short_name?, number?))
 }
 
-/// Returns the letters of a name, so that `issueDeleted`, `issue.deleted` and `ISSUE_DELETED` are
-/// equal.
+/// Returns the letters of a name: `issueDeleted` and `ISSUE_DELETED` are equal.
 fn letters(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphabetic).map(|c| c.to_ascii_lowercase()).collect()
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chrono::Utc;
-use mc_connectors::client::{Connector, Error, Limits, Provider, Token};
+use mc_connectors::client::{Connector, Error, Limits, Provider};
 use mc_domain::{Classified as _, ErrorKind};
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, ResponseTemplate};
@@ -226,7 +226,7 @@ fn invalid_config_is_rejected_without_showing_it() {
         assert!(!error.to_string().contains("hunter2"), "{error}");
     }
     let mut broken = config(Provider::Jira, "https://example.org");
-    broken.token = Some(Token::from("hunter2\n".to_owned()));
+    broken.token = Some("hunter2\n".into());
     let error = Connector::new(broken).expect_err("a line break");
     assert!(!format!("{error:?}").contains("hunter2"));
     let config = config(Provider::Jira, "https://example.org");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use http::HeaderMap;
-use mc_connectors::client::{Connector, ConnectorConfig, Error, Limits, Provider, Token};
+use mc_connectors::client::{Connector, ConnectorConfig, Error, Limits, Provider};
 use mc_connectors::traits::{Cursor, IssueWithComments, Page, Tracker, WikiPage};
 use mc_connectors::{Comment, Event, Issue, parse};
 use serde_json::Value;
@@ -19,7 +19,7 @@ pub fn config(kind: Provider, url: &str) -> ConnectorConfig {
         kind,
         url: url.parse().expect("a URL"),
         user: None,
-        token: Some(Token::from(TOKEN.to_owned())),
+        token: Some(TOKEN.into()),
         limits: Limits {
             retry_delay: Duration::from_millis(5),
             longest_wait: Duration::from_secs(1),

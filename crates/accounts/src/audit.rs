@@ -42,8 +42,7 @@ pub async fn verify(store: &Store, chain: Chain) -> Result<Report, Error> {
     Ok(report)
 }
 
-/// Records that a chain was read as a whole: in the project's own chain, or in the service's for a
-/// chain that only service administrators see.
+/// Records that a chain was read: in the project's own, or in the service's for others.
 async fn record_read(store: &Store, chain: Chain, how: &str) -> Result<(), Error> {
     let mut tx = store.begin().await?;
     let event = NewEvent::new(AuditAction::AuditRead, chain.id());

@@ -18,41 +18,35 @@ use crate::Error;
 #[derive(Debug, Default)]
 pub struct DenialCounter(Mutex<DenialCounts>);
 
+/// Counts of denials. Each event has a chain, an actor and a target. The counts of an event are by
+/// operation (`GET /records/{id} 404`), by permission, or one under an empty name.
 #[derive(Debug, Default)]
-struct DenialCounts {
-    /// Invalid tokens.
-    tokens: u64,
-    /// Webhook deliveries without a valid signature by project; `None` if the webhook is unknown.
-    deliveries: HashMap<Option<ProjectId>, u64>,
-    /// Denials of authenticated users by chain: by operation in the service's
-    /// (`GET /records/{id} 404`), by permission in a project's.
-    users: HashMap<(Chain, UserId), BTreeMap<String, u64>>,
-}
+struct DenialCounts(HashMap<(Chain, Option<UserId>, &'static str), BTreeMap<String, u64>>);
 
 impl DenialCounter {
     /// Counts an invalid token.
     pub fn token(&self) {
-        self.lock().tokens += 1;
+        *self.lock().count(Chain::Service, None, "token", String::new()) += 1;
     }
 
-    /// Counts a webhook delivery without a valid signature.
+    /// Counts a webhook delivery without a valid signature; `None` if the webhook is unknown.
     pub fn delivery(&self, project: Option<ProjectId>) {
-        *self.lock().deliveries.entry(project).or_default() += 1;
+        let chain = project.map_or(Chain::Service, Chain::Project);
+        *self.lock().count(chain, None, "delivery", String::new()) += 1;
     }
 
     /// Counts a denied operation of a user. The name of the operation has no parameters.
     pub fn operation(&self, user: UserId, operation: String) {
-        self.lock().add(Chain::Service, user, operation, 1);
+        *self.lock().count(Chain::Service, Some(user), "requests", operation) += 1;
     }
 
     /// Counts a permission that a user's role in a project does not have.
     pub fn insufficient_role(&self, project: ProjectId, user: UserId, permission: Permission) {
         let name = permission.as_str().to_owned();
-        self.lock().add(Chain::Project(project), user, name, 1);
+        *self.lock().count(Chain::Project(project), Some(user), "role", name) += 1;
     }
 
-    /// Writes the counts to the audit by a store that may append to every chain. If that fails,
-    /// they are kept for the next call.
+    /// Writes the counts to the audit. If that fails, they are kept for the next call.
     pub async fn flush(&self, background: &Store) -> Result<(), Error> {
         let counts = mem::take(&mut *self.lock());
         let written = write(background, counts.events()).await;
@@ -64,13 +58,9 @@ impl DenialCounter {
 
     fn restore(&self, taken: DenialCounts) {
         let mut counts = self.lock();
-        counts.tokens += taken.tokens;
-        for (project, count) in taken.deliveries {
-            *counts.deliveries.entry(project).or_default() += count;
-        }
-        for ((chain, user), denied) in taken.users {
-            for (name, count) in denied {
-                counts.add(chain, user, name, count);
+        for ((chain, actor, target), taken) in taken.0 {
+            for (name, count) in taken {
+                *counts.count(chain, actor, target, name) += count;
             }
         }
     }
@@ -81,31 +71,29 @@ impl DenialCounter {
 }
 
 impl DenialCounts {
-    fn add(&mut self, chain: Chain, user: UserId, name: String, count: u64) {
-        *self.users.entry((chain, user)).or_default().entry(name).or_default() += count;
+    fn count(
+        &mut self,
+        chain: Chain,
+        actor: Option<UserId>,
+        target: &'static str,
+        name: String,
+    ) -> &mut u64 {
+        self.0.entry((chain, actor, target)).or_default().entry(name).or_default()
     }
 
     /// Returns the events of the counts, each with its chain and its actor.
     fn events(&self) -> Vec<(Chain, Option<UserId>, NewEvent)> {
-        let denied = |target: &str| NewEvent::new(AuditAction::AccessDenied, target);
-        let tokens = denied("token").with(json!({ "count": self.tokens }));
-        let tokens = (self.tokens > 0).then_some((Chain::Service, None, tokens));
-        let users = self.users.iter().map(|((chain, user), counts)| {
-            let event = match chain {
-                Chain::Service => denied("requests").with(json!({ "operations": counts })),
-                Chain::Project(_) => {
-                    denied("role").with(json!({ "why": "role", "actions": counts }))
-                }
+        let event = |(&(chain, actor, target), counts): (&_, &BTreeMap<String, u64>)| {
+            let details = match target {
+                "requests" => json!({ "operations": counts }),
+                "role" => json!({ "why": "role", "actions": counts }),
+                _ => json!({ "count": counts.values().sum::<u64>() }),
             };
-            (*chain, Some(*user), event)
-        });
-        let deliveries = self.deliveries.iter().map(|(project, count)| {
-            let event = denied("delivery").with(json!({ "count": count }));
-            (project.map_or(Chain::Service, Chain::Project), None, event)
-        });
-        let mut events: Vec<_> = tokens.into_iter().chain(users).chain(deliveries).collect();
+            (chain, actor, NewEvent::new(AuditAction::AccessDenied, target).with(details))
+        };
+        let mut events: Vec<_> = self.0.iter().map(event).collect();
         // Chains are locked in one order everywhere.
-        events.sort_by_key(|(chain, ..)| chain.id());
+        events.sort_by_key(|(chain, actor, _)| (chain.id(), *actor));
         events
     }
 }

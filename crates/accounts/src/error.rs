@@ -1,20 +1,16 @@
 //! Errors of the use-cases.
 
-use mc_auth::device_grant::DecisionError;
 use mc_auth::{keys, login};
 use mc_domain::{Classified, ErrorKind, ProjectId, ProjectKey, Scope, Scopes};
+
+use crate::sign_in::DecisionError;
 
 /// A failed use-case.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The credential lacks a scope.
-    #[error("requires a token with the scope `{needed}`")]
-    MissingScope {
-        /// The scope that the use-case requires.
-        needed: Scope,
-        /// The scopes of the credential.
-        scopes: Scopes,
-    },
+    /// The credential, which has only these scopes, lacks a scope.
+    #[error("requires a token with the scope `{0}`")]
+    MissingScope(Scope, Scopes),
     /// The principal does not administer the service.
     #[error("requires a service administrator")]
     NotServiceAdmin,
@@ -119,7 +115,7 @@ impl Error {
 impl Classified for Error {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::MissingScope { .. }
+            Self::MissingScope(..)
             | Self::NotServiceAdmin
             | Self::NotInteractive
             | Self::NotTeamAdmin(_)
@@ -169,7 +165,7 @@ impl Classified for Error {
 
     fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::MissingScope { scopes, .. } => {
+            Self::MissingScope(_, scopes) => {
                 return Some(format!("this one has: {scopes}; create one with that scope"));
             }
             Self::ProjectByAgent(key) => {

@@ -12,17 +12,26 @@ pub mod teams;
 pub mod tokens;
 pub mod users;
 
-use mc_domain::UserId;
+use std::fmt::Display;
+
+use mc_domain::{AuditAction, UserId};
 use mc_store::Tx;
 use mc_store::audit::{Chain, NewEvent};
+use serde_json::Value;
 
 pub use error::Error;
 pub use principal::Principal;
 pub use sign_in::{SignIn, SignInSettings};
 
-/// Commits a change of something that belongs to no project, with its event in the service's
-/// audit.
-async fn commit(mut tx: Tx, actor: UserId, event: NewEvent) -> Result<(), Error> {
+/// Commits a change that belongs to no project, with its event in the service's audit.
+async fn commit(
+    mut tx: Tx,
+    actor: UserId,
+    action: AuditAction,
+    target: impl Display,
+    details: Value,
+) -> Result<(), Error> {
+    let event = NewEvent::new(action, target).with(details);
     mc_store::audit::add(&mut tx, Chain::Service, Some(actor), &[event]);
     Ok(tx.commit().await?)
 }

@@ -21,16 +21,14 @@ pub async fn set_role(
     grant(store, project, Grantee::User(user.id), &user.login, role).await
 }
 
-/// Removes a user's own role on a project; a team may still give one. The last administrator
-/// keeps the role `admin`.
+/// Removes a user's own role on a project. The last administrator keeps the role `admin`.
 pub async fn remove_role(store: &Store, project: &Project, login: &str) -> Result<(), Error> {
     let user = users::get(store, login).await?;
     let is_removed = revoke(store, project, Grantee::User(user.id), &user.login).await?;
     removed_role(is_removed, "login", login)
 }
 
-/// Shares a project with a team that the principal may see. `role` is the highest role that the
-/// team gives its members.
+/// Shares a project with a visible team. `role` is the highest role that its members get.
 pub async fn share(
     store: &Store,
     principal: &Principal,

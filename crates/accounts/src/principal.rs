@@ -26,8 +26,7 @@ impl Principal {
         &self.login
     }
 
-    /// Returns the id of the personal access token or session. Tokens that were exchanged for it
-    /// or issued in it have the same id.
+    /// Returns the id of the personal access token or session, which derived tokens share.
     pub fn credential(&self) -> TokenId {
         self.credential
     }
@@ -42,7 +41,7 @@ impl Principal {
         if self.scopes.contains(needed) {
             return Ok(());
         }
-        Err(Error::MissingScope { needed, scopes: self.scopes })
+        Err(Error::MissingScope(needed, self.scopes))
     }
 
     /// Requires a credential that a person signed in with. With a personal access token a program

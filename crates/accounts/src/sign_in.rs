@@ -2,34 +2,35 @@
 
 pub mod browser;
 pub mod device;
+mod device_grant;
+mod refresh;
 mod signing_keys;
 pub mod token;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
-use mc_auth::client::ClientId;
-use mc_auth::jwt::{self, Grant, Issued, Reason, TokenAudience};
+use chrono::Utc;
+use mc_auth::jwt::{self, Grant, Reason, TokenAudience};
 use mc_auth::login::{LoginProvider, ProviderConfig, ProviderName};
-use mc_auth::secret::PersonalAccessToken;
+use mc_auth::secret::{PersonalAccessToken, RefreshToken};
 use mc_crypto::Encryptor;
-use mc_domain::{Scopes, SessionId, UserId};
 use mc_store::{Store, accounts, sessions};
-use serde_json::{Value, json};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tokio::sync::OnceCell;
 use url::Url;
 
 use crate::denials::DenialCounter;
 use crate::{Error, Principal};
+pub use device_grant::DecisionError;
 use signing_keys::Keyring;
+use token::IssuedTokens;
 
 /// Settings of sign-in.
 #[derive(Debug, Clone)]
 pub struct SignInSettings {
-    /// Base URL of the service as browsers reach it, without a slash at its end. Access tokens
-    /// name it as issuer and audience.
+    /// Base URL of the service for browsers, without a slash at its end; the issuer of tokens.
     pub public_url: Url,
     /// Identity providers at which people have accounts.
     pub providers: Vec<ProviderConfig>,
@@ -51,8 +52,7 @@ struct Inner {
     denials: DenialCounter,
 }
 
-/// A provider with its metadata, which is read at the first login: a provider that is unavailable
-/// does not stop the service from starting.
+/// A provider with its metadata, read at the first login: it need not be up at the start.
 struct Provider {
     config: ProviderConfig,
     client: OnceCell<LoginProvider>,
@@ -86,7 +86,7 @@ impl SignIn {
     pub async fn jwks(&self) -> Result<Value, Error> {
         let now = Utc::now();
         let keys = self.0.keys.current(now).await?;
-        Ok(json!(keys.verifying.jwks(now)))
+        Ok(keys.verifying.jwks(now))
     }
 
     /// Returns the counter of denied requests.
@@ -114,8 +114,7 @@ impl SignIn {
         self.0.providers.keys()
     }
 
-    /// Returns the principal of a valid access token or personal access token. An invalid token is
-    /// counted as a denial.
+    /// Returns the principal of a valid token. An invalid one is counted as a denial.
     pub async fn authenticate(&self, token: &str) -> Result<Option<Principal>, Error> {
         let principal = self.find_principal(token).await?;
         if principal.is_none() {
@@ -136,16 +135,14 @@ impl SignIn {
 
     async fn issue(
         &self,
-        user: UserId,
-        client: ClientId,
-        session: SessionId,
-        scopes: Scopes,
-        session_ends_at: Option<DateTime<Utc>>,
-    ) -> Result<Issued, Error> {
+        grant: Grant,
+        refresh_token: Option<RefreshToken>,
+    ) -> Result<IssuedTokens, Error> {
         let now = Utc::now();
         let key = self.0.keys.signer(now).await?;
-        let grant = Grant { user, client, session, scopes, session_ends_at };
-        Ok(jwt::issue(&self.0.audience, &key, &grant, now)?)
+        let issued = jwt::issue(&self.0.audience, &key, &grant, now)?;
+        let (access_token, expires_at) = (issued.token, issued.expires_at);
+        Ok(IssuedTokens { access_token, expires_at, scopes: grant.scopes, refresh_token })
     }
 
     async fn find_principal(&self, token: &str) -> Result<Option<Principal>, Error> {
@@ -156,7 +153,7 @@ impl SignIn {
             return self.find_principal_of_jwt(token).await;
         }
         let is_damaged = token.starts_with(PersonalAccessToken::PREFIX)
-            && PersonalAccessToken::parse(token).is_err();
+            && PersonalAccessToken::parse(token).is_none();
         if is_damaged {
             return Ok(None);
         }

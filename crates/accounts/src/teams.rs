@@ -4,7 +4,6 @@ use mc_contract::operations::member::CreateTeam;
 use mc_contract::text::DisplayName;
 use mc_domain::{AuditAction, Role, Scope};
 use mc_store::Store;
-use mc_store::audit::NewEvent;
 use mc_store::members::{self, Grantee, Member, MembershipScope, Team};
 use serde_json::json;
 
@@ -22,9 +21,8 @@ pub async fn create(
     let mut tx = store.begin().await?;
     let team = members::create_team(&mut tx, key, name, principal.user).await;
     let team = team.map_err(Error::exists_in("key"))?;
-    let event =
-        NewEvent::new(AuditAction::TeamChanged, &team.key).with(json!({ "change": "added" }));
-    commit(tx, principal.user, event).await?;
+    commit(tx, principal.user, AuditAction::TeamChanged, &team.key, json!({ "change": "added" }))
+        .await?;
     Ok(team)
 }
 
@@ -38,8 +36,7 @@ pub async fn delete(store: &Store, principal: &Principal, key: &str) -> Result<(
     let team = get_administered(store, principal, key).await?;
     let mut tx = store.begin().await?;
     members::delete_team(&mut tx, team.id).await?;
-    let event = NewEvent::new(AuditAction::TeamChanged, key).with(json!({ "change": "deleted" }));
-    commit(tx, principal.user, event).await
+    commit(tx, principal.user, AuditAction::TeamChanged, key, json!({ "change": "deleted" })).await
 }
 
 /// Lists the members of a team by login.
@@ -65,8 +62,7 @@ pub async fn set_member(
     let mut tx = store.begin().await?;
     members::set(&mut tx, MembershipScope::Team(team.id), Grantee::User(user.id), role).await?;
     let details = set_role_details(&user.login, Some(role));
-    let event = NewEvent::new(AuditAction::TeamChanged, key).with(details);
-    commit(tx, principal.user, event).await
+    commit(tx, principal.user, AuditAction::TeamChanged, key, details).await
 }
 
 /// Removes a user from a team.
@@ -82,8 +78,7 @@ pub async fn remove_member(
     let (scope, grantee) = (MembershipScope::Team(team.id), Grantee::User(user.id));
     removed_role(members::remove(&mut tx, scope, grantee).await?, "login", login)?;
     let details = set_role_details(&user.login, None);
-    let event = NewEvent::new(AuditAction::TeamChanged, key).with(details);
-    commit(tx, principal.user, event).await
+    commit(tx, principal.user, AuditAction::TeamChanged, key, details).await
 }
 
 /// Returns a team and the principal's role in it.

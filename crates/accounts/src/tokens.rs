@@ -6,28 +6,18 @@ use mc_contract::operations::token::CreateToken;
 use mc_contract::text::Login;
 use mc_domain::{AuditAction, Scopes, TokenId, UserId};
 use mc_store::accounts::{self, AccessToken, NewToken};
-use mc_store::audit::NewEvent;
 use mc_store::{Store, sessions};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use crate::{Error, Principal, commit, users};
 
-/// A created token with its secret, which is not stored.
-#[derive(Debug)]
-pub struct CreatedToken {
-    /// The secret.
-    pub secret: PersonalAccessToken,
-    /// The token.
-    pub token: AccessToken,
-}
-
-/// Creates a personal access token. Service administrators create tokens for agents as well.
+/// Creates a personal access token. Service administrators may create tokens for agents.
 pub async fn create(
     store: &Store,
     principal: &Principal,
     request: &CreateToken,
-) -> Result<CreatedToken, Error> {
+) -> Result<(PersonalAccessToken, AccessToken), Error> {
     let scopes: Scopes = request.scopes.iter().copied().collect();
     if !scopes.is_subset_of(principal.scopes()) {
         return Err(Error::ExcessiveScopes(principal.scopes()));
@@ -51,9 +41,8 @@ pub async fn create(
     }
     let token = accounts::create_token(&mut tx, &new).await?;
     let details = json!({ "user": user, "scopes": scopes, "ends": token.expires_at });
-    let event = NewEvent::new(AuditAction::TokenCreated, token.id).with(details);
-    commit(tx, principal.user, event).await?;
-    Ok(CreatedToken { secret, token })
+    commit(tx, principal.user, AuditAction::TokenCreated, token.id, details).await?;
+    Ok((secret, token))
 }
 
 async fn owner(
@@ -91,12 +80,10 @@ pub async fn revoke(store: &Store, principal: &Principal, id: TokenId) -> Result
         None
     };
     let owner = owner.ok_or(Error::UnknownToken)?;
-    let event = NewEvent::new(AuditAction::TokenRevoked, id).with(json!({ "user": owner }));
-    commit(tx, principal.user, event).await
+    commit(tx, principal.user, AuditAction::TokenRevoked, id, json!({ "user": owner })).await
 }
 
-/// Makes `secret` the one local token of a place, which is a host with a data directory. The token
-/// that the place had before is revoked.
+/// Replaces the local token of a place, which is a host with a data directory.
 pub async fn set_local(store: &Store, place: &str, secret: &str) -> Result<(), Error> {
     let hash = Sha256::digest(secret).into();
     Ok(accounts::set_local_token(store, place, &hash, hint(secret)).await?)

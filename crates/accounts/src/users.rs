@@ -4,7 +4,6 @@ use mc_contract::operations::user::{CreateUser, UpdateUser};
 use mc_contract::text::{DisplayName, Email};
 use mc_domain::{AuditAction, UserId};
 use mc_store::accounts::{self, NewUser, User, UserUpdate};
-use mc_store::audit::NewEvent;
 use mc_store::{Store, sessions};
 use serde_json::json;
 
@@ -27,8 +26,7 @@ pub async fn create(
     let user = accounts::create(&mut tx, &new).await.map_err(Error::exists_in("login"))?;
     let details =
         json!({ "change": "added", "is_agent": user.is_agent, "is_admin": user.is_admin });
-    let event = NewEvent::new(AuditAction::UserChanged, user.id).with(details);
-    commit(tx, principal.user, event).await?;
+    commit(tx, principal.user, AuditAction::UserChanged, user.id, details).await?;
     Ok(user)
 }
 
@@ -58,8 +56,7 @@ pub async fn update(
     let user = user.ok_or_else(|| Error::UnknownUser(login.to_owned()))?;
     let is_disabled = user.disabled_at.is_some();
     let details = json!({ "is_admin": user.is_admin, "is_disabled": is_disabled });
-    let event = NewEvent::new(AuditAction::UserChanged, user.id).with(details);
-    commit(tx, principal.user, event).await?;
+    commit(tx, principal.user, AuditAction::UserChanged, user.id, details).await?;
     Ok(user)
 }
 
@@ -73,8 +70,8 @@ pub async fn revoke_sessions(
     let user = own_or_administered(store, principal, login).await?;
     let mut tx = store.begin().await?;
     let count = sessions::revoke_all(&mut tx, user).await?;
-    let event = NewEvent::new(AuditAction::SessionRevoked, user).with(json!({ "sessions": count }));
-    commit(tx, principal.user, event).await
+    commit(tx, principal.user, AuditAction::SessionRevoked, user, json!({ "sessions": count }))
+        .await
 }
 
 /// Returns the user with this login.
@@ -83,8 +80,7 @@ pub async fn get(store: &Store, login: &str) -> Result<User, Error> {
     user.ok_or_else(|| Error::UnknownUser(login.to_owned()))
 }
 
-/// Returns the id to filter by for a login. If no user has the login, it is an id that no user
-/// has: callers do not learn which logins exist.
+/// Returns the id to filter by; an unused id for an unknown login, which callers do not learn.
 pub async fn filter_id(store: &Store, login: &str) -> Result<UserId, Error> {
     let user = accounts::find(store, login).await?;
     Ok(user.map_or(UserId(uuid::Uuid::max()), |user| user.id))

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
-use mc_connectors::client::{Connector, ConnectorConfig, Limits, Provider, Token};
-use mc_connectors::{ConnectorRegistry, PlainGit};
+use mc_connectors::client::{Connector, ConnectorConfig, Limits, Provider};
+use mc_connectors::{ConnectorRegistry, PLAIN_GIT};
 use mc_domain::ProjectKey;
+use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -70,7 +71,7 @@ impl ConnectorSection {
             "the name must be 1 to {NAME_MAX_CHARS} of a-z 0-9 . _ -"
         );
         ensure!(
-            name != PlainGit::CONNECTOR_NAME,
+            name != PLAIN_GIT,
             "the name is reserved for repositories that are read with git alone; choose another"
         );
         ensure!(
@@ -113,7 +114,7 @@ impl ConnectorSection {
         Ok(Connector::new(settings)?)
     }
 
-    fn token(&self) -> Result<Option<Token>> {
+    fn token(&self) -> Result<Option<SecretString>> {
         let text = match (&self.token_env, &self.token_file) {
             (Some(variable), _) => std::env::var(variable)
                 .with_context(|| format!("token_env: {variable} is not set, or not UTF-8"))?,
@@ -126,7 +127,7 @@ impl ConnectorSection {
             !token.is_empty() && token.chars().all(|c| c.is_ascii_graphic()),
             "the credential must be one line of visible ASCII characters without blanks"
         );
-        Ok(Some(Token::from(token.to_owned())))
+        Ok(Some(token.into()))
     }
 }
 

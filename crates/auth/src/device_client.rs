@@ -4,20 +4,19 @@
 use std::fmt;
 use std::time::Duration;
 
-use mc_domain::{Classified, ErrorKind};
+use mc_domain::Scopes;
 use oauth2::basic::{BasicClient, BasicTokenResponse};
 use oauth2::{
-    ClientId as OauthClientId, DeviceAuthorizationUrl, DeviceCodeErrorResponse,
-    DeviceCodeErrorResponseType, EndpointNotSet, EndpointSet, RefreshToken, RequestTokenError,
-    Scope as OauthScope, StandardDeviceAuthorizationResponse, TokenResponse as _, TokenUrl,
+    ClientId as OauthClientId, DeviceAuthorizationUrl, EndpointNotSet, EndpointSet,
+    ErrorResponseType, RefreshToken, RequestTokenError, Scope as OauthScope,
+    StandardDeviceAuthorizationResponse, StandardErrorResponse, TokenResponse as _, TokenUrl,
 };
 use secrecy::{ExposeSecret as _, SecretString};
 use url::Url;
 
 use crate::client::ClientId;
+use crate::login::error::shown_code;
 use crate::login::http::{Http, ProviderHttpError};
-use crate::login::provider_error::shown_code;
-use mc_domain::Scopes;
 
 /// Maximum length of a user code, in bytes.
 const MAX_USER_CODE: usize = 64;
@@ -78,18 +77,6 @@ pub enum Error {
     InvalidResponse,
 }
 
-impl Classified for Error {
-    fn kind(&self) -> ErrorKind {
-        match self {
-            Self::Unavailable(_) => ErrorKind::Unavailable,
-            Self::Address(_) => ErrorKind::Invalid,
-            Self::Denied => ErrorKind::Forbidden,
-            Self::Expired | Self::Rejected(_) => ErrorKind::Unauthenticated,
-            Self::InvalidResponse => ErrorKind::Internal,
-        }
-    }
-}
-
 impl DeviceFlowClient {
     /// Creates a client for the service with these two endpoints. They need TLS, unless they are on
     /// this machine. Certificates in `ca_pem` are trusted in addition to those of the system.
@@ -99,7 +86,7 @@ impl DeviceFlowClient {
         client: &ClientId,
         ca_pem: Option<&[u8]>,
     ) -> Result<Self, Error> {
-        let http = Http::trusting(&token, ca_pem)?;
+        let http = Http::new(&token, ca_pem)?;
         let client = BasicClient::new(OauthClientId::new(client.to_string()))
             .set_device_authorization_url(DeviceAuthorizationUrl::from_url(device_authorization))
             .set_token_uri(TokenUrl::from_url(token));
@@ -113,21 +100,11 @@ impl DeviceFlowClient {
             .exchange_device_code()
             .add_scopes(scopes.iter().map(|scope| OauthScope::new(scope.to_string())))
             .request_async(&self.http)
-            .await
-            .map_err(|error| match error {
-                RequestTokenError::Request(error) => error.into(),
-                RequestTokenError::ServerResponse(response) => {
-                    Error::Rejected(shown_code(response.error().as_ref()))
-                }
-                RequestTokenError::Parse(..) | RequestTokenError::Other(_) => {
-                    Error::InvalidResponse
-                }
-            })?;
+            .await?;
         DeviceAuthorization::new(details).ok_or(Error::InvalidResponse)
     }
 
-    /// Polls in the interval that the service sets, until the user has decided or the code has
-    /// expired. Failed connections are retried.
+    /// Polls until the user has decided or the code has expired. Failed connections are retried.
     pub async fn wait<F: Future<Output = ()>>(
         &self,
         authorization: DeviceAuthorization,
@@ -144,14 +121,8 @@ impl DeviceFlowClient {
     /// Exchanges a refresh token. It is used up by that even if the response is lost.
     pub async fn refresh(&self, token: &SecretString) -> Result<Tokens, Error> {
         let token = RefreshToken::new(token.expose_secret().to_owned());
-        let response = self.client.exchange_refresh_token(&token).request_async(&self.http).await;
-        let tokens: BasicTokenResponse = response.map_err(|error| match error {
-            RequestTokenError::Request(error) => error.into(),
-            RequestTokenError::ServerResponse(response) => {
-                Error::Rejected(shown_code(response.error().as_ref()))
-            }
-            RequestTokenError::Parse(..) | RequestTokenError::Other(_) => Error::InvalidResponse,
-        })?;
+        let tokens: BasicTokenResponse =
+            self.client.exchange_refresh_token(&token).request_async(&self.http).await?;
         Ok(tokens.into())
     }
 }
@@ -212,25 +183,26 @@ impl From<ProviderHttpError> for Error {
     }
 }
 
-impl From<RequestTokenError<ProviderHttpError, DeviceCodeErrorResponse>> for Error {
-    fn from(error: RequestTokenError<ProviderHttpError, DeviceCodeErrorResponse>) -> Self {
-        let response = match error {
-            RequestTokenError::Request(error) => return error.into(),
-            RequestTokenError::ServerResponse(response) => response,
-            RequestTokenError::Parse(..) | RequestTokenError::Other(_) => {
-                return Self::InvalidResponse;
-            }
-        };
-        match response.error() {
-            DeviceCodeErrorResponseType::AccessDenied => Self::Denied,
-            DeviceCodeErrorResponseType::ExpiredToken => Self::Expired,
-            other => Self::Rejected(shown_code(other.as_ref())),
+impl<T> From<RequestTokenError<ProviderHttpError, StandardErrorResponse<T>>> for Error
+where
+    T: ErrorResponseType + AsRef<str> + fmt::Display + 'static,
+{
+    fn from(error: RequestTokenError<ProviderHttpError, StandardErrorResponse<T>>) -> Self {
+        match error {
+            RequestTokenError::Request(error) => error.into(),
+            RequestTokenError::ServerResponse(response) => match response.error().as_ref() {
+                "access_denied" => Self::Denied,
+                "expired_token" => Self::Expired,
+                other => Self::Rejected(shown_code(other)),
+            },
+            RequestTokenError::Parse(..) | RequestTokenError::Other(_) => Self::InvalidResponse,
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use oauth2::DeviceCodeErrorResponse;
     use serde_json::json;
 
     use super::*;

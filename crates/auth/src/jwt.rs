@@ -15,10 +15,9 @@ mod json_object;
 mod verify;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use mc_domain::{SessionId, TokenId, UserId};
+use mc_domain::{Scopes, SessionId, TokenId, UserId};
 
 use crate::client::ClientId;
-use mc_domain::Scopes;
 
 pub use error::{InvalidAccessToken, Part, Reason};
 pub use issue::{Grant, Issued, issue};

@@ -5,8 +5,6 @@
 //! keys through the database. A node that receives an unknown key id loads them again, at a limited
 //! rate, since anybody can send invented ids.
 
-mod jwks;
-
 use std::fmt;
 
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
@@ -14,26 +12,20 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, Utc};
 use jsonwebtoken::EncodingKey;
+use mc_crypto::{AssociatedData, Encryptor};
 use mc_domain::{Classified, ErrorKind};
+use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::jwt;
-use mc_crypto::{AssociatedData, Encryptor};
-
-pub use jwks::{Jwk, Jwks};
+use crate::jwt::Reason;
 
 /// The purpose in the associated data of an encrypted private key.
 const PURPOSE: &str = "mc-auth signing key";
 
-/// The id of a key in tokens and in the JWKS: the RFC 7638 thumbprint of its public half, in
-/// base64url.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct KeyId(String);
-
 /// A private key. It leaves this type only encrypted.
 #[derive(Clone)]
 pub struct SigningKey {
-    id: KeyId,
+    id: String,
     public: [u8; 32],
     /// PKCS #8, version 2.
     private: EncodingKey,
@@ -42,7 +34,7 @@ pub struct SigningKey {
 /// A public key with its state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifyingKey {
-    id: KeyId,
+    id: String,
     public: [u8; 32],
     state: KeyState,
 }
@@ -61,10 +53,7 @@ pub enum KeyState {
         until: DateTime<Utc>,
     },
     /// No longer accepted: its lifetime is over, or its private half may have leaked.
-    Retired {
-        /// The time from which it is not.
-        since: DateTime<Utc>,
-    },
+    Retired,
 }
 
 /// All keys of a verifier, including retired ones, to distinguish them from unknown ones.
@@ -91,33 +80,6 @@ impl Classified for Error {
     }
 }
 
-/// The reason why a key id has no key to verify with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unusable {
-    Unknown,
-    Retired,
-}
-
-impl KeyId {
-    /// Returns the id as text: 43 characters.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    /// Computes the RFC 7638 thumbprint over the members of RFC 8037, in their order.
-    fn of(public: &[u8; 32]) -> Self {
-        let x = URL_SAFE_NO_PAD.encode(public);
-        let members = format!(r#"{{"crv":"Ed25519","kty":"OKP","x":"{x}"}}"#);
-        Self(URL_SAFE_NO_PAD.encode(Sha256::digest(members)))
-    }
-}
-
-impl fmt::Display for KeyId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 impl SigningKey {
     /// Generates a key pair.
     pub fn generate() -> Result<Self, Error> {
@@ -137,13 +99,13 @@ impl SigningKey {
         public: &[u8; 32],
         ciphertext: &[u8],
     ) -> Result<Self, Error> {
-        let private = encryptor.decrypt(associated_data(&KeyId::of(public)), ciphertext)?;
+        let private = encryptor.decrypt(associated_data(&key_id(public)), ciphertext)?;
         let key = Self::from_pkcs8(&private).ok_or(Error::Damaged)?;
         if key.public == *public { Ok(key) } else { Err(Error::Damaged) }
     }
 
-    /// Returns the id, which its tokens contain.
-    pub fn id(&self) -> &KeyId {
+    /// Returns the id in its tokens: the RFC 7638 thumbprint of the public half, in base64url.
+    pub fn id(&self) -> &str {
         &self.id
     }
 
@@ -159,7 +121,7 @@ impl SigningKey {
     fn from_pkcs8(document: &[u8]) -> Option<Self> {
         let pair = Ed25519KeyPair::from_pkcs8(document).ok()?;
         let public = pair.public_key().as_ref().try_into().ok()?;
-        Some(Self { id: KeyId::of(&public), public, private: EncodingKey::from_ed_der(document) })
+        Some(Self { id: key_id(&public), public, private: EncodingKey::from_ed_der(document) })
     }
 }
 
@@ -172,11 +134,11 @@ impl fmt::Debug for SigningKey {
 impl VerifyingKey {
     /// Creates a key from the stored public half of an Ed25519 key pair.
     pub fn new(public: [u8; 32], state: KeyState) -> Self {
-        Self { id: KeyId::of(&public), public, state }
+        Self { id: key_id(&public), public, state }
     }
 
-    /// Returns the id, which its tokens contain.
-    pub fn id(&self) -> &KeyId {
+    /// Returns the id in its tokens: the RFC 7638 thumbprint of the public half, in base64url.
+    pub fn id(&self) -> &str {
         &self.id
     }
 
@@ -185,31 +147,11 @@ impl VerifyingKey {
         &self.public
     }
 
-    /// Returns the state.
-    pub fn state(&self) -> KeyState {
-        self.state
-    }
-
-    /// Stops signing at `now`. The key is accepted until its last token has expired. A key that no
-    /// longer signs is not changed.
-    pub fn replace(&mut self, now: DateTime<Utc>) {
-        if matches!(self.state, KeyState::Active { .. }) {
-            self.state = KeyState::Retiring { until: now + jwt::LIFETIME + jwt::LEEWAY };
-        }
-    }
-
-    /// Retires the key at `now`: for a key whose private half may have leaked.
-    pub fn retire(&mut self, now: DateTime<Utc>) {
-        if !matches!(self.state, KeyState::Retired { .. }) {
-            self.state = KeyState::Retired { since: now };
-        }
-    }
-
     fn is_accepted(&self, now: DateTime<Utc>) -> bool {
         match self.state {
             KeyState::Active { .. } => true,
             KeyState::Retiring { until } => now < until,
-            KeyState::Retired { .. } => false,
+            KeyState::Retired => false,
         }
     }
 }
@@ -230,20 +172,34 @@ impl KeySet {
         active.max_by_key(|key| active_since(key))
     }
 
-    /// Returns the contents of `/.well-known/jwks.json` at `now`: the public halves of accepted
-    /// keys.
-    pub fn jwks(&self, now: DateTime<Utc>) -> Jwks {
-        self.0.iter().filter(|key| key.is_accepted(now)).collect()
+    /// Returns the JSON Web Key Set (RFC 7517, RFC 8037) of the keys that are accepted at `now`.
+    pub fn jwks(&self, now: DateTime<Utc>) -> Value {
+        let accepted = self.0.iter().filter(|key| key.is_accepted(now));
+        let jwk = |key: &VerifyingKey| {
+            let x = URL_SAFE_NO_PAD.encode(key.public);
+            json!({
+                "kty": "OKP", "crv": "Ed25519", "x": x, "kid": key.id, "use": "sig", "alg": "EdDSA",
+            })
+        };
+        json!({ "keys": accepted.map(jwk).collect::<Vec<_>>() })
     }
 
-    pub(crate) fn find(&self, id: &str, now: DateTime<Utc>) -> Result<&VerifyingKey, Unusable> {
-        let key = self.0.iter().find(|key| key.id.as_str() == id).ok_or(Unusable::Unknown)?;
-        if key.is_accepted(now) { Ok(key) } else { Err(Unusable::Retired) }
+    /// Returns the key with this id, if it is accepted at `now`.
+    pub(crate) fn find(&self, id: &str, now: DateTime<Utc>) -> Result<&VerifyingKey, Reason> {
+        let key = self.0.iter().find(|key| key.id == id).ok_or(Reason::UnknownKey)?;
+        if key.is_accepted(now) { Ok(key) } else { Err(Reason::RetiredKey) }
     }
 }
 
-fn associated_data(id: &KeyId) -> AssociatedData<'_> {
-    AssociatedData { purpose: PURPOSE, row: id.as_str().as_bytes() }
+/// Computes the RFC 7638 thumbprint over the members of RFC 8037, in their order.
+fn key_id(public: &[u8; 32]) -> String {
+    let x = URL_SAFE_NO_PAD.encode(public);
+    let members = format!(r#"{{"crv":"Ed25519","kty":"OKP","x":"{x}"}}"#);
+    URL_SAFE_NO_PAD.encode(Sha256::digest(members))
+}
+
+fn associated_data(id: &str) -> AssociatedData<'_> {
+    AssociatedData { purpose: PURPOSE, row: id.as_bytes() }
 }
 
 #[cfg(test)]
@@ -265,7 +221,7 @@ mod tests {
     fn key_id_is_the_thumbprint_of_rfc_8037() {
         let x = URL_SAFE_NO_PAD.decode("11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo");
         let public: [u8; 32] = x.expect("base64url").try_into().expect("32 bytes");
-        assert_eq!(KeyId::of(&public).as_str(), "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k");
+        assert_eq!(key_id(&public), "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k");
     }
 
     #[test]
@@ -304,46 +260,39 @@ mod tests {
 
     #[test]
     fn replaced_key_is_accepted_until_its_last_token_expires() {
-        let mut replaced = key(KeyState::Active { since: at(0) });
-        replaced.replace(at(100));
-        let end = at(100) + jwt::LIFETIME + jwt::LEEWAY;
+        let end = at(1000);
+        let replaced = key(KeyState::Retiring { until: end });
         let keys = KeySet::new(vec![replaced.clone()]);
         assert_eq!(keys.signer(at(200)), None);
         let last_moment = end - TimeDelta::milliseconds(1);
-        assert_eq!(keys.find(replaced.id().as_str(), last_moment), Ok(&replaced));
-        assert_eq!(keys.find(replaced.id().as_str(), end), Err(Unusable::Retired));
-
-        let before = replaced.clone();
-        replaced.replace(at(500));
-        assert_eq!(replaced, before, "a second replacement must not lengthen its time");
+        assert_eq!(keys.find(replaced.id(), last_moment), Ok(&replaced));
+        assert_eq!(keys.find(replaced.id(), end), Err(Reason::RetiredKey));
     }
 
     #[test]
-    fn retired_key_stays_retired_and_is_not_unknown() {
-        let mut retired = key(KeyState::Active { since: at(0) });
-        retired.retire(at(10));
-        retired.replace(at(20));
+    fn retired_key_is_not_unknown() {
+        let retired = key(KeyState::Retired);
         let keys = KeySet::new(vec![retired.clone()]);
-        assert_eq!(keys.find(retired.id().as_str(), at(10)), Err(Unusable::Retired));
-        assert_eq!(keys.find("another", at(10)), Err(Unusable::Unknown));
+        assert_eq!(keys.find(retired.id(), at(10)), Err(Reason::RetiredKey));
+        assert_eq!(keys.find("another", at(10)), Err(Reason::UnknownKey));
     }
 
     #[test]
     fn jwks_has_the_public_halves_of_accepted_keys() {
         let announced = key(KeyState::Active { since: at(1000) });
         let retiring = key(KeyState::Retiring { until: at(10) });
-        let retired = key(KeyState::Retired { since: at(-10) });
+        let retired = key(KeyState::Retired);
         let keys = KeySet::new(vec![announced.clone(), retiring.clone(), retired]);
         let published = |now| {
-            let jwks = serde_json::to_value(keys.jwks(now)).expect("JSON");
+            let jwks = keys.jwks(now);
             jwks["keys"].as_array().expect("keys").clone()
         };
         assert_eq!(published(at(0)).len(), 2);
-        let expected = serde_json::json!({
+        let expected = json!({
             "kty": "OKP",
             "crv": "Ed25519",
             "x": URL_SAFE_NO_PAD.encode(announced.public()),
-            "kid": announced.id().as_str(),
+            "kid": announced.id(),
             "use": "sig",
             "alg": "EdDSA",
         });

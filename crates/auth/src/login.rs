@@ -15,14 +15,13 @@
 
 mod callback;
 mod config;
-mod error;
+pub(crate) mod error;
 mod github;
 pub(crate) mod http;
 mod id_token;
 mod identity;
 mod oidc;
 mod pending;
-pub(crate) mod provider_error;
 
 use chrono::{DateTime, Utc};
 use openidconnect::Nonce;
@@ -57,8 +56,7 @@ enum Protocol {
 pub struct AuthorizationRequest {
     /// The URL to redirect the browser to.
     pub url: Url,
-    /// The state, which binds the login to this browser. [`Self::pending`] is stored under its
-    /// hash.
+    /// The state, which binds the login to this browser; [`Self::pending`] has its hash.
     pub state: LoginState,
     /// The data for [`LoginProvider::finish`].
     pub pending: Pending,
@@ -72,14 +70,13 @@ struct Request {
 }
 
 impl LoginProvider {
-    /// Prepares a provider: reads its secret and, for OpenID Connect, fetches its metadata. GitHub
-    /// gets no request yet.
+    /// Prepares a provider: reads its secret and, for OpenID Connect, fetches its metadata.
     pub async fn discover(config: &ProviderConfig) -> Result<Self, Error> {
         let name = config.name.clone();
         let credentials = config.credentials()?;
         let protocol = match &config.kind {
             ProviderKind::Github { web, api } => {
-                Protocol::Github(Box::new(Github::new(&name, web, api, &credentials)?))
+                Protocol::Github(Box::new(Github::new(&name, web, api, credentials)?))
             }
             ProviderKind::Google => {
                 Protocol::Oidc(Box::new(Oidc::discover(&name, config::GOOGLE, credentials).await?))
@@ -89,11 +86,6 @@ impl LoginProvider {
             }
         };
         Ok(Self { name, protocol })
-    }
-
-    /// Returns its name in the configuration.
-    pub fn name(&self) -> &ProviderName {
-        &self.name
     }
 
     /// Starts a login at `now` that returns to `redirect_uri`, which is registered with the
@@ -125,14 +117,8 @@ impl LoginProvider {
     ) -> Result<ExternalIdentity, Error> {
         pending.check(&self.name, callback, now)?;
         match &self.protocol {
-            Protocol::Github(github) => {
-                github.check_issuer(callback)?;
-                github.identify(callback, pending).await
-            }
-            Protocol::Oidc(oidc) => {
-                oidc.check_issuer(callback)?;
-                oidc.identify(callback, pending, now).await
-            }
+            Protocol::Github(github) => github.identify(callback, pending).await,
+            Protocol::Oidc(oidc) => oidc.identify(callback, pending, now).await,
         }
     }
 }

@@ -1,7 +1,6 @@
-//! Connectors: the accesses to providers that the operator configured, and git, which needs no
-//! configuration.
+//! Connectors: the configured accesses to providers, and git, which needs no configuration.
 
-use mc_connectors::{ConnectorRegistry, PlainGit, client};
+use mc_connectors::{ConnectorRegistry, PLAIN_GIT, client};
 use mc_contract::operations::integration::{Connector, ConnectorProvider};
 use mc_contract::operations::page::Page;
 use mc_domain::Capability;
@@ -20,8 +19,7 @@ pub async fn list(
     Ok(with_health(connectors.of(&ctx.project.key), &health))
 }
 
-/// Lists all connectors, with the state of the integrations of all projects. `background` has the
-/// worker's role.
+/// Lists all connectors with the state of all integrations. `background` has the worker's role.
 pub async fn list_all(
     background: &Store,
     connectors: &ConnectorRegistry,
@@ -38,8 +36,7 @@ fn with_health<'a>(
         let provider = one.kind();
         connector(one.name(), provider.into(), Capability::of(provider), health)
     });
-    let git = PlainGit::CONNECTOR_NAME;
-    let git = connector(git, ConnectorProvider::Git, &[Capability::Refs], health);
+    let git = connector(PLAIN_GIT, ConnectorProvider::Git, &[Capability::Refs], health);
     Page::new(configured.chain([git]).collect(), None)
 }
 

@@ -1,7 +1,6 @@
 //! Webhook deliveries: their receipt, and what they were processed to.
 
 pub mod receive;
-mod verify;
 
 use mc_contract::operations::page::{Page, page};
 use mc_contract::operations::webhook::{DeliveryQuery, WebhookDelivery};

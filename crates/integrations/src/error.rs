@@ -25,13 +25,8 @@ pub enum Error {
     #[error("the project has indexed no repository {0}")]
     NotIndexed(String),
     /// No connector that the project may use has this name.
-    #[error("there is no connector \"{name}\" that \"{project}\" may use")]
-    UnknownConnector {
-        /// The requested name.
-        name: String,
-        /// The project.
-        project: ProjectKey,
-    },
+    #[error("there is no connector \"{0}\" that \"{1}\" may use")]
+    UnknownConnector(String, ProjectKey),
     /// The project has no integration with this id.
     #[error("the project has no such integration")]
     UnknownIntegration(ProjectKey),
@@ -47,8 +42,7 @@ pub enum Error {
     /// No webhook accepts the delivery. The error is the same for a webhook that does not exist.
     #[error("no webhook with this id accepts the delivery: its signature is missing or wrong")]
     InvalidSignature,
-    /// The delivery was signed too long ago or in the future. The clock of either side may be
-    /// wrong.
+    /// The delivery was signed too long ago or in the future: the clock of a side is wrong.
     #[error(transparent)]
     StaleSignature(SignatureError),
     /// The secret of a webhook can't be decrypted.
@@ -100,7 +94,7 @@ impl Classified for Error {
             Self::UnknownRun(_)
             | Self::UnknownRepository(_)
             | Self::NotIndexed(_)
-            | Self::UnknownConnector { .. }
+            | Self::UnknownConnector(..)
             | Self::UnknownIntegration(_)
             | Self::UnknownWebhook(_)
             | Self::UnknownDelivery(_)
@@ -133,7 +127,7 @@ impl Classified for Error {
             | Self::UnknownPullRequest(_) => "id",
             Self::UnknownRepository(_) => "name",
             Self::NotIndexed(_) => "resource",
-            Self::UnknownConnector { .. } => "connector",
+            Self::UnknownConnector(..) => "connector",
             Self::UnknownTask(_)
             | Self::TaskNotSynced
             | Self::TrackerNotConfigured
@@ -160,7 +154,7 @@ impl Classified for Error {
                     "GET /projects/{key}/webhook-deliveries lists the last fourteen days"
                 ));
             }
-            Self::UnknownConnector { project, .. } => {
+            Self::UnknownConnector(_, project) => {
                 return Some(format!(
                     "GET /connectors?project_key={project} lists those that it may use; the \
                      operator configures others in `connectors`"

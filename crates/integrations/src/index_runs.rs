@@ -60,19 +60,17 @@ pub async fn get_latest(
     index_run(ctx, run, repository).await
 }
 
-/// Checks that the principal may have the service read this location. The service can read its own
-/// disk, which holds other projects' repositories, and what its ssh key opens. An administrator's
-/// token with the scope `ingest` alone is enough: a schedule that indexes directories needs no
-/// more.
+/// Checks that the principal may have the service read this location: its disk, which holds other
+/// projects' repositories, or what its SSH key opens. An administrator's token with the scope
+/// `ingest` alone is enough, for schedules that index directories.
 fn check_access(principal: &Principal, location: &str) -> Result<(), Error> {
     let is_public = location.starts_with("https://");
     if is_public || principal.is_admin { Ok(()) } else { Err(Error::PrivateLocation) }
 }
 
-/// Returns whether git may connect to the private network for this location. Principals who are no
-/// administrators could otherwise scan the service's network and index what they find: they are
-/// rejected here, and git is held to the same rule when it connects. Other URLs than https have
-/// passed [`check_access`].
+/// Returns whether git may connect to the private network for this location. Others than
+/// administrators could scan the service's network and index its hosts: they are rejected here, and
+/// again when git connects. Other URLs than https have passed [`check_access`].
 async fn allows_private_network(
     principal: &Principal,
     allowed_private_hosts: &[AllowedPrivateHost],

@@ -39,8 +39,7 @@ pub async fn list(ctx: &ProjectContext) -> Result<Page<Webhook>, Error> {
     Ok(Page::new(rows.into_iter().map(webhook).collect(), None))
 }
 
-/// Replaces the secret of a webhook and returns the new one, this once. The previous one stays
-/// valid for a while.
+/// Replaces the secret of a webhook and returns it once. The previous one stays valid for a while.
 pub async fn rotate_secret(
     ctx: &ProjectContext,
     id: WebhookId,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use mc_store::cleanup::{self, CleanupReport};
 use serde::{Deserialize, Serialize};
 
-use crate::context::JobContext;
+use crate::JobContext;
 use crate::job::{BackgroundJob, JobError};
 
 /// Deletes outdated data that belongs to no project.
@@ -21,7 +21,7 @@ impl BackgroundJob for Cleanup {
 
     /// Deletes in small transactions, so that an attempt that fails half-way keeps its progress.
     async fn run(self, JobContext { store, .. }: &JobContext) -> Result<(), JobError> {
-        let report = cleanup::sweep(store).await.map_err(|error| JobError::classify(&error))?;
+        let report = cleanup::sweep(store).await?;
         if report != CleanupReport::default() {
             let CleanupReport { feed, held, expired, logins, events } = report;
             tracing::info!(feed, held, expired, logins, events, "outdated data deleted");

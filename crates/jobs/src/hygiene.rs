@@ -20,11 +20,11 @@ use mc_domain::{AuditAction, HygieneRunId, HygieneTask, ProjectId};
 use mc_memory::Error;
 use mc_store::Store;
 use mc_store::audit::{self, NewEvent};
-use mc_store::hygiene::{self, HygieneTarget, Outcome};
+use mc_store::hygiene::{self, Outcome};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::context::JobContext;
+use crate::JobContext;
 use crate::job::{BackgroundJob, JobError};
 use crate::schedule::Schedule;
 use crate::settings::JobSettings;
@@ -66,8 +66,7 @@ impl BackgroundJob for RunHygieneTask {
 
     type Context = JobContext;
 
-    /// Runs the task and stores its outcome in the hygiene run. A later attempt continues an
-    /// earlier one.
+    /// Runs the task and stores its outcome. A later attempt continues an earlier one.
     async fn run(self, context: &JobContext) -> Result<(), JobError> {
         // Shorter than the job's own timeout, which would store nothing.
         let timeout = context.settings.kind::<Self>().timeout.saturating_sub(STORE_TIMEOUT);
@@ -95,8 +94,15 @@ impl BackgroundJob for ScheduleHygiene {
 
     type Context = JobContext;
 
-    async fn run(self, context: &JobContext) -> Result<(), JobError> {
-        enqueue_all_projects(&context.store, self.task).await
+    /// Enqueues the task at most once a day.
+    async fn run(self, JobContext { store, .. }: &JobContext) -> Result<(), JobError> {
+        let task = self.task;
+        let key = format!("{task} {}", Utc::now().date_naive());
+        let mut tx = store.begin().await?;
+        let projects = hygiene::request_everywhere(&mut tx, task, &key).await?;
+        tx.commit().await?;
+        tracing::info!(hygiene.task = %task, projects, "hygiene task enqueued");
+        Ok(())
     }
 }
 
@@ -106,20 +112,6 @@ pub fn schedules(settings: &JobSettings) -> impl Iterator<Item = Schedule> {
         .hygiene_schedules()
         .iter()
         .map(|(task, cron)| Schedule::new(cron, ScheduleHygiene::new(*task)))
-}
-
-/// Enqueues a task for every project, at most once a day.
-async fn enqueue_all_projects(store: &Store, task: HygieneTask) -> Result<(), JobError> {
-    let key = format!("{task} {}", Utc::now().date_naive());
-    let request = async {
-        let mut tx = store.begin().await?;
-        let projects = hygiene::request_everywhere(&mut tx, task, &key).await?;
-        tx.commit().await?;
-        Ok::<_, mc_store::Error>(projects)
-    };
-    let projects = request.await.map_err(|error| JobError::classify(&error))?;
-    tracing::info!(hygiene.task = %task, projects, "hygiene task enqueued");
-    Ok(())
 }
 
 /// Requests a hygiene run for a project, with its job and its audit event.
@@ -145,51 +137,37 @@ async fn run_with_timeout(
     run: HygieneRunId,
 ) -> Result<(), JobError> {
     let result = tokio::time::timeout(timeout, start_and_run(store, embedding, run)).await;
-    let job_error = match result {
+    let job_error: JobError = match result {
         Ok(Ok(None)) => return Ok(()),
-        Ok(Ok(Some(outcome))) => {
-            let stored = hygiene::end(store, run, &outcome).await;
-            return stored.map_err(|error| JobError::classify(&error));
-        }
-        Ok(Err(error)) => JobError::classify(&error),
+        Ok(Ok(Some(outcome))) => return Ok(hygiene::end(store, run, &outcome).await?),
+        Ok(Err(error)) => error.into(),
         Err(_) => JobError::Retryable(format!("the task timed out after {} s", timeout.as_secs())),
     };
-    match hygiene::failed(store, run, &job_error.to_string()).await {
-        Ok(()) => Err(job_error),
-        Err(error) => Err(JobError::classify(&error)),
-    }
+    hygiene::failed(store, run, &job_error.to_string()).await?;
+    Err(job_error)
 }
 
-/// Starts a hygiene run and runs its task; returns `None` if the run is completed or its project
-/// deleted.
+/// Runs the task of a hygiene run; `None` if the run is completed or its project deleted.
 async fn start_and_run(
     store: &Store,
     embedding: &Embedding,
     run: HygieneRunId,
 ) -> Result<Option<Outcome>, Error> {
     let Some(target) = hygiene::begin(store, run).await? else { return Ok(None) };
-    let outcome = run_task(store, embedding, &target).await?;
+    let outcome = match target.task {
+        HygieneTask::Duplicates => duplicates::run(store, &target).await,
+        HygieneTask::Quality => quality::run(store, &target).await,
+        HygieneTask::Expiry => expiry::run(store, &target).await,
+        HygieneTask::Citations => citations::run(store, &target).await,
+        HygieneTask::Reindex => reindex::run(store, &target).await,
+        HygieneTask::Consistency => consistency::run(store, &target).await,
+        HygieneTask::Export => export::run(store, &target).await,
+        HygieneTask::Embedding => embedding::run(store, &target, embedding).await,
+        HygieneTask::Retention => retention::run(store, &target).await,
+    }?;
     tracing::info!(project.id = %target.project, hygiene.task = %target.task,
         hygiene.dry_run = target.is_dry_run, counts = ?outcome.counts, "hygiene task completed");
     Ok(Some(outcome))
-}
-
-async fn run_task(
-    store: &Store,
-    embedding: &Embedding,
-    target: &HygieneTarget,
-) -> Result<Outcome, Error> {
-    match target.task {
-        HygieneTask::Duplicates => duplicates::run(store, target).await,
-        HygieneTask::Quality => quality::run(store, target).await,
-        HygieneTask::Expiry => expiry::run(store, target).await,
-        HygieneTask::Citations => citations::run(store, target).await,
-        HygieneTask::Reindex => reindex::run(store, target).await,
-        HygieneTask::Consistency => consistency::run(store, target).await,
-        HygieneTask::Export => export::run(store, target).await,
-        HygieneTask::Embedding => embedding::run(store, target, embedding).await,
-        HygieneTask::Retention => retention::run(store, target).await,
-    }
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use mc_store::{Store, ingest_runs};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use crate::context::JobContext;
+use crate::JobContext;
 use crate::job::{BackgroundJob, JobError};
 
 /// Runs an index run.
@@ -31,14 +31,12 @@ impl BackgroundJob for IndexRepository {
 
     type Context = IndexContext;
 
-    /// Runs the index run. If another run of the project is active, the job completes at once, and
-    /// the end of that run enqueues this one again.
+    /// Runs the index run, unless another one of the project is active, whose end enqueues it.
     async fn run(self, IndexContext { index, stop }: &IndexContext) -> Result<(), JobError> {
-        match run::execute(index, self.run, stop).await {
-            Ok(RunOutcome::Done) => Ok(()),
-            Ok(RunOutcome::Stopped) => Err(JobError::ShuttingDown),
-            Ok(RunOutcome::Retry(reason)) => Err(JobError::Retryable(reason)),
-            Err(error) => Err(JobError::classify(&error)),
+        match run::execute(index, self.run, stop).await? {
+            RunOutcome::Done => Ok(()),
+            RunOutcome::Stopped => Err(JobError::ShuttingDown),
+            RunOutcome::Retry(reason) => Err(JobError::Retryable(reason)),
         }
     }
 }
@@ -96,8 +94,7 @@ impl BackgroundJob for RescueIndexRuns {
     type Context = JobContext;
 
     async fn run(self, JobContext { store, .. }: &JobContext) -> Result<(), JobError> {
-        let rescued = ingest_runs::rescue_orphans(store).await;
-        let rescued = rescued.map_err(|error| JobError::classify(&error))?;
+        let rescued = ingest_runs::rescue_orphans(store).await?;
         if rescued > 0 {
             tracing::info!(rescued, "index runs without a job enqueued");
         }

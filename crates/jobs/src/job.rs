@@ -1,12 +1,15 @@
 //! The trait of job kinds, the errors of attempts, and the insertion of jobs.
 
+use std::fmt::Display;
 use std::time::Duration;
 
-use mc_domain::Classified;
+use mc_domain::{AuditAction, Classified, ErrorKind, ProjectId};
+use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::jobs::{self, NewJob};
 use mc_store::{Error, Tx};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 /// A kind of background job. The value is the job's arguments, stored in the queue as JSON.
 /// Administrators can read them, so they hold ids and no secrets.
@@ -46,11 +49,11 @@ pub enum JobError {
     ShuttingDown,
 }
 
-impl JobError {
+impl<E: Classified> From<E> for JobError {
     /// Returns a retryable error for transient and internal errors, else a permanent one.
-    pub fn classify(error: &impl Classified) -> Self {
+    fn from(error: E) -> Self {
         let (kind, reason) = (error.kind(), error.to_string());
-        if kind.is_transient() || kind == mc_domain::ErrorKind::Internal {
+        if kind.is_transient() || kind == ErrorKind::Internal {
             Self::Retryable(reason)
         } else {
             Self::Permanent(reason)
@@ -58,43 +61,36 @@ impl JobError {
     }
 }
 
-/// A job to enqueue.
-#[derive(Debug)]
-pub struct Enqueue<'a, J> {
-    job: &'a J,
-    unique_key: Option<&'a str>,
-    delay: Duration,
+/// Enqueues a job; returns `false` if one of its kind was enqueued with this key before.
+pub async fn enqueue<J: BackgroundJob>(
+    tx: &mut Tx,
+    job: &J,
+    unique_key: Option<&str>,
+) -> Result<bool, Error> {
+    let args = serde_json::to_value(job)
+        .map_err(|error| Error::UnknownStoredValue(format!("{}: {error}", J::NAME)))?;
+    let (delay, max_attempts) = (Duration::ZERO, i32::from(J::MAX_ATTEMPTS));
+    let job = NewJob { kind: J::NAME, unique_key, args, delay, max_attempts };
+    Ok(jobs::enqueue(tx, &job).await?.is_some())
 }
 
-impl<'a, J: BackgroundJob> Enqueue<'a, J> {
-    /// Enqueues a job that may start at once.
-    pub fn new(job: &'a J) -> Self {
-        Self { job, unique_key: None, delay: Duration::ZERO }
-    }
+/// Records an event of a job in the audit of a project.
+pub(crate) fn record_event(
+    tx: &mut Tx,
+    project: ProjectId,
+    action: AuditAction,
+    target: impl Display,
+    details: Value,
+) {
+    let event = NewEvent::new(action, target).with(details);
+    audit::add(tx, Chain::Project(project), None, &[event]);
+}
 
-    /// Skips the job if one of its kind was enqueued with this key before.
-    pub fn unique(self, key: &'a str) -> Self {
-        Self { unique_key: Some(key), ..self }
-    }
-
-    /// Delays the first attempt.
-    pub fn after(self, delay: Duration) -> Self {
-        Self { delay, ..self }
-    }
-
-    /// Enqueues the job in the transaction; returns `false` if its key was used before.
-    pub async fn insert(self, tx: &mut Tx) -> Result<bool, Error> {
-        let args = serde_json::to_value(self.job)
-            .map_err(|error| Error::UnknownStoredValue(format!("{}: {error}", J::NAME)))?;
-        let job = NewJob {
-            kind: J::NAME,
-            unique_key: self.unique_key,
-            args,
-            delay: self.delay,
-            max_attempts: i32::from(J::MAX_ATTEMPTS),
-        };
-        Ok(jobs::enqueue(tx, &job).await?.is_some())
-    }
+/// Returns the delay before the next attempt: doubled after each failure, with up to a quarter of
+/// jitter, so that work that failed together does not return together.
+pub(crate) fn backoff(base: Duration, doublings: u32, max: Duration) -> Duration {
+    let delay = base.saturating_mul(1 << doublings).min(max);
+    delay.mul_f64(rand::random_range(1.0..1.25))
 }
 
 /// Maximum length of a stored reason, in characters.

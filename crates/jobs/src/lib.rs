@@ -2,7 +2,6 @@
 
 pub mod apply;
 mod cleanup;
-mod context;
 mod hygiene;
 mod index_repository;
 mod job;
@@ -20,11 +19,10 @@ use mc_store::Store;
 use tokio_util::sync::CancellationToken;
 
 pub use cleanup::Cleanup;
-pub use context::JobContext;
 pub use hygiene::{Embedding, RunHygieneTask, ScheduleHygiene, request_run};
 use index_repository::{IndexContext, RescueIndexRuns};
 pub use index_repository::{IndexRepository, IndexSettings};
-pub use job::{BackgroundJob, Enqueue, JobError};
+pub use job::{BackgroundJob, JobError, enqueue};
 pub use post_task_comment::PostTaskComment;
 pub use process_delivery::ProcessDelivery;
 pub use schedule::Schedule;
@@ -32,6 +30,19 @@ pub use schedule_syncs::ScheduleSyncs;
 pub use settings::{JobSettings, KindSettings, SettingsError};
 pub use sync_integration::{SyncContext, SyncIntegration};
 pub use workers::{Timing, WorkerPool};
+
+/// Dependencies of jobs, besides their arguments; cheap to clone.
+#[derive(Debug, Clone)]
+pub struct JobContext {
+    /// The database, with access to every project.
+    pub store: Store,
+    /// Dependencies of jobs that send requests to providers.
+    pub sync: SyncContext,
+    /// The active embedding model.
+    pub embedding: Embedding,
+    /// Settings of the job kinds.
+    pub settings: JobSettings,
+}
 
 /// Returns the worker pool of a node with every job kind except those of indexing, and their
 /// schedules. `queue` has connections of its own, so that fetching and completing jobs never waits

@@ -8,15 +8,14 @@ use mc_connectors::Comment;
 use mc_connectors::client::{self, Connector};
 use mc_connectors::traits::Tracker;
 use mc_domain::{AuditAction, Classified as _, TaskId};
-use mc_memory::task_comment::{Subject, TaskCommentText, compose_comment, is_of, says};
+use mc_memory::task_comment::{Subject, compose_comment, is_of, says};
 use mc_store::Store;
-use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::task_comments::{self, CommentDraft, PostStart, TaskOrigin};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::context::JobContext;
-use crate::job::{BackgroundJob, JobError, stored_reason};
+use crate::JobContext;
+use crate::job::{BackgroundJob, JobError, record_event, stored_reason};
 use crate::sync_integration::SyncContext;
 
 /// Posts an approved comment, which is identified by its digest.
@@ -39,8 +38,7 @@ impl BackgroundJob for PostTaskComment {
     /// Posts the comment, unless another text was approved since. An error is shown on the task. If
     /// it is permanent, the comment must be approved again.
     async fn run(self, JobContext { store, sync, .. }: &JobContext) -> Result<(), JobError> {
-        let start = task_comments::begin(store, self.task, &self.digest).await;
-        let draft = match start.map_err(|error| JobError::classify(&error))? {
+        let draft = match task_comments::begin(store, self.task, &self.digest).await? {
             PostStart::NotPending => return Ok(()),
             PostStart::Busy => {
                 let reason = "another worker is posting the comment";
@@ -49,10 +47,7 @@ impl BackgroundJob for PostTaskComment {
             PostStart::Started(draft) => draft,
         };
         match self.post(store, sync, &draft).await {
-            Ok((origin, comment)) => self
-                .mark_posted(store, &draft, origin, &comment)
-                .await
-                .map_err(|error| JobError::classify(&error)),
+            Ok((origin, comment)) => Ok(self.mark_posted(store, &draft, origin, &comment).await?),
             Err(error) => self.fail(store, &error).await,
         }
     }
@@ -122,23 +117,6 @@ impl PostTaskComment {
                 "another integration has imported the task meanwhile; review the current text",
             ));
         }
-        let comment = self.compose(store, &draft, origin, connector).await?;
-        if comment.digest != self.digest {
-            return Err(PostError::NotAllowed(
-                "the links of the task, or its tracker, have changed since the comment was \
-                 approved; review the current text",
-            ));
-        }
-        Ok(comment.text)
-    }
-
-    async fn compose(
-        &self,
-        store: &Store,
-        draft: &CommentDraft,
-        origin: &TaskOrigin,
-        connector: &Connector,
-    ) -> Result<TaskCommentText, PostError> {
         let subject = Subject {
             project: &draft.key,
             task: self.task,
@@ -147,7 +125,14 @@ impl PostTaskComment {
             connector: &origin.connector,
             resource: &origin.resource,
         };
-        Ok(compose_comment(store, &draft.policy, subject).await?)
+        let comment = compose_comment(store, &draft.policy, subject).await?;
+        if comment.digest != self.digest {
+            return Err(PostError::NotAllowed(
+                "the links of the task, or its tracker, have changed since the comment was \
+                 approved; review the current text",
+            ));
+        }
+        Ok(comment.text)
     }
 
     async fn mark_posted(
@@ -167,17 +152,15 @@ impl PostTaskComment {
             "comment": comment,
             "digest": self.digest,
         });
-        let event = NewEvent::new(AuditAction::TaskCommentPosted, self.task).with(details);
-        audit::add(&mut tx, Chain::Project(draft.project), None, &[event]);
+        let action = AuditAction::TaskCommentPosted;
+        record_event(&mut tx, draft.project, action, self.task, details);
         tx.commit().await
     }
 
     /// Stores why the comment was not posted. After a permanent error it must be approved again.
     async fn fail(&self, store: &Store, error: &PostError) -> Result<(), JobError> {
         let (reason, is_permanent) = (stored_reason(error), !error.is_transient());
-        let marked =
-            task_comments::mark_failed(store, self.task, &self.digest, &reason, is_permanent).await;
-        marked.map_err(|error| JobError::classify(&error))?;
+        task_comments::mark_failed(store, self.task, &self.digest, &reason, is_permanent).await?;
         tracing::warn!(task.id = %self.task, reason, "task comment not posted");
         if is_permanent { Ok(()) } else { Err(JobError::Retryable(reason)) }
     }

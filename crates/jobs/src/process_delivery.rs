@@ -10,14 +10,13 @@ use std::time::Duration;
 use mc_connectors::Event;
 use mc_domain::{AuditAction, Classified as _, DeliveryId, DeliveryState};
 use mc_store::Store;
-use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::webhooks;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use self::event::apply_event;
-use crate::context::JobContext;
-use crate::job::{BackgroundJob, JobError};
+use crate::JobContext;
+use crate::job::{BackgroundJob, JobError, record_event};
 
 /// Maximum number of deliveries in one transaction.
 const BATCH_SIZE: i64 = 64;
@@ -43,10 +42,7 @@ impl BackgroundJob for ProcessDelivery {
     /// delivery that fails permanently is marked as failed and skipped.
     async fn run(self, JobContext { store, .. }: &JobContext) -> Result<(), JobError> {
         let mut limit = BATCH_SIZE;
-        while webhooks::is_pending(store, self.id)
-            .await
-            .map_err(|error| JobError::classify(&error))?
-        {
+        while webhooks::is_pending(store, self.id).await? {
             let result = process_batch(store, self.id, limit).await;
             let Err(BatchError { delivery, error }) = result else { continue };
             if limit > 1 {
@@ -55,10 +51,9 @@ impl BackgroundJob for ProcessDelivery {
                 continue;
             }
             let Some(delivery) = delivery.filter(|_| !error.kind().is_transient()) else {
-                return Err(JobError::classify(&error));
+                return Err(error.into());
             };
-            let marked = mark_failed(store, delivery, &error).await;
-            marked.map_err(|error| JobError::classify(&error))?;
+            mark_failed(store, delivery, &error).await?;
             limit = BATCH_SIZE;
         }
         Ok(())
@@ -72,13 +67,6 @@ struct AuditCounts(BTreeMap<AuditAction, BTreeMap<&'static str, u32>>);
 impl AuditCounts {
     fn add(&mut self, action: AuditAction, change: &'static str) {
         *self.0.entry(action).or_default().entry(change).or_default() += 1;
-    }
-
-    fn events(&self) -> Vec<NewEvent> {
-        let actions = self.0.iter();
-        actions
-            .map(|(action, counts)| NewEvent::new(*action, "webhook").with(json!(counts)))
-            .collect()
     }
 }
 
@@ -117,9 +105,8 @@ async fn process_batch(store: &Store, id: DeliveryId, limit: i64) -> Result<(), 
             break;
         }
     }
-    let events = counts.events();
-    if !events.is_empty() {
-        audit::add(&mut tx, Chain::Project(batch.project), None, &events);
+    for (action, changes) in counts.0 {
+        record_event(&mut tx, batch.project, action, "webhook", json!(changes));
     }
     webhooks::mark_completed(&mut tx, &outcomes).await?;
     Ok(tx.commit().await?)

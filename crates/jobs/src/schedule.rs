@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use mc_store::{Error, Store};
 use tokio_util::sync::CancellationToken;
 
-use crate::job::{BackgroundJob, Enqueue};
+use crate::job::{BackgroundJob, enqueue};
 
 /// Longest sleep before the clock is read again, since it may jump.
 const POLL_INTERVAL: Duration = Duration::from_secs(20);
@@ -21,7 +21,7 @@ const RETRY_DELAY: Duration = Duration::from_secs(1);
 pub struct Schedule {
     cron: cron::Schedule,
     kind: &'static str,
-    enqueue: EnqueueTick,
+    enqueue_tick: EnqueueTick,
     clock: Clock,
 }
 
@@ -29,15 +29,6 @@ type Clock = Box<dyn Fn() -> DateTime<Utc> + Send + Sync>;
 /// Enqueues the job of a tick under a unique key.
 type EnqueueTick =
     Box<dyn Fn(Store, String) -> BoxFuture<'static, Result<(), Error>> + Send + Sync>;
-
-impl std::fmt::Debug for Schedule {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Schedule")
-            .field("kind", &self.kind)
-            .field("cron", &self.cron.to_string())
-            .finish_non_exhaustive()
-    }
-}
 
 impl Schedule {
     /// Creates a schedule of a job from a cron expression (second, minute, hour, day, month,
@@ -48,15 +39,15 @@ impl Schedule {
     /// If the expression is invalid: it is a constant or was validated.
     pub fn new<J: BackgroundJob + Clone>(cron: &str, job: J) -> Self {
         let cron = cron.parse().expect("a cron expression");
-        let enqueue: EnqueueTick = Box::new(move |store, key| {
+        let enqueue_tick: EnqueueTick = Box::new(move |store, key| {
             let job = job.clone();
             Box::pin(async move {
                 let mut tx = store.begin().await?;
-                Enqueue::new(&job).unique(&key).insert(&mut tx).await?;
+                enqueue(&mut tx, &job, Some(&key)).await?;
                 tx.commit().await
             })
         });
-        Self { cron, kind: J::NAME, enqueue, clock: Box::new(Utc::now) }
+        Self { cron, kind: J::NAME, enqueue_tick, clock: Box::new(Utc::now) }
     }
 
     /// Replaces the system's clock.
@@ -72,7 +63,7 @@ impl Schedule {
             due = self.correct_for_clock_jump(due, now);
             let sleep = match due {
                 Some(tick) if tick <= now => {
-                    match (self.enqueue)(store.clone(), unique_key(tick)).await {
+                    match (self.enqueue_tick)(store.clone(), unique_key(tick)).await {
                         Ok(()) => {
                             due = self.cron.after(&tick).next();
                             continue;

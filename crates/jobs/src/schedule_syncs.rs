@@ -5,7 +5,7 @@ use std::time::Duration;
 use mc_store::integrations;
 use serde::{Deserialize, Serialize};
 
-use crate::context::JobContext;
+use crate::JobContext;
 use crate::job::{BackgroundJob, JobError};
 
 /// Enqueues a sync of each integration that is due.
@@ -21,8 +21,7 @@ impl BackgroundJob for ScheduleSyncs {
 
     /// Enqueues the syncs, except those that any node has enqueued already.
     async fn run(self, JobContext { store, .. }: &JobContext) -> Result<(), JobError> {
-        let enqueued = integrations::enqueue_due_syncs(store).await;
-        let integrations = enqueued.map_err(|error| JobError::classify(&error))?;
+        let integrations = integrations::enqueue_due_syncs(store).await?;
         if integrations > 0 {
             tracing::debug!(integrations, "due syncs enqueued");
         }

@@ -4,7 +4,6 @@
 
 mod issues;
 mod pages;
-mod position;
 mod reconcile;
 mod refs;
 
@@ -12,20 +11,22 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chrono::Utc;
-use mc_connectors::{ConnectorRegistry, PlainGit, client};
+use mc_connectors::traits::Cursor;
+use mc_connectors::{ConnectorRegistry, PLAIN_GIT, client};
 use mc_crypto::Encryptor;
 use mc_domain::{Capability, Classified, IntegrationId};
 use mc_indexer::source::AllowedPrivateHost;
 use mc_store::integrations::{self, SyncTarget};
 use mc_store::{Store, Tx};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::context::JobContext;
-use crate::job::{BackgroundJob, JobError, stored_reason};
+use self::reconcile::Reconciliation;
+use crate::JobContext;
+use crate::job::{BackgroundJob, JobError, backoff, stored_reason};
 
-/// A sync that takes longer ends after its page and enqueues a job for the rest, so that it does
-/// not delay others.
+/// A sync that takes longer ends after its page, and a new job continues it.
 const TIME_SLICE: Duration = Duration::from_mins(5);
 /// Longest delay after failures.
 const BACKOFF_MAX: Duration = Duration::from_hours(24);
@@ -44,12 +45,9 @@ impl BackgroundJob for SyncIntegration {
 
     type Context = JobContext;
 
-    /// Runs one sync. Errors are stored on the integration, and its next sync retries; only an
-    /// unavailable database fails the job.
+    /// Runs one sync. Errors are stored on the integration; only a lost database fails the job.
     async fn run(self, JobContext { store, sync, .. }: &JobContext) -> Result<(), JobError> {
-        let classify = |error: mc_store::Error| JobError::classify(&error);
-        let target = integrations::start_sync(store, self.id).await.map_err(classify)?;
-        let Some(target) = target else { return Ok(()) };
+        let Some(target) = integrations::start_sync(store, self.id).await? else { return Ok(()) };
         let session = SyncSession {
             store,
             encryptor: &sync.encryptor,
@@ -61,12 +59,10 @@ impl BackgroundJob for SyncIntegration {
                 integrations::finish_sync(store, target.id, target.interval).await
             }
             Ok(SyncOutcome::Incomplete) => enqueue_next(store, &target).await,
-            Ok(SyncOutcome::Overtaken) => Ok(()),
-            Err(SyncError::Store(error)) if error.kind().is_transient() => {
-                return Err(classify(error));
-            }
+            Err(SyncError::Overtaken) => Ok(()),
+            Err(SyncError::Store(error)) if error.kind().is_transient() => Err(error),
             // Another version of the service has stored the position.
-            Err(SyncError::Provider(client::Error::InvalidCursor { .. })) => {
+            Err(SyncError::Provider(client::Error::InvalidCursor(_))) => {
                 restart(store, &target).await
             }
             Err(SyncError::Provider(client::Error::RateLimited { retry_at, .. })) => {
@@ -75,7 +71,7 @@ impl BackgroundJob for SyncIntegration {
             }
             Err(error) => fail(store, &target, &error).await,
         };
-        stored.map_err(classify)
+        Ok(stored?)
     }
 }
 
@@ -105,13 +101,42 @@ enum SyncOutcome {
     Completed,
     /// The time slice ended before the last page.
     Incomplete,
-    /// Another worker has moved the position, or the integration is paused or deleted.
-    Overtaken,
+}
+
+/// The position of a sync, and its stored form, by which the database detects another worker.
+struct Position<T> {
+    state: T,
+    stored: Option<Value>,
+}
+
+impl<T: DeserializeOwned + Default> Position<T> {
+    /// Parses the stored position; one of another version of the service becomes the beginning.
+    fn load(target: &SyncTarget) -> Self {
+        let stored = target.sync_state.clone();
+        let state = stored.as_ref().and_then(|value| T::deserialize(value).ok());
+        Self { state: state.unwrap_or_default(), stored }
+    }
+}
+
+/// The state of a sync of issues or pages.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct SyncState {
+    /// Where the next page begins.
+    cursor: Cursor,
+    /// Whether the pages before the cursor were requested with comments.
+    #[serde(default)]
+    include_comments: bool,
+    /// The reconciliation, while one is running.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sweep: Option<Reconciliation>,
 }
 
 /// The error of a sync.
 #[derive(Debug, thiserror::Error)]
 enum SyncError {
+    /// Another worker has moved the position, or the integration is paused or deleted.
+    #[error("another worker has moved the position of the sync")]
+    Overtaken,
     #[error(transparent)]
     Provider(#[from] client::Error),
     #[error(transparent)]
@@ -136,7 +161,7 @@ impl SyncError {
 impl SyncSession<'_> {
     async fn run(&self, context: &SyncContext) -> Result<SyncOutcome, SyncError> {
         let SyncTarget { connector, key, capability, .. } = self.target;
-        if connector == PlainGit::CONNECTOR_NAME {
+        if connector == PLAIN_GIT {
             return self.sync_plain_git_refs(&context.allowed_private_hosts).await;
         }
         let Some(connector) = context.connectors.find(connector, key) else {
@@ -156,6 +181,23 @@ impl SyncSession<'_> {
     async fn count_items(&self, tx: &mut Tx, items: usize) -> Result<(), SyncError> {
         let items = i64::try_from(items).unwrap_or(i64::MAX);
         Ok(integrations::count_items(tx, self.target.id, items).await?)
+    }
+
+    /// Moves the position in the transaction. Fails if another worker has moved it.
+    async fn advance<T: Serialize>(
+        &self,
+        tx: &mut Tx,
+        position: &mut Position<T>,
+        next: T,
+    ) -> Result<(), SyncError> {
+        let stored = serde_json::to_value(&next)
+            .map_err(|error| SyncError::Other(format!("position can't be serialized: {error}")))?;
+        let before = position.stored.as_ref();
+        if !integrations::advance(tx, self.target.id, before, &stored).await? {
+            return Err(SyncError::Overtaken);
+        }
+        *position = Position { state: next, stored: Some(stored) };
+        Ok(())
     }
 
     fn is_time_slice_over(&self) -> bool {
@@ -194,15 +236,8 @@ async fn fail(
         reason,
         "sync failed"
     );
-    let delay = backoff(target.interval, target.consecutive_failures);
+    let delay = backoff(target.interval, target.consecutive_failures.min(10), BACKOFF_MAX);
     integrations::reschedule(store, target.id, Some(&reason), delay).await
-}
-
-/// Returns the delay after a failure: doubled after each, with up to a quarter of jitter, so that
-/// syncs that failed together do not return together.
-fn backoff(interval: Duration, failures: u32) -> Duration {
-    let delay = interval.saturating_mul(1 << failures.min(10)).min(BACKOFF_MAX);
-    delay.mul_f64(rand::random_range(1.0..1.25))
 }
 
 /// Truncates a text and removes control characters, which PostgreSQL and terminals can't handle.
@@ -219,7 +254,7 @@ mod tests {
     fn failed_sync_backs_off_up_to_a_day() {
         let interval = Duration::from_mins(15);
         for failures in 0..40 {
-            let delay = backoff(interval, failures);
+            let delay = backoff(interval, failures.min(10), BACKOFF_MAX);
             let min = (interval * (1 << failures.min(6))).min(BACKOFF_MAX);
             assert!(delay >= min && delay <= BACKOFF_MAX.mul_f64(1.25), "{failures}: {delay:?}");
         }

@@ -1,8 +1,6 @@
-//! The worker pool of a node: a supervised apalis worker for each job kind, schedules, and
-//! maintenance of the queue.
+//! The worker pool of a node: a worker for each job kind, schedules and maintenance.
 
 mod executor;
-mod job_kind;
 mod node;
 mod worker;
 
@@ -13,7 +11,7 @@ use mc_store::Store;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use self::job_kind::JobKind;
+use self::executor::JobKind;
 use self::node::Node;
 use crate::job::BackgroundJob;
 use crate::schedule::Schedule;
@@ -61,16 +59,6 @@ pub struct WorkerPool {
     schedules: Vec<Schedule>,
 }
 
-impl std::fmt::Debug for WorkerPool {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("WorkerPool")
-            .field("timing", &self.timing)
-            .field("kinds", &self.kinds.len())
-            .field("schedules", &self.schedules)
-            .finish_non_exhaustive()
-    }
-}
-
 impl WorkerPool {
     /// Creates a pool without job kinds. `store` has access to every project.
     pub fn new(store: Store) -> Self {
@@ -78,8 +66,7 @@ impl WorkerPool {
         Self { store, node: None, timing, settings, kinds: Vec::new(), schedules: Vec::new() }
     }
 
-    /// Names the node, which has one process at a time: jobs of its former process are rescued at
-    /// once.
+    /// Names the node, whose former process is dead: its jobs are rescued at once.
     pub fn node_name(self, name: &str) -> Self {
         Self { node: Some(name.to_owned()), ..self }
     }

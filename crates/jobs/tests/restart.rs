@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use mc_domain::JobState;
-use mc_jobs::{BackgroundJob, Enqueue, JobError, Schedule, Timing, WorkerPool};
+use mc_jobs::{BackgroundJob, JobError, Schedule, Timing, WorkerPool};
 use mc_postgres::db_roles;
 use mc_postgres::embedded::{Embedded, EmbeddedSettings, Health};
 use mc_store::Store;
@@ -133,15 +133,14 @@ async fn run_cause(
     started: mpsc::UnboundedSender<u32>,
     mut is_open: watch::Receiver<bool>,
 ) -> Result<(), JobError> {
-    let classify = |error: mc_store::Error| JobError::classify(&error);
-    let mut tx = store.begin().await.map_err(classify)?;
+    let mut tx = store.begin().await?;
     let key = job.n.to_string();
-    if jobs::claim_idempotency_key(&mut tx, Cause::NAME, &key).await.map_err(classify)? {
-        Enqueue::new(&Effect { n: job.n }).insert(&mut tx).await.map_err(classify)?;
+    if jobs::claim_idempotency_key(&mut tx, Cause::NAME, &key).await? {
+        mc_jobs::enqueue(&mut tx, &Effect { n: job.n }, None).await?;
     }
     started.send(job.n).map_err(|_| JobError::Permanent("the test has ended".into()))?;
     is_open.wait_for(|is_open| *is_open).await.map_err(|_| JobError::ShuttingDown)?;
-    tx.commit().await.map_err(classify)
+    Ok(tx.commit().await?)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -209,7 +208,7 @@ fn quick() -> Timing {
 
 async fn enqueue(store: &Store, n: u32) {
     let mut tx = store.begin().await.unwrap();
-    assert!(Enqueue::new(&Cause { n }).insert(&mut tx).await.unwrap());
+    assert!(mc_jobs::enqueue(&mut tx, &Cause { n }, None).await.unwrap());
     tx.commit().await.unwrap();
 }
 

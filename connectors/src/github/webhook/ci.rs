@@ -72,41 +72,35 @@ struct App {
     name: Option<String>,
 }
 
-/// The paths of required fields, for messages.
-struct Paths {
-    sha: &'static str,
-    name: &'static str,
-}
-
 /// Check runs of two workflows may have the same name. A repeated check run stays in its suite.
 pub(super) fn check_run(body: CheckRunBody) -> Result<Event, ParseError> {
     let mut run = body.check_run;
-    let paths = Paths { sha: "check_run.head_sha", name: "check_run.name" };
+    let paths = ["check_run.head_sha", "check_run.name"];
     let suite = run.check_suite.take().and_then(|suite| suite.id);
     let name = run.name.take().map(|name| qualified_name(&name, "suite", suite));
-    event(run, name, body.repository, &paths)
+    event(run, name, body.repository, paths)
 }
 
 /// A commit has a suite for each workflow, all of the same app. Only their ids differ.
 pub(super) fn check_suite(body: CheckSuiteBody) -> Result<Event, ParseError> {
     let mut suite = body.check_suite;
-    let paths = Paths { sha: "check_suite.head_sha", name: "check_suite.id" };
+    let paths = ["check_suite.head_sha", "check_suite.id"];
     let app = suite.app.take().and_then(|app| app.name).unwrap_or_else(|| "suite".to_owned());
     let name = suite.id.map(|id| format!("{app}, suite {id}"));
-    event(suite, name, body.repository, &paths)
+    event(suite, name, body.repository, paths)
 }
 
 /// A workflow that a push and a pull request start runs twice.
 pub(super) fn workflow_run(body: WorkflowRunBody) -> Result<Event, ParseError> {
     let mut run = body.workflow_run;
-    let paths = Paths { sha: "workflow_run.head_sha", name: "workflow_run.name" };
+    let paths = ["workflow_run.head_sha", "workflow_run.name"];
     let name = run.name.take().filter(|name| !name.is_empty());
     let name = name.unwrap_or_else(|| "workflow".to_owned());
     let name = match &run.event {
         Some(event) => format!("{name} ({event})"),
         None => name,
     };
-    event(run, Some(name), body.repository, &paths)
+    event(run, Some(name), body.repository, paths)
 }
 
 pub(super) fn status(body: StatusBody) -> Result<Event, ParseError> {
@@ -116,7 +110,7 @@ pub(super) fn status(body: StatusBody) -> Result<Event, ParseError> {
         _ => CiConclusion::Pending,
     };
     let updated_at = field::optional_time(body.updated_at.or(body.created_at).as_deref());
-    CiRun {
+    let run = CiRun {
         repository: required_text(body.repository.full_name, "repository.full_name")?,
         sha: required_text(body.sha, "sha")?,
         name: required_text(body.context, "context")?,
@@ -124,32 +118,31 @@ pub(super) fn status(body: StatusBody) -> Result<Event, ParseError> {
         url: field::web_url(body.target_url),
         completed_at: updated_at.filter(|_| conclusion != CiConclusion::Pending),
         updated_at,
-    }
-    .truncated()
-    .map(Event::CiRun)
+    };
+    Ok(Event::CiRun(run.truncated()?))
 }
 
+/// `sha_path` and `name_path` are the required fields, for messages.
 fn event(
     run: Run,
     name: Option<String>,
     repository: Repository,
-    paths: &Paths,
+    [sha_path, name_path]: [&'static str; 2],
 ) -> Result<Event, ParseError> {
     let conclusion = conclusion(run.status.as_deref(), run.conclusion.as_deref());
     let is_completed = conclusion != CiConclusion::Pending;
     let completed_at = field::optional_time(run.completed_at.as_deref()).filter(|_| is_completed);
     let updated_at = field::optional_time(run.updated_at.as_deref());
-    CiRun {
+    let run = CiRun {
         repository: required_text(repository.full_name, "repository.full_name")?,
-        sha: required_text(run.head_sha, paths.sha)?,
-        name: required(name, paths.name)?,
+        sha: required_text(run.head_sha, sha_path)?,
+        name: required(name, name_path)?,
         conclusion,
         url: field::web_url(run.html_url),
         completed_at: completed_at.or(updated_at.filter(|_| is_completed)),
         updated_at: updated_at.or(completed_at).or(field::optional_time(run.started_at.as_deref())),
-    }
-    .truncated()
-    .map(Event::CiRun)
+    };
+    Ok(Event::CiRun(run.truncated()?))
 }
 
 /// A run that waits for a person is pending.

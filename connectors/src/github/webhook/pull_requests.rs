@@ -67,7 +67,7 @@ pub(super) fn parse(event_type: &str, body: Body) -> Result<Event, ParseError> {
         "pull_request_review" => review.as_ref().and_then(ReviewFields::comment),
         _ => comment.unwrap_or_default().comment(Some(LINE), action.as_deref()),
     };
-    PullRequestEvent {
+    let pull_request = PullRequestEvent {
         external_id,
         tasks: closing_keywords::find_tasks(&texts, &home),
         title,
@@ -81,9 +81,8 @@ pub(super) fn parse(event_type: &str, body: Body) -> Result<Event, ParseError> {
         reviews: review.and_then(ReviewFields::review).into_iter().collect(),
         comment,
         updated_at: field::optional_time(fields.updated_at.as_deref()),
-    }
-    .truncated()
-    .map(Event::PullRequest)
+    };
+    Ok(Event::PullRequest(pull_request.truncated()?))
 }
 
 pub(super) fn external_id(

@@ -1,6 +1,7 @@
 use http::HeaderValue;
 
 use super::*;
+use crate::event::contains_repository;
 
 const REPOSITORY: &str = r#""repository": {
     "full_name": "octocat/hello", "default_branch": "main",
@@ -197,9 +198,9 @@ fn wiki_is_a_repository_of_its_own() {
     let event = parsed("gollum", &format!(r#"{{"pages": [], {REPOSITORY}}}"#));
     let Ok((_, Event::WikiPush(wiki))) = event else { panic!("{event:?}") };
     assert_eq!(wiki.path, "octocat/hello.wiki");
-    assert!(wiki.is_same_repository("https://git.example.org/octocat/hello.wiki.git"));
-    assert!(wiki.is_same_repository("git@git.example.org:octocat/hello.wiki"));
-    assert!(!wiki.is_same_repository("https://git.example.org/octocat/hello.git"));
+    assert!(contains_repository(&wiki.urls, "https://git.example.org/octocat/hello.wiki.git"));
+    assert!(contains_repository(&wiki.urls, "git@git.example.org:octocat/hello.wiki"));
+    assert!(!contains_repository(&wiki.urls, "https://git.example.org/octocat/hello.git"));
 }
 
 #[test]

@@ -55,7 +55,7 @@ pub(super) fn pipeline(body: PipelineBody) -> Result<Event, ParseError> {
     };
     let conclusion = conclusion(&required_text(status, "object_attributes.status")?);
     let [created_at, finished_at] = [created_at, finished_at].map(field::optional_time);
-    CiRun {
+    let run = CiRun {
         repository: required_text(body.project.path_with_namespace, "project.path_with_namespace")?,
         sha: required_text(sha, "object_attributes.sha")?,
         name,
@@ -63,13 +63,11 @@ pub(super) fn pipeline(body: PipelineBody) -> Result<Event, ParseError> {
         url: field::web_url(url),
         completed_at: finished_at.filter(|_| conclusion != CiConclusion::Pending),
         updated_at: finished_at.or(created_at),
-    }
-    .truncated()
-    .map(Event::CiRun)
+    };
+    Ok(Event::CiRun(run.truncated()?))
 }
 
-/// Several pipelines of a commit may have a job of one name. A repeated job stays in its
-/// pipeline.
+/// Pipelines of a commit may have a job of one name. A repeated job stays in its pipeline.
 pub(super) fn job(body: JobBody) -> Result<Event, ParseError> {
     let [created_at, started_at, finished_at] =
         [body.build_created_at, body.build_started_at, body.build_finished_at]
@@ -81,7 +79,7 @@ pub(super) fn job(body: JobBody) -> Result<Event, ParseError> {
     };
     let path_field = body.project.and_then(|project| project.path_with_namespace);
     let path_of_url = || body.repository.homepage.as_deref().and_then(path);
-    CiRun {
+    let run = CiRun {
         repository: required(path_field.or_else(path_of_url), "project.path_with_namespace")?,
         sha: required_text(body.sha, "sha")?,
         name: qualified_name(
@@ -93,9 +91,8 @@ pub(super) fn job(body: JobBody) -> Result<Event, ParseError> {
         url: String::new(),
         completed_at: finished_at.filter(|_| conclusion != CiConclusion::Pending),
         updated_at: finished_at.or(started_at).or(created_at),
-    }
-    .truncated()
-    .map(Event::CiRun)
+    };
+    Ok(Event::CiRun(run.truncated()?))
 }
 
 /// Returns `group/x` of `https://git.example.org/group/x`.

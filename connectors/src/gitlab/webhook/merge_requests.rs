@@ -60,7 +60,7 @@ pub(super) fn parse(body: Body) -> Result<Event, ParseError> {
     ];
     // A fast-forward has no merge commit: the base has the last commit itself.
     let merge_sha = fields.merge_commit_sha.or(fields.squash_commit_sha);
-    PullRequestEvent {
+    let pull_request = PullRequestEvent {
         external_id: external_id(fields.iid, project, "object_attributes.iid")?,
         tasks: closing_keywords::find_tasks(&texts, &home),
         title,
@@ -73,9 +73,8 @@ pub(super) fn parse(body: Body) -> Result<Event, ParseError> {
         reviews: reviews.collect(),
         comment: None,
         updated_at,
-    }
-    .truncated()
-    .map(Event::PullRequest)
+    };
+    Ok(Event::PullRequest(pull_request.truncated()?))
 }
 
 pub(super) fn external_id(

@@ -1,6 +1,7 @@
 use http::HeaderValue;
 
 use super::*;
+use crate::event::contains_repository;
 
 const PROJECT: &str = r#""project": {
     "path_with_namespace": "group/sub/project", "default_branch": "main",
@@ -138,7 +139,7 @@ fn wiki_is_a_repository_of_its_own() {
         "git_http_url": "https://git.example.org/group/sub/project.wiki.git"}"#;
     let Ok((_, Event::WikiPush(wiki))) = parsed(body) else { panic!("no wiki") };
     assert_eq!(wiki.path, "group/sub/project.wiki");
-    assert!(wiki.is_same_repository("https://git.example.org/group/sub/project.wiki"));
+    assert!(contains_repository(&wiki.urls, "https://git.example.org/group/sub/project.wiki"));
     let Ok((_, Event::WikiPush(bare))) = parsed(r#""object_kind": "wiki_page""#) else {
         panic!("no wiki")
     };

@@ -1,17 +1,16 @@
-//! Browser sessions: a login at an identity provider, and the short session in which a person
-//! approves device logins.
+//! Browser sessions: login at an identity provider, and a short session to approve devices.
 
 use chrono::{TimeDelta, Utc};
 use hmac::{Hmac, Mac as _};
-use mc_auth::login::{self, Callback, ExternalIdentity, Pending, ProviderName};
+use mc_auth::login::{
+    self, AuthorizationRequest, Callback, ExternalIdentity, Pending, ProviderName,
+};
 use mc_auth::secret::{LoginState, RefreshToken};
 use mc_domain::{AuditAction, Scopes, SessionId, UserId};
 use mc_store::accounts::User;
-use mc_store::audit::NewEvent;
 use mc_store::sessions::{self, NewSession, Refresh};
 use serde_json::json;
 use sha2::Sha256;
-use url::Url;
 
 use super::SignIn;
 use crate::{Error, commit};
@@ -22,15 +21,6 @@ pub const SESSION_LIFETIME: TimeDelta = TimeDelta::hours(8);
 pub const LOGIN_LIFETIME: TimeDelta = login::LIFETIME;
 /// Client id of browser sessions. Their secrets are exchanged for no token.
 pub(super) const CLIENT: &str = "browser";
-
-/// A started login at a provider.
-#[derive(Debug)]
-pub struct StartedLogin {
-    /// The URL to which the browser is sent.
-    pub url: Url,
-    /// The secret that binds the login to this browser.
-    pub state: LoginState,
-}
 
 /// The outcome of a login at a provider.
 #[derive(Debug)]
@@ -50,15 +40,11 @@ pub struct BrowserSession {
     pub scopes: Scopes,
     /// The session's id.
     pub session: SessionId,
-    csrf_token: String,
+    /// The token for the forms of this session's pages.
+    pub csrf_token: String,
 }
 
 impl BrowserSession {
-    /// Returns the token for the forms of this session's pages.
-    pub fn csrf_token(&self) -> &str {
-        &self.csrf_token
-    }
-
     /// Whether a form comes from a page of this session; compared in constant time.
     pub fn is_csrf_token(&self, token: &str) -> bool {
         use subtle::ConstantTimeEq as _;
@@ -67,7 +53,7 @@ impl BrowserSession {
 }
 
 /// Starts a login at a provider.
-pub async fn start_login(sign_in: &SignIn, provider: &str) -> Result<StartedLogin, Error> {
+pub async fn start_login(sign_in: &SignIn, provider: &str) -> Result<AuthorizationRequest, Error> {
     let name = ProviderName::parse(provider).map_err(|_| Error::UnknownProvider)?;
     let redirect_uri = sign_in.url(&format!("/auth/oauth/{name}/callback"));
     let request = sign_in.provider(&name).await?.start(&redirect_uri, Utc::now());
@@ -75,7 +61,7 @@ pub async fn start_login(sign_in: &SignIn, provider: &str) -> Result<StartedLogi
     let (hash, expires_at) = (request.state.hash(), request.pending.expires_at());
     let (store, hash) = (sign_in.store(), hash.as_bytes());
     sessions::keep_pending(store, hash, name.as_str(), &ciphertext, expires_at).await?;
-    Ok(StartedLogin { url: request.url, state: request.state })
+    Ok(request)
 }
 
 /// Finishes a login at a provider with the query of its redirect and the state that this browser
@@ -90,7 +76,7 @@ pub async fn finish_login(
     let provider = sign_in.provider(&name).await?;
     let callback = Callback::from_query(query)?;
     let state = callback.state();
-    let stored_state = stored_state.and_then(|text| LoginState::parse(text).ok());
+    let stored_state = stored_state.and_then(LoginState::parse);
     if stored_state.is_none_or(|stored| stored.hash() != state.hash()) {
         sign_in.denials().token();
         return Err(login::Error::WrongState.into());
@@ -132,15 +118,13 @@ async fn start_session(sign_in: &SignIn, user: UserId) -> Result<RefreshToken, E
     let mut tx = sign_in.store().begin().await?;
     let session = sessions::begin(&mut tx, &new).await?.ok_or(Error::AccountDisabled)?;
     sessions::add_refresh(&mut tx, session, secret.hash().as_bytes(), expires_at).await?;
-    let event =
-        NewEvent::new(AuditAction::SessionCreated, session).with(json!({ "client": CLIENT }));
-    commit(tx, user, event).await?;
+    commit(tx, user, AuditAction::SessionCreated, session, json!({ "client": CLIENT })).await?;
     Ok(secret)
 }
 
 /// Returns the browser session with this secret, if it is valid.
 pub async fn find_session(sign_in: &SignIn, secret: &str) -> Result<Option<BrowserSession>, Error> {
-    let Ok(secret) = RefreshToken::parse(secret) else { return Ok(None) };
+    let Some(secret) = RefreshToken::parse(secret) else { return Ok(None) };
     let mut tx = sign_in.store().begin().await?;
     let row = sessions::refresh(&mut tx, secret.hash().as_bytes()).await?;
     let is_valid = |row: &Refresh| {
@@ -159,9 +143,14 @@ pub async fn find_session(sign_in: &SignIn, secret: &str) -> Result<Option<Brows
 pub async fn end_session(sign_in: &SignIn, session: &BrowserSession) -> Result<(), Error> {
     let mut tx = sign_in.store().begin().await?;
     sessions::revoke(&mut tx, session.session).await?;
-    let event = NewEvent::new(AuditAction::SessionRevoked, session.session)
-        .with(json!({ "client": CLIENT }));
-    commit(tx, session.user, event).await
+    commit(
+        tx,
+        session.user,
+        AuditAction::SessionRevoked,
+        session.session,
+        json!({ "client": CLIENT }),
+    )
+    .await
 }
 
 /// Derives the token of a session's forms from its secret, so that it is stored nowhere.

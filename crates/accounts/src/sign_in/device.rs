@@ -2,15 +2,13 @@
 
 use chrono::{TimeDelta, Utc};
 use mc_auth::client::ClientId;
-use mc_auth::device_grant::{self, Grant, State as GrantState};
 use mc_auth::secret::{DeviceCode, UserCode};
 use mc_domain::{AuditAction, Scope, Scopes, TokenId, UserId};
-use mc_store::audit::NewEvent;
 use mc_store::sessions::{self, Device, DeviceCodeKey, DeviceState};
 use serde_json::json;
 
-use super::SignIn;
 use super::browser::BrowserSession;
+use super::{SignIn, device_grant};
 use crate::{Error, Principal, commit};
 
 /// How long a person has to decide.
@@ -63,27 +61,17 @@ impl From<&BrowserSession> for Decider {
 /// Starts a device login.
 pub async fn start(
     sign_in: &SignIn,
-    client: ClientId,
+    client: &ClientId,
     scopes: Option<Scopes>,
 ) -> Result<StartedDeviceLogin, Error> {
     let scopes = scopes.unwrap_or_else(|| DEFAULT_SCOPES.into_iter().collect());
-    let grant = Grant::begin(client, scopes, Utc::now());
+    let row = device_grant::begin(client, scopes, Utc::now());
     let (device_code, user_code) = (DeviceCode::generate(), UserCode::generate());
-    let row = Device {
-        client: grant.client.to_string(),
-        requested_scopes: grant.requested,
-        expires_at: grant.expires_at,
-        interval: i32::try_from(grant.interval).unwrap_or(i32::MAX),
-        last_polled_at: None,
-        state: DeviceState::Pending,
-        user: None,
-        scopes: Scopes::NONE,
-        session: None,
-    };
     let (device_hash, user_hash) = (device_code.hash(), user_code.hash());
     let (device_hash, user_hash) = (device_hash.as_bytes(), user_hash.as_bytes());
     sessions::begin_device(sign_in.store(), device_hash, user_hash, &row).await?;
-    Ok(StartedDeviceLogin { device_code, user_code, interval_seconds: grant.interval })
+    let interval_seconds = row.interval.unsigned_abs();
+    Ok(StartedDeviceLogin { device_code, user_code, interval_seconds })
 }
 
 /// Returns the device login with this user code, if it waits for a decision.
@@ -111,55 +99,17 @@ pub async fn decide(
     let key = DeviceCodeKey::User(hash.as_bytes());
     let mut tx = sign_in.store().begin().await?;
     let mut row = sessions::device(&mut tx, key).await?.ok_or(Error::UnknownUserCode)?;
-    let mut grant = grant_of(&row).ok_or(Error::UnknownUserCode)?;
     if is_approved {
-        grant.approve(decider.user, decider.scopes, Utc::now())?;
+        device_grant::approve(&mut row, decider.user, decider.scopes, Utc::now())?;
     } else {
-        grant.deny(Utc::now())?;
+        device_grant::deny(&mut row, Utc::now())?;
     }
     // After the row is locked: a revocation of all sessions denies approved logins, and must not
     // wait for a login that still waits for a decision.
     if !sessions::is_credential_valid(&mut tx, decider.user, decider.credential).await? {
         return Err(Error::CredentialRevoked);
     }
-    update_row(&mut row, &grant);
     sessions::put_device(&mut tx, key, &row).await?;
     let details = json!({ "approved": is_approved, "client": row.client });
-    let event = NewEvent::new(AuditAction::DeviceLoginDecided, "device").with(details);
-    commit(tx, decider.user, event).await
-}
-
-/// Returns the grant of a row; `None` if the row has values that no grant can have.
-pub(super) fn grant_of(row: &Device) -> Option<Grant> {
-    let state = match (row.state, row.user) {
-        (DeviceState::Pending, _) => GrantState::Pending,
-        (DeviceState::Approved, Some(user)) => GrantState::Approved { user, scopes: row.scopes },
-        // The user who approved it was deleted.
-        (DeviceState::Approved, None) | (DeviceState::Denied, _) => GrantState::Denied,
-        (DeviceState::Consumed, _) => GrantState::Consumed,
-    };
-    Some(Grant {
-        client: ClientId::parse(&row.client).ok()?,
-        requested: row.requested_scopes,
-        expires_at: row.expires_at,
-        interval: u32::try_from(row.interval).ok()?,
-        last_polled_at: row.last_polled_at,
-        state,
-    })
-}
-
-/// Copies what a grant changed into its row.
-pub(super) fn update_row(row: &mut Device, grant: &Grant) {
-    row.interval = i32::try_from(grant.interval).unwrap_or(i32::MAX);
-    row.last_polled_at = grant.last_polled_at;
-    row.state = match grant.state {
-        GrantState::Pending => DeviceState::Pending,
-        GrantState::Approved { user, scopes } => {
-            row.user = Some(user);
-            row.scopes = scopes;
-            DeviceState::Approved
-        }
-        GrantState::Denied => DeviceState::Denied,
-        GrantState::Consumed => DeviceState::Consumed,
-    };
+    commit(tx, decider.user, AuditAction::DeviceLoginDecided, "device", details).await
 }

@@ -17,8 +17,7 @@ const SIGNING_PERIOD: TimeDelta = TimeDelta::days(30);
 const ANNOUNCEMENT: TimeDelta = TimeDelta::minutes(5);
 /// Maximum age of the cached keys.
 const MAX_AGE: TimeDelta = TimeDelta::minutes(1);
-/// Minimum age before the keys are read again for an unknown key id, so that tokens with invented
-/// ids do not cause a read each.
+/// Minimum age before the keys are read for an unknown key id, which may be invented.
 const MIN_AGE: TimeDelta = TimeDelta::seconds(1);
 
 /// The keys of the service, which nodes share through the database.
@@ -42,8 +41,7 @@ impl Keyring {
         let now = Utc::now();
         let cached = Mutex::new(Arc::new(read(&store, now).await?));
         let keyring = Self { store, encryptor, cached };
-        // Before the rotation: it would encrypt a new key with the wrong encryption key, which
-        // then hides the others.
+        // First: a rotation would encrypt a key with the wrong encryption key, and hide the others.
         keyring.check_encryption_key()?;
         keyring.rotate(now).await?;
         Ok(keyring)
@@ -125,11 +123,10 @@ async fn read(store: &Store, now: DateTime<Utc>) -> Result<CachedKeys, Error> {
     Ok(CachedKeys { verifying: KeySet::new(verifying.collect()), stored, read_at: now })
 }
 
-/// Returns the state of a key: it signs until its successor does, and verifies until the last
-/// token that it signed has expired.
+/// Returns the state: a key signs until its successor does, and then verifies its last tokens.
 fn state(key: &Key, all: &[Key], now: DateTime<Utc>) -> KeyState {
-    if let Some(since) = key.retired_at {
-        return KeyState::Retired { since };
+    if key.retired_at.is_some() {
+        return KeyState::Retired;
     }
     let successors = all
         .iter()
@@ -167,6 +164,6 @@ mod tests {
         let mut keys = [key(1, now - SIGNING_PERIOD), key(2, now)];
         keys[1].retired_at = Some(now);
         assert_eq!(state(&keys[0], &keys, now), KeyState::Active { since: now - SIGNING_PERIOD });
-        assert_eq!(state(&keys[1], &keys, now), KeyState::Retired { since: now });
+        assert_eq!(state(&keys[1], &keys, now), KeyState::Retired);
     }
 }

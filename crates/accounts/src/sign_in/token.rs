@@ -2,18 +2,17 @@
 
 use chrono::{DateTime, Utc};
 use mc_auth::client::{ClientId, InvalidClientId};
-use mc_auth::device_grant::Answer;
-use mc_auth::jwt::Issued;
-use mc_auth::refresh::{self, Verdict};
+use mc_auth::jwt::Grant;
 use mc_auth::secret::{DeviceCode, PersonalAccessToken, RefreshToken};
 use mc_domain::{AuditAction, Scopes, SessionId, UserId};
 use mc_store::audit::{self, Chain, NewEvent};
-use mc_store::sessions::{self, Device, DeviceCodeKey, NewSession, Refresh};
+use mc_store::sessions::{self, Device, DeviceCodeKey, NewSession};
 use mc_store::{Tx, accounts};
 use secrecy::SecretString;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::device::{grant_of, update_row};
+use super::device_grant::{self, Answer};
+use super::refresh::{self, Verdict};
 use super::{SignIn, browser};
 use crate::{Error, commit};
 
@@ -107,8 +106,7 @@ pub fn parse_client(id: Option<&str>) -> Result<ClientId, GrantError> {
     Ok(client)
 }
 
-/// Exchanges a grant for an access token with at most the requested scopes. An invalid grant is
-/// counted as a denial.
+/// Exchanges a grant for an access token. An invalid grant is counted as a denial.
 pub async fn exchange(
     sign_in: &SignIn,
     client: ClientId,
@@ -128,30 +126,30 @@ pub async fn exchange(
     issued
 }
 
-/// Rotates a refresh token. One that was used before revokes its whole session: two parties have
-/// it, and one of them stole it.
+/// Rotates a refresh token. A used one was stolen by someone, so its session is revoked.
 async fn rotate(
     sign_in: &SignIn,
     client: ClientId,
     token: &str,
     scopes: Option<Scopes>,
 ) -> Result<IssuedTokens, GrantError> {
-    let hash = RefreshToken::parse(token).map_err(|_| GrantError::InvalidGrant)?.hash();
+    let hash = RefreshToken::parse(token).ok_or(GrantError::InvalidGrant)?.hash();
     let hash = hash.as_bytes();
     let mut tx = sign_in.store().begin().await?;
     let row = sessions::refresh(&mut tx, hash).await?.ok_or(GrantError::InvalidGrant)?;
-    let stored = stored_token(&row)?;
-    match refresh::judge(&stored, &client, scopes, Utc::now()) {
+    match refresh::judge(&row, &client, scopes, Utc::now()) {
         Verdict::Rotate { scopes, next_expires_at } => {
             let next = RefreshToken::generate();
             sessions::spend(&mut tx, hash).await?;
             sessions::add_refresh(&mut tx, row.session, next.hash().as_bytes(), next_expires_at)
                 .await?;
-            let ends_at = Some(row.session_expires_at);
+            let (user, session) = (row.user, row.session);
+            let session_ends_at = Some(row.session_expires_at);
+            let grant = Grant { user, client, session, scopes, session_ends_at };
             // Issued before the commit: if that fails, the old refresh token stays valid.
-            let issued = sign_in.issue(row.user, client, row.session, scopes, ends_at).await?;
+            let issued = sign_in.issue(grant, Some(next)).await?;
             tx.commit().await?;
-            Ok(tokens(issued, scopes, Some(next)))
+            Ok(issued)
         }
         Verdict::Refuse(_) => Err(GrantError::InvalidGrant),
         Verdict::RevokeFamily(reuse) => {
@@ -164,19 +162,8 @@ async fn rotate(
             );
             Err(GrantError::InvalidGrant)
         }
-        Verdict::BeyondScope => Err(GrantError::ExcessiveScopes(stored.scopes)),
+        Verdict::BeyondScope => Err(GrantError::ExcessiveScopes(row.scopes)),
     }
-}
-
-fn stored_token(row: &Refresh) -> Result<refresh::StoredToken, GrantError> {
-    Ok(refresh::StoredToken {
-        client: ClientId::parse(&row.client).map_err(|_| GrantError::InvalidGrant)?,
-        scopes: row.scopes,
-        expires_at: row.expires_at,
-        used_at: row.used_at,
-        family_ends_at: row.session_expires_at,
-        is_family_revoked: row.is_revoked,
-    })
 }
 
 /// Answers the poll of a device: with tokens once a person has approved the login. A code that was
@@ -186,13 +173,11 @@ async fn poll_device_login(
     client: ClientId,
     code: &str,
 ) -> Result<IssuedTokens, GrantError> {
-    let hash = DeviceCode::parse(code).map_err(|_| GrantError::InvalidGrant)?.hash();
+    let hash = DeviceCode::parse(code).ok_or(GrantError::InvalidGrant)?.hash();
     let key = DeviceCodeKey::Device(hash.as_bytes());
     let mut tx = sign_in.store().begin().await?;
     let mut row = sessions::device(&mut tx, key).await?.ok_or(GrantError::InvalidGrant)?;
-    let mut grant = grant_of(&row).ok_or(GrantError::InvalidGrant)?;
-    let answer = grant.poll(&client, Utc::now());
-    update_row(&mut row, &grant);
+    let answer = device_grant::poll(&mut row, &client, Utc::now());
     if let Answer::Redeem { user, scopes } = answer {
         return redeem(sign_in, tx, key, row, client, user, scopes).await;
     }
@@ -225,21 +210,21 @@ async fn redeem(
     sessions::add_refresh(&mut tx, session, token.hash().as_bytes(), expires_at).await?;
     row.session = Some(session);
     sessions::put_device(&mut tx, key, &row).await?;
-    let event = session_created(session, &client, scopes);
-    let issued = sign_in.issue(user, client, session, scopes, Some(ends_at)).await?;
-    commit(tx, user, event).await?;
-    Ok(tokens(issued, scopes, Some(token)))
+    let details = session_details(&client, scopes);
+    let grant = Grant { user, client, session, scopes, session_ends_at: Some(ends_at) };
+    let issued = sign_in.issue(grant, Some(token)).await?;
+    commit(tx, user, AuditAction::SessionCreated, session, details).await?;
+    Ok(issued)
 }
 
-/// Exchanges a personal access token. The access token has its id as session, so it is revoked
-/// with it.
+/// Exchanges a personal access token. Its id is the session, so both are revoked together.
 async fn exchange_access_token(
     sign_in: &SignIn,
     client: ClientId,
     token: &str,
     scopes: Option<Scopes>,
 ) -> Result<IssuedTokens, GrantError> {
-    let hash = PersonalAccessToken::parse(token).map_err(|_| GrantError::InvalidGrant)?.hash();
+    let hash = PersonalAccessToken::parse(token).ok_or(GrantError::InvalidGrant)?.hash();
     let owner = accounts::holder(sign_in.store(), hash.as_bytes()).await?;
     let owner = owner.ok_or(GrantError::InvalidGrant)?;
     let scopes = scopes.unwrap_or(owner.scopes);
@@ -247,21 +232,23 @@ async fn exchange_access_token(
         return Err(GrantError::ExcessiveScopes(owner.scopes));
     }
     let session = SessionId(owner.token.0);
-    let event = session_created(session, &client, scopes);
-    let issued = sign_in.issue(owner.user, client, session, scopes, None).await?;
+    let details = session_details(&client, scopes);
+    let event = NewEvent::new(AuditAction::SessionCreated, session).with(details);
+    let grant = Grant { user: owner.user, client, session, scopes, session_ends_at: None };
+    let issued = sign_in.issue(grant, None).await?;
     audit::record_in_own_tx(sign_in.store(), Chain::Service, Some(owner.user), &[event]).await?;
-    Ok(tokens(issued, scopes, None))
+    Ok(issued)
 }
 
 /// Revokes the session of a refresh token. An unknown token is no error.
 pub async fn revoke(sign_in: &SignIn, token: &str) -> Result<(), Error> {
-    let Ok(token) = RefreshToken::parse(token) else { return Ok(()) };
+    let Some(token) = RefreshToken::parse(token) else { return Ok(()) };
     let mut tx = sign_in.store().begin().await?;
     let Some(row) = sessions::refresh(&mut tx, token.hash().as_bytes()).await? else {
         return Ok(());
     };
     sessions::revoke(&mut tx, row.session).await?;
-    commit(tx, row.user, NewEvent::new(AuditAction::SessionRevoked, row.session)).await
+    commit(tx, row.user, AuditAction::SessionRevoked, row.session, json!({})).await
 }
 
 async fn revoke_reused(
@@ -277,12 +264,6 @@ async fn revoke_reused(
     Ok(())
 }
 
-fn session_created(session: SessionId, client: &ClientId, scopes: Scopes) -> NewEvent {
-    let details = json!({ "client": client.as_str(), "scopes": scopes.to_string() });
-    NewEvent::new(AuditAction::SessionCreated, session).with(details)
-}
-
-fn tokens(issued: Issued, scopes: Scopes, refresh_token: Option<RefreshToken>) -> IssuedTokens {
-    let (access_token, expires_at) = (issued.token, issued.expires_at);
-    IssuedTokens { access_token, expires_at, scopes, refresh_token }
+fn session_details(client: &ClientId, scopes: Scopes) -> Value {
+    json!({ "client": client.as_str(), "scopes": scopes.to_string() })
 }

@@ -33,9 +33,9 @@ pub async fn create_token(
     JsonBody(request): JsonBody<CreateToken>,
 ) -> Result<(StatusCode, Json<TokenWithSecret>), Problem> {
     caller.require_interactive()?;
-    let created = tokens::create(&api.store, &caller, &request).await?;
-    let token = created.secret.expose().to_owned();
-    let access_token = access_token(created.token);
+    let (secret, token) = tokens::create(&api.store, &caller, &request).await?;
+    let access_token = access_token(token);
+    let token = secret.expose().to_owned();
     Ok((StatusCode::CREATED, Json(TokenWithSecret { token, access_token })))
 }
 

@@ -76,7 +76,7 @@ pub async fn start_device_login(
     let client = parse_client(request.client_id.as_deref())?;
     let scopes = request.scope.as_deref().map(Scopes::parse).transpose();
     let scopes = scopes.map_err(|error| TokenError::new("invalid_scope", error.to_string()))?;
-    let started = device::start(&api.sign_in, client, scopes).await?;
+    let started = device::start(&api.sign_in, &client, scopes).await?;
     let (page, user_code) = (api.sign_in.url("/auth/device"), started.user_code);
     Ok(Json(DeviceAuthorizationResponse {
         device_code: started.device_code.expose().to_owned(),

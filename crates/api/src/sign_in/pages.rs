@@ -91,7 +91,7 @@ pub fn consent_page(session: &BrowserSession, code: &UserCode, login: &PendingDe
          <button name=\"decision\" value=\"deny\">Deny</button></form>{leave}",
         client = escaped(&login.client),
         scopes = escaped(&scopes.join(", ")),
-        proof = escaped(session.csrf_token()),
+        proof = escaped(&session.csrf_token),
         leave = sign_out(session),
     );
     page("Sign in at a terminal", &body)
@@ -123,7 +123,7 @@ fn sign_out(session: &BrowserSession) -> String {
         "<form method=\"post\" action=\"/auth/sign-out\">\
          <input type=\"hidden\" name=\"proof\" value=\"{}\">\
          <button>Sign out of this browser</button></form>",
-        escaped(session.csrf_token())
+        escaped(&session.csrf_token)
     )
 }
 

@@ -30,6 +30,14 @@ impl Classified for InvalidAccessToken {
     }
 }
 
+/// Maximum characters of a name from a token in a [`Reason`].
+const MAX_NAME: usize = 32;
+
+/// Truncates a name from a token.
+pub(super) fn shortened(name: &str) -> String {
+    name.chars().take(MAX_NAME).collect()
+}
+
 /// A part of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
@@ -66,8 +74,7 @@ pub enum Reason {
     /// A duplicate name.
     #[error("{} has {:?} twice", .0.name(), .1)]
     Duplicate(Part, String),
-    /// A header parameter other than `alg`, `typ` and `kid`, such as those that supply a key in the
-    /// token itself.
+    /// A header parameter other than `alg`, `typ` and `kid`, such as a key in the token itself.
     #[error("unexpected header parameter {0:?}")]
     UnexpectedHeader(String),
     /// `alg` is not `EdDSA`.

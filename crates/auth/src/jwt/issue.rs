@@ -2,14 +2,13 @@
 
 use chrono::{DateTime, Utc};
 use jsonwebtoken::{Algorithm, Header};
-use mc_domain::{SessionId, TokenId, UserId};
+use mc_domain::{Scopes, SessionId, TokenId, UserId};
 use secrecy::SecretString;
 use serde::Serialize;
 
 use super::{LIFETIME, TYP, TokenAudience};
 use crate::client::ClientId;
 use crate::keys::{self, SigningKey};
-use mc_domain::Scopes;
 
 /// The contents of a token to issue. The caller has authorized them.
 #[derive(Debug, Clone)]
@@ -51,8 +50,7 @@ struct Claims<'a> {
     jti: TokenId,
 }
 
-/// Issues an access token at `now`. `key` is the key of [`keys::KeySet::signer`]. For a session
-/// that has ended, the token is already expired.
+/// Issues an access token at `now`, already expired if the session has ended.
 pub fn issue(
     audience: &TokenAudience,
     key: &SigningKey,
@@ -76,7 +74,7 @@ pub fn issue(
     };
     let mut header = Header::new(Algorithm::EdDSA);
     header.typ = Some(TYP.to_owned());
-    header.kid = Some(key.id().to_string());
+    header.kid = Some(key.id().to_owned());
     let token = jsonwebtoken::encode(&header, &claims, key.private());
     let token = token.map_err(|_| keys::Error::Library)?.into();
     let expires_at = DateTime::from_timestamp(exp, 0).ok_or(keys::Error::Library)?;

@@ -10,24 +10,19 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
+use super::error::{Part, Reason, shortened};
+
 /// An object's members by name.
 #[derive(Debug)]
 pub(super) struct Members(BTreeMap<String, Value>);
 
-/// The error of bytes that are not such an object.
-#[derive(Debug)]
-pub(super) enum JsonError {
-    NotAnObject,
-    Duplicate(String),
-}
-
 impl Members {
-    pub(super) fn parse(json: &[u8]) -> Result<Self, JsonError> {
-        let Pairs(pairs) = serde_json::from_slice(json).map_err(|_| JsonError::NotAnObject)?;
+    pub(super) fn parse(part: Part, json: &[u8]) -> Result<Self, Reason> {
+        let Pairs(pairs) = serde_json::from_slice(json).map_err(|_| Reason::Json(part))?;
         let mut members = BTreeMap::new();
         for (name, value) in pairs {
             if members.contains_key(&name) {
-                return Err(JsonError::Duplicate(name));
+                return Err(Reason::Duplicate(part, shortened(&name)));
             }
             members.insert(name, value);
         }
@@ -77,19 +72,17 @@ mod tests {
 
     #[test]
     fn escaped_spelling_of_a_name_is_a_duplicate() {
-        let twice = Members::parse(br#"{"exp": 1, "\u0065xp": 2}"#);
-        assert!(matches!(twice, Err(JsonError::Duplicate(name)) if name == "exp"));
+        let twice = Members::parse(Part::Claims, br#"{"exp": 1, "\u0065xp": 2}"#);
+        assert_eq!(twice.err(), Some(Reason::Duplicate(Part::Claims, "exp".to_owned())));
     }
 
     #[test]
     fn text_must_be_exactly_one_object() {
         for json in ["", "[]", "null", "\"a\"", "{}{}", "{} x", "{\"a\":1,}", "\u{feff}{}"] {
-            assert!(
-                matches!(Members::parse(json.as_bytes()), Err(JsonError::NotAnObject)),
-                "{json:?}"
-            );
+            let members = Members::parse(Part::Header, json.as_bytes());
+            assert_eq!(members.err(), Some(Reason::Json(Part::Header)), "{json:?}");
         }
-        let members = Members::parse(br#" {"a": {"b": 1}} "#).expect("an object");
+        let members = Members::parse(Part::Claims, br#" {"a": {"b": 1}} "#).expect("an object");
         assert_eq!(members.unexpected(&["a"]), None);
         assert_eq!(members.unexpected(&["b"]), Some("a"));
     }

@@ -4,61 +4,46 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, Utc};
 use jsonwebtoken::{Algorithm, DecodingKey};
+use mc_domain::Scopes;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::error::{InvalidAccessToken, Part, Reason};
-use super::json_object::{JsonError, Members};
+use super::error::{InvalidAccessToken, Part, Reason, shortened};
+use super::json_object::Members;
 use super::{Access, LEEWAY, LIFETIME, MAX_BYTES, TYP, TokenAudience};
 use crate::client::ClientId;
-use crate::keys::{KeySet, Unusable, VerifyingKey};
-use mc_domain::Scopes;
+use crate::keys::{KeySet, VerifyingKey};
 
 const HEADERS: [&str; 3] = ["alg", "typ", "kid"];
 const CLAIMS: [&str; 10] =
     ["iss", "aud", "sub", "client_id", "sid", "scope", "iat", "nbf", "exp", "jti"];
 
-/// Maximum characters of a name from a token in a [`Reason`].
-const MAX_NAME: usize = 32;
 /// The last second of the year 9999, the last that RFC 3339 can express.
 const LAST_SECOND: i64 = 253_402_300_799;
 
-/// Verifies a token at `now`: form, header, key, signature, then the claims. Claims are parsed only
-/// after the signature is verified.
+/// Verifies a token at `now`: form, header, key, signature, and only then the claims.
 pub fn verify(
     audience: &TokenAudience,
     keys: &KeySet,
     token: &str,
     now: DateTime<Utc>,
 ) -> Result<Access, InvalidAccessToken> {
-    Ok(check(audience, keys, token, now)?)
-}
-
-fn check(
-    audience: &TokenAudience,
-    keys: &KeySet,
-    token: &str,
-    now: DateTime<Utc>,
-) -> Result<Access, Reason> {
     if token.len() > MAX_BYTES {
-        return Err(Reason::TooLarge);
+        return Err(Reason::TooLarge.into());
     }
     let (signed, signature) = token.rsplit_once('.').ok_or(Reason::Parts)?;
     let (header, claims) = signed.split_once('.').ok_or(Reason::Parts)?;
     if claims.contains('.') {
-        return Err(Reason::Parts);
+        return Err(Reason::Parts.into());
     }
     let key = key(members(Part::Header, header)?, keys, now)?;
     check_signature(key, signed, signature)?;
-    read_claims(members(Part::Claims, claims)?, audience, now)
+    Ok(read_claims(members(Part::Claims, claims)?, audience, now)?)
 }
 
 fn members(part: Part, text: &str) -> Result<Members, Reason> {
     let json = URL_SAFE_NO_PAD.decode(text).map_err(|_| Reason::Encoding(part))?;
-    Members::parse(&json).map_err(|error| match error {
-        JsonError::NotAnObject => Reason::Json(part),
-        JsonError::Duplicate(name) => Reason::Duplicate(part, shortened(&name)),
-    })
+    Members::parse(part, &json)
 }
 
 fn key(mut header: Members, keys: &KeySet, now: DateTime<Utc>) -> Result<&VerifyingKey, Reason> {
@@ -72,10 +57,7 @@ fn key(mut header: Members, keys: &KeySet, now: DateTime<Utc>) -> Result<&Verify
         return Err(Reason::Type);
     }
     let Some(Value::String(id)) = header.take("kid") else { return Err(Reason::KeyId) };
-    keys.find(&id, now).map_err(|unusable| match unusable {
-        Unusable::Unknown => Reason::UnknownKey,
-        Unusable::Retired => Reason::RetiredKey,
-    })
+    keys.find(&id, now)
 }
 
 fn check_signature(key: &VerifyingKey, signed: &str, signature: &str) -> Result<(), Reason> {
@@ -103,7 +85,8 @@ fn read_claims(
     let expires_at = check_times(&mut claims, now)?;
     Ok(Access {
         user: id(&mut claims, "sub")?.into(),
-        client: client(&mut claims)?,
+        client: ClientId::parse(&text(&mut claims, "client_id")?)
+            .map_err(|_| Reason::ClaimValue("client_id"))?,
         session: id(&mut claims, "sid")?.into(),
         token: id(&mut claims, "jti")?.into(),
         scopes: scopes(&mut claims)?,
@@ -129,10 +112,6 @@ fn check_times(claims: &mut Members, now: DateTime<Utc>) -> Result<DateTime<Utc>
         return Err(Reason::Lifetime);
     }
     Ok(expires_at)
-}
-
-fn client(claims: &mut Members) -> Result<ClientId, Reason> {
-    ClientId::parse(&text(claims, "client_id")?).map_err(|_| Reason::ClaimValue("client_id"))
 }
 
 /// Parses scopes in their canonical form: known ones, each once, in order.
@@ -163,8 +142,4 @@ fn text(claims: &mut Members, name: &'static str) -> Result<String, Reason> {
         Some(_) => Err(Reason::ClaimType(name)),
         None => Err(Reason::MissingClaim(name)),
     }
-}
-
-fn shortened(name: &str) -> String {
-    name.chars().take(MAX_NAME).collect()
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use url::form_urlencoded;
 
 use super::Error;
-use super::provider_error::shown_code;
+use super::error::shown_code;
 use crate::secret::LoginState;
 
 /// Maximum length of an authorization code, in bytes; providers' codes have some hundreds at most.
@@ -30,10 +30,10 @@ impl Callback {
             if values.next().is_some() { Err(Error::BadCallback) } else { Ok(value) }
         });
         let (code, error) = (code?, error?);
-        let state = LoginState::parse(&state?.ok_or(Error::BadCallback)?);
-        let state = state.map_err(|_| Error::WrongState)?;
+        let state = state?.ok_or(Error::BadCallback)?;
+        let state = LoginState::parse(&state).ok_or(Error::WrongState)?;
         match (code, error) {
-            (None, Some(error)) => Err(Error::NotApproved { code: shown_code(&error) }),
+            (None, Some(error)) => Err(Error::NotApproved(shown_code(&error))),
             (Some(code), None) if (1..=MAX_CODE).contains(&code.len()) => {
                 Ok(Self { code, state, issuer: issuer? })
             }
@@ -96,6 +96,6 @@ mod tests {
         let query =
             format!("error=access_denied<b>&error_description=call+0900&state={}", state.expose());
         let code = "access_deniedb".to_owned();
-        assert_eq!(Callback::from_query(&query).err(), Some(Error::NotApproved { code }));
+        assert_eq!(Callback::from_query(&query).err(), Some(Error::NotApproved(code)));
     }
 }

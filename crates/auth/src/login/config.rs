@@ -1,22 +1,17 @@
 //! The configuration of login providers.
 
-use std::fmt;
-use std::str::FromStr;
-
-use secrecy::SecretString;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use oauth2::{ClientId, ClientSecret};
+use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::Error;
+use crate::short_name::short_name;
 
-/// The short name of a provider in URLs and in the database: 1 to 32 of `a-z 0-9 -`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ProviderName(String);
-
-/// The error of a text that is not a [`ProviderName`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a login provider's name is 1 to 32 lower-case letters, digits or \"-\"")]
-pub struct InvalidProviderName;
+short_name!(
+    /// The short name of a provider in URLs and in the database: 1 to 32 of `a-z 0-9 -`.
+    ProviderName, 32, "-",
+    InvalidProviderName, "a login provider's name is 1 to 32 lower-case letters, digits or \"-\""
+);
 
 /// The configuration of a provider.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -55,88 +50,23 @@ pub enum ProviderKind {
     },
 }
 
-/// The client credentials at a provider.
-#[derive(Debug, Clone)]
-pub(super) struct Credentials {
-    pub(super) client_id: String,
-    pub(super) client_secret: Option<SecretString>,
-}
-
 /// Google's issuer, as in its metadata.
 pub(super) const GOOGLE: &str = "https://accounts.google.com";
 
-impl ProviderName {
-    /// Maximum length of a name, in bytes.
-    pub const MAX_LEN: usize = 32;
-
-    /// Validates `text` without changing it.
-    pub fn parse(text: &str) -> Result<Self, InvalidProviderName> {
-        let is_allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
-        let fits = (1..=Self::MAX_LEN).contains(&text.len());
-        if fits && text.bytes().all(is_allowed) {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err(InvalidProviderName)
-        }
-    }
-
-    /// Returns the name as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl ProviderKind {
-    /// Returns the configuration of github.com.
-    pub fn github() -> Self {
-        Self::Github { web: github(), api: github_api() }
-    }
-}
-
 impl ProviderConfig {
-    /// Reads the secret from its environment variable.
-    pub(super) fn credentials(&self) -> Result<Credentials, Error> {
-        let client_secret = self.client_secret_env.as_deref().map(|name| self.secret(name));
-        Ok(Credentials {
-            client_id: self.client_id.clone(),
-            client_secret: client_secret.transpose()?,
-        })
+    /// Returns the client's credentials at the provider, the secret from the environment.
+    pub(super) fn credentials(&self) -> Result<(ClientId, Option<ClientSecret>), Error> {
+        let secret = self.client_secret_env.as_deref().map(|name| self.secret(name)).transpose()?;
+        Ok((ClientId::new(self.client_id.clone()), secret))
     }
 
-    fn secret(&self, variable: &str) -> Result<SecretString, Error> {
+    fn secret(&self, variable: &str) -> Result<ClientSecret, Error> {
         let value = std::env::var(variable).unwrap_or_default();
         let is_usable = !value.is_empty() && value.bytes().all(|b| b.is_ascii_graphic());
-        is_usable.then(|| value.into()).ok_or_else(|| {
+        is_usable.then(|| ClientSecret::new(value)).ok_or_else(|| {
             let reason = format!("put the client secret into the environment variable {variable}");
-            Error::Settings { provider: self.name.clone(), reason }
+            Error::Settings(self.name.clone(), reason)
         })
-    }
-}
-
-impl fmt::Display for ProviderName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl FromStr for ProviderName {
-    type Err = InvalidProviderName;
-
-    fn from_str(text: &str) -> Result<Self, InvalidProviderName> {
-        Self::parse(text)
-    }
-}
-
-impl Serialize for ProviderName {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
-    }
-}
-
-impl<'de> Deserialize<'de> for ProviderName {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        Self::parse(&text).map_err(serde::de::Error::custom)
     }
 }
 
@@ -155,7 +85,8 @@ mod tests {
     #[test]
     fn kinds_are_parsed_from_the_configuration() {
         let read = |json| serde_json::from_str::<ProviderKind>(json).ok();
-        assert_eq!(read(r#"{"github": {}}"#), Some(ProviderKind::github()));
+        let github = ProviderKind::Github { web: github(), api: github_api() };
+        assert_eq!(read(r#"{"github": {}}"#), Some(github));
         assert_eq!(read(r#""google""#), Some(ProviderKind::Google));
         let issuer = "https://id.example.com".to_owned();
         let oidc = r#"{"oidc": {"issuer": "https://id.example.com"}}"#;

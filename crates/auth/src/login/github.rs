@@ -7,14 +7,11 @@ use oauth2::{
     AuthType, AuthUrl, AuthorizationCode, ClientId, ClientSecret, CsrfToken, EndpointNotSet,
     EndpointSet, PkceCodeChallenge, RedirectUrl, Scope, TokenResponse as _, TokenUrl,
 };
-use secrecy::ExposeSecret as _;
 use serde::Deserialize;
 use url::Url;
 
-use super::config::Credentials;
-use super::http::{Http, ProviderHttpError};
-use super::identity::ProviderClaims;
-use super::{Callback, Error, ExternalIdentity, Pending, ProviderName, Request, provider_error};
+use super::http::Http;
+use super::{Callback, Error, ExternalIdentity, Pending, ProviderName, Request, error};
 use crate::secret::LoginState;
 
 const MEDIA_TYPE: &str = "application/vnd.github+json";
@@ -38,8 +35,6 @@ pub(super) struct Github {
 #[derive(Deserialize)]
 struct User {
     id: u64,
-    login: String,
-    name: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -55,25 +50,23 @@ impl Github {
         name: &ProviderName,
         web: &Url,
         api: &Url,
-        credentials: &Credentials,
+        (client_id, client_secret): (ClientId, Option<ClientSecret>),
     ) -> Result<Self, Error> {
         let authorize = AuthUrl::from_url(below(web, "login/oauth/authorize"));
         let token = TokenUrl::from_url(below(web, "login/oauth/access_token"));
-        let client = BasicClient::new(ClientId::new(credentials.client_id.clone()))
+        let client = BasicClient::new(client_id)
             .set_auth_uri(authorize)
             .set_token_uri(token)
             .set_auth_type(AuthType::RequestBody);
-        let client = match &credentials.client_secret {
-            Some(secret) => {
-                client.set_client_secret(ClientSecret::new(secret.expose_secret().to_owned()))
-            }
+        let client = match client_secret {
+            Some(secret) => client.set_client_secret(secret),
             None => client,
         };
         Ok(Self {
             name: name.clone(),
             client,
-            web_http: Http::new(web).map_err(|error| error.of(name))?,
-            api_http: Http::new(api).map_err(|error| error.of(name))?,
+            web_http: Http::new(web, None).map_err(|error| error.of(name))?,
+            api_http: Http::new(api, None).map_err(|error| error.of(name))?,
             issuer: below(web, "login/oauth"),
             user: below(api, "user"),
             emails: below(api, "user/emails"),
@@ -92,13 +85,10 @@ impl Github {
         Request { url, pkce_verifier, nonce: None }
     }
 
-    /// Checks the issuer, if the response has one. GitHub does not promise an issuer, though it
-    /// sent one for some days of April 2026.
-    pub(super) fn check_issuer(&self, callback: &Callback) -> Result<(), Error> {
+    /// Checks the issuer, which GitHub does not promise, though it sent one in April 2026.
+    fn check_issuer(&self, callback: &Callback) -> Result<(), Error> {
         match &callback.issuer {
-            Some(issuer) if issuer != self.issuer.as_str() => {
-                Err(Error::MixUp { provider: self.name.clone() })
-            }
+            Some(issuer) if issuer != self.issuer.as_str() => Err(Error::MixUp(self.name.clone())),
             _ => Ok(()),
         }
     }
@@ -108,6 +98,7 @@ impl Github {
         callback: &Callback,
         pending: Pending,
     ) -> Result<ExternalIdentity, Error> {
+        self.check_issuer(callback)?;
         let tokens = self
             .client
             .exchange_code(AuthorizationCode::new(callback.code.clone()))
@@ -115,25 +106,13 @@ impl Github {
             .set_redirect_uri(Cow::Owned(RedirectUrl::from_url(pending.redirect_uri)))
             .request_async(&self.web_http)
             .await
-            .map_err(|error| provider_error::token_error(&self.name, error))?;
+            .map_err(|error| error::token_error(&self.name, error))?;
         let token = tokens.access_token().secret();
-        let (user, emails) = tokio::try_join!(self.user(token), self.emails(token))
-            .map_err(|error| error.of(&self.name))?;
-        let claims = ProviderClaims {
-            subject: user.id.to_string(),
-            login: Some(user.login),
-            name: user.name,
-            verified_email: primary(emails),
-        };
-        claims.checked(&self.name)
-    }
-
-    async fn user(&self, token: &str) -> Result<User, ProviderHttpError> {
-        self.api_http.get_json(self.user.clone(), token, MEDIA_TYPE).await
-    }
-
-    async fn emails(&self, token: &str) -> Result<Vec<Email>, ProviderHttpError> {
-        self.api_http.get_json(self.emails.clone(), token, MEDIA_TYPE).await
+        let user = self.api_http.get_json::<User>(self.user.clone(), token, MEDIA_TYPE);
+        let emails = self.api_http.get_json(self.emails.clone(), token, MEDIA_TYPE);
+        let (user, emails) =
+            tokio::try_join!(user, emails).map_err(|error| error.of(&self.name))?;
+        ExternalIdentity::new(&self.name, user.id.to_string(), primary(emails))
     }
 }
 
@@ -156,8 +135,8 @@ mod tests {
 
     fn github(web: &str, api: &str) -> Github {
         let [web, api] = [web, api].map(|url| url.parse().expect("a URL"));
-        let credentials = Credentials { client_id: "id".to_owned(), client_secret: None };
-        Github::new(&ProviderName::parse("github").expect("a name"), &web, &api, &credentials)
+        let credentials = (ClientId::new("id".to_owned()), None);
+        Github::new(&ProviderName::parse("github").expect("a name"), &web, &api, credentials)
             .expect("usable")
     }
 

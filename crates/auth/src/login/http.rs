@@ -45,13 +45,8 @@ pub(crate) enum ProviderHttpError {
 }
 
 impl Http {
-    /// Creates a client for the provider at `provider_url`.
-    pub(crate) fn new(provider_url: &Url) -> Result<Self, ProviderHttpError> {
-        Self::trusting(provider_url, None)
-    }
-
-    /// Creates a client that trusts the certificates in `ca_pem` and those of the system.
-    pub(crate) fn trusting(
+    /// Creates a client for this provider. It trusts also the certificates in `ca_pem`.
+    pub(crate) fn new(
         provider_url: &Url,
         ca_pem: Option<&[u8]>,
     ) -> Result<Self, ProviderHttpError> {
@@ -147,7 +142,7 @@ mod tests {
     #[test]
     fn provider_needs_tls_unless_it_is_local() {
         for provider_url in ["https://id.example.com", "http://127.0.0.1:1", "http://[::1]:1"] {
-            assert!(Http::new(&url(provider_url)).is_ok(), "{provider_url}");
+            assert!(Http::new(&url(provider_url), None).is_ok(), "{provider_url}");
         }
         for provider_url in [
             "http://id.example.com",
@@ -157,7 +152,7 @@ mod tests {
             "https://user:secret@id.example.com",
         ] {
             assert!(
-                matches!(Http::new(&url(provider_url)), Err(ProviderHttpError::Address(_))),
+                matches!(Http::new(&url(provider_url), None), Err(ProviderHttpError::Address(_))),
                 "{provider_url}"
             );
         }
@@ -165,7 +160,7 @@ mod tests {
 
     #[test]
     fn remote_provider_cannot_name_local_urls() {
-        let http = Http::new(&url("https://id.example.com")).expect("a client");
+        let http = Http::new(&url("https://id.example.com"), None).expect("a client");
         assert!(http.check_address(&url("http://127.0.0.1:5432/token")).is_err());
         assert!(http.check_address(&url("http://id.example.com/token")).is_err());
     }

@@ -12,8 +12,7 @@ use openidconnect::{
 
 use super::oidc::Client;
 
-/// The allowed signature algorithms, all with public keys. The client secret as a MAC key and
-/// unsigned tokens are rejected.
+/// The allowed algorithms, all with public keys: no MAC of the client secret, no unsigned tokens.
 const ALGORITHMS: [CoreJwsSigningAlgorithm; 9] = [
     CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha256,
     CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha384,
@@ -31,8 +30,7 @@ const MAX_AGE: TimeDelta = TimeDelta::minutes(5);
 /// Maximum time by which a provider's clock may be ahead.
 const MAX_CLOCK_SKEW: TimeDelta = TimeDelta::seconds(30);
 
-/// Creates a verifier of form, signature, issuer, audience and times, at `now`. `offered` are the
-/// algorithms in the provider's metadata.
+/// Creates a verifier at `now`. `offered` are the algorithms in the provider's metadata.
 pub(super) fn verifier<'a>(
     client: &'a Client,
     offered: &[CoreJwsSigningAlgorithm],

@@ -14,19 +14,14 @@ use openidconnect::core::{
     CoreResponseType, CoreSubjectIdentifierType, CoreTokenResponse, CoreUserInfoClaims,
 };
 use openidconnect::{
-    AccessToken, AdditionalProviderMetadata, DiscoveryError, EndUserName, IssuerUrl, JsonWebKeySet,
-    LocalizedClaim, Nonce, ProviderMetadata, UserInfoError,
+    AccessToken, AdditionalProviderMetadata, DiscoveryError, IssuerUrl, JsonWebKeySet, Nonce,
+    ProviderMetadata, UserInfoError,
 };
-use secrecy::ExposeSecret as _;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::config::Credentials;
 use super::http::{Http, ProviderHttpError};
-use super::identity::ProviderClaims;
-use super::{
-    Callback, Error, ExternalIdentity, Pending, ProviderName, Request, id_token, provider_error,
-};
+use super::{Callback, Error, ExternalIdentity, Pending, ProviderName, Request, error, id_token};
 use crate::secret::LoginState;
 
 type Metadata = ProviderMetadata<
@@ -76,15 +71,14 @@ impl Oidc {
     pub(super) async fn discover(
         name: &ProviderName,
         issuer: &str,
-        credentials: Credentials,
+        (client_id, client_secret): (ClientId, Option<ClientSecret>),
     ) -> Result<Self, Error> {
-        let unusable =
-            |reason: &str| Error::Settings { provider: name.clone(), reason: reason.to_owned() };
+        let unusable = |reason: &str| Error::Settings(name.clone(), reason.to_owned());
         let issuer_url = Url::parse(issuer).map_err(|_| unusable("`issuer` is no URL"))?;
         if issuer_url.query().is_some() || issuer_url.fragment().is_some() {
             return Err(unusable("`issuer` has a query or a fragment"));
         }
-        let http = Http::new(&issuer_url).map_err(|error| error.of(name))?;
+        let http = Http::new(&issuer_url, None).map_err(|error| error.of(name))?;
         let issuer =
             IssuerUrl::new(issuer.to_owned()).map_err(|_| unusable("`issuer` is no URL"))?;
         let metadata = Metadata::discover_async(issuer, &http)
@@ -93,15 +87,7 @@ impl Oidc {
         // The browser is redirected there; other URLs are checked when they are requested.
         http.check_address(metadata.authorization_endpoint().url())
             .map_err(|error| error.of(name))?;
-        let client_secret = credentials.client_secret;
-        Ok(Self {
-            name: name.clone(),
-            metadata,
-            client_id: ClientId::new(credentials.client_id),
-            client_secret: client_secret
-                .map(|secret| ClientSecret::new(secret.expose_secret().to_owned())),
-            http,
-        })
+        Ok(Self { name: name.clone(), metadata, client_id, client_secret, http })
     }
 
     pub(super) fn authorize(&self, state: &LoginState, redirect_uri: &Url) -> Request {
@@ -121,16 +107,15 @@ impl Oidc {
         Request { url, pkce_verifier, nonce: Some(nonce) }
     }
 
-    /// Checks the issuer of the response (RFC 9207, section 2.4). It is required if the metadata
-    /// promises it.
-    pub(super) fn check_issuer(&self, callback: &Callback) -> Result<(), Error> {
+    /// Checks the issuer (RFC 9207, section 2.4), which is required if the metadata promises it.
+    fn check_issuer(&self, callback: &Callback) -> Result<(), Error> {
         let is_promised =
             self.metadata.additional_metadata().authorization_response_iss_parameter_supported;
         let is_valid = match &callback.issuer {
             Some(issuer) => *issuer == **self.metadata.issuer(),
             None => !is_promised,
         };
-        if is_valid { Ok(()) } else { Err(Error::MixUp { provider: self.name.clone() }) }
+        if is_valid { Ok(()) } else { Err(Error::MixUp(self.name.clone())) }
     }
 
     pub(super) async fn identify(
@@ -139,38 +124,35 @@ impl Oidc {
         pending: Pending,
         now: DateTime<Utc>,
     ) -> Result<ExternalIdentity, Error> {
+        self.check_issuer(callback)?;
         let nonce =
             pending.nonce.clone().ok_or_else(|| self.invalid_identity("no nonce was sent"))?;
-        // Fetched at each login, which is rare, so that revoked keys are rejected and new ones
-        // known.
+        // Fetched at each (rare) login: revoked keys are rejected, and new ones known.
         let client = self.client(self.keys().await?);
         let tokens = self.redeem(&client, callback, pending).await?;
         let offered = self.metadata.id_token_signing_alg_values_supported();
         let verifier = id_token::verifier(&client, offered, now);
         let claims = id_token::claims(&tokens, &verifier, &self.client_id, &nonce)
             .map_err(|reason| self.invalid_identity(&reason))?;
-        let mut provider_claims = claims_of_token(&claims);
-        if provider_claims.verified_email.is_none() || provider_claims.name.is_none() {
-            let info = self.user_info(&client, &tokens, &claims).await?;
-            if let Some(info) = info {
-                add_user_info(&mut provider_claims, &info);
-            }
+        let email = claims.email().filter(|_| claims.email_verified() == Some(true));
+        let mut email = email.map(|email| email.to_string());
+        // Providers may return claims from their endpoint only.
+        if email.is_none()
+            && let Some(info) = self.user_info(&client, &tokens, &claims).await?
+        {
+            let found = info.email().filter(|_| info.email_verified() == Some(true));
+            email = found.map(|email| email.to_string());
         }
-        provider_claims.checked(&self.name)
+        ExternalIdentity::new(&self.name, claims.subject().to_string(), email)
     }
 
     fn client(&self, keys: CoreJsonWebKeySet) -> Client {
         let metadata = self.metadata.clone().set_jwks(keys);
-        let client = CoreClient::from_provider_metadata(
-            metadata,
-            self.client_id.clone(),
-            self.client_secret.clone(),
-        );
-        client.set_auth_type(self.auth_type())
+        let (id, secret) = (self.client_id.clone(), self.client_secret.clone());
+        CoreClient::from_provider_metadata(metadata, id, secret).set_auth_type(self.auth_type())
     }
 
-    /// Returns the client authentication: Basic, the default of both standards, unless the provider
-    /// supports the other one only.
+    /// Returns the client authentication: Basic, unless the provider supports the other one only.
     fn auth_type(&self) -> AuthType {
         let methods = self.metadata.token_endpoint_auth_methods_supported();
         let takes = |method| methods.is_some_and(|methods| methods.contains(&method));
@@ -193,14 +175,12 @@ impl Oidc {
     ) -> Result<CoreTokenResponse, Error> {
         client
             .exchange_code(AuthorizationCode::new(callback.code.clone()))
-            .map_err(|_| {
-                provider_error::bad_answer(&self.name, "its metadata has no token endpoint")
-            })?
+            .map_err(|_| error::bad_answer(&self.name, "its metadata has no token endpoint"))?
             .set_pkce_verifier(pending.pkce_verifier)
             .set_redirect_uri(Cow::Owned(RedirectUrl::from_url(pending.redirect_uri)))
             .request_async(&self.http)
             .await
-            .map_err(|error| provider_error::token_error(&self.name, error))
+            .map_err(|error| error::token_error(&self.name, error))
     }
 
     /// Fetches the user info of the subject of `claims`, if the provider has the endpoint.
@@ -219,38 +199,13 @@ impl Oidc {
             Ok(info) => Ok(Some(info)),
             Err(UserInfoError::Request(error)) => Err(error.of(&self.name)),
             Err(UserInfoError::ClaimsVerification(error)) => Err(self.invalid_identity(&error)),
-            Err(_) => Err(provider_error::bad_answer(&self.name, "no user info")),
+            Err(_) => Err(error::bad_answer(&self.name, "no user info")),
         }
     }
 
     fn invalid_identity(&self, reason: &(impl ToString + ?Sized)) -> Error {
-        Error::Identity { provider: self.name.clone(), reason: reason.to_string() }
+        Error::Identity(self.name.clone(), reason.to_string())
     }
-}
-
-fn claims_of_token(claims: &CoreIdTokenClaims) -> ProviderClaims {
-    let email = claims.email().filter(|_| claims.email_verified() == Some(true));
-    ProviderClaims {
-        subject: claims.subject().to_string(),
-        login: claims.preferred_username().map(|name| name.to_string()),
-        name: plain(claims.name()),
-        verified_email: email.map(|email| email.to_string()),
-    }
-}
-
-/// Adds claims that the ID token lacks: providers may return them from their endpoint only.
-fn add_user_info(provider_claims: &mut ProviderClaims, info: &CoreUserInfoClaims) {
-    let email = info.email().filter(|_| info.email_verified() == Some(true));
-    provider_claims.login =
-        provider_claims.login.take().or(info.preferred_username().map(|name| name.to_string()));
-    provider_claims.name = provider_claims.name.take().or(plain(info.name()));
-    provider_claims.verified_email =
-        provider_claims.verified_email.take().or(email.map(|email| email.to_string()));
-}
-
-/// Returns the name without a language tag.
-fn plain(name: Option<&LocalizedClaim<EndUserName>>) -> Option<String> {
-    Some(name?.get(None)?.as_str().to_owned())
 }
 
 /// Checks that a token is valid in a header: the library panics otherwise.
@@ -258,8 +213,7 @@ fn header_safe(token: &AccessToken, provider: &ProviderName) -> Result<AccessTok
     if token.secret().bytes().all(|byte| byte.is_ascii_graphic()) {
         return Ok(token.clone());
     }
-    let reason = "its access token has invalid characters".to_owned();
-    Err(Error::BadAnswer { provider: provider.clone(), reason })
+    Err(error::bad_answer(provider, "its access token has invalid characters"))
 }
 
 fn discovery_error(provider: &ProviderName, error: DiscoveryError<ProviderHttpError>) -> Error {
@@ -268,11 +222,10 @@ fn discovery_error(provider: &ProviderName, error: DiscoveryError<ProviderHttpEr
         DiscoveryError::Response(status, ..) if !status.is_success() => {
             ProviderHttpError::Status(status).of(provider)
         }
-        DiscoveryError::Validation(_) => Error::Settings {
-            provider: provider.clone(),
-            reason: "its metadata has another issuer; set `issuer` exactly as it is there"
-                .to_owned(),
-        },
-        _ => provider_error::bad_answer(provider, "its metadata or keys are invalid"),
+        DiscoveryError::Validation(_) => Error::Settings(
+            provider.clone(),
+            "its metadata has another issuer; set `issuer` exactly as it is there".to_owned(),
+        ),
+        _ => error::bad_answer(provider, "its metadata or keys are invalid"),
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use mc_crypto::{AssociatedData, Encryptor};
 use oauth2::PkceCodeVerifier;
 use openidconnect::Nonce;
 use serde::{Deserialize, Serialize};
@@ -11,7 +12,6 @@ use zeroize::Zeroizing;
 
 use super::{Callback, Error, ProviderName};
 use crate::secret::LoginState;
-use mc_crypto::{AssociatedData, Encryptor};
 
 /// Lifetime of a pending login.
 pub const LIFETIME: TimeDelta = TimeDelta::minutes(10);
@@ -19,8 +19,7 @@ pub const LIFETIME: TimeDelta = TimeDelta::minutes(10);
 /// The purpose in the associated data of an encrypted login.
 const PURPOSE: &str = "mc-auth pending login";
 
-/// The data from the start of a login that its end needs. It contains secrets: store it with
-/// [`Pending::encrypt`].
+/// The data of a started login. It has secrets: store it with [`Pending::encrypt`].
 #[derive(Serialize, Deserialize)]
 pub struct Pending {
     pub(super) provider: ProviderName,
@@ -68,7 +67,7 @@ impl Pending {
             return Err(Error::WrongState);
         }
         if self.provider != *provider {
-            return Err(Error::MixUp { provider: self.provider.clone() });
+            return Err(Error::MixUp(self.provider.clone()));
         }
         if now >= self.expires_at { Err(Error::Expired) } else { Ok(()) }
     }
@@ -125,7 +124,7 @@ mod tests {
         assert_eq!(pending.check(&corp, &callback(&state), start), Ok(()));
         assert_eq!(pending.check(&corp, &callback(&other), start), Err(Error::WrongState));
         let mix_up = pending.check(&evil, &callback(&state), start);
-        assert_eq!(mix_up, Err(Error::MixUp { provider: corp.clone() }));
+        assert_eq!(mix_up, Err(Error::MixUp(corp.clone())));
         let late = pending.check(&corp, &callback(&state), start + LIFETIME);
         assert_eq!(late, Err(Error::Expired));
     }

@@ -9,10 +9,11 @@ pub(super) const LEN_256: usize = 43;
 /// Characters of 32 bits.
 pub(super) const LEN_32: usize = 6;
 
-/// Appends a number of 256 bits, the most significant byte first.
-pub(super) fn push_256(text: &mut String, number: &[u8; 32]) {
+/// Appends a number as `LEN` digits, the most significant byte first. Wipes its copies of the
+/// number.
+pub(super) fn push<const LEN: usize, const BYTES: usize>(text: &mut String, number: &[u8; BYTES]) {
     let mut rest = *number;
-    let mut digits = [0_u8; LEN_256];
+    let mut digits = [0_u8; LEN];
     for digit in digits.iter_mut().rev() {
         *digit = DIGITS[usize::from(divide(&mut rest))];
     }
@@ -21,7 +22,7 @@ pub(super) fn push_256(text: &mut String, number: &[u8; 32]) {
 }
 
 /// Divides a number by 62 in place and returns the remainder.
-fn divide(number: &mut [u8; 32]) -> u8 {
+fn divide(number: &mut [u8]) -> u8 {
     let mut remainder = 0_u16;
     for byte in number {
         let dividend = (remainder << 8) | u16::from(*byte);
@@ -31,15 +32,15 @@ fn divide(number: &mut [u8; 32]) -> u8 {
     u8::try_from(remainder).expect("below 62")
 }
 
-/// Whether `text` is an output of [`push_256`]: a number below 2^256.
-pub(super) fn is_256(text: &str) -> bool {
-    let mut number = [0_u8; 32];
-    text.len() == LEN_256
-        && text.bytes().all(|digit| value(digit).is_some_and(|value| extend(&mut number, value)))
+/// Parses the output of [`push`]; `None` if the number has more than `BYTES` bytes.
+pub(super) fn parse<const BYTES: usize>(text: &str) -> Option<[u8; BYTES]> {
+    let mut number = [0; BYTES];
+    let mut fits = |digit| value(digit).is_some_and(|value| extend(&mut number, value));
+    text.bytes().all(&mut fits).then_some(number)
 }
 
 /// Multiplies a number by 62 in place and adds `digit`; returns whether the result fits.
-fn extend(number: &mut [u8; 32], digit: u8) -> bool {
+fn extend(number: &mut [u8], digit: u8) -> bool {
     let mut carry = u16::from(digit);
     for byte in number.iter_mut().rev() {
         let [high, low] = (u16::from(*byte) * 62 + carry).to_be_bytes();
@@ -47,24 +48,6 @@ fn extend(number: &mut [u8; 32], digit: u8) -> bool {
         carry = u16::from(high);
     }
     carry == 0
-}
-
-/// Appends a number of 32 bits.
-pub(super) fn push_32(text: &mut String, number: u32) {
-    let mut rest = number;
-    let mut digits = [0_u8; LEN_32];
-    for digit in digits.iter_mut().rev() {
-        *digit = DIGITS[(rest % 62) as usize];
-        rest /= 62;
-    }
-    text.extend(digits.iter().map(|&digit| char::from(digit)));
-}
-
-/// Parses the output of [`push_32`].
-pub(super) fn read_32(text: &str) -> Option<u32> {
-    text.bytes().try_fold(0_u32, |number, digit| {
-        number.checked_mul(62)?.checked_add(u32::from(value(digit)?))
-    })
 }
 
 fn value(digit: u8) -> Option<u8> {
@@ -84,7 +67,7 @@ mod tests {
 
     fn written(number: [u8; 32]) -> String {
         let mut text = String::new();
-        push_256(&mut text, &number);
+        push::<LEN_256, 32>(&mut text, &number);
         text
     }
 
@@ -100,19 +83,19 @@ mod tests {
 
     #[test]
     fn numbers_beyond_the_range_are_rejected() {
-        assert!(is_256(&written([255; 32])));
-        assert!(!is_256("yhjskwdA6OZ1AL1YmHWZWm8LLG7HjnuCA2j5rOw8Xp2"));
-        assert_eq!(read_32("4gfFC3"), Some(u32::MAX));
-        assert_eq!(read_32("4gfFC4"), None);
+        assert_eq!(parse(&written([255; 32])), Some([255; 32]));
+        assert_eq!(parse::<32>("yhjskwdA6OZ1AL1YmHWZWm8LLG7HjnuCA2j5rOw8Xp2"), None);
+        assert_eq!(parse("4gfFC3"), Some(u32::MAX.to_be_bytes()));
+        assert_eq!(parse::<4>("4gfFC4"), None);
     }
 
     proptest! {
         #[test]
         fn numbers_parse_back(number: u32, wide: [u8; 32]) {
             let mut text = String::new();
-            push_32(&mut text, number);
-            prop_assert_eq!((text.len(), read_32(&text)), (LEN_32, Some(number)));
-            prop_assert!(is_256(&written(wide)));
+            push::<LEN_32, 4>(&mut text, &number.to_be_bytes());
+            prop_assert_eq!(parse(&text), Some(number.to_be_bytes()));
+            prop_assert_eq!(parse(&written(wide)), Some(wide));
         }
     }
 }

@@ -63,7 +63,7 @@ impl Forge {
             VerifyingKey::new(public(&active), KeyState::Active { since }),
             VerifyingKey::new(*service_key.public(), KeyState::Active { since }),
             VerifyingKey::new(public(&retiring), KeyState::Retiring { until: now() + LIFETIME }),
-            VerifyingKey::new(public(&retired), KeyState::Retired { since }),
+            VerifyingKey::new(public(&retired), KeyState::Retired),
             VerifyingKey::new(public(&outlived), KeyState::Retiring { until: now() }),
         ]);
         let party = TokenAudience {

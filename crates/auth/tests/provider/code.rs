@@ -16,8 +16,6 @@ async fn person_signs_in_with_openid_connect() {
         let identity = login(&provider, "1815").await.expect(algorithm);
         assert_eq!(identity.provider.as_str(), "corp");
         assert_eq!(identity.subject, "1815");
-        assert_eq!(identity.login.as_deref(), Some("ada"));
-        assert_eq!(identity.name.as_deref(), Some("Ada Lovelace"));
         assert_eq!(identity.email.as_deref(), Some("1815@example.com"));
     }
 }
@@ -90,10 +88,7 @@ async fn id_token_of_another_login_is_rejected() {
     let (back, pending) = up_to_callback(&provider, "1815").await;
     let pending = altered(&pending, "nonce", "another nonce");
     let error = provider.finish(&back, pending, Utc::now()).await.expect_err("not believed");
-    assert!(
-        matches!(&error, Error::Identity { reason, .. } if reason.contains("nonce")),
-        "{error:?}"
-    );
+    assert!(matches!(&error, Error::Identity(_, reason) if reason.contains("nonce")), "{error:?}");
 }
 
 #[tokio::test]
@@ -119,7 +114,7 @@ async fn pending_login_expires() {
 async fn provider_cannot_answer_for_another() {
     let (honest, evil) = tokio::join!(Server::oidc(), Server::oidc());
     let provider = oidc(&honest, "RS256").await;
-    let mix_up = Error::MixUp { provider: provider.name().clone() };
+    let mix_up = Error::MixUp("corp".parse().expect("a name"));
 
     let started = start(&provider);
     let back = Browser::new().sign_in(&started.url, "1815").await;
@@ -151,7 +146,7 @@ async fn login_is_finished_only_by_its_own_provider() {
     config.name = "other".parse().expect("a name");
     let other = LoginProvider::discover(&config).await.expect("metadata");
     let error = other.finish(&back, pending, Utc::now()).await.err();
-    assert_eq!(error, Some(Error::MixUp { provider: "corp".parse().expect("a name") }));
+    assert_eq!(error, Some(Error::MixUp("corp".parse().expect("a name"))));
 }
 
 #[tokio::test]
@@ -161,7 +156,7 @@ async fn metadata_of_another_issuer_is_rejected() {
     for issuer in [alias, format!("{}/", server.issuer())] {
         let config = config("web-RS256", ProviderKind::Oidc { issuer });
         let error = LoginProvider::discover(&config).await.expect_err("another issuer");
-        assert!(matches!(&error, Error::Settings { .. }), "{error:?}");
+        assert!(matches!(&error, Error::Settings(..)), "{error:?}");
     }
 }
 
@@ -171,7 +166,7 @@ async fn person_may_deny_the_login() {
     let started = start(&oidc(&server, "RS256").await);
     let back = Browser::new().cancel(&started.url).await;
     let error = Callback::from_query(back.query().expect("a query")).err();
-    assert_eq!(error, Some(Error::NotApproved { code: "access_denied".to_owned() }));
+    assert_eq!(error, Some(Error::NotApproved("access_denied".to_owned())));
 }
 
 #[tokio::test]
@@ -181,7 +176,7 @@ async fn unreachable_provider_is_reported() {
     let (back, pending) = up_to_callback(&provider, "1815").await;
     drop(server);
     let error = provider.finish(&back, pending, Utc::now()).await.expect_err("nobody is there");
-    assert!(matches!(error, Error::Unavailable { .. }), "{error:?}");
+    assert!(matches!(error, Error::Unavailable(..)), "{error:?}");
 }
 
 #[tokio::test]
@@ -201,7 +196,7 @@ fn copy(pending: &Pending) -> Pending {
 
 fn assert_refused(error: Option<Error>, expected: &str) {
     match error {
-        Some(Error::Refused { code, .. }) => assert_eq!(code, expected),
+        Some(Error::Refused(_, code)) => assert_eq!(code, expected),
         other => panic!("{other:?}"),
     }
 }

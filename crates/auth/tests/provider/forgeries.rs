@@ -35,9 +35,9 @@ async fn forged_id_tokens_are_rejected() {
     for (kind, word) in FORGERIES {
         server.forge(kind).await;
         let reason = match login(&provider, "1815").await {
-            Err(Error::Identity { reason, .. }) => reason,
+            Err(Error::Identity(_, reason)) => reason,
             // Without the form of an ID token.
-            Err(Error::BadAnswer { reason, .. }) if kind == "no subject" => reason,
+            Err(Error::BadAnswer(_, reason)) if kind == "no subject" => reason,
             other => panic!("{kind}: {other:?}"),
         };
         assert!(reason.to_lowercase().contains(&word.to_lowercase()), "{kind}: {reason}");
@@ -54,17 +54,14 @@ async fn metadata_urls_need_tls() {
         server.forge(kind).await;
         let error = discovery(&server).await.expect_err(kind);
         assert!(
-            matches!(&error, Error::Settings { reason, .. } if reason.contains("https")),
+            matches!(&error, Error::Settings(_, reason) if reason.contains("https")),
             "{error:?}"
         );
     }
     server.forge("a token endpoint without TLS").await;
     let provider = discovery(&server).await.expect("nothing is sent there yet");
     let error = login(&provider, "1815").await.expect_err("the code would go there");
-    assert!(
-        matches!(&error, Error::Settings { reason, .. } if reason.contains("https")),
-        "{error:?}"
-    );
+    assert!(matches!(&error, Error::Settings(_, reason) if reason.contains("https")), "{error:?}");
 }
 
 #[tokio::test]
@@ -72,10 +69,7 @@ async fn redirects_are_not_followed() {
     let server = Server::oidc().await;
     server.forge("keys that have moved").await;
     let error = discovery(&server).await.expect_err("redirected");
-    assert!(
-        matches!(&error, Error::Unavailable { reason, .. } if reason.contains("302")),
-        "{error:?}"
-    );
+    assert!(matches!(&error, Error::Unavailable(_, reason) if reason.contains("302")), "{error:?}");
 }
 
 #[tokio::test]
@@ -83,10 +77,7 @@ async fn responses_are_limited_in_size() {
     let server = Server::oidc().await;
     server.forge("more than anybody reads").await;
     let error = discovery(&server).await.expect_err("too large");
-    assert!(
-        matches!(&error, Error::BadAnswer { reason, .. } if reason.contains("512")),
-        "{error:?}"
-    );
+    assert!(matches!(&error, Error::BadAnswer(_, reason) if reason.contains("512")), "{error:?}");
 }
 
 async fn discovery(server: &Server) -> Result<LoginProvider, Error> {

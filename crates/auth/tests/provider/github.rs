@@ -16,8 +16,6 @@ async fn person_signs_in_with_plain_oauth() {
     let server = Server::github().await;
     let identity = login(&github(&server).await, "1815").await.expect("a person");
     assert_eq!(identity.subject, "1815");
-    assert_eq!(identity.login.as_deref(), Some("ada"));
-    assert_eq!(identity.name.as_deref(), Some("Ada Lovelace"));
     assert_eq!(identity.email.as_deref(), Some("1815@example.com"));
 }
 
@@ -36,7 +34,7 @@ async fn stolen_code_is_rejected_without_its_verifier() {
     let other = "another-verifier-of-at-least-43-characters-xxxxx";
     let pending = altered(&pending, "pkce_verifier", other);
     let error = provider.finish(&back, pending, Utc::now()).await.expect_err("refused");
-    assert!(matches!(&error, Error::Refused { code, .. } if code == "invalid_grant"), "{error:?}");
+    assert!(matches!(&error, Error::Refused(_, code) if code == "invalid_grant"), "{error:?}");
 }
 
 #[tokio::test]
@@ -46,7 +44,7 @@ async fn response_of_another_issuer_is_rejected() {
     let confused = LoginProvider::discover(&config("web-RS256", kind)).await.expect("a provider");
     let (back, pending) = up_to_callback(&github(&server).await, "1815").await;
     let error = confused.finish(&back, pending, Utc::now()).await.err();
-    assert_eq!(error, Some(Error::MixUp { provider: confused.name().clone() }));
+    assert_eq!(error, Some(Error::MixUp("corp".parse().expect("a name"))));
 }
 
 #[tokio::test]
@@ -55,8 +53,5 @@ async fn unknown_api_is_reported() {
     let kind = ProviderKind::Github { web: server.url.clone(), api: other.url.clone() };
     let provider = LoginProvider::discover(&config("web-RS256", kind)).await.expect("a provider");
     let error = login(&provider, "1815").await.expect_err("its tokens are not known there");
-    assert!(
-        matches!(&error, Error::Unavailable { reason, .. } if reason.contains("401")),
-        "{error:?}"
-    );
+    assert!(matches!(&error, Error::Unavailable(_, reason) if reason.contains("401")), "{error:?}");
 }

@@ -84,7 +84,7 @@ fn other_library_verifies_our_tokens_by_the_jwks() {
     let service = Service::new();
     let grant = grant();
     let read = service.read_by_others(&service.token(&grant)).expect("a good token");
-    assert_eq!(read["header"]["kid"], service.key.id().as_str());
+    assert_eq!(read["header"]["kid"], service.key.id());
     let claims = &read["claims"];
     assert_eq!(claims["sub"], grant.user.to_string());
     assert_eq!(claims["sid"], grant.session.to_string());

@@ -119,8 +119,7 @@ pub async fn delete(
     docs::remove(tx, project, &source, external_id).await
 }
 
-/// Stores the notes of a release as a document of the source `releases:owner/name`; returns whether
-/// it changed.
+/// Stores release notes as a document of `releases:owner/name`; returns whether it changed.
 pub(crate) async fn apply_release(
     tx: &mut Tx,
     project: ProjectId,
@@ -164,8 +163,7 @@ pub fn source(provider: Provider) -> String {
     format!("tracker:{provider}")
 }
 
-/// Returns the messages of a document from its stored parts, masked by `masking`; none if no part
-/// is stored.
+/// Returns the messages of a document from its stored parts, masked by `masking`.
 pub(crate) async fn list_messages(
     tx: &mut Tx,
     project: ProjectId,

@@ -1,5 +1,4 @@
-//! The task `citations`: checks citations against the indexed code, for changes that no index run
-//! and no recall has noticed.
+//! The task `citations`: checks citations for changes of code that nothing else has noticed.
 
 use mc_domain::RecordId;
 use mc_memory::{Error, RecheckReport, preview_recheck, recheck_records};

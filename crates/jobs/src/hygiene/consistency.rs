@@ -10,7 +10,6 @@ use mc_indexer::document::{self, Page};
 use mc_memory::Error;
 use mc_memory::consistency::{repair_dialogs, repair_records};
 use mc_sanitizer::Sanitized;
-use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::consistency::UnindexedDoc;
 use mc_store::doc_parts::DocKey;
 use mc_store::docs::Doc;
@@ -20,6 +19,7 @@ use mc_store::{Store, Tx, consistency, passages, policies, repositories};
 use serde_json::json;
 
 use crate::apply::doc_parts;
+use crate::job::record_event;
 use crate::reindex;
 
 /// Numbers of repaired items, by kind of damage.
@@ -50,9 +50,8 @@ pub(super) async fn run(store: &Store, target: &HygieneTarget) -> Result<Outcome
             // Drops the transaction, which rolls it back.
             break;
         }
-        let event =
-            NewEvent::new(AuditAction::SearchIndexRepaired, "consistency").with(json!(repaired));
-        audit::add(&mut tx, Chain::Project(target.project), None, &[event]);
+        let action = AuditAction::SearchIndexRepaired;
+        record_event(&mut tx, target.project, action, "consistency", json!(repaired));
         tx.commit().await?;
     }
     Ok(outcome)
@@ -160,8 +159,7 @@ fn page_of(doc: Doc) -> Page {
     }
 }
 
-/// Deletes passages of code whose lines are lost, and enqueues index runs that read their files
-/// again; returns the number of passages.
+/// Deletes passages of code whose lines are lost, and enqueues index runs; returns their number.
 async fn repair_files(tx: &mut Tx, target: &HygieneTarget) -> Result<u64, Error> {
     let files = consistency::remove_unplaced(tx, target.project, BATCH_SIZE).await?;
     let affected = consistency::mark_for_chunking(tx, &files).await?;

@@ -1,5 +1,4 @@
-//! The task `embedding`: queues passages without a vector of the active model, and retries failed
-//! ones.
+//! The task `embedding`: queues passages without a vector, and retries failed ones.
 
 use mc_memory::Error;
 use mc_store::Store;
@@ -12,8 +11,7 @@ use serde_json::{Value, json};
 pub struct Embedding {
     /// The model under which its vectors are stored.
     pub model: Model,
-    /// Whether texts are sent to another machine. A project's policy can forbid that; its passages
-    /// then have no vectors of the model.
+    /// Whether texts are sent to another machine, which the policy of a project may forbid.
     pub is_remote: bool,
 }
 

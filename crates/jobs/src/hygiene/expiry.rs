@@ -4,11 +4,12 @@
 use mc_domain::{AuditAction, ExpiryDecision, RecordId};
 use mc_memory::Error;
 use mc_store::Store;
-use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::hygiene::expiry::{self, Due, Expired};
 use mc_store::hygiene::mass_expiry::{self, Suspended};
 use mc_store::hygiene::{FINDINGS_MAX, HygieneTarget, Outcome};
 use serde_json::json;
+
+use crate::job::record_event;
 
 /// Days for which a save of the same content revives an expired record.
 const GRACE_DAYS: i32 = 30;
@@ -82,8 +83,7 @@ async fn delete_batch(
     let shared = deleted.iter().filter(|(_, is_shared)| *is_shared).map(|(id, _)| *id);
     let shared: Vec<RecordId> = shared.collect();
     let details = json!({ "records": shared, "private": deleted.len() - shared.len() });
-    let event = NewEvent::new(AuditAction::RecordsRetired, "expired").with(details);
-    audit::add(&mut tx, Chain::Project(target.project), None, &[event]);
+    record_event(&mut tx, target.project, AuditAction::RecordsRetired, "expired", details);
     tx.commit().await?;
     outcome.count("retired", deleted.len() as u64);
     for id in shared {

@@ -1,5 +1,4 @@
-//! The task `export`: stores the team's records as a document that can be downloaded and imported
-//! later.
+//! The task `export`: stores the team's records as a document for download and import.
 
 use mc_memory::{Error, export};
 use mc_store::Store;

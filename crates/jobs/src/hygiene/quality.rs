@@ -1,14 +1,14 @@
-//! The task `quality`: counts the team's records by rank factor, finds unused ones and, by the
-//! policy, reports, demotes or deletes them.
+//! The task `quality`: rates records and, by the policy, reports, demotes or deletes unused ones.
 
 use mc_domain::{AuditAction, RecordId, UnusedAction};
 use mc_memory::Error;
 use mc_memory::quality::{self, RecordQuality};
-use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::hygiene::usage::{self, DemotionReason};
 use mc_store::hygiene::{HygieneTarget, Outcome};
 use mc_store::{Store, Tx};
 use serde_json::{Value, json};
+
+use crate::job::record_event;
 
 /// Records per page and per transaction.
 const PAGE_SIZE: i64 = 500;
@@ -95,8 +95,7 @@ async fn demote(
     commit_with_audit(tx, target, unused, &demoted).await
 }
 
-/// Records the affected records, with the action and the reasons, in the audit and commits; returns
-/// their number.
+/// Records the affected records with their reasons in the audit and commits; returns their number.
 async fn commit_with_audit(
     mut tx: Tx,
     target: &HygieneTarget,
@@ -113,8 +112,7 @@ async fn commit_with_audit(
         "records": affected_records.map(reasons).collect::<Vec<_>>(),
     });
     if !affected.is_empty() {
-        let event = NewEvent::new(AuditAction::RecordsRetired, "noise").with(details);
-        audit::add(&mut tx, Chain::Project(target.project), None, &[event]);
+        record_event(&mut tx, target.project, AuditAction::RecordsRetired, "noise", details);
     }
     tx.commit().await?;
     Ok(affected.len() as u64)

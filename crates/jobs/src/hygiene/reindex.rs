@@ -1,5 +1,4 @@
-//! The task `reindex`: enqueues index runs of repositories that were not indexed for a long time,
-//! since their host may have reported no push.
+//! The task `reindex`: enqueues index runs of repositories whose host may send no pushes.
 
 use mc_memory::Error;
 use mc_store::hygiene::{HygieneTarget, Outcome};

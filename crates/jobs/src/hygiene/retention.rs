@@ -5,8 +5,7 @@ use mc_store::Store;
 use mc_store::hygiene::retention::{RetentionCategory, purge};
 use mc_store::hygiene::{HygieneTarget, Outcome};
 
-/// Purges each category in a transaction of its own. A dry run purges all of them in one
-/// transaction, which is rolled back.
+/// Purges each category in a transaction of its own. A dry run rolls back a single one.
 pub(super) async fn run(store: &Store, target: &HygieneTarget) -> Result<Outcome, Error> {
     let mut outcome = Outcome::default();
     let days = &target.policy.retention_days;

@@ -2,23 +2,24 @@
 
 use chrono::{DateTime, Utc};
 use mc_connectors::{CiRun, Comment, Event, Issue, PullRequestEvent, Release, Thread};
-use mc_domain::{AuditAction, DeliveryState, Provider};
+use mc_domain::{AuditAction, DeliveryState, Policy, ProjectId, Provider};
 use mc_store::tasks::{self, Upserted};
 use mc_store::webhooks::{PendingBatch, PendingDelivery};
 use mc_store::{Error, Tx, docs};
 
 use super::AuditCounts;
 use super::push::{enqueue_reindex, enqueue_wiki_reindex, enqueue_wiki_syncs};
-use crate::apply::doc_parts::DocPartBatch;
-use crate::apply::task::task_from_issue;
-use crate::apply::{doc_parts, pull_request};
+use crate::apply::doc_parts::{self, DocPartBatch};
+use crate::apply::{apply_ci_run, apply_pull_request, task_from_issue};
 
 /// New state of a delivery, and its description for people.
 pub(super) type Outcome = (DeliveryState, String);
 
 /// The event of a delivery while it is applied.
 struct EventContext<'a> {
-    batch: &'a PendingBatch,
+    project: ProjectId,
+    policy: &'a Policy,
+    provider: Provider,
     received_at: DateTime<Utc>,
     counts: &'a mut AuditCounts,
 }
@@ -31,8 +32,9 @@ pub(super) async fn apply_event(
     event: Event,
     counts: &mut AuditCounts,
 ) -> Result<Outcome, Error> {
-    let project = batch.project;
-    let mut context = EventContext { batch, received_at: delivery.received_at, counts };
+    let PendingBatch { project, ref policy, provider, .. } = *batch;
+    let received_at = delivery.received_at;
+    let mut context = EventContext { project, policy, provider, received_at, counts };
     match event {
         Event::Push(push) => enqueue_reindex(tx, project, &push).await,
         Event::WikiPush(wiki) => enqueue_wiki_reindex(tx, project, &wiki).await,
@@ -54,17 +56,16 @@ pub(super) async fn apply_event(
 
 impl EventContext<'_> {
     async fn apply_issue(&mut self, tx: &mut Tx, mut issue: Issue) -> Result<Outcome, Error> {
-        let PendingBatch { project, policy, .. } = self.batch;
         // An event with a part of the fields does not show that the issue is public again.
-        if !issue.is_whole && tasks::is_deleted(tx, *project, &issue.external_id).await? {
+        if !issue.is_whole && tasks::is_deleted(tx, self.project, &issue.external_id).await? {
             return Ok(ignored(
                 "the task was deleted, and this event has too few fields to restore it",
             ));
         }
         let comment = issue.comment.take();
         let thread = issue.thread();
-        let task = task_from_issue(policy, self.received_at, issue);
-        let upserted = tasks::upsert(tx, *project, &task).await?;
+        let task = task_from_issue(self.policy, self.received_at, issue);
+        let upserted = tasks::upsert(tx, self.project, &task).await?;
         let has_new_comment = self.apply_comment(tx, &thread, comment).await?;
         let (change, outcome) = match upserted {
             Upserted::Created => ("created", "created the task"),
@@ -79,11 +80,10 @@ impl EventContext<'_> {
     }
 
     async fn delete_issue(&mut self, tx: &mut Tx, external_id: &str) -> Result<Outcome, Error> {
-        let PendingBatch { project, provider, .. } = *self.batch;
-        if !tasks::mark_deleted(tx, project, external_id, self.received_at).await? {
+        if !tasks::mark_deleted(tx, self.project, external_id, self.received_at).await? {
             return Ok(ignored("the task was updated after this deletion"));
         }
-        if doc_parts::delete(tx, project, provider, external_id).await? {
+        if doc_parts::delete(tx, self.project, self.provider, external_id).await? {
             self.counts.add(AuditAction::DocumentsIngested, "withdrawn");
         }
         self.counts.add(AuditAction::TasksSynced, "withdrawn");
@@ -95,9 +95,8 @@ impl EventContext<'_> {
         tx: &mut Tx,
         event: PullRequestEvent,
     ) -> Result<Outcome, Error> {
-        let PendingBatch { project, policy, .. } = self.batch;
         let has_changed =
-            pull_request::apply_event(tx, *project, policy, &event, self.received_at).await?;
+            apply_pull_request(tx, self.project, self.policy, &event, self.received_at).await?;
         let thread = event.thread();
         let has_new_comment = self.apply_comment(tx, &thread, event.comment).await?;
         if !has_changed {
@@ -109,8 +108,7 @@ impl EventContext<'_> {
     }
 
     async fn apply_ci_run(&mut self, tx: &mut Tx, run: CiRun) -> Result<Outcome, Error> {
-        let PendingBatch { project, policy, .. } = self.batch;
-        if !pull_request::apply_ci_run(tx, *project, policy, run, self.received_at).await? {
+        if !apply_ci_run(tx, self.project, self.policy, run, self.received_at).await? {
             return Ok(ignored("the CI result is already stored, or a newer one is"));
         }
         self.counts.add(AuditAction::PullRequestsSynced, "ci_results");
@@ -125,10 +123,9 @@ impl EventContext<'_> {
         comment: Option<Comment>,
     ) -> Result<bool, Error> {
         let Some(comment) = comment else { return Ok(false) };
-        let PendingBatch { project, policy, provider, .. } = self.batch;
-        let thread = (*provider, thread);
-        let parts = DocPartBatch::from_webhook(policy, thread, &[comment], self.received_at);
-        let has_changed = doc_parts::write(tx, *project, policy, &parts).await?;
+        let thread = (self.provider, thread);
+        let parts = DocPartBatch::from_webhook(self.policy, thread, &[comment], self.received_at);
+        let has_changed = doc_parts::write(tx, self.project, self.policy, &parts).await?;
         if has_changed {
             self.counts.add(AuditAction::DocumentsIngested, "comments");
         }
@@ -136,8 +133,8 @@ impl EventContext<'_> {
     }
 
     async fn apply_release(&mut self, tx: &mut Tx, release: &Release) -> Result<Outcome, Error> {
-        let PendingBatch { project, policy, .. } = self.batch;
-        if !doc_parts::apply_release(tx, *project, policy, release, self.received_at).await? {
+        let Self { project, policy, received_at, .. } = *self;
+        if !doc_parts::apply_release(tx, project, policy, release, received_at).await? {
             return Ok(ignored("the release is already at this version or a newer one"));
         }
         self.counts.add(AuditAction::DocumentsIngested, "releases");
@@ -146,7 +143,7 @@ impl EventContext<'_> {
 
     async fn delete_page(&mut self, tx: &mut Tx, id: &str) -> Result<Outcome, Error> {
         let source = Provider::Confluence.as_str();
-        if !docs::remove_page(tx, self.batch.project, source, id).await? {
+        if !docs::remove_page(tx, self.project, source, id).await? {
             return Ok(ignored("the project has no document of that page"));
         }
         self.counts.add(AuditAction::DocumentsIngested, "withdrawn");

@@ -1,6 +1,6 @@
 //! Effects of pushes: index runs of repositories and their wikis, and syncs of wikis.
 
-use mc_connectors::{Push, WikiPush};
+use mc_connectors::{Push, WikiPush, contains_repository};
 use mc_domain::{DeliveryState, ProjectId};
 use mc_store::repositories::{self, Repository};
 use mc_store::{Error, Tx, integrations, pull_requests};
@@ -20,8 +20,7 @@ pub(super) async fn enqueue_reindex(
         }
         None => 0,
     };
-    let is_pushed = |location: &str| push.is_same_repository(location);
-    let repositories = find_repositories(tx, project, &push.path, is_pushed).await?;
+    let repositories = find_repositories(tx, project, &push.path, &push.urls).await?;
     if repositories.is_empty() {
         return Ok(push_outcome(commits, "the project has not indexed that repository"));
     }
@@ -30,8 +29,7 @@ pub(super) async fn enqueue_reindex(
             "the branch was deleted; its index stays until another branch is indexed",
         ));
     }
-    let updates_ref = |requested_ref: &str| push.updates_ref(requested_ref);
-    let enqueued = reindex::enqueue_runs(tx, &repositories, updates_ref).await?;
+    let enqueued = reindex::enqueue_runs(tx, &repositories, |name| push.updates_ref(name)).await?;
     if enqueued.is_empty() {
         return Ok(push_outcome(commits, "the push is not to the indexed branch"));
     }
@@ -44,8 +42,7 @@ pub(super) async fn enqueue_wiki_reindex(
     project: ProjectId,
     wiki: &WikiPush,
 ) -> Result<Outcome, Error> {
-    let is_pushed = |location: &str| wiki.is_same_repository(location);
-    let repositories = find_repositories(tx, project, &wiki.path, is_pushed).await?;
+    let repositories = find_repositories(tx, project, &wiki.path, &wiki.urls).await?;
     if repositories.is_empty() {
         let address = wiki.urls.first().unwrap_or(&wiki.path);
         let reason = format!(
@@ -66,17 +63,17 @@ pub(super) async fn enqueue_wiki_syncs(tx: &mut Tx, project: ProjectId) -> Resul
     })
 }
 
-/// Returns the project's repositories with this path, or with an address that `is_pushed` selects.
+/// Returns the project's repositories with this path, or with one of these addresses.
 async fn find_repositories(
     tx: &mut Tx,
     project: ProjectId,
     path: &str,
-    is_pushed: impl Fn(&str) -> bool,
+    urls: &[String],
 ) -> Result<Vec<Repository>, Error> {
     let mut repositories = repositories::list_in(tx, project).await?;
     repositories.retain(|repository| {
         let Repository { location, owner, name, .. } = repository;
-        is_pushed(location) || path == format!("{owner}/{name}")
+        contains_repository(urls, location) || path == format!("{owner}/{name}")
     });
     Ok(repositories)
 }

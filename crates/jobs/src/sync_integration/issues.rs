@@ -8,16 +8,15 @@ use mc_connectors::client::{Connector, Provider};
 use mc_connectors::traits::{Cursor, IssueWithComments, Page};
 use mc_domain::{AuditAction, Policy};
 use mc_memory::content_filter::{filter_field_text, run_blocking};
-use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::integrations::SyncTarget;
 use mc_store::tasks::{self, NewTask, Upserted};
 use mc_store::{Tx, deletion_candidates, integrations};
 use serde_json::json;
 
-use super::position::{Position, SyncState};
-use super::{SyncError, SyncOutcome, SyncSession};
+use super::{Position, SyncError, SyncOutcome, SyncSession, SyncState};
 use crate::apply::doc_parts::{self, DocPartBatch};
-use crate::apply::task::task_from_issue;
+use crate::apply::task_from_issue;
+use crate::job::record_event;
 
 /// The request of a page of issues.
 #[derive(Clone, Copy)]
@@ -41,9 +40,7 @@ impl SyncSession<'_> {
     ) -> Result<SyncOutcome, SyncError> {
         let tracker = connector.tracker(&self.target.resource)?;
         let mut position = Position::load(self.target);
-        if !self.apply_comment_setting(&mut position).await? {
-            return Ok(SyncOutcome::Overtaken);
-        }
+        self.apply_comment_setting(&mut position).await?;
         loop {
             let SyncState { cursor, include_comments, .. } = &position.state;
             let request = PageRequest {
@@ -56,63 +53,52 @@ impl SyncSession<'_> {
             if !is_last && page.next == *cursor {
                 return Err(SyncError::no_progress());
             }
-            if !self.store_issues(&mut position, request, page).await? {
-                return Ok(SyncOutcome::Overtaken);
-            }
+            self.store_issues(&mut position, request, page).await?;
             if is_last {
-                break;
+                return self.reconcile(position, &*tracker).await;
             }
             if self.is_time_slice_over() {
                 return Ok(SyncOutcome::Incomplete);
             }
         }
-        self.reconcile(position, &*tracker).await
     }
 
     /// Adapts the position if the import of comments was switched since: on, all issues are read
-    /// again; off, the imported comments are deleted. Returns `false` if another worker has moved
-    /// the position.
+    /// again; off, the imported comments are deleted.
     async fn apply_comment_setting(
         &self,
         position: &mut Position<SyncState>,
-    ) -> Result<bool, SyncError> {
+    ) -> Result<(), SyncError> {
         let target = self.target;
         let include_comments = target.include_comments && target.policy.trackers.import_comments;
         let state = &position.state;
         if state.include_comments == include_comments {
-            return Ok(true);
+            return Ok(());
         }
         let cursor = if include_comments { Cursor::default() } else { state.cursor.clone() };
         let next = SyncState { cursor, include_comments, sweep: state.sweep.clone() };
         let mut tx = self.store.begin().await?;
-        if !self.advance(&mut tx, position, next).await? {
-            return Ok(false);
-        }
+        self.advance(&mut tx, position, next).await?;
         if !include_comments {
             integrations::purge_documents(&mut tx, target.project, target.id).await?;
         }
-        tx.commit().await?;
-        Ok(true)
+        Ok(tx.commit().await?)
     }
 
-    /// Stores a page with the position of the next one; returns `false` if another worker has moved
-    /// the position.
+    /// Stores a page with the position of the next one.
     async fn store_issues(
         &self,
         position: &mut Position<SyncState>,
         request: PageRequest,
         page: Page<IssueWithComments>,
-    ) -> Result<bool, SyncError> {
+    ) -> Result<(), SyncError> {
         let next = SyncState { cursor: page.next, ..position.state.clone() };
         let batch = self.prepare_issues(request, page.items).await;
         let mut tx = self.store.begin().await?;
-        if !self.advance(&mut tx, position, next).await? {
-            return Ok(false);
-        }
+        self.advance(&mut tx, position, next).await?;
         self.write_issues(&mut tx, request, &batch).await?;
         self.count_items(&mut tx, batch.tasks.len()).await?;
-        tx.commit().await?;
-        Ok(true)
+        Ok(tx.commit().await?)
     }
 
     async fn prepare_issues(
@@ -147,14 +133,12 @@ impl SyncSession<'_> {
             integrations::assign_docs_integration(tx, project, integration, &source, &ids).await?;
         }
         if !task_counts.is_empty() {
-            let event =
-                NewEvent::new(AuditAction::TasksSynced, integration).with(json!(task_counts));
-            audit::add(tx, Chain::Project(project), None, &[event]);
+            let action = AuditAction::TasksSynced;
+            record_event(tx, project, action, integration, json!(task_counts));
         }
         if comment_count > 0 {
             let details = json!({ "comments": comment_count });
-            let event = NewEvent::new(AuditAction::DocumentsIngested, integration).with(details);
-            audit::add(tx, Chain::Project(project), None, &[event]);
+            record_event(tx, project, AuditAction::DocumentsIngested, integration, details);
         }
         Ok(())
     }

@@ -8,13 +8,12 @@ use mc_domain::{AuditAction, IntegrationId};
 use mc_memory::content_filter::{FilterDecision, ReviewStatus};
 use mc_memory::documents::{self, Body, Document, NewDocument, Prepared};
 use mc_memory::quarantine::{self, QuarantineRequest};
-use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::docs::Outcome;
 use mc_store::{Tx, deletion_candidates};
 use serde_json::json;
 
-use super::position::{Position, SyncState};
-use super::{SyncError, SyncOutcome, SyncSession, strip_control};
+use super::{Position, SyncError, SyncOutcome, SyncSession, SyncState, strip_control};
+use crate::job::record_event;
 
 /// Maximum lengths of a page's texts, in characters.
 const MAX_ID_CHARS: usize = 200;
@@ -36,26 +35,22 @@ impl SyncSession<'_> {
             if !is_last && page.next == position.state.cursor {
                 return Err(SyncError::no_progress());
             }
-            if !self.store_pages(&mut position, page).await? {
-                return Ok(SyncOutcome::Overtaken);
-            }
+            self.store_pages(&mut position, page).await?;
             if is_last {
-                break;
+                return self.reconcile(position, &*wiki).await;
             }
             if self.is_time_slice_over() {
                 return Ok(SyncOutcome::Incomplete);
             }
         }
-        self.reconcile(position, &*wiki).await
     }
 
-    /// Stores a page of the list with the position of the next one; returns `false` if another
-    /// worker has moved the position.
+    /// Stores a page of the list with the position of the next one.
     async fn store_pages(
         &self,
         position: &mut Position<SyncState>,
         page: Page<WikiPage>,
-    ) -> Result<bool, SyncError> {
+    ) -> Result<(), SyncError> {
         let next = SyncState { cursor: page.next, ..position.state.clone() };
         let (integration, source) = (self.target.id, format!("wiki:{}", self.target.connector));
         let documents = page.items.iter().map(|page| to_document(integration, &source, page));
@@ -64,15 +59,12 @@ impl SyncSession<'_> {
             documents::prepare_all(policy, documents.collect(), ReviewStatus::Unreviewed).await;
         let ids: Vec<_> = page.items.iter().map(|page| page.id.clone()).collect();
         let mut tx = self.store.begin().await?;
-        if !self.advance(&mut tx, position, next).await? {
-            return Ok(false);
-        }
+        self.advance(&mut tx, position, next).await?;
         // A listing that started earlier may lack them.
         deletion_candidates::mark_seen(&mut tx, integration, &ids).await?;
         let imported = self.write_pages(&mut tx, prepared).await?;
         self.count_items(&mut tx, imported).await?;
-        tx.commit().await?;
-        Ok(true)
+        Ok(tx.commit().await?)
     }
 
     /// Writes pages; returns the number of those that the policy accepts.
@@ -85,9 +77,8 @@ impl SyncSession<'_> {
         }
         counts.remove("unchanged");
         if !counts.is_empty() {
-            let event =
-                NewEvent::new(AuditAction::DocumentsIngested, self.target.id).with(json!(counts));
-            audit::add(tx, Chain::Project(self.target.project), None, &[event]);
+            let (project, id) = (self.target.project, self.target.id);
+            record_event(tx, project, AuditAction::DocumentsIngested, id, json!(counts));
         }
         Ok(imported)
     }
@@ -125,8 +116,7 @@ impl SyncSession<'_> {
     }
 }
 
-/// Returns the document of a page. It is identified by the wiki's own id, which a renamed or moved
-/// page keeps.
+/// Returns the document of a page, identified by the wiki's id, which survives a rename.
 fn to_document(integration: IntegrationId, source: &str, page: &WikiPage) -> NewDocument {
     let words = |words: &[String]| words.iter().map(|word| line(word, MAX_WORD_CHARS)).collect();
     let text = with_attachments(strip_control(&page.markdown, MAX_TEXT_CHARS), &page.attachments);

@@ -6,17 +6,14 @@
 //! listings: an item that moves between pages during a listing may be missing from it.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use futures::future::BoxFuture;
-use mc_connectors::client;
-use mc_connectors::traits::{Cursor, Page, Tracker, Wiki};
+use mc_connectors::traits::{Cursor, ListIds, Page};
 use mc_domain::{AuditAction, Capability};
-use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::{Tx, deletion_candidates, integrations, tasks};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::position::{Position, SyncState};
-use super::{SyncError, SyncOutcome, SyncSession};
+use super::{Position, SyncError, SyncOutcome, SyncSession, SyncState};
+use crate::job::record_event;
 
 /// Maximum number of ids in a listing.
 const MAX_IDS: usize = 500_000;
@@ -51,35 +48,13 @@ enum ReconcilePhase {
     Deletion,
 }
 
-/// The response to a request for a page of ids.
-pub(super) type Listing<'a> = BoxFuture<'a, Result<Page<String>, client::Error>>;
-
-/// A resource that lists the ids of all its items.
-pub(super) trait ListIds: Send + Sync {
-    /// Lists a page of ids.
-    fn list<'a>(&'a self, from: &'a Cursor) -> Listing<'a>;
-}
-
-impl ListIds for dyn Tracker {
-    fn list<'a>(&'a self, from: &'a Cursor) -> Listing<'a> {
-        self.list_ids(from)
-    }
-}
-
-impl ListIds for dyn Wiki {
-    fn list<'a>(&'a self, from: &'a Cursor) -> Listing<'a> {
-        self.list_ids(from)
-    }
-}
-
 impl Reconciliation {
     fn new() -> Self {
         let stage = ReconcilePhase::FirstListing;
         Self { next: Cursor::default(), listed: 0, started_at: Utc::now(), stage }
     }
 
-    /// Returns whether the reconciliation started too long ago to continue, for example before the
-    /// integration was paused.
+    /// Returns whether the reconciliation is too old to continue, for example after a pause.
     fn has_expired(&self) -> bool {
         Utc::now() - self.started_at > MAX_AGE
     }
@@ -132,18 +107,15 @@ impl SyncSession<'_> {
     ) -> Result<SyncOutcome, SyncError> {
         let current = position.state.sweep.as_ref();
         let is_due = current.map_or(self.target.is_compared, Reconciliation::has_expired);
-        if is_due && !self.start_reconciliation(&mut position).await? {
-            return Ok(SyncOutcome::Overtaken);
+        if is_due {
+            self.start_reconciliation(&mut position).await?;
         }
         while let Some(current) = position.state.sweep.clone() {
-            let is_ours = match current.stage {
+            match current.stage {
                 ReconcilePhase::FirstListing | ReconcilePhase::SecondListing => {
-                    self.read_listing_page(&mut position, current, resource).await?
+                    self.read_listing_page(&mut position, current, resource).await?;
                 }
                 ReconcilePhase::Deletion => self.delete_batch(&mut position, current).await?,
-            };
-            if !is_ours {
-                return Ok(SyncOutcome::Overtaken);
             }
             if position.state.sweep.is_some() && self.is_time_slice_over() {
                 return Ok(SyncOutcome::Incomplete);
@@ -152,16 +124,13 @@ impl SyncSession<'_> {
         Ok(SyncOutcome::Completed)
     }
 
-    /// Makes all imported items deletion candidates; returns `false` if another worker has moved
-    /// the position, as the functions below do.
+    /// Makes all imported items deletion candidates.
     async fn start_reconciliation(
         &self,
         position: &mut Position<SyncState>,
-    ) -> Result<bool, SyncError> {
+    ) -> Result<(), SyncError> {
         let (mut tx, first) = (self.store.begin().await?, Reconciliation::new());
-        if !self.store_progress(&mut tx, position, Some(first.clone())).await? {
-            return Ok(false);
-        }
+        self.store_progress(&mut tx, position, Some(first.clone())).await?;
         let candidate_count = match self.target.capability {
             Capability::Issues => deletion_candidates::seed_tasks(&mut tx, self.target.id).await?,
             Capability::Pages | Capability::Refs => {
@@ -171,35 +140,30 @@ impl SyncSession<'_> {
         if candidate_count == 0 {
             self.skip_to_deletion(&mut tx, position, first).await?;
         }
-        tx.commit().await?;
-        Ok(true)
+        Ok(tx.commit().await?)
     }
 
-    /// Requests a page of the listing, removes its ids from the candidates, and stores the position
-    /// of the next page.
+    /// Requests a page of the listing, and removes its ids from the candidates.
     async fn read_listing_page(
         &self,
         position: &mut Position<SyncState>,
         current: Reconciliation,
         resource: &(impl ListIds + ?Sized),
-    ) -> Result<bool, SyncError> {
-        let page = resource.list(&current.next).await?;
+    ) -> Result<(), SyncError> {
+        let page = resource.list_ids(&current.next).await?;
         if let Err(error) = current.validate_page(&page) {
             self.abort_pass(position).await?;
             return Err(error);
         }
         let next = current.after_page(&page);
         let mut tx = self.store.begin().await?;
-        if !self.store_progress(&mut tx, position, Some(next.clone())).await? {
-            return Ok(false);
-        }
+        self.store_progress(&mut tx, position, Some(next.clone())).await?;
         deletion_candidates::mark_seen(&mut tx, self.target.id, &page.items).await?;
         self.count_items(&mut tx, 0).await?;
         if page.is_last && !deletion_candidates::has_any(&mut tx, self.target.id).await? {
             self.skip_to_deletion(&mut tx, position, next).await?;
         }
-        tx.commit().await?;
-        Ok(true)
+        Ok(tx.commit().await?)
     }
 
     /// Ends the listings early if no candidate is left.
@@ -210,16 +174,14 @@ impl SyncSession<'_> {
         current: Reconciliation,
     ) -> Result<(), SyncError> {
         let deletion = Reconciliation { stage: ReconcilePhase::Deletion, ..current };
-        self.store_progress(tx, position, Some(deletion)).await?;
-        Ok(())
+        self.store_progress(tx, position, Some(deletion)).await
     }
 
     /// Ends a reconciliation with an invalid listing, so that the next sync starts another.
     async fn abort_pass(&self, position: &mut Position<SyncState>) -> Result<(), SyncError> {
         let mut tx = self.store.begin().await?;
         self.store_progress(&mut tx, position, None).await?;
-        tx.commit().await?;
-        Ok(())
+        Ok(tx.commit().await?)
     }
 
     /// Deletes the items of a batch of candidates. When none are left, the reconciliation ends.
@@ -227,11 +189,9 @@ impl SyncSession<'_> {
         &self,
         position: &mut Position<SyncState>,
         current: Reconciliation,
-    ) -> Result<bool, SyncError> {
+    ) -> Result<(), SyncError> {
         let (mut tx, listed_at) = (self.store.begin().await?, current.started_at);
-        if !self.store_progress(&mut tx, position, Some(current)).await? {
-            return Ok(false);
-        }
+        self.store_progress(&mut tx, position, Some(current)).await?;
         let candidates = deletion_candidates::take(&mut tx, self.target.id, BATCH_SIZE).await?;
         if candidates.is_empty() {
             self.store_progress(&mut tx, position, None).await?;
@@ -239,8 +199,7 @@ impl SyncSession<'_> {
         } else {
             self.delete_missing(&mut tx, candidates, listed_at).await?;
         }
-        tx.commit().await?;
-        Ok(true)
+        Ok(tx.commit().await?)
     }
 
     async fn store_progress(
@@ -248,13 +207,12 @@ impl SyncSession<'_> {
         tx: &mut Tx,
         position: &mut Position<SyncState>,
         progress: Option<Reconciliation>,
-    ) -> Result<bool, SyncError> {
+    ) -> Result<(), SyncError> {
         let next = SyncState { sweep: progress, ..position.state.clone() };
         self.advance(tx, position, next).await
     }
 
-    /// Deletes documents, or the data of tasks that were not updated since `listed_at` and their
-    /// comments.
+    /// Deletes documents, or tasks that were not updated since `listed_at`, with their comments.
     async fn delete_missing(
         &self,
         tx: &mut Tx,
@@ -262,21 +220,17 @@ impl SyncSession<'_> {
         listed_at: DateTime<Utc>,
     ) -> Result<(), SyncError> {
         let (project, integration) = (self.target.project, self.target.id);
-        let mut events = Vec::new();
         if self.target.capability == Capability::Issues {
             ids = self.delete_missing_tasks(tx, ids, listed_at).await?;
             if !ids.is_empty() {
                 let details = json!({ "withdrawn": ids.len() });
-                events.push(NewEvent::new(AuditAction::TasksSynced, integration).with(details));
+                record_event(tx, project, AuditAction::TasksSynced, integration, details);
             }
         }
         let deleted = integrations::delete_missing_docs(tx, project, integration, &ids).await?;
         if deleted > 0 {
             let details = json!({ "removed": deleted });
-            events.push(NewEvent::new(AuditAction::DocumentsIngested, integration).with(details));
-        }
-        if !events.is_empty() {
-            audit::add(tx, Chain::Project(project), None, &events);
+            record_event(tx, project, AuditAction::DocumentsIngested, integration, details);
         }
         Ok(())
     }

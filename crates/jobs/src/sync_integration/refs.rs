@@ -4,15 +4,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use mc_connectors::client::Connector;
-use mc_connectors::{PlainGit, Push};
+use mc_connectors::{contains_repository, parse_plain_git};
 use mc_indexer::source::{self, AllowedPrivateHost, NetworkAccess};
 use mc_store::repositories::{self, Repository};
 use mc_store::{Store, files, ingest_runs};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use super::position::Position;
-use super::{SyncError, SyncOutcome, SyncSession};
+use super::{Position, SyncError, SyncOutcome, SyncSession};
 
 /// Delay before a failed run is enqueued again, since its cause may last.
 const FAILED_RUN_RETRY_DELAY: Duration = Duration::from_hours(1);
@@ -29,9 +28,10 @@ impl SyncSession<'_> {
     pub(super) async fn sync_refs(&self, connector: &Connector) -> Result<SyncOutcome, SyncError> {
         let host = connector.git_host(&self.target.resource)?;
         let mut position = Position::load(self.target);
-        let resource = address(connector, &self.target.resource);
+        let site = connector.url().as_str().trim_end_matches('/');
+        let urls = [format!("{site}/{}", self.target.resource)];
         let mut repositories = repositories::list(self.store, self.target.project).await?;
-        repositories.retain(|repository| resource.is_same_repository(&repository.location));
+        repositories.retain(|repository| contains_repository(&urls, &repository.location));
         if repositories.is_empty() {
             return Err(self.not_indexed());
         }
@@ -39,9 +39,7 @@ impl SyncSession<'_> {
             let requested_ref = self.last_requested_ref(&repository).await?;
             let reference = Some(requested_ref.as_str()).filter(|reference| !reference.is_empty());
             let Some(head) = host.resolve_ref(reference).await? else { continue };
-            if !self.enqueue_if_moved(&mut position, &repository, &requested_ref, head).await? {
-                return Ok(SyncOutcome::Overtaken);
-            }
+            self.enqueue_if_moved(&mut position, &repository, &requested_ref, head).await?;
         }
         Ok(SyncOutcome::Completed)
     }
@@ -53,8 +51,8 @@ impl SyncSession<'_> {
         allowed_private_hosts: &[AllowedPrivateHost],
     ) -> Result<SyncOutcome, SyncError> {
         let mut position = Position::load(self.target);
-        let repository = match PlainGit::parse(&self.target.resource) {
-            Some(PlainGit { owner, name }) => {
+        let repository = match parse_plain_git(&self.target.resource) {
+            Some((owner, name)) => {
                 repositories::find(self.store, self.target.project, owner, name).await?
             }
             None => None,
@@ -63,10 +61,10 @@ impl SyncSession<'_> {
         let requested_ref = self.last_requested_ref(&repository).await?;
         let fingerprint =
             fingerprint(self.store, &repository, &requested_ref, allowed_private_hosts).await?;
-        let Some(head) = fingerprint else { return Ok(SyncOutcome::Completed) };
-        let is_ours =
+        if let Some(head) = fingerprint {
             self.enqueue_if_moved(&mut position, &repository, &requested_ref, head).await?;
-        Ok(if is_ours { SyncOutcome::Completed } else { SyncOutcome::Overtaken })
+        }
+        Ok(SyncOutcome::Completed)
     }
 
     fn not_indexed(&self) -> SyncError {
@@ -78,35 +76,31 @@ impl SyncSession<'_> {
 
     /// Enqueues an index run if the last requested ref moved since the last sync, or if the run
     /// that was enqueued then has failed. If another ref was requested during this sync, nothing is
-    /// enqueued, and the next sync checks that ref. Returns `false` if another worker has moved the
-    /// position.
+    /// enqueued, and the next sync checks that ref.
     async fn enqueue_if_moved(
         &self,
         position: &mut Position<RefState>,
         repository: &Repository,
         requested_ref: &str,
         head: String,
-    ) -> Result<bool, SyncError> {
+    ) -> Result<(), SyncError> {
         let is_indexed = ingest_runs::has_indexed(self.store, repository.id, &head).await?;
         let mut next = position.state.clone();
         let has_moved = next.heads.get(&repository.namespace) != Some(&head);
         if !has_moved && (is_indexed || !self.has_failed(repository, requested_ref).await?) {
-            return Ok(true);
+            return Ok(());
         }
         next.heads.insert(repository.namespace.clone(), head);
         let mut tx = self.store.begin().await?;
         if ingest_runs::last_requested_ref(&mut tx, repository).await? != requested_ref {
-            return Ok(true);
+            return Ok(());
         }
-        if !self.advance(&mut tx, position, next).await? {
-            return Ok(false);
-        }
+        self.advance(&mut tx, position, next).await?;
         if !is_indexed {
             ingest_runs::enqueue(&mut tx, repository, requested_ref).await?;
         }
         self.count_items(&mut tx, usize::from(!is_indexed)).await?;
-        tx.commit().await?;
-        Ok(true)
+        Ok(tx.commit().await?)
     }
 
     async fn has_failed(&self, repository: &Repository, at: &str) -> Result<bool, SyncError> {
@@ -148,18 +142,4 @@ async fn fingerprint(
         )));
     }
     Ok(state)
-}
-
-/// Returns the address of a resource as a push names it, for comparison with repositories.
-fn address(connector: &Connector, resource: &str) -> Push {
-    let url = format!("{}/{resource}", connector.url().as_str().trim_end_matches('/'));
-    Push {
-        path: resource.to_owned(),
-        urls: vec![url],
-        reference: String::new(),
-        is_default: false,
-        after: None,
-        is_forced: false,
-        commits: Vec::new(),
-    }
 }

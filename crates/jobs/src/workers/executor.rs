@@ -1,20 +1,60 @@
-//! Runs one attempt of a job and stores its outcome.
+//! Job kinds; runs one attempt of a job and stores its outcome.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use mc_store::jobs::{self, JobAttempt, JobOutcome};
 use serde_json::Value;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::job_kind::JobKind;
 use super::node::Node;
-use crate::job::JobError;
+use crate::job::{BackgroundJob, JobError, backoff};
+use crate::settings::{JobSettings, KindSettings};
 
 /// Delay before a failed query is repeated.
 const RETRY_DELAY: Duration = Duration::from_millis(500);
 /// Longest delay between two attempts.
 const BACKOFF_MAX: Duration = Duration::from_hours(1);
+
+type Handler = dyn Fn(Value) -> BoxFuture<'static, Result<(), JobError>> + Send + Sync;
+
+/// A registered job kind with its type erased, so that the worker is compiled once for all kinds.
+#[derive(Clone)]
+pub(super) struct JobKind {
+    pub(super) name: &'static str,
+    pub(super) fetch_batch: usize,
+    pub(super) backoff_base: Duration,
+    pub(super) settings: KindSettings,
+    handler: Arc<Handler>,
+}
+
+impl JobKind {
+    /// Creates a kind with the dependencies of its jobs.
+    pub(super) fn new<J: BackgroundJob>(settings: &JobSettings, context: J::Context) -> Self {
+        let handler = move |args| -> BoxFuture<'static, _> {
+            let context = context.clone();
+            Box::pin(async move {
+                let job: J = serde_json::from_value(args).map_err(|error| {
+                    JobError::Permanent(format!("the job's arguments can't be read: {error}"))
+                })?;
+                job.run(&context).await
+            })
+        };
+        Self {
+            name: J::NAME,
+            fetch_batch: J::FETCH_BATCH,
+            backoff_base: J::BACKOFF_BASE,
+            settings: settings.kind::<J>(),
+            handler: Arc::new(handler),
+        }
+    }
+
+    /// Runs one attempt of a job with these arguments.
+    pub(super) fn run(&self, args: Value) -> BoxFuture<'static, Result<(), JobError>> {
+        (self.handler)(args)
+    }
+}
 
 /// Starts an attempt of a job if the worker still owns it, and stores its outcome.
 pub(super) async fn execute(
@@ -47,8 +87,7 @@ pub(super) async fn execute(
     }
 }
 
-/// Logs a failed attempt; returns its masked reason and the delay before the next attempt, if there
-/// is one.
+/// Logs a failed attempt; returns its masked reason and the delay before the next, if any.
 fn on_failure(
     kind: &JobKind,
     id: &str,
@@ -66,7 +105,8 @@ fn on_failure(
         );
         return (reason, None);
     }
-    let delay = backoff(kind, attempt);
+    let doublings = u32::try_from(attempt.number - 1).unwrap_or_default().min(16);
+    let delay = backoff(kind.backoff_base, doublings, BACKOFF_MAX);
     tracing::warn!(
         job.kind = kind.name,
         job.id = id,
@@ -78,8 +118,7 @@ fn on_failure(
     (reason, Some(delay))
 }
 
-/// Runs a job in a task of its own, so that one that blocks or panics does not affect others. The
-/// task is aborted with its caller.
+/// Runs a job in a task of its own, which may block or panic and is aborted with its caller.
 async fn run_with_timeout(kind: &JobKind, args: Value) -> Result<(), JobError> {
     let timeout = kind.settings.timeout;
     let task = AbortOnDropHandle::new(tokio::spawn(kind.run(args)));
@@ -94,8 +133,7 @@ async fn run_with_timeout(kind: &JobKind, args: Value) -> Result<(), JobError> {
     }
 }
 
-/// Repeats a query until it succeeds or the worker ends. No node would rescue a job that a live
-/// worker dropped.
+/// Repeats a query until it succeeds: no node rescues a job that a live worker dropped.
 pub(super) async fn retry_forever<T, Fut>(query: impl Fn() -> Fut) -> T
 where
     Fut: Future<Output = Result<T, mc_store::Error>>,
@@ -107,12 +145,4 @@ where
         }
         tokio::time::sleep(RETRY_DELAY).await;
     }
-}
-
-/// Returns the delay before the next attempt: doubled after each, with up to a quarter of jitter,
-/// so that jobs that failed together do not return together.
-fn backoff(kind: &JobKind, attempt: JobAttempt) -> Duration {
-    let doublings = u32::try_from(attempt.number - 1).unwrap_or_default().min(16);
-    let delay = kind.backoff_base.saturating_mul(1 << doublings).min(BACKOFF_MAX);
-    delay.mul_f64(rand::random_range(1.0..1.25))
 }

@@ -13,8 +13,7 @@ use mc_store::jobs;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::executor::{execute, retry_forever};
-use super::job_kind::JobKind;
+use super::executor::{JobKind, execute, retry_forever};
 use super::node::Node;
 
 /// Delay before a failed worker is replaced; doubles with each failure that follows soon.

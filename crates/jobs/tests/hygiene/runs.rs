@@ -1,7 +1,7 @@
 //! Requests, schedules and ends of hygiene runs.
 
 use mc_domain::HygieneTask;
-use mc_jobs::{Enqueue, ScheduleHygiene};
+use mc_jobs::{ScheduleHygiene, enqueue};
 use mc_store::cleanup;
 use mc_store::hygiene::{self, ReportFilter};
 use serde_json::json;
@@ -22,7 +22,7 @@ async fn schedule_enqueues_a_task_once_a_day_unless_it_is_off() {
     fixture.execute("delete from idempotency_keys where key like 'duplicates %'").await;
     for _ in 0..3 {
         let mut tx = fixture.db.store().begin().await.unwrap();
-        Enqueue::new(&ScheduleHygiene::new(HygieneTask::Duplicates)).insert(&mut tx).await.unwrap();
+        enqueue(&mut tx, &ScheduleHygiene::new(HygieneTask::Duplicates), None).await.unwrap();
         tx.commit().await.unwrap();
     }
     let unfinished = "select count(*)::text from apalis.jobs where job_type = 'schedule_hygiene' \

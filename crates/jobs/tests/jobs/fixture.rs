@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mc_domain::JobState;
-use mc_jobs::{BackgroundJob, Enqueue, JobError, Timing, WorkerPool};
+use mc_jobs::{BackgroundJob, JobError, Timing, WorkerPool};
 use mc_store::Store;
 use mc_store::jobs::JobRow;
 use serde::{Deserialize, Serialize};
@@ -89,12 +89,7 @@ pub fn succeeding(store: &Store) -> WorkerPool {
 /// Enqueues a job; returns whether its key is new.
 pub async fn enqueue<J: BackgroundJob>(store: &Store, job: &J, key: Option<&str>) -> bool {
     let mut tx = store.begin().await.unwrap();
-    let request = Enqueue::new(job);
-    let request = match key {
-        Some(key) => request.unique(key),
-        None => request,
-    };
-    let is_new = request.insert(&mut tx).await.unwrap();
+    let is_new = mc_jobs::enqueue(&mut tx, job, key).await.unwrap();
     tx.commit().await.unwrap();
     is_new
 }

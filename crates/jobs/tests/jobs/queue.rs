@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use mc_domain::JobState;
-use mc_jobs::{BackgroundJob, Enqueue, JobError, JobSettings, KindSettings, WorkerPool};
+use mc_jobs::{BackgroundJob, JobError, JobSettings, KindSettings, WorkerPool};
 use mc_store::jobs::{self, JobRow, NewJob};
 use mc_store::testing::execute;
 use mc_testkit::TestDatabase;
@@ -63,7 +63,7 @@ async fn enqueue_is_transactional_and_keys_are_unique() {
     let db = TestDatabase::create().await;
     let store = db.store();
     let mut tx = store.begin().await.unwrap();
-    assert!(Enqueue::new(&Note { n: 1 }).insert(&mut tx).await.unwrap());
+    assert!(mc_jobs::enqueue(&mut tx, &Note { n: 1 }, None).await.unwrap());
     drop(tx);
     assert!(list_jobs(store, "note").await.is_empty());
     assert!(enqueue(store, &Note { n: 1 }, Some("one")).await);

@@ -3,6 +3,8 @@
 use std::sync::Mutex;
 use std::time::Instant;
 
+use futures::future::BoxFuture;
+use mc_connectors::client::Error;
 use mc_crypto::{EncryptionKey, Encryptor};
 use mc_domain::IntegrationId;
 use mc_store::Store;
@@ -37,14 +39,12 @@ impl<F: Fn(&Cursor, usize) -> Option<Page<String>> + Send + Sync> FakeListing<F>
 }
 
 impl<F: Fn(&Cursor, usize) -> Option<Page<String>> + Send + Sync> ListIds for FakeListing<F> {
-    fn list<'a>(&'a self, from: &'a Cursor) -> Listing<'a> {
+    fn list_ids<'a>(&'a self, from: &'a Cursor) -> BoxFuture<'a, Result<Page<String>, Error>> {
         let mut requests = self.requests.lock().expect("no test panics with the lock");
         let response = (self.respond)(from, requests.len());
         requests.push(from.0.clone());
-        let unavailable = || client::Error::Unavailable {
-            connector: "ours".to_owned(),
-            reason: "it stopped".to_owned(),
-        };
+        let unavailable =
+            || Error::Unavailable { connector: "ours".to_owned(), reason: "it stopped".to_owned() };
         Box::pin(std::future::ready(response.ok_or_else(unavailable)))
     }
 }

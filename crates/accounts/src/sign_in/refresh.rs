@@ -15,36 +15,19 @@
 //! in the same transaction.
 
 use chrono::{DateTime, TimeDelta, Utc};
-
-use crate::client::ClientId;
+use mc_auth::client::ClientId;
 use mc_domain::Scopes;
+use mc_store::sessions::Refresh;
 
 /// Lifetime of a token without an exchange.
-pub const IDLE: TimeDelta = TimeDelta::days(30);
+pub(super) const IDLE: TimeDelta = TimeDelta::days(30);
 
 /// Maximum lifetime of a family.
-pub const FAMILY: TimeDelta = TimeDelta::days(90);
-
-/// A stored token with the state of its family.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StoredToken {
-    /// The program that the family was issued to.
-    pub client: ClientId,
-    /// The scopes of the family.
-    pub scopes: Scopes,
-    /// The expiry of this token.
-    pub expires_at: DateTime<Utc>,
-    /// The time of its exchange, if it was exchanged.
-    pub used_at: Option<DateTime<Utc>>,
-    /// The end of the family.
-    pub family_ends_at: DateTime<Utc>,
-    /// Whether the family is revoked.
-    pub is_family_revoked: bool,
-}
+pub(super) const FAMILY: TimeDelta = TimeDelta::days(90);
 
 /// The decision about a presented token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub(super) enum Verdict {
     /// Mark it used, add the next one to its family, and issue an access token.
     Rotate {
         /// The scopes of the access token; the family keeps its own.
@@ -62,7 +45,7 @@ pub enum Verdict {
 
 /// The reason why a token is not valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
+pub(super) enum Refusal {
     /// It or its family has expired.
     Expired,
     /// Its family is revoked.
@@ -71,7 +54,7 @@ pub enum Refusal {
 
 /// The evidence of a stolen token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TokenReuse {
+pub(super) enum TokenReuse {
     /// A used token was presented.
     Reused,
     /// A program that it was not issued to presented it.
@@ -79,40 +62,41 @@ pub enum TokenReuse {
 }
 
 /// Returns the expiry of a token issued at `now` for a family that ends at `family_ends_at`.
-pub fn expiry(now: DateTime<Utc>, family_ends_at: DateTime<Utc>) -> DateTime<Utc> {
+pub(super) fn expiry(now: DateTime<Utc>, family_ends_at: DateTime<Utc>) -> DateTime<Utc> {
     family_ends_at.min(now + IDLE)
 }
 
 /// Decides about a token that `client` presents at `now`. Without `requested` scopes, the access
 /// token gets those of the family (RFC 6749, section 6).
-pub fn judge(
-    token: &StoredToken,
+pub(super) fn judge(
+    token: &Refresh,
     client: &ClientId,
     requested: Option<Scopes>,
     now: DateTime<Utc>,
 ) -> Verdict {
-    if token.is_family_revoked {
+    if token.is_revoked {
         return Verdict::Refuse(Refusal::Revoked);
     }
     // Before the expiry: a used token is evidence of a theft at any age.
     if token.used_at.is_some() {
         return Verdict::RevokeFamily(TokenReuse::Reused);
     }
-    if token.client != *client {
+    if token.client != client.as_str() {
         return Verdict::RevokeFamily(TokenReuse::OtherClient);
     }
-    if now >= token.expires_at || now >= token.family_ends_at {
+    if now >= token.expires_at || now >= token.session_expires_at {
         return Verdict::Refuse(Refusal::Expired);
     }
     let scopes = requested.unwrap_or(token.scopes);
     if !scopes.is_subset_of(token.scopes) {
         return Verdict::BeyondScope;
     }
-    Verdict::Rotate { scopes, next_expires_at: expiry(now, token.family_ends_at) }
+    Verdict::Rotate { scopes, next_expires_at: expiry(now, token.session_expires_at) }
 }
 
 #[cfg(test)]
 mod tests {
+    use mc_domain::{SessionId, UserId};
     use proptest::prelude::*;
 
     use super::*;
@@ -130,15 +114,17 @@ mod tests {
     }
 
     /// Returns the first token of a family that started on day 0.
-    fn first() -> StoredToken {
+    fn first() -> Refresh {
         let family_ends_at = at(0) + FAMILY;
-        StoredToken {
-            client: cli(),
+        Refresh {
+            session: SessionId::generate(),
+            user: UserId::generate(),
+            client: cli().to_string(),
             scopes: scopes("memory:read memory:write"),
             expires_at: expiry(at(0), family_ends_at),
             used_at: None,
-            family_ends_at,
-            is_family_revoked: false,
+            session_expires_at: family_ends_at,
+            is_revoked: false,
         }
     }
 
@@ -151,7 +137,7 @@ mod tests {
 
     #[test]
     fn reused_token_revokes_its_family_at_any_age() {
-        let spent = StoredToken { used_at: Some(at(1)), ..first() };
+        let spent = Refresh { used_at: Some(at(1)), ..first() };
         for now in [at(1), at(1) + TimeDelta::milliseconds(1), at(29), at(31), at(1000)] {
             let verdict = judge(&spent, &cli(), None, now);
             assert_eq!(verdict, Verdict::RevokeFamily(TokenReuse::Reused), "{now}");
@@ -175,8 +161,8 @@ mod tests {
 
     #[test]
     fn exchanges_do_not_extend_the_family() {
-        let end = first().family_ends_at;
-        let late = StoredToken { expires_at: end, ..first() };
+        let end = first().session_expires_at;
+        let late = Refresh { expires_at: end, ..first() };
         let verdict = judge(&late, &cli(), None, at(80));
         assert_eq!(verdict, Verdict::Rotate { scopes: late.scopes, next_expires_at: end });
         assert_eq!(judge(&late, &cli(), None, end), Verdict::Refuse(Refusal::Expired));
@@ -184,8 +170,8 @@ mod tests {
 
     #[test]
     fn revoked_family_stays_revoked() {
-        let revoked = StoredToken { is_family_revoked: true, ..first() };
-        let spent = StoredToken { used_at: Some(at(0)), ..revoked.clone() };
+        let revoked = Refresh { is_revoked: true, ..first() };
+        let spent = Refresh { used_at: Some(at(0)), ..revoked.clone() };
         for token in [revoked, spent] {
             assert_eq!(judge(&token, &cli(), None, at(1)), Verdict::Refuse(Refusal::Revoked));
         }
@@ -193,7 +179,7 @@ mod tests {
 
     /// A stored family.
     struct Family {
-        tokens: Vec<StoredToken>,
+        tokens: Vec<Refresh>,
     }
 
     impl Family {
@@ -204,12 +190,12 @@ mod tests {
                     let token = &mut self.tokens[number];
                     token.used_at = Some(now);
                     let next =
-                        StoredToken { expires_at: next_expires_at, used_at: None, ..token.clone() };
+                        Refresh { expires_at: next_expires_at, used_at: None, ..token.clone() };
                     self.tokens.push(next);
                     Some(self.tokens.len() - 1)
                 }
                 Verdict::RevokeFamily(_) => {
-                    self.tokens.iter_mut().for_each(|token| token.is_family_revoked = true);
+                    self.tokens.iter_mut().for_each(|token| token.is_revoked = true);
                     None
                 }
                 Verdict::Refuse(_) | Verdict::BeyondScope => None,
@@ -217,8 +203,7 @@ mod tests {
         }
 
         fn live(&self) -> usize {
-            let is_live =
-                |token: &&StoredToken| !token.is_family_revoked && token.used_at.is_none();
+            let is_live = |token: &&Refresh| !token.is_revoked && token.used_at.is_none();
             self.tokens.iter().filter(is_live).count()
         }
     }

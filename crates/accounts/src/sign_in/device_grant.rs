@@ -1,0 +1,244 @@
+//! The state machine of a device login (RFC 8628). It does no I/O: the caller locks and loads the
+//! row by the hash of its device code or user code, applies a transition at a given time, and
+//! stores the result. The caller also limits the guesses at user codes, per address and in total.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use mc_auth::client::ClientId;
+use mc_domain::{Classified, ErrorKind, Scopes, UserId};
+use mc_store::sessions::{Device, DeviceState};
+
+/// Lifetime of both codes.
+pub(super) const LIFETIME: TimeDelta = TimeDelta::minutes(10);
+
+/// Initial interval between two polls (RFC 8628, section 3.2).
+const INITIAL_INTERVAL_SECONDS: i32 = 5;
+
+/// Added to the interval of a client that polls too early (section 3.5).
+const SLOW_DOWN_SECONDS: i32 = 5;
+
+/// The result of a poll.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// Issue tokens, once.
+    Redeem {
+        /// The user of the tokens.
+        user: UserId,
+        /// The scopes of the tokens.
+        scopes: Scopes,
+    },
+    /// `authorization_pending`.
+    Pending,
+    /// `slow_down`; the interval was increased.
+    SlowDown,
+    /// `access_denied`.
+    Denied,
+    /// `expired_token`.
+    Expired,
+    /// `invalid_grant`: the code belongs to another client.
+    Foreign,
+    /// `invalid_grant`; the tokens must be revoked: the code was used twice, so it was stolen.
+    Replayed,
+}
+
+impl Answer {
+    /// Returns the `error` of the token endpoint (RFC 6749, section 5.2; RFC 8628, section 3.5).
+    pub(super) fn error(self) -> Option<&'static str> {
+        match self {
+            Self::Redeem { .. } => None,
+            Self::Pending => Some("authorization_pending"),
+            Self::SlowDown => Some("slow_down"),
+            Self::Denied => Some("access_denied"),
+            Self::Expired => Some("expired_token"),
+            Self::Foreign | Self::Replayed => Some("invalid_grant"),
+        }
+    }
+}
+
+/// The error of a decision that is too late.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum DecisionError {
+    /// The code has expired.
+    #[error("this code has expired; start the login at the terminal again")]
+    Expired,
+    /// The login was already approved or denied.
+    #[error("this login has been decided; start it at the terminal again if it wasn't you")]
+    Decided,
+}
+
+impl Classified for DecisionError {
+    fn kind(&self) -> ErrorKind {
+        ErrorKind::Conflict
+    }
+}
+
+/// Starts a login at `now`.
+pub(super) fn begin(client: &ClientId, requested_scopes: Scopes, now: DateTime<Utc>) -> Device {
+    Device {
+        client: client.to_string(),
+        requested_scopes,
+        expires_at: now + LIFETIME,
+        interval: INITIAL_INTERVAL_SECONDS,
+        last_polled_at: None,
+        state: DeviceState::Pending,
+        user: None,
+        scopes: Scopes::NONE,
+        session: None,
+    }
+}
+
+/// Approves a login for `user`. `allowed` are the scopes that the user agreed to and has.
+pub(super) fn approve(
+    login: &mut Device,
+    user: UserId,
+    allowed: Scopes,
+    now: DateTime<Utc>,
+) -> Result<(), DecisionError> {
+    check_undecided(login, now)?;
+    login.state = DeviceState::Approved;
+    login.user = Some(user);
+    login.scopes = login.requested_scopes.intersection(allowed);
+    Ok(())
+}
+
+/// Denies a login.
+pub(super) fn deny(login: &mut Device, now: DateTime<Utc>) -> Result<(), DecisionError> {
+    check_undecided(login, now)?;
+    login.state = DeviceState::Denied;
+    Ok(())
+}
+
+/// Processes a poll of `client`. The interval is for pending logins; decisions come at once.
+pub(super) fn poll(login: &mut Device, client: &ClientId, now: DateTime<Utc>) -> Answer {
+    if login.client != client.as_str() {
+        return Answer::Foreign;
+    }
+    match (login.state, login.user) {
+        (DeviceState::Consumed, _) => Answer::Replayed,
+        // Without a user: the user who approved it was deleted.
+        (DeviceState::Denied, _) | (DeviceState::Approved, None) => {
+            login.state = DeviceState::Denied;
+            Answer::Denied
+        }
+        _ if now >= login.expires_at => Answer::Expired,
+        (DeviceState::Approved, Some(user)) => {
+            login.state = DeviceState::Consumed;
+            Answer::Redeem { user, scopes: login.scopes }
+        }
+        (DeviceState::Pending, _) => wait(login, now),
+    }
+}
+
+fn wait(login: &mut Device, now: DateTime<Utc>) -> Answer {
+    let due = login.last_polled_at.map(|last| last + TimeDelta::seconds(login.interval.into()));
+    login.last_polled_at = Some(now);
+    if due.is_none_or(|due| now >= due) {
+        return Answer::Pending;
+    }
+    login.interval = login.interval.saturating_add(SLOW_DOWN_SECONDS);
+    Answer::SlowDown
+}
+
+fn check_undecided(login: &Device, now: DateTime<Utc>) -> Result<(), DecisionError> {
+    match login.state {
+        DeviceState::Pending if now < login.expires_at => Ok(()),
+        DeviceState::Pending => Err(DecisionError::Expired),
+        _ => Err(DecisionError::Decided),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: i64) -> DateTime<Utc> {
+        DateTime::from_timestamp(1_800_000_000 + seconds, 0).expect("a time")
+    }
+
+    fn cli() -> ClientId {
+        ClientId::parse("memory-copilot-cli").expect("an id")
+    }
+
+    fn scopes(text: &str) -> Scopes {
+        Scopes::parse(text).expect("scopes")
+    }
+
+    fn pending_login() -> Device {
+        begin(&cli(), scopes("memory:read memory:write"), at(0))
+    }
+
+    #[test]
+    fn approved_login_is_redeemed_once() {
+        let mut login = pending_login();
+        let user = UserId::generate();
+        assert_eq!(poll(&mut login, &cli(), at(0)), Answer::Pending);
+        approve(&mut login, user, Scopes::ALL, at(1)).expect("still pending");
+        let scopes = scopes("memory:read memory:write");
+        assert_eq!(poll(&mut login, &cli(), at(2)), Answer::Redeem { user, scopes });
+        assert_eq!(poll(&mut login, &cli(), at(20)), Answer::Replayed);
+        assert_eq!(poll(&mut login, &cli(), at(10_000)), Answer::Replayed);
+    }
+
+    #[test]
+    fn approval_grants_only_requested_and_own_scopes() {
+        let mut login = pending_login();
+        let user = UserId::generate();
+        approve(&mut login, user, scopes("memory:read admin"), at(1)).expect("still pending");
+        assert_eq!((login.user, login.scopes), (Some(user), scopes("memory:read")));
+    }
+
+    #[test]
+    fn early_poll_adds_five_seconds_to_the_interval() {
+        let mut login = pending_login();
+        let polls = [
+            (0, Answer::Pending, 5),
+            (4, Answer::SlowDown, 10),
+            (14, Answer::Pending, 10),
+            (23, Answer::SlowDown, 15),
+            (37, Answer::SlowDown, 20),
+            (57, Answer::Pending, 20),
+        ];
+        for (second, answer, interval) in polls {
+            assert_eq!(poll(&mut login, &cli(), at(second)), answer, "{second}");
+            assert_eq!(login.interval, interval, "{second}");
+        }
+    }
+
+    #[test]
+    fn denied_login_stays_denied() {
+        let mut login = pending_login();
+        deny(&mut login, at(1)).expect("still pending");
+        let late = approve(&mut login, UserId::generate(), Scopes::ALL, at(2));
+        assert_eq!(late, Err(DecisionError::Decided));
+        assert_eq!(poll(&mut login, &cli(), at(3)), Answer::Denied);
+    }
+
+    #[test]
+    fn expired_login_is_neither_approved_nor_redeemed() {
+        let end = LIFETIME.num_seconds();
+        let mut pending = pending_login();
+        let late = approve(&mut pending, UserId::generate(), Scopes::ALL, at(end));
+        assert_eq!(late, Err(DecisionError::Expired));
+        assert_eq!(poll(&mut pending, &cli(), at(end)), Answer::Expired);
+
+        let mut approved = pending_login();
+        approve(&mut approved, UserId::generate(), Scopes::ALL, at(end - 1)).expect("in time");
+        assert_eq!(poll(&mut approved, &cli(), at(end)), Answer::Expired);
+    }
+
+    #[test]
+    fn poll_of_another_client_changes_nothing() {
+        let mut login = pending_login();
+        approve(&mut login, UserId::generate(), Scopes::ALL, at(1)).expect("still pending");
+        let other = ClientId::parse("another").expect("an id");
+        assert_eq!(poll(&mut login, &other, at(2)), Answer::Foreign);
+        assert_eq!((login.state, login.last_polled_at), (DeviceState::Approved, None));
+    }
+
+    #[test]
+    fn decision_is_returned_at_once_to_an_early_poll() {
+        let mut login = pending_login();
+        assert_eq!(poll(&mut login, &cli(), at(0)), Answer::Pending);
+        deny(&mut login, at(1)).expect("still pending");
+        assert_eq!(poll(&mut login, &cli(), at(1)), Answer::Denied);
+    }
+}
