@@ -34,7 +34,7 @@ build: ## Build the release binary
 
 .PHONY: build-quick
 build-quick:
-	@$(OFFLINE) cargo build --profile quick --locked --package mc-app
+	@$(OFFLINE) cargo build --profile quick --no-default-features --locked --package mc-app
 
 PREFIX ?= $(HOME)/.local
 .PHONY: install

@@ -36,6 +36,7 @@ use output::Format;
 
 /// Returns freed memory to the system. With the allocator of the system, the memory of a service
 /// doubled after thousands of saves.
+#[cfg(feature = "jemalloc")]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
