@@ -15,8 +15,8 @@ use chrono::Utc;
 use mc_domain::{Capability, is_loopback};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Client, Method, StatusCode};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use url::Url;
 
 pub(crate) use error_response::remedy;
@@ -56,6 +56,13 @@ struct Inner {
     defaults: RequestDefaults,
     rate_limit: RateLimit,
     etags: EtagCache,
+}
+
+/// What is read of the response to a write. The write is done, so it must not fail because of
+/// another field.
+#[derive(Deserialize)]
+pub(crate) struct Written<Id> {
+    pub(crate) id: Id,
 }
 
 /// A request, and its purpose as messages name it: "to list the issues of CS".

@@ -344,7 +344,15 @@ async fn tools_are_called_from_the_command_line() {
     }
     let failed = service.command(&["tool", "forget", "--id", "m1"]).output().unwrap();
     let error = String::from_utf8_lossy(&failed.stderr);
-    assert!(!failed.status.success() && error.contains("You may use: shop"), "{error}");
+    assert!(error.contains("--project: ") && error.contains("You may use: shop"), "{error}");
+    assert!(!failed.status.success());
+    let recalled = ["--json", "tool", "recall", "-p", "shop", "--query", "- why is the delay nil"];
+    let bundle = printed(service.command(&recalled))["bundle_id"].clone();
+    let bundle = bundle.as_str().unwrap();
+    let none = ["--json", "tool", "feedback", "--bundle-id", bundle, "--used", "[]"];
+    assert_eq!(printed(service.command(&none))["recorded"], 0);
+    let used = ["--json", "tool", "feedback", "--bundle-id", bundle, "--used", id];
+    assert_eq!(printed(service.command(&used))["recorded"], 1);
     let help = output(service.command(&["tool", "search", "--help"]));
     assert!(help.contains("--limit-tokens") && help.contains("possible values"), "{help}");
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::project_segments;
 use crate::error::Error;
 use crate::event::{Comment, Issue, field};
-use crate::http::Http;
+use crate::http::{Http, Written};
 use crate::incremental::{HasUpdatedAt, ListPage, PageMarker, Position};
 use crate::listing::{
     self, CommentList, CommentPage, FieldSet, IssueSource, NewComment, RawComment, Source,
@@ -185,7 +185,8 @@ impl IssueSource for ProjectIssues {
         segments.extend(comment.earlier);
         let method = if comment.earlier.is_some() { Method::PUT } else { Method::POST };
         let note = json!({ "body": comment.text });
-        let written: Note = self.http.write_and_read(method, &segments, &note, &action).await?;
+        let written: Written<u64> =
+            self.http.write_and_read(method, &segments, &note, &action).await?;
         Ok(written.id.to_string())
     }
 }

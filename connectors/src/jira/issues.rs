@@ -9,7 +9,7 @@ use super::client::{Client, Edition};
 use super::wire::{CloudSearch, CommentsResponse, IssueComment, IssueKey, Item, Search, User};
 use crate::error::Error;
 use crate::event::{Comment, Issue, field};
-use crate::http::Http;
+use crate::http::{Http, Written};
 use crate::incremental::{HasUpdatedAt, ListPage, PageMarker, Position};
 use crate::listing::{
     self, CommentList, CommentPage, FieldSet, IssueSource, NewComment, RawComment, Source,
@@ -177,7 +177,7 @@ impl IssueSource for ProjectIssues {
         let internal = json!([{ "key": INTERNAL, "value": { "internal": true } }]);
         let body = json!({ "body": body, "properties": internal });
         let action = format!("to post a comment on {key}");
-        let written: IssueComment =
+        let written: Written<String> =
             self.http().write_and_read(method, &segments, &body, &action).await?;
         Ok(written.id)
     }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{Visibility, is_limited};
 use crate::error::Error;
 use crate::event::{Comment, Issue, field};
-use crate::http::Http;
+use crate::http::{Http, Written};
 use crate::incremental::{HasUpdatedAt, ListPage, PageMarker, Position};
 use crate::listing::{
     self, CommentList, CommentPage, FieldSet, IssueSource, NewComment, RawComment, Source,
@@ -228,7 +228,7 @@ impl IssueSource for ProjectIssues {
         let mut segments = vec!["api", "issues", &id, "comments"];
         segments.extend(comment.earlier);
         let body = json!({ "text": comment.text });
-        let written: IssueComment =
+        let written: Written<String> =
             self.http.write_and_read(Method::POST, &segments, &body, &action).await?;
         Ok(written.id)
     }

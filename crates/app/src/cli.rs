@@ -56,7 +56,7 @@ pub enum Command {
     Save(SaveArgs),
     /// Search memory, documents, code and dialogs.
     Search(SearchArgs),
-    /// Call a tool of the MCP server, and print what a model reads.
+    /// Call a tool of the MCP server, and print the text that a model reads.
     #[command(subcommand, after_help = examples::TOOL)]
     Tool(ToolCall),
     /// Export the project's records as YAML.

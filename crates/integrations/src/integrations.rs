@@ -155,7 +155,7 @@ async fn validate(
     Ok(new)
 }
 
-/// Checks that the project has indexed the repository, by the rules of `POST /ingest/git`.
+/// Checks that the project has indexed the repository: `POST /ingest/git` decided whether it may.
 async fn check_is_indexed(ctx: &ProjectContext, resource: &str) -> Result<(), Error> {
     let Some((owner, name)) = parse_plain_git(resource) else {
         let rule = "must be the owner/name under which the project has indexed a repository";

@@ -5,7 +5,7 @@ use clap::builder::PossibleValuesParser;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, Subcommand, value_parser};
 use mc_mcp::{TOOLS, Tool};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// A call of a tool.
 #[derive(Debug)]
@@ -61,14 +61,18 @@ fn kind(schema: &Value) -> &str {
     schema["type"].as_str().unwrap_or("string")
 }
 
-/// Returns the option of an argument: `--bundle-id` of `bundle_id`. That of the project is named as
-/// in the other commands.
+/// Returns the long name of an argument's option: `bundle-id` of `bundle_id`. The option of the
+/// project has its name in the other commands.
+pub fn option_name(argument: &str) -> String {
+    if argument == "project_key" { "project".to_owned() } else { argument.replace('_', "-") }
+}
+
+/// Returns the option of an argument.
 fn option(tool: &Tool, name: &'static str, schema: &'static Value) -> Arg {
     let is_project = name == "project_key";
-    let long = if is_project { "project".to_owned() } else { name.replace('_', "-") };
     let required = tool.listed().input_schema.get("required").and_then(Value::as_array);
     let is_required = required.is_some_and(|names| names.iter().any(|one| one == name));
-    let option = Arg::new(name).long(long).required(is_required);
+    let option = Arg::new(name).long(option_name(name)).required(is_required);
     let option = match schema["description"].as_str() {
         Some(words) => option.help(words),
         None => option,
@@ -77,10 +81,13 @@ fn option(tool: &Tool, name: &'static str, schema: &'static Value) -> Arg {
     let words = of_item["enum"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let words: Vec<&'static str> = words.collect();
     let option = match kind(of_item) {
+        _ if !words.is_empty() => option.value_parser(PossibleValuesParser::new(words)),
+        // As text for lists, too: an option may hold a whole list as JSON.
+        _ if kind(schema) == "array" => option,
         "integer" => option.value_parser(value_parser!(i64)),
         "number" => option.value_parser(value_parser!(f64)),
-        "object" if kind(schema) == "object" => option.value_name("JSON"),
-        _ if !words.is_empty() => option.value_parser(PossibleValuesParser::new(words)),
+        "object" => option.value_name("JSON"),
+        "string" => option.allow_hyphen_values(true),
         _ => option,
     };
     match kind(schema) {
@@ -93,13 +100,17 @@ fn option(tool: &Tool, name: &'static str, schema: &'static Value) -> Arg {
     }
 }
 
-/// Returns the value of an argument; `None` if it was not given. The tool parses JSON in texts.
+/// Returns the value of an argument; `None` if it was not given. The tool parses JSON in a text. So
+/// a list that is given once may be JSON, such as `[]`.
 fn argument(matches: &ArgMatches, name: &str, kind: &str) -> Option<Value> {
     match kind {
         "boolean" => matches.get_flag(name).then_some(Value::Bool(true)),
         "integer" => matches.get_one::<i64>(name).copied().map(Value::from),
         "number" => matches.get_one::<f64>(name).copied().map(Value::from),
-        "array" => Some(matches.get_many::<String>(name)?.cloned().collect()),
+        "array" => {
+            let items: Vec<&String> = matches.get_many(name)?.collect();
+            Some(if let [only] = items[..] { Value::from(only.as_str()) } else { json!(items) })
+        }
         _ => matches.get_one::<String>(name).cloned().map(Value::from),
     }
 }

@@ -1,22 +1,30 @@
 //! `memory-copilot tool`: a call of a tool as a model makes it.
 
-use anyhow::Result;
-use mc_mcp::{MemoryServer, ServerSettings};
+use anyhow::{Result, anyhow};
+use mc_mcp::{CallError, MemoryServer, ServerSettings};
 
 use crate::api_client::ApiClient;
-use crate::cli::ToolCall;
+use crate::cli::{ToolCall, option_name};
 use crate::output::{self, Format};
 
-/// Calls the tool and prints what a model reads, or the structured content as JSON.
+/// Calls the tool and prints the text that a model reads, or the structured content as JSON.
 pub async fn run(call: ToolCall, remote: ApiClient, format: Format) -> Result<()> {
     let server = MemoryServer::new(remote.into_core(), ServerSettings::default());
-    let result = server.call(call.tool, call.arguments).await?;
-    match (format, result.structured_content) {
-        (Format::Json, Some(content)) => output::line(&output::json(&content)),
-        _ => {
-            let texts = result.content.iter().filter_map(|block| Some(&block.as_text()?.text));
-            texts.for_each(|text| output::line(text));
-        }
+    let result = server.call(call.tool, call.arguments).await.map_err(for_people)?;
+    if let (Format::Json, Some(content)) = (format, result.structured_content) {
+        output::line(&output::json(&content));
+    } else {
+        let texts = result.content.iter().filter_map(|block| Some(&block.as_text()?.text));
+        texts.for_each(|text| output::line(text));
     }
     Ok(())
+}
+
+/// Names the option in place of the argument, and leaves out what is said to a model.
+fn for_people(error: CallError) -> anyhow::Error {
+    match error {
+        CallError::Argument(error) => anyhow!("--{}: {}", option_name(&error.field), error.rule),
+        CallError::Unavailable(error) => error.into(),
+        other => other.into(),
+    }
 }

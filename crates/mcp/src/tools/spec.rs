@@ -68,7 +68,8 @@ pub enum Effect {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Route {
     /// One request with the method to the path. Fields of the request fill the placeholders of the
-    /// path, as in `/records/{id}`; the others are the query of a `GET` or `DELETE`, or the body.
+    /// path, as in `/records/{id}`, with ids or keys; the others are the query of a `GET` or
+    /// `DELETE`, or the body.
     Call(Method, &'static str),
     /// Several requests, of which the first successful one is used.
     Lookup,

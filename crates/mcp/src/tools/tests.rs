@@ -4,8 +4,9 @@ use http::Method;
 use rmcp::model::ListToolsResult;
 use serde_json::json;
 
+use super::spec::{Argument, Definition, Effect, Route, Spec};
 use super::*;
-use crate::core::CoreCall;
+use crate::core::{CoreCall, CoreError};
 use crate::settings::Toolset;
 
 /// Maximum tokens of the default toolsets in a model's context.
@@ -164,6 +165,65 @@ fn record_is_deleted_by_its_id() {
     assert_eq!((call.method, call.path), (Method::DELETE, format!("/records/{ID}")));
     let error = tool("forget").core_call(&object(json!({"id": "../projects/shop"})));
     assert!(error.is_err());
+}
+
+#[test]
+fn placeholders_of_a_route_are_required_arguments() {
+    for tool in &TOOLS {
+        let Route::Call(_, path) = &tool.spec.route else { continue };
+        for part in path.split('{').skip(1) {
+            let name = part.split('}').next().expect("a name");
+            let mut arguments = tool.spec.arguments.iter();
+            let is_required = arguments.any(|one| one.field == name && one.is_required);
+            assert!(is_required, "{}: {name}", tool.name());
+        }
+    }
+}
+
+/// A tool that reads: its route has a placeholder, and its request a list.
+struct Reading;
+
+#[derive(serde::Deserialize, utoipa::ToSchema)]
+#[expect(dead_code, reason = "only the schema is used")]
+struct ReadingRequest {
+    key: String,
+    names: Vec<String>,
+    project_key: String,
+}
+
+impl mc_contract::Request for ReadingRequest {}
+
+impl Definition for Reading {
+    const SPEC: Spec = Spec {
+        name: "reading",
+        title: "",
+        description: "",
+        toolsets: &[],
+        effect: Effect::Reads,
+        route: Route::Call(Method::GET, "/things/{key}/names"),
+        names_project: true,
+        handles: Handles::Ids,
+        arguments: &[Argument::new("key", "").required(), Argument::new("names", "")],
+        fixed: None,
+        output: &[],
+    };
+    type Request = ReadingRequest;
+    type Own = own::Nothing;
+    type Response = ReadingRequest;
+
+    fn result(_: &JsonObject, _: Value) -> Result<rmcp::model::CallToolResult, CoreError> {
+        unreachable!("it is not called")
+    }
+}
+
+#[test]
+fn request_of_a_reading_tool_is_its_path_and_query() {
+    let arguments = json!({"key": "a b/c", "names": ["x", "y"], "project_key": "shop"});
+    let call =
+        Tool::new::<Reading>().core_call(&object(arguments)).expect("valid").expect("a call");
+    let query = [("names", "x"), ("names", "y"), ("project_key", "shop")];
+    let query = query.map(|(name, value)| (name, value.to_owned()));
+    assert_eq!(call, CoreCall::get("/things/a%20b%2Fc/names", query.into()));
 }
 
 #[test]

@@ -94,10 +94,14 @@ impl Tool {
 
     fn query(&self, request: &JsonObject) -> Vec<(&'static str, String)> {
         let fields = self.spec.arguments.iter().map(|argument| argument.field);
-        let present = fields
-            .chain(["project_key"])
-            .filter_map(|field| request.get(field).map(|value| (field, plain(value))));
-        present.collect()
+        let fields = fields.chain(self.spec.fixed.map(|(name, _)| name)).chain(["project_key"]);
+        let present = fields.filter_map(|field| Some((field, request.get(field)?)));
+        // Each item of a list is a parameter of its own.
+        let single = |(field, value): (&'static str, &Value)| match value {
+            Value::Array(items) => items.iter().map(|item| (field, plain(item))).collect(),
+            value => vec![(field, plain(value))],
+        };
+        present.flat_map(single).collect()
     }
 
     /// Returns the operation's request for `arguments`, checked.
