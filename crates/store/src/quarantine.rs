@@ -88,7 +88,8 @@ pub async fn list(
     before: Option<QuarantineItemId>,
     limit: i64,
 ) -> Result<Vec<QuarantineItem>> {
-    let rows = sqlx::query!(
+    let rows = sqlx::query_as!(
+        Row,
         r#"select q.id, q.project_id, q.kind, q.reasons,
                   case when q.state = 'pending' and q.expires_at <= now() then '' else q.excerpt
                       end as "excerpt!",
@@ -106,16 +107,13 @@ pub async fn list(
     )
     .fetch_all(&mut *store.read().await?)
     .await?;
-    read!(each row in rows => QuarantineItem {
-        id: row.id.into(), project: row.project_id.into(), kind, reasons, excerpt,
-        submitted_by: row.submitted_by.map(UserId), sender, state: word(&row.state)?, created_at,
-        expires_at, decided_by, decided_at
-    })
+    rows.into_iter().map(Row::into_item).collect()
 }
 
 /// Returns one item of the project, as [`list`] does.
 pub async fn find(store: &Store, id: QuarantineItemId) -> Result<Option<QuarantineItem>> {
-    let row = sqlx::query!(
+    let row = sqlx::query_as!(
+        Row,
         r#"select q.id, q.project_id, q.kind, q.reasons,
                   case when q.state = 'pending' and q.expires_at <= now() then '' else q.excerpt
                       end as "excerpt!",
@@ -129,11 +127,7 @@ pub async fn find(store: &Store, id: QuarantineItemId) -> Result<Option<Quaranti
     )
     .fetch_optional(&mut *store.read().await?)
     .await?;
-    read!(optional row => QuarantineItem {
-        id: row.id.into(), project: row.project_id.into(), kind, reasons, excerpt,
-        submitted_by: row.submitted_by.map(UserId), sender, state: word(&row.state)?, created_at,
-        expires_at, decided_by, decided_at
-    })
+    row.map(Row::into_item).transpose()
 }
 
 /// Returns the ciphertext of a pending item; `None` if it is not pending.
@@ -284,4 +278,29 @@ pub async fn delete_submitted_by(tx: &mut Tx, project: ProjectId, sender: UserId
         tx.principal().map(|user| user.0)
     ))
     .await
+}
+
+struct Row {
+    id: uuid::Uuid,
+    project_id: uuid::Uuid,
+    kind: String,
+    reasons: Vec<String>,
+    excerpt: String,
+    submitted_by: Option<uuid::Uuid>,
+    sender: Option<String>,
+    state: String,
+    created_at: DateTime<Utc>,
+    expires_at: DateTime<Utc>,
+    decided_by: Option<String>,
+    decided_at: Option<DateTime<Utc>>,
+}
+
+impl Row {
+    fn into_item(self) -> Result<QuarantineItem> {
+        read!(self => QuarantineItem {
+            id: self.id.into(), project: self.project_id.into(), kind, reasons, excerpt,
+            submitted_by: self.submitted_by.map(UserId), sender, state: word(&self.state)?,
+            created_at, expires_at, decided_by, decided_at
+        })
+    }
 }

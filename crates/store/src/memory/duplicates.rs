@@ -207,7 +207,8 @@ pub async fn list_open(
     after: Option<DuplicateClusterId>,
     limit: i64,
 ) -> Result<Vec<Cluster>> {
-    let rows = sqlx::query!(
+    let rows = sqlx::query_as!(
+        ClusterRow,
         "select id, record_ids, content_hashes, similarity, state, detected_at
              from duplicate_clusters
          where project_id = $1 and state = 'open' and id > $2 order by id limit $3",
@@ -217,10 +218,7 @@ pub async fn list_open(
     )
     .fetch_all(&mut *store.read().await?)
     .await?;
-    read!(each row in rows => Cluster {
-        id: row.id.into(), record_ids: members(row.record_ids, row.content_hashes), similarity,
-        state: word(&row.state)?, detected_at
-    })
+    rows.into_iter().map(ClusterRow::into_cluster).collect()
 }
 
 /// Returns a cluster of the project, locked until the transaction ends.
@@ -229,7 +227,8 @@ pub async fn lock(
     project: ProjectId,
     id: DuplicateClusterId,
 ) -> Result<Option<Cluster>> {
-    let row = sqlx::query!(
+    let row = sqlx::query_as!(
+        ClusterRow,
         "select id, record_ids, content_hashes, similarity, state, detected_at
              from duplicate_clusters
          where project_id = $1 and id = $2 for update",
@@ -238,10 +237,7 @@ pub async fn lock(
     )
     .fetch_optional(&mut *tx.0)
     .await?;
-    read!(optional row => Cluster {
-        id: row.id.into(), record_ids: members(row.record_ids, row.content_hashes), similarity,
-        state: word(&row.state)?, detected_at
-    })
+    row.map(ClusterRow::into_cluster).transpose()
 }
 
 /// Stores the decision about a locked cluster.
@@ -254,6 +250,24 @@ pub async fn decide(tx: &mut Tx, id: DuplicateClusterId, state: ClusterState) ->
         tx.principal().map(|user| user.0)
     ))
     .await
+}
+
+struct ClusterRow {
+    id: uuid::Uuid,
+    record_ids: Vec<uuid::Uuid>,
+    content_hashes: Vec<Vec<u8>>,
+    similarity: f32,
+    state: String,
+    detected_at: DateTime<Utc>,
+}
+
+impl ClusterRow {
+    fn into_cluster(self) -> Result<Cluster> {
+        read!(self => Cluster {
+            id: self.id.into(), record_ids: members(self.record_ids, self.content_hashes),
+            similarity, state: word(&self.state)?, detected_at
+        })
+    }
 }
 
 fn members(ids: Vec<uuid::Uuid>, contents: Vec<Vec<u8>>) -> Vec<Member> {

@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use mc_domain::{Scopes, TokenId, UserId};
+use uuid::Uuid;
 
 use super::{SecretHash, read_scopes, scope_words};
 use crate::row::read;
@@ -47,7 +48,8 @@ pub struct NewToken<'a> {
 
 /// Adds a token.
 pub async fn create_token(tx: &mut Tx, token: &NewToken<'_>) -> Result<AccessToken> {
-    let row = sqlx::query!(
+    let row = sqlx::query_as!(
+        Row,
         "insert into access_tokens (id, user_id, name, hash, hint, scopes, expires_at)
          values ($1, $2, $3, $4, $5, $6, $7)
          returning id, name, hint, scopes, created_at, expires_at, last_used_at, revoked_at",
@@ -61,25 +63,20 @@ pub async fn create_token(tx: &mut Tx, token: &NewToken<'_>) -> Result<AccessTok
     )
     .fetch_one(&mut *tx.0)
     .await?;
-    read!(row => AccessToken {
-        id: row.id.into(), name, hint, scopes: read_scopes(&row.scopes)?, created_at, expires_at,
-        last_used_at, revoked_at
-    })
+    row.into_token()
 }
 
 /// Returns a user's tokens, newest first, with the revoked ones.
 pub async fn tokens(store: &Store, user: UserId) -> Result<Vec<AccessToken>> {
-    let rows = sqlx::query!(
+    let rows = sqlx::query_as!(
+        Row,
         "select id, name, hint, scopes, created_at, expires_at, last_used_at, revoked_at
          from access_tokens where user_id = $1 order by id desc",
         user.0
     )
     .fetch_all(&mut *store.plain().await?)
     .await?;
-    read!(each row in rows => AccessToken {
-        id: row.id.into(), name, hint, scopes: read_scopes(&row.scopes)?, created_at, expires_at,
-        last_used_at, revoked_at
-    })
+    rows.into_iter().map(Row::into_token).collect()
 }
 
 /// Revokes a token of the user; returns `false` if there is no valid one.
@@ -104,4 +101,24 @@ pub async fn revoke_any(tx: &mut Tx, token: TokenId) -> Result<Option<UserId>> {
     .fetch_optional(&mut *tx.0)
     .await?;
     Ok(user.map(UserId))
+}
+
+struct Row {
+    id: Uuid,
+    name: String,
+    hint: String,
+    scopes: Vec<String>,
+    created_at: DateTime<Utc>,
+    expires_at: Option<DateTime<Utc>>,
+    last_used_at: Option<DateTime<Utc>>,
+    revoked_at: Option<DateTime<Utc>>,
+}
+
+impl Row {
+    fn into_token(self) -> Result<AccessToken> {
+        read!(self => AccessToken {
+            id: self.id.into(), name, hint, scopes: read_scopes(&self.scopes)?, created_at,
+            expires_at, last_used_at, revoked_at
+        })
+    }
 }
