@@ -1,17 +1,47 @@
 //! Detection of generated files, which would outnumber the results from other files.
 
 /// File names of lock files.
-const NAMES: &str = "
-    bun.lock cargo.lock composer.lock deno.lock flake.lock gemfile.lock go.sum go.work.sum
-    gradle.lockfile mix.lock npm-shrinkwrap.json package-lock.json packages.lock.json pdm.lock
-    pipfile.lock pnpm-lock.yaml podfile.lock poetry.lock pubspec.lock uv.lock yarn.lock
-";
+const NAMES: &[&str] = &[
+    "bun.lock",
+    "cargo.lock",
+    "composer.lock",
+    "deno.lock",
+    "flake.lock",
+    "gemfile.lock",
+    "go.sum",
+    "go.work.sum",
+    "gradle.lockfile",
+    "mix.lock",
+    "npm-shrinkwrap.json",
+    "package-lock.json",
+    "packages.lock.json",
+    "pdm.lock",
+    "pipfile.lock",
+    "pnpm-lock.yaml",
+    "podfile.lock",
+    "poetry.lock",
+    "pubspec.lock",
+    "uv.lock",
+    "yarn.lock",
+];
 
 /// Ends of the names of generated files.
-const SUFFIXES: &str = "
-    .min.js .min.css .bundle.js .js.map .css.map .pb.go .pb.cc .pb.h _pb2.py _pb2_grpc.py
-    .designer.cs .g.cs .g.dart .freezed.dart
-";
+const SUFFIXES: &[&str] = &[
+    ".min.js",
+    ".min.css",
+    ".bundle.js",
+    ".js.map",
+    ".css.map",
+    ".pb.go",
+    ".pb.cc",
+    ".pb.h",
+    "_pb2.py",
+    "_pb2_grpc.py",
+    ".designer.cs",
+    ".g.cs",
+    ".g.dart",
+    ".freezed.dart",
+];
 
 /// Texts that generators write into a comment at the top of a file.
 const MARKERS: &[&str] = &[
@@ -25,8 +55,7 @@ const MARKERS: &[&str] = &[
 /// Returns whether the name is that of a generated file.
 pub(super) fn by_name(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
-    NAMES.split_whitespace().any(|known| known == name)
-        || SUFFIXES.split_whitespace().any(|suffix| name.ends_with(suffix))
+    NAMES.contains(&name.as_str()) || SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
 }
 
 /// Returns whether the text is generated: it has a marker, or its lines are too long.

@@ -98,13 +98,37 @@ fn spellings(stem: &str) -> Vec<String> {
     spellings
 }
 
-/// Spellings of Cyrillic letters in Latin letters.
-const SPELLINGS: &str = "а=a б=b в=v г=g д=d е=e э=e ж=zh з=z и=i й=y ы=y к=k л=l м=m н=n о=o п=p \
-    р=r с=s т=t у=u ф=f х=h ц=ts ч=ch ш=sh щ=sh ю=yu я=ya";
-
 fn latin(c: char) -> &'static str {
-    let mut spellings = SPELLINGS.split(' ').filter_map(|pair| pair.split_once('='));
-    spellings.find(|(cyrillic, _)| cyrillic.starts_with(c)).map_or("", |(_, latin)| latin)
+    match c {
+        'а' => "a",
+        'б' => "b",
+        'в' => "v",
+        'г' => "g",
+        'д' => "d",
+        'е' | 'э' => "e",
+        'ж' => "zh",
+        'з' => "z",
+        'и' => "i",
+        'й' | 'ы' => "y",
+        'к' => "k",
+        'л' => "l",
+        'м' => "m",
+        'н' => "n",
+        'о' => "o",
+        'п' => "p",
+        'р' => "r",
+        'с' => "s",
+        'т' => "t",
+        'у' => "u",
+        'ф' => "f",
+        'х' => "h",
+        'ц' => "ts",
+        'ч' => "ch",
+        'ш' | 'щ' => "sh",
+        'ю' => "yu",
+        'я' => "ya",
+        _ => "",
+    }
 }
 
 #[cfg(test)]
