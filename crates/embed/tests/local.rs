@@ -1,24 +1,20 @@
 //! The default model, run for real.
 
+#[path = "../../../tests/cache.rs"]
+mod cache;
+
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use mc_embed::{Embedder, Error, ProviderSettings, Purpose, RuntimeSettings, open};
 use mc_sanitizer::{Sanitized, mask};
 
-/// The directory in which `make setup` stores downloads.
-fn cache_dir() -> PathBuf {
-    let in_home = || {
-        let home = std::env::var_os("HOME").expect("HOME is set");
-        PathBuf::from(home).join(".cache/memory-copilot")
-    };
-    std::env::var_os("MEMORY_COPILOT_CACHE").map_or_else(in_home, PathBuf::from)
-}
+use cache::cache;
 
 /// The default model of the cache folder, with two threads.
 async fn model() -> Arc<dyn Embedder> {
-    let cache = cache_dir();
+    let cache = cache();
     let settings =
         ProviderSettings::Folder { dir: cache.join("models/all-minilm-l6-v2-int8"), name: None };
     open(&settings, &runtime(&cache)).await.unwrap_or_else(|error| panic!("{error}"))
@@ -146,7 +142,7 @@ async fn queries_and_saves_overtake_waiting_passages() {
 
 #[tokio::test]
 async fn a_folder_without_a_model_says_which_file_and_how_to_get_it() {
-    let cache = cache_dir();
+    let cache = cache();
     let folder = tempfile::tempdir().expect("a folder");
     let settings = ProviderSettings::Folder { dir: folder.path().to_owned(), name: None };
     let error = open(&settings, &runtime(&cache)).await.err().expect("an empty folder");
@@ -157,7 +153,7 @@ async fn a_folder_without_a_model_says_which_file_and_how_to_get_it() {
 
 #[tokio::test]
 async fn a_model_the_hub_client_does_not_know_is_named() {
-    let cache = cache_dir();
+    let cache = cache();
     let settings =
         ProviderSettings::Hub { model: "nobody/nothing".into(), cache_dir: cache.join("hub") };
     let error = open(&settings, &runtime(&cache)).await.err().expect("no such model");

@@ -1,6 +1,9 @@
 //! Backup and restore of a configured server, and targets that are rejected.
 #![allow(clippy::unwrap_used, reason = "a test that can't continue should stop")]
 
+#[path = "../../../tests/cache.rs"]
+mod cache;
+
 use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -14,6 +17,8 @@ use mc_store::testing::{execute, text};
 use mc_testkit::TestDatabase;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
+
+use cache::cache;
 
 /// An empty database whose owner may create roles and nothing else, as the guide has it.
 struct EmptyDatabase {
@@ -62,13 +67,7 @@ impl EmptyDatabase {
 }
 
 fn installations() -> Vec<PathBuf> {
-    let var = |name| std::env::var_os(name).map(PathBuf::from);
-    let cache = var("MEMORY_COPILOT_CACHE").unwrap_or_else(|| {
-        var("XDG_CACHE_HOME")
-            .unwrap_or_else(|| var("HOME").unwrap().join(".cache"))
-            .join("memory-copilot")
-    });
-    vec![cache.join("postgresql")]
+    vec![cache().join("postgresql")]
 }
 
 fn no_progress() -> Progress {

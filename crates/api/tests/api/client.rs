@@ -1,7 +1,6 @@
 //! A whole API for one test, and its client.
 
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::Router;
@@ -25,6 +24,8 @@ use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tower::ServiceExt as _;
+
+use crate::cache::cache;
 
 /// The credential of [`SYSTEM`].
 pub const TRACKER_TOKEN: &str = "t0ken-of-the-tracker-4242";
@@ -319,8 +320,7 @@ impl Answer {
 
 /// The real default model of the cache directory.
 async fn embedder() -> Arc<dyn Embedder> {
-    let in_home = || PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache/memory-copilot");
-    let cache = std::env::var_os("MEMORY_COPILOT_CACHE").map_or_else(in_home, PathBuf::from);
+    let cache = cache();
     let dir = cache.join("models/all-minilm-l6-v2-int8");
     let settings = ProviderSettings::Folder { dir, name: None };
     let library = format!("{DLL_PREFIX}onnxruntime{DLL_SUFFIX}");

@@ -4,6 +4,8 @@
 
 mod accounts;
 mod audit;
+#[path = "../../../../tests/cache.rs"]
+mod cache;
 mod client;
 mod documents;
 mod handles;

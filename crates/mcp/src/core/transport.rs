@@ -5,9 +5,10 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use http::{Request, Response};
+use mc_domain::is_loopback;
 use tower::util::BoxCloneSyncService;
 use tower::{ServiceExt, service_fn};
-use url::{Host, Url};
+use url::Url;
 
 use super::CoreError;
 
@@ -74,15 +75,6 @@ fn http_client(base: &Url, ca_pem: Option<&[u8]>) -> Result<reqwest::Client, req
         builder = builder.tls_certs_merge(reqwest::Certificate::from_pem_bundle(pem)?);
     }
     builder.build()
-}
-
-fn is_loopback(base: &Url) -> bool {
-    match base.host() {
-        Some(Host::Domain(name)) => name == "localhost",
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
 }
 
 async fn forward(
