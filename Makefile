@@ -12,7 +12,7 @@ export PATH := $(MEMORY_COPILOT_CACHE)/tools/bin:$(PATH)
 NEXTEST := 0.9.151
 DENY := 0.20.2
 BINARY := $(CARGO_TARGET_DIR)/release/memory-copilot
-# For a trial of the service from a checkout: built faster, without link-time optimization.
+# For a trial of the service from a checkout: built in minutes, hardly optimized.
 QUICK_BINARY := $(CARGO_TARGET_DIR)/quick/memory-copilot
 
 # SQL is checked against the committed .sqlx, even if the shell has a DATABASE_URL.

@@ -1,4 +1,4 @@
-//! Every route of the API, and the layers around them.
+//! The layers around all routes, and the routes without a token.
 
 use axum::Router;
 use axum::middleware::from_fn_with_state;

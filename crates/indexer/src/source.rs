@@ -101,7 +101,7 @@ pub fn parse(location: &str) -> Result<Origin, Error> {
 /// Makes a tree available. A directory without a ref is read in place; any other origin, including
 /// a bare repository, is copied by git into `cache`.
 ///
-/// Work trees and repositories are never changed. `access` restricts the hosts.
+/// Work trees and repositories of users are never changed. `access` restricts the hosts.
 pub async fn checkout(
     origin: &Origin,
     requested_ref: &str,

@@ -59,7 +59,7 @@ pub struct SearchContext {
 }
 
 impl SearchContext {
-    /// Returns a context for searches that share one connection ([`Store::visit`]).
+    /// Returns a context for searches that share one connection ([`Store::share_reads`]).
     #[must_use]
     pub fn visiting(&self) -> Self {
         Self { store: self.store.share_reads(), ..self.clone() }

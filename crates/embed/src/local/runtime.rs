@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::Error;
 
-/// Loads the library for the whole process; later calls have no effect.
+/// Loads the library for the whole process; the first path that loads stays.
 pub(super) fn load_library(path: Option<&Path>) -> Result<(), Error> {
     let default = format!("{DLL_PREFIX}onnxruntime{DLL_SUFFIX}");
     let path = path.map_or_else(|| default.into(), Path::to_path_buf);
