@@ -17,6 +17,7 @@ mod feedback;
 mod handles;
 pub mod judge;
 pub mod normalize;
+mod paths;
 mod project_context;
 pub mod quality;
 pub mod quarantine;
@@ -44,6 +45,7 @@ pub use dialogs::{LinkIssue, Linked, SaveDialog, SaveDialogOutcome, link_issue, 
 pub use error::Error;
 pub use feedback::{FeedbackReport, feedback};
 pub use handles::{NamedBundle, named_bundle};
+pub use paths::resolve_path;
 pub use project_context::ProjectContext;
 pub use recall::{MAX_CHANGES, PastChange, PastChanges, RecallRequest, past_changes, recall};
 pub use save::{

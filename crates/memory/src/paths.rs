@@ -1,0 +1,109 @@
+//! Resolving an absolute path of a machine's file system to the path within an indexed repository.
+
+use mc_domain::ProjectId;
+use mc_store::repositories::{self, Repository};
+use mc_store::{Error, files};
+
+use crate::MemoryContext;
+
+/// Maximum number of path parts to look up; paths in repositories are shorter.
+const MAX_TAIL_PARTS: usize = 32;
+
+/// Returns the path relative to the root of the repository that has it; `None` if no repository of
+/// the project has it. The repository is found by its location, its name, or the end of the path.
+pub async fn resolve_path(
+    ctx: &MemoryContext,
+    project: ProjectId,
+    path: &str,
+) -> Result<Option<String>, Error> {
+    let parts = parts(path);
+    let repositories = repositories::list(&ctx.store, project).await?;
+    if let Some(path) = below_location(&repositories, &parts) {
+        return Ok(Some(path));
+    }
+    let found = files::first_indexed(&ctx.store, project, &tails(&parts)).await?;
+    // A file name at the root, such as `README.md`, is in many repositories, so the path below a
+    // repository's name wins.
+    let (found, by_name) = (found.as_deref(), below_name(&repositories, &parts));
+    let deep = found.filter(|path| path.contains('/')).map(ToOwned::to_owned);
+    Ok(deep.or(by_name).or(found.map(ToOwned::to_owned)))
+}
+
+/// Returns the parts of an absolute path, without the root.
+fn parts(path: &str) -> Vec<String> {
+    let parts = path.split('/').filter(|part| !matches!(*part, "" | "." | "~"));
+    parts.map(ToOwned::to_owned).collect()
+}
+
+/// Returns the path relative to the indexed directory that contains it.
+fn below_location(repositories: &[Repository], parts: &[String]) -> Option<String> {
+    let rest = |repository: &Repository| {
+        let root = repository.location.strip_prefix('/')?;
+        let root: Vec<&str> = root.split('/').filter(|part| !part.is_empty()).collect();
+        let is_below = parts.len() >= root.len() && root.iter().zip(parts).all(|(a, b)| a == b);
+        is_below.then(|| parts[root.len()..].join("/"))
+    };
+    // Of nested repositories the innermost wins.
+    repositories.iter().filter_map(rest).min_by_key(String::len)
+}
+
+/// Returns the path below its last directory with the name of a repository.
+fn below_name(repositories: &[Repository], parts: &[String]) -> Option<String> {
+    let is_named =
+        |part: &String| repositories.iter().any(|one| one.name.eq_ignore_ascii_case(part));
+    parts.iter().rposition(is_named).map(|at| parts[at + 1..].join("/"))
+}
+
+/// Returns the suffixes of a path, longest first.
+fn tails(parts: &[String]) -> Vec<String> {
+    let first = parts.len().saturating_sub(MAX_TAIL_PARTS);
+    (first..parts.len()).map(|from| parts[from..].join("/")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::Utc;
+    use mc_domain::{ProjectId, RepositoryId};
+
+    use super::*;
+
+    fn repository(name: &str, location: &str) -> Repository {
+        Repository {
+            id: RepositoryId::generate(),
+            project_id: ProjectId::generate(),
+            owner: "acme".into(),
+            name: name.into(),
+            namespace: format!("repo:acme/{name}"),
+            location: location.into(),
+            allows_private_network: false,
+            source_ref: String::new(),
+            indexed_at: Some(Utc::now()),
+        }
+    }
+
+    #[test]
+    fn path_below_an_indexed_directory_is_made_relative() {
+        let both = [repository("main", "/srv"), repository("shop", "/srv/shop/")];
+        let below = |path| below_location(&both, &parts(path));
+        assert_eq!(below("srv/shop/app/cart.rb").as_deref(), Some("app/cart.rb"));
+        assert_eq!(below("srv/shop").as_deref(), Some(""));
+        assert_eq!(below("srv/other/x.rb").as_deref(), Some("other/x.rb"));
+        assert_eq!(below("home/me/shop/app"), None);
+    }
+
+    #[test]
+    fn directory_with_the_name_of_a_repository_is_its_root() {
+        let shop = [repository("Shop", "https://git.example/acme/shop.git")];
+        let below = |path| below_name(&shop, &parts(path));
+        assert_eq!(below("home/me/shop/app/cart.rb").as_deref(), Some("app/cart.rb"));
+        assert_eq!(below("home/shop/src/shop").as_deref(), Some(""), "the innermost one");
+        assert_eq!(below("home/me/bank/x"), None);
+    }
+
+    #[test]
+    fn suffixes_of_a_path_are_listed_longest_first() {
+        assert_eq!(tails(&parts("a/b/c")), ["a/b/c", "b/c", "c"]);
+        let deep = vec!["x".to_owned(); 100];
+        assert_eq!(tails(&deep).len(), MAX_TAIL_PARTS);
+    }
+}
