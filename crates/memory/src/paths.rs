@@ -1,5 +1,7 @@
 //! Resolving an absolute path of a machine's file system to the path within an indexed repository.
 
+use std::ops::Range;
+
 use mc_domain::ProjectId;
 use mc_store::repositories::{self, Repository};
 use mc_store::{Error, files};
@@ -21,12 +23,15 @@ pub async fn resolve_path(
     if let Some(path) = below_location(&repositories, &parts) {
         return Ok(Some(path));
     }
-    let found = files::first_indexed(&ctx.store, project, &tails(&parts)).await?;
+    let below_names = below_names(&repositories, &parts);
+    // Other repositories may have directories of a repository's name, so its own paths come first.
+    let candidates = [below_names.clone(), tails(&parts)].concat();
+    let found = files::first_indexed(&ctx.store, project, &candidates).await?;
     // A file name at the root, such as `README.md`, is in many repositories, so the path below a
-    // repository's name wins.
-    let (found, by_name) = (found.as_deref(), below_name(&repositories, &parts));
-    let deep = found.filter(|path| path.contains('/')).map(ToOwned::to_owned);
-    Ok(deep.or(by_name).or(found.map(ToOwned::to_owned)))
+    // repository's name wins over it, even if that path is not indexed.
+    let is_telling = |path: &String| path.contains('/') || below_names.contains(path);
+    let telling = found.clone().filter(is_telling);
+    Ok(telling.or(below_names.last().cloned()).or(found))
 }
 
 /// Returns the parts of an absolute path, without the root.
@@ -47,23 +52,28 @@ fn below_location(repositories: &[Repository], parts: &[String]) -> Option<Strin
     repositories.iter().filter_map(rest).min_by_key(String::len)
 }
 
-/// Returns the path below its last directory with the name of a repository.
-fn below_name(repositories: &[Repository], parts: &[String]) -> Option<String> {
+/// Returns the paths below each directory with the name of a repository, the longest first.
+fn below_names(repositories: &[Repository], parts: &[String]) -> Vec<String> {
     let is_named =
         |part: &String| repositories.iter().any(|one| one.name.eq_ignore_ascii_case(part));
-    parts.iter().rposition(is_named).map(|at| parts[at + 1..].join("/"))
+    let roots = starts(parts).filter(|at| is_named(&parts[*at]));
+    roots.map(|at| parts[at + 1..].join("/")).collect()
 }
 
 /// Returns the suffixes of a path, longest first.
 fn tails(parts: &[String]) -> Vec<String> {
-    let first = parts.len().saturating_sub(MAX_TAIL_PARTS);
-    (first..parts.len()).map(|from| parts[from..].join("/")).collect()
+    starts(parts).map(|from| parts[from..].join("/")).collect()
+}
+
+/// Returns the positions of the parts to look up.
+fn starts(parts: &[String]) -> Range<usize> {
+    parts.len().saturating_sub(MAX_TAIL_PARTS)..parts.len()
 }
 
 #[cfg(test)]
 mod tests {
     use chrono::Utc;
-    use mc_domain::{ProjectId, RepositoryId};
+    use mc_domain::RepositoryId;
 
     use super::*;
 
@@ -94,10 +104,10 @@ mod tests {
     #[test]
     fn directory_with_the_name_of_a_repository_is_its_root() {
         let shop = [repository("Shop", "https://git.example/acme/shop.git")];
-        let below = |path| below_name(&shop, &parts(path));
-        assert_eq!(below("home/me/shop/app/cart.rb").as_deref(), Some("app/cart.rb"));
-        assert_eq!(below("home/shop/src/shop").as_deref(), Some(""), "the innermost one");
-        assert_eq!(below("home/me/bank/x"), None);
+        let below = |path| below_names(&shop, &parts(path));
+        assert_eq!(below("home/me/shop/app/cart.rb"), ["app/cart.rb"]);
+        assert_eq!(below("home/shop/src/shop"), ["src/shop", ""], "the outermost one first");
+        assert_eq!(below("home/me/bank/x"), [""; 0]);
     }
 
     #[test]

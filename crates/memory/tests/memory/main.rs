@@ -11,6 +11,7 @@ mod duplicates;
 mod edited_code;
 mod freshness;
 mod named_issues;
+mod paths;
 mod recalling;
 mod reviewing;
 mod save_reports;
