@@ -159,6 +159,12 @@ mod tests {
     }
 
     #[test]
+    fn continued_lines_do_not_overflow_the_stack() {
+        let text = format!("token = {}'{VALUE}'", "\\\n".repeat(1_000_000));
+        assert_eq!(found(&text), [""; 0]);
+    }
+
+    #[test]
     fn code_that_mentions_secrets_has_no_findings() {
         for text in [
             "token = request.headers.get('X-Token2')",

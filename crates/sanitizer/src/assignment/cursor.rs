@@ -1,5 +1,8 @@
 //! A cursor over the bytes of a text.
 
+/// Maximum number of lines that are continued without a value.
+const MAX_CONTINUATIONS: usize = 64;
+
 /// An offset in a text. The grammar is ASCII, so bytes suffice.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cursor<'t> {
@@ -42,10 +45,14 @@ impl<'t> Cursor<'t> {
         self.skip(40, |byte| matches!(byte, b' ' | b'\t'))
     }
 
-    /// Skips all white space, and backslashes that continue a line.
-    pub(super) fn blanks(&mut self) -> usize {
-        self.skip(64, |byte| byte.is_ascii_whitespace())
-            + if self.eat("\\\n") { 1 + self.blanks() } else { 0 }
+    /// Skips white space, and backslashes that continue a line.
+    pub(super) fn blanks(&mut self) {
+        for _ in 0..MAX_CONTINUATIONS {
+            self.skip(64, |byte| byte.is_ascii_whitespace());
+            if !self.eat("\\\n") {
+                return;
+            }
+        }
     }
 }
 
