@@ -86,10 +86,10 @@ pub(super) fn after(text: &str, end: usize) -> Option<Operator> {
 fn beyond_words(text: &str, mut cursor: Cursor<'_>) -> Option<Operator> {
     for _ in 0..MAX_WORDS_BETWEEN {
         let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii();
-        let length = cursor.skip(MAX_WORD_BYTES, is_inner);
+        let length = cursor.skip(MAX_WORD_BYTES + 1, is_inner);
         let is_verb = matches!(&text.as_bytes()[cursor.at - length..cursor.at], b"is" | b"was");
         let spaced = cursor.spaces() > 0;
-        if length == 0 || length == MAX_WORD_BYTES {
+        if length == 0 || length > MAX_WORD_BYTES {
             return None;
         }
         if is_verb {
