@@ -140,8 +140,10 @@ fn after_value_word(mut cursor: Cursor<'_>) -> Option<Cursor<'_>> {
 
 /// Skips the operator at the cursor.
 fn eat_operator(cursor: &mut Cursor<'_>, spaced: bool) -> Option<Kind> {
-    const ASSIGNING: [&str; 14] =
-        [":=", "=>", "->", "===", "==", "!=", "?=", ".=", "+=", "||=", "~=", "::=", "=", "："];
+    const ASSIGNING: [&str; 17] = [
+        ":=", "=>", "->", "===", "==", "!==", "!=", "??=", "?=", ".=", "+=", "||=", "&&=", "~=",
+        "::=", "=", "：",
+    ];
     if ASSIGNING.iter().any(|token| cursor.eat(token)) {
         return Some(Kind::Assigned);
     }
