@@ -40,13 +40,15 @@ pub async fn get(ctx: &ProjectContext, id: PullRequestId) -> Result<PullRequestW
     })
 }
 
-/// Returns the CI results of the merge commit, then those of the head commit.
+/// Returns the CI results of the merge commit, then those of the head commit. After a fast-forward
+/// they are one commit.
 async fn list_ci_results(
     ctx: &ProjectContext,
     row: &pull_requests::PullRequest,
 ) -> Result<Vec<CiResult>, Error> {
     let mut results = Vec::new();
-    for sha in row.merge_sha.iter().chain(&row.head_sha) {
+    let head = row.head_sha.as_ref().filter(|head| row.merge_sha.as_ref() != Some(*head));
+    for sha in row.merge_sha.iter().chain(head) {
         results.extend(ci_results::of_commit(&ctx.store, ctx.project.id, sha).await?);
     }
     Ok(results)

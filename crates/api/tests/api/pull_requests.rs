@@ -244,6 +244,19 @@ fn ended(sha_of: &str, how: &str, minute: u32) -> (&'static str, Value) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_result_is_listed_once_if_the_head_is_the_merge_commit() {
+    let api = TestApi::start().await;
+    let _work = api.work();
+    let hook = hook(&api, "github").await;
+    tell(&api, &hook, &[numbered(12, "closed", "4", "4", 1), ended("4", "success", 2)]).await;
+    let id = api.get("/projects/shop/pull-requests").await.ok()["items"][0]["id"].clone();
+    let change =
+        api.get(&format!("/projects/shop/pull-requests/{}", id.as_str().unwrap())).await.ok();
+    assert_eq!(change["merge_sha"], change["head_sha"]);
+    assert_eq!(change["ci_results"].as_array().unwrap().len(), 1, "{change}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_pull_request_with_commits_of_another_does_not_count() {
     let api = TestApi::start().await;
     let _work = api.work();
