@@ -63,14 +63,14 @@ pub(super) async fn resolve(
     tool: &Tool,
     arguments: &mut JsonObject,
 ) -> Result<Option<Value>, CallError> {
+    let uses = tool.spec.handles;
     let (mut handles, mut item) = (Vec::new(), None);
-    for (field, reference) in tools::references(arguments) {
+    for (field, reference) in tools::references(uses, arguments) {
         match reference {
             Reference::Handle(handle) => handles.push((field, handle)),
             Reference::Path(path) => resolve_path(caller, arguments, &field, &path).await?,
         }
     }
-    let uses = tool.spec.handles;
     let needs_bundle = uses == Handles::Items && !arguments.contains_key("bundle_id");
     if handles.is_empty() && !needs_bundle {
         return Ok(None);

@@ -5,6 +5,7 @@ use rmcp::model::JsonObject;
 use serde_json::Value;
 
 use super::{FILE_URL, FieldError, IDS, accepts_handle, is_absolute};
+use crate::tools::Handles;
 
 /// Arguments with paths; those of citations are in `citations`.
 const PATHS: [&str; 2] = ["repo_path", "path"];
@@ -19,7 +20,8 @@ pub enum Reference {
 }
 
 /// Returns the references in `arguments`, each with its field (`used[0]`, `citations[1].file`).
-pub fn references(arguments: &JsonObject) -> Vec<(String, Reference)> {
+/// `handles` is how the tool resolves handles.
+pub fn references(handles: Handles, arguments: &JsonObject) -> Vec<(String, Reference)> {
     let mut found = Vec::new();
     for name in IDS.into_iter().filter(|name| accepts_handle(name)) {
         for (field, text) in strings(arguments, name) {
@@ -31,8 +33,9 @@ pub fn references(arguments: &JsonObject) -> Vec<(String, Reference)> {
         Some((format!("citations[{index}].file"), citation.get("file")?.as_str()?))
     });
     let paths = PATHS.into_iter().flat_map(|name| strings(arguments, name));
-    // A title with the prefix of a file URL is a path; any other title is not.
-    let titles = strings(arguments, "title").into_iter();
+    // For a tool that reads a document, a title with the prefix of a file URL is its path; any
+    // other title is not.
+    let titles = strings(arguments, "title").into_iter().filter(|_| handles == Handles::Read);
     let titles = titles.filter_map(|(field, title)| Some((field, title.strip_prefix(FILE_URL)?)));
     let absolute = paths.chain(cited).chain(titles).filter(|(_, path)| is_absolute(path));
     found.extend(absolute.map(|(field, path)| (field, Reference::Path(path.to_owned()))));
@@ -92,10 +95,16 @@ mod tests {
             ("/healthz and /readyz", None),
             ("docs/guide.md", None),
         ] {
-            let found = references(&object(json!({ "title": title })));
+            let arguments = object(json!({ "title": title }));
             let expected = path.map(|path| ("title".to_owned(), Reference::Path(path.to_owned())));
-            assert_eq!(found, Vec::from_iter(expected));
+            assert_eq!(references(Handles::Read, &arguments), Vec::from_iter(expected));
         }
+    }
+
+    #[test]
+    fn title_of_a_saved_record_is_no_path() {
+        let arguments = object(json!({"title": "file:///home/me/shop/docs/guide.md"}));
+        assert!(references(Handles::Ids, &arguments).is_empty());
     }
 
     #[test]
@@ -105,7 +114,7 @@ mod tests {
             "used": ["m1", id], "supersedes": "M2", "bundle_id": id, "repo_path": "/home/me/shop",
             "citations": [{"file": "app/x.rb"}, {"file": "C:/work/shop/app/y.rb"}],
         }));
-        let found = references(&arguments);
+        let found = references(Handles::Items, &arguments);
         let fields: Vec<&str> = found.iter().map(|(field, _)| field.as_str()).collect();
         assert_eq!(fields, ["supersedes", "used[0]", "repo_path", "citations[1].file"]);
         for (field, value) in

@@ -12,7 +12,7 @@ fn check(tool: &str, arguments: JsonObject) -> Result<JsonObject, FieldError> {
     let tool = from_name(tool).expect("a tool");
     let read = tool.read(arguments)?;
     let mut resolved = read.clone();
-    for (field, reference) in references(&read) {
+    for (field, reference) in references(tool.spec.handles, &read) {
         let value = match reference {
             Reference::Handle(_) => ID,
             Reference::Path(_) => "a/path",
