@@ -68,7 +68,7 @@ pub(super) fn statement(statement: &Statement) -> Value {
         "citations": Some(citations).filter(|citations| !citations.is_empty()),
         "full_chars": statement.full_chars,
         "source": statement.source,
-        "ci": statement.ci_status,
+        "ci_status": statement.ci_status,
         "warning": statement.warning,
     }))
 }
@@ -96,7 +96,7 @@ pub(super) fn few_shot(shot: &FewShot) -> Value {
         "text": shot.text,
         "full_chars": shot.full_chars,
         "source": shot.source,
-        "ci": shot.ci_status,
+        "ci_status": shot.ci_status,
         "warning": shot.warning,
     }))
 }

@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
+use mc_contract::operations::recall::RecallResponse;
 use proptest::prelude::*;
 
 use super::*;
@@ -195,6 +196,16 @@ fn statement_has_its_source() {
         assert!(json[section][1].get("source").is_none(), "nobody named any");
     }
     assert_eq!(bundle.token_count, tokens::count(&json.to_string()), "and that is counted");
+}
+
+#[test]
+fn counted_json_has_the_form_of_the_response() {
+    let mut full = contents();
+    full.facts[0].ci_status = Some(CiVerdict::Passed);
+    full.few_shots[0].ci_status = Some(CiVerdict::Failed);
+    let json = as_json(&pack(full, TokenBudget::new(8_000).unwrap()));
+    let response: RecallResponse = serde_json::from_value(json.clone()).unwrap();
+    assert_eq!(serde_json::to_value(response).unwrap(), json);
 }
 
 #[test]
