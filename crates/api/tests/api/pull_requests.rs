@@ -354,6 +354,21 @@ async fn comments_are_taken_in_where_the_policy_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn imported_comments_stay_when_the_import_is_disabled() {
+    let api = TestApi::start().await;
+    let _work = api.work();
+    let hook = hook(&api, "github").await;
+    take_in_comments(&api).await;
+    tell(&api, &hook, &[comment(1, "Since the release of May.", "created", 1)]).await;
+    let policy = json!({ "trackers": {"import_comments": false } });
+    api.put_if("/projects/shop/policy", "*", policy).await.ok();
+    tell(&api, &hook, &[comment(2, "Mended by the new timer.", "created", 2)]).await;
+    assert_eq!(talk(&api).await.unwrap(), "vera: Since the release of May.");
+    tell(&api, &hook, &[comment(1, "", "deleted", 3)]).await;
+    assert_eq!(talk(&api).await, None);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn comments_are_deleted_with_their_issue() {
     let api = TestApi::start().await;
     let _work = api.work();
