@@ -10,9 +10,8 @@ use mc_memory::documents::{self, Body, ConversationMessage, Document, NewDocumen
 use mc_memory::quarantine::{self, QuarantineRequest};
 use mc_memory::{ProjectContext, ReviewStatus};
 use mc_sanitizer::mask;
-use mc_store::Tx;
 use mc_store::audit::{self, NewEvent};
-use mc_store::docs::Outcome;
+use mc_store::{Tx, Upserted};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -79,11 +78,11 @@ fn record_event(tx: &mut Tx, source: &str, response: &IngestDocsResponse) {
     audit::record(tx, event.with(json!({ "created": created, "updated": updated })));
 }
 
-fn stored(outcome: Outcome) -> DocumentOutcome {
+fn stored(outcome: Upserted) -> DocumentOutcome {
     match outcome {
-        Outcome::Created => DocumentOutcome::Created,
-        Outcome::Updated => DocumentOutcome::Updated,
-        Outcome::Unchanged => DocumentOutcome::Unchanged,
+        Upserted::Created => DocumentOutcome::Created,
+        Upserted::Updated => DocumentOutcome::Updated,
+        Upserted::Unchanged => DocumentOutcome::Unchanged,
     }
 }
 

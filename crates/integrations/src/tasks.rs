@@ -10,9 +10,10 @@ use mc_contract::operations::task::{
 use mc_domain::{AuditAction, Permission, Policy};
 use mc_memory::content_filter::{filter_field, filter_field_text, run_blocking};
 use mc_memory::{LinkIssue, ProjectContext};
+use mc_store::Upserted;
 use mc_store::audit::{self, NewEvent};
 use mc_store::pull_requests::{self, PullRequestFilter};
-use mc_store::tasks::{self, NewTask, Upserted};
+use mc_store::tasks::{self, NewTask};
 use serde_json::json;
 
 use crate::Error;

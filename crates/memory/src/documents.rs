@@ -7,9 +7,9 @@ use mc_indexer::chunker;
 use mc_indexer::conversation::{self, Message};
 use mc_indexer::document::{self, Page};
 use mc_sanitizer::Sanitized;
-use mc_store::docs::{self, MessageSpan, NewDoc, Outcome};
+use mc_store::docs::{self, MessageSpan, NewDoc};
 use mc_store::passages::NewPassage;
-use mc_store::{Error, Tx, integrations};
+use mc_store::{Error, Tx, Upserted, integrations};
 use serde::{Deserialize, Serialize};
 
 use crate::content_filter::{ContentFilter, FilterDecision, ReviewStatus, run_blocking};
@@ -146,7 +146,7 @@ impl Prepared {
         &self,
         tx: &mut Tx,
         project: ProjectId,
-    ) -> Result<(mc_domain::DocId, Outcome), Error> {
+    ) -> Result<(mc_domain::DocId, Upserted), Error> {
         let (id, outcome) = docs::upsert(tx, project, &self.doc, &self.passages).await?;
         if !self.message_spans.is_empty() {
             docs::set_message_spans(tx, id, &self.message_spans).await?;

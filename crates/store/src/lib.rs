@@ -82,6 +82,28 @@ pub struct Savepoint {
     events: usize,
 }
 
+/// What a write did that creates or updates a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Upserted {
+    /// The row is new.
+    Created,
+    /// The row has changed.
+    Updated,
+    /// The row is as it was.
+    Unchanged,
+}
+
+impl Upserted {
+    /// Returns the word for it in responses and in the audit.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Updated => "updated",
+            Self::Unchanged => "unchanged",
+        }
+    }
+}
+
 /// A statement of `sqlx::query!` that returns no rows.
 type Statement<'q> = Query<'q, Postgres, PgArguments>;
 

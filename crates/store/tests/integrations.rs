@@ -7,9 +7,9 @@ use chrono::{TimeDelta, Utc};
 use mc_domain::{Capability, IntegrationId, ProjectId, UserId};
 use mc_sanitizer::mask;
 use mc_store::integrations::{self, NewIntegration};
-use mc_store::tasks::{NewTask, Upserted};
+use mc_store::tasks::NewTask;
 use mc_store::testing::{execute, text};
-use mc_store::{Error, Store, audit, deletion_candidates, tasks};
+use mc_store::{Error, Store, Upserted, audit, deletion_candidates, tasks};
 use mc_testkit::TestDatabase;
 use serde_json::json;
 

@@ -12,7 +12,7 @@ use mc_memory::task_comment::is_ours;
 use mc_sanitizer::{Sanitized, mask_with};
 use mc_store::doc_parts::{self, DocKey, DocPart, NewDocPart};
 use mc_store::policies::sanitizing;
-use mc_store::{Error, Tx, docs, task_comments};
+use mc_store::{Error, Tx, Upserted, docs, task_comments};
 
 use crate::apply::source_time;
 
@@ -229,7 +229,7 @@ async fn rebuild_document(
     };
     let (doc, passages) = run_blocking(chunk).await;
     let (_, outcome) = docs::upsert(tx, project, &doc, &passages).await?;
-    Ok(outcome != docs::Outcome::Unchanged)
+    Ok(outcome != Upserted::Unchanged)
 }
 
 fn messages(parts: Vec<DocPart>, masking: &mc_sanitizer::Policy) -> Vec<Message> {

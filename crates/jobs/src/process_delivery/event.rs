@@ -3,9 +3,8 @@
 use chrono::{DateTime, Utc};
 use mc_connectors::{CiRun, Comment, Event, Issue, PullRequestEvent, Release, Thread};
 use mc_domain::{AuditAction, DeliveryState, Policy, ProjectId, Provider};
-use mc_store::tasks::{self, Upserted};
 use mc_store::webhooks::{PendingBatch, PendingDelivery};
-use mc_store::{Error, Tx, docs};
+use mc_store::{Error, Tx, Upserted, docs, tasks};
 
 use super::AuditCounts;
 use super::push::{enqueue_reindex, enqueue_wiki_reindex, enqueue_wiki_syncs};

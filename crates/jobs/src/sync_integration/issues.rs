@@ -9,8 +9,8 @@ use mc_connectors::traits::{Cursor, IssueWithComments, Page};
 use mc_domain::{AuditAction, Policy};
 use mc_memory::content_filter::{filter_field_text, run_blocking};
 use mc_store::integrations::SyncTarget;
-use mc_store::tasks::{self, NewTask, Upserted};
-use mc_store::{Tx, deletion_candidates, integrations};
+use mc_store::tasks::{self, NewTask};
+use mc_store::{Tx, Upserted, deletion_candidates, integrations};
 use serde_json::json;
 
 use super::{Position, SyncError, SyncOutcome, SyncSession, SyncState};
@@ -151,12 +151,10 @@ impl SyncSession<'_> {
     ) -> Result<BTreeMap<&'static str, u32>, SyncError> {
         let mut counts = BTreeMap::new();
         for task in tasks {
-            let change = match tasks::upsert(tx, self.target.project, task).await? {
-                Upserted::Created => "created",
-                Upserted::Updated => "updated",
-                Upserted::Unchanged => continue,
-            };
-            *counts.entry(change).or_default() += 1;
+            let change = tasks::upsert(tx, self.target.project, task).await?;
+            if change != Upserted::Unchanged {
+                *counts.entry(change.as_str()).or_default() += 1;
+            }
         }
         Ok(counts)
     }

@@ -8,7 +8,6 @@ use mc_domain::{AuditAction, IntegrationId};
 use mc_memory::content_filter::{FilterDecision, ReviewStatus};
 use mc_memory::documents::{self, Body, Document, NewDocument, Prepared};
 use mc_memory::quarantine::{self, QuarantineRequest};
-use mc_store::docs::Outcome;
 use mc_store::{Tx, deletion_candidates};
 use serde_json::json;
 
@@ -106,11 +105,7 @@ impl SyncSession<'_> {
             }
             FilterDecision::Accept { .. } => {
                 let (_, outcome) = page.write(tx, self.target.project).await?;
-                Ok(match outcome {
-                    Outcome::Created => "created",
-                    Outcome::Updated => "updated",
-                    Outcome::Unchanged => "unchanged",
-                })
+                Ok(outcome.as_str())
             }
         }
     }

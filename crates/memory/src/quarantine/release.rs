@@ -4,9 +4,8 @@ use chrono::Utc;
 use mc_contract::operations::quarantine::ReleaseResponse;
 use mc_domain::{AuditAction, QuarantineItemId, Visibility};
 use mc_store::audit::{self, NewEvent};
-use mc_store::docs::{self, Outcome};
 use mc_store::projects::Project;
-use mc_store::quarantine as items;
+use mc_store::{Upserted, docs, quarantine as items};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -91,17 +90,12 @@ async fn release_document(
     let (doc, outcome) = prepared.write(&mut tx, project.id).await?;
     docs::copy_sent_at(&mut tx, doc, id).await?;
     settle(&mut tx, review).await?;
-    let (created, updated) = (outcome == Outcome::Created, outcome == Outcome::Updated);
+    let (created, updated) = (outcome == Upserted::Created, outcome == Upserted::Updated);
     let details = json!({ "created": u8::from(created), "updated": u8::from(updated) });
     let event = NewEvent::new(AuditAction::DocumentsIngested, &prepared.doc.source);
     audit::record(&mut tx, event.with(details));
     tx.commit().await?;
-    let outcome = match outcome {
-        Outcome::Created => "created",
-        Outcome::Updated => "updated",
-        Outcome::Unchanged => "unchanged",
-    };
-    Ok(by_person(outcome, doc))
+    Ok(by_person(outcome.as_str(), doc))
 }
 
 fn by_person(outcome: &str, id: impl Into<Uuid>) -> ReleaseResponse {

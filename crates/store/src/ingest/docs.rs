@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::passages::{NewPassage, PassageSource};
-use crate::{Result, Tx, passages};
+use crate::{Result, Tx, Upserted, passages};
 
 pub use of_record::{assign_to_record, id_for_record, newest_of_records, transfer_superseded};
 pub use read::{by_id, by_title, by_url, list, titles_like};
@@ -76,24 +76,13 @@ pub struct NewDoc {
     pub tags: Vec<String>,
 }
 
-/// The result of [`upsert`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    /// A new document.
-    Created,
-    /// A changed document.
-    Updated,
-    /// No change.
-    Unchanged,
-}
-
 /// Writes a document and replaces its passages.
 pub async fn upsert(
     tx: &mut Tx,
     project: ProjectId,
     doc: &NewDoc,
     passages: &[NewPassage],
-) -> Result<(DocId, Outcome)> {
+) -> Result<(DocId, Upserted)> {
     let row = sqlx::query!(
         r#"insert into docs (id, project_id, file_id, source, doc_id, title, url, content, scope,
                tags,
@@ -126,8 +115,8 @@ pub async fn upsert(
     .fetch_optional(&mut *tx.0)
     .await?;
     let (id, outcome) = match row {
-        Some(row) if row.inserted => (row.id, Outcome::Created),
-        Some(row) => (row.id, Outcome::Updated),
+        Some(row) if row.inserted => (row.id, Upserted::Created),
+        Some(row) => (row.id, Upserted::Updated),
         None => {
             let id = sqlx::query_scalar!(
                 "update docs set sent_at = now()
@@ -138,7 +127,7 @@ pub async fn upsert(
             )
             .fetch_one(&mut *tx.0)
             .await?;
-            (id, Outcome::Unchanged)
+            (id, Upserted::Unchanged)
         }
     };
     // Also for an unchanged document: a newer chunker may cut it differently.

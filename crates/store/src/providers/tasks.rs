@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::from_json;
 use crate::row::{read, uuids};
-use crate::{Result, Store, Tx, task_comments};
+use crate::{Result, Store, Tx, Upserted, task_comments};
 
 /// A link of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,17 +59,6 @@ pub struct NewTask {
     pub is_whole: bool,
     /// The tracker's time of this state; now if absent.
     pub source_updated_at: Option<DateTime<Utc>>,
-}
-
-/// The result of [`upsert`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Upserted {
-    /// A new task.
-    Created,
-    /// A changed task.
-    Updated,
-    /// No change.
-    Unchanged,
 }
 
 /// Stores a task, unless a newer state is stored.
