@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chrono::Utc;
-use mc_connectors::traits::Cursor;
+use mc_connectors::traits::{Cursor, Page};
 use mc_connectors::{ConnectorRegistry, PLAIN_GIT, client};
 use mc_crypto::Encryptor;
 use mc_domain::{Capability, Classified, IntegrationId};
@@ -149,15 +149,6 @@ enum SyncError {
     Other(String),
 }
 
-impl SyncError {
-    fn no_progress() -> Self {
-        Self::Other(
-            "the provider returns the same page again and again; ask its operator for the reason"
-                .to_owned(),
-        )
-    }
-}
-
 impl SyncSession<'_> {
     async fn run(&self, context: &SyncContext) -> Result<SyncOutcome, SyncError> {
         let SyncTarget { connector, key, capability, .. } = self.target;
@@ -203,6 +194,17 @@ impl SyncSession<'_> {
     fn is_time_slice_over(&self) -> bool {
         self.started.elapsed() > TIME_SLICE
     }
+}
+
+/// Rejects a page after which the list would continue where the page began.
+fn check_progress<T>(page: &Page<T>, from: &Cursor) -> Result<(), SyncError> {
+    if page.is_last || page.next != *from {
+        return Ok(());
+    }
+    Err(SyncError::Other(
+        "the provider returns the same page again and again; ask its operator for the reason"
+            .to_owned(),
+    ))
 }
 
 /// Enqueues a job for the rest of a sync.

@@ -13,7 +13,7 @@ use mc_store::tasks::{self, NewTask};
 use mc_store::{Tx, Upserted, deletion_candidates, integrations};
 use serde_json::json;
 
-use super::{Position, SyncError, SyncOutcome, SyncSession, SyncState};
+use super::{Position, SyncError, SyncOutcome, SyncSession, SyncState, check_progress};
 use crate::apply::doc_parts::{self, DocPartBatch};
 use crate::apply::task_from_issue;
 use crate::job::record_event;
@@ -50,9 +50,7 @@ impl SyncSession<'_> {
             };
             let page = tracker.list_changed(cursor, *include_comments).await?;
             let is_last = page.is_last;
-            if !is_last && page.next == *cursor {
-                return Err(SyncError::no_progress());
-            }
+            check_progress(&page, cursor)?;
             self.store_issues(&mut position, request, page).await?;
             if is_last {
                 return self.reconcile(position, &*tracker).await;

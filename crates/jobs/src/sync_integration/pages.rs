@@ -11,7 +11,9 @@ use mc_memory::quarantine::{self, QuarantineRequest};
 use mc_store::{Tx, deletion_candidates};
 use serde_json::json;
 
-use super::{Position, SyncError, SyncOutcome, SyncSession, SyncState, strip_control};
+use super::{
+    Position, SyncError, SyncOutcome, SyncSession, SyncState, check_progress, strip_control,
+};
 use crate::job::record_event;
 
 /// Maximum lengths of a page's texts, in characters.
@@ -31,9 +33,7 @@ impl SyncSession<'_> {
         loop {
             let page = wiki.list_changed(&position.state.cursor).await?;
             let is_last = page.is_last;
-            if !is_last && page.next == position.state.cursor {
-                return Err(SyncError::no_progress());
-            }
+            check_progress(&page, &position.state.cursor)?;
             self.store_pages(&mut position, page).await?;
             if is_last {
                 return self.reconcile(position, &*wiki).await;

@@ -12,7 +12,7 @@ use mc_store::{Tx, deletion_candidates, integrations, tasks};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Position, SyncError, SyncOutcome, SyncSession, SyncState};
+use super::{Position, SyncError, SyncOutcome, SyncSession, SyncState, check_progress};
 use crate::job::record_event;
 
 /// Maximum number of ids in a listing.
@@ -75,10 +75,8 @@ impl Reconciliation {
     /// Rejects a page that can't be trusted. An empty listing rather means that the credential has
     /// lost its access than that all items were deleted.
     fn validate_page(&self, page: &Page<String>) -> Result<(), SyncError> {
+        check_progress(page, &self.next)?;
         let listed = self.listed + page.items.len();
-        if !page.is_last && page.next == self.next {
-            return Err(SyncError::no_progress());
-        }
         if listed > MAX_IDS {
             return Err(SyncError::Other(format!(
                 "the resource lists more than {MAX_IDS} items; add an integration for each smaller \
