@@ -5,12 +5,19 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use mc_crypto::Head;
+use mc_crypto::{AuditMacKeys, Encryptor, Head};
+use mc_store::audit::Chains;
 use uuid::Uuid;
 
+use crate::config::Config;
 use crate::private_file;
 
 const NAME: &str = "the heads of the audit chains";
+
+/// Returns the audit chains, with the heads that an earlier run stored.
+pub fn open_chains(config: &Config, encryptor: &Encryptor) -> Result<Chains> {
+    Ok(Chains::new(AuditMacKeys::derive(encryptor), read(&config.audit_heads_file())?))
+}
 
 /// Reads the heads that an earlier run stored; returns none before the first run.
 pub fn read(path: &Path) -> Result<HashMap<Uuid, Head>> {

@@ -9,17 +9,16 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use mc_accounts::SignIn;
 use mc_api::QuarantineNotifier;
-use mc_connectors::ConnectorRegistry;
-use mc_crypto::Encryptor;
 use mc_indexer::{embedding_queue, hnsw};
 use mc_jobs::{Embedding, IndexSettings, JobContext, SyncContext};
-use mc_search::{ActiveModel, ActiveModels, KeywordIndex};
+use mc_search::{ActiveModel, KeywordIndex};
 use mc_store::Store;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
 use crate::data_dir;
+use crate::node::Node;
 
 /// How often due notifications are sent.
 const NOTIFICATIONS_INTERVAL: Duration = Duration::from_secs(2);
@@ -36,12 +35,8 @@ const INDEX_REPAIR_INTERVAL: Duration = Duration::from_hours(24);
 pub struct BackgroundServices<'a> {
     /// Directories and settings.
     pub config: &'a Config,
-    /// The active models.
-    pub models: &'a ActiveModels,
-    /// Decrypts the secrets of notifications, and encrypts the quarantine.
-    pub sealer: Arc<Encryptor>,
-    /// The connectors that the operator configured.
-    pub systems: Arc<ConnectorRegistry>,
+    /// What they share with the requests of this node.
+    pub node: &'a Node,
     /// Dependencies of the services that only `serve` runs.
     pub serving: Option<ServingParts>,
 }
@@ -66,13 +61,16 @@ impl BackgroundServices<'_> {
         queue: Store,
         stop: &CancellationToken,
     ) -> Result<RunningServices> {
-        let Self { config, models, sealer, systems, serving } = self;
+        let Self { config, node, serving } = self;
+        let Node { encryptor, connectors, models, .. } = node;
         let sync = SyncContext {
-            connectors: systems,
-            encryptor: Arc::clone(&sealer),
+            connectors: Arc::clone(connectors),
+            encryptor: Arc::clone(encryptor),
             allowed_private_hosts: config.ingest.hosts()?.into(),
         };
-        let notifier = QuarantineNotifier::new(sealer, config.notifications.allow_private_networks);
+        let encryptor = Arc::clone(encryptor);
+        let notifier =
+            QuarantineNotifier::new(encryptor, config.notifications.allow_private_networks);
         let notifier = notifier.context("the client for notifications can't be created")?;
         let ActiveModel { model, is_remote, .. } = models.current();
         let embedding = Embedding { model, is_remote };

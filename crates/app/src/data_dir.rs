@@ -5,13 +5,21 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use mc_postgres::embedded::DataDirLock;
 use uuid::Uuid;
 
 use crate::private_file;
 
+/// Creates the directory, and locks it until the value is dropped. Two processes in one directory
+/// would treat each other's jobs as their own unfinished jobs.
+pub fn create_locked(dir: &Path) -> Result<DataDirLock> {
+    create(dir)?;
+    Ok(DataDirLock::acquire(dir)?)
+}
+
 /// Creates the directory, private to the service. As root it is searchable by others, because the
 /// embedded database runs as another user.
-pub fn create(dir: &Path) -> Result<()> {
+fn create(dir: &Path) -> Result<()> {
     let mode = if rustix::process::geteuid().is_root() { 0o711 } else { 0o700 };
     DirBuilder::new()
         .recursive(true)

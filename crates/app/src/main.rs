@@ -14,6 +14,7 @@ mod database;
 mod encryption_key;
 mod input;
 mod logging;
+mod node;
 mod output;
 mod private_file;
 mod progress;

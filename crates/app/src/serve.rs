@@ -9,28 +9,26 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow};
 use mc_accounts::{SignIn, SignInSettings, tokens};
 use mc_api::{ApiState, Serving};
-use mc_crypto::{AuditMacKeys, Encryptor};
+use mc_crypto::Encryptor;
 use mc_domain::{ProjectId, UserId};
 use mc_mcp::cursor_ide::snippet;
 use mc_memory::MemoryContext;
-use mc_postgres::embedded::DataDirLock;
 use mc_search::index as keyword;
 use mc_search::{Options, Query, SearchContext};
 use mc_store::Store;
-use mc_store::audit::Chains;
 use mc_store::passages::PassageFilter;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::background::{self, ServingParts, models};
+use crate::background::{self, BackgroundServices, ServingParts};
 use crate::config::{Config, Encryption};
 use crate::database::{self, Database};
+use crate::node::Node;
 use crate::{audit_heads, data_dir, encryption_key, output, redis, token};
 
 /// Runs the service until `shutdown`.
 pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
-    data_dir::create(&config.data_dir)?;
     // First, so that an address in use is reported before anything starts.
     let listener = TcpListener::bind(config.server.listen).await.with_context(|| {
         format!(
@@ -38,16 +36,12 @@ pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
             config.server.listen
         )
     })?;
-    // Two processes in one directory would treat each other's jobs as their own unfinished jobs.
-    let _lock = DataDirLock::acquire(&config.data_dir)?;
+    let _lock = data_dir::create_locked(&config.data_dir)?;
     let serving = http::serving(config)?;
     let Encryption { key_file, previous_key_files } = &config.encryption;
     let (encryptor, new_key) = encryption_key::load_or_generate(key_file, previous_key_files)?;
     let encryptor = Arc::new(encryptor);
-    let chains = Chains::new(
-        AuditMacKeys::derive(&encryptor),
-        audit_heads::read(&config.audit_heads_file())?,
-    );
+    let chains = audit_heads::open_chains(config, &encryptor)?;
     let opened = database::open(config, chains.clone(), &shutdown).await?;
     let Some(database) = opened else { return Ok(()) };
     let claimed = key_ownership::settle(new_key, &database.background, key_file).await;
@@ -71,17 +65,10 @@ async fn serve(
     shutdown: CancellationToken,
 ) -> Result<()> {
     let store = &database.store;
-    let connectors = Arc::new(config.connectors.open()?);
     let secret = token::ensure(&config.token_file())?;
     tokens::set_local(store, &background::worker_name(config), &secret).await?;
-    let shared = redis::open(config, &database.background).await?;
-    let query_vectors = redis::query_vectors(shared.as_ref(), &encryptor);
-    // The download of a model may take minutes.
-    let opening = models::open(config, &database.background, query_vectors);
-    let Some(models) = shutdown.run_until_cancelled(opening).await else {
-        return Ok(());
-    };
-    let models = models?;
+    let opened = Node::open(config, &database.background, encryptor, &shutdown).await?;
+    let Some(node) = opened else { return Ok(()) };
     // Background services stop after the listener, because open requests may need them.
     let stop = CancellationToken::new();
     let (keyword, follower) =
@@ -89,25 +76,23 @@ async fn serve(
     let search = SearchContext {
         store: store.clone(),
         keyword: keyword.clone(),
-        models,
+        models: node.models.clone(),
         sanitizing: Arc::default(),
     };
     warm_up(&search);
-    let memory = MemoryContext::new(search.clone(), encryptor.clone());
-    let sign_in = sign_in(config, store, &encryptor).await?;
-    let rate_limits = redis::rate_limits(shared.as_ref(), &encryptor);
-    let services = background::BackgroundServices {
+    let memory = MemoryContext::new(search.clone(), Arc::clone(&node.encryptor));
+    let sign_in = sign_in(config, store, &node.encryptor).await?;
+    let rate_limits = redis::rate_limits(node.redis.as_ref(), &node.encryptor);
+    let services = BackgroundServices {
         config,
-        models: &memory.search.models,
-        sealer: encryptor.clone(),
-        systems: Arc::clone(&connectors),
+        node: &node,
         serving: Some(ServingParts { sign_in: sign_in.clone(), keyword, follower }),
     };
     let tasks = services.start(&database.background, database.queue.clone(), &stop)?;
 
     let state = ApiState::new(memory.clone(), database.background.clone(), sign_in)
         .with_receiving(database.receiving.clone())
-        .with_connectors(connectors)
+        .with_connectors(Arc::clone(&node.connectors))
         .with_rates(rate_limits);
     let router = http::router(state.with_settings(http::settings(config)?), config, &shutdown)?;
     print_banner(config);

@@ -4,15 +4,14 @@
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
-use mc_crypto::{AuditMacKeys, Encryptor};
-use mc_postgres::embedded::DataDirLock;
-use mc_store::Store;
-use mc_store::audit::{self, Chains};
+use mc_crypto::Encryptor;
+use mc_store::{Store, audit};
 use tokio_util::sync::CancellationToken;
 
-use crate::background::{self, models};
+use crate::background::{self, BackgroundServices};
 use crate::config::{Config, Encryption};
-use crate::{audit_heads, data_dir, database, encryption_key, output, redis};
+use crate::node::Node;
+use crate::{audit_heads, data_dir, database, encryption_key, output};
 
 /// Runs until `shutdown`, then waits for the running jobs.
 pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
@@ -21,15 +20,10 @@ pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
         "database.url is empty: the embedded PostgreSQL belongs to `memory-copilot serve`, which \
         runs its own background services. Set database.url to the shared server on every node"
     );
-    data_dir::create(&config.data_dir)?;
-    // Two processes in one directory would treat each other's jobs as their own unfinished jobs.
-    let _lock = DataDirLock::acquire(&config.data_dir)?;
+    let _lock = data_dir::create_locked(&config.data_dir)?;
     let Encryption { key_file, previous_key_files } = &config.encryption;
     let encryptor = Arc::new(encryption_key::load(key_file, previous_key_files)?);
-    let chains = Chains::new(
-        AuditMacKeys::derive(&encryptor),
-        audit_heads::read(&config.audit_heads_file())?,
-    );
+    let chains = audit_heads::open_chains(config, &encryptor)?;
     let connecting = database::connect_worker(config, chains.clone());
     let Some([store, queue]) = shutdown.run_until_cancelled(connecting).await.transpose()? else {
         return Ok(());
@@ -54,22 +48,10 @@ async fn work(
         encryption.key_file",
         config.encryption.key_file.display()
     );
-    let shared = redis::open(config, store).await?;
-    let query_vectors = redis::query_vectors(shared.as_ref(), &encryptor);
-    // The download of a model may take minutes.
-    let opening = models::open(config, store, query_vectors);
-    let Some(models) = shutdown.run_until_cancelled(opening).await else {
+    let Some(node) = Node::open(config, store, encryptor, &shutdown).await? else {
         return Ok(());
     };
-    let models = models?;
-    let connectors = Arc::new(config.connectors.open()?);
-    let services = background::BackgroundServices {
-        config,
-        models: &models,
-        sealer: encryptor,
-        systems: connectors,
-        serving: None,
-    };
+    let services = BackgroundServices { config, node: &node, serving: None };
     let tasks = services.start(store, queue, &shutdown)?;
     let name = background::worker_name(config);
     output::line(&format!(

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use mc_crypto::{AuditMacKeys, Encryptor};
 use mc_postgres::backup::{self, Archive, BackupError, Progress, Target};
 use mc_postgres::db_roles::DbRoles;
-use mc_postgres::embedded::{self, DataDirLock};
+use mc_postgres::embedded;
 use mc_store::Store;
 use mc_store::audit::{self, Chain, Chains, Report};
 use serde_json::{Value, json};
@@ -39,9 +39,8 @@ pub async fn run(
         shutdown,
     };
     let encryptor = restore.encryptor(args.without_encryption_key)?;
-    data_dir::create(&config.data_dir)?;
     // A running service holds this lock.
-    let _lock = DataDirLock::acquire(&config.data_dir)?;
+    let _lock = data_dir::create_locked(&config.data_dir)?;
     let chains = if config.database.url.is_empty() {
         restore.create_cluster(encryptor.as_ref()).await?
     } else {
