@@ -1,10 +1,10 @@
 //! Teams and their members.
 
-use mc_contract::operations::member::CreateTeam;
+use mc_contract::operations::member::{CreateTeam, Member, Team};
 use mc_contract::text::DisplayName;
 use mc_domain::{AuditAction, Role, Scope};
 use mc_store::Store;
-use mc_store::members::{self, Grantee, Member, MembershipScope, Team};
+use mc_store::members::{self, Grantee, MembershipScope};
 use serde_json::json;
 
 use crate::members::{removed_role, set_role_details};

@@ -2,10 +2,10 @@
 
 use chrono::{TimeDelta, Utc};
 use mc_auth::secret::{PersonalAccessToken, hint};
-use mc_contract::operations::token::CreateToken;
+use mc_contract::operations::token::{AccessToken, CreateToken};
 use mc_contract::text::Login;
 use mc_domain::{AuditAction, Scopes, TokenId, UserId};
-use mc_store::accounts::{self, AccessToken, NewToken};
+use mc_store::accounts::{self, NewToken};
 use mc_store::{Store, sessions};
 use serde_json::json;
 use sha2::{Digest, Sha256};

@@ -1,9 +1,9 @@
 //! Users of the service.
 
-use mc_contract::operations::user::{CreateUser, UpdateUser};
+use mc_contract::operations::user::{CreateUser, UpdateUser, User};
 use mc_contract::text::{DisplayName, Email};
 use mc_domain::{AuditAction, UserId};
-use mc_store::accounts::{self, NewUser, User, UserUpdate};
+use mc_store::accounts::{self, NewUser, UserUpdate};
 use mc_store::{Store, sessions};
 use serde_json::json;
 

@@ -7,7 +7,7 @@ use mc_contract::operations::webhook::{DeliveryQuery, WebhookDelivery};
 use mc_domain::{AuditAction, DeliveryId};
 use mc_memory::ProjectContext;
 use mc_store::audit::{self, NewEvent};
-use mc_store::webhooks::{self, Delivery, DeliveryFilter};
+use mc_store::webhooks::{self, DeliveryFilter};
 use serde_json::json;
 
 use crate::Error;
@@ -21,13 +21,12 @@ pub async fn list(
     let limit = limit.unwrap_or_default().get();
     let filter = DeliveryFilter { webhook_id, state, cursor };
     let rows = webhooks::list_deliveries(&ctx.store, ctx.project.id, filter, limit).await?;
-    Ok(page(rows, limit, |row| row.id, delivery))
+    Ok(page(rows, limit, |row| row.id))
 }
 
 /// Returns a delivery.
 pub async fn get(ctx: &ProjectContext, id: DeliveryId) -> Result<WebhookDelivery, Error> {
-    let row = webhooks::find_delivery(&ctx.store, ctx.project.id, id).await?;
-    row.map(delivery).ok_or_else(|| unknown(ctx))
+    webhooks::find_delivery(&ctx.store, ctx.project.id, id).await?.ok_or_else(|| unknown(ctx))
 }
 
 /// Enqueues the job that processes a delivery again.
@@ -38,24 +37,9 @@ pub async fn replay(ctx: &ProjectContext, id: DeliveryId) -> Result<WebhookDeliv
     let event = NewEvent::new(AuditAction::WebhookDeliveryReplayed, id);
     audit::record(&mut tx, event.with(json!({ "name": replayed.event_type })));
     tx.commit().await?;
-    Ok(delivery(replayed))
+    Ok(replayed)
 }
 
 fn unknown(ctx: &ProjectContext) -> Error {
     Error::UnknownDelivery(ctx.project.key.clone())
-}
-
-fn delivery(row: Delivery) -> WebhookDelivery {
-    WebhookDelivery {
-        id: row.id,
-        webhook_id: row.webhook_id,
-        provider: row.provider,
-        external_id: row.external_id,
-        event_type: row.event_type,
-        event: row.event,
-        state: row.state,
-        outcome: row.outcome,
-        received_at: row.received_at,
-        completed_at: row.completed_at,
-    }
 }

@@ -4,9 +4,7 @@ use mc_connectors::client::{self, Connector};
 use mc_connectors::{ConnectorRegistry, PLAIN_GIT, parse_plain_git};
 use mc_contract::ValidationError;
 use mc_contract::number::IntervalMinutes;
-use mc_contract::operations::integration::{
-    CreateIntegration, Integration, LastSyncRun, SyncRun, UpdateIntegration,
-};
+use mc_contract::operations::integration::{CreateIntegration, Integration, UpdateIntegration};
 use mc_contract::operations::page::Page;
 use mc_domain::{AuditAction, Capability, IntegrationId};
 use mc_memory::ProjectContext;
@@ -36,14 +34,12 @@ pub async fn create(
 
 /// Lists the integrations of a project, in the order of their creation.
 pub async fn list(ctx: &ProjectContext) -> Result<Page<Integration>, Error> {
-    let rows = integrations::list(&ctx.store, ctx.project.id).await?;
-    Ok(Page::new(rows.into_iter().map(integration).collect(), None))
+    Ok(Page::new(integrations::list(&ctx.store, ctx.project.id).await?, None))
 }
 
 /// Returns an integration.
 pub async fn get(ctx: &ProjectContext, id: IntegrationId) -> Result<Integration, Error> {
-    let row = integrations::find(&ctx.store, ctx.project.id, id).await?;
-    row.map(integration).ok_or_else(|| unknown(ctx))
+    integrations::find(&ctx.store, ctx.project.id, id).await?.ok_or_else(|| unknown(ctx))
 }
 
 /// Changes the interval or the import of comments, or pauses or resumes.
@@ -101,38 +97,6 @@ fn record_event(tx: &mut Tx, id: IntegrationId, details: Value) {
 
 fn unknown(ctx: &ProjectContext) -> Error {
     Error::UnknownIntegration(ctx.project.key.clone())
-}
-
-fn integration(row: integrations::Integration) -> Integration {
-    let has_failed = row.consecutive_failures > 0;
-    Integration {
-        id: row.id,
-        connector: row.connector,
-        resource: row.resource,
-        capability: row.capability,
-        interval_minutes: row.interval_minutes,
-        include_comments: row.include_comments,
-        is_paused: row.is_paused,
-        created_by: row.created_by,
-        created_at: row.created_at,
-        next_sync_at: row.next_sync_at,
-        last_success_at: row.last_success_at,
-        last_error: row.last_error,
-        consecutive_failures: row.consecutive_failures,
-        task_count: row.task_count,
-        document_count: row.document_count,
-        current_run: row.current_run.map(|run| SyncRun {
-            started_at: run.at,
-            pages_fetched: run.pages,
-            items_synced: run.items,
-        }),
-        last_run: row.last_run.map(|run| LastSyncRun {
-            completed_at: run.at,
-            has_failed,
-            pages_fetched: run.pages,
-            items_synced: run.items,
-        }),
-    }
 }
 
 /// Returns the integration if the project may use the connector, and that has the resource.

@@ -23,18 +23,19 @@ pub async fn list(
     };
     let limit = query.limit.unwrap_or_default().get();
     let rows = pull_requests::list(&ctx.store, ctx.project.id, &filter, limit).await?;
-    Ok(page(rows, limit, |row| row.id, pull_request))
+    Ok(page(rows, limit, |row| row.id))
 }
 
 /// Returns a pull request with the records about its commits, and its CI results.
 pub async fn get(ctx: &ProjectContext, id: PullRequestId) -> Result<PullRequestWithRuns, Error> {
     let (store, project) = (&ctx.store, ctx.project.id);
-    let row = pull_requests::find(store, project, id).await?;
-    let row = row.ok_or_else(|| Error::UnknownPullRequest(ctx.project.key.clone()))?;
+    let pull_request = pull_requests::find(store, project, id).await?;
+    let pull_request =
+        pull_request.ok_or_else(|| Error::UnknownPullRequest(ctx.project.key.clone()))?;
     let record_ids = pull_requests::records(store, project, id).await?;
-    let ci_results = list_ci_results(ctx, &row).await?;
+    let ci_results = list_ci_results(ctx, &pull_request).await?;
     Ok(PullRequestWithRuns {
-        pull_request: pull_request(row),
+        pull_request,
         record_ids,
         ci_results: ci_results.into_iter().map(ci_run).collect(),
     })
@@ -44,33 +45,15 @@ pub async fn get(ctx: &ProjectContext, id: PullRequestId) -> Result<PullRequestW
 /// they are one commit.
 async fn list_ci_results(
     ctx: &ProjectContext,
-    row: &pull_requests::PullRequest,
+    pull_request: &PullRequest,
 ) -> Result<Vec<CiResult>, Error> {
     let mut results = Vec::new();
-    let head = row.head_sha.as_ref().filter(|head| row.merge_sha.as_ref() != Some(*head));
-    for sha in row.merge_sha.iter().chain(head) {
+let PullRequest { merge_sha, head_sha, .. } = pull_request;
+    let head = head_sha.as_ref().filter(|head| merge_sha.as_ref() != Some(*head));
+    for sha in merge_sha.iter().chain(head) {
         results.extend(ci_results::of_commit(&ctx.store, ctx.project.id, sha).await?);
     }
     Ok(results)
-}
-
-/// Converts a row to its form in responses.
-pub(crate) fn pull_request(row: pull_requests::PullRequest) -> PullRequest {
-    PullRequest {
-        id: row.id,
-        external_id: row.external_id,
-        title: row.title,
-        state: row.state,
-        author: row.author,
-        head_sha: row.head_sha,
-        merge_sha: row.merge_sha,
-        base_ref: row.base_ref,
-        url: row.url,
-        review_state: row.review_state,
-        ci_status: row.ci_status,
-        task_external_ids: row.tasks,
-        source_updated_at: row.source_updated_at,
-    }
 }
 
 fn ci_run(result: CiResult) -> CiRun {

@@ -3,13 +3,12 @@
 //! digest of both.
 
 use mc_connectors::ConnectorRegistry;
-use mc_contract::operations::task::{ApproveTaskComment, TaskComment};
+use mc_contract::operations::task::{ApproveTaskComment, Task, TaskComment};
 use mc_domain::AuditAction;
 use mc_memory::ProjectContext;
 use mc_memory::task_comment::{Subject, TaskCommentText, compose_comment};
 use mc_store::audit::{self, NewEvent};
 use mc_store::task_comments::{self, TaskOrigin};
-use mc_store::tasks::Task;
 use serde_json::json;
 
 use crate::{Error, tasks};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mc_contract::number::PageLimit;
 use mc_contract::operations::task::{
-    LinkInput, LinkTask, LinkTaskResponse, SyncTasks, SyncTasksResponse, Task, TaskInput, TaskLink,
+    LinkInput, LinkTask, LinkTaskResponse, SyncTasks, SyncTasksResponse, Task, TaskInput,
     TaskWithLinks,
 };
 use mc_domain::{AuditAction, Permission, Policy};
@@ -13,11 +13,10 @@ use mc_memory::{LinkIssue, ProjectContext};
 use mc_store::Upserted;
 use mc_store::audit::{self, NewEvent};
 use mc_store::pull_requests::{self, PullRequestFilter};
-use mc_store::tasks::{self, NewTask};
+use mc_store::tasks::{self, NewTask, TaskLink};
 use serde_json::json;
 
 use crate::Error;
-use crate::pull_requests::pull_request;
 
 /// Stores issues as their tracker has them now, all or none.
 pub async fn sync(ctx: &ProjectContext, request: SyncTasks) -> Result<SyncTasksResponse, Error> {
@@ -57,7 +56,7 @@ pub async fn link(ctx: &ProjectContext, request: LinkTask) -> Result<LinkTaskRes
     };
     let linked = mc_memory::link_issue(&ctx.memory, &request).await?;
     Ok(LinkTaskResponse {
-        task: task(linked.task),
+        task: linked.task,
         dialog_id: linked.dialog,
         records_linked: linked.records.len(),
         unknown_record_ids: linked.unknown,
@@ -66,14 +65,13 @@ pub async fn link(ctx: &ProjectContext, request: LinkTask) -> Result<LinkTaskRes
 
 /// Returns a task with the ids of its dialogs and records, and the pull requests that mention it.
 pub async fn get(ctx: &ProjectContext, external_id: &str) -> Result<TaskWithLinks, Error> {
-    let row = find(ctx, external_id).await?;
-    let (dialog_ids, record_ids) = tasks::linked(&ctx.store, row.id).await?;
+    let task = find(ctx, external_id).await?;
+    let (dialog_ids, record_ids) = tasks::linked(&ctx.store, task.id).await?;
     let filter =
         PullRequestFilter { task: Some(external_id.to_owned()), ..PullRequestFilter::default() };
     let limit = PageLimit::default().get();
-    let mentions = pull_requests::list(&ctx.store, ctx.project.id, &filter, limit).await?;
-    let pull_requests = mentions.into_iter().map(pull_request).collect();
-    Ok(TaskWithLinks { task: task(row), dialog_ids, record_ids, pull_requests })
+    let pull_requests = pull_requests::list(&ctx.store, ctx.project.id, &filter, limit).await?;
+    Ok(TaskWithLinks { task, dialog_ids, record_ids, pull_requests })
 }
 
 /// Erases what providers sent about a task. It keeps its id and its links.
@@ -85,8 +83,8 @@ pub async fn erase(ctx: &ProjectContext, external_id: &str) -> Result<(), Error>
     Ok(tx.commit().await?)
 }
 
-/// Returns the row of a task.
-pub(crate) async fn find(ctx: &ProjectContext, external_id: &str) -> Result<tasks::Task, Error> {
+/// Returns a task.
+pub(crate) async fn find(ctx: &ProjectContext, external_id: &str) -> Result<Task, Error> {
     let row = tasks::find(&ctx.store, ctx.project.id, external_id).await?;
     row.ok_or_else(|| unknown(external_id))
 }
@@ -103,7 +101,7 @@ async fn filter_all(tasks: Vec<TaskInput>, policy: Arc<Policy>) -> Vec<NewTask> 
 /// Filters the fields of a task by the project's policy.
 fn filter(task: TaskInput, policy: &Policy) -> NewTask {
     let plain = |text: &str| filter_field_text(policy, text);
-    let link = |link: LinkInput| tasks::TaskLink {
+    let link = |link: LinkInput| TaskLink {
         title: plain(link.title.as_str()),
         url: plain(link.url.as_str()),
     };
@@ -117,20 +115,6 @@ fn filter(task: TaskInput, policy: &Policy) -> NewTask {
         links: task.links.into_iter().map(link).collect(),
         is_whole: true,
         source_updated_at: None,
-    }
-}
-
-fn task(row: tasks::Task) -> Task {
-    let link = |tasks::TaskLink { title, url }| TaskLink { title, url };
-    Task {
-        id: row.id,
-        external_id: row.external_id,
-        title: row.title,
-        status: row.status,
-        assignee: row.assignee,
-        labels: row.labels,
-        links: row.links.into_iter().map(link).collect(),
-        updated_at: row.updated_at,
     }
 }
 

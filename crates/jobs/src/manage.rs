@@ -1,8 +1,9 @@
 //! Operations on single jobs for service administrators. They take a store of the worker role.
 
+use mc_contract::operations::job::Job;
 use mc_domain::{AuditAction, Classified, ErrorKind, UserId};
 use mc_store::audit::{self, Chain, NewEvent};
-use mc_store::jobs::{self, JobRow};
+use mc_store::jobs;
 use mc_store::{Store, Tx};
 use serde_json::json;
 
@@ -49,12 +50,12 @@ impl Classified for Error {
 }
 
 /// Returns the job with this id.
-pub async fn get(store: &Store, id: &str) -> Result<JobRow, Error> {
+pub async fn get(store: &Store, id: &str) -> Result<Job, Error> {
     jobs::find(store, id).await?.ok_or(Error::NotFound)
 }
 
 /// Enqueues a discarded job again, with all its attempts, and returns it.
-pub async fn retry(store: &Store, actor: UserId, id: &str) -> Result<JobRow, Error> {
+pub async fn retry(store: &Store, actor: UserId, id: &str) -> Result<Job, Error> {
     let job = get(store, id).await?;
     let mut tx = store.begin().await?;
     if !jobs::retry(&mut tx, id).await? {
@@ -74,7 +75,7 @@ pub async fn delete(store: &Store, actor: UserId, id: &str) -> Result<(), Error>
     commit(tx, actor, AuditAction::JobDeleted, &job).await
 }
 
-async fn commit(mut tx: Tx, actor: UserId, action: AuditAction, job: &JobRow) -> Result<(), Error> {
+async fn commit(mut tx: Tx, actor: UserId, action: AuditAction, job: &Job) -> Result<(), Error> {
     let event = NewEvent::new(action, &job.id).with(json!({ "kind": job.kind }));
     audit::add(&mut tx, Chain::Service, Some(actor), &[event]);
     Ok(tx.commit().await?)

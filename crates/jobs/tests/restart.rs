@@ -12,12 +12,13 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use mc_contract::operations::job::Job;
 use mc_domain::JobState;
 use mc_jobs::{BackgroundJob, JobError, Schedule, Timing, WorkerPool};
 use mc_postgres::db_roles;
 use mc_postgres::embedded::{Embedded, EmbeddedSettings, Health};
 use mc_store::Store;
-use mc_store::jobs::{self, JobRow};
+use mc_store::jobs;
 use mc_store::testing::chains;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -213,6 +214,6 @@ async fn enqueue(store: &Store, n: u32) {
 }
 
 /// Returns the time of a tick, which is in its key.
-fn tick_time(job: &JobRow) -> Option<DateTime<Utc>> {
+fn tick_time(job: &Job) -> Option<DateTime<Utc>> {
     job.unique_key.as_deref()?.strip_prefix("tick ")?.parse().ok()
 }

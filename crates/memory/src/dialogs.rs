@@ -1,5 +1,6 @@
 //! Dialogs: stored masked, condensed for search, and linked to tasks and records.
 
+use mc_contract::operations::task::Task;
 use mc_domain::{
     AuditAction, DialogId, Policy, ProjectId, QuarantineItemId, RecordId, TaskId, UserId,
 };
@@ -62,7 +63,7 @@ pub struct LinkIssue {
 #[derive(Debug, Clone)]
 pub struct Linked {
     /// The task, as far as it is known.
-    pub task: tasks::Task,
+    pub task: Task,
     /// The dialog.
     pub dialog: DialogId,
     /// The records that were linked.

@@ -25,6 +25,7 @@ mod signals;
 
 use std::time::Duration;
 
+use mc_contract::operations::task::Task;
 use mc_domain::{BundleId, ProjectId, RecordId, SourceKind};
 use mc_search::{Hit, Options, Query, SearchResponse, search_all};
 use mc_store::passages::PassageFilter;
@@ -121,7 +122,7 @@ struct Recall<'a> {
 
 impl Recall<'_> {
     /// Finds the current task.
-    async fn find_task(&mut self) -> Result<Option<tasks::Task>, Error> {
+    async fn find_task(&mut self) -> Result<Option<Task>, Error> {
         let Some(id) = &self.request.task_external_id else { return Ok(None) };
         let found = tasks::find(&self.ctx.store, self.request.project, id);
         let Ok(found) = timeout_at(self.deadline, found).await else {
@@ -226,7 +227,7 @@ impl Recall<'_> {
     }
 }
 
-fn task_summary(external_id: &str, task: Option<&tasks::Task>) -> TaskSummary {
+fn task_summary(external_id: &str, task: Option<&Task>) -> TaskSummary {
     TaskSummary {
         external_id: external_id.to_owned(),
         title: task.map(|task| task.title.clone()).unwrap_or_default(),

@@ -23,7 +23,7 @@ use uuid::Uuid;
 use crate::rls::{Place, RlsContext};
 use crate::{Error, Result, Store, Tx};
 
-pub use events::{Event, EventFilter, after, is_known, newest};
+pub use events::{EventFilter, after, is_known, newest};
 pub(crate) use prune::{chains_of_no_project, prune};
 pub use verify::{Fault, Report, is_signed_with_known_keys, verify};
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
+use mc_contract::operations::job::Job;
 use mc_domain::JobState;
 use serde::Deserialize;
 use serde_json::Value;
@@ -39,35 +39,6 @@ impl<'a> NewJob<'a> {
         let (delay, max_attempts) = (Duration::ZERO, max_attempts.into());
         Self { kind, unique_key: None, args, delay, max_attempts }
     }
-}
-
-/// A job of the queue.
-#[derive(Debug, Clone)]
-pub struct JobRow {
-    /// Identifier, in the order of enqueueing.
-    pub id: String,
-    /// Kind.
-    pub kind: String,
-    /// Unique key among the jobs of its kind.
-    pub unique_key: Option<String>,
-    /// Arguments.
-    pub args: Value,
-    /// State.
-    pub state: JobState,
-    /// Number of attempts so far.
-    pub attempts: i32,
-    /// Attempts after which it is discarded.
-    pub max_attempts: i32,
-    /// Time from which it may start.
-    pub scheduled_at: DateTime<Utc>,
-    /// The worker that has it, or had it last.
-    pub worker: Option<String>,
-    /// When that worker claimed or started it.
-    pub attempted_at: Option<DateTime<Utc>>,
-    /// End of the job.
-    pub completed_at: Option<DateTime<Utc>>,
-    /// Error of the last attempt.
-    pub last_error: Option<String>,
 }
 
 /// A filter of jobs.
@@ -229,12 +200,12 @@ pub async fn claim_idempotency_key(tx: &mut Tx, kind: &str, key: &str) -> Result
 }
 
 /// Returns jobs, newest first.
-pub async fn list(store: &Store, filter: &JobFilter, limit: i64) -> Result<Vec<JobRow>> {
+pub async fn list(store: &Store, filter: &JobFilter, limit: i64) -> Result<Vec<Job>> {
     select(store, None, filter, limit).await
 }
 
 /// Returns one job.
-pub async fn find(store: &Store, id: &str) -> Result<Option<JobRow>> {
+pub async fn find(store: &Store, id: &str) -> Result<Option<Job>> {
     Ok(select(store, Some(id), &JobFilter::default(), 1).await?.pop())
 }
 
@@ -243,7 +214,7 @@ async fn select(
     only: Option<&str>,
     filter: &JobFilter,
     limit: i64,
-) -> Result<Vec<JobRow>> {
+) -> Result<Vec<Job>> {
     let rows = sqlx::query!(
         r#"select id as "id!", kind as "kind!", unique_key, args as "args!", state as "state!",
                   attempts as "attempts!", max_attempts as "max_attempts!",
@@ -258,9 +229,9 @@ async fn select(
     )
     .fetch_all(&mut *store.plain().await?)
     .await?;
-    read!(each row in rows => JobRow {
+    read!(each row in rows => Job {
         id, kind, unique_key, args, state: word(&row.state)?, attempts, max_attempts, scheduled_at,
-        worker, attempted_at, completed_at, last_error
+        worker, attempted_at, completed_at, last_error, progress_url: None
     })
 }
 

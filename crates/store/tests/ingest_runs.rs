@@ -1,10 +1,11 @@
 //! Index runs: order, attempts and ends.
 #![allow(missing_docs, clippy::unwrap_used)]
 
+use mc_contract::operations::job::Job;
 use mc_domain::{IngestRunId, IngestStatus, ProjectId};
 use mc_store::Store;
 use mc_store::ingest_runs::{self, Counts, IngestRun, StartOutcome};
-use mc_store::jobs::{self, JobFilter, JobRow};
+use mc_store::jobs::{self, JobFilter};
 use mc_store::repositories::{self, Repository};
 use mc_store::testing::{execute, write};
 use mc_testkit::TestDatabase;
@@ -39,7 +40,7 @@ async fn has_ended(store: &Store, id: IngestRunId) -> bool {
 }
 
 /// Returns the enqueued jobs, oldest first.
-async fn list_jobs(store: &Store) -> Vec<JobRow> {
+async fn list_jobs(store: &Store) -> Vec<Job> {
     let filter = JobFilter { kind: Some(ingest_runs::JOB.to_owned()), ..JobFilter::default() };
     let mut jobs = jobs::list(store, &filter, 100).await.unwrap();
     jobs.reverse();
@@ -47,7 +48,7 @@ async fn list_jobs(store: &Store) -> Vec<JobRow> {
 }
 
 async fn list_job_runs(store: &Store) -> Vec<IngestRunId> {
-    let run = |job: JobRow| job.args["run"].as_str().unwrap().parse().unwrap();
+    let run = |job: Job| job.args["run"].as_str().unwrap().parse().unwrap();
     list_jobs(store).await.into_iter().map(run).collect()
 }
 

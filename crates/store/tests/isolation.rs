@@ -2,8 +2,9 @@
 //! principal's role.
 #![allow(missing_docs, clippy::unwrap_used)]
 
+use mc_contract::operations::user::User;
 use mc_domain::{ProjectId, Role, SourceKind, UserId};
-use mc_store::accounts::{self, NewUser, User, UserUpdate};
+use mc_store::accounts::{self, NewUser, UserUpdate};
 use mc_store::members::{self, Grantee, MembershipScope};
 use mc_store::passages::PassageFilter;
 use mc_store::testing::{execute, text, waiting_for_a_lock, write};

@@ -6,8 +6,8 @@ use mc_auth::login::{
     self, AuthorizationRequest, Callback, ExternalIdentity, Pending, ProviderName,
 };
 use mc_auth::secret::{LoginState, RefreshToken};
+use mc_contract::operations::user::User;
 use mc_domain::{AuditAction, Scopes, SessionId, UserId};
-use mc_store::accounts::User;
 use mc_store::sessions::{self, NewSession, Refresh};
 use serde_json::json;
 use sha2::Sha256;

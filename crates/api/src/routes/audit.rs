@@ -13,7 +13,7 @@ use mc_contract::operations::audit::{AuditEvent, AuditQuery, ChainQuery, Verific
 use mc_contract::operations::page::{Page, page};
 use mc_domain::{Permission, ProjectId, ProjectKey};
 use mc_store::Store;
-use mc_store::audit::{self, Chain, Event, EventFilter};
+use mc_store::audit::{self, Chain, EventFilter};
 
 use crate::ApiState;
 use crate::authenticate::Principal;
@@ -54,7 +54,7 @@ pub async fn list_audit_events(
     let limit = query.limit.unwrap_or_default().get();
     let cursor = query.cursor.map(EventNumber::get);
     let events = audit::newest(&store, chain, &filter, cursor, limit).await?;
-    Ok(Json(page(events, limit, |event| event.seq, audit_event)))
+    Ok(Json(page(events, limit, |event| event.seq)))
 }
 
 /// Export an audit.
@@ -151,21 +151,8 @@ async fn export_page(
     let mut lines = Vec::new();
     for event in events {
         // Fails only for maps whose keys are not strings.
-        let _ = serde_json::to_writer(&mut lines, &audit_event(event));
+        let _ = serde_json::to_writer(&mut lines, &event);
         lines.push(b'\n');
     }
     Some((Ok(lines.into()), Some(last)))
-}
-
-fn audit_event(event: Event) -> AuditEvent {
-    AuditEvent {
-        seq: event.seq,
-        occurred_at: event.occurred_at,
-        actor: event.login,
-        actor_id: event.actor,
-        action: event.action,
-        target: event.target,
-        details: event.details,
-        mac: hex::encode(event.mac),
-    }
 }

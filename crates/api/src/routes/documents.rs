@@ -37,7 +37,8 @@ pub async fn list_documents(
     let here = api.authorize(&caller, &query.project_key, Permission::Read).await?;
     let limit = query.limit.unwrap_or_default().get();
     let docs = docs::list(&here.store, here.project.id, query.cursor, limit).await?;
-    Ok(Json(page(docs, limit, |doc| doc.id, |doc| document(doc).summary)))
+    let summaries: Vec<_> = docs.into_iter().map(|doc| document(doc).summary).collect();
+    Ok(Json(page(summaries, limit, |doc| doc.id)))
 }
 
 /// Get a document by id, title (or path) or URL.

@@ -30,8 +30,7 @@ pub async fn list_exports(
     PathParams(ProjectPath { key }): PathParams<ProjectPath>,
 ) -> Result<Json<Page<Export>>, Problem> {
     let ctx = api.authorize_path(&caller, &key, Permission::Read).await?;
-    let exports = exports::list(&ctx.store, ctx.project.id).await?;
-    Ok(Json(Page::new(exports.iter().map(export).collect(), None)))
+    Ok(Json(Page::new(exports::list(&ctx.store, ctx.project.id).await?, None)))
 }
 
 /// Download an export.
@@ -60,9 +59,4 @@ fn unknown(key: &ProjectKey) -> Problem {
     Problem::not_found("the project has no such export; the newest eight are kept")
         .field("id")
         .hint(format!("GET /projects/{key}/exports lists them"))
-}
-
-fn export(row: &exports::Export) -> Export {
-    let exports::Export { id, created_at, record_count, size_bytes } = *row;
-    Export { id, created_at, record_count, size_bytes }
 }

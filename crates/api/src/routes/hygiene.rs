@@ -8,7 +8,7 @@ use mc_contract::operations::page::{Page, page};
 use mc_contract::operations::project::ProjectPath;
 use mc_domain::{HygieneRunId, Permission};
 use mc_jobs::request_run;
-use mc_store::hygiene::{self, Report, ReportFilter};
+use mc_store::hygiene::{self, ReportFilter};
 
 use crate::ApiState;
 use crate::authenticate::Principal;
@@ -37,7 +37,7 @@ pub async fn list_hygiene_runs(
     let filter = ReportFilter { task: query.task, cursor: query.cursor };
     let limit = query.limit.unwrap_or_default().get();
     let runs = hygiene::list(&ctx.store, ctx.project.id, filter, limit).await?;
-    Ok(Json(page(runs, limit, |run| run.id, hygiene_run)))
+    Ok(Json(page(runs, limit, |run| run.id)))
 }
 
 /// Get a hygiene run.
@@ -81,24 +81,9 @@ pub async fn run_hygiene_task(
 
 async fn find(ctx: &ProjectContext, id: HygieneRunId) -> Result<Json<HygieneRun>, Problem> {
     let run = hygiene::find(&ctx.store, ctx.project.id, id).await?;
-    run.map(|run| Json(hygiene_run(run))).ok_or_else(|| {
+    run.map(Json).ok_or_else(|| {
         Problem::not_found("the project has no such hygiene run, or it is no longer kept")
             .field("id")
             .hint(format!("GET /projects/{}/hygiene-runs lists them", ctx.project.key))
     })
-}
-
-fn hygiene_run(run: Report) -> HygieneRun {
-    HygieneRun {
-        id: run.id,
-        task: run.task,
-        dry_run: run.is_dry_run,
-        requested_by: run.requested_by,
-        requested_at: run.requested_at,
-        started_at: run.started_at,
-        completed_at: run.completed_at,
-        counts: run.counts,
-        findings: run.findings,
-        last_error: run.last_error,
-    }
 }

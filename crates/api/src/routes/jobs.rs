@@ -7,7 +7,7 @@ use mc_contract::operations::job::{Job, JobPath, JobQuery};
 use mc_contract::operations::page::{Page, page};
 use mc_domain::IntegrationId;
 use mc_jobs::manage;
-use mc_store::jobs::{self, JobFilter, JobRow};
+use mc_store::jobs::{self, JobFilter};
 use mc_store::{ingest_runs, integrations};
 use uuid::Uuid;
 
@@ -35,7 +35,7 @@ pub async fn list_jobs(
     let filter = JobFilter { state, kind: kind.map(Into::into), cursor: cursor.map(Into::into) };
     let limit = limit.unwrap_or_default().get();
     let jobs = jobs::list(&api.background, &filter, limit).await?;
-    Ok(Json(page(jobs, limit, |job| job.id.clone(), job)))
+    Ok(Json(page(jobs, limit, |job| job.id.clone())))
 }
 
 /// Get a background job.
@@ -53,9 +53,8 @@ pub async fn get_job(
     PathParams(path): PathParams<JobPath>,
 ) -> Result<Json<Job>, Problem> {
     caller.require_service_admin()?;
-    let row = manage::get(&api.background, path.id.as_str()).await?;
-    let progress_url = progress_url(&api, &row).await?;
-    Ok(Json(Job { progress_url, ..job(row) }))
+    let job = manage::get(&api.background, path.id.as_str()).await?;
+    Ok(Json(Job { progress_url: progress_url(&api, &job).await?, ..job }))
 }
 
 /// Retry a discarded job.
@@ -73,7 +72,7 @@ pub async fn retry_job(
     PathParams(path): PathParams<JobPath>,
 ) -> Result<Json<Job>, Problem> {
     caller.require_service_admin()?;
-    Ok(Json(job(manage::retry(&api.background, caller.user, path.id.as_str()).await?)))
+    Ok(Json(manage::retry(&api.background, caller.user, path.id.as_str()).await?))
 }
 
 /// Delete a background job.
@@ -96,7 +95,7 @@ pub async fn delete_job(
 }
 
 /// Returns the path of the resource that the job works on, if it exists.
-async fn progress_url(api: &ApiState, job: &JobRow) -> Result<Option<String>, Problem> {
+async fn progress_url(api: &ApiState, job: &Job) -> Result<Option<String>, Problem> {
     let id_in = |field: &str| job.args[field].as_str().and_then(|id| id.parse::<Uuid>().ok());
     match job.kind.as_str() {
         ingest_runs::JOB => Ok(id_in("run").map(|run| format!("/ingest/runs/{run}"))),
@@ -106,23 +105,5 @@ async fn progress_url(api: &ApiState, job: &JobRow) -> Result<Option<String>, Pr
             Ok(key.map(|key| format!("/projects/{key}/integrations/{id}")))
         }
         _ => Ok(None),
-    }
-}
-
-fn job(row: JobRow) -> Job {
-    Job {
-        id: row.id,
-        kind: row.kind,
-        unique_key: row.unique_key,
-        args: row.args,
-        state: row.state,
-        attempts: row.attempts,
-        max_attempts: row.max_attempts,
-        scheduled_at: row.scheduled_at,
-        worker: row.worker,
-        attempted_at: row.attempted_at,
-        completed_at: row.completed_at,
-        last_error: row.last_error,
-        progress_url: None,
     }
 }

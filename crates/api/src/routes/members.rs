@@ -5,8 +5,8 @@ use axum::extract::State;
 use http::StatusCode;
 use mc_accounts::{members, teams};
 use mc_contract::operations::member::{
-    CreateTeam, Member, MemberPath, ProjectMembers, SetRole, SharePath, Team, TeamMemberPath,
-    TeamMembers, TeamPath,
+    CreateTeam, MemberPath, ProjectMembers, SetRole, SharePath, Team, TeamMemberPath, TeamMembers,
+    TeamPath,
 };
 use mc_contract::operations::page::Page;
 use mc_contract::operations::project::ProjectPath;
@@ -33,8 +33,8 @@ pub async fn create_team(
     JsonBody(request): JsonBody<CreateTeam>,
 ) -> Result<(StatusCode, Json<Team>), Problem> {
     caller.require_service_admin()?;
-    let created = teams::create(&api.store, &caller, &request).await?;
-    Ok((StatusCode::CREATED, Json(team(created))))
+    let team = teams::create(&api.store, &caller, &request).await?;
+    Ok((StatusCode::CREATED, Json(team)))
 }
 
 /// List teams.
@@ -50,8 +50,7 @@ pub async fn list_teams(
     caller: Principal,
 ) -> Result<Json<Page<Team>>, Problem> {
     caller.require(Scope::MemoryRead)?;
-    let teams = teams::list(&api.store, &caller).await?;
-    Ok(Json(Page::new(teams.into_iter().map(team).collect(), None)))
+    Ok(Json(Page::new(teams::list(&api.store, &caller).await?, None)))
 }
 
 /// Delete a team.
@@ -88,7 +87,7 @@ pub async fn list_team_members(
 ) -> Result<Json<TeamMembers>, Problem> {
     caller.require(Scope::MemoryRead)?;
     let users = teams::list_members(&api.store, &caller, team.as_str()).await?;
-    Ok(Json(TeamMembers { users: users.into_iter().map(member).collect() }))
+    Ok(Json(TeamMembers { users }))
 }
 
 /// Set a user's role in a team.
@@ -145,10 +144,7 @@ pub async fn list_members(
     let ctx = api.authorize_path(&caller, &key, Permission::Read).await?;
     let users = store::users(&ctx.store, MembershipScope::Project(ctx.project.id)).await?;
     let teams = store::teams_of(&ctx.store, ctx.project.id).await?;
-    Ok(Json(ProjectMembers {
-        users: users.into_iter().map(member).collect(),
-        teams: teams.into_iter().map(member).collect(),
-    }))
+    Ok(Json(ProjectMembers { users, teams }))
 }
 
 /// Set a user's role on a project.
@@ -229,12 +225,4 @@ pub async fn revoke_team_role(
     let ctx = api.authorize_path(&caller, &key, Permission::ManageMembers).await?;
     members::unshare(&ctx.store, &caller, &ctx.project, team.as_str()).await?;
     Ok(StatusCode::NO_CONTENT)
-}
-
-fn team(row: store::Team) -> Team {
-    Team { id: row.id, key: row.key, name: row.name, created_at: row.created_at }
-}
-
-fn member(row: store::Member) -> Member {
-    Member { name: row.name, role: row.role, added_at: row.added_at }
 }

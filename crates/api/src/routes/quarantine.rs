@@ -38,7 +38,8 @@ pub async fn list_quarantine_items(
     let QuarantineQuery { state, cursor, limit, .. } = query;
     let limit = limit.unwrap_or_default().get();
     let items = quarantine::list(&ctx.store, ctx.project.id, state, cursor, limit).await?;
-    Ok(Json(page(items, limit, |item| item.id, quarantine_item)))
+    let items: Vec<_> = items.into_iter().map(quarantine_item).collect();
+    Ok(Json(page(items, limit, |item| item.id)))
 }
 
 /// Get a quarantine item.

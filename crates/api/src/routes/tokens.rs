@@ -9,7 +9,6 @@ use mc_contract::operations::token::{
     AccessToken, CreateToken, TokenPath, TokenQuery, TokenWithSecret,
 };
 use mc_contract::text::Login;
-use mc_store::accounts;
 
 use crate::ApiState;
 use crate::authenticate::Principal;
@@ -33,8 +32,7 @@ pub async fn create_token(
     JsonBody(request): JsonBody<CreateToken>,
 ) -> Result<(StatusCode, Json<TokenWithSecret>), Problem> {
     caller.require_interactive()?;
-    let (secret, token) = tokens::create(&api.store, &caller, &request).await?;
-    let access_token = access_token(token);
+    let (secret, access_token) = tokens::create(&api.store, &caller, &request).await?;
     let token = secret.expose().to_owned();
     Ok((StatusCode::CREATED, Json(TokenWithSecret { token, access_token })))
 }
@@ -55,8 +53,7 @@ pub async fn list_tokens(
 ) -> Result<Json<Page<AccessToken>>, Problem> {
     caller.require_interactive()?;
     let login = query.user.as_ref().map(Login::as_str);
-    let tokens = tokens::list(&api.store, &caller, login).await?;
-    Ok(Json(Page::new(tokens.into_iter().map(access_token).collect(), None)))
+    Ok(Json(Page::new(tokens::list(&api.store, &caller, login).await?, None)))
 }
 
 /// Revoke a personal access token.
@@ -76,17 +73,4 @@ pub async fn revoke_token(
     caller.require_interactive()?;
     tokens::revoke(&api.store, &caller, id).await?;
     Ok(StatusCode::NO_CONTENT)
-}
-
-fn access_token(row: accounts::AccessToken) -> AccessToken {
-    AccessToken {
-        id: row.id,
-        name: row.name,
-        hint: row.hint,
-        scopes: row.scopes.iter().collect(),
-        created_at: row.created_at,
-        expires_at: row.expires_at,
-        last_used_at: row.last_used_at,
-        revoked_at: row.revoked_at,
-    }
 }

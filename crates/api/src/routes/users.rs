@@ -49,8 +49,8 @@ pub async fn create_user(
     JsonBody(request): JsonBody<CreateUser>,
 ) -> Result<(StatusCode, Json<User>), Problem> {
     caller.require_service_admin()?;
-    let created = users::create(&api.store, &caller, &request).await?;
-    Ok((StatusCode::CREATED, Json(user(created))))
+    let user = users::create(&api.store, &caller, &request).await?;
+    Ok((StatusCode::CREATED, Json(user)))
 }
 
 /// List users.
@@ -70,7 +70,7 @@ pub async fn list_users(
     let after = query.cursor.as_ref().map_or("", Login::as_str);
     let limit = query.limit.unwrap_or_default().get();
     let users = accounts::list(&api.store, after, limit).await?;
-    Ok(Json(page(users, limit, |user| user.login.clone(), user)))
+    Ok(Json(page(users, limit, |user| user.login.clone())))
 }
 
 /// Update or disable a user. For service administrators.
@@ -89,7 +89,7 @@ pub async fn update_user(
     JsonBody(request): JsonBody<UpdateUser>,
 ) -> Result<Json<User>, Problem> {
     caller.require_service_admin()?;
-    Ok(Json(user(users::update(&api.store, &caller, login.as_str(), &request).await?)))
+    Ok(Json(users::update(&api.store, &caller, login.as_str(), &request).await?))
 }
 
 /// Revoke all sessions of a user at once. For the user, and for service administrators.
@@ -110,17 +110,4 @@ pub async fn revoke_user_sessions(
     caller.require_interactive()?;
     users::revoke_sessions(&api.store, &caller, login.as_str()).await?;
     Ok(StatusCode::NO_CONTENT)
-}
-
-fn user(row: accounts::User) -> User {
-    User {
-        id: row.id,
-        login: row.login,
-        name: row.name,
-        email: row.email,
-        is_agent: row.is_agent,
-        is_admin: row.is_admin,
-        created_at: row.created_at,
-        disabled_at: row.disabled_at,
-    }
 }

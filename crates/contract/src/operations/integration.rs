@@ -131,7 +131,7 @@ pub struct Integration {
 
 /// A running sync, from the first page to the last. A sync that the provider slows down goes on at
 /// `next_sync_at`.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SyncRun {
     /// When it was started.
     pub started_at: DateTime<Utc>,
@@ -142,7 +142,7 @@ pub struct SyncRun {
 }
 
 /// The last sync. If it failed, `last_error` says why, and `next_sync_at` when it is retried.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LastSyncRun {
     /// When it was completed.
     pub completed_at: DateTime<Utc>,

@@ -20,15 +20,10 @@ impl<T> Page<T> {
     }
 }
 
-/// Returns a page of `rows` that were read with `limit`, each as `item`.
-pub fn page<R, K: ToString, T>(
-    rows: Vec<R>,
-    limit: i64,
-    cursor: impl FnOnce(&R) -> K,
-    item: impl Fn(R) -> T,
-) -> Page<T> {
-    let next_cursor = next_cursor(&rows, limit, cursor);
-    Page::new(rows.into_iter().map(item).collect(), next_cursor)
+/// Returns a page of `items` that were read with `limit`.
+pub fn page<T, K: ToString>(items: Vec<T>, limit: i64, cursor: impl FnOnce(&T) -> K) -> Page<T> {
+    let next_cursor = next_cursor(&items, limit, cursor);
+    Page::new(items, next_cursor)
 }
 
 /// Returns the cursor of the page after `rows`: the name of the last row if the page is full.

@@ -86,7 +86,7 @@ path! {
 }
 
 /// A link of an issue; secrets in it are masked.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct TaskLink {
     /// Its title; may be empty.
     pub title: String,
@@ -95,7 +95,7 @@ pub struct TaskLink {
 }
 
 /// An issue as the project knows it.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct Task {
     /// The task's id here.
     pub id: TaskId,

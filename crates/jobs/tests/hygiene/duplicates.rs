@@ -12,7 +12,7 @@ async fn policy_decides_whether_duplicates_are_suggested_or_merged() {
     let [kept, duplicate] = [fixture.record(RETRY).await, fixture.record(RETRY_REWORDED).await];
 
     let dry_run = fixture.run(HygieneTask::Duplicates, true).await;
-    assert!(dry_run.is_dry_run && dry_run.started_at.is_some());
+    assert!(dry_run.dry_run && dry_run.started_at.is_some());
     assert_eq!(dry_run.requested_by.as_deref(), Some("local"));
     assert_eq!(dry_run.counts, json!({"clusters": 1, "records": 2}));
     assert_eq!(

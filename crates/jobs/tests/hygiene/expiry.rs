@@ -1,8 +1,9 @@
 //! The task `expiry`.
 
+use mc_contract::operations::hygiene::HygieneRun;
 use mc_domain::{ExpiryDecision, HygieneTask, RecordId, UserId};
 use mc_store::cleanup;
-use mc_store::hygiene::{self, Report};
+use mc_store::hygiene;
 use serde_json::{Value, json};
 
 use crate::fixture::{Fixture, RETRY, RETRY_REWORDED};
@@ -84,7 +85,7 @@ const UNEXPIRED: &str = "select count(*)::text from memory_records
                          where state = 'active' and ttl > now() + interval '1 day'";
 
 impl Fixture {
-    async fn run_expiry(&self, decision: ExpiryDecision) -> Report {
+    async fn run_expiry(&self, decision: ExpiryDecision) -> HygieneRun {
         let mut tx =
             self.db.service().for_project(UserId::LOCAL, self.project).begin().await.unwrap();
         let (project, task) = (self.project, HygieneTask::Expiry);

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use mc_contract::operations::hygiene::HygieneRun;
 use mc_crypto::{EncryptionKey, Encryptor};
 use mc_domain::{HygieneRunId, HygieneTask, ProjectId, RecordId, UserId};
 use mc_jobs::{Embedding, JobContext, JobSettings, SyncContext};
 use mc_memory::normalize::content_hash;
-use mc_store::hygiene::{self, Report};
+use mc_store::hygiene;
 use mc_store::testing::{execute, text, waiting_for_a_lock};
 use mc_store::vectors::{self, Model};
 use mc_testkit::TestDatabase;
@@ -95,7 +96,7 @@ impl Fixture {
     }
 
     /// Waits until the run has ended.
-    pub async fn wait_for_end(&self, id: HygieneRunId) -> Report {
+    pub async fn wait_for_end(&self, id: HygieneRunId) -> HygieneRun {
         let started = Instant::now();
         loop {
             let run = self.find(id).await.unwrap();
@@ -108,12 +109,12 @@ impl Fixture {
     }
 
     /// Returns a run, if it is stored.
-    pub async fn find(&self, id: HygieneRunId) -> Option<Report> {
+    pub async fn find(&self, id: HygieneRunId) -> Option<HygieneRun> {
         hygiene::find(self.db.store(), self.project, id).await.unwrap()
     }
 
     /// Runs a task, which must succeed.
-    pub async fn run(&self, task: HygieneTask, is_dry_run: bool) -> Report {
+    pub async fn run(&self, task: HygieneTask, is_dry_run: bool) -> HygieneRun {
         let run = self.wait_for_end(self.request(task, is_dry_run).await).await;
         assert_eq!(run.last_error, None);
         run

@@ -32,10 +32,7 @@ async fn schedule_enqueues_a_task_once_a_day_unless_it_is_off() {
     let filter = ReportFilter { task: Some(HygieneTask::Duplicates), cursor: None };
     let run =
         hygiene::list(fixture.db.store(), fixture.project, filter, 9).await.unwrap().remove(0);
-    assert_eq!(
-        (run.task, run.is_dry_run, run.requested_by),
-        (HygieneTask::Duplicates, false, None)
-    );
+    assert_eq!((run.task, run.dry_run, run.requested_by), (HygieneTask::Duplicates, false, None));
     assert_eq!(fixture.wait_for_end(run.id).await.counts["clusters"], 0);
 }
 

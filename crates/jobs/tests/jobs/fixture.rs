@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use mc_contract::operations::job::Job;
 use mc_domain::JobState;
 use mc_jobs::{BackgroundJob, JobError, Timing, WorkerPool};
 use mc_store::Store;
-use mc_store::jobs::JobRow;
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -95,7 +95,7 @@ pub async fn enqueue<J: BackgroundJob>(store: &Store, job: &J, key: Option<&str>
 }
 
 /// Waits until all jobs of a kind are in this state.
-pub async fn wait_for_state(store: &Store, kind: &str, state: JobState) -> Vec<JobRow> {
-    let is_in_state = |jobs: &[JobRow]| jobs.iter().all(|job| job.state == state);
+pub async fn wait_for_state(store: &Store, kind: &str, state: JobState) -> Vec<Job> {
+    let is_in_state = |jobs: &[Job]| jobs.iter().all(|job| job.state == state);
     wait_for_jobs(store, kind, |jobs| !jobs.is_empty() && is_in_state(jobs)).await
 }

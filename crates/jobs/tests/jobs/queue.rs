@@ -3,9 +3,10 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use mc_contract::operations::job::Job;
 use mc_domain::JobState;
 use mc_jobs::{BackgroundJob, JobError, JobSettings, KindSettings, WorkerPool};
-use mc_store::jobs::{self, JobRow, NewJob};
+use mc_store::jobs::{self, NewJob};
 use mc_store::testing::execute;
 use mc_testkit::TestDatabase;
 use serde::{Deserialize, Serialize};
@@ -147,7 +148,7 @@ async fn configured_timeout_and_concurrency_apply_to_jobs() {
     assert!(times[1] - times[0] < timeout, "two run at once");
     assert!(times[2] - times[0] >= timeout, "the third waits until one has timed out");
     let has_timed_out =
-        |job: &JobRow| job.last_error.as_deref() == Some("the job timed out after 2 s");
+        |job: &Job| job.last_error.as_deref() == Some("the job timed out after 2 s");
     wait_for_jobs(db.store(), "cleanup", |jobs| jobs.iter().any(has_timed_out)).await;
     node.stop().await;
 }
@@ -223,7 +224,7 @@ async fn job_with_invalid_args_is_discarded_and_blocks_no_other() {
     tx.commit().await.unwrap();
     enqueue(db.store(), &Note { n: 1 }, None).await;
     let node = Node::start(succeeding(db.store()));
-    let have_ended = |jobs: &[JobRow]| jobs.iter().all(|job| job.completed_at.is_some());
+    let have_ended = |jobs: &[Job]| jobs.iter().all(|job| job.completed_at.is_some());
     let jobs = wait_for_jobs(db.store(), "note", have_ended).await;
     let states: Vec<_> = jobs.iter().map(|job| job.state).collect();
     assert_eq!(states, [JobState::Completed, JobState::Discarded]);

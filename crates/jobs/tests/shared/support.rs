@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
+use mc_contract::operations::job::Job;
 use mc_jobs::{BackgroundJob, JobError, WorkerPool};
 use mc_store::Store;
-use mc_store::jobs::{self, JobFilter, JobRow};
+use mc_store::jobs::{self, JobFilter};
 
 /// Longer than any step takes on a busy machine.
 pub const TIMEOUT: Duration = Duration::from_mins(2);
@@ -36,7 +37,7 @@ impl Handle for WorkerPool {
 }
 
 /// Returns all jobs of a kind.
-pub async fn list_jobs(store: &Store, kind: &str) -> Vec<JobRow> {
+pub async fn list_jobs(store: &Store, kind: &str) -> Vec<Job> {
     let filter = JobFilter { kind: Some(kind.to_owned()), ..JobFilter::default() };
     jobs::list(store, &filter, 10_000).await.unwrap()
 }
@@ -45,8 +46,8 @@ pub async fn list_jobs(store: &Store, kind: &str) -> Vec<JobRow> {
 pub async fn wait_for_jobs(
     store: &Store,
     kind: &str,
-    condition: impl Fn(&[JobRow]) -> bool,
-) -> Vec<JobRow> {
+    condition: impl Fn(&[Job]) -> bool,
+) -> Vec<Job> {
     let started = Instant::now();
     loop {
         let jobs = list_jobs(store, kind).await;

@@ -3,8 +3,9 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use mc_connectors::client::Provider;
 use mc_connectors::{Comment, Thread};
+use mc_contract::operations::integration::SyncRun;
 use mc_jobs::apply::doc_parts::{self, DocPartBatch};
-use mc_store::integrations::{self, SyncRun};
+use mc_store::integrations;
 use serde_json::json;
 
 use crate::fixture::{Fixture, Issue, TOKEN, redmine};
@@ -60,11 +61,11 @@ async fn sync_run_shows_its_progress_across_jobs() {
     fixture.update_upstream(|upstream| upstream.delays_later_pages = true);
     let node = fixture.node();
     let id = fixture.create_integration("carts").await;
-    let has_one_page = |run: SyncRun| run.pages == 1;
+    let has_one_page = |run: SyncRun| run.pages_fetched == 1;
     let running =
         fixture.wait_for(id, |integration| integration.current_run.is_some_and(has_one_page)).await;
     let interrupted = running.current_run.unwrap();
-    assert_eq!((interrupted.items, running.last_run), (2, None));
+    assert_eq!((interrupted.items_synced, running.last_run), (2, None));
     node.kill().await;
     let current = fixture.integration(id).await.current_run.unwrap();
     assert_eq!(current, interrupted, "the run has not ended");
@@ -73,15 +74,18 @@ async fn sync_run_shows_its_progress_across_jobs() {
     let node = fixture.node();
     let ended = fixture.wait_for(id, |integration| integration.last_success_at.is_some()).await;
     let last = ended.last_run.unwrap();
-    assert!(ended.current_run.is_none() && last.at > interrupted.at, "{ended:?}");
-    assert!(last.pages >= 3 && last.items >= 5, "including those before the kill: {last:?}");
+    assert!(ended.current_run.is_none() && last.completed_at > interrupted.started_at, "{ended:?}");
+    assert!(
+        last.pages_fetched >= 3 && last.items_synced >= 5,
+        "including those before the kill: {last:?}"
+    );
 
     fixture.update_upstream(|upstream| upstream.error = Some((500, "")));
     fixture.request_sync(id).await;
     let failed = fixture.wait_for(id, |integration| integration.consecutive_failures == 1).await;
     let last = failed.last_run.unwrap();
     assert!(failed.current_run.is_none() && failed.last_error.is_some(), "{failed:?}");
-    assert_eq!((last.pages, last.items), (0, 0), "earlier runs are not counted");
+    assert_eq!((last.pages_fetched, last.items_synced), (0, 0), "earlier runs are not counted");
     node.stop().await;
 }
 

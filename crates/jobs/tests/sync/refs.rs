@@ -189,10 +189,10 @@ async fn moved_ref_of_plain_git_enqueues_one_index_run() {
     commit(&directory, "two");
     let moved = fixture.sync(id).await;
     assert_eq!(fixture.text(RUN_COUNT).await, "2");
-    assert_eq!(moved.last_run.map(|run| run.items), Some(1));
+    assert_eq!(moved.last_run.map(|run| run.items_synced), Some(1));
     let unchanged = fixture.sync(id).await;
     assert_eq!(fixture.text(RUN_COUNT).await, "2", "the run is enqueued once");
-    assert_eq!(unchanged.last_run.map(|run| run.items), Some(0));
+    assert_eq!(unchanged.last_run.map(|run| run.items_synced), Some(0));
 
     git(&directory, &["checkout", "--quiet", "--detach"]);
     git(&directory, &["branch", "--quiet", "-D", "main"]);

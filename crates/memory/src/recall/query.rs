@@ -2,11 +2,11 @@
 
 use std::sync::LazyLock;
 
+use mc_contract::operations::task::Task;
 use mc_sanitizer::{Policy, mask_with};
 use mc_search::Query;
 use mc_search::query::gloss;
 use mc_store::passages::PassageFilter;
-use mc_store::tasks::Task;
 use regex::Regex;
 use serde_json::{Value, json};
 

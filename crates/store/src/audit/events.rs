@@ -1,32 +1,12 @@
 //! Reads of a chain: the newest events, or all in order.
 
 use chrono::{DateTime, Utc};
+use mc_contract::operations::audit::AuditEvent;
 use mc_domain::{AuditAction, UserId};
 use serde_json::Value;
 
 use super::Chain;
 use crate::{Result, Store};
-
-/// An event as stored.
-#[derive(Debug, Clone)]
-pub struct Event {
-    /// Position in the chain, from 1.
-    pub seq: i64,
-    /// When it was added.
-    pub occurred_at: DateTime<Utc>,
-    /// The actor; `None` for the service itself and for unauthenticated callers.
-    pub actor: Option<UserId>,
-    /// The actor's present login.
-    pub login: Option<String>,
-    /// Action.
-    pub action: String,
-    /// The target's id or key.
-    pub target: String,
-    /// Additional data.
-    pub details: Value,
-    /// MAC over the event and the MAC of the event before.
-    pub mac: Vec<u8>,
-}
 
 /// A filter of events.
 #[derive(Debug, Clone, Default)]
@@ -51,7 +31,7 @@ pub async fn newest(
     filter: &EventFilter,
     before: Option<i64>,
     limit: i64,
-) -> Result<Vec<Event>> {
+) -> Result<Vec<AuditEvent>> {
     let rows = sqlx::query_as!(
         Row,
         "select e.seq, e.occurred_at, e.actor, u.login as \"login?\", e.action, e.target,
@@ -90,7 +70,7 @@ pub async fn is_known(store: &Store, chain: Chain) -> Result<bool> {
 }
 
 /// Returns events after a position in the chain, in order.
-pub async fn after(store: &Store, chain: Chain, seq: i64, limit: i64) -> Result<Vec<Event>> {
+pub async fn after(store: &Store, chain: Chain, seq: i64, limit: i64) -> Result<Vec<AuditEvent>> {
     let rows = sqlx::query_as!(
         Row,
         "select e.seq, e.occurred_at, e.actor, u.login as \"login?\", e.action, e.target,
@@ -118,18 +98,18 @@ struct Row {
 }
 
 impl Row {
-    fn into_event(self) -> Event {
-        Event {
+    fn into_event(self) -> AuditEvent {
+        AuditEvent {
             seq: self.seq,
             occurred_at: self.occurred_at,
-            actor: self.actor.map(UserId),
-            login: self.login,
+            actor: self.login,
+            actor_id: self.actor.map(UserId),
             action: self.action,
             target: self.target,
             // The text may have been tampered with: it is returned as it is, and `verify` reports
             // it.
             details: serde_json::from_str(&self.details).unwrap_or(Value::String(self.details)),
-            mac: self.mac,
+            mac: hex::encode(self.mac),
         }
     }
 }

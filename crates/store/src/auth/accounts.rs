@@ -9,8 +9,8 @@ use crate::error::word;
 use crate::row::read;
 use crate::{Result, Store};
 
-pub use tokens::{AccessToken, NewToken, create_token, revoke, revoke_any, tokens};
-pub use users::{NewUser, User, UserUpdate, change, create, find, list};
+pub use tokens::{NewToken, create_token, revoke, revoke_any, tokens};
+pub use users::{NewUser, UserUpdate, change, create, find, list};
 
 /// Prefix of the names of local tokens.
 const LOCAL_NAME: &str = "local token of ";

@@ -1,35 +1,11 @@
 //! Teams, and the members of teams and projects with their roles.
 
-use chrono::{DateTime, Utc};
+use mc_contract::operations::member::{Member, Team};
 use mc_domain::{ProjectId, Role, TeamId, UserId};
 
 use crate::error::word;
 use crate::row::read;
 use crate::{Error, Result, Store, Tx};
-
-/// A team.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Team {
-    /// Identifier.
-    pub id: TeamId,
-    /// Short name, unique.
-    pub key: String,
-    /// Display name.
-    pub name: String,
-    /// Creation.
-    pub created_at: DateTime<Utc>,
-}
-
-/// A user or a team with a role.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Member {
-    /// A user's login or a team's key.
-    pub name: String,
-    /// The role; for a team, the highest one that its members get.
-    pub role: Role,
-    /// When the role was granted.
-    pub added_at: DateTime<Utc>,
-}
 
 /// The team or project of a role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,25 +1,12 @@
 //! Exports of team records: compressed documents.
 
-use chrono::{DateTime, Utc};
+use mc_contract::operations::export::Export;
 use mc_domain::{ExportId, ProjectId};
 
 use crate::{Result, Store, Tx};
 
 /// Exports kept per project; two months of weekly ones.
 const KEPT: i64 = 8;
-
-/// An export, without its document.
-#[derive(Debug, Clone)]
-pub struct Export {
-    /// Identifier, in the order of creation.
-    pub id: ExportId,
-    /// Time of creation.
-    pub created_at: DateTime<Utc>,
-    /// Number of records.
-    pub record_count: i32,
-    /// Size of the document before compression.
-    pub size_bytes: i64,
-}
 
 /// Stores an export and deletes the oldest ones above the limit.
 pub async fn add(

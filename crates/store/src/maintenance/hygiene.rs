@@ -7,7 +7,7 @@ pub mod usage;
 
 use std::collections::BTreeMap;
 
-use chrono::{DateTime, Utc};
+use mc_contract::operations::hygiene::HygieneRun;
 use mc_domain::{ExpiryDecision, HygieneRunId, HygieneTask, Policy, ProjectId};
 use serde_json::{Value, json};
 
@@ -63,31 +63,6 @@ pub struct HygieneTarget {
     pub expiry_decision: Option<ExpiryDecision>,
     /// The project's policy.
     pub policy: Policy,
-}
-
-/// A hygiene run.
-#[derive(Debug, Clone)]
-pub struct Report {
-    /// Identifier, in the order of requests.
-    pub id: HygieneRunId,
-    /// The task.
-    pub task: HygieneTask,
-    /// Whether it is a dry run.
-    pub is_dry_run: bool,
-    /// Login of the requester; `None` for the schedule.
-    pub requested_by: Option<String>,
-    /// Time of the request.
-    pub requested_at: DateTime<Utc>,
-    /// Start of the last attempt.
-    pub started_at: Option<DateTime<Utc>>,
-    /// End of that attempt.
-    pub completed_at: Option<DateTime<Utc>>,
-    /// Counts by name.
-    pub counts: Value,
-    /// The first findings.
-    pub findings: Value,
-    /// Error of the last attempt.
-    pub last_error: Option<String>,
 }
 
 /// A filter of runs.
@@ -224,12 +199,16 @@ pub async fn list(
     project: ProjectId,
     filter: ReportFilter,
     limit: i64,
-) -> Result<Vec<Report>> {
+) -> Result<Vec<HygieneRun>> {
     fetch(store, project, None, filter, limit).await
 }
 
 /// Returns one run of a project.
-pub async fn find(store: &Store, project: ProjectId, id: HygieneRunId) -> Result<Option<Report>> {
+pub async fn find(
+    store: &Store,
+    project: ProjectId,
+    id: HygieneRunId,
+) -> Result<Option<HygieneRun>> {
     Ok(fetch(store, project, Some(id), ReportFilter::default(), 1).await?.pop())
 }
 
@@ -239,7 +218,7 @@ async fn fetch(
     id: Option<HygieneRunId>,
     filter: ReportFilter,
     limit: i64,
-) -> Result<Vec<Report>> {
+) -> Result<Vec<HygieneRun>> {
     let rows = sqlx::query!(
         r#"select r.id, r.task, r.is_dry_run, u.login as "login?", r.requested_at, r.started_at,
                r.completed_at,
@@ -256,8 +235,8 @@ async fn fetch(
     )
     .fetch_all(&mut *store.read().await?)
     .await?;
-    read!(each row in rows => Report {
-        id: row.id.into(), task: word(&row.task)?, is_dry_run, requested_by: row.login,
+    read!(each row in rows => HygieneRun {
+        id: row.id.into(), task: word(&row.task)?, dry_run: row.is_dry_run, requested_by: row.login,
         requested_at, started_at, completed_at, counts, findings, last_error
     })
 }

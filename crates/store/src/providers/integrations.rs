@@ -5,6 +5,7 @@ mod data;
 mod sync;
 
 use chrono::{DateTime, Utc};
+use mc_contract::operations::integration::{Integration, LastSyncRun, SyncRun};
 use mc_domain::{Capability, IntegrationId, ProjectId, ProjectKey};
 
 use crate::error::word;
@@ -19,57 +20,6 @@ pub use sync::{
     JOB, JOB_ATTEMPTS, SYNC_TIMEOUT, SyncTarget, advance, count_items, enqueue_due_syncs,
     finish_sync, mark_reconciled, request_sync, request_wiki_syncs, reschedule, start_sync,
 };
-
-/// An integration.
-#[derive(Debug, Clone)]
-pub struct Integration {
-    /// Identifier.
-    pub id: IntegrationId,
-    /// Name of the connector.
-    pub connector: String,
-    /// Resource of the connector: a repository, tracker project or space.
-    pub resource: String,
-    /// Which kind of data it reads.
-    pub capability: Capability,
-    /// Minutes between two sync runs.
-    pub interval_minutes: i32,
-    /// Whether it reads comments, if the policy allows them.
-    pub include_comments: bool,
-    /// Whether it is paused.
-    pub is_paused: bool,
-    /// Login of its creator; `None` if that user was deleted.
-    pub created_by: Option<String>,
-    /// When.
-    pub created_at: DateTime<Utc>,
-    /// Next sync run.
-    pub next_sync_at: DateTime<Utc>,
-    /// Last successful sync run.
-    pub last_success_at: Option<DateTime<Utc>>,
-    /// Error of the last sync run; `None` if it succeeded.
-    pub last_error: Option<String>,
-    /// Failed sync runs since the last success.
-    pub consecutive_failures: i32,
-    /// Number of imported tasks.
-    pub task_count: i64,
-    /// Number of imported documents.
-    pub document_count: i64,
-    /// The sync run in progress.
-    pub current_run: Option<SyncRun>,
-    /// The last completed sync run.
-    pub last_run: Option<SyncRun>,
-}
-
-/// One pass of an integration from the first page to the last, or to the page that failed. It may
-/// take several jobs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SyncRun {
-    /// Start of the run; for a completed run, its end.
-    pub at: DateTime<Utc>,
-    /// Pages read.
-    pub pages: i64,
-    /// Issues and wiki pages imported, and index runs requested.
-    pub items: i64,
-}
 
 /// An integration to create.
 #[derive(Debug, Clone)]
@@ -226,13 +176,18 @@ async fn select(
         interval_minutes, include_comments, is_paused, created_by, created_at, next_sync_at,
         last_success_at, last_error, consecutive_failures, task_count: row.tasks,
         document_count: row.documents,
-        current_run: sync_run(row.run_started_at, row.run_pages, row.run_items),
-        last_run: sync_run(row.last_run_completed_at, row.last_run_pages, row.last_run_items)
+        current_run: row.run_started_at.map(|started_at| SyncRun {
+            started_at,
+            pages_fetched: row.run_pages,
+            items_synced: row.run_items,
+        }),
+        last_run: row.last_run_completed_at.map(|completed_at| LastSyncRun {
+            completed_at,
+            has_failed: row.consecutive_failures > 0,
+            pages_fetched: row.last_run_pages,
+            items_synced: row.last_run_items,
+        })
     })
-}
-
-fn sync_run(at: Option<DateTime<Utc>>, pages: i64, items: i64) -> Option<SyncRun> {
-    at.map(|at| SyncRun { at, pages, items })
 }
 
 /// Returns the key of an integration's project, for the background.

@@ -4,10 +4,8 @@ mod write;
 
 use std::collections::BTreeMap;
 
-use chrono::{DateTime, Utc};
-use mc_domain::{
-    CiVerdict, ProjectId, PullRequestId, PullRequestReview, PullRequestState, RecordId,
-};
+use mc_contract::operations::pull_request::PullRequest;
+use mc_domain::{ProjectId, PullRequestId, PullRequestReview, PullRequestState, RecordId};
 use serde::Deserialize;
 
 use crate::error::{from_json, word};
@@ -16,37 +14,6 @@ use crate::{Result, Store};
 
 pub use write::{NewPullRequest, NewReview, insert_pushed_commits, upsert, upsert_review};
 pub(crate) use write::{RETENTION_DAYS, prune};
-
-/// A stored pull request.
-#[derive(Debug, Clone)]
-pub struct PullRequest {
-    /// Identifier.
-    pub id: PullRequestId,
-    /// The provider's id, such as `octocat/hello!12`.
-    pub external_id: String,
-    /// Title.
-    pub title: String,
-    /// State.
-    pub state: PullRequestState,
-    /// Author.
-    pub author: Option<String>,
-    /// Head commit.
-    pub head_sha: Option<String>,
-    /// Merge commit.
-    pub merge_sha: Option<String>,
-    /// Target branch.
-    pub base_ref: Option<String>,
-    /// URL for people; may be empty.
-    pub url: String,
-    /// Combined state of all reviews.
-    pub review_state: Option<PullRequestReview>,
-    /// CI status.
-    pub ci_status: Option<CiVerdict>,
-    /// Ids of the project's tasks that it mentions, at their trackers.
-    pub tasks: Vec<String>,
-    /// The provider's time of this state.
-    pub source_updated_at: DateTime<Utc>,
-}
 
 /// A filter of a project's pull requests.
 #[derive(Debug, Clone, Default)]
@@ -136,7 +103,8 @@ async fn select(
     read!(each row in rows => PullRequest {
         id: row.id.into(), external_id, title, state: word(&row.state)?, author, head_sha,
         merge_sha, base_ref, url, review_state: combine_reviews(row.reviews)?,
-        ci_status: row.ci.as_deref().map(word).transpose()?, tasks, source_updated_at
+        ci_status: row.ci.as_deref().map(word).transpose()?, task_external_ids: row.tasks,
+        source_updated_at
     })
 }
 

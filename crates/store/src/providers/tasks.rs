@@ -1,43 +1,22 @@
 //! Tasks: issues of trackers.
 
 use chrono::{DateTime, Utc};
+use mc_contract::operations::task::Task;
 use mc_domain::{DialogId, IntegrationId, ProjectId, RecordId, TaskId};
 use mc_sanitizer::Sanitized;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::error::from_json;
 use crate::row::{read, uuids};
 use crate::{Result, Store, Tx, Upserted, task_comments};
 
 /// A link of a task.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TaskLink {
     /// Text of the link; may be empty.
-    #[serde(default)]
     pub title: String,
     /// URL.
     pub url: String,
-}
-
-/// A task as stored.
-#[derive(Debug, Clone)]
-pub struct Task {
-    /// Identifier.
-    pub id: TaskId,
-    /// Id at the tracker, such as `CS-214`.
-    pub external_id: String,
-    /// Title; empty until the task is synced.
-    pub title: String,
-    /// State in the tracker's words; `unknown` until synced.
-    pub status: String,
-    /// Assignee.
-    pub assignee: Option<String>,
-    /// Labels.
-    pub labels: Vec<String>,
-    /// Links.
-    pub links: Vec<TaskLink>,
-    /// Last change here.
-    pub updated_at: DateTime<Utc>,
 }
 
 /// A task as its tracker reports it.

@@ -13,9 +13,9 @@ use crate::{Result, Store, Tx, policies};
 
 pub(crate) use deliveries::prune;
 pub use deliveries::{
-    Delivery, DeliveryFilter, JOB, JOB_ATTEMPTS, NewWebhookDelivery, Outcome, PendingBatch,
-    PendingDelivery, find_delivery, insert_delivery, is_pending, list_deliveries, lock_pending,
-    mark_completed, replay,
+    DeliveryFilter, JOB, JOB_ATTEMPTS, NewWebhookDelivery, Outcome, PendingBatch, PendingDelivery,
+    find_delivery, insert_delivery, is_pending, list_deliveries, lock_pending, mark_completed,
+    replay,
 };
 
 /// A webhook.

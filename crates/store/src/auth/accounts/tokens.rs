@@ -1,33 +1,13 @@
 //! Personal access tokens.
 
 use chrono::{DateTime, Utc};
+use mc_contract::operations::token::AccessToken;
 use mc_domain::{Scopes, TokenId, UserId};
 use uuid::Uuid;
 
 use super::{SecretHash, read_scopes, scope_words};
 use crate::row::read;
 use crate::{Result, Store, Tx};
-
-/// A personal access token, without its secret.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AccessToken {
-    /// Identifier.
-    pub id: TokenId,
-    /// Name given by the owner.
-    pub name: String,
-    /// The secret's last characters.
-    pub hint: String,
-    /// Scopes.
-    pub scopes: Scopes,
-    /// Creation.
-    pub created_at: DateTime<Utc>,
-    /// Expiry; `None` for never.
-    pub expires_at: Option<DateTime<Utc>>,
-    /// Last use, to the minute.
-    pub last_used_at: Option<DateTime<Utc>>,
-    /// Time of revocation.
-    pub revoked_at: Option<DateTime<Utc>>,
-}
 
 /// A token to add.
 #[derive(Debug, Clone)]
@@ -117,8 +97,8 @@ struct Row {
 impl Row {
     fn into_token(self) -> Result<AccessToken> {
         read!(self => AccessToken {
-            id: self.id.into(), name, hint, scopes: read_scopes(&self.scopes)?, created_at,
-            expires_at, last_used_at, revoked_at
+            id: self.id.into(), name, hint, scopes: read_scopes(&self.scopes)?.iter().collect(),
+            created_at, expires_at, last_used_at, revoked_at
         })
     }
 }

@@ -1,30 +1,9 @@
 //! Users: people and agents.
 
-use chrono::{DateTime, Utc};
+use mc_contract::operations::user::User;
 use mc_domain::UserId;
 
 use crate::{Result, Store, Tx, sessions};
-
-/// A person, or an agent: a program that acts by itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct User {
-    /// Identifier.
-    pub id: UserId,
-    /// Login name; unique regardless of case.
-    pub login: String,
-    /// Display name; may be empty.
-    pub name: String,
-    /// Email address; for display, never for decisions.
-    pub email: Option<String>,
-    /// Whether the user is an agent, whose role is at most `agent`.
-    pub is_agent: bool,
-    /// Whether the user is a service administrator.
-    pub is_admin: bool,
-    /// Creation.
-    pub created_at: DateTime<Utc>,
-    /// When the user was disabled.
-    pub disabled_at: Option<DateTime<Utc>>,
-}
 
 /// A user to add.
 #[derive(Debug, Clone)]

@@ -1,9 +1,10 @@
 //! Logins in a browser that are not completed, and the identities of users at identity providers.
 
 use chrono::{DateTime, Utc};
+use mc_contract::operations::user::User;
 use mc_domain::UserId;
 
-use crate::accounts::{SecretHash, User};
+use crate::accounts::SecretHash;
 use crate::{Result, Store};
 
 /// Stores a login that a browser has started, by the hash of its state parameter.

@@ -1,6 +1,7 @@
 //! Webhook deliveries: received events, and their processing.
 
 use chrono::{DateTime, Utc};
+use mc_contract::operations::webhook::WebhookDelivery;
 use mc_domain::{DeliveryId, DeliveryState, Policy, ProjectId, Provider, WebhookId};
 use serde_json::Value;
 use sqlx::PgExecutor;
@@ -34,31 +35,6 @@ pub struct NewWebhookDelivery<'a> {
     pub event: Value,
     /// Why the event is ignored, if that is known at once.
     pub ignored: Option<&'a str>,
-}
-
-/// A stored delivery.
-#[derive(Debug, Clone)]
-pub struct Delivery {
-    /// Identifier, in the order of receipt.
-    pub id: DeliveryId,
-    /// Its webhook.
-    pub webhook_id: WebhookId,
-    /// The provider that sent it.
-    pub provider: Provider,
-    /// The provider's id of the delivery.
-    pub external_id: String,
-    /// Event type in the provider's words.
-    pub event_type: String,
-    /// The parsed event, masked.
-    pub event: Value,
-    /// State.
-    pub state: DeliveryState,
-    /// Result of the processing, for people.
-    pub outcome: Option<String>,
-    /// Time of receipt.
-    pub received_at: DateTime<Utc>,
-    /// End of the last processing.
-    pub completed_at: Option<DateTime<Utc>>,
 }
 
 /// The pending deliveries of a webhook, in the order of receipt.
@@ -207,7 +183,11 @@ pub async fn mark_completed(tx: &mut Tx, outcomes: &[Outcome]) -> Result<()> {
 }
 
 /// Makes a delivery pending again and enqueues its job; returns `None` if there is none.
-pub async fn replay(tx: &mut Tx, project: ProjectId, id: DeliveryId) -> Result<Option<Delivery>> {
+pub async fn replay(
+    tx: &mut Tx,
+    project: ProjectId,
+    id: DeliveryId,
+) -> Result<Option<WebhookDelivery>> {
     tx.run(sqlx::query!(
         "update webhook_deliveries set state = 'pending', outcome = null, completed_at = null
          where project_id = $1 and id = $2",
@@ -228,7 +208,7 @@ pub async fn list_deliveries(
     project: ProjectId,
     filter: DeliveryFilter,
     limit: i64,
-) -> Result<Vec<Delivery>> {
+) -> Result<Vec<WebhookDelivery>> {
     select(&mut *store.read().await?, project, None, filter, limit).await
 }
 
@@ -237,7 +217,7 @@ pub async fn find_delivery(
     store: &Store,
     project: ProjectId,
     id: DeliveryId,
-) -> Result<Option<Delivery>> {
+) -> Result<Option<WebhookDelivery>> {
     let executor = &mut *store.read().await?;
     Ok(select(executor, project, Some(id), DeliveryFilter::default(), 1).await?.pop())
 }
@@ -248,7 +228,7 @@ async fn select(
     only: Option<DeliveryId>,
     filter: DeliveryFilter,
     limit: i64,
-) -> Result<Vec<Delivery>> {
+) -> Result<Vec<WebhookDelivery>> {
     let rows = sqlx::query!(
         r#"select d.id, d.webhook_id, h.provider, d.external_id, d.event_type, d.event, d.state,
                d.outcome,
@@ -267,7 +247,7 @@ async fn select(
     )
     .fetch_all(executor)
     .await?;
-    read!(each row in rows => Delivery {
+    read!(each row in rows => WebhookDelivery {
         id: row.id.into(), webhook_id: row.webhook_id.into(), provider: word(&row.provider)?,
         external_id, event_type, event, state: word(&row.state)?, outcome, received_at, completed_at
     })
