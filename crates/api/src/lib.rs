@@ -17,7 +17,6 @@ mod server;
 mod sign_in;
 mod state;
 mod webhook_receiver;
-mod wire;
 
 pub use authenticate::{Authenticate, Authenticator, Principal};
 pub use ingress::{

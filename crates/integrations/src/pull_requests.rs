@@ -48,7 +48,7 @@ async fn list_ci_results(
     pull_request: &PullRequest,
 ) -> Result<Vec<CiResult>, Error> {
     let mut results = Vec::new();
-let PullRequest { merge_sha, head_sha, .. } = pull_request;
+    let PullRequest { merge_sha, head_sha, .. } = pull_request;
     let head = head_sha.as_ref().filter(|head| merge_sha.as_ref() != Some(*head));
     for sha in merge_sha.iter().chain(head) {
         results.extend(ci_results::of_commit(&ctx.store, ctx.project.id, sha).await?);

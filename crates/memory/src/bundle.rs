@@ -6,6 +6,7 @@ mod render;
 mod trust;
 
 use chrono::{DateTime, Utc};
+use mc_contract::operations::recall::TaskSummary;
 use mc_domain::{
     BundleId, CiVerdict, CitationVerdict, DialogId, DocId, PassageId, RecordId, RecordKind,
     RecordState, Trust,
@@ -15,8 +16,7 @@ use crate::citations::has_changed;
 
 pub use handles::{Handles, handles};
 pub use pack::pack;
-pub use render::as_json;
-pub(crate) use render::{rounded, without_nulls};
+pub use render::{response, rounded};
 pub use trust::{admits, sort_by_trust, trust};
 
 /// Longest statement if the token limit is too small for all of it, and longest dialog excerpt, in
@@ -248,17 +248,6 @@ pub struct CodePlace {
     pub trust: Trust,
     /// Rank score, 0 to 1.
     pub score: f32,
-}
-
-/// A task as a bundle shows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TaskSummary {
-    /// The tracker's own id.
-    pub external_id: String,
-    /// Title; empty until the tracker is synced.
-    pub title: String,
-    /// Status as the tracker names it.
-    pub status: String,
 }
 
 /// Returns a warning if cited code of a record changed or is gone.

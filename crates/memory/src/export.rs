@@ -12,7 +12,6 @@ use mc_store::{Store, docs, exports};
 use serde_json::{Value, json};
 
 use crate::Error;
-use crate::bundle::without_nulls;
 use crate::citations::last_known;
 
 const PAGE_SIZE: i64 = 500;
@@ -80,6 +79,14 @@ pub async fn team_records(store: &Store, project: ProjectId) -> Result<Vec<Value
             all.push(exported(rendered));
         }
     }
+}
+
+/// Removes the fields of an object that are null.
+fn without_nulls(mut json: Value) -> Value {
+    if let Some(fields) = json.as_object_mut() {
+        fields.retain(|_, value| !value.is_null());
+    }
+    json
 }
 
 /// Renders the exported fields of a record as the API does.

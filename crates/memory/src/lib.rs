@@ -47,7 +47,7 @@ pub use feedback::{FeedbackReport, feedback};
 pub use handles::{NamedBundle, named_bundle};
 pub use paths::resolve_path;
 pub use project_context::ProjectContext;
-pub use recall::{MAX_CHANGES, PastChange, PastChanges, RecallRequest, past_changes, recall};
+pub use recall::{MAX_CHANGES, PastChanges, RecallRequest, past_changes, recall};
 pub use save::{
     CONTENT_MAX_CHARS, Contradicted, Decision, Kept, SaveOutcome, SaveRequest, save, save_reviewed,
 };

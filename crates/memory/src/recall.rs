@@ -25,6 +25,7 @@ mod signals;
 
 use std::time::Duration;
 
+use mc_contract::operations::recall::TaskSummary;
 use mc_contract::operations::task::Task;
 use mc_domain::{BundleId, ProjectId, RecordId, SourceKind};
 use mc_search::{Hit, Options, Query, SearchResponse, search_all};
@@ -32,13 +33,13 @@ use mc_store::passages::PassageFilter;
 use mc_store::{tasks, vectors};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::bundle::{Bundle, TaskSummary, pack};
+use crate::bundle::{Bundle, pack};
 use crate::task_links::{TaskLinks, find_task_links};
 use crate::tokens::TokenBudget;
 use crate::{Error, MemoryContext, citations};
 
 pub(crate) use bundle_log::IssuedBundle;
-pub use changes::{MAX_CHANGES, PastChange, PastChanges, past_changes};
+pub use changes::{MAX_CHANGES, PastChanges, past_changes};
 use query::RecallQuery;
 use relevance::RankedRecord;
 use select::Selection;

@@ -12,6 +12,7 @@ use mc_contract::operations::page::{Page, next_cursor};
 use mc_contract::operations::project::ProjectPath;
 use mc_contract::operations::record::Record;
 use mc_domain::{Permission, RecordId};
+use mc_memory::bundle::rounded;
 use mc_memory::duplicates;
 use mc_store::duplicates::{Cluster, list_open};
 use mc_store::records;
@@ -22,7 +23,6 @@ use crate::authenticate::Principal;
 use crate::extract::{JsonBody, PathParams, QueryString};
 use crate::openapi::Access;
 use crate::problem::Problem;
-use crate::wire::rounded;
 
 /// List the duplicate clusters that wait for a decision.
 ///

@@ -10,6 +10,7 @@ use mc_contract::operations::save::{
     SaveRequest, SaveResponse, UnknownCitation,
 };
 use mc_domain::{Permission, Role, Trust, Visibility};
+use mc_memory::bundle::rounded;
 use mc_memory::{Contradicted, Decision, NewCitation, SaveOutcome};
 use mc_store::projects::Project;
 
@@ -19,7 +20,6 @@ use crate::authenticate::Principal;
 use crate::extract::JsonBody;
 use crate::openapi::Access;
 use crate::problem::Problem;
-use crate::wire::rounded;
 
 /// Save what was learned.
 ///

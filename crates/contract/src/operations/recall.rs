@@ -270,7 +270,7 @@ pub struct PastChange {
 }
 
 /// The issue of a recall.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TaskSummary {
     /// The tracker's own id.
     pub external_id: String,

@@ -2,9 +2,11 @@
 
 use std::mem::take;
 
+use mc_contract::operations::recall::RecallResponse;
 use mc_domain::{BundleSection as Section, Trust};
+use serde_json::json;
 
-use super::render::{self, as_json};
+use super::render::{self, response};
 use super::{
     Bundle, CODE_MAX, CodePlace, DIALOGS_MAX, DialogExcerpt, FACTS_MAX, FEW_SHOTS_MAX, FewShot,
     GOTCHAS_MAX, LINKS_MAX, Link, LinkTarget, STATEMENT_MAX_CHARS, Statement, sort_by_trust,
@@ -157,8 +159,7 @@ fn size(bundle: &Bundle) -> usize {
 }
 
 fn json_of(bundle: &Bundle) -> String {
-    let sized = Bundle { token_count: TOKENS_PLACEHOLDER, ..bundle.clone() };
-    as_json(&sized).to_string()
+    json!(RecallResponse { tokens: TOKENS_PLACEHOLDER, ..response(bundle) }).to_string()
 }
 
 /// Replaces the placeholder in a [`size`] by the real `tokens`. Digits are tokens of their own in
@@ -222,13 +223,17 @@ fn remove_last(bundle: &mut Bundle, section: Section) {
 const ITEM_TOKENS: usize = 7;
 
 fn json_of_item(item: &Item) -> String {
-    let json = match item {
-        Item::Gotcha(item) | Item::Fact(item) => render::statement(item),
-        Item::FewShot(item) => render::few_shot(item),
-        Item::Link(item) => render::link(item),
-        Item::Dialog(item) => render::dialog(item),
-        Item::Code(item) => render::code(item),
+    let handle = String::new();
+    let mut json = match item {
+        Item::Gotcha(item) | Item::Fact(item) => json!(render::statement(handle, item)),
+        Item::FewShot(item) => json!(render::few_shot(handle, item)),
+        Item::Link(item) => json!(render::link(handle, item)),
+        Item::Dialog(item) => json!(render::dialog(handle, item)),
+        Item::Code(item) => json!(render::code(handle, item)),
     };
+    if let Some(fields) = json.as_object_mut() {
+        fields.remove("handle");
+    }
     json.to_string()
 }
 

@@ -1,140 +1,130 @@
-//! Rendering a bundle as the JSON of `POST /recall`.
+//! The bundle as the response of `POST /recall`, on which the token limit is counted.
 
-use serde_json::{Value, json};
-
-use super::{
-    Bundle, CitedPlace, CodePlace, DialogExcerpt, FewShot, Handles, Link, LinkTarget, Statement,
-    handles,
+use mc_contract::operations::recall::{
+    CodeItem, DialogExcerpt, FewShot, Link, RecallResponse, Statement,
 };
+use mc_contract::operations::record::Citation;
+use mc_domain::{BundleSection as Section, Handle};
 
-/// Renders the bundle as the JSON of `POST /recall`, on which the token limit is counted.
-pub fn as_json(bundle: &Bundle) -> Value {
-    let task = bundle.task.as_ref().map(|task| {
-        json!({ "external_id": task.external_id, "title": task.title, "status": task.status })
-    });
-    let mut json = without_nulls(json!({
-        "gotchas": bundle.gotchas.iter().map(statement).collect::<Vec<_>>(),
-        "facts": bundle.facts.iter().map(statement).collect::<Vec<_>>(),
-        "few_shots": bundle.few_shots.iter().map(few_shot).collect::<Vec<_>>(),
-        "links": bundle.links.iter().map(link).collect::<Vec<_>>(),
-        "dialogs": bundle.dialogs.iter().map(dialog).collect::<Vec<_>>(),
-        "code": bundle.code.iter().map(code).collect::<Vec<_>>(),
-        "confidence": rounded(bundle.confidence),
-        "bundle_id": bundle.id.0,
-        "tokens": bundle.token_count,
-        "degraded": bundle.degraded,
-        "omitted": (bundle.omitted > 0).then_some(bundle.omitted),
-        "reason": bundle.reason,
-        "task": task,
-    }));
-    name(&mut json, &handles(bundle));
-    json
+use super::{Bundle, CitedPlace, CodePlace, LinkTarget, handles};
+
+/// Returns the bundle as a response, without past changes.
+pub fn response(bundle: &Bundle) -> RecallResponse {
+    let handles = handles(bundle);
+    let of = |section| handles.of(section);
+    RecallResponse {
+        facts: named(of(Section::Facts), &bundle.facts, statement),
+        few_shots: named(of(Section::FewShots), &bundle.few_shots, few_shot),
+        links: named(of(Section::Links), &bundle.links, link),
+        gotchas: named(of(Section::Gotchas), &bundle.gotchas, statement),
+        dialogs: named(of(Section::Dialogs), &bundle.dialogs, dialog),
+        code: named(of(Section::Code), &bundle.code, code),
+        changes: None,
+        confidence: rounded(bundle.confidence),
+        bundle_id: bundle.id,
+        tokens: bundle.token_count,
+        omitted: Some(bundle.omitted).filter(|count| *count > 0),
+        degraded: bundle.degraded.clone(),
+        reason: bundle.reason.clone(),
+        task: bundle.task.clone(),
+    }
 }
 
-/// Adds the handles to the items.
-fn name(json: &mut Value, handles: &Handles) {
-    for (section, handles) in handles.by_section() {
-        let items = json[section.as_str()].as_array_mut().into_iter().flatten();
-        for (item, handle) in items.zip(handles) {
-            item["handle"] = json!(handle.to_string());
-        }
-    }
+/// Returns items with their handles.
+fn named<T, U>(handles: &[Handle], items: &[T], item: impl Fn(String, &T) -> U) -> Vec<U> {
+    handles.iter().zip(items).map(|(handle, one)| item(handle.to_string(), one)).collect()
 }
 
 /// Rounds a score to two decimals: more would only cost tokens.
-pub(crate) fn rounded(score: f32) -> f64 {
+pub fn rounded(score: f32) -> f64 {
     (f64::from(score) * 100.0).round() / 100.0
 }
 
-/// Removes the fields of an object that are null.
-pub(crate) fn without_nulls(mut json: Value) -> Value {
-    if let Some(fields) = json.as_object_mut() {
-        fields.retain(|_, value| !value.is_null());
+pub(super) fn statement(handle: String, statement: &super::Statement) -> Statement {
+    Statement {
+        handle,
+        id: statement.id,
+        text: statement.text.clone(),
+        full_chars: statement.full_chars,
+        kind: statement.kind,
+        scope: statement.scope.clone(),
+        tags: statement.tags.clone(),
+        trust: statement.trust,
+        source: statement.source.clone(),
+        ci_status: statement.ci_status,
+        score: rounded(statement.score),
+        state: statement.state,
+        citations: statement.citations.iter().map(citation).collect(),
+        warning: statement.warning.clone(),
     }
-    json
 }
 
-pub(super) fn statement(statement: &Statement) -> Value {
-    let citations: Vec<_> = statement.citations.iter().map(cited).collect();
-    without_nulls(json!({
-        "id": statement.id.0,
-        "text": statement.text,
-        "kind": statement.kind.as_str(),
-        "scope": statement.scope,
-        "tags": statement.tags,
-        "trust": statement.trust.as_str(),
-        "score": rounded(statement.score),
-        "state": statement.state.as_str(),
-        "citations": Some(citations).filter(|citations| !citations.is_empty()),
-        "full_chars": statement.full_chars,
-        "source": statement.source,
-        "ci_status": statement.ci_status,
-        "warning": statement.warning,
-    }))
+fn citation(place: &CitedPlace) -> Citation {
+    Citation {
+        file: place.file.clone(),
+        symbol: place.symbol.clone(),
+        line_start: place.lines.map(|(start, _)| start),
+        line_end: place.lines.map(|(_, end)| end),
+        commit: place.commit.clone(),
+        content_hash: None,
+        verdict: place.verdict,
+    }
 }
 
-fn cited(place: &CitedPlace) -> Value {
-    without_nulls(json!({
-        "file": place.file,
-        "verdict": place.verdict.as_str(),
-        "symbol": place.symbol,
-        "line_start": place.lines.map(|lines| lines.0),
-        "line_end": place.lines.map(|lines| lines.1),
-        "commit": place.commit,
-    }))
+pub(super) fn few_shot(handle: String, shot: &super::FewShot) -> FewShot {
+    FewShot {
+        handle,
+        id: shot.id,
+        title: shot.title.clone(),
+        steps: shot.steps.clone(),
+        patch_ref: shot.patch_ref.clone(),
+        text: shot.text.clone(),
+        full_chars: shot.full_chars,
+        scope: shot.scope.clone(),
+        trust: shot.trust,
+        source: shot.source.clone(),
+        ci_status: shot.ci_status,
+        score: rounded(shot.score),
+        warning: shot.warning.clone(),
+    }
 }
 
-pub(super) fn few_shot(shot: &FewShot) -> Value {
-    without_nulls(json!({
-        "id": shot.id.0,
-        "title": shot.title,
-        "steps": shot.steps,
-        "scope": shot.scope,
-        "trust": shot.trust.as_str(),
-        "score": rounded(shot.score),
-        "patch_ref": shot.patch_ref,
-        "text": shot.text,
-        "full_chars": shot.full_chars,
-        "source": shot.source,
-        "ci_status": shot.ci_status,
-        "warning": shot.warning,
-    }))
+pub(super) fn link(handle: String, link: &super::Link) -> Link {
+    Link {
+        handle,
+        title: link.title.clone(),
+        url: link.url.clone(),
+        id: match link.target {
+            LinkTarget::Record(id) => id.into(),
+            LinkTarget::Doc(id) => id.into(),
+        },
+        trust: link.trust,
+        text: link.text.clone(),
+        full_chars: link.full_chars,
+        section: link.section.clone(),
+        line_start: link.lines.map(|(start, _)| start),
+        line_end: link.lines.map(|(_, end)| end),
+    }
 }
 
-pub(super) fn link(link: &Link) -> Value {
-    let id = match link.target {
-        LinkTarget::Record(id) => id.0,
-        LinkTarget::Doc(id) => id.0,
-    };
-    without_nulls(json!({
-        "title": link.title,
-        "url": link.url,
-        "id": id,
-        "trust": link.trust.as_str(),
-        "text": link.text,
-        "full_chars": link.full_chars,
-        "section": link.section,
-        "line_start": link.lines.map(|lines| lines.0),
-        "line_end": link.lines.map(|lines| lines.1),
-    }))
+pub(super) fn dialog(handle: String, dialog: &super::DialogExcerpt) -> DialogExcerpt {
+    DialogExcerpt {
+        handle,
+        id: dialog.id,
+        text: dialog.text.clone(),
+        trust: dialog.trust,
+        score: rounded(dialog.score),
+    }
 }
 
-pub(super) fn dialog(dialog: &DialogExcerpt) -> Value {
-    json!({
-        "id": dialog.id.0,
-        "text": dialog.text,
-        "trust": dialog.trust.as_str(),
-        "score": rounded(dialog.score),
-    })
-}
-
-pub(super) fn code(place: &CodePlace) -> Value {
-    without_nulls(json!({
-        "location": place.location,
-        "line_start": place.line_start,
-        "line_end": place.line_end,
-        "summary": place.summary,
-        "trust": place.trust.as_str(),
-        "symbol": place.symbol,
-    }))
+pub(super) fn code(handle: String, place: &CodePlace) -> CodeItem {
+    CodeItem {
+        handle,
+        location: place.location.clone(),
+        line_start: place.line_start,
+        line_end: place.line_end,
+        symbol: place.symbol.clone(),
+        summary: place.summary.clone(),
+        trust: place.trust,
+    }
 }

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
-use mc_contract::operations::recall::RecallResponse;
 use proptest::prelude::*;
+use serde_json::json;
 
 use super::*;
 use crate::tokens::{self, TokenBudget};
@@ -99,7 +99,7 @@ fn large_budget_holds_every_section_up_to_its_limit() {
     );
     assert_eq!(sizes, (1, FACTS_MAX, FEW_SHOTS_MAX, 1, 1, 1));
     assert_eq!(bundle.facts[0].text, "fact 0 says something of the place");
-    assert_eq!(bundle.token_count, tokens::count(&as_json(&bundle).to_string()));
+    assert_eq!(bundle.token_count, tokens::count(&json!(response(&bundle)).to_string()));
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn code_place_has_its_trust_level() {
         [Trust::Imported, Trust::Imported, Trust::Untrusted, Trust::Untrusted],
         "there is room for all of it"
     );
-    let json = as_json(&bundle);
+    let json = json!(response(&bundle));
     assert_eq!(json["code"][1]["trust"], "imported");
     assert_eq!(json["code"][2]["trust"], "untrusted");
 }
@@ -190,22 +190,12 @@ fn statement_has_its_source() {
     full.facts[0].source.clone_from(&source);
     full.few_shots[0].source = source;
     let bundle = pack(full, TokenBudget::new(8_000).unwrap());
-    let json = as_json(&bundle);
+    let json = json!(response(&bundle));
     for section in ["facts", "few_shots"] {
         assert_eq!(json[section][0]["source"], "https://wiki.example/cart");
         assert!(json[section][1].get("source").is_none(), "nobody named any");
     }
     assert_eq!(bundle.token_count, tokens::count(&json.to_string()), "and that is counted");
-}
-
-#[test]
-fn counted_json_has_the_form_of_the_response() {
-    let mut full = contents();
-    full.facts[0].ci_status = Some(CiVerdict::Passed);
-    full.few_shots[0].ci_status = Some(CiVerdict::Failed);
-    let json = as_json(&pack(full, TokenBudget::new(8_000).unwrap()));
-    let response: RecallResponse = serde_json::from_value(json.clone()).unwrap();
-    assert_eq!(serde_json::to_value(response).unwrap(), json);
 }
 
 #[test]
@@ -290,7 +280,7 @@ proptest! {
         });
         let full = Bundle { degraded, reason, task, ..full };
         let bundle = pack(full, TokenBudget::new(limit).unwrap());
-        prop_assert!(tokens::count(&as_json(&bundle).to_string()) <= limit);
+        prop_assert!(tokens::count(&json!(response(&bundle)).to_string()) <= limit);
         prop_assert!(bundle.token_count <= limit);
     }
 }
@@ -307,7 +297,10 @@ fn omitted_items_are_not_counted_when_the_count_has_no_room() {
         });
         let full = Bundle { reason: said("причина кроется "), task, ..contents() };
         let bundle = pack(full, TokenBudget::new(limit).unwrap());
-        assert!(tokens::count(&as_json(&bundle).to_string()) <= limit, "{limit}: {bundle:?}");
+        assert!(
+            tokens::count(&json!(response(&bundle)).to_string()) <= limit,
+            "{limit}: {bundle:?}"
+        );
     }
 }
 
@@ -317,7 +310,7 @@ fn an_empty_bundle_fits_the_smallest_limit_whatever_its_id() {
     let budget = TokenBudget::new(TokenBudget::MIN).unwrap();
     let sizes = (0..5_000).map(|_| {
         let bundle = pack(empty(), budget);
-        assert_eq!(bundle.token_count, tokens::count(&as_json(&bundle).to_string()));
+        assert_eq!(bundle.token_count, tokens::count(&json!(response(&bundle)).to_string()));
         bundle.token_count
     });
     let largest = sizes.max().unwrap();

@@ -2,8 +2,8 @@
 //!
 //! A section beside the bundle, on request, that takes no room of a record and is no evidence.
 
-use chrono::{DateTime, Utc};
-use mc_domain::{SourceKind, Trust};
+use mc_contract::operations::recall::PastChange;
+use mc_domain::SourceKind;
 use mc_search::{Hit, Options, search};
 use mc_store::passages::PassageFilter;
 use mc_store::{history, tasks};
@@ -23,23 +23,8 @@ const WORDS_MIN: usize = 3;
 /// Hexadecimal digits of a commit id as people read it.
 const SHORT_ID_DIGITS: usize = 10;
 
-/// A past change that resembles the task.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PastChange {
-    /// First digits of the commit id.
-    pub commit: String,
-    /// First line of its message.
-    pub subject: String,
-    /// When it was committed.
-    pub committed_at: DateTime<Utc>,
-    /// Paths of the indexed files of code that it touched, by their names now, sorted.
-    pub files: Vec<String>,
-    /// Trust level of the message.
-    pub trust: Trust,
-}
-
 /// Similar past changes, nearest first.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct PastChanges {
     /// At most [`MAX_CHANGES`].
     pub changes: Vec<PastChange>,
@@ -99,5 +84,5 @@ fn is_near(hit: &Hit, is_short: bool) -> bool {
 fn past_change(commit: history::Commit) -> PastChange {
     let history::Commit { sha, subject, committed_at, trust, files, .. } = commit;
     let commit = sha.chars().take(SHORT_ID_DIGITS).collect();
-    PastChange { commit, subject, committed_at, files, trust }
+    PastChange { commit, subject, date: committed_at, files, trust }
 }
