@@ -5,6 +5,7 @@ mod unknown;
 
 use std::collections::{HashMap, HashSet};
 
+use mc_contract::operations::save::UnknownCitation;
 use mc_domain::{CitationId, CitationVerdict, ProjectId, RecordId, RecordState};
 use mc_store::Store;
 use mc_store::citations::{self, Citation};
@@ -13,7 +14,6 @@ use mc_store::records;
 use serde::{Deserialize, Serialize};
 
 pub use check::{CodeView, check, hash_lines};
-pub use unknown::UnknownCitation;
 
 use crate::Error;
 

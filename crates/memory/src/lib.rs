@@ -35,9 +35,7 @@ pub mod uses;
 mod write_queue;
 
 pub use bundle::Bundle;
-pub use citations::{
-    NewCitation, RecheckReport, UnknownCitation, preview_recheck, recheck_files, recheck_records,
-};
+pub use citations::{NewCitation, RecheckReport, preview_recheck, recheck_files, recheck_records};
 pub use content_filter::{MaskedCount, ReviewStatus};
 pub use context::MemoryContext;
 pub use deletion::delete_record;
@@ -48,8 +46,6 @@ pub use handles::{NamedBundle, named_bundle};
 pub use paths::resolve_path;
 pub use project_context::ProjectContext;
 pub use recall::{MAX_CHANGES, PastChanges, RecallRequest, past_changes, recall};
-pub use save::{
-    CONTENT_MAX_CHARS, Contradicted, Decision, Kept, SaveOutcome, SaveRequest, save, save_reviewed,
-};
+pub use save::{CONTENT_MAX_CHARS, Decision, SaveOutcome, SaveRequest, save, save_reviewed};
 pub use search::{Found, SearchRequest, search};
 pub use tokens::TokenBudget;

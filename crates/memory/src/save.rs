@@ -37,7 +37,6 @@ use outcome::not_kept;
 pub use outcome::{Decision, SaveOutcome};
 pub(crate) use prepare::default_ttl;
 use prepare::{Filtered, Prepared, decide_ttl, prepare};
-pub use report::{Contradicted, Kept};
 pub use request::SaveRequest;
 use sanitize::SanitizedRequest;
 pub(crate) use write::Save;

@@ -159,7 +159,6 @@ pub const RETIRED_STORED: &[(&str, &str)] = &[
 
 /// Uses of a retired name in another meaning: the name, the start of the path, the meaning.
 pub const EXCEPTIONS: &[(&str, &str, &str)] = &[
-    ("Whole", "crates/api/", "how much of a note is kept"),
     ("Whole", "crates/contract/", "how much of a note is kept"),
     ("Whole", "crates/memory/", "how much of a note is kept"),
 ];

@@ -6,12 +6,11 @@ use chrono::Utc;
 use mc_contract::ValidationError;
 use mc_contract::number::UnitInterval;
 use mc_contract::operations::save::{
-    CitationInput, ContradictedRecord, JudgeScores, Kept, Redaction, SaveOutcome as Outcome,
-    SaveRequest, SaveResponse, UnknownCitation,
+    CitationInput, JudgeScores, Redaction, SaveOutcome as Outcome, SaveRequest, SaveResponse,
 };
 use mc_domain::{Permission, Role, Trust, Visibility};
 use mc_memory::bundle::rounded;
-use mc_memory::{Contradicted, Decision, NewCitation, SaveOutcome};
+use mc_memory::{Decision, NewCitation, SaveOutcome};
 use mc_store::projects::Project;
 
 use super::records;
@@ -126,17 +125,12 @@ fn response(saved: SaveOutcome) -> SaveResponse {
             .map(|masked| Redaction { category: masked.category.to_owned(), count: masked.count })
             .collect(),
         citations: saved.citations.into_iter().map(records::citation).collect(),
-        citations_left_out: saved.unknown_citations.into_iter().map(unknown_citation).collect(),
-        kept: match saved.kept {
-            mc_memory::Kept::Whole => Kept::Whole,
-            mc_memory::Kept::Document => Kept::Document,
-            mc_memory::Kept::Existing => Kept::Existing,
-            mc_memory::Kept::Nothing => Kept::Nothing,
-        },
+        citations_left_out: saved.unknown_citations,
+        kept: saved.kept,
         document_id: saved.document,
         left_out: saved.left_out,
         notes: saved.notes,
-        contradicts: saved.contradicts.map(contradicted),
+        contradicts: saved.contradicts,
         record: saved.record.map(records::record),
         vector_pending_reason: saved.vector_pending_reason.map(ToOwned::to_owned),
     }
@@ -151,28 +145,5 @@ fn outcome(decision: &Decision) -> Outcome {
         Decision::Duplicate(_) => Outcome::Duplicate,
         Decision::Quarantined(_) => Outcome::Quarantined,
         Decision::Rejected(_) | Decision::Forbidden => Outcome::Rejected,
-    }
-}
-
-fn unknown_citation(unknown: mc_memory::UnknownCitation) -> UnknownCitation {
-    UnknownCitation {
-        file: unknown.file,
-        symbol: unknown.symbol,
-        line_start: unknown.lines.map(|(start, _)| start),
-        line_end: unknown.lines.map(|(_, end)| end),
-        reason: unknown.reason,
-        near: unknown.near,
-    }
-}
-
-fn contradicted(contradicted: Contradicted) -> ContradictedRecord {
-    let id = contradicted.id;
-    ContradictedRecord {
-        id,
-        text: contradicted.text,
-        difference: contradicted.difference,
-        hint: format!(
-            "both are kept; if yours replaces it, save yours again with \"supersedes\": \"{id}\""
-        ),
     }
 }

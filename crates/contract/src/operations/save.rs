@@ -269,7 +269,7 @@ pub struct JudgeScores {
 
 /// A citation that was left out.
 #[skip_serializing_none]
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct UnknownCitation {
     /// The file that was cited.
     pub file: String,
@@ -286,7 +286,7 @@ pub struct UnknownCitation {
 }
 
 /// A record that a note seems to contradict.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ContradictedRecord {
     /// The record.
     pub id: RecordId,

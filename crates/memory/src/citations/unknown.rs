@@ -1,6 +1,7 @@
 //! Citations of places that no indexed repository has. They are left out, as a kept one would turn
 //! the record stale later, and similar places are suggested. A project without an index has none.
 
+use mc_contract::operations::save::UnknownCitation;
 use mc_domain::{CitationVerdict, ProjectId};
 use mc_store::Store;
 use mc_store::citations::{self, Citation};
@@ -12,21 +13,6 @@ use crate::judge::compare::edit_distance;
 const NEAR_MAX: usize = 3;
 /// Most names or paths compared for suggestions.
 const CANDIDATES: u8 = 200;
-
-/// A citation that was left out, with the reason.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnknownCitation {
-    /// Cited path.
-    pub file: String,
-    /// Cited qualified name.
-    pub symbol: Option<String>,
-    /// Cited lines.
-    pub lines: Option<(i32, i32)>,
-    /// What is missing and what to do about it, in words.
-    pub reason: String,
-    /// Suggestions: `path`, or `path#name` if a name was cited; the nearest first.
-    pub near: Vec<String>,
-}
 
 /// What the index lacks of a citation.
 enum Missing {
@@ -89,7 +75,8 @@ pub(super) async fn describe(
     Ok(Some(UnknownCitation {
         file: path.clone(),
         symbol: draft.symbol.clone(),
-        lines: draft.lines,
+        line_start: draft.lines.map(|(start, _)| start),
+        line_end: draft.lines.map(|(_, end)| end),
         reason: format!("{what}: {}", advice(&missing, &near)),
         near,
     }))

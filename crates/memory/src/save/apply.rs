@@ -1,6 +1,7 @@
 //! Writing new records, and taking replaced ones out of search, within the save's transaction.
 
 use chrono::{DateTime, Utc};
+use mc_contract::operations::save::Kept;
 use mc_domain::{DialogId, DocId, RecordId, RecordMeta, RecordState, TaskId, Trust, Visibility};
 use mc_sanitizer::Sanitized;
 use mc_store::Tx;
@@ -10,7 +11,6 @@ use mc_store::records::{self, NewRecord, Record, RecordAccess, RecordBody, Recor
 use mc_store::vectors::Model;
 use serde_json::{Value, json};
 
-use super::report::Kept;
 use super::{Prepared, SaveRequest};
 use crate::Error;
 use crate::judge::Scores;

@@ -1,11 +1,11 @@
 //! New records of several queued saves, looked up, judged and inserted with one statement each.
 
+use mc_contract::operations::save::Kept;
 use mc_domain::Visibility;
 use mc_store::{Tx, records};
 
 use super::Decision;
 use super::apply::{Applied, RecordDraft};
-use super::report::Kept;
 use super::write::{self, Audience, Save, Written, find_candidates};
 use crate::Error;
 use crate::content_filter::ReviewStatus;

@@ -1,6 +1,7 @@
 //! Merging a note into the record that it duplicates.
 
 use chrono::{DateTime, Utc};
+use mc_contract::operations::save::Kept;
 use mc_domain::{RecordId, RecordKind, Trust};
 use mc_sanitizer::Sanitized;
 use mc_store::Tx;
@@ -12,7 +13,7 @@ use serde_json::Value;
 
 use super::Prepared;
 use super::apply::{Applied, Incoming, origin, passage_of, quality, write_long_text};
-use super::report::{Kept, left_out, moved};
+use super::report::{left_out, moved};
 use crate::Error;
 use crate::citations::has_changed;
 use crate::judge::{Action, Judgment, Scores, mergeable};

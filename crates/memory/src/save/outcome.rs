@@ -1,15 +1,15 @@
 //! The outcome of a save: the decision, its reasons, and the record as it is afterwards.
 
+use mc_contract::operations::save::{ContradictedRecord, Kept, UnknownCitation};
 use mc_domain::{DocId, QuarantineItemId, RecordId};
 use mc_store::citations::Citation;
 use mc_store::records::Record;
 
 use super::apply::Applied;
 use super::prepare::Prepared;
-use super::report::{self, Contradicted, Kept};
+use super::report;
 use super::request::SaveRequest;
 use super::write::Written;
-use crate::citations::UnknownCitation;
 use crate::content_filter::{ContentFilter, MaskedCount};
 use crate::judge::{Reject, Scores};
 
@@ -102,7 +102,7 @@ pub struct SaveOutcome {
     /// Other parts of the request that were not taken over, and why; for people.
     pub notes: Vec<String>,
     /// The known record that the note seems to contradict without replacing it.
-    pub contradicts: Option<Contradicted>,
+    pub contradicts: Option<ContradictedRecord>,
     /// The record as it is now; `None` if the note was not kept.
     pub record: Option<Record>,
     /// Why semantic search cannot find the record yet; the vector follows from the queue.
@@ -126,7 +126,7 @@ impl SaveOutcome {
             document,
             left_out: prepared.left_out,
             notes,
-            contradicts: written.contradicts.map(Contradicted::from),
+            contradicts: written.contradicts.as_ref().map(report::contradicted),
             record: Some(record),
             vector_pending_reason: prepared.vector.err().filter(|_| !has_vector),
             ..not_kept(written.decision, written.reason, filter)

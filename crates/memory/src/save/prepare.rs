@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use mc_contract::operations::save::UnknownCitation;
 use mc_domain::{Policy, ProjectId, RecordKind, SourceKind, Trust, Visibility};
 use mc_embed::Purpose;
 use mc_sanitizer::Sanitized;
@@ -18,7 +19,7 @@ use tokio::time::timeout;
 use super::long_text::LongText;
 use super::sanitize::{SanitizedRequest, mask_distilled};
 use super::{CONTENT_MAX_CHARS, SaveRequest, apply};
-use crate::citations::{CheckedNew, UnknownCitation, check_new};
+use crate::citations::{CheckedNew, check_new};
 use crate::content_filter::{ContentFilter, ReviewStatus};
 use crate::distill::{self, Distilled, condense};
 use crate::judge::{self, Evidence, ParsedNote};

@@ -1,6 +1,7 @@
 //! Notes about the parts of a request that a save did not take over as they were.
 
-use mc_domain::{DocId, RecordId};
+use mc_contract::operations::save::ContradictedRecord;
+use mc_domain::DocId;
 use mc_store::records::Record;
 
 use super::{CONTENT_MAX_CHARS, Prepared, SaveRequest};
@@ -10,49 +11,16 @@ use crate::text::cut;
 /// Longest text of a contradicted record in the outcome, in characters.
 const SHOWN_MAX_CHARS: usize = 600;
 
-/// Where the text of a save is now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kept {
-    /// The record holds all of it.
-    Whole,
-    /// The record holds a statement of it, and the document behind it the whole text.
-    Document,
-    /// The duplicate kept its own text.
-    Existing,
-    /// It is not in memory: the save was quarantined or rejected.
-    Nothing,
-}
-
-impl Kept {
-    /// Returns the value of the field `kept`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Whole => "whole",
-            Self::Document => "document",
-            Self::Existing => "existing",
-            Self::Nothing => "nothing",
-        }
-    }
-}
-
-/// A known record that the saved note seems to contradict.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Contradicted {
-    /// The record.
-    pub id: RecordId,
-    /// Its content, or the beginning of it.
-    pub text: String,
-    /// How the two differ.
-    pub difference: String,
-}
-
-impl From<Contradiction> for Contradicted {
-    fn from(found: Contradiction) -> Self {
-        Self {
-            id: found.id,
-            text: cut(&found.content, SHOWN_MAX_CHARS),
-            difference: found.difference.to_string(),
-        }
+/// Reports a known record that the saved note seems to contradict.
+pub(super) fn contradicted(found: &Contradiction) -> ContradictedRecord {
+    let id = found.id;
+    ContradictedRecord {
+        id,
+        text: cut(&found.content, SHOWN_MAX_CHARS),
+        difference: found.difference.to_string(),
+        hint: format!(
+            "both are kept; if yours replaces it, save yours again with \"supersedes\": \"{id}\""
+        ),
     }
 }
 

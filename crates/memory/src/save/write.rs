@@ -1,6 +1,7 @@
 //! Judging and writing prepared saves: alone, or queued ones in one transaction.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use mc_contract::operations::save::Kept;
 use mc_domain::{AuditAction, DialogId, ProjectId, RecordId, TaskId, UserId, Visibility};
 use mc_store::audit::{self, NewEvent};
 use mc_store::passages::{self, PassageSource};
@@ -12,7 +13,6 @@ use serde_json::json;
 use super::apply::{Applied, Incoming, RecordDraft};
 use super::batch::create_batch;
 use super::merge::merge;
-use super::report::Kept;
 use super::{Decision, Prepared, SaveRequest, apply};
 use crate::content_filter::ReviewStatus;
 use crate::judge::{

@@ -4,12 +4,13 @@ mod unknown_citations;
 mod usage;
 
 use chrono::{TimeDelta, Utc};
+use mc_contract::operations::save::Kept;
 use mc_domain::{Classified, DocId, ErrorKind, RecordId, RecordKind, Visibility};
 use mc_memory::review::{accept, reject};
 use mc_memory::uses::{Opened, note_opened};
 use mc_memory::{
-    Decision, Kept, MemoryContext, NewCitation, RecallRequest, SaveOutcome, SaveRequest, export,
-    recall, save,
+    Decision, MemoryContext, NewCitation, RecallRequest, SaveOutcome, SaveRequest, export, recall,
+    save,
 };
 use mc_store::records::{self, NO_END};
 use mc_store::{docs, testing};
