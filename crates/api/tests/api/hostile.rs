@@ -1,89 +1,55 @@
 //! Any input gets a success or a client error, never a server error.
 
+use http::Method;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Map, Value, json};
 
 use crate::client::TestApi;
-
-const ID: &str = "019a0000-0000-7000-8000-000000000001";
+use crate::document::{Operation, any_value, example, operations};
 
 fn document() -> Value {
     serde_json::to_value(mc_api::openapi()).unwrap()
 }
 
-/// The operations of the document that have this method, with their paths.
-fn operations<'a>(
-    document: &'a Value,
-    method: &'a str,
-) -> impl Iterator<Item = (&'a str, &'a Value)> {
-    let paths = document["paths"].as_object().unwrap().iter();
-    paths.filter_map(move |(path, item)| Some((path.as_str(), item.get(method)?)))
-}
-
 /// A value of a parameter that breaks no rule; ids are of nothing that exists.
-fn harmless(parameter: &Value) -> String {
-    let schema = &parameter["schema"];
-    match parameter["name"].as_str().unwrap() {
-        "key" | "project_key" => "shop".to_owned(),
-        "login" | "user" | "saved_by" => "vera".to_owned(),
-        "team" => "platform".to_owned(),
-        "external_id" | "task_external_id" => "CS-1".to_owned(),
-        "path" => "/home/me/shop/app.rb".to_owned(),
-        "handles" => "m1".to_owned(),
-        _ => match (schema["enum"][0].as_str(), schema["format"].as_str(), &schema["type"]) {
-            (Some(word), ..) => word.to_owned(),
-            (_, Some("uuid"), _) => ID.to_owned(),
-            (.., kind) if kind == "integer" => "1".to_owned(),
-            (.., kind) if kind == "boolean" => "true".to_owned(),
-            _ => "x".to_owned(),
-        },
-    }
+fn harmless(name: &str, parameter: &Value) -> String {
+    let value = match name {
+        "key" | "project_key" => "shop",
+        "login" | "user" | "saved_by" => "vera",
+        "team" => "platform",
+        "external_id" | "task_external_id" => "CS-1",
+        "path" => "/home/me/shop/app.rb",
+        "handles" => "m1",
+        _ => any_value(&parameter["schema"]).unwrap_or("x"),
+    };
+    value.to_owned()
 }
 
 /// An operation's path and query with `hostile` in the place of one parameter and harmless values
 /// for the others that it needs.
-fn target(path: &str, operation: &Value, hostile: Option<(&str, &str)>) -> String {
-    let parameters = operation["parameters"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let (mut path, mut query) = (path.to_owned(), Vec::new());
-    for parameter in parameters {
-        let name = parameter["name"].as_str().unwrap();
-        let value = match hostile {
-            Some((of, value)) if of == name => value.to_owned(),
-            _ if parameter["required"] == true => harmless(parameter),
-            _ => continue,
-        };
-        let encoded: String = match &hostile {
-            Some((of, _)) if *of == name => {
-                value.bytes().map(|byte| format!("%{byte:02X}")).collect()
-            }
-            _ => value,
-        };
-        match parameter["in"].as_str().unwrap() {
-            "path" => path = path.replace(&format!("{{{name}}}"), &encoded),
-            _ => query.push(format!("{name}={encoded}")),
+fn target(operation: &Operation<'_>, hostile: Option<(&str, &str)>) -> String {
+    operation.target(|name, parameter| match hostile {
+        Some((of, value)) if of == name => {
+            Some(value.bytes().map(|byte| format!("%{byte:02X}")).collect())
         }
-    }
-    if query.is_empty() { path } else { format!("{path}?{}", query.join("&")) }
+        _ => (parameter["required"] == true).then(|| harmless(name, parameter)),
+    })
 }
 
 /// The example of every operation that takes a JSON body, with its target. An operation that is
 /// added is attacked, too; one without an example fails here.
 fn accepted() -> Vec<(String, Value)> {
     let document = document();
-    let mut bodies: Vec<(String, Value)> = operations(&document, "post")
-        .filter_map(|(path, operation)| {
-            let body = operation.pointer("/requestBody/content/application~1json/schema")?;
-            // What is not signed is not read.
-            if path == "/webhooks/{provider}" {
-                return None;
-            }
-            let name = body["$ref"].as_str().unwrap().rsplit('/').next().unwrap();
-            let schema = &document["components"]["schemas"][name];
-            let example = schema.get("example").or_else(|| schema.pointer("/examples/0"));
-            let example = example.unwrap_or_else(|| panic!("{name} of POST {path} has no example"));
-            Some((target(path, operation, None), example.clone()))
+    // What is not signed is not read.
+    let read = operations(&document).filter(|operation| operation.path != "/webhooks/{provider}");
+    let mut bodies: Vec<(String, Value)> = read
+        .filter(|operation| operation.method == Method::POST)
+        .filter_map(|operation| {
+            let example = example(operation.body()?);
+            let example = example.unwrap_or_else(|| panic!("{} has no example", operation.path));
+            Some((target(&operation, None), example.clone()))
         })
         .collect();
     // The other examples are about this project.
@@ -223,15 +189,13 @@ fn hostile_text() -> impl Strategy<Value = String> {
 #[test]
 fn a_hostile_query_or_path_never_causes_a_server_error() {
     let document = document();
-    let parameters: Vec<(String, Value, String)> = operations(&document, "get")
-        .flat_map(|(path, operation)| {
-            let names = operation["parameters"].as_array().cloned().unwrap_or_default();
-            let names = names.into_iter().map(|one| one["name"].as_str().unwrap().to_owned());
-            names.map(move |name| (path.to_owned(), operation.clone(), name))
-        })
+    let reads = operations(&document).filter(|operation| operation.method == Method::GET);
+    let parameters: Vec<(Operation<'_>, &str)> = reads
+        .flat_map(|read| read.parameters().map(move |(name, _)| (read.clone(), name)))
         .collect();
-    let paths = (select(parameters), hostile_text()).prop_map(|((path, operation, name), text)| {
-        target(&path, &operation, Some((&name, &text)))
+    let paths = (0..parameters.len(), hostile_text()).prop_map(|(index, text)| {
+        let (operation, name) = &parameters[index];
+        target(operation, Some((*name, text.as_str())))
     });
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let api = runtime.block_on(TestApi::start());

@@ -7,6 +7,8 @@ mod audit;
 #[path = "../../../../tests/cache.rs"]
 mod cache;
 mod client;
+#[path = "../shared/document.rs"]
+mod document;
 mod documents;
 mod handles;
 mod hostile;

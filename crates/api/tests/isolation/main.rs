@@ -9,6 +9,8 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
 mod attempt;
+#[path = "../shared/document.rs"]
+mod document;
 mod marks;
 mod mutants;
 mod operations;

@@ -14,26 +14,17 @@ use http::Method;
 use serde_json::{Value, json};
 
 use crate::attempt::{self, Answer, Attempt};
+use crate::document::{MISSING_ID, Operation, any_value, example, operations};
 use crate::marks::Places;
 use crate::operations::{Things, refused};
 use crate::oracle::{self, Rank, Scope};
 use crate::run::seed;
 use crate::world::{ALL, Credential, Person, Post, Project, World};
 
-/// An id that nothing has.
-const MISSING_ID: &str = "019a0000-0000-7000-8000-00000000dead";
 /// An id that no job has.
 const MISSING_JOB: &str = "01JZZZZZZZZZZZZZZZZZZZZZZZ";
 /// A project key that nothing has.
 const MISSING_KEY: &str = "none0123456789";
-
-/// An operation of the document.
-struct Operation<'a> {
-    document: &'a Value,
-    path: &'a str,
-    method: Method,
-    spec: &'a Value,
-}
 
 /// What an operation needs, read from its security requirements.
 struct Needs {
@@ -85,18 +76,6 @@ async fn declared_role_is_enough_for_every_operation() {
         assert!(!lacks_role && answer.status != 401, "{name}: {} {detail}", answer.status);
         assert!(!answer.status.is_server_error(), "{name}: {} {detail}", answer.status);
     }
-}
-
-fn operations(document: &Value) -> impl Iterator<Item = Operation<'_>> {
-    let paths = document["paths"].as_object().expect("paths").iter();
-    paths.flat_map(move |(path, item)| {
-        item.as_object().expect("methods").iter().map(move |(method, spec)| Operation {
-            document,
-            path,
-            method: method.to_uppercase().parse().expect("a method"),
-            spec,
-        })
-    })
 }
 
 /// Requests that must be refused, each with the reason.
@@ -160,11 +139,6 @@ impl Operation<'_> {
         Needs { scope: scope.map(|(scope, _)| *scope), role: role.map(str::to_owned) }
     }
 
-    fn parameters(&self) -> impl Iterator<Item = (&str, &Value)> {
-        let parameters = self.spec["parameters"].as_array().into_iter().flatten();
-        parameters.map(|one| (one["name"].as_str().expect("a name"), one))
-    }
-
     fn names_project(&self) -> bool {
         let in_body = self.example().is_some_and(|body| body.get("project_key").is_some());
         in_body || self.parameters().any(|(name, _)| matches!(name, "key" | "project_key"))
@@ -184,18 +158,12 @@ impl Operation<'_> {
 
     /// The example of the body, if the operation has one. A body without is valid when it is empty.
     fn example(&self) -> Option<Value> {
-        let schema = self.spec.pointer("/requestBody/content/application~1json/schema")?;
-        let name = schema["$ref"].as_str()?.rsplit('/').next()?;
-        let schema = &self.document["components"]["schemas"][name];
-        let example = schema.get("example").or_else(|| schema.pointer("/examples/0"));
-        Some(example.cloned().unwrap_or_else(|| json!({})))
+        Some(example(self.body()?).cloned().unwrap_or_else(|| json!({})))
     }
 
     fn request(&self, world: &World, project: &Project, key: &str, id: &str) -> Attempt {
         let (owner, name) = project.repositories[0].name.split_once('/').unwrap_or(("shop", "app"));
-        let (mut path, mut query) = (self.path.to_owned(), Vec::new());
-        let mut version = None;
-        for (parameter, spec) in self.parameters() {
+        let target = self.target(|parameter, spec| {
             let value = match parameter {
                 "key" | "project_key" => key,
                 "id" => id,
@@ -206,27 +174,15 @@ impl Operation<'_> {
                 "name" => name,
                 "handles" => "m1",
                 "path" => "/srv/app/models/cart.rb",
-                "If-Match" => "*",
-                _ if spec["required"] != true => continue,
-                _ => match (&spec["schema"]["enum"][0], spec["schema"]["type"].as_str()) {
-                    (Value::String(first), _) => first.as_str(),
-                    (_, Some("integer")) => "1",
-                    (_, Some("boolean")) => "true",
-                    _ if spec["schema"]["format"] == "uuid" => MISSING_ID,
-                    _ => "x",
-                },
+                _ if spec["required"] != true => return None,
+                _ => any_value(&spec["schema"]).unwrap_or("x"),
             };
-            match spec["in"].as_str() {
-                Some("path") => path = path.replace(&format!("{{{parameter}}}"), &encoded(value)),
-                Some("header") => version = Some(value.to_owned()),
-                _ => query.push(format!("{parameter}={}", encoded(value))),
-            }
+            Some(encoded(value))
+        });
+        let mut attempt = Attempt::new(self.method.clone(), target);
+        if self.parameters().any(|(name, _)| name == "If-Match") {
+            attempt = attempt.header("if-match", "*");
         }
-        if !query.is_empty() {
-            path = format!("{path}?{}", query.join("&"));
-        }
-        let attempt = Attempt::new(self.method.clone(), path);
-        let attempt = version.into_iter().fold(attempt, |one, tag| one.header("if-match", tag));
         match self.example() {
             Some(mut body) => {
                 for (name, value) in [("project_key", key), ("bundle_id", id)] {

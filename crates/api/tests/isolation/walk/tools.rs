@@ -5,8 +5,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{MISSING_ID, MISSING_KEY, faults, full, member, of_post, signed, without_scope};
+use super::{MISSING_KEY, faults, full, member, of_post, signed, without_scope};
 use crate::attempt::{Answer, Attempt};
+use crate::document::{MISSING_ID, any_value};
 use crate::operations::{refused, tools};
 use crate::oracle::{Rank, Scope};
 use crate::run::seed;
@@ -108,7 +109,7 @@ fn arguments(tool: &Value, project: &Project) -> Map<String, Value> {
 }
 
 fn word(schema: &Value) -> String {
-    schema["enum"][0].as_str().unwrap_or("why does the cart lose its items").to_owned()
+    any_value(schema).unwrap_or("why does the cart lose its items").to_owned()
 }
 
 /// The value, in a list if the argument is one.
