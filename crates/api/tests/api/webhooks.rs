@@ -196,6 +196,8 @@ async fn the_former_secret_counts_for_a_while() {
         "previous_secret_ttl_hours"
     );
     assert_eq!(api.post(&rotate, json!({ "secret": "too short" })).await.fault(400), "secret");
+    let git = api.post("/projects/shop/webhooks", json!({ "provider": "git" })).await;
+    assert_eq!(git.fault(400), "provider", "git itself sends nothing");
     let own = json!({ "provider": "gitlab", "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLjSw" });
     let own = api.post("/projects/shop/webhooks", own).await.ok();
     assert_eq!(own["secret"], "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLjSw");
