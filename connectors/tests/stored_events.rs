@@ -61,7 +61,7 @@ fn fixture_has_every_kind_of_event() {
 }
 
 #[test]
-fn unknown_version_asks_for_an_upgrade() {
+fn unknown_version_error_suggests_an_upgrade() {
     let later = json!({ "version": 2, "kind": "telepathy" });
     let error = Event::decode(&later).expect_err("a later version");
     assert!(matches!(error, StoredEventError::UnknownVersion(2)));

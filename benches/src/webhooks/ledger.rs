@@ -208,7 +208,7 @@ mod tests {
     const TAKEN: Option<StatusCode> = Some(StatusCode::ACCEPTED);
 
     #[test]
-    fn correct_ledger_has_no_complaints() {
+    fn correct_ledger_has_no_errors() {
         let sent = [
             sent(1, Kind::First, TAKEN),
             sent(1, Kind::Again, TAKEN),

@@ -39,7 +39,7 @@ fn delivery_id_is_the_providers() {
 }
 
 #[test]
-fn delivery_without_an_id_is_known_again_only_by_its_time() {
+fn delivery_without_an_id_is_deduplicated_only_if_dated() {
     let id = |body: &str| {
         parse(Provider::Youtrack, &HeaderMap::new(), body.as_bytes()).expect("readable").id
     };

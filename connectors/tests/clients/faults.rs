@@ -46,7 +46,7 @@ async fn denied_credential_names_the_missing_permission() {
 }
 
 #[tokio::test]
-async fn denial_without_a_token_asks_for_one() {
+async fn denial_without_a_token_suggests_one() {
     for kind in Provider::ALL {
         let server = MockServer::start().await;
         introduce(&server).await;
@@ -83,7 +83,7 @@ async fn rate_limit_blocks_requests_until_its_end() {
 }
 
 #[tokio::test]
-async fn short_rate_limit_is_waited_for() {
+async fn client_waits_for_a_short_rate_limit() {
     for kind in Provider::ALL {
         let server = MockServer::start().await;
         introduce(&server).await;
@@ -206,7 +206,7 @@ async fn redirect_loop_ends() {
 }
 
 #[tokio::test]
-async fn endless_response_is_cut_off() {
+async fn endless_response_is_aborted() {
     let server = MockServer::start().await;
     answer(&server, json(200, &" ".repeat(33 * 1024 * 1024))).await;
     let error = first(&connector(Provider::Gitlab, &server)).await.expect_err("too much");

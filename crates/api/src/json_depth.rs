@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn json_at_the_depth_limit_passes() {
+    fn json_at_the_depth_limit_is_accepted() {
         let nested = |levels| "[".repeat(levels) + &"]".repeat(levels);
         assert_eq!(check(nested(JSON_DEPTH).as_bytes()), Ok(()));
         assert!(check(nested(JSON_DEPTH + 1).as_bytes()).is_err());

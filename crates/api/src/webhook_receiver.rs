@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_delivery_is_told_from_a_call_by_its_address() {
+    fn deliveries_differ_from_other_requests_by_method_and_url() {
         let is = |method: Method, uri: &str| is_delivery(&method, &uri.parse().expect("a URI"));
         assert!(is(Method::POST, "/ingest/git?webhook_id=01"));
         assert!(is(Method::POST, "/ingest/git?x=1&webhook_id=01"));

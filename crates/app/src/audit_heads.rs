@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn heads_are_read_as_they_were_written() {
+    fn audit_heads_round_trip() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("heads");
         assert_eq!(read(&path).expect("none yet"), HashMap::new());

@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn error_of_a_damaged_file_names_the_fix() {
+    async fn error_of_a_damaged_file_suggests_login() {
         let dir = tempfile::tempdir().expect("a directory");
         let logins = logins(dir.path(), "http://one");
         logins.store(&tokens("1")).expect("stored");

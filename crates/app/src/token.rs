@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn a_truncated_token_is_refused() {
+    fn truncated_token_is_rejected() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("token");
         fs::write(&path, "short").expect("a file");

@@ -14,7 +14,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hostile_ids_are_refused() {
+    fn hostile_client_ids_are_rejected() {
         assert!(ClientId::parse("memory-copilot-cli").is_ok());
         for text in ["", "A", "a b", "a/b", "a\0", "<script>", &"x".repeat(65)] {
             assert_eq!(ClientId::parse(text), Err(InvalidClientId), "{text:?}");

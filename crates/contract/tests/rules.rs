@@ -100,7 +100,7 @@ fn only_web_addresses_are_urls() {
 }
 
 #[test]
-fn commands_of_a_policy_are_trimmed_and_hold_no_personal_data() {
+fn allowed_commands_are_trimmed_and_have_no_personal_data() {
     let policy = |command: &str| {
         from_value::<SetPolicy>(json!({"allowed_commands": ["make", command]})).unwrap()
     };

@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn other_words_are_rejected() {
+    fn other_texts_are_not_handles() {
         for word in ["", "m", "m0", "m01", "x1", "m-1", "m+1", "m1x", "m70000", "mm1", "1", "é1"] {
             assert_eq!(word.parse::<Handle>(), Err(InvalidHandle), "{word:?}");
         }

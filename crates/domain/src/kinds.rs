@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_word_parses_back_to_its_value() {
+    fn every_name_parses_back_to_its_value() {
         for kind in RecordKind::ALL {
             assert_eq!(kind.as_str().parse::<RecordKind>().as_ref(), Ok(kind));
         }
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_word_error_lists_the_known_words() {
+    fn unknown_name_error_lists_the_known_names() {
         let error = "hunch".parse::<RecordKind>().expect_err("no kind").to_string();
         assert!(error.contains("\"hunch\""), "{error}");
         assert!(error.contains("fact, fewshot, pattern, adr_link, gotcha, rule"), "{error}");

@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn own_fields_win_over_added_ones() {
+    fn own_fields_take_precedence_over_added_ones() {
         let read = |value: Value| serde_json::from_value::<RecordMeta>(value).expect("meta");
         let mut meta = read(json!({"steps": ["a"], "n": 1}));
         meta.add_missing(&read(json!({"steps": ["b"], "patch_ref": "p", "n": 2, "m": 3})));

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_family_is_known_by_any_spelling_of_its_name() {
+    fn model_family_is_recognized_in_any_spelling() {
         for name in ["intfloat/multilingual-e5-small", "e5-base-v2", "Multilingual_E5_Large"] {
             assert_eq!(prefix(name, Purpose::Query(ProjectId::generate())), "query: ", "{name}");
             for purpose in [Purpose::Save, Purpose::Passage] {
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn most_models_want_no_words() {
+    fn most_models_have_no_instruction_prefix() {
         for name in ["all-minilm-l6-v2-int8", "BAAI/bge-m3", "text-embedding-3-small"] {
             assert_eq!(prefix(name, Purpose::Query(ProjectId::generate())), "", "{name}");
         }

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longer_wait_counts_within_reason() {
+    fn retry_waits_for_the_longer_of_backoff_and_retry_after() {
         let second = Some(Duration::from_secs(1));
         assert_eq!(next_wait(&limited(None), second), second);
         assert_eq!(next_wait(&limited(Some(7)), second), Some(Duration::from_secs(7)));

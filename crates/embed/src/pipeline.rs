@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_cut_at_a_character_and_never_empty() {
+    fn texts_are_truncated_at_a_character_and_never_empty() {
         assert_eq!(prepared("", " \n"), NOTHING);
         assert_eq!(prepared("query: ", " a "), "query: a");
         let long = prepared("", &"я".repeat(MAX_TEXT_BYTES));

@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_server_on_this_machine_keeps_texts_on_it() {
+    fn only_loopback_servers_are_local() {
         let remote = |base_url: &str| {
             let settings =
                 serde_json::json!({"provider": "openai", "base_url": base_url, "model": "m"});

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vector_is_read_as_it_was_written_and_anything_else_is_none() {
+    fn vector_round_trips_and_invalid_bytes_decode_to_none() {
         let model = ModelId { name: "m".into(), dimensions: 2 };
         let bytes = written(&[0.6, 0.8]);
         assert_eq!(read(&model, &bytes), Some(vec![0.6, 0.8]));
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_answers_are_named() {
+    fn invalid_response_error_has_its_reason() {
         for (vectors, words) in [
             (vec![], "0 vectors for 1 texts"),
             (vec![vec![1.0]], "1 dimensions where 2 are expected"),

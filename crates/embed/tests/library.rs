@@ -4,7 +4,7 @@
 use mc_embed::{Error, ProviderSettings, RuntimeSettings, open};
 
 #[tokio::test]
-async fn a_missing_library_says_how_to_get_it() {
+async fn missing_library_error_suggests_make_setup() {
     let folder = tempfile::tempdir().expect("a folder");
     let settings = ProviderSettings::Folder { dir: folder.path().to_owned(), name: None };
     let library = folder.path().join("libonnxruntime.so");

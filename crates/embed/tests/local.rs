@@ -48,7 +48,7 @@ fn similarity(left: &[f32], right: &[f32]) -> f32 {
 }
 
 #[tokio::test]
-async fn the_model_knows_its_name_and_size() {
+async fn default_model_has_its_name_and_dimensions() {
     let model = model().await;
     assert_eq!(model.model().name, "all-minilm-l6-v2-int8");
     assert_eq!(model.model().dimensions, 384);
@@ -87,7 +87,7 @@ async fn a_text_has_the_same_vector_alone_in_a_batch_and_as_a_query() {
 }
 
 #[tokio::test]
-async fn odd_texts_have_vectors_too() {
+async fn unusual_texts_have_vectors() {
     let model = model().await;
     let huge = "lorem ipsum ".repeat(90_000);
     let unbroken = "x".repeat(1_000_000);
@@ -114,7 +114,7 @@ async fn text_beyond_the_model_limit_has_no_effect() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn many_parallel_callers_all_get_their_own_vectors() {
+async fn parallel_callers_get_their_own_vectors() {
     let model = model().await;
     let given: Vec<String> = (0..24).map(|n| format!("Rule {n} of the checkout.")).collect();
     let given: Vec<&str> = given.iter().map(String::as_str).collect();
@@ -141,7 +141,7 @@ async fn queries_and_saves_overtake_waiting_passages() {
 }
 
 #[tokio::test]
-async fn a_folder_without_a_model_says_which_file_and_how_to_get_it() {
+async fn directory_without_a_model_error_names_the_file_and_the_fix() {
     let cache = cache();
     let folder = tempfile::tempdir().expect("a folder");
     let settings = ProviderSettings::Folder { dir: folder.path().to_owned(), name: None };
@@ -152,7 +152,7 @@ async fn a_folder_without_a_model_says_which_file_and_how_to_get_it() {
 }
 
 #[tokio::test]
-async fn a_model_the_hub_client_does_not_know_is_named() {
+async fn model_unknown_to_the_hub_client_is_named() {
     let cache = cache();
     let settings =
         ProviderSettings::Hub { model: "nobody/nothing".into(), cache_dir: cache.join("hub") };

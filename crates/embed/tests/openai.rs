@@ -57,7 +57,7 @@ fn assert_close(left: &[f32], right: &[f32]) {
 }
 
 #[tokio::test]
-async fn vectors_are_unit_long_and_in_the_order_of_the_texts() {
+async fn vectors_have_unit_length_and_the_order_of_the_texts() {
     let server = Server::start(|_, body| vectors(body)).await;
     let embedder = opened(&server).await;
     let given = ["bb", "a longer text with abc", "c", "", "aa", "bbbb ccc", "Ящик 📦 abc"];
@@ -109,7 +109,7 @@ async fn many_callers_with_one_query_make_one_request() {
 }
 
 #[tokio::test]
-async fn a_limit_is_waited_for_and_the_request_sent_again() {
+async fn rate_limited_request_is_retried_after_retry_after() {
     let server = Server::start(|number, body| match number {
         0 => (StatusCode::TOO_MANY_REQUESTS, [("retry-after", "1")]).into_response(),
         _ => vectors(body),
@@ -123,7 +123,7 @@ async fn a_limit_is_waited_for_and_the_request_sent_again() {
 }
 
 #[tokio::test]
-async fn a_storm_of_failures_ends_in_unavailable() {
+async fn repeated_failures_result_in_unavailable() {
     let server = Server::start(|_, _| failure(StatusCode::INTERNAL_SERVER_ERROR)).await;
     let embedder = opened(&server).await;
     let error = embedder.embed(texts(&["a"]), Purpose::Passage).await.expect_err("it never works");
@@ -155,7 +155,7 @@ async fn queries_and_saves_do_not_wait_for_retried_passages() {
 }
 
 #[tokio::test]
-async fn a_failed_query_is_not_remembered() {
+async fn failed_query_is_not_cached() {
     let server = Server::start(|number, body| match number {
         0..4 => failure(StatusCode::BAD_GATEWAY),
         _ => vectors(body),
@@ -167,7 +167,7 @@ async fn a_failed_query_is_not_remembered() {
 }
 
 #[tokio::test]
-async fn a_refused_key_is_not_tried_again_and_names_its_place() {
+async fn rejected_key_is_not_retried_and_its_source_is_named() {
     let server = Server::start(|_, _| failure(StatusCode::UNAUTHORIZED)).await;
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("embedding.key");
@@ -196,7 +196,7 @@ async fn a_redirect_is_not_followed() {
 }
 
 #[tokio::test]
-async fn answers_that_are_not_what_was_asked_for_are_errors() {
+async fn malformed_responses_are_errors() {
     for (body, words) in [
         (json!({"data": []}), "0 vectors for 1 texts"),
         (json!({"data": [{"index": 0, "embedding": [1.0]}]}), "1 dimensions where 3 are expected"),
@@ -215,7 +215,7 @@ async fn answers_that_are_not_what_was_asked_for_are_errors() {
 }
 
 #[tokio::test]
-async fn a_huge_text_is_cut_before_it_is_sent() {
+async fn huge_text_is_truncated_before_it_is_sent() {
     let server = Server::start(|_, body| vectors(body)).await;
     let huge = "слово ".repeat(100_000);
     let embedder = opened(&server).await;
@@ -227,7 +227,7 @@ async fn a_huge_text_is_cut_before_it_is_sent() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_unavailable() {
+async fn unreachable_server_is_unavailable() {
     // Bound and let go: nobody listens there.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("bound");
@@ -252,7 +252,7 @@ async fn a_server_that_is_not_there_is_unavailable() {
 }
 
 #[tokio::test]
-async fn many_parallel_callers_all_get_their_own_vectors() {
+async fn parallel_callers_get_their_own_vectors() {
     let server = Server::start(|_, body| vectors(body)).await;
     let embedder = opened(&server).await;
     let calls = (0..100).map(|n| {
@@ -270,7 +270,7 @@ async fn many_parallel_callers_all_get_their_own_vectors() {
 }
 
 #[test]
-fn settings_hold_the_place_of_the_key_and_nothing_unknown() {
+fn settings_have_the_key_source_and_no_unknown_field() {
     let text = r#"{"provider":"openai","base_url":"http://localhost:11434/v1","model":"bge-m3","api_key_env":"KEY"}"#;
     let settings: ProviderSettings = serde_json::from_str(text).expect("valid settings");
     let written = serde_json::to_string(&settings).expect("settings can be written");

@@ -321,7 +321,7 @@ async fn line_longer_than_a_chunk_stays_one_line_of_the_file() {
 }
 
 #[tokio::test]
-async fn no_file_stops_a_run() {
+async fn unreadable_files_do_not_stop_a_run() {
     let fixture = Fixture::new().await;
     fixture.write("good.rb", SETTING);
     fixture.write("broken.rb", "class (((\n def \u{feff}\n\u{202e}");

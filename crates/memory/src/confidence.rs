@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn signs_accumulate_below_one() {
+    fn evidence_accumulates_below_one() {
         assert!((probability_of_any([0.5, 0.5]) - 0.75).abs() < 1e-6);
         assert!(confidence(vec![]) == 0.0);
         assert!(confidence(vec![1.0, 1.0, 1.0, 1.0]) <= 0.99);

@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_recent_bundle_is_waited_for() {
+    fn lookup_waits_for_recent_bundles_only() {
         let (id, now) = (BundleId::generate(), SystemTime::now());
         assert!(is_recent(id, now));
         assert!(!is_recent(id, now + Duration::from_mins(2)));

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn recall_or_change_keeps_a_record() {
+    fn recalled_or_changed_record_is_not_unused() {
         assert_eq!(of(&fact(90)), [UnusedReason::Unused(90)]);
         assert_eq!(of(&fact(89)), []);
         let recalled = RecordUsage { recall_count: 1, last_recalled_at: Some(ago(3)), ..fact(400) };
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn record_passed_over_ten_times_is_unused() {
+    fn record_skipped_ten_times_is_unused() {
         let passed = RecordUsage { skip_count: 10, ..fact(1) };
         assert_eq!(of(&passed), [UnusedReason::PassedOver(10)]);
         assert_eq!(of(&RecordUsage { use_count: 1, ..passed.clone() }), []);

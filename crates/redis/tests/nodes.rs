@@ -92,7 +92,7 @@ async fn a_bucket_refills_by_the_clock_of_redis() {
 
 /// Moves the stored times ahead, as if the clock of Redis had been set back by an hour.
 #[tokio::test]
-async fn a_clock_set_back_locks_no_caller_out() {
+async fn clock_set_back_blocks_no_caller() {
     let redis = Redis::start().await;
     let client = node(&redis).await;
     let buckets = buckets(&client, 60);

@@ -23,7 +23,7 @@ const RECALL_MIN: f64 = 0.98;
 const SIZES: [(&str, usize); 3] = [("large", 2_400), ("middle", 500), ("small", 100)];
 
 #[tokio::test]
-async fn index_scan_finds_what_an_exact_scan_finds() {
+async fn index_scan_finds_the_neighbors_of_an_exact_scan() {
     let db = TestDatabase::create().await;
     let mut random = StdRng::seed_from_u64(7);
     let model = vectors::register_model(db.store(), "test", DIMENSIONS, &json!({})).await.unwrap();

@@ -112,7 +112,7 @@ async fn repeated_requests_leave_one_waiting_sync() {
 }
 
 #[tokio::test]
-async fn deleted_integration_takes_its_job_unless_it_runs() {
+async fn deleting_an_integration_deletes_its_job_unless_running() {
     let db = TestDatabase::create().await;
     let (project, shop, mut id) = with_integration(&db).await;
     let remove = async |id| {
@@ -177,7 +177,7 @@ async fn failures_are_counted_until_a_sync_succeeds() {
 }
 
 #[tokio::test]
-async fn deleted_integration_leaves_its_data() {
+async fn deleting_an_integration_keeps_its_data() {
     let db = TestDatabase::create().await;
     let (project, shop, id) = with_integration(&db).await;
     let imported = format!(

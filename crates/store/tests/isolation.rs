@@ -369,7 +369,7 @@ fn is_refused<T>(done: Result<T, Error>) -> bool {
 }
 
 #[tokio::test]
-async fn shared_reads_see_what_single_reads_see() {
+async fn shared_reads_return_the_rows_of_single_reads() {
     let world = World::with(Role::Viewer).await;
     let records = "select count(*)::text from memory_records";
     for project in [world.ours, world.theirs] {
@@ -386,7 +386,7 @@ async fn shared_reads_see_what_single_reads_see() {
 }
 
 #[tokio::test]
-async fn shared_reads_take_turns_on_one_connection() {
+async fn shared_reads_use_one_connection_in_turn() {
     let world = World::with(Role::Viewer).await;
     let shared = world.store_for(world.ann, world.ours).share_reads();
     let backend = || text(&shared, "select pg_backend_pid()::text");

@@ -119,7 +119,7 @@ fn deleted_issue_is_deleted() {
 }
 
 #[test]
-fn issue_page_is_beside_the_api() {
+fn issue_page_url_has_the_base_of_the_api_url() {
     let at = |address: &str| page_url(address, "A-1");
     let below = at("http://example.org:8080/jira/rest/api/2/issue/1");
     assert_eq!(below.as_deref(), Some("http://example.org:8080/jira/browse/A-1"));

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_trusted_proxy_is_believed() {
+    fn forwarded_headers_count_only_from_a_trusted_proxy() {
         let claim = [("x-forwarded-for", "192.0.2.1"), ("x-forwarded-proto", "https")];
         let direct = seen("198.51.100.7", &claim);
         assert_eq!(direct.address.to_string(), "198.51.100.7");
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn hops_before_the_first_trusted_proxy_do_not_count() {
+    fn hops_before_the_first_trusted_proxy_are_ignored() {
         let spoofed = [("x-forwarded-for", "203.0.113.9, 192.0.2.1, 10.0.0.2")];
         assert_eq!(address(PROXY, &spoofed), "192.0.2.1");
         let lines = [("x-forwarded-for", "203.0.113.9"), ("x-forwarded-for", "192.0.2.1")];
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_that_disagree_do_not_count() {
+    fn contradictory_forwarded_headers_are_ignored() {
         let both = |standard, common| [("forwarded", standard), ("x-forwarded-for", common)];
         assert_eq!(address(PROXY, &both("for=203.0.113.9", "192.0.2.1")), PROXY);
         assert_eq!(address(PROXY, &both("for=192.0.2.1", "192.0.2.1")), "192.0.2.1");

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_are_known_by_name_in_every_spelling() {
+    fn secret_parameters_are_detected_in_every_spelling() {
         for query in [
             "token=x",
             "limit=1&access_token=x",
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn similar_parameter_names_pass() {
+    fn similar_parameter_names_are_accepted() {
         for query in ["", "limit_tokens=500", "q=token", "author=vera", "cursor=token", "key=shop"]
         {
             assert_eq!(secret_in(query), None, "{query}");

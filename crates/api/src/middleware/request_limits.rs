@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn draining_a_body_that_never_comes_times_out() {
+    async fn draining_a_stalled_body_times_out() {
         let never = futures::stream::pending::<Result<bytes::Bytes, Infallible>>();
         drain(Body::from_stream(never), MAX_DRAIN_BYTES, Duration::ZERO).await;
     }

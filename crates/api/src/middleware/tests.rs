@@ -164,7 +164,7 @@ async fn post_json(body: impl Into<Body>) -> Reply {
 }
 
 #[tokio::test]
-async fn only_the_right_token_opens_a_protected_route() {
+async fn protected_route_requires_the_right_token() {
     for credential in
         ["", "Bearer", "Bearer ", "Bearer wrong", "Basic a-local-token", "a-local-token"]
     {
@@ -195,7 +195,7 @@ async fn an_unauthenticated_body_is_read_before_the_response() {
 }
 
 #[tokio::test]
-async fn an_unauthenticated_body_that_never_comes_is_not_awaited() {
+async fn stalled_unauthenticated_body_is_not_awaited() {
     let body = Body::from_stream(futures::stream::pending::<Result<&str, std::io::Error>>());
     let reply = send(app(), Request::post("/who").body(body).unwrap()).await;
     assert_eq!(reply.status, StatusCode::UNAUTHORIZED);
@@ -374,7 +374,7 @@ async fn an_mcp_message_is_limited_in_time_and_size() {
 }
 
 #[tokio::test]
-async fn json_that_nests_too_deep_is_rejected_by_rest_and_mcp() {
+async fn deeply_nested_json_is_rejected_by_rest_and_mcp() {
     let nested = |levels| "[".repeat(levels) + &"]".repeat(levels);
     let rule = format!("deeper than {JSON_DEPTH} levels");
     let note = post_json(format!(r#"{{"title":{}}}"#, nested(JSON_DEPTH))).await;
@@ -432,7 +432,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn no_json_makes_a_server_error(body in any_json()) {
+    fn arbitrary_json_never_causes_a_server_error(body in any_json()) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let reply = runtime.block_on(post_json(body.to_string()));
         if !reply.status.is_success() {

@@ -552,7 +552,7 @@ async fn an_invalid_grant_has_an_error_code_of_oauth() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_page_without_providers_names_the_other_way() {
+async fn login_page_without_providers_suggests_the_alternative() {
     let api = TestApi::start().await;
     let page = api.get("/auth/device?user_code=%3Cscript%3E").await;
     let text = page.body.as_str().unwrap();

@@ -302,7 +302,7 @@ async fn an_export_has_every_event_in_order() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_way_to_rewrite_the_audit_is_found() {
+async fn every_rewrite_of_the_audit_is_detected() {
     let clean = busy().await;
     let report = verified(&clean).await;
     assert_eq!((&report["is_valid"], &report["events"]), (&json!(true), &json!(4)));
@@ -380,7 +380,7 @@ async fn every_way_to_rewrite_the_audit_is_found() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_cut_off_end_is_found_whatever_is_appended_later() {
+async fn truncated_audit_is_detected_after_later_events() {
     let api = busy().await;
     api.execute("delete from audit_events where seq >= 3 and chain in (select id from projects)")
         .await;

@@ -17,7 +17,7 @@ fn timing(content: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_document_is_kept_opened_by_each_of_its_names_and_replaced() {
+async fn document_is_stored_opened_by_id_title_or_url_and_replaced() {
     let api = TestApi::start().await;
     let kept = api.post("/ingest/docs", ingest(&json!([timing(TIMING)]))).await.ok();
     assert_eq!((&kept["created"], &kept["unchanged"]), (&json!(1), &json!(0)));
@@ -70,7 +70,7 @@ async fn opened_document_shows_its_trust() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn documents_are_listed_page_by_page_without_their_text() {
+async fn documents_are_listed_in_pages_without_content() {
     let api = TestApi::start().await;
     let documents: Vec<_> = ["1", "2", "3"]
         .map(|id| json!({"doc_id": id, "title": format!("Guide {id}"), "content": TIMING}))
@@ -91,7 +91,7 @@ async fn documents_are_listed_page_by_page_without_their_text() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_passage_of_a_document_names_its_lines_and_moves_with_them() {
+async fn passage_of_a_document_has_its_current_line_numbers() {
     let api = TestApi::start().await;
     let guide = |above: &str| {
         let content = format!("# Guide\n\n{above}## Kestrels\n\nThe kestrel hovers.\n");
@@ -110,7 +110,7 @@ async fn a_passage_of_a_document_names_its_lines_and_moves_with_them() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_message_of_a_thread_is_found_by_what_it_answers() {
+async fn message_of_a_thread_is_found_by_the_message_before() {
     let api = TestApi::start().await;
     let key = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
     let thread = json!([{"doc_id": "SHOP-7", "title": "Import of price lists", "messages": [
@@ -133,7 +133,7 @@ async fn a_message_of_a_thread_is_found_by_what_it_answers() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_document_has_either_a_text_or_messages() {
+async fn document_has_either_content_or_messages() {
     let api = TestApi::start().await;
     let cases = [
         (json!({"doc_id": "1", "title": "None"}), "documents[0].content"),
@@ -154,7 +154,7 @@ async fn a_document_has_either_a_text_or_messages() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_bad_document_of_a_batch_leaves_nothing_behind() {
+async fn invalid_document_rejects_its_whole_batch() {
     let api = TestApi::start().await;
     let batch = json!([timing(TIMING), {"doc_id": "13", "title": "Empty", "content": ""}]);
     let answer = api.post("/ingest/docs", ingest(&batch)).await;
@@ -164,7 +164,7 @@ async fn one_bad_document_of_a_batch_leaves_nothing_behind() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_title_that_is_none_may_be_the_documents_id_at_its_source() {
+async fn title_lookup_falls_back_to_the_external_id() {
     let api = TestApi::start().await;
     let guide = json!({"doc_id": "docs/GUIDE.md", "title": "How to begin", "content": TIMING});
     let named = json!({"doc_id": "2", "title": "docs/guide.md", "content": TIMING});
@@ -176,7 +176,7 @@ async fn a_title_that_is_none_may_be_the_documents_id_at_its_source() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_unknown_title_is_answered_with_near_ones() {
+async fn unknown_title_error_suggests_similar_titles() {
     let api = TestApi::start().await;
     api.post("/ingest/docs", ingest(&json!([timing(TIMING)]))).await.ok();
     let answer = api.get("/documents/lookup?project_key=shop&title=Timing%20of%20carts").await;
@@ -187,7 +187,7 @@ async fn an_unknown_title_is_answered_with_near_ones() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_key_in_a_document_is_masked_wherever_it_stands() {
+async fn secret_is_masked_in_every_field_of_a_document() {
     let api = TestApi::start().await;
     let key = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
     let document = json!({"doc_id": "1", "title": format!("Deploy {key}"), "tags": [key],

@@ -81,7 +81,7 @@ async fn handles_follow_the_order_of_the_bundle() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn another_users_and_another_projects_handles_are_not_resolved() {
+async fn handles_resolve_only_for_their_user_and_project() {
     let api = TestApi::start().await;
     saved(&api, "shop", UNITS).await;
     let ann = newcomer(&api, "ann").await;
@@ -108,7 +108,7 @@ async fn another_users_and_another_projects_handles_are_not_resolved() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_bundle_that_another_node_still_writes_is_waited_for() {
+async fn lookup_waits_for_a_bundle_that_another_node_writes() {
     let api = TestApi::start().await;
     saved(&api, "shop", UNITS).await;
     let other = MemoryContext::new(api.state.memory.search.clone(), api.sealer());
@@ -130,7 +130,7 @@ async fn a_bundle_that_another_node_still_writes_is_waited_for() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn feedback_waits_for_a_bundle_that_another_node_still_writes() {
+async fn feedback_waits_for_a_bundle_that_another_node_writes() {
     let api = TestApi::start().await;
     let id = saved(&api, "shop", UNITS).await;
     let mut state: ApiState = api.state.clone();
@@ -159,7 +159,7 @@ async fn feedback_waits_for_a_bundle_that_another_node_still_writes() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_proposal_is_taken_back_by_whom_it_is_alone() {
+async fn only_its_sole_proposer_withdraws_a_proposal() {
     let api = TestApi::start().await;
     let scopes = ["memory:read", "memory:write"];
     let mut bots = Vec::new();
@@ -192,7 +192,7 @@ async fn a_proposal_is_taken_back_by_whom_it_is_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_signal_may_be_a_line_of_an_error_or_its_trace() {
+async fn signal_may_be_an_error_line_or_a_stack_trace() {
     let api = TestApi::start().await;
     saved(&api, "shop", UNITS).await;
     let line = "2026-11-20T10:11:12Z ERROR NoMethodError: the delay is nil when delay_unit and \
@@ -210,7 +210,7 @@ async fn a_signal_may_be_a_line_of_an_error_or_its_trace() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_language_has_aliases_and_an_unknown_project_is_named() {
+async fn language_aliases_work_and_unknown_names_are_reported() {
     let api = TestApi::start().await;
     let search =
         |language: &str| json!({"project_key": "shop", "query": "x", "language": language});

@@ -145,7 +145,7 @@ async fn a_demoted_record_is_not_found_until_it_is_accepted() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn runs_are_for_maintainers_and_decisions_for_reviewers() {
+async fn runs_require_a_maintainer_and_decisions_a_reviewer() {
     let api = TestApi::start().await;
     let _work = work(&api).await;
     pair(&api).await;

@@ -8,7 +8,7 @@ use crate::accounts::newcomer;
 use crate::client::TestApi;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_second_request_for_a_repository_is_answered_with_the_run_that_waits() {
+async fn second_ingest_request_returns_the_queued_run() {
     let api = TestApi::start().await;
     let folder = TempDir::new().unwrap();
     let request = json!({"project_key": "shop", "location": folder.path(), "name": "core"});
@@ -27,7 +27,7 @@ async fn a_second_request_for_a_repository_is_answered_with_the_run_that_waits()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_name_stands_for_one_location_until_the_repository_moves() {
+async fn repository_name_has_one_location_until_relocated() {
     let api = TestApi::start().await;
     let folder = TempDir::new().unwrap();
     let [a, b] = ["a/api", "b/api"].map(|path| folder.path().join(path));
@@ -55,7 +55,7 @@ async fn a_name_stands_for_one_location_until_the_repository_moves() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn locations_that_cannot_be_indexed_are_refused() {
+async fn invalid_locations_are_rejected_for_ingest() {
     let api = TestApi::start().await;
     for location in [
         "relative/folder",
@@ -146,7 +146,7 @@ async fn private_hosts_are_indexed_for_admins_or_if_allowed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_ref_may_be_whatever_git_calls_a_branch_or_tag() {
+async fn any_valid_git_ref_name_is_accepted() {
     let api = TestApi::start().await;
     let folder = TempDir::new().unwrap();
     for git_ref in ["@acme/cart@1.2.3", "fix/#12+more", "a=b(c)"] {

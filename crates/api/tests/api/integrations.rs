@@ -13,7 +13,7 @@ async fn connected(api: &TestApi, what: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_connection_is_made_changed_paused_and_removed() {
+async fn integration_is_created_updated_paused_and_deleted() {
     let api = TestApi::start().await;
     let made = connected(&api, "carts").await;
     let path = format!("{CONNECTIONS}/{}", made["id"].as_str().unwrap());
@@ -45,7 +45,7 @@ async fn a_connection_is_made_changed_paused_and_removed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn only_what_the_operator_named_for_the_project_can_be_connected() {
+async fn only_connectors_allowed_for_the_project_are_usable() {
     let api = TestApi::start().await;
     api.post("/projects", json!({ "key": "other" })).await.ok();
     for (key, body, field, status) in [
@@ -81,7 +81,7 @@ async fn only_what_the_operator_named_for_the_project_can_be_connected() {
 /// Where it is, and how far git may go, whoever has it indexed says; so a connection leads nowhere
 /// else.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn git_is_asked_of_a_repository_that_the_project_has_indexed_and_of_no_other() {
+async fn git_integration_requires_a_repository_of_the_project() {
     let api = TestApi::start().await;
     let folder = tempfile::tempdir().unwrap();
     let location = folder.path().to_str().unwrap();
@@ -105,7 +105,7 @@ async fn git_is_asked_of_a_repository_that_the_project_has_indexed_and_of_no_oth
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_connection_shows_how_far_it_is_and_what_came_last() {
+async fn integration_shows_its_current_and_last_sync_run() {
     let api = TestApi::start().await;
     let made = connected(&api, "carts").await;
     assert!(made["current_run"].is_null() && made["last_run"].is_null(), "{made}");
@@ -136,7 +136,7 @@ async fn a_connection_shows_how_far_it_is_and_what_came_last() {
 /// Nothing listens where the system is: the connection says so, and what it is asked with is
 /// nowhere.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_system_that_is_away_is_seen_and_its_credential_is_not() {
+async fn unavailable_provider_is_reported_without_its_credential() {
     let api = TestApi::start().await;
     // Only then: the first sync may otherwise have failed before the answer is made of the row.
     let made = connected(&api, "carts").await;
@@ -166,7 +166,7 @@ async fn a_system_that_is_away_is_seen_and_its_credential_is_not() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn connections_are_for_maintainers() {
+async fn integrations_require_a_maintainer() {
     let api = TestApi::start().await;
     let made = connected(&api, "carts").await;
     let path = format!("{CONNECTIONS}/{}", made["id"].as_str().unwrap());

@@ -53,7 +53,7 @@ async fn recalled_items_have_their_source() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn saving_the_same_again_says_into_what_it_was_merged() {
+async fn repeated_save_reports_the_record_it_merged_into() {
     let api = TestApi::start().await;
     let first = api.post("/save", note(UNITS)).await.ok();
     let again = api.post("/save", note(&format!("{UNITS}."))).await.ok();
@@ -86,7 +86,7 @@ async fn a_deleted_record_is_no_longer_recalled() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_bad_save_or_recall_is_refused_with_its_field_and_nothing_is_written() {
+async fn invalid_save_or_recall_names_its_field_and_writes_nothing() {
     let api = TestApi::start().await;
     for (field, change) in [
         ("content", json!({"content": ""})),
@@ -160,7 +160,7 @@ async fn save_reports_its_changes_and_keeps_the_whole_text() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_save_says_what_it_seems_to_contradict_and_how_to_replace_it() {
+async fn save_reports_a_contradicted_record_and_how_to_replace_it() {
     let api = TestApi::start().await;
     let says = |seconds: u8| {
         note(&format!("The export of the shop times out after {seconds} seconds at the proxy"))

@@ -94,7 +94,7 @@ async fn an_invalid_policy_names_the_rule() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_policy_for_findings_applies_at_once() {
+async fn changed_finding_actions_apply_at_once() {
     let api = TestApi::start().await;
     let secret = fact(&format!("The deploy job of the shop authenticates with {TOKEN}."));
     set(&api, json!({"sanitizer": {"categories": {"github-token": "reject"}}})).await;
@@ -112,7 +112,7 @@ async fn the_policy_for_findings_applies_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn days_and_tokens_are_those_of_the_policy() {
+async fn policy_sets_ttl_days_and_token_limits() {
     let api = TestApi::start().await;
     set(&api, json!({"ttl_days": {"fact": 3}, "tokens": {"recall": 200}})).await;
     let days = async |saved: &Value| {

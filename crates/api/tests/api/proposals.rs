@@ -136,7 +136,7 @@ async fn an_expired_private_record_stays_private_when_saved_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_private_record_of_others_looks_like_none() {
+async fn private_record_of_another_user_looks_missing() {
     let api = TestApi::start().await;
     let (ann, bot) = (member(&api, "ann").await, agent(&api).await);
     let note = with(fact("The staging database is called Otto."), "visibility", "private");
@@ -315,7 +315,7 @@ async fn a_deleted_record_can_be_restored() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_confirmation_holds_until_the_text_changes() {
+async fn confirmation_is_valid_until_the_text_changes() {
     let api = TestApi::start().await;
     let text = "The search index is rebuilt by the task search:rebuild, which takes nine minutes.";
     let saved = api.post("/save", fact(text)).await.ok();

@@ -149,7 +149,7 @@ async fn the_last_review_of_each_reviewer_counts() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ci_proves_a_record_whichever_of_them_comes_first() {
+async fn ci_result_applies_before_or_after_the_save() {
     let api = TestApi::start().await;
     let _work = api.work();
     let hook = hook(&api, "github").await;
@@ -275,7 +275,7 @@ async fn a_pull_request_with_commits_of_another_does_not_count() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_merged_pull_request_of_a_patch_counts_then_the_first() {
+async fn merged_pull_request_of_a_patch_precedes_the_first() {
     let api = TestApi::start().await;
     let _work = api.work();
     let hook = hook(&api, "github").await;
@@ -318,7 +318,7 @@ async fn take_in_comments(api: &TestApi) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn comments_are_taken_in_where_the_policy_says_so() {
+async fn comments_are_imported_only_if_the_policy_allows_it() {
     let api = TestApi::start().await;
     let _work = api.work();
     let hook = hook(&api, "github").await;
@@ -394,7 +394,7 @@ async fn comments_are_deleted_with_their_issue() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_release_is_a_document_until_it_is_taken_back() {
+async fn release_is_a_document_until_it_is_deleted() {
     let api = TestApi::start().await;
     let _work = api.work();
     let hook = hook(&api, "github").await;
@@ -423,7 +423,7 @@ async fn a_release_is_a_document_until_it_is_taken_back() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_wiki_is_read_again_where_it_is_indexed() {
+async fn wiki_event_reindexes_an_indexed_wiki() {
     let api = TestApi::start().await;
     let _work = api.work();
     let hook = hook(&api, "github").await;
@@ -443,7 +443,7 @@ async fn a_wiki_is_read_again_where_it_is_indexed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_that_is_gone_takes_its_document_along() {
+async fn deleted_page_deletes_its_document() {
     let api = TestApi::start().await;
     let _work = api.work();
     let hook = hook(&api, "confluence").await;
@@ -471,7 +471,7 @@ async fn a_page_that_is_gone_takes_its_document_along() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn synced_pages_are_deleted_and_changed_ones_requested() {
+async fn page_events_delete_synced_pages_or_request_a_sync() {
     let api = TestApi::start().await;
     let hook = hook(&api, "confluence").await;
     let project = "(select id from projects where key = 'shop')";

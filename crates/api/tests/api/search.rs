@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::client::TestApi;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_kept_dialog_is_found_by_what_it_came_to_with_an_explanation() {
+async fn dialog_is_found_by_its_summary_with_an_explanation() {
     let api = TestApi::start().await;
     let distilled = "The delay was nil because delay_unit and trigger_delay_unit differed.";
     let dialog = json!({"project_key": "shop", "distilled": distilled,
@@ -38,7 +38,7 @@ async fn a_kept_dialog_is_found_by_what_it_came_to_with_an_explanation() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_definition_that_the_query_names_is_answered_with_its_lines() {
+async fn definition_named_in_a_query_is_returned_with_its_lines() {
     let api = TestApi::start().await;
     index(
         &api,
@@ -68,7 +68,7 @@ async fn a_definition_that_the_query_names_is_answered_with_its_lines() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn code_is_recalled_with_who_vouches_for_it() {
+async fn recalled_code_has_its_trust_level() {
     let api = TestApi::start().await;
     index(&api, "src/core.rs", &[("CoreClient", 26, 29)]).await;
     let asked = json!({"project_key": "shop", "query": "what does CoreClient hold",
@@ -135,7 +135,7 @@ async fn index(api: &TestApi, path: &str, symbols: &[(&str, i32, i32)]) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_bad_search_is_refused_with_its_field() {
+async fn invalid_search_names_its_field() {
     let api = TestApi::start().await;
     for (field, change) in [
         ("query", json!({"query": "  "})),

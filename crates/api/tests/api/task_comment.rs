@@ -34,7 +34,7 @@ fn agreement(view: &Value) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_text_is_shown_and_written_only_where_policy_and_person_agree() {
+async fn comment_needs_the_policy_and_a_current_approval() {
     let api = TestApi::start().await;
     let record = task(&api).await;
     let shown = api.get(LINKS).await.ok();
@@ -72,7 +72,7 @@ async fn the_text_is_shown_and_written_only_where_policy_and_person_agree() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn approval_counts_for_one_tracker() {
+async fn approval_is_valid_for_one_connector() {
     let api = TestApi::start().await;
     task(&api).await;
     allow(&api).await;
@@ -115,7 +115,7 @@ async fn discarded_comment_has_failed_until_approved_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn private_items_are_not_named() {
+async fn comment_omits_private_proposed_and_expired_items() {
     let api = TestApi::start().await;
     task(&api).await;
     let before = api.get(LINKS).await.ok();
@@ -135,7 +135,7 @@ async fn private_items_are_not_named() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_task_without_a_connection_or_anything_to_name_can_not_be_written_to() {
+async fn comment_needs_an_active_integration_and_content() {
     let api = TestApi::start().await;
     assert_eq!(api.get(LINKS).await.fault(404), "external_id");
     let tasks = json!([{"external_id": "redmine#7", "title": "Nil delay"}]);
@@ -166,7 +166,7 @@ async fn viewers_and_agents_approve_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn forgetting_a_task_forgets_what_was_written_of_it() {
+async fn deleting_a_task_deletes_its_comment_state() {
     let api = TestApi::start().await;
     task(&api).await;
     allow(&api).await;

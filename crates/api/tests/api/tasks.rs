@@ -15,7 +15,7 @@ fn sync(title: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_second_synchronisation_changes_only_what_differs() {
+async fn repeated_sync_changes_only_differing_tasks() {
     let api = TestApi::start().await;
     let first = api.post("/tasks/sync", sync("Nil delay")).await.ok();
     assert_eq!(first, json!({"created": 2, "updated": 0, "unchanged": 0}));
@@ -30,7 +30,7 @@ async fn a_second_synchronisation_changes_only_what_differs() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_bad_task_of_a_batch_leaves_nothing_behind() {
+async fn invalid_task_rejects_its_whole_batch() {
     let api = TestApi::start().await;
     let mut request = sync("Nil delay");
     request["tasks"][1]["links"] = json!([{"url": "javascript:alert(1)"}]);
@@ -39,7 +39,7 @@ async fn one_bad_task_of_a_batch_leaves_nothing_behind() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_key_in_a_title_is_masked() {
+async fn secret_in_a_task_title_is_masked() {
     let api = TestApi::start().await;
     let key = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
     api.post("/tasks/sync", sync(&format!("Rotate {key}"))).await.ok();
@@ -50,7 +50,7 @@ async fn a_key_in_a_title_is_masked() {
 
 /// Whoever sends a text could write the comment by which scanners are told that a secret is none.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_comment_spares_nothing_that_comes_in_by_the_api() {
+async fn allow_comments_have_no_effect_in_api_requests() {
     let api = TestApi::start().await;
     let name = format!("ghp_{} # nosec", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
     let mut tasks = sync("Nil delay");
@@ -70,7 +70,7 @@ async fn a_comment_spares_nothing_that_comes_in_by_the_api() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_dialog_is_kept_linked_and_replaced_by_its_id() {
+async fn dialog_is_stored_linked_and_replaced_by_id() {
     let api = TestApi::start().await;
     let dialog = json!({"project_key": "shop", "task_external_id": "CS-214", "developer": "vera",
         "messages": [{"role": "user", "content": "Why is the delay nil?"}],
@@ -93,7 +93,7 @@ async fn a_dialog_is_kept_linked_and_replaced_by_its_id() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_task_is_linked_to_a_named_dialog_or_to_a_new_one() {
+async fn task_is_linked_to_a_given_or_a_new_dialog() {
     let api = TestApi::start().await;
     let link = json!({"project_key": "shop", "task_external_id": "CS-9"});
     let first = api.post("/tasks/link", link.clone()).await.ok();
@@ -120,7 +120,7 @@ async fn a_task_is_linked_to_a_named_dialog_or_to_a_new_one() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn records_that_are_not_there_are_named_and_the_others_linked() {
+async fn unknown_records_are_reported_and_the_others_linked() {
     let api = TestApi::start().await;
     let save = json!({"project_key": "shop", "kind": "fact",
         "content": "The delay is nil while delay_unit and trigger_delay_unit differ."});

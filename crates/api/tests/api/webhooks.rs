@@ -70,7 +70,7 @@ pub async fn handled(api: &TestApi, id: &str) -> Value {
 const TASK: &str = "/tasks/shop%2Fcore%237?project_key=shop";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_issue_that_is_told_of_becomes_a_task_once() {
+async fn issue_event_creates_or_updates_one_task() {
     let api = TestApi::start().await;
     let _work = api.work();
     let hook = hook(&api, "github").await;
@@ -167,7 +167,7 @@ async fn invalid_signature_is_rejected_and_nothing_is_stored() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_former_secret_counts_for_a_while() {
+async fn previous_secret_is_valid_until_it_expires() {
     let api = TestApi::start().await;
     let old = hook(&api, "github").await;
     let rotate = format!("/projects/shop/webhooks/{}/rotate-secret", old.id);
@@ -314,7 +314,7 @@ async fn failing_delivery_blocks_no_other_and_can_be_replayed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn trackers_deliver_by_token_where_they_do_not_sign() {
+async fn jira_delivery_is_accepted_with_a_bearer_token() {
     let api = TestApi::start().await;
     let _work = api.work();
     let hook = hook(&api, "jira").await;
@@ -371,7 +371,7 @@ async fn body_size_is_limited_and_invalid_json_is_reported() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn only_maintainers_see_and_change_the_hooks_of_their_project() {
+async fn only_maintainers_manage_webhooks_of_their_project() {
     let api = TestApi::start().await;
     let hook = hook(&api, "github").await;
     github(&api, &hook, "ping", "d-1", &json!({ "zen": "x" })).await.ok();

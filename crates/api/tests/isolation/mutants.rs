@@ -257,7 +257,7 @@ fn every() -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_removed_policy_is_noticed() {
+async fn dropped_rls_policy_is_detected() {
     let world = Arc::new(World::build(seed()).await);
     let mutants = of_policies(&world).await;
     assert!(mutants.len() > 90, "{} mutants", mutants.len());
@@ -275,7 +275,7 @@ async fn a_removed_policy_is_noticed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_weaker_function_is_noticed() {
+async fn weakened_sql_function_is_detected() {
     let count = FUNCTIONS.len();
     let (mut report, mut missed) = (String::new(), Vec::new());
     for n in (0..count).step_by(every()) {

@@ -40,7 +40,7 @@ async fn the_database_hides_foreign_rows_without_a_filter() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn queries_select_nothing_foreign_and_others_change_nothing() {
+async fn code_queries_read_and_change_no_foreign_rows() {
     let world = Arc::new(World::build(seed()).await);
     if let Err(fault) = of_the_code(&world).await {
         panic!("isolation is broken: {fault}");

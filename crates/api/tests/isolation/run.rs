@@ -127,7 +127,7 @@ fn drawn(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_guess_shows_anything_foreign() {
+async fn random_attempts_reveal_no_foreign_data() {
     let (seed, wanted) = (seed(), setting("ISOLATION_ATTEMPTS", SHORT));
     let limit = Duration::from_secs(setting("ISOLATION_SECONDS", 170));
     println!("ISOLATION_SEED={seed} ISOLATION_ATTEMPTS={wanted}");
@@ -153,7 +153,7 @@ async fn rounds(seed: u64, wanted: u64) -> Result<(), Fault> {
 }
 
 #[test]
-fn drawn_operations_are_in_the_openapi_document() {
+fn sampled_operations_are_in_the_openapi_document() {
     let document = serde_json::to_value(mc_api::openapi()).unwrap();
     let paths = document["paths"].as_object().unwrap().values();
     let operations = paths.flat_map(|path| path.as_object().unwrap().values());
@@ -164,7 +164,7 @@ fn drawn_operations_are_in_the_openapi_document() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn drawn_tools_are_listed() {
+async fn sampled_tools_are_listed() {
     let listed = operations::tools::listed(&World::build(seed()).await).await;
     for (name, _) in TOOLS {
         assert!(listed.iter().any(|tool| tool["name"] == *name), "{name} is not a tool");

@@ -33,7 +33,7 @@ struct Needs {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_operation_refuses_callers_without_access() {
+async fn every_operation_denies_callers_without_access() {
     let world = World::build(seed()).await;
     let document = serde_json::to_value(mc_api::openapi()).unwrap();
     let attempts = operations(&document).flat_map(|operation| attacks(&world, &operation));

@@ -76,7 +76,7 @@ mod tests {
     use crate::cli::Cli;
 
     #[test]
-    fn each_example_is_a_command_that_there_is() {
+    fn each_example_is_an_existing_command() {
         let cli = Cli::command();
         let helps = cli.get_subcommands().filter_map(|command| {
             let help = command.get_after_help()?.to_string();

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_login_rests_sealed_and_belongs_to_its_state() {
+    fn pending_login_decrypts_only_with_its_state() {
         let encryptor = Encryptor::new(EncryptionKey::generate(), Vec::new());
         let (state, other) = (LoginState::generate(), LoginState::generate());
         let ciphertext = pending(&state).encrypt(&encryptor, &state);
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn only_its_own_answer_ends_a_login_and_only_in_time() {
+    fn only_its_own_callback_completes_a_login_in_time() {
         let (state, other) = (LoginState::generate(), LoginState::generate());
         let (corp, evil) = (ProviderName::parse("corp"), ProviderName::parse("evil"));
         let (corp, evil) = (corp.expect("a name"), evil.expect("a name"));

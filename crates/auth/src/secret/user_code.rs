@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_code_reads_back_however_it_is_typed() {
+    fn user_code_is_parsed_in_any_typed_form() {
         let code = UserCode::parse("BCDF-GHJK").expect("a code");
         for typed in ["bcdfghjk", " bcdf ghjk ", "BCDF–GHJK", "b c d f-g h j k", "BCDF_GHJK\n"] {
             assert_eq!(UserCode::parse(typed), Ok(code.clone()), "{typed:?}");

@@ -111,7 +111,7 @@ async fn pending_login_expires() {
 }
 
 #[tokio::test]
-async fn provider_cannot_answer_for_another() {
+async fn provider_cannot_respond_for_another() {
     let (honest, evil) = tokio::join!(Server::oidc(), Server::oidc());
     let provider = oidc(&honest, "RS256").await;
     let mix_up = Error::MixUp("corp".parse().expect("a name"));

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_nobody_waits_for_is_not_run() {
+    fn abandoned_request_is_not_run() {
         let lanes = PriorityQueue::new(1);
         let (abandoned, answer) = EmbedRequest::new("abandoned".into());
         let (wanted, _wanted) = EmbedRequest::new("wanted".into());
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn the_thread_that_ran_last_runs_next() {
+    fn most_recent_thread_runs_next() {
         with_two_threads(
             |_| {},
             |lanes| {
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_thread_wakes_for_a_query_and_for_much_work() {
+    fn second_thread_wakes_for_a_query_or_a_long_queue() {
         let long = "long ".repeat(WAITING_MAX);
         for (text, purpose) in [("query", asking()), (&*long, Purpose::Passage)] {
             let gate = Mutex::new(());
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_is_an_answer_and_closing_ends_the_wait() {
+    fn panic_fails_its_request_and_close_ends_the_wait() {
         let (job, mut answer) = EmbedRequest::new("text".into());
         job.run(|_| panic!("in the runtime"));
         assert!(answer.try_recv().expect("it was answered").is_err());

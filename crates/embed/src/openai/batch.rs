@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn batches_hold_alike_texts_within_their_bounds() {
+    fn batches_group_texts_of_similar_length_within_limits() {
         let texts: Vec<String> =
             [5, 40_000, 1, 30_000, 3, 2].iter().map(|&n| "x".repeat(n)).collect();
         let batches = by_length(&texts, 3);
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_come_back_in_the_order_of_the_texts() {
+    fn vectors_are_returned_in_the_order_of_the_texts() {
         let batches = [vec![2, 0], vec![1]];
         let answers = vec![vec![vec![2.0], vec![0.0]], vec![vec![1.0]]];
         assert_eq!(in_order(3, &batches, answers), [[0.0], [1.0], [2.0]]);

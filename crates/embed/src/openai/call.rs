@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn the_endpoint_stands_below_the_base_url() {
+    fn endpoint_is_below_the_base_url() {
         let expected = Some("http://localhost:11434/v1/embeddings".to_owned());
         assert_eq!(endpoint_of("http://localhost:11434/v1"), expected);
         assert_eq!(endpoint_of("http://localhost:11434/v1/"), expected);
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_servers_words_are_shortened_and_masked() {
+    fn server_error_message_is_truncated_and_masked() {
         let body =
             br#"{"error": {"message": "Incorrect key\n ghp_16C7e42F292c6912E7710c838347Ae178B4a"}}"#;
         assert_eq!(reason(body), "Incorrect key [secret:github-token]");

@@ -69,14 +69,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_never_shows() {
+    fn debug_output_hides_the_key() {
         let key = Key::from_variable("EMBEDDING_KEY", Some("sesame\n".into())).expect("a key");
         assert_eq!(key.value(), Some("sesame"));
         assert!(!format!("{key:?} {}", key.remedy()).contains("sesame"));
     }
 
     #[test]
-    fn a_missing_key_is_told_with_its_place() {
+    fn missing_key_error_names_its_source() {
         for value in [None, Some(String::new()), Some("two words".to_owned())] {
             let error = Key::from_variable("EMBEDDING_KEY", value).expect_err("no key");
             assert!(error.to_string().contains("environment variable EMBEDDING_KEY"), "{error}");

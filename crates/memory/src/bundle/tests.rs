@@ -103,7 +103,7 @@ fn large_budget_holds_every_section_up_to_its_limit() {
 }
 
 #[test]
-fn untrusted_items_come_last_and_take_the_room_that_is_left() {
+fn untrusted_items_come_last_within_the_remaining_budget() {
     let trusted = |n, trust| Statement {
         trust,
         ..statement(RecordKind::Fact, &format!("fact {n} of the place"))
@@ -153,7 +153,7 @@ fn assert_ahead<T: PartialEq + std::fmt::Debug>(
 }
 
 #[test]
-fn untrusted_places_displace_no_trusted_item() {
+fn untrusted_links_displace_no_trusted_item() {
     let mixed = places_to_read_on();
     let mut vouched = mixed.clone();
     vouched.links.retain(|link| link.trust > Trust::Untrusted);
@@ -199,7 +199,7 @@ fn statement_has_its_source() {
 }
 
 #[test]
-fn a_small_budget_holds_the_gotcha_first() {
+fn small_budget_has_the_gotcha_first() {
     let bundle = pack(contents(), TokenBudget::new(180).unwrap());
     assert_eq!(bundle.gotchas.len(), 1);
     assert!(bundle.facts.len() < 3 && bundle.token_count <= 180, "{}", bundle.token_count);
@@ -231,7 +231,7 @@ fn budget_too_small_for_any_item_is_reported() {
 }
 
 #[test]
-fn stale_records_say_what_changed() {
+fn stale_record_shows_what_changed() {
     let place = |file: &str, verdict| CitedPlace {
         file: file.into(),
         symbol: None,
@@ -263,7 +263,7 @@ fn stale_records_say_what_changed() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
-    fn no_bundle_ever_costs_more_than_its_limit(
+    fn bundle_never_exceeds_its_token_limit(
         limit in TokenBudget::MIN..1_500,
         texts in prop::collection::vec("[ a-zA-Zа-я0-9\"\\\\{}\n😀]{0,300}", 0..12),
         reason in prop::option::of("[ a-zа-я]{0,200}"),
@@ -287,7 +287,7 @@ proptest! {
 
 /// A bundle of an envelope alone has no room for the number of omitted items.
 #[test]
-fn omitted_items_are_not_counted_when_the_count_has_no_room() {
+fn omitted_items_are_not_counted_if_the_count_exceeds_the_limit() {
     let said = |words: &str| Some(words.repeat(12));
     for limit in TokenBudget::MIN..400 {
         let task = said("заголовок задачи ").map(|title| TaskSummary {
@@ -306,7 +306,7 @@ fn omitted_items_are_not_counted_when_the_count_has_no_room() {
 
 /// The tokens of an id depend on its digits.
 #[test]
-fn an_empty_bundle_fits_the_smallest_limit_whatever_its_id() {
+fn empty_bundle_fits_the_smallest_limit_with_any_id() {
     let budget = TokenBudget::new(TokenBudget::MIN).unwrap();
     let sizes = (0..5_000).map(|_| {
         let bundle = pack(empty(), budget);

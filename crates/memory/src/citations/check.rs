@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_span_follows_its_lines_and_drifts_with_them() {
+    fn span_follows_its_lines_and_drifts_when_they_change() {
         let saved = in_files(&citation(None, Some((2, 4))), &[FILE]);
         assert_eq!((saved.verdict, saved.lines), (CitationVerdict::Fresh, Some((2, 4))));
 
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn span_without_telling_lines_is_not_found_elsewhere() {
+    fn span_without_distinctive_lines_is_not_relocated() {
         let saved = in_files(&citation(None, Some((4, 4))), &[FILE]);
         let changed = FILE.replacen("  end", "  end # total", 1);
         assert_eq!(in_files(&saved, &[&changed]).verdict, CitationVerdict::Drifted);

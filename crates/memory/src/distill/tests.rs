@@ -17,7 +17,7 @@ fn raw(content: &str) -> Raw<'_> {
 }
 
 #[test]
-fn chatter_and_markup_go_and_the_statement_stays() {
+fn chatter_and_markup_are_removed_from_a_statement() {
     let text = "Hi team!\n\nSure, here is the summary:\n\n## Root cause\n\n**Причина nil**: \
         расхождение `delay_unit` и `trigger_delay_unit` in \
         [settings](app/models/setting.rb).\n\n---\nI hope this helps! Let me know if you have \
@@ -40,7 +40,7 @@ fn code_and_lists_keep_their_shape() {
 }
 
 #[test]
-fn nothing_but_chatter_leaves_nothing() {
+fn text_of_only_chatter_becomes_empty() {
     assert_eq!(distill(&raw("Hi there!\n\nThanks!\n\n---\nСпасибо!")).content, "");
 }
 
@@ -78,7 +78,7 @@ fn text_left_out_is_reported() {
 }
 
 #[test]
-fn comments_and_pictures_within_what_is_said_stay() {
+fn comments_and_images_inside_the_text_stay() {
     let text = "```xml\n<a>\n<!-- order matters -->\n</a>\n```\nSee ![the \
         flow](https://x.example/f.png).\n\
                 The marker <!-- x --> precedes it.\n<!-- never closed";
@@ -91,7 +91,7 @@ fn comments_and_pictures_within_what_is_said_stay() {
 }
 
 #[test]
-fn too_long_note_keeps_telling_sentences_and_the_last_one() {
+fn long_note_keeps_informative_sentences_and_the_last_one() {
     let filler = "It was a long day and people talked about many different things at some length. "
         .repeat(60);
     let text = format!(
@@ -107,7 +107,7 @@ fn too_long_note_keeps_telling_sentences_and_the_last_one() {
 }
 
 #[test]
-fn scope_and_tags_are_added_to_those_given() {
+fn derived_scope_and_tags_are_added_to_given_ones() {
     let given = (vec!["billing".to_owned()], vec!["Unit".to_owned()]);
     let distilled = distill(&Raw {
         scope: &given.0,
@@ -121,14 +121,14 @@ fn scope_and_tags_are_added_to_those_given() {
 }
 
 #[test]
-fn the_title_is_the_callers_or_the_first_sentence() {
+fn title_is_the_given_one_or_the_first_sentence() {
     assert_eq!(distill(&raw("- Retries are off. They were too many.")).title, "Retries are off");
     assert_eq!(distill(&Raw { title: Some(" A\n title "), ..raw("x y") }).title, "A title");
 }
 
 proptest! {
     #[test]
-    fn limits_hold_and_names_survive_when_there_is_room(
+    fn distilled_text_is_within_limits_and_keeps_names(
         text in "([ a-zA-Zа-я0-9.!?*_`#/\n-]{0,40}|😀){0,90}",
         name in "[a-z]{3,8}_[a-z]{3,8}",
     ) {

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn notes_that_differ_in_a_mark_or_denial_stay_apart() {
+    fn notes_that_differ_in_an_identifier_or_negation_stay_apart() {
         for (a, b) in [
             (RETRY, RETRY.replace('3', "4")),
             (

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn notes_with_other_numbers_or_denials_are_no_candidates() {
+    fn notes_with_other_numbers_or_negations_are_no_candidates() {
         let note = "Retries are enabled in staging for 30 seconds";
         for other in [
             "Retries are enabled in staging for 60 seconds",

@@ -240,7 +240,7 @@ fn known_contradiction_replaces_nothing() {
 }
 
 #[test]
-fn a_record_replaced_by_name_is_not_merged_into() {
+fn explicitly_superseded_record_is_no_merge_target() {
     let record = known("Timeouts of the client are 30 seconds in production", Some(0.99));
     let mut note =
         incoming("Please note: timeouts of the client are 30 seconds in production since spring");
@@ -250,7 +250,7 @@ fn a_record_replaced_by_name_is_not_merged_into() {
 }
 
 #[test]
-fn a_far_vector_overrules_words_that_agree() {
+fn distant_vector_prevents_a_merge_of_similar_words() {
     let record = known("The payments queue is FIFO per shop", Some(0.2));
     let note = incoming("the payments queue is FIFO per shop, shops");
     let judgment = judge(&note, std::slice::from_ref(&record));

@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn notes_that_say_nothing_are_rejected() {
+    fn notes_without_information_are_rejected() {
         let cases = [
             ("", Reject::Empty),
             ("...!", Reject::Empty),
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn short_notes_that_say_something_are_kept() {
+    fn short_informative_notes_are_accepted() {
         for content in [
             "Retries are off",
             "Use `delay_unit` here",

@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_definition_comes_with_its_doc_comment() {
+    fn excerpt_of_a_definition_has_its_doc_comment() {
         let add = "/// Adds two.\n/// Never fails.\npub fn add(a: u8, b: u8) -> u8 {";
         assert_eq!(named(RUST, "math::add"), add);
         assert_eq!(shown(RUST, &[], ""), add, "the first definition");

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn the_seeds_request_becomes_one_query() {
+    fn specified_recall_request_becomes_one_query() {
         let request = RecallRequest {
             task_external_id: Some("CS-214".into()),
             repo_path: Some("app/services/cart_sessions".into()),
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_russian_question_counts_as_read() {
+    fn russian_query_is_glossed_as_a_latin_one() {
         let request = RecallRequest {
             query: Some("почему падает сборка".into()), ..request()
         };

@@ -244,13 +244,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tie_that_many_records_have_is_worth_less() {
+    fn link_shared_by_many_records_weighs_less() {
         assert!(rarity(1) >= 1.0 && rarity(8) >= 1.0);
         assert!(rarity(32) <= 0.5 && rarity(200) <= 0.2);
     }
 
     #[test]
-    fn files_of_one_directory_are_beside_each_other() {
+    fn files_of_one_directory_are_siblings() {
         assert!(is_beside("app/models/cart.rb", "app/models/order.rb"));
         assert!(is_beside("app/models", "app/models/cart/item.rb"));
         assert!(!is_beside("app/models/cart.rb", "app/jobs/order.rb"));

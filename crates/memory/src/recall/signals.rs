@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_short_signal_is_taken_as_it_is() {
+    fn short_signal_is_unchanged() {
         for signal in ["nil-delay", "", "2026-01-01 0xdeadbeef /a/b/c.rb"] {
             assert_eq!(condense_signal(signal), signal);
         }
@@ -111,14 +111,14 @@ mod tests {
     }
 
     #[test]
-    fn text_after_a_word_that_never_fits_is_kept() {
+    fn text_after_an_oversized_word_is_kept() {
         let json = format!("{{\"items\":[{}]}}", "1,".repeat(300));
         let kept = condense_signal(&format!("Error: {json} caused by nil delay_unit"));
         assert_eq!(kept, "Error: caused by nil delay_unit");
     }
 
     #[test]
-    fn a_signal_of_ids_alone_is_not_emptied() {
+    fn signal_of_only_ids_is_not_emptied() {
         let ids = "0123456789abcdef0123 ".repeat(8);
         assert!(!condense_signal(&ids).is_empty());
     }

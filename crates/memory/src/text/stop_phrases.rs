@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn sentence_that_begins_like_a_lead_stays_whole() {
+    fn sentence_that_resembles_a_stop_phrase_is_unchanged() {
         for sentence in [
             "Hello World example needs the trailing newline",
             "Hello, World! is printed without a newline",

@@ -229,7 +229,7 @@ async fn near_duplicates_with_distant_vectors_are_not_clustered() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn merge_keeps_the_kind_when_another_record_has_it() {
+async fn merge_avoids_the_kind_of_an_identical_record() {
     let world = World::new().await;
     let fact = told(&world, &tagged(&world, RETRY, "charges")).await;
     let rule = SaveRequest { kind: RecordKind::Rule, ..tagged(&world, RETRY, "rules") };
@@ -282,7 +282,7 @@ async fn ends(world: &World, id: RecordId, days: u8) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn merged_record_ends_no_earlier_than_replaced_ones() {
+async fn merged_record_expires_no_earlier_than_replaced_ones() {
     for others_end in [None, Some(9)] {
         let world = World::new().await;
         let [kept, gone] = pair(&world).await;
@@ -300,7 +300,7 @@ async fn merged_record_ends_no_earlier_than_replaced_ones() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_rule_with_the_same_words_can_be_brought_back() {
+async fn replaced_rule_with_equal_text_can_be_rolled_back() {
     let world = World::new().await;
     let fact = told(&world, &tagged(&world, RETRY, "charges")).await;
     let rule = SaveRequest { kind: RecordKind::Rule, ..tagged(&world, RETRY, "rules") };

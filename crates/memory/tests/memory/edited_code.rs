@@ -51,7 +51,7 @@ async fn only_edits_of_cited_code_make_records_stale() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_policy_that_masks_otherwise_turns_no_record_stale() {
+async fn changed_masking_policy_makes_no_record_stale() {
     let world = World::new().await;
     let checkout = Checkout::new(world.store(), world.project);
     let mut tree = Tree::generate(&mut StdRng::seed_from_u64(SEED), 1, 2);

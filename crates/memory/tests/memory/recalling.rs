@@ -17,7 +17,7 @@ use serde_json::json;
 use crate::support::{Away, Words, World};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_fact_is_recalled_at_once_by_the_seeds_request() {
+async fn saved_fact_is_recalled_by_the_specified_request() {
     let world = World::new().await;
     let fact = SaveRequest {
         scope: vec!["cart_sessions".into(), "settings".into()],
@@ -157,7 +157,7 @@ async fn gotchas_come_first_and_each_kind_has_its_section() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_record_is_recalled_with_what_it_was_taken_from() {
+async fn recalled_record_has_its_source() {
     let world = World::new().await;
     let page = "https://wiki.example.org/x/7";
     let content = "The payments worker retries a failed charge 3 times";
@@ -231,7 +231,7 @@ async fn bundle_keeps_the_token_limit_and_marks_shortened_items() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_title_of_a_synced_task_is_part_of_the_question() {
+async fn title_of_a_synced_task_is_part_of_the_query() {
     let world = World::new().await;
     let id =
         world.created(&world.note("The nightly export fails on files larger than 200 MB")).await;
@@ -256,7 +256,7 @@ async fn the_title_of_a_synced_task_is_part_of_the_question() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn late_retriever_is_left_out_and_named() {
+async fn late_retriever_is_skipped_and_reported() {
     let world = World::with(Arc::new(Away::silent())).await;
     let mut tx = world.store().begin().await.unwrap();
     tasks::ensure(&mut tx, world.project, "X-1").await.unwrap();
@@ -290,7 +290,7 @@ async fn recall_does_not_wait_for_a_blocked_database() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_recall_for_nothing_is_refused() {
+async fn empty_recall_is_rejected() {
     let world = World::new().await;
     let error = recall(&world.ctx, &world.empty_recall()).await.unwrap_err();
     assert_eq!((error.kind(), error.field().as_deref()), (ErrorKind::Invalid, Some("query")));
@@ -349,7 +349,7 @@ async fn dialog_without_a_record_is_recalled() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_warning_about_another_place_does_not_go_first() {
+async fn gotcha_of_another_scope_does_not_come_first() {
     let world = World::new().await;
     let gotcha = |content: &str, scope: &str| SaveRequest {
         kind: RecordKind::Gotcha,

@@ -72,7 +72,7 @@ async fn forgotten(world: &World, whose: UserId, id: RecordId) -> Record {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_change_of_nothing_but_the_kind_is_rolled_back() {
+async fn change_of_only_the_kind_can_be_rolled_back() {
     let world = World::new().await;
     let id = world.created(&world.note(RETRY)).await;
     let rule = SaveRequest { kind: RecordKind::Rule, ..world.note(RETRY) };
@@ -113,7 +113,7 @@ async fn rollback_restores_owner_and_citations_and_is_reversible() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn forgetting_restores_kind_owner_end_and_citations() {
+async fn erasure_restores_kind_owner_expiry_and_citations() {
     let world = World::new().await;
     world.index_file(PATH, CART, TOTAL).await;
     let eve = somebody(&world).await;
@@ -277,7 +277,7 @@ async fn erasure_and_rollback_never_expire_records_of_others() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn citing_the_same_again_makes_no_version() {
+async fn repeated_citations_create_no_version() {
     let world = World::new().await;
     world.index_file(PATH, CART, TOTAL).await;
     let citing = |citations| SaveRequest { citations, ..world.note(RETRY) };
@@ -304,7 +304,7 @@ async fn citing_the_same_again_makes_no_version() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn citations_named_again_stay_when_others_exceed_the_limit() {
+async fn repeated_citations_stay_when_others_exceed_the_limit() {
     let world = World::new().await;
     let path = |n: usize| format!("app/models/part_{n:02}.rb");
     let citing = |parts: Vec<usize>| {

@@ -68,7 +68,7 @@ async fn is_found(world: &World, query: &str) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn text_too_long_for_a_record_is_whole_in_its_document() {
+async fn long_text_is_complete_in_the_document_of_its_record() {
     let world = World::new().await;
     let text = long_text();
     let outcome = world.save(&world.note(&text)).await;
@@ -107,7 +107,7 @@ async fn text_too_long_for_a_record_is_whole_in_its_document() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn document_behind_a_record_is_found_while_the_record_is() {
+async fn full_text_document_is_found_until_its_record_is_deleted() {
     let world = World::new().await;
     let outcome = world.save(&world.note(&long_text())).await;
     let query = "in the docs: certificate number 41 of the cluster of region 41";
@@ -130,7 +130,7 @@ async fn times_behind(world: &World, id: RecordId, doc: DocId) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn proposal_has_its_own_document_behind_it() {
+async fn proposal_has_its_own_full_text_document() {
     let world = World::new().await;
     let text = long_text();
     let first = world.save(&world.note(&text)).await;
@@ -197,7 +197,7 @@ async fn private_note_that_is_too_long_is_rejected_with_its_length() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_title_is_kept_as_it_was_given() {
+async fn given_title_is_unchanged() {
     let world = World::new().await;
     let title = "Why the importer reads each price twice ".repeat(7);
     let request = SaveRequest { title: Some(title.clone()), ..world.note(NOTES[0]) };
@@ -222,7 +222,7 @@ async fn tags_and_citations_beyond_the_limits_are_reported() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_save_names_the_record_that_it_seems_to_contradict() {
+async fn save_reports_the_record_that_it_contradicts() {
     let world = World::new().await;
     let old = world
         .created(&world.note("The export of the shop times out after 30 seconds at the proxy"))
@@ -246,7 +246,7 @@ async fn a_save_names_the_record_that_it_seems_to_contradict() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_denial_contradicts_and_a_detail_does_not() {
+async fn negation_contradicts_and_a_detail_does_not() {
     let world = World::new().await;
     let first = "The nightly export of the shop is retried by the queue";
     let old = world.created(&world.note(first)).await;

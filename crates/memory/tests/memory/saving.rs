@@ -66,7 +66,7 @@ async fn parallel_saves_of_different_notes_all_stay() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_near_duplicate_merges_and_the_history_says_what_was_there() {
+async fn merged_near_duplicate_is_kept_in_the_history() {
     let world = World::new().await;
     let first = SaveRequest { scope: vec!["payments".into()], ..world.note(RETRY) };
     let id = world.created(&first).await;
@@ -110,7 +110,7 @@ async fn saving_the_same_twice_creates_no_version() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_shorter_retelling_does_not_take_details_away() {
+async fn shorter_paraphrase_removes_no_details() {
     let world = World::new().await;
     let long = format!("{RETRY}, and the customer of the shop sees a pending order");
     let id = world.created(&world.note(&long)).await;
@@ -121,7 +121,7 @@ async fn a_shorter_retelling_does_not_take_details_away() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_contradiction_replaces_what_it_contradicts() {
+async fn contradiction_supersedes_the_contradicted_record() {
     let world = World::new().await;
     let old =
         world.created(&world.note("Retries of the payments worker are enabled in staging")).await;
@@ -148,7 +148,7 @@ async fn a_contradiction_replaces_what_it_contradicts() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn superseding_by_name_wants_a_live_record_of_the_project() {
+async fn explicit_supersede_requires_an_active_record_of_the_project() {
     let world = World::new().await;
     let old = world.created(&world.note("The nightly export runs at 2:00")).await;
     let request =
@@ -167,7 +167,7 @@ async fn superseding_by_name_wants_a_live_record_of_the_project() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn note_that_says_nothing_is_rejected_with_the_reason() {
+async fn note_without_information_is_rejected_with_a_reason() {
     let world = World::new().await;
     for (content, reject) in [
         ("Hi! Thanks!", Reject::Empty),
@@ -231,7 +231,7 @@ async fn expired_record_is_not_recalled() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_named_end_stays_until_another_is_named() {
+async fn explicit_ttl_stays_until_another_is_set() {
     let world = World::new().await;
     let end = |days| Some(Utc::now() + TimeDelta::days(days));
     let named = SaveRequest { ttl: end(30), ..world.note(RETRY) };
@@ -244,7 +244,7 @@ async fn a_named_end_stays_until_another_is_named() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_expired_twin_does_not_stand_in_the_way() {
+async fn expired_duplicate_is_revived() {
     let world = World::new().await;
     let soon = Utc::now() + TimeDelta::milliseconds(300);
     let id = world.created(&SaveRequest { ttl: Some(soon), ..world.note(RETRY) }).await;
@@ -275,7 +275,7 @@ async fn exact_duplicate_is_found_among_similar_ones_without_vectors() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_ttl_in_the_past_is_refused() {
+async fn ttl_in_the_past_is_rejected() {
     let world = World::new().await;
     let request = SaveRequest { ttl: Some(Utc::now() - TimeDelta::days(1)), ..world.note(RETRY) };
     let error = save(&world.ctx, &request).await.unwrap_err();
@@ -299,7 +299,7 @@ async fn note_is_saved_and_found_by_words_without_embeddings() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn kinds_that_are_no_statements_stay_apart() {
+async fn examples_are_not_merged_with_statements() {
     let world = World::new().await;
     let fact =
         world.created(&world.note("The payments queue is FIFO per shop, see the worker")).await;

@@ -97,7 +97,7 @@ async fn index_deleted_under_a_running_node_is_rebuilt() {
 
 /// As on a full disk: writes fail, and the files written before are intact.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_failed_write_is_caught_up_without_a_rebuild() {
+async fn failed_index_write_is_caught_up_without_a_rebuild() {
     let fixture = Fixture::new().await;
     let node = fixture.node().await.ready().await;
     fixture.write("a", &[passage("a.md", "the kestrel hovers")]).await;

@@ -88,7 +88,7 @@ fn status_has_its_context_as_name() {
 }
 
 #[test]
-fn conclusions_of_github_are_known() {
+fn github_conclusions_map_to_ours() {
     let of = |word| conclusion(Some("completed"), Some(word));
     for word in ["failure", "timed_out", "startup_failure"] {
         assert_eq!(of(word), CiConclusion::Failure, "{word}");

@@ -81,7 +81,7 @@ async fn a_connection_above_the_limit_waits_for_one_to_close() {
 }
 
 #[tokio::test]
-async fn one_address_leaves_connections_for_others() {
+async fn one_address_cannot_take_all_connections() {
     let serving = Serving { max_connections_per_address: 1, ..Serving::default() };
     let service = Service::of(routes(), serving).await;
     let from = async |address: &str| {

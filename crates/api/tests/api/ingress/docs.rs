@@ -7,7 +7,7 @@ use super::limits::served;
 use crate::client::TestApi;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_page_loads_nothing_that_its_policy_forbids() {
+async fn api_page_loads_nothing_that_its_csp_forbids() {
     let api = TestApi::start().await;
     let service = served(&api, ApiSettings::default(), IngressConfig::default()).await;
     let page = service.get("/docs/").await;

@@ -175,7 +175,7 @@ async fn a_caller_has_one_rate_limit_for_rest_and_mcp() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_token_over_its_limit_leaves_others_of_its_owner_theirs() {
+async fn rate_limit_of_a_token_affects_no_other_of_its_owner() {
     let api = TestApi::start().await;
     let mut tokens = Vec::new();
     for name in ["runaway", "b", "c", "d", "e"] {

@@ -14,7 +14,7 @@ use crate::run::seed;
 use crate::world::{Post, Project, World};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_tool_refuses_callers_without_access() {
+async fn every_tool_denies_callers_without_access() {
     let world = World::build(seed()).await;
     let tools = tools::listed(&world).await;
     let attempts: Vec<_> = tools.iter().flat_map(|tool| attacks(&world, tool)).collect();

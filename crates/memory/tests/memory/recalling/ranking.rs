@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn another_projects_memory_is_never_recalled() {
+async fn records_of_another_project_are_never_recalled() {
     let world = World::new().await;
     let other = mc_store::projects::create(
         world.store(),
@@ -25,7 +25,7 @@ async fn another_projects_memory_is_never_recalled() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_request_is_kept_without_secrets() {
+async fn recall_request_is_stored_masked() {
     let world = World::new().await;
     let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
     let bundle = world.recall(&world.question(&format!("why is {token} refused"))).await;
@@ -36,7 +36,7 @@ async fn the_request_is_kept_without_secrets() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_russian_question_finds_english_notes() {
+async fn russian_query_finds_english_notes() {
     let world = World::new().await;
     let umlauts =
         "The import of spreadsheets guesses the encoding, and umlauts break; choose it by hand";
