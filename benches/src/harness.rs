@@ -4,9 +4,9 @@
 pub mod cluster;
 pub mod database;
 pub mod embedding;
+mod encryption_key;
 pub mod machine;
 pub mod report;
-mod sealing;
 pub mod service;
 pub mod stats;
 

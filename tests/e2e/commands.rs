@@ -173,8 +173,8 @@ async fn doctor_passes_on_a_running_service_only() {
     let checks = printed(service.command(&["--json", "doctor"]));
     let checks = checks.as_array().unwrap();
     assert!(checks.len() >= 6 && checks.iter().all(|check| check["ok"] == true), "{checks:?}");
-    let inside = checks.iter().find(|check| check["check"] == "inside").unwrap();
-    let said = inside["says"].as_str().unwrap();
+    let components = checks.iter().find(|check| check["check"] == "components").unwrap();
+    let said = components["message"].as_str().unwrap();
     assert!(
         said.contains("PostgreSQL 1") && said.contains("pgvector 0.") && said.contains("minilm"),
         "{said}"
@@ -187,7 +187,10 @@ async fn doctor_passes_on_a_running_service_only() {
     let checks: Value = serde_json::from_slice(&elsewhere.stdout).unwrap();
     let database = checks.as_array().unwrap().iter().find(|c| c["check"] == "database").unwrap();
     assert_eq!(database["ok"], false, "{database}");
-    assert!(database["says"].as_str().unwrap().contains("no PostgreSQL answered"), "{database}");
+    assert!(
+        database["message"].as_str().unwrap().contains("no response from PostgreSQL"),
+        "{database}"
+    );
     assert!(!database.to_string().contains("hunter2"), "{database}");
     service.stop();
     let output = service.command(&["doctor"]).output().unwrap();

@@ -17,7 +17,7 @@ async fn full_disk_keeps_saves_searchable_and_the_index_recovers() {
 
     service.fill_the_disk();
     let meanwhile = save(&service, "The stock count runs at night because of E1002.").await;
-    service.until("/status", |status| status["index"]["phase"] == "stuck").await;
+    service.until("/status", |status| status["index"]["phase"] == "read_only").await;
     assert_eq!(service.get(&format!("/records/{meanwhile}")).await["id"], meanwhile);
     // The keyword index has none of it, so search finds it by its vector.
     service.until("/status", |status| status["pending_vectors"] == 0).await;
@@ -30,7 +30,7 @@ async fn full_disk_keeps_saves_searchable_and_the_index_recovers() {
     assert!(amiss["fix"].as_str().unwrap().contains("free space"), "{amiss}");
 
     service.clear_the_disk();
-    service.until("/status", |status| status["index"]["phase"] == "following").await;
+    service.until("/status", |status| status["index"]["phase"] == "live").await;
     for (word, id) in [("E1001", &before), ("E1002", &meanwhile)] {
         let answer = found(&service, word).await;
         assert_eq!(answer["results"][0]["record_id"], *id, "{answer}");

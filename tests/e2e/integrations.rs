@@ -109,7 +109,10 @@ async fn integration_syncs_a_configured_connector() {
     assert!(shown.contains("carts") && shown.contains("15 min"), "{shown}");
 
     let doctor = said(&run(&["doctor"]));
-    assert!(doctor.contains("ok    ours") && doctor.contains("as memory-bot"), "{doctor}");
+    assert!(
+        doctor.contains("ok    ours") && doctor.contains("credential of memory-bot"),
+        "{doctor}"
+    );
     let config = said(&run(&["config", "show"]));
     for text in [&shown, &doctor, &config, &service.log()] {
         assert!(!text.contains(TOKEN), "{text}");

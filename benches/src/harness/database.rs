@@ -9,7 +9,7 @@ use mc_postgres::db_roles;
 use mc_postgres::embedded::{Embedded, EmbeddedSettings};
 use mc_store::{Store, testing};
 
-use super::{say, sealing};
+use super::{encryption_key, say};
 
 const CONNECTIONS: u32 = 16;
 /// Rows per transaction.
@@ -37,7 +37,7 @@ impl Database {
         };
         let embedded = Embedded::start(settings).await.context("PostgreSQL did not start")?;
         let logins = db_roles::prepare(embedded.url()).await?;
-        let chains = sealing::chains(data_dir)?;
+        let chains = encryption_key::chains(data_dir)?;
         let store = Store::connect(&logins.worker, CONNECTIONS, chains).await?;
         Ok(Self { store, embedded })
     }

@@ -43,9 +43,9 @@ pub async fn verify(store: &Store, chain: Chain) -> Result<Report, Error> {
 }
 
 /// Records that a chain was read: in the project's own, or in the service's for others.
-async fn record_read(store: &Store, chain: Chain, how: &str) -> Result<(), Error> {
+async fn record_read(store: &Store, chain: Chain, operation: &str) -> Result<(), Error> {
     let mut tx = store.begin().await?;
     let event = NewEvent::new(AuditAction::AuditRead, chain.id());
-    audit::record(&mut tx, event.with(json!({ "how": how })));
+    audit::record(&mut tx, event.with(json!({ "operation": operation })));
     Ok(tx.commit().await?)
 }

@@ -86,7 +86,7 @@ impl DenialCounts {
         let event = |(&(chain, actor, target), counts): (&_, &BTreeMap<String, u64>)| {
             let details = match target {
                 "requests" => json!({ "operations": counts }),
-                "role" => json!({ "why": "role", "actions": counts }),
+                "role" => json!({ "reason": "role", "actions": counts }),
                 _ => json!({ "count": counts.values().sum::<u64>() }),
             };
             (chain, actor, NewEvent::new(AuditAction::AccessDenied, target).with(details))
@@ -158,6 +158,6 @@ mod tests {
             panic!("{events:?}")
         };
         assert_eq!((*chain, *user), (project, ann));
-        assert_eq!(event.details, json!({ "why": "role", "actions": { "curate": 2 } }));
+        assert_eq!(event.details, json!({ "reason": "role", "actions": { "curate": 2 } }));
     }
 }

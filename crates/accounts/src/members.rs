@@ -93,7 +93,7 @@ fn member_changed(project: &Project, name: &str, role: Option<Role>) -> NewEvent
 
 /// Returns the details of an event about a changed role; without a role it was removed.
 pub(crate) fn set_role_details(name: &str, role: Option<Role>) -> Value {
-    json!({ "who": name, "role": role })
+    json!({ "member": name, "role": role })
 }
 
 /// Requires that a role was removed.

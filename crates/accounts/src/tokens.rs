@@ -40,7 +40,7 @@ pub async fn create(
         return Err(Error::CredentialRevoked);
     }
     let token = accounts::create_token(&mut tx, &new).await?;
-    let details = json!({ "user": user, "scopes": scopes, "ends": token.expires_at });
+    let details = json!({ "user": user, "scopes": scopes, "expires_at": token.expires_at });
     commit(tx, principal.user, AuditAction::TokenCreated, token.id, details).await?;
     Ok((secret, token))
 }
@@ -83,8 +83,8 @@ pub async fn revoke(store: &Store, principal: &Principal, id: TokenId) -> Result
     commit(tx, principal.user, AuditAction::TokenRevoked, id, json!({ "user": owner })).await
 }
 
-/// Replaces the local token of a place, which is a host with a data directory.
-pub async fn set_local(store: &Store, place: &str, secret: &str) -> Result<(), Error> {
+/// Replaces the local token of a node, which is a host with a data directory.
+pub async fn set_local(store: &Store, node: &str, secret: &str) -> Result<(), Error> {
     let hash = Sha256::digest(secret).into();
-    Ok(accounts::set_local_token(store, place, &hash, hint(secret)).await?)
+    Ok(accounts::set_local_token(store, node, &hash, hint(secret)).await?)
 }

@@ -101,7 +101,7 @@ mod tests {
 
     use super::*;
 
-    const PLACE: AssociatedData<'_> = AssociatedData { purpose: "test", row: b"1" };
+    const ASSOCIATED_DATA: AssociatedData<'_> = AssociatedData { purpose: "test", row: b"1" };
 
     #[test]
     fn previous_key_still_decrypts() {
@@ -116,11 +116,11 @@ mod tests {
         }
         let (encryptor, generated) = load_or_generate(&old, &[]).expect("the key");
         assert!(generated.is_none(), "the key file exists");
-        let ciphertext = encryptor.encrypt(PLACE, b"secret");
+        let ciphertext = encryptor.encrypt(ASSOCIATED_DATA, b"secret");
         let without_previous = load(&new, &[]).expect("another key");
-        assert!(without_previous.decrypt(PLACE, &ciphertext).is_err());
+        assert!(without_previous.decrypt(ASSOCIATED_DATA, &ciphertext).is_err());
         let with_previous = load(&new, &[old]).expect("both keys");
-        let plaintext = with_previous.decrypt(PLACE, &ciphertext).expect("decrypted");
+        let plaintext = with_previous.decrypt(ASSOCIATED_DATA, &ciphertext).expect("decrypted");
         assert_eq!(plaintext.as_slice(), b"secret");
     }
 }

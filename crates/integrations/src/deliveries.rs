@@ -35,7 +35,7 @@ pub async fn replay(ctx: &ProjectContext, id: DeliveryId) -> Result<WebhookDeliv
     let replayed = webhooks::replay(&mut tx, ctx.project.id, id).await?;
     let replayed = replayed.ok_or_else(|| unknown(ctx))?;
     let event = NewEvent::new(AuditAction::WebhookDeliveryReplayed, id);
-    audit::record(&mut tx, event.with(json!({ "name": replayed.event_type })));
+    audit::record(&mut tx, event.with(json!({ "event_type": replayed.event_type })));
     tx.commit().await?;
     Ok(replayed)
 }

@@ -23,8 +23,8 @@ impl BackgroundJob for Cleanup {
     async fn run(self, JobContext { store, .. }: &JobContext) -> Result<(), JobError> {
         let report = cleanup::sweep(store).await?;
         if report != CleanupReport::default() {
-            let CleanupReport { feed, held, expired, logins, events } = report;
-            tracing::info!(feed, held, expired, logins, events, "outdated data deleted");
+            let CleanupReport { feed, suspended, expired, logins, events } = report;
+            tracing::info!(feed, suspended, expired, logins, events, "outdated data deleted");
         }
         Ok(())
     }

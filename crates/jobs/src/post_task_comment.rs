@@ -147,8 +147,8 @@ impl PostTaskComment {
             .await?;
         let TaskOrigin { connector, resource, .. } = origin;
         let details = json!({
-            "system": connector,
-            "what": resource,
+            "connector": connector,
+            "resource": resource,
             "comment": comment,
             "digest": self.digest,
         });

@@ -6,7 +6,7 @@ use std::fmt;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use mc_domain::{ProjectId, RecordId, RecordKind, Trust};
-use mc_search::{Step, standing};
+use mc_search::{Step, rank_factors};
 use mc_store::hygiene::usage::{self, DemotionReason, RecordUsage};
 use mc_store::{Store, passages};
 
@@ -24,7 +24,7 @@ pub struct RecordQuality {
     /// Rank factors that do not depend on the query; `None` for a record that is not searchable.
     pub factors: Option<Vec<(Step, f32)>>,
     /// Reasons why it is unused; none for most records.
-    pub noise: Vec<UnusedReason>,
+    pub unused_reasons: Vec<UnusedReason>,
 }
 
 impl RecordQuality {
@@ -35,13 +35,13 @@ impl RecordQuality {
     }
 
     /// Returns the reasons for a reviewer.
-    pub fn against(&self) -> DemotionReason {
+    pub fn demotion_reason(&self) -> DemotionReason {
         let named = |(step, factor): &(Step, f32)| (step.to_string(), rounded(*factor));
         let factors: BTreeMap<_, _> = self.factors.iter().flatten().map(named).collect();
         DemotionReason {
-            standing: self.rank_factor().map(rounded),
+            rank_factor: self.rank_factor().map(rounded),
             factors,
-            reasons: self.noise.iter().map(ToString::to_string).collect(),
+            reasons: self.unused_reasons.iter().map(ToString::to_string).collect(),
         }
     }
 }
@@ -82,17 +82,21 @@ pub async fn judge(
     let ids: Vec<_> = page.iter().filter_map(|usage| usage.passage).collect();
     let passages = passages::load(store, project, &ids).await?;
     let mut factors: HashMap<_, _> =
-        passages.iter().map(|passage| (passage.indexed.id, standing(passage, now))).collect();
+        passages.iter().map(|passage| (passage.indexed.id, rank_factors(passage, now))).collect();
     let judged = |usage: RecordUsage| RecordQuality {
         factors: usage.passage.and_then(|passage| factors.remove(&passage)),
-        noise: noise(&usage, unused_after_days, now),
+        unused_reasons: unused_reasons(&usage, unused_after_days, now),
         usage,
     };
     Ok(page.into_iter().map(judged).collect())
 }
 
-/// Returns the reasons against a record; none if it is confirmed, a rule, or has a named end.
-fn noise(usage: &RecordUsage, unused_after_days: u16, now: DateTime<Utc>) -> Vec<UnusedReason> {
+/// Returns why a record is unused; empty if it is confirmed, a rule, or has an explicit TTL.
+fn unused_reasons(
+    usage: &RecordUsage,
+    unused_after_days: u16,
+    now: DateTime<Utc>,
+) -> Vec<UnusedReason> {
     if usage.trust == Trust::Confirmed || usage.kind == RecordKind::Rule || usage.is_ttl_explicit {
         return Vec::new();
     }
@@ -140,21 +144,22 @@ mod tests {
     }
 
     fn of(usage: &RecordUsage) -> Vec<UnusedReason> {
-        noise(usage, 90, NOW)
+        unused_reasons(usage, 90, NOW)
     }
 
     #[test]
     fn demotion_reason_has_rank_factors_and_reasons() {
-        let noise = vec![UnusedReason::Unused(90)];
+        let unused_reasons = vec![UnusedReason::Unused(90)];
         let factors = Some(vec![(Step::Recency, 0.5), (Step::Stale, 0.504)]);
-        let judged = RecordQuality { usage: fact(90), factors, noise: noise.clone() };
-        let against = judged.against();
-        assert_eq!(against.standing, Some(0.25));
+        let judged =
+            RecordQuality { usage: fact(90), factors, unused_reasons: unused_reasons.clone() };
+        let reason = judged.demotion_reason();
+        assert_eq!(reason.rank_factor, Some(0.25));
         let parts = [("recency".to_owned(), 0.5), ("stale".to_owned(), 0.5)];
-        assert_eq!(against.factors, BTreeMap::from(parts));
-        assert_eq!(against.reasons, ["neither recalled nor changed for 90 days"]);
-        let unfound = RecordQuality { usage: fact(90), factors: None, noise };
-        assert_eq!(unfound.against().standing, None);
+        assert_eq!(reason.factors, BTreeMap::from(parts));
+        assert_eq!(reason.reasons, ["neither recalled nor changed for 90 days"]);
+        let unfound = RecordQuality { usage: fact(90), factors: None, unused_reasons };
+        assert_eq!(unfound.demotion_reason().rank_factor, None);
     }
 
     #[test]

@@ -54,7 +54,7 @@ pub struct Amendment {
 pub async fn proposals(ctx: &MemoryContext, records: Vec<Record>) -> Result<Vec<Proposal>, Error> {
     let ids: Vec<_> = records.iter().filter_map(|record| record.amends_record_id).collect();
     let proposed: Vec<_> = records.iter().map(|record| record.id).collect();
-    let mut against = usage::demotion_reasons(&ctx.store, &proposed).await?;
+    let mut demotions = usage::demotion_reasons(&ctx.store, &proposed).await?;
     let targets = records::by_ids(&ctx.store, &ids).await?;
     let target = |record: &Record| {
         let of =
@@ -73,7 +73,7 @@ pub async fn proposals(ctx: &MemoryContext, records: Vec<Record>) -> Result<Vec<
     };
     let proposal = |record: Record| Proposal {
         amendment: amendment(&record),
-        demotion: against.remove(&record.id),
+        demotion: demotions.remove(&record.id),
         record,
     };
     Ok(records.into_iter().map(proposal).collect())

@@ -75,10 +75,10 @@ impl KeywordIndex {
     /// Concurrent callers share one pass over the feed; without changes it is one small query.
     pub async fn refresh(&self, budget: Duration) -> Freshness {
         match self.status().phase {
-            Phase::Following => {}
+            Phase::Live => {}
             Phase::Rebuilding => return Freshness::Rebuilding,
-            Phase::Stuck => return Freshness::Stuck,
-            Phase::Unbuilt => return Freshness::Unbuilt,
+            Phase::ReadOnly => return Freshness::ReadOnly,
+            Phase::Incomplete => return Freshness::Incomplete,
         }
         let (done, result) = oneshot::channel();
         if self.0.refreshes.send(done).is_err() {
@@ -98,7 +98,7 @@ impl KeywordIndex {
     /// Waits until the index is complete and follows the feed.
     pub async fn ready(&self) -> Result<(), Error> {
         let mut status = self.0.status.subscribe();
-        let following = status.wait_for(|status| status.phase == Phase::Following).await;
+        let following = status.wait_for(|status| status.phase == Phase::Live).await;
         following.map(drop).map_err(|_| Error::IndexClosed)
     }
 

@@ -17,7 +17,7 @@ pub use error::Error;
 pub use index::{Freshness, KeywordIndex, Phase, Status};
 pub use models::{ActiveModel, ActiveModels};
 pub use query::{Options, Query};
-pub use rank::rerank::standing;
+pub use rank::rerank::rank_factors;
 pub use rank::{Adjustment, DisabledSteps, RetrieverRank, Step};
 pub use response::{Explain, Hit, SearchResponse};
 pub use retrievers::Retriever;

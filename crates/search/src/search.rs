@@ -343,10 +343,8 @@ impl Search<'_> {
             Freshness::Current => None,
             Freshness::Behind => Some("keyword index behind"),
             Freshness::Rebuilding => Some("keyword index rebuilding"),
-            Freshness::Stuck => {
-                Some("keyword index can't be written, what is new is missing from it")
-            }
-            Freshness::Unbuilt => Some("keyword index can't be built, it has only a part"),
+            Freshness::ReadOnly => Some("keyword index can't be written, it lacks recent changes"),
+            Freshness::Incomplete => Some("keyword index can't be rebuilt, it is incomplete"),
         };
         let Some(snapshot) = self.context.keyword.snapshot() else {
             return Ok((KeywordResults::default(), note));

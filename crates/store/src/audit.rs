@@ -20,7 +20,7 @@ use mc_postgres::audit::newest_key;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::rls::{Place, RlsContext};
+use crate::rls::{RlsContext, RlsTarget};
 use crate::{Error, Result, Store, Tx};
 
 pub use events::{EventFilter, after, is_known, newest};
@@ -114,10 +114,12 @@ impl NewEvent {
 pub fn record(tx: &mut Tx, event: NewEvent) {
     let (chain, actor) = match tx.1.context {
         None => (Chain::Service, None),
-        Some(RlsContext { principal, place: Place::Project(project) }) => {
+        Some(RlsContext { principal, target: RlsTarget::Project(project) }) => {
             (Chain::Project(project), Some(principal))
         }
-        Some(RlsContext { principal, place: Place::Audit(_) }) => (Chain::Service, Some(principal)),
+        Some(RlsContext { principal, target: RlsTarget::Audit(_) }) => {
+            (Chain::Service, Some(principal))
+        }
     };
     tx.1.events.push(PendingEvent { chain, actor, event });
 }

@@ -34,7 +34,7 @@ use uuid::Uuid;
 
 use audit::{Chain, Chains, PendingEvent};
 use pool::Pool;
-use rls::{Place, Planning, PooledTransaction, Reading, RlsContext, SharedReads};
+use rls::{Planning, PooledTransaction, Reading, RlsContext, RlsTarget, SharedReads};
 
 pub use auth::{accounts, members, sessions};
 pub use error::{Error, Result};
@@ -141,14 +141,14 @@ impl Store {
     /// in which row-level security shows the rows of that project alone, as far as the principal's
     /// present role allows, even if its `where` clause forgets the project.
     pub fn for_project(&self, principal: UserId, project: ProjectId) -> Self {
-        let context = Some(RlsContext { principal, place: Place::Project(project) });
+        let context = Some(RlsContext { principal, target: RlsTarget::Project(project) });
         Self { context, shared_reads: None, ..self.clone() }
     }
 
     /// Returns the store acting for a service administrator who reads an audit chain: that of the
     /// service, or that of a deleted project. Other principals see no rows.
     pub fn for_audit(&self, principal: UserId, chain: Chain) -> Self {
-        let context = Some(RlsContext { principal, place: Place::Audit(chain) });
+        let context = Some(RlsContext { principal, target: RlsTarget::Audit(chain) });
         Self { context, shared_reads: None, ..self.clone() }
     }
 
@@ -318,8 +318,8 @@ pub mod testing {
 
     /// Returns audit chains with new keys.
     pub fn chains() -> Chains {
-        let sealer = mc_crypto::Encryptor::new(mc_crypto::EncryptionKey::generate(), Vec::new());
-        Chains::new(mc_crypto::AuditMacKeys::derive(&sealer), std::collections::HashMap::new())
+        let encryptor = mc_crypto::Encryptor::new(mc_crypto::EncryptionKey::generate(), Vec::new());
+        Chains::new(mc_crypto::AuditMacKeys::derive(&encryptor), std::collections::HashMap::new())
     }
 
     const TEMPLATE: &str = "memory_copilot_test_template";

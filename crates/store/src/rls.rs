@@ -15,12 +15,12 @@ use crate::pool::{Pool, PooledConnection, take_note};
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RlsContext {
     pub principal: UserId,
-    pub place: Place,
+    pub target: RlsTarget,
 }
 
 /// The rows that a principal acts on.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Place {
+pub(crate) enum RlsTarget {
     /// A project.
     Project(ProjectId),
     /// An audit chain without a live project.
@@ -31,10 +31,10 @@ pub(crate) enum Place {
 /// parameters; ids are hexadecimal digits and hyphens.
 pub(crate) fn set_context(context: Option<RlsContext>) -> String {
     match context {
-        Some(RlsContext { principal, place: Place::Project(project) }) => {
+        Some(RlsContext { principal, target: RlsTarget::Project(project) }) => {
             format!("select mc.set_project_context('{principal}', '{project}');")
         }
-        Some(RlsContext { principal, place: Place::Audit(chain) }) => {
+        Some(RlsContext { principal, target: RlsTarget::Audit(chain) }) => {
             format!("select mc.set_audit_context('{principal}', '{}');", chain.id())
         }
         None => String::new(),

@@ -13,10 +13,10 @@ use mc_testkit::TestDatabase;
 async fn two_processes_extend_one_valid_audit_chain() {
     let db = TestDatabase::create().await;
     let chain = Chain::Project(db.project("shop").await.id);
-    let sealer = Encryptor::new(EncryptionKey::generate(), Vec::new());
+    let encryptor = Encryptor::new(EncryptionKey::generate(), Vec::new());
     // Each knows the head that it wrote itself, and not the other's.
     let process = async || {
-        let chains = Chains::new(AuditMacKeys::derive(&sealer), HashMap::new());
+        let chains = Chains::new(AuditMacKeys::derive(&encryptor), HashMap::new());
         Store::connect(&db.logins().worker, 1, chains).await.unwrap()
     };
     let processes = [process().await, process().await];

@@ -187,7 +187,7 @@ pub async fn hold(world: &mut World) {
     let dialog =
         json!({ "project_key": HOLDING, "messages": [{ "role": "user", "content": message }] });
     let kept = world.post("/dialogs", &dialog).await;
-    assert!(kept["held"].is_string(), "{kept}");
+    assert!(kept["quarantine_item_id"].is_string(), "{kept}");
     let text = content(world, "text of a held document", Kind::AwsPair);
     let document = json!({ "doc_id": "held", "title": "Held", "content": text });
     let documents = json!({ "project_key": HOLDING, "source": "wiki", "documents": [document] });

@@ -153,7 +153,7 @@ async fn rotate(
         }
         Verdict::Refuse(_) => Err(GrantError::InvalidGrant),
         Verdict::RevokeFamily(reuse) => {
-            revoke_reused(&mut tx, row.session, Some(row.user), "a refresh token came back")
+            revoke_reused(&mut tx, row.session, Some(row.user), "a refresh token was reused")
                 .await?;
             tx.commit().await?;
             tracing::warn!(
@@ -182,7 +182,7 @@ async fn poll_device_login(
         return redeem(sign_in, tx, key, row, client, user, scopes).await;
     }
     if let (Answer::Replayed, Some(session)) = (answer, row.session) {
-        revoke_reused(&mut tx, session, row.user, "a device code came back").await?;
+        revoke_reused(&mut tx, session, row.user, "a device code was reused").await?;
         tracing::warn!(session.id = %session, "device code reused; session revoked");
     }
     sessions::put_device(&mut tx, key, &row).await?;
@@ -255,10 +255,10 @@ async fn revoke_reused(
     tx: &mut Tx,
     session: SessionId,
     user: Option<UserId>,
-    why: &str,
+    reason: &str,
 ) -> Result<(), Error> {
     sessions::revoke(tx, session).await?;
-    let details = json!({ "why": why, "session_revoked": true });
+    let details = json!({ "reason": reason, "session_revoked": true });
     let event = NewEvent::new(AuditAction::AccessDenied, session).with(details);
     audit::add(tx, Chain::Service, user, &[event]);
     Ok(())

@@ -59,8 +59,9 @@ pub async fn create_dialog(
         }
         SaveDialogOutcome::Quarantined(id) => {
             let reason =
-                "the project's policy holds it back; a maintainer decides (GET /quarantine)";
-            let response = QuarantinedResponse { held: id, reason: reason.to_owned() };
+                "withheld by the policy of the project; a maintainer decides (GET /quarantine)";
+            let response =
+                QuarantinedResponse { quarantine_item_id: id, reason: reason.to_owned() };
             (StatusCode::ACCEPTED, Json(response)).into_response()
         }
     })

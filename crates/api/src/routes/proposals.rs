@@ -174,8 +174,8 @@ async fn view(ctx: &ProjectContext, proposal: review::Proposal) -> Result<Propos
     })
 }
 
-fn demotion(DemotionReason { standing, factors, reasons }: DemotionReason) -> Demotion {
-    Demotion { rank_factor: standing, factors, reasons }
+fn demotion(DemotionReason { rank_factor, factors, reasons }: DemotionReason) -> Demotion {
+    Demotion { rank_factor, factors, reasons }
 }
 
 /// Returns the text of a record that the diff compares.

@@ -31,7 +31,7 @@ pub struct Health {
 #[schema(example = json!({
     "version": "0.1.0", "uptime_seconds": 86400, "postgres": "18.1", "pgvector": "0.8.1",
     "model": {"name": "multilingual-e5-small", "dimensions": 384},
-    "index": {"phase": "following", "passages": 12480}, "pending_vectors": 0
+    "index": {"phase": "live", "passages": 12480}, "pending_vectors": 0
 }))]
 pub struct Status {
     /// This service's version.
@@ -65,11 +65,11 @@ pub enum IndexPhase {
     /// It is rebuilt from the database; searches find what it has so far.
     Rebuilding,
     /// It is complete, and follows changes.
-    Following,
+    Live,
     /// It can't be written, as on a full disk; searches find new passages by vectors only.
-    Stuck,
+    ReadOnly,
     /// A rebuild failed; searches find the passages that it lacks by vectors only.
-    Unbuilt,
+    Incomplete,
 }
 
 /// An embedding model.
@@ -104,7 +104,7 @@ pub async fn get_readiness(State(api): State<ApiState>) -> Result<Json<Health>, 
         return Err(Problem::unavailable("the database does not respond"));
     }
     let phase = api.memory.search.keyword.status().phase;
-    if matches!(phase, Phase::Rebuilding | Phase::Unbuilt) {
+    if matches!(phase, Phase::Rebuilding | Phase::Incomplete) {
         return Err(Problem::unavailable("the keyword index is being rebuilt"));
     }
     Ok(Json(Health { status: "ok" }))
@@ -147,9 +147,9 @@ impl KeywordIndex {
     fn of(status: &mc_search::Status, with_counts: bool) -> Self {
         let phase = match status.phase {
             Phase::Rebuilding => IndexPhase::Rebuilding,
-            Phase::Following => IndexPhase::Following,
-            Phase::Stuck => IndexPhase::Stuck,
-            Phase::Unbuilt => IndexPhase::Unbuilt,
+            Phase::Live => IndexPhase::Live,
+            Phase::ReadOnly => IndexPhase::ReadOnly,
+            Phase::Incomplete => IndexPhase::Incomplete,
         };
         Self { phase, passages: with_counts.then_some(status.passages) }
     }

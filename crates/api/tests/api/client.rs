@@ -95,12 +95,12 @@ impl TestApi {
         let service = database.service().clone();
         let token = Sha256::digest(SECRET).into();
         accounts::set_local_token(&service, "here", &token, "oken").await.unwrap();
-        let sealer = Encryptor::new(EncryptionKey::generate(), Vec::new());
+        let encryptor = Encryptor::new(EncryptionKey::generate(), Vec::new());
         let search =
             SearchContext { store: service.clone(), keyword, models, sanitizing: Arc::default() };
-        let memory = MemoryContext::new(search, Arc::new(sealer.clone()));
+        let memory = MemoryContext::new(search, Arc::new(encryptor.clone()));
         let public_url = "http://127.0.0.1:7391".parse().unwrap();
-        let settings = SignInSettings { public_url, providers: Vec::new(), encryptor: sealer };
+        let settings = SignInSettings { public_url, providers: Vec::new(), encryptor };
         let sign_in = SignIn::open(service, settings).await.unwrap();
         let state = ApiState::new(memory, store, sign_in).with_connectors(systems());
         let router = mc_api::router(state.clone());
@@ -147,7 +147,7 @@ impl TestApi {
     }
 
     /// Returns the encryption key of the service.
-    pub fn sealer(&self) -> Arc<Encryptor> {
+    pub fn encryptor(&self) -> Arc<Encryptor> {
         self.state.memory.encryptor.clone()
     }
 
@@ -218,7 +218,7 @@ impl TestApi {
         let stop = CancellationToken::new();
         let sync = SyncContext {
             connectors: Arc::clone(&self.state.connectors),
-            encryptor: self.sealer(),
+            encryptor: self.encryptor(),
             allowed_private_hosts: Arc::default(),
         };
         let ActiveModel { model, is_remote, .. } = self.state.memory.search.models.current();

@@ -111,7 +111,7 @@ async fn handles_resolve_only_for_their_user_and_project() {
 async fn lookup_waits_for_a_bundle_that_another_node_writes() {
     let api = TestApi::start().await;
     saved(&api, "shop", UNITS).await;
-    let other = MemoryContext::new(api.state.memory.search.clone(), api.sealer());
+    let other = MemoryContext::new(api.state.memory.search.clone(), api.encryptor());
     let mut state: ApiState = api.state.clone();
     state.memory = other;
     let other = mc_api::router(state);
@@ -134,7 +134,7 @@ async fn feedback_waits_for_a_bundle_that_another_node_writes() {
     let api = TestApi::start().await;
     let id = saved(&api, "shop", UNITS).await;
     let mut state: ApiState = api.state.clone();
-    state.memory = MemoryContext::new(api.state.memory.search.clone(), api.sealer());
+    state.memory = MemoryContext::new(api.state.memory.search.clone(), api.encryptor());
     let other = mc_api::router(state);
     let sent = |bundle: &Value| {
         let body = json!({"bundle_id": bundle, "used": [id]}).to_string();

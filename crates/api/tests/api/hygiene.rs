@@ -77,7 +77,7 @@ async fn duplicates_are_found_merged_and_rolled_back() {
     );
 
     let found = done(&api, json!({"task": "duplicates"})).await;
-    assert_eq!(found["counts"]["proposed"], 1);
+    assert_eq!(found["counts"]["suggested"], 1);
     let page = api.get("/projects/shop/hygiene-runs?task=duplicates&limit=1").await.ok();
     assert_eq!((&page["items"][0]["id"], &page["next_cursor"]), (&found["id"], &found["id"]));
     let clusters = api.get("/projects/shop/duplicates").await.ok();
@@ -122,7 +122,7 @@ async fn a_demoted_record_is_not_found_until_it_is_accepted() {
     let policy = r#"{"hygiene": {"unused_records": "demote"}}"#;
     api.execute(&format!("update projects set policy = '{policy}' where key = 'shop'")).await;
     assert!(finds(&kept).await);
-    assert_eq!(done(&api, json!({"task": "quality"})).await["counts"]["quarantined"], 2);
+    assert_eq!(done(&api, json!({"task": "quality"})).await["counts"]["demoted"], 2);
     assert!(!finds(&kept).await);
 
     let waiting = api.get("/proposals?project_key=shop").await.ok();
@@ -141,7 +141,7 @@ async fn a_demoted_record_is_not_found_until_it_is_accepted() {
     assert_eq!(api.get(&format!("/records/{gone}")).await.ok()["state"], "deleted");
     // A record that a person has kept is not demoted again.
     api.execute("update memory_records set updated_at = now() - interval '100 days'").await;
-    assert_eq!(done(&api, json!({"task": "quality"})).await["counts"]["noise"], 0);
+    assert_eq!(done(&api, json!({"task": "quality"})).await["counts"]["unused"], 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

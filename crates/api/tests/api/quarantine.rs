@@ -300,11 +300,11 @@ async fn the_policys_webhook_gets_a_signed_notification() {
     api.execute(&format!("update projects set policy = '{policy}' where key = 'shop'")).await;
 
     let id = hold(&api).await;
-    let strict = QuarantineNotifier::new(api.sealer(), false).unwrap();
+    let strict = QuarantineNotifier::new(api.encryptor(), false).unwrap();
     assert_eq!(strict.send_due(api.background()).await.unwrap(), 0, "it leads inside");
     assert!(notices.try_recv().is_err());
     api.execute("update quarantine_items set notify_at = now()").await;
-    let notifier = QuarantineNotifier::new(api.sealer(), true).unwrap();
+    let notifier = QuarantineNotifier::new(api.encryptor(), true).unwrap();
     assert_eq!(notifier.send_due(api.background()).await.unwrap(), 1);
     let (headers, body) = notices.recv().await.unwrap();
     let told: Value = serde_json::from_str(&body).unwrap();

@@ -39,7 +39,7 @@ async fn the_status_names_versions_model_and_index() {
     let api = TestApi::start().await;
     let status = api.get("/status").await.ok();
     assert_eq!(status["model"]["dimensions"], 384);
-    assert_eq!(status["index"]["phase"], "following");
+    assert_eq!(status["index"]["phase"], "live");
     assert!(status["pgvector"].as_str().unwrap().starts_with("0."), "{status}");
     assert_eq!(status["pending_vectors"], 0);
 }

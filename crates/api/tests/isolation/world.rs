@@ -154,7 +154,7 @@ pub struct World {
     pub database: TestDatabase,
     pub search: SearchContext,
     /// With the service's own key.
-    pub sealer: Encryptor,
+    pub encryptor: Encryptor,
     owners: Owners,
     router: Router,
     _index: TempDir,
@@ -172,10 +172,10 @@ impl World {
         let service = served(&database).await;
         let mut sql = seed::sql(&mut rng, &projects, &teams, service.model);
         sql.push_str(&people::sql(&people, &projects, &teams));
-        sql.push_str(&webhooks::sql(&projects, &people, &service.sealer));
+        sql.push_str(&webhooks::sql(&projects, &people, &service.encryptor));
         sql.push_str(&integrations::sql(&projects));
         sql.push_str(&hygiene::sql(&projects));
-        sql.push_str(&reviewed::sql(&projects, &people, service.model, &service.sealer));
+        sql.push_str(&reviewed::sql(&projects, &people, service.model, &service.encryptor));
         execute(&database, &sql).await;
         reviewed::audited(&database, &projects).await;
         let owners = owners(&projects, &teams, &people);
@@ -184,7 +184,7 @@ impl World {
             teams,
             people,
             search: service.search,
-            sealer: service.sealer,
+            encryptor: service.encryptor,
             owners,
             router: service.router,
             database,

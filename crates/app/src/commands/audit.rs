@@ -82,7 +82,7 @@ fn table(page: &Value) -> String {
     if events.is_empty() {
         return "No events.".to_owned();
     }
-    output::table(["", "at", "who", "what", "to", "detail"], events, |event| {
+    output::table(["", "time", "actor", "action", "target", "details"], events, |event| {
         [
             event["seq"].to_string(),
             text(event, "occurred_at").get(..19).unwrap_or_default().replace('T', " "),

@@ -28,7 +28,7 @@ const JOBS_MAX: &str = "200";
 struct CheckResult {
     check: String,
     ok: bool,
-    says: String,
+    message: String,
     fix: &'static str,
 }
 
@@ -36,7 +36,7 @@ struct CheckResult {
 pub async fn run(config: &Config, format: Format) -> Result<()> {
     let remote = ApiClient::new(config)?;
     let status = remote.get("/status", &[]).await;
-    let mut findings = vec![
+    let mut results = vec![
         git(),
         postgres(config).await,
         redis(config).await,
@@ -44,26 +44,26 @@ pub async fn run(config: &Config, format: Format) -> Result<()> {
         model(config),
         token(config),
     ];
-    findings.push(match &status {
+    results.push(match &status {
         Ok(status) => {
             good("service", format!("version {} at {}", text(status, "version"), config.base_url()))
         }
         Err(error) => bad("service", error.to_string(), "memory-copilot serve, or make run"),
     });
     if let Ok(status) = &status {
-        findings.push(good("inside", inside(status)));
-        findings.extend(count_discarded(&remote).await);
-        findings.push(keyword_index(status));
+        results.push(good("components", components(status)));
+        results.extend(count_discarded(&remote).await);
+        results.push(keyword_index(status));
     }
-    findings.extend(connectors(config).await);
-    let failed = findings.iter().filter(|f| !f.ok).count();
+    results.extend(connectors(config).await);
+    let failed = results.iter().filter(|f| !f.ok).count();
     match format {
-        Format::Json => line(&format!("{:#}", json!(findings))),
-        Format::Text => findings.iter().for_each(|finding| line(&as_text(finding))),
+        Format::Json => line(&format!("{:#}", json!(results))),
+        Format::Text => results.iter().for_each(|result| line(&as_text(result))),
     }
     match failed {
         0 => Ok(()),
-        n => bail!("{n} of {} checks failed; the lines above say how to fix them", findings.len()),
+        n => bail!("{n} of {} checks failed; the lines above say how to fix them", results.len()),
     }
 }
 
@@ -91,40 +91,41 @@ async fn postgres(config: &Config) -> CheckResult {
 
 /// Connects as the service does, which rejects a server that is too old.
 async fn configured_server(url: &str) -> CheckResult {
-    let says = match tokio::time::timeout(DATABASE_TIMEOUT, server_version::inspect(url)).await {
+    let message = match tokio::time::timeout(DATABASE_TIMEOUT, server_version::inspect(url)).await {
         Ok(Ok(versions)) => {
             let advice = versions.advice().map(|advice| format!(" ({advice})")).unwrap_or_default();
             let Versions { postgres, pgvector } = versions;
-            let says = format!("yours, PostgreSQL {postgres} with pgvector {pgvector}{advice}");
-            return good("database", says);
+            let message =
+                format!("configured, PostgreSQL {postgres} with pgvector {pgvector}{advice}");
+            return good("database", message);
         }
         Ok(Err(error)) => error.to_string(),
         // The service itself tries for longer, since the database may be starting as well.
         Err(_elapsed) => {
-            format!("no PostgreSQL answered within {} s", DATABASE_TIMEOUT.as_secs())
+            format!("no response from PostgreSQL within {} s", DATABASE_TIMEOUT.as_secs())
         }
     };
     let fix = "check DATABASE_URL and that the server runs, or unset it to use the embedded one";
-    bad("database", says, fix)
+    bad("database", message, fix)
 }
 
 /// Checks the Redis that nodes share. The service works without it, but more slowly.
 async fn redis(config: &Config) -> CheckResult {
     let url = &config.redis.url;
     if url.is_empty() {
-        return good("redis", "not configured: limits and caches are each node's own".into());
+        return good("redis", "not configured: each node has its own limits and caches".into());
     }
-    let began = Instant::now();
+    let started = Instant::now();
     match mc_redis::version(url).await {
         Ok(version) => {
-            let ms = began.elapsed().as_millis();
-            good("redis", format!("version {version}, answered within {ms} ms of connecting"))
+            let ms = started.elapsed().as_millis();
+            good("redis", format!("version {version}, connected and responded within {ms} ms"))
         }
         Err(error) => bad(
             "redis",
             error.to_string(),
             "check that it runs and that redis.url is right; without it the service works, but \
-             each node counts limits alone",
+             each node enforces its limits alone",
         ),
     }
 }
@@ -137,8 +138,8 @@ fn onnx(config: &Config) -> CheckResult {
     if path.exists() {
         good("onnx runtime", path.display().to_string())
     } else {
-        let says = format!("{} is missing", path.display());
-        bad("onnx runtime", says, "make setup, or set embedding.onnxruntime_library")
+        let message = format!("{} is missing", path.display());
+        bad("onnx runtime", message, "make setup, or set embedding.onnxruntime_library")
     }
 }
 
@@ -151,8 +152,8 @@ fn model(config: &Config) -> CheckResult {
     if path.exists() {
         good("model", format!("{} in {}", embedding.name, embedding.dir.display()))
     } else {
-        let says = format!("{} is missing", path.display());
-        bad("model", says, "make setup, or set embedding.dir")
+        let message = format!("{} is missing", path.display());
+        bad("model", message, "make setup, or set embedding.dir")
     }
 }
 
@@ -165,7 +166,7 @@ fn token(config: &Config) -> CheckResult {
             good("token", path.display().to_string())
         }
         Ok(_) => bad("token", format!("{} can be read by others", path.display()), fix),
-        Err(_) => bad("token", format!("{} is not there", path.display()), fix),
+        Err(_) => bad("token", format!("{} does not exist", path.display()), fix),
     }
 }
 
@@ -181,14 +182,14 @@ async fn connectors(config: &Config) -> Vec<CheckResult> {
 }
 
 async fn connector(connector: &Connector) -> CheckResult {
-    let (name, kind) = (connector.name(), connector.kind());
+    let (name, provider) = (connector.name(), connector.kind());
     let fix = "docs/integrations.md lists what each provider needs";
     match tokio::time::timeout(CONNECTOR_TIMEOUT, connector.check_access()).await {
-        Ok(Ok(user)) => good(name, format!("{kind} answers, as {user}")),
+        Ok(Ok(user)) => good(name, format!("{provider} accepts the credential of {user}")),
         Ok(Err(error)) => bad(name, error.to_string(), fix),
         Err(_elapsed) => {
             let seconds = CONNECTOR_TIMEOUT.as_secs();
-            bad(name, format!("{kind} did not answer within {seconds} s"), fix)
+            bad(name, format!("{provider} did not respond within {seconds} s"), fix)
         }
     }
 }
@@ -198,14 +199,14 @@ fn keyword_index(status: &Value) -> CheckResult {
     let fix = "free space on the disk of data_dir; the service's log has the error. The index \
                 catches up by itself";
     match text(&status["index"], "phase") {
-        "stuck" => bad(
+        "read_only" => bad(
             "index",
-            "the keyword index can't be written; searches find what is new by vectors alone".into(),
+            "the keyword index can't be written; recent changes are found by vectors only".into(),
             fix,
         ),
-        "unbuilt" => bad(
+        "incomplete" => bad(
             "index",
-            "the keyword index can't be built; searches find what is not in it by vectors alone"
+            "the keyword index is incomplete; passages missing from it are found by vectors only"
                 .into(),
             fix,
         ),
@@ -213,9 +214,9 @@ fn keyword_index(status: &Value) -> CheckResult {
     }
 }
 
-fn inside(status: &Value) -> String {
+fn components(status: &Value) -> String {
     format!(
-        "PostgreSQL {}, pgvector {}, model {}, {} vectors to come",
+        "PostgreSQL {}, pgvector {}, model {}, {} passages without a vector",
         text(status, "postgres"),
         text(status, "pgvector"),
         text(&status["model"], "name"),
@@ -225,30 +226,30 @@ fn inside(status: &Value) -> String {
 
 /// Counts the discarded jobs; returns nothing if the user may not list jobs.
 async fn count_discarded(remote: &ApiClient) -> Option<CheckResult> {
-    let dead = remote.get("/jobs", &[("state", "discarded"), ("limit", JOBS_MAX)]).await.ok()?;
-    let more = if dead["next_cursor"].is_null() { "" } else { " or more" };
-    Some(match list(&dead, "items").len() {
-        0 => good("jobs", "none was given up".to_owned()),
+    let page = remote.get("/jobs", &[("state", "discarded"), ("limit", JOBS_MAX)]).await.ok()?;
+    let more = if page["next_cursor"].is_null() { "" } else { " or more" };
+    Some(match list(&page, "items").len() {
+        0 => good("jobs", "no discarded jobs".to_owned()),
         count => {
             let fix = "see `memory-copilot jobs list --state discarded`; then run `jobs retry` or \
                         `jobs delete`";
-            bad("jobs", format!("given up: {count}{more}"), fix)
+            bad("jobs", format!("{count}{more} discarded"), fix)
         }
     })
 }
 
-fn good(what: &str, says: String) -> CheckResult {
-    CheckResult { check: what.to_owned(), ok: true, says, fix: "" }
+fn good(check: &str, message: String) -> CheckResult {
+    CheckResult { check: check.to_owned(), ok: true, message, fix: "" }
 }
 
-fn bad(what: &str, says: String, fix: &'static str) -> CheckResult {
-    CheckResult { check: what.to_owned(), ok: false, says, fix }
+fn bad(check: &str, message: String, fix: &'static str) -> CheckResult {
+    CheckResult { check: check.to_owned(), ok: false, message, fix }
 }
 
-fn as_text(finding: &CheckResult) -> String {
-    if finding.ok {
-        format!("ok    {:<13} {}", finding.check, finding.says)
+fn as_text(result: &CheckResult) -> String {
+    if result.ok {
+        format!("ok    {:<13} {}", result.check, result.message)
     } else {
-        format!("FAIL  {:<13} {}\n      to fix: {}", finding.check, finding.says, finding.fix)
+        format!("FAIL  {:<13} {}\n      to fix: {}", result.check, result.message, result.fix)
     }
 }

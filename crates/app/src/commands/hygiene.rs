@@ -63,11 +63,11 @@ mod tests {
     fn table_of_runs_shows_counts_and_requester() {
         let report = json!({
             "id": "1", "task": "quality", "dry_run": true, "requested_at": "2026-11-22T02:20:00.5Z",
-            "counts": {"noise": 2, "retired": 0, "records": 9},
+            "counts": {"deleted": 0, "records": 9, "unused": 2},
         });
         let table = reports(&json!({ "items": [report] }));
         assert!(table.contains("quality (dry run)") && table.contains("schedule"), "{table}");
-        assert!(table.contains("noise 2, records 9"), "{table}");
+        assert!(table.contains("records 9, unused 2"), "{table}");
         assert_eq!(reports(&json!({ "items": [] })), "There are none.");
     }
 }

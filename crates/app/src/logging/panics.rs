@@ -11,7 +11,7 @@ pub fn log_panics() {
 
 fn log(panic: &PanicHookInfo<'_>) {
     let message = panic.payload_as_str().unwrap_or("a panic without a message");
-    let place = panic.location().map(ToString::to_string).unwrap_or_default();
+    let location = panic.location().map(ToString::to_string).unwrap_or_default();
     let thread = std::thread::current();
     let thread = thread.name().unwrap_or("unnamed");
     // Captured only if RUST_BACKTRACE is set.
@@ -20,7 +20,7 @@ fn log(panic: &PanicHookInfo<'_>) {
     if tracing::enabled!(tracing::Level::ERROR) {
         tracing::error!(
             error.cause = message,
-            panic.place = place,
+            panic.location = location,
             panic.thread = thread,
             panic.backtrace = backtrace.map(tracing::field::display),
             "panicked"
@@ -28,7 +28,7 @@ fn log(panic: &PanicHookInfo<'_>) {
     } else {
         let trace = backtrace.map(|trace| format!("\n{trace}")).unwrap_or_default();
         crate::output::error_line(&format!(
-            "memory-copilot: thread {thread} panicked at {place}: {message}{trace}"
+            "memory-copilot: thread {thread} panicked at {location}: {message}{trace}"
         ));
     }
 }
@@ -59,8 +59,8 @@ mod tests {
         drop(take_hook());
         assert!(panicked.is_err());
         let log = buffer.text();
-        let expected =
-            "panicked error.cause=\"no such user: [secret:github-token]\\nforged\" panic.place=\"";
+        let expected = "panicked error.cause=\"no such user: [secret:github-token]\\nforged\" \
+                        panic.location=\"";
         assert!(log.contains(expected) && log.contains("panics.rs:"), "{log}");
         assert_eq!(log.lines().count(), 1, "{log}");
     }

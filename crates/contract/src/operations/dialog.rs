@@ -61,12 +61,12 @@ pub struct CreateDialogResponse {
 /// A dialog that waits in quarantine.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({
-    "held": "019a0000-0000-7000-8000-000000000008",
-    "reason": "a maintainer has to release it"
+    "quarantine_item_id": "019a0000-0000-7000-8000-000000000008",
+    "reason": "withheld by the policy of the project; a maintainer decides (GET /quarantine)"
 }))]
 pub struct QuarantinedResponse {
-    /// The quarantine item.
-    pub held: QuarantineItemId,
-    /// What has to be done.
+    /// Id of the quarantine item that has the dialog.
+    pub quarantine_item_id: QuarantineItemId,
+    /// Why it waits, and who decides.
     pub reason: String,
 }

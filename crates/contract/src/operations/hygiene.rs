@@ -43,7 +43,7 @@ pub struct RunHygiene {
     #[serde(default)]
     pub dry_run: bool,
     /// For the task `expiry`: the decision about records whose expiry waits for a person, since too
-    /// many would have expired at once. Runs of the task count them as `held`.
+    /// many would have expired at once. Runs of the task count them as `suspended`.
     pub expiry_decision: Option<ExpiryDecision>,
 }
 

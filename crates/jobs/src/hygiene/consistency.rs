@@ -86,8 +86,8 @@ async fn repair_batch(
         ("records_not_found", records.len() as u64),
         ("dialogs_not_found", dialogs.len() as u64),
         ("documents_not_found", docs),
-        ("code_without_place", files),
-        ("vectors_of_others", vectors),
+        ("code_without_location", files),
+        ("vectors_with_wrong_readers", vectors),
         ("passages_without_vector", queued),
     ]))
 }

@@ -61,9 +61,9 @@ async fn suggest(
 ) -> Result<(), Error> {
     // The lock keeps concurrent runs from suggesting a cluster twice.
     let mut tx = store.begin_with_memory_lock(target.project).await?;
-    let proposed = propose(&mut tx, target.project, found).await?;
+    let suggestions = propose(&mut tx, target.project, found).await?;
     tx.commit().await?;
-    outcome.count("proposed", proposed.added);
-    outcome.count("withdrawn", proposed.withdrawn);
+    outcome.count("suggested", suggestions.added);
+    outcome.count("withdrawn", suggestions.withdrawn);
     Ok(())
 }

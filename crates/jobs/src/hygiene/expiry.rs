@@ -27,12 +27,12 @@ pub(super) async fn run(store: &Store, target: &HygieneTarget) -> Result<Outcome
     if !target.is_dry_run {
         while delete_batch(store, target, &mut outcome).await? {}
     }
-    let Due { bundles, deleted_records, quarantine_items, reports } =
+    let Due { bundles, deleted_records, quarantine_items, hygiene_runs } =
         expiry::due(store, target.project, LOOKAHEAD_DAYS).await?;
     outcome.count("bundles_deleted_within_7_days", bundles.unsigned_abs());
     outcome.count("deleted_records_purged_within_7_days", deleted_records.unsigned_abs());
-    outcome.count("holds_destroyed_within_7_days", quarantine_items.unsigned_abs());
-    outcome.count("reports_deleted_within_7_days", reports.unsigned_abs());
+    outcome.count("quarantine_items_deleted_within_7_days", quarantine_items.unsigned_abs());
+    outcome.count("hygiene_runs_deleted_within_7_days", hygiene_runs.unsigned_abs());
     Ok(outcome)
 }
 
@@ -46,7 +46,7 @@ async fn suspend_mass_expiry(
     let mut tx = store.begin().await?;
     match target.expiry_decision {
         Some(ExpiryDecision::Confirm) => {
-            outcome.count("ended", mass_expiry::confirm(&mut tx, target.project).await?);
+            outcome.count("confirmed", mass_expiry::confirm(&mut tx, target.project).await?);
         }
         Some(ExpiryDecision::Extend) => {
             outcome.count("extended", mass_expiry::extend(&mut tx, target.project).await?);
@@ -55,15 +55,15 @@ async fn suspend_mass_expiry(
     }
     let expiring = mass_expiry::suspend(&mut tx, Some(target.project)).await?;
     let expired = mass_expiry::suspend_expired(&mut tx, target.project, GRACE_DAYS).await?;
-    outcome.count("held_now", expiring + expired);
+    outcome.count("newly_suspended", expiring + expired);
     if !target.is_dry_run {
         tx.commit().await?;
     }
     let limit = i64::try_from(FINDINGS_MAX).unwrap_or(i64::MAX);
     let Suspended { count, shared } = mass_expiry::suspended(store, target.project, limit).await?;
-    outcome.count("held", count.unsigned_abs());
+    outcome.count("suspended", count.unsigned_abs());
     for id in shared {
-        outcome.found(json!({ "record": id, "end": "held" }));
+        outcome.found(json!({ "record": id, "expiry": "suspended" }));
     }
     Ok(())
 }
@@ -85,7 +85,7 @@ async fn delete_batch(
     let details = json!({ "records": shared, "private": deleted.len() - shared.len() });
     record_event(&mut tx, target.project, AuditAction::RecordsRetired, "expired", details);
     tx.commit().await?;
-    outcome.count("retired", deleted.len() as u64);
+    outcome.count("deleted", deleted.len() as u64);
     for id in shared {
         outcome.found(json!({ "record": id }));
     }

@@ -29,8 +29,9 @@ pub(super) async fn run(store: &Store, target: &HygieneTarget) -> Result<Outcome
         if action == UnusedAction::Off {
             continue;
         }
-        let unused: Vec<_> = page.into_iter().filter(|record| !record.noise.is_empty()).collect();
-        outcome.count("noise", unused.len() as u64);
+        let unused: Vec<_> =
+            page.into_iter().filter(|record| !record.unused_reasons.is_empty()).collect();
+        outcome.count("unused", unused.len() as u64);
         for record in &unused {
             outcome.found(finding(record));
         }
@@ -40,10 +41,10 @@ pub(super) async fn run(store: &Store, target: &HygieneTarget) -> Result<Outcome
         match action {
             UnusedAction::Off | UnusedAction::Report => {}
             UnusedAction::Demote => {
-                outcome.count("quarantined", demote(store, target, &unused).await?);
+                outcome.count("demoted", demote(store, target, &unused).await?);
             }
             UnusedAction::Delete => {
-                outcome.count("retired", delete(store, target, &unused).await?);
+                outcome.count("deleted", delete(store, target, &unused).await?);
             }
         }
     }
@@ -60,10 +61,10 @@ fn level(rank_factor: Option<f32>) -> &'static str {
 }
 
 fn finding(record: &RecordQuality) -> Value {
-    let DemotionReason { standing, factors, reasons } = record.against();
+    let DemotionReason { rank_factor, factors, reasons } = record.demotion_reason();
     json!({
         "record": record.usage.id,
-        "standing": standing,
+        "rank_factor": rank_factor,
         "factors": factors,
         "reasons": reasons,
     })
@@ -88,7 +89,7 @@ async fn demote(
     unused: &[RecordQuality],
 ) -> Result<u64, Error> {
     let usages: Vec<_> =
-        unused.iter().map(|record| (record.usage.clone(), record.against())).collect();
+        unused.iter().map(|record| (record.usage.clone(), record.demotion_reason())).collect();
     let mut tx = store.begin_with_memory_lock(target.project).await?;
     let days = target.policy.retention_days.quarantine;
     let demoted = usage::demote(&mut tx, target.project, &usages, days).await?;
@@ -104,7 +105,7 @@ async fn commit_with_audit(
 ) -> Result<u64, Error> {
     let affected_records = unused.iter().filter(|record| affected.contains(&record.usage.id));
     let reasons = |record: &RecordQuality| {
-        let reasons = record.against().reasons;
+        let reasons = record.demotion_reason().reasons;
         json!({ "record": record.usage.id, "reasons": reasons })
     };
     let details = json!({
@@ -112,7 +113,7 @@ async fn commit_with_audit(
         "records": affected_records.map(reasons).collect::<Vec<_>>(),
     });
     if !affected.is_empty() {
-        record_event(&mut tx, target.project, AuditAction::RecordsRetired, "noise", details);
+        record_event(&mut tx, target.project, AuditAction::RecordsRetired, "unused", details);
     }
     tx.commit().await?;
     Ok(affected.len() as u64)

@@ -17,7 +17,7 @@ pub(super) async fn run(store: &Store, target: &HygieneTarget) -> Result<Outcome
             "indexed_at": repository.indexed_at,
         }));
         if !target.is_dry_run {
-            outcome.count("asked", u64::from(enqueue_run(store, repository).await?));
+            outcome.count("requested", u64::from(enqueue_run(store, repository).await?));
         }
     }
     Ok(outcome)

@@ -227,7 +227,7 @@ impl SyncSession<'_> {
         }
         let deleted = integrations::delete_missing_docs(tx, project, integration, &ids).await?;
         if deleted > 0 {
-            let details = json!({ "removed": deleted });
+            let details = json!({ "deleted": deleted });
             record_event(tx, project, AuditAction::DocumentsIngested, integration, details);
         }
         Ok(())

@@ -123,7 +123,7 @@ async fn consistency_finds_and_repairs_each_kind_of_damage() {
         .await;
     check_repair(
         &fixture,
-        "vectors_of_others",
+        "vectors_with_wrong_readers",
         &format!("update embeddings set private_to = '{}'", UserId::LOCAL),
         "select (private_to is null)::text from embeddings",
     )
@@ -154,7 +154,7 @@ async fn consistency_finds_and_repairs_each_kind_of_damage() {
     // Last, since the passage of the file is missing until its repository is indexed again.
     check_repair(
         &fixture,
-        "code_without_place",
+        "code_without_location",
         "delete from code_chunks",
         "select (not exists (select from passages p where p.file_id is not null
                  and not exists (select from code_chunks c where c.passage_id = p.id)))::text",
@@ -218,7 +218,7 @@ async fn consistency_locks_repositories_before_the_audit() {
     let runs = "select count(*)::text from ingest_runs";
     let dry_run = fixture.run(HygieneTask::Consistency, true).await;
     assert_eq!(
-        (&dry_run.counts["code_without_place"], &dry_run.counts["and_more"]),
+        (&dry_run.counts["code_without_location"], &dry_run.counts["and_more"]),
         (&json!(2), &json!(0))
     );
     assert_eq!(fixture.text(runs).await, "0");
@@ -233,6 +233,6 @@ async fn consistency_locks_repositories_before_the_audit() {
     ingest_runs::enqueue(&mut tx, zoo, &requested_ref).await.unwrap();
     tx.commit().await.unwrap();
     let applied = fixture.wait_for_end(id).await;
-    assert_eq!((applied.last_error, &applied.counts["code_without_place"]), (None, &json!(2)));
+    assert_eq!((applied.last_error, &applied.counts["code_without_location"]), (None, &json!(2)));
     assert_eq!(fixture.text(runs).await, "2");
 }

@@ -25,9 +25,9 @@ async fn policy_decides_whether_duplicates_are_suggested_or_merged() {
     );
 
     let suggested = fixture.run(HygieneTask::Duplicates, false).await;
-    assert_eq!(suggested.counts["proposed"], 1);
+    assert_eq!(suggested.counts["suggested"], 1);
     let again = fixture.run(HygieneTask::Duplicates, false).await;
-    assert_eq!((&again.counts["proposed"], &again.counts["withdrawn"]), (&json!(0), &json!(0)));
+    assert_eq!((&again.counts["suggested"], &again.counts["withdrawn"]), (&json!(0), &json!(0)));
     assert_eq!(
         (fixture.cluster_states().await, fixture.live_record_count().await),
         ("open".into(), "2".into())
@@ -61,6 +61,6 @@ async fn concurrent_runs_suggest_duplicates_once() {
     fixture.wait_for_lock(id).await;
     duplicates::propose(&mut other, fixture.project, &found).await.unwrap();
     other.commit().await.unwrap();
-    assert_eq!(fixture.wait_for_end(id).await.counts["proposed"], 0);
+    assert_eq!(fixture.wait_for_end(id).await.counts["suggested"], 0);
     assert_eq!(fixture.cluster_states().await, "open");
 }

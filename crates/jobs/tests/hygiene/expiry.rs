@@ -46,13 +46,13 @@ async fn expiry_deletes_long_expired_records_and_counts_due_ones() {
     );
     assert_eq!(dry_run.counts["deleted_records_purged_within_7_days"], 1);
     assert_eq!(
-        (&dry_run.counts["retired"], fixture.live_record_count().await),
+        (&dry_run.counts["deleted"], fixture.live_record_count().await),
         (&Value::Null, "4".into())
     );
 
     let applied = fixture.run(HygieneTask::Expiry, false).await;
     assert_eq!(
-        (&applied.counts["retired"], &applied.findings),
+        (&applied.counts["deleted"], &applied.findings),
         (&json!(2), &json!([{"record": long_ago}]))
     );
     assert_eq!(fixture.live_record_count().await, "2");
@@ -101,15 +101,18 @@ async fn mass_expiry_is_suspended_until_confirmed() {
     let ids = create_expiring(&fixture, 21, 3).await;
     let dry_run = fixture.run(HygieneTask::Expiry, true).await;
     assert_eq!(
-        (&dry_run.counts["held_now"], fixture.text(UNEXPIRED).await),
+        (&dry_run.counts["newly_suspended"], fixture.text(UNEXPIRED).await),
         (&json!(21), "0".into())
     );
-    assert_eq!(cleanup::sweep(fixture.db.store()).await.unwrap().held, 21);
+    assert_eq!(cleanup::sweep(fixture.db.store()).await.unwrap().suspended, 21);
     assert_eq!(fixture.text(UNEXPIRED).await, "21", "suspended records stay searchable");
 
     let applied = fixture.run(HygieneTask::Expiry, false).await;
-    assert_eq!((&applied.counts["held"], &applied.counts["retired"]), (&json!(21), &Value::Null));
-    assert_eq!(applied.findings[0], json!({"record": ids[0], "end": "held"}));
+    assert_eq!(
+        (&applied.counts["suspended"], &applied.counts["deleted"]),
+        (&json!(21), &Value::Null)
+    );
+    assert_eq!(applied.findings[0], json!({"record": ids[0], "expiry": "suspended"}));
     let used = ids[7];
     fixture
         .execute(&format!(
@@ -118,18 +121,28 @@ async fn mass_expiry_is_suspended_until_confirmed() {
         ))
         .await;
     let decided = fixture.run_expiry(ExpiryDecision::Confirm).await;
-    assert_eq!((&decided.counts["ended"], &decided.counts["held"]), (&json!(20), &json!(0)));
+    assert_eq!(
+        (&decided.counts["confirmed"], &decided.counts["suspended"]),
+        (&json!(20), &json!(0))
+    );
     assert_eq!(fixture.text(UNEXPIRED).await, "1", "a record recalled meanwhile is kept");
-    assert_eq!(cleanup::sweep(fixture.db.store()).await.unwrap().held, 0, "the decision is final");
+    assert_eq!(
+        cleanup::sweep(fixture.db.store()).await.unwrap().suspended,
+        0,
+        "the decision is final"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn suspended_expiry_can_be_extended() {
     let fixture = Fixture::new().await;
     create_expiring(&fixture, 30, 3).await;
-    assert_eq!(fixture.run(HygieneTask::Expiry, false).await.counts["held"], 30);
+    assert_eq!(fixture.run(HygieneTask::Expiry, false).await.counts["suspended"], 30);
     let decided = fixture.run_expiry(ExpiryDecision::Extend).await;
-    assert_eq!((&decided.counts["extended"], &decided.counts["held"]), (&json!(30), &json!(0)));
+    assert_eq!(
+        (&decided.counts["extended"], &decided.counts["suspended"]),
+        (&json!(30), &json!(0))
+    );
     let days =
         "select string_agg(distinct extract(day from ttl - now())::text, ' ') from memory_records";
     assert_eq!(fixture.text(days).await, "179", "extended by the lifetime of the policy");
@@ -139,11 +152,11 @@ async fn suspended_expiry_can_be_extended() {
 async fn small_or_explicit_expiries_are_not_suspended() {
     let few = Fixture::new().await;
     create_expiring(&few, 20, 3).await;
-    assert_eq!(cleanup::sweep(few.db.store()).await.unwrap().held, 0);
+    assert_eq!(cleanup::sweep(few.db.store()).await.unwrap().suspended, 0);
     few.execute("update memory_records set is_ttl_explicit = true").await;
     create_expiring(&few, 20, 2).await;
     assert_eq!(
-        cleanup::sweep(few.db.store()).await.unwrap().held,
+        cleanup::sweep(few.db.store()).await.unwrap().suspended,
         0,
         "explicit expiries do not count"
     );
@@ -151,7 +164,7 @@ async fn small_or_explicit_expiries_are_not_suspended() {
     create_expiring(&large, 22, 3).await;
     create_expiring(&large, 198, 900).await;
     assert_eq!(
-        cleanup::sweep(large.db.store()).await.unwrap().held,
+        cleanup::sweep(large.db.store()).await.unwrap().suspended,
         0,
         "a tenth is not more than the limit"
     );
@@ -162,6 +175,9 @@ async fn deletion_of_many_long_expired_records_is_suspended() {
     let fixture = Fixture::new().await;
     create_expiring(&fixture, 25, -24 * 40).await;
     let applied = fixture.run(HygieneTask::Expiry, false).await;
-    assert_eq!((&applied.counts["held"], &applied.counts["retired"]), (&json!(25), &Value::Null));
+    assert_eq!(
+        (&applied.counts["suspended"], &applied.counts["deleted"]),
+        (&json!(25), &Value::Null)
+    );
     assert_eq!(fixture.live_record_count().await, "25");
 }

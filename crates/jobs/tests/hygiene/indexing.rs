@@ -52,7 +52,7 @@ async fn stale_repositories_are_reindexed_once() {
         (&json!(1), "0".into())
     );
     assert_eq!(dry_run.findings[0]["repository"], "repo:acme/old");
-    assert_eq!(fixture.run(HygieneTask::Reindex, false).await.counts["asked"], 1);
+    assert_eq!(fixture.run(HygieneTask::Reindex, false).await.counts["requested"], 1);
     // A failed run is not requested again before the interval has passed.
     fixture.execute("update ingest_runs set status = 'FAILED'").await;
     assert_eq!(fixture.run(HygieneTask::Reindex, false).await.counts["repositories"], 0);

@@ -41,7 +41,7 @@ async fn unused_records_are_reported_or_deleted_by_policy() {
         .await;
 
     let dry_run = fixture.run(HygieneTask::Quality, true).await;
-    assert_eq!((&dry_run.counts["records"], &dry_run.counts["noise"]), (&json!(3), &json!(2)));
+    assert_eq!((&dry_run.counts["records"], &dry_run.counts["unused"]), (&json!(3), &json!(2)));
     let reasons = |id: RecordId| {
         let findings = dry_run.findings.as_array().unwrap();
         let finding = findings.iter().find(|finding| finding["record"] == json!(id)).unwrap();
@@ -54,7 +54,7 @@ async fn unused_records_are_reported_or_deleted_by_policy() {
 
     fixture.set_policy(json!({"hygiene": {"unused_records": "delete"}})).await;
     let applied = fixture.run(HygieneTask::Quality, false).await;
-    assert_eq!(applied.counts["retired"], 2);
+    assert_eq!(applied.counts["deleted"], 2);
     let left = fixture.text("select id::text from memory_records where state = 'active'").await;
     assert_eq!(left, used.to_string());
     let details = fixture
@@ -69,9 +69,9 @@ async fn unused_records_are_reported_or_deleted_by_policy() {
                    'deleted'",
         )
         .await;
-    assert_eq!(fixture.run(HygieneTask::Quality, false).await.counts["noise"], 0);
+    assert_eq!(fixture.run(HygieneTask::Quality, false).await.counts["unused"], 0);
     fixture.set_policy(json!({"hygiene": {"unused_records": "off", "unused_after_days": 1}})).await;
-    assert!(fixture.run(HygieneTask::Quality, false).await.counts["noise"].is_null());
+    assert!(fixture.run(HygieneTask::Quality, false).await.counts["unused"].is_null());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -104,27 +104,24 @@ async fn unused_records_are_demoted_by_policy() {
                    demotion is not null";
 
     let dry_run = fixture.run(HygieneTask::Quality, true).await;
-    assert_eq!(
-        (&dry_run.counts["noise"], &dry_run.counts["quarantined"]),
-        (&json!(2), &Value::Null)
-    );
+    assert_eq!((&dry_run.counts["unused"], &dry_run.counts["demoted"]), (&json!(2), &Value::Null));
     let findings = dry_run.findings.as_array().unwrap();
     let finding = findings.iter().find(|finding| finding["record"] == json!(unused)).unwrap();
     assert_eq!(finding["reasons"], json!(["neither recalled nor changed for 100 days"]));
-    assert_eq!(finding["standing"], finding["factors"]["recency"]);
-    assert!(finding["standing"].as_f64().unwrap() < 1.0, "{finding}");
+    assert_eq!(finding["rank_factor"], finding["factors"]["recency"]);
+    assert!(finding["rank_factor"].as_f64().unwrap() < 1.0, "{finding}");
     assert_eq!(fixture.text(demoted).await, "");
 
     let applied = fixture.run(HygieneTask::Quality, false).await;
     assert_eq!(
-        (&applied.counts["quarantined"], fixture.text(demoted).await),
+        (&applied.counts["demoted"], fixture.text(demoted).await),
         (&json!(1), unused.to_string())
     );
     let demotion = format!(
-        "select (demotion -> 'reasons')::text || (demotion -> 'standing')::text from memory_records
-         where id = '{unused}'"
+        "select (demotion -> 'reasons')::text || (demotion -> 'rank_factor')::text
+         from memory_records where id = '{unused}'"
     );
-    let expected = format!("{}{}", finding["reasons"], finding["standing"]);
+    let expected = format!("{}{}", finding["reasons"], finding["rank_factor"]);
     assert_eq!(fixture.text(&demotion).await, expected);
     let state = format!(
         "select concat_ws(' ', visibility, state, ttl > now() + interval '29 days',
@@ -141,5 +138,5 @@ async fn unused_records_are_demoted_by_policy() {
         "{event}"
     );
     let again = fixture.run(HygieneTask::Quality, false).await;
-    assert_eq!((&again.counts["noise"], &again.counts["quarantined"]), (&json!(1), &json!(0)));
+    assert_eq!((&again.counts["unused"], &again.counts["demoted"]), (&json!(1), &json!(0)));
 }

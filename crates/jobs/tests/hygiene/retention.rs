@@ -38,8 +38,8 @@ async fn retention_deletes_old_data_of_its_project_only() {
                     pull_requests))";
     let expected = json!({
         "bundles": 1, "deleted_records": 1, "quarantine_items": 1, "decided_quarantine_items": 1,
-        "deliveries": 1, "provider_data": 1, "reports": 0,
-        "events": 0,
+        "webhook_deliveries": 1, "provider_data": 1, "hygiene_runs": 0,
+        "audit_events": 0,
     });
 
     let dry_run = fixture.run(HygieneTask::Retention, true).await;

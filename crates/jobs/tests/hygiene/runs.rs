@@ -50,7 +50,7 @@ async fn hygiene_runs_are_deleted_after_their_retention() {
             old.id
         ))
         .await;
-    assert_eq!(fixture.run(HygieneTask::Retention, false).await.counts["reports"], 1);
+    assert_eq!(fixture.run(HygieneTask::Retention, false).await.counts["hygiene_runs"], 1);
     assert!(fixture.find(old.id).await.is_none() && fixture.find(young.id).await.is_some());
 }
 

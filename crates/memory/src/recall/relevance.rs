@@ -2,7 +2,7 @@
 
 use mc_domain::{RecordId, RecordKind, RecordState};
 use mc_search::names::{is_below, is_tail, path_key, symbol_key};
-use mc_search::{Hit, standing};
+use mc_search::{Hit, rank_factors};
 use mc_store::citations::Citation;
 use mc_store::passages::RecordFacet;
 
@@ -134,16 +134,16 @@ fn similarity(features: &QueryFeatures, hit: &Hit) -> f32 {
 
 /// Returns the factors of a record that do not depend on the query.
 fn factor(record: &RankedRecord) -> f32 {
-    let standing: f32 = standing(&record.hit.passage, chrono::Utc::now())
+    let rank_factor: f32 = rank_factors(&record.hit.passage, chrono::Utc::now())
         .into_iter()
         .map(|(_, factor)| factor)
         .product();
-    // `standing` has the state of the previous check.
+    // `rank_factor` has the state of the previous check.
     let stale = match (record.facet.state, record.state) {
         (RecordState::Active, RecordState::Stale) => STALE_FACTOR,
         _ => 1.0,
     };
-    standing * stale * if record.is_warning() { WARNING_FACTOR } else { 1.0 }
+    rank_factor * stale * if record.is_warning() { WARNING_FACTOR } else { 1.0 }
 }
 
 /// Ties between a record and the query.

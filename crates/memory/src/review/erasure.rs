@@ -45,7 +45,7 @@ pub async fn forget(
     };
     let detail = json!({
         "by": by,
-        "removed": report.deleted,
+        "deleted": report.deleted,
         "rolled_back": report.rolled_back,
         "restored": report.restored,
         "dialogs": report.dialogs,

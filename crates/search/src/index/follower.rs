@@ -94,7 +94,7 @@ impl Follower {
                     self.shared.status.send_replace(Status::default());
                 }
                 End::WriteFailed(error) => {
-                    self.report_failure(Phase::Stuck, &error);
+                    self.report_failure(Phase::ReadOnly, &error);
                     delay = if has_written { BACKOFF_BASE } else { next_delay(delay) };
                     if stop.run_until_cancelled(tokio::time::sleep(delay)).await.is_none() {
                         return;
@@ -119,7 +119,7 @@ impl Follower {
                     tokio::time::sleep(POLL_INTERVAL).await;
                 }
                 Err(error) => {
-                    self.report_failure(Phase::Unbuilt, &error);
+                    self.report_failure(Phase::Incomplete, &error);
                     delay = next_delay(delay);
                     tokio::time::sleep(delay).await;
                 }
@@ -290,7 +290,7 @@ impl<'a> Passes<'a> {
     /// Resets the phase after a pass has succeeded.
     fn mark_recovered(&self) {
         let phase = self.shared.status.borrow().phase;
-        if phase != Phase::Following {
+        if phase != Phase::Live {
             publish_following(self.shared, &self.generation, self.position.cursor());
         }
     }
@@ -349,13 +349,13 @@ async fn open_current(
     Ok(Some((Arc::new(Mutex::new(generation)), cursor)))
 }
 
-/// Publishes the generation to searches, with the phase `Following` and its position.
+/// Publishes the generation to searches, with the phase `Live` and its position.
 fn publish_following(shared: &Shared, generation: &SharedGeneration, cursor: FeedCursor) {
     let Ok(generation) = generation.lock() else { return };
     let snapshot = generation.snapshot();
     let passages = snapshot.reader.searcher().num_docs();
     shared.publish(snapshot);
-    shared.status.send_replace(Status { phase: Phase::Following, passages, cursor });
+    shared.status.send_replace(Status { phase: Phase::Live, passages, cursor });
 }
 
 /// Runs a call of tantivy on a blocking thread.

@@ -41,7 +41,7 @@ impl KeywordIndex {
     /// Returns `None` without a check if the index is being rebuilt or cannot be written. `store`
     /// needs access to every project.
     pub async fn repair(&self, store: &Store) -> Result<Option<RepairReport>, Error> {
-        if self.status().phase != Phase::Following {
+        if self.status().phase != Phase::Live {
             return Ok(None);
         }
         let first = self.difference(store).await?;

@@ -20,11 +20,11 @@ pub enum Phase {
     #[default]
     Rebuilding,
     /// The index is complete and kept up to date.
-    Following,
+    Live,
     /// The index cannot be written, for example because the disk is full; writing is retried.
-    Stuck,
+    ReadOnly,
     /// The rebuild fails and is retried. Searches use the partial index.
-    Unbuilt,
+    Incomplete,
 }
 
 /// Freshness of the index for a search that starts now.
@@ -37,7 +37,7 @@ pub enum Freshness {
     /// The index is being rebuilt.
     Rebuilding,
     /// The index cannot be written and lacks recent changes.
-    Stuck,
+    ReadOnly,
     /// The index cannot be rebuilt and is incomplete.
-    Unbuilt,
+    Incomplete,
 }

@@ -64,7 +64,7 @@ pub fn rerank(candidates: &mut [Candidate], context: &RankContext) {
 
 /// Returns the factors of a passage that do not depend on the query: its age, use and state. Empty
 /// for a new passage without known use.
-pub fn standing(passage: &Passage, now: DateTime<Utc>) -> Vec<(Step, f32)> {
+pub fn rank_factors(passage: &Passage, now: DateTime<Utc>) -> Vec<(Step, f32)> {
     let (names, disabled_steps) = (ParsedQuery::default(), DisabledSteps::default());
     let context = RankContext { names, text: String::new(), now, disabled_steps };
     let candidate = Candidate::new(passage.clone(), Vec::new(), 1.0);

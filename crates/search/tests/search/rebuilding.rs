@@ -107,7 +107,7 @@ async fn failed_index_write_is_caught_up_without_a_rebuild() {
     let obstacle = before.join("meta.new");
     fs::create_dir(&obstacle).expect("a directory");
     fixture.write("b", &[passage("b.md", "the kestrel lands")]).await;
-    until(&node, Phase::Stuck).await;
+    until(&node, Phase::ReadOnly).await;
 
     let found = node.find(&fixture.query("kestrel")).await;
     let places: Vec<_> =
@@ -119,7 +119,7 @@ async fn failed_index_write_is_caught_up_without_a_rebuild() {
     assert_eq!(repaired, None, "an index that cannot be written is not repaired");
 
     fs::remove_dir(&obstacle).expect("the obstacle is removed");
-    until(&node, Phase::Following).await;
+    until(&node, Phase::Live).await;
     let mut places = node.places(&fixture.query("kestrel")).await;
     places.sort();
     assert_eq!(places, ["a.md", "b.md"]);
@@ -144,7 +144,7 @@ async fn failed_rebuild_leaves_no_incomplete_generation() {
     fs::create_dir(&obstacle).expect("a directory");
     fixture.write("a", &[passage("a.md", "the kestrel hovers")]).await;
     let node = fixture.node().await;
-    until(&node, Phase::Unbuilt).await;
+    until(&node, Phase::Incomplete).await;
     let notes = async || node.find(&fixture.query("kestrel")).await.degraded.join("; ");
     // The note alternates with "rebuilding" during each attempt.
     let reported = async {
@@ -165,7 +165,7 @@ async fn failed_rebuild_leaves_no_incomplete_generation() {
     tokio::time::timeout(TIMEOUT, all_deleted).await.expect("incomplete generations are deleted");
 
     fs::remove_dir(&obstacle).expect("the obstacle is removed");
-    until(&node, Phase::Following).await;
+    until(&node, Phase::Live).await;
     assert_eq!(node.places(&fixture.query("kestrel")).await, ["a.md"]);
     assert_eq!(generations(), 1);
     node.stop().await;

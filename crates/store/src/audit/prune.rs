@@ -58,7 +58,7 @@ pub(crate) async fn prune(tx: &mut Tx, chain: Chain, days: u16) -> Result<u64> {
         .unwrap_or(0);
     if dropped > 0 {
         let event = NewEvent::new(AuditAction::AuditPruned, chain.id())
-            .with(json!({ "events": dropped, "upto": last.seq }));
+            .with(json!({ "events": dropped, "last_seq": last.seq }));
         add(tx, chain, None, &[event]);
     }
     Ok(dropped.cast_unsigned())

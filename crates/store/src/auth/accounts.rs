@@ -76,11 +76,11 @@ pub async fn holder(store: &Store, hash: &SecretHash) -> Result<Option<TokenOwne
     owner.map(Some)
 }
 
-/// Sets the local token of a service's host and data directory (`place`); the former one is
+/// Sets the local token of a node, which is a host with a data directory; the former one is
 /// revoked. A token that was revoked stays so: a new token file gets a new one.
 pub async fn set_local_token(
     store: &Store,
-    place: &str,
+    node: &str,
     hash: &SecretHash,
     hint: &str,
 ) -> Result<()> {
@@ -96,7 +96,7 @@ pub async fn set_local_token(
         hash.as_slice(),
         hint,
         &scope_words(Scopes::ALL),
-        format!("{LOCAL_NAME}{place}")
+        format!("{LOCAL_NAME}{node}")
     )
     .execute(&mut *store.plain().await?)
     .await?;

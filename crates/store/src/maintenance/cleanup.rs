@@ -18,7 +18,7 @@ pub struct CleanupReport {
     pub feed: u64,
     /// Records whose expiry was suspended, because too many of their project would have expired at
     /// once.
-    pub held: u64,
+    pub suspended: u64,
     /// Deleted passages of expired records. The records stay, and a save of the same content
     /// revives them.
     pub expired: u64,
@@ -35,7 +35,7 @@ pub async fn sweep(store: &Store) -> Result<CleanupReport> {
     vectors::drop_orphaned_hnsw_indexes(store).await?;
     let logins = delete_expired_logins(store).await?;
     let mut tx = store.begin().await?;
-    let held = mass_expiry::suspend(&mut tx, None).await?;
+    let suspended = mass_expiry::suspend(&mut tx, None).await?;
     tx.commit().await?;
     let expired = sqlx::query!(
         "delete from passages where record_id in (
@@ -47,7 +47,7 @@ pub async fn sweep(store: &Store) -> Result<CleanupReport> {
     webhooks::delete_expired_secrets(store).await?;
     hygiene::end_abandoned(store).await?;
     let events = prune_audits(store).await?;
-    Ok(CleanupReport { feed, held, expired, logins, events })
+    Ok(CleanupReport { feed, suspended, expired, logins, events })
 }
 
 /// Deletes old audit events of chains without a project, in one transaction each.

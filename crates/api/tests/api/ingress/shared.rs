@@ -17,14 +17,14 @@ struct Node {
 }
 
 impl Node {
-    async fn start(redis: &Redis, sealer: &Arc<Encryptor>, door: &IngressConfig) -> Self {
+    async fn start(redis: &Redis, encryptor: &Arc<Encryptor>, door: &IngressConfig) -> Self {
         let settings = Settings {
             url: redis.url(),
             database: "database".into(),
             timeout: Duration::from_secs(10),
         };
         let shared = RedisClient::open(&settings).unwrap();
-        let rates = SharedRateLimits::new(shared.clone(), Arc::clone(sealer));
+        let rates = SharedRateLimits::new(shared.clone(), Arc::clone(encryptor));
         let router = routes_at(&Ingress::sharing(door.clone(), Some(&rates)));
         let node = Self { service: Service::of(router, Serving::default()).await, shared };
         node.until(false).await;
@@ -44,8 +44,8 @@ impl Node {
 }
 
 async fn nodes(redis: &Redis, door: &IngressConfig) -> [Node; 2] {
-    let sealer = Arc::new(Encryptor::new(EncryptionKey::generate(), Vec::new()));
-    [Node::start(redis, &sealer, door).await, Node::start(redis, &sealer, door).await]
+    let encryptor = Arc::new(Encryptor::new(EncryptionKey::generate(), Vec::new()));
+    [Node::start(redis, &encryptor, door).await, Node::start(redis, &encryptor, door).await]
 }
 
 #[tokio::test]

@@ -46,7 +46,7 @@ pub fn privates(rng: &mut StdRng, projects: &mut [Project], people: &[Person]) {
 }
 
 /// All of it as statements. The people must be there already.
-pub fn sql(projects: &[Project], people: &[Person], model: i16, sealer: &Encryptor) -> String {
+pub fn sql(projects: &[Project], people: &[Person], model: i16, encryptor: &Encryptor) -> String {
     let mut rows = Rows::default();
     for project in projects {
         let of_tenant =
@@ -83,7 +83,7 @@ pub fn sql(projects: &[Project], people: &[Person], model: i16, sealer: &Encrypt
                 // What was decided leaves nothing of what it said.
                 let summary = if is_held { text(n, mark) } else { String::new() };
                 let envelope = if is_held {
-                    sealed(sealer, project, *id, maintainer, &text(n, mark))
+                    sealed(encryptor, project, *id, maintainer, &text(n, mark))
                 } else {
                     String::new()
                 };
@@ -214,7 +214,7 @@ pub fn proposal(project: &Project, id: Uuid, words: &str, amends: Option<Uuid>) 
 
 /// A statement that holds a save of `sender`'s, sealed as the service does it.
 pub fn hold(world: &World, project: &Project, id: Uuid, sender: &Person, words: &str) -> String {
-    let sealed = sealed(&world.sealer, project, id, sender, words);
+    let sealed = sealed(&world.encryptor, project, id, sender, words);
     let mut sql = String::new();
     write!(
         sql,
@@ -229,7 +229,13 @@ pub fn hold(world: &World, project: &Project, id: Uuid, sender: &Person, words: 
 }
 
 /// A save as it is held, in hexadecimal.
-fn sealed(sealer: &Encryptor, project: &Project, id: Uuid, sender: &Person, words: &str) -> String {
+fn sealed(
+    encryptor: &Encryptor,
+    project: &Project,
+    id: Uuid,
+    sender: &Person,
+    words: &str,
+) -> String {
     let request = SaveRequest {
         saved_by: Some(UserId(sender.id)),
         visibility: Visibility::Proposed,
@@ -237,7 +243,7 @@ fn sealed(sealer: &Encryptor, project: &Project, id: Uuid, sender: &Person, word
         ..SaveRequest::new(ProjectId(project.id), sender.login.as_str(), RecordKind::Fact, words)
     };
     let place = AssociatedData { purpose: "quarantine_items.ciphertext", row: id.as_bytes() };
-    hex::encode(sealer.encrypt(place, &serde_json::to_vec(&request).expect("JSON")))
+    hex::encode(encryptor.encrypt(place, &serde_json::to_vec(&request).expect("JSON")))
 }
 
 /// The first event of each project's audit with a checkpoint that nobody needs, and an event of the

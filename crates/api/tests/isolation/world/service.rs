@@ -20,7 +20,7 @@ use super::embedder::{DIMENSIONS, WordCounts};
 pub struct Service {
     pub router: Router,
     pub search: SearchContext,
-    pub sealer: Encryptor,
+    pub encryptor: Encryptor,
     /// The model's id in the database.
     pub model: i16,
     pub index: TempDir,
@@ -42,9 +42,9 @@ pub async fn served(database: &TestDatabase) -> Service {
     let store = database.service().clone();
     let search =
         SearchContext { store: store.clone(), keyword, models, sanitizing: Arc::default() };
-    let sealer = Encryptor::new(EncryptionKey::generate(), Vec::new());
-    let memory = MemoryContext::new(search.clone(), Arc::new(sealer.clone()));
-    let state = ApiState::new(memory, background, sign_in(store, sealer.clone()).await)
+    let encryptor = Encryptor::new(EncryptionKey::generate(), Vec::new());
+    let memory = MemoryContext::new(search.clone(), Arc::new(encryptor.clone()));
+    let state = ApiState::new(memory, background, sign_in(store, encryptor.clone()).await)
         .with_connectors(super::integrations::systems());
     // How often somebody may ask is tested elsewhere.
     let state = state
@@ -58,11 +58,11 @@ pub async fn served(database: &TestDatabase) -> Service {
     let mcp = MemoryServer::new(core, ServerSettings::default());
     let mcp = mc_mcp::http_router(mcp, stop.clone());
     let router = mc_api::public_router(state, mcp, &Ingress::new(door));
-    Service { router, search, sealer, model: number, index, stop: stop.drop_guard() }
+    Service { router, search, encryptor, model: number, index, stop: stop.drop_guard() }
 }
 
-async fn sign_in(store: mc_store::Store, sealer: Encryptor) -> SignIn {
+async fn sign_in(store: mc_store::Store, encryptor: Encryptor) -> SignIn {
     let public_url = "http://127.0.0.1:7391".parse().expect("a URL");
-    let settings = SignInSettings { public_url, providers: Vec::new(), encryptor: sealer };
+    let settings = SignInSettings { public_url, providers: Vec::new(), encryptor };
     SignIn::open(store, settings).await.expect("keys")
 }

@@ -30,7 +30,7 @@ pub fn came_through(project: &Project, n: usize) -> (&Thing, &'static str) {
 }
 
 /// All of it as statements. The people must be there already.
-pub fn sql(projects: &[Project], people: &[Person], sealer: &Encryptor) -> String {
+pub fn sql(projects: &[Project], people: &[Person], encryptor: &Encryptor) -> String {
     let mut rows = Rows::default();
     for project in projects {
         let of_tenant =
@@ -40,7 +40,7 @@ pub fn sql(projects: &[Project], people: &[Person], sealer: &Encryptor) -> Strin
             "webhooks (id, project_id, provider, secret, created_by)",
             &project.hooks,
             |_, hook| {
-                let secret = Plain(sealed(sealer, hook.id, &hook_secret(hook)));
+                let secret = Plain(sealed(encryptor, hook.id, &hook_secret(hook)));
                 row![hook.id, project.id, hook.name.as_str(), secret, maintainer]
             },
         );
@@ -76,7 +76,7 @@ pub fn sql(projects: &[Project], people: &[Person], sealer: &Encryptor) -> Strin
 
 /// A statement that adds a hook.
 pub fn hook(world: &World, project: &Project, id: Uuid, source: &str) -> String {
-    let secret = sealed(&world.sealer, id, &format!("{HOOK_SECRET}{id}"));
+    let secret = sealed(&world.encryptor, id, &format!("{HOOK_SECRET}{id}"));
     format!(
         "insert into webhooks (id, project_id, provider, secret)
          values ('{id}', '{}', '{source}', {secret})",
@@ -96,7 +96,7 @@ pub fn delivery(project: &Project, id: Uuid, words: &str) -> String {
 }
 
 /// A hook's secret as the service keeps it, as a literal.
-fn sealed(sealer: &Encryptor, hook: Uuid, secret: &str) -> String {
+fn sealed(encryptor: &Encryptor, hook: Uuid, secret: &str) -> String {
     let place = AssociatedData { purpose: "webhooks.secret", row: hook.as_bytes() };
-    format!("'\\x{}'::bytea", hex::encode(sealer.encrypt(place, secret.as_bytes())))
+    format!("'\\x{}'::bytea", hex::encode(encryptor.encrypt(place, secret.as_bytes())))
 }

@@ -255,19 +255,19 @@ fn message_of_the_named_author_ranks_first() {
 }
 
 #[test]
-fn standing_equals_the_query_independent_factors() {
-    let standing_of = |candidate: &Candidate| {
-        standing(&candidate.passage, now()).iter().map(|(_, factor)| factor).product::<f32>()
+fn rank_factors_are_the_query_independent_steps() {
+    let rank_factor_of = |candidate: &Candidate| {
+        rank_factors(&candidate.passage, now()).iter().map(|(_, factor)| factor).product::<f32>()
     };
-    assert!((standing_of(&fact("new", 0)) - 1.0).abs() < f32::EPSILON);
-    assert!((standing_of(&doc("a document")) - 1.0).abs() < f32::EPSILON);
+    assert!((rank_factor_of(&fact("new", 0)) - 1.0).abs() < f32::EPSILON);
+    assert!((rank_factor_of(&doc("a document")) - 1.0).abs() < f32::EPSILON);
     let mut stale = fact("old", 90);
     let record = stale.passage.record.as_mut().expect("a record");
     (record.state, record.skip_count) = (RecordState::Stale, 20);
     let mut ranked = [stale.clone()];
     rerank(&mut ranked, &context());
-    assert!((ranked[0].score - standing_of(&stale)).abs() < 1e-6 && ranked[0].score < 0.6);
+    assert!((ranked[0].score - rank_factor_of(&stale)).abs() < 1e-6 && ranked[0].score < 0.6);
     let factors = ranked[0].adjustments.iter().map(|adjusted| (adjusted.step, adjusted.factor));
     let independent = factors.filter(|(step, _)| QUERY_INDEPENDENT.contains(step));
-    assert_eq!(standing(&stale.passage, now()), independent.collect::<Vec<_>>());
+    assert_eq!(rank_factors(&stale.passage, now()), independent.collect::<Vec<_>>());
 }

@@ -25,7 +25,7 @@ pub struct Due {
     /// Undecided quarantine items.
     pub quarantine_items: i64,
     /// Hygiene runs.
-    pub reports: i64,
+    pub hygiene_runs: i64,
 }
 
 /// Counts the expired live records of a project; those that expired more than `grace` days ago are
@@ -82,7 +82,7 @@ pub async fn due(store: &Store, project: ProjectId, within: i32) -> Result<Due> 
                select now() + make_interval(days => $2) as until,
                       coalesce((policy #>> '{retention_days,bundles}')::int, $3) as bundles,
                       coalesce((policy #>> '{retention_days,deleted_records}')::int, $4) as records,
-                      coalesce((policy #>> '{retention_days,hygiene}')::int, $5) as reports
+                      coalesce((policy #>> '{retention_days,hygiene}')::int, $5) as runs
                from projects where id = $1)
            select (select count(*) from bundles b where b.project_id = $1
                      and b.created_at < k.until - make_interval(days => k.bundles)) as "bundles!",
@@ -94,7 +94,8 @@ pub async fn due(store: &Store, project: ProjectId, within: i32) -> Result<Due> 
                       and q.state = 'pending'
                      and q.expires_at < k.until) as "quarantine_items!",
                   (select count(*) from hygiene_runs h where h.project_id = $1
-                     and h.requested_at < k.until - make_interval(days => k.reports)) as "reports!"
+                     and h.requested_at < k.until - make_interval(days => k.runs)) as
+                         "hygiene_runs!"
            from kept k"#,
         project.0,
         within,

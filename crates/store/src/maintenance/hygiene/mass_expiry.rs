@@ -88,14 +88,14 @@ pub async fn confirm(tx: &mut Tx, project: ProjectId) -> Result<u64> {
     // The decision makes the expiry explicit.
     let expired = tx
         .count_changed(sqlx::query!(
-            "with held as (
+            "with suspended as (
              select id from memory_records
              where project_id = $1 and expiry_suspended_at is not null
                  and coalesce(last_recalled_at <= expiry_suspended_at, true)
                      and updated_at <= expiry_suspended_at
              order by id for no key update)
          update memory_records r set ttl = now(), is_ttl_explicit = true, expiry_suspended_at = null
-         from held where r.id = held.id",
+         from suspended where r.id = suspended.id",
             project.0
         ))
         .await?;
@@ -106,7 +106,7 @@ pub async fn confirm(tx: &mut Tx, project: ProjectId) -> Result<u64> {
 /// Extends the suspended records as if they were saved now; returns their number.
 pub async fn extend(tx: &mut Tx, project: ProjectId) -> Result<u64> {
     tx.count_changed(sqlx::query!(
-        "with held as (
+        "with suspended as (
              select r.id, coalesce((p.policy #>> array['ttl_days', r.kind])::int,
                                    case when r.kind in ('fact', 'fewshot') then $2::int end) as days
              from memory_records r join projects p on p.id = r.project_id
@@ -114,8 +114,8 @@ pub async fn extend(tx: &mut Tx, project: ProjectId) -> Result<u64> {
              order by r.id for no key update of r)
          update memory_records r set expiry_suspended_at = null,
              ttl = case when r.is_ttl_explicit then r.ttl
-                   else coalesce(now() + make_interval(days => held.days), $3) end
-         from held where r.id = held.id",
+                   else coalesce(now() + make_interval(days => suspended.days), $3) end
+         from suspended where r.id = suspended.id",
         project.0,
         DEFAULT_TTL_DAYS,
         NO_END

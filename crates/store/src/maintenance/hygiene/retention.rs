@@ -22,7 +22,7 @@ pub enum RetentionCategory {
     /// Pull requests, pushed commits, CI results and deleted doc parts.
     ProviderData,
     /// Hygiene runs.
-    Reports,
+    HygieneRuns,
     /// Audit events.
     Events,
 }
@@ -37,7 +37,7 @@ impl RetentionCategory {
         Self::DecidedQuarantineItems,
         Self::Deliveries,
         Self::ProviderData,
-        Self::Reports,
+        Self::HygieneRuns,
         Self::QuarantineItems,
         Self::Events,
     ];
@@ -49,10 +49,10 @@ impl RetentionCategory {
             Self::DeletedRecords => "deleted_records",
             Self::QuarantineItems => "quarantine_items",
             Self::DecidedQuarantineItems => "decided_quarantine_items",
-            Self::Deliveries => "deliveries",
+            Self::Deliveries => "webhook_deliveries",
             Self::ProviderData => "provider_data",
-            Self::Reports => "reports",
-            Self::Events => "events",
+            Self::HygieneRuns => "hygiene_runs",
+            Self::Events => "audit_events",
         }
     }
 }
@@ -74,7 +74,7 @@ pub async fn purge(
         }
         RetentionCategory::Deliveries => webhooks::prune(tx, project).await,
         RetentionCategory::ProviderData => purge_provider_data(tx, project).await,
-        RetentionCategory::Reports => super::prune(tx, project, days.hygiene).await,
+        RetentionCategory::HygieneRuns => super::prune(tx, project, days.hygiene).await,
         RetentionCategory::Events => audit::prune(tx, Chain::Project(project), days.audit).await,
     }
 }

@@ -44,7 +44,7 @@ pub struct RecordUsage {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DemotionReason {
     /// The query-independent rank factor; `None` if search did not find the record.
-    pub standing: Option<f64>,
+    pub rank_factor: Option<f64>,
     /// The factors of which it is the product, by step of the ranking.
     pub factors: BTreeMap<String, f64>,
     /// Why the record counts as unused.
@@ -134,13 +134,13 @@ pub async fn demote(
     records::lock(tx, &ids).await?;
     let hits: Vec<_> = judged.iter().map(|(usage, _)| usage.recall_count).collect();
     let changes: Vec<_> = judged.iter().map(|(usage, _)| usage.updated_at).collect();
-    let against: Vec<_> = judged.iter().map(|(_, against)| json!(against)).collect();
+    let demotions: Vec<_> = judged.iter().map(|(_, reason)| json!(reason)).collect();
     let demoted = sqlx::query_scalar!(
-        "update memory_records r set visibility = 'proposed', demotion = seen.against,
+        "update memory_records r set visibility = 'proposed', demotion = seen.demotion,
              updated_at = now(),
              ttl = greatest(r.ttl, now() + make_interval(days => $6))
          from unnest($2::uuid[], $3::int[], $4::timestamptz[], $5::jsonb[]) as seen (id,
-             recall_count, updated_at, against)
+             recall_count, updated_at, demotion)
          where r.id = seen.id and r.project_id = $1 and r.recall_count = seen.recall_count
              and r.updated_at = seen.updated_at
              and r.visibility = 'team' and r.state in ('active', 'stale')
@@ -157,7 +157,7 @@ pub async fn demote(
         &uuids(&ids),
         &hits,
         &changes,
-        &against,
+        &demotions,
         i32::from(days)
     )
     .fetch_all(&mut *tx.0)
@@ -172,14 +172,14 @@ pub async fn demotion_reasons(
     ids: &[RecordId],
 ) -> Result<HashMap<RecordId, DemotionReason>> {
     let rows = sqlx::query!(
-        r#"select id, demotion as "against!" from memory_records
+        r#"select id, demotion as "demotion!" from memory_records
            where id = any($1) and demotion is not null"#,
         &uuids(ids)
     )
     .fetch_all(&mut *store.read().await?)
     .await?;
-    let reason = |against| from_json("memory_records.demotion", against);
-    rows.into_iter().map(|row| Ok((row.id.into(), reason(row.against)?))).collect()
+    let reason = |demotion| from_json("memory_records.demotion", demotion);
+    rows.into_iter().map(|row| Ok((row.id.into(), reason(row.demotion)?))).collect()
 }
 
 pub(super) async fn delete_passages(tx: &mut Tx, records: &[uuid::Uuid]) -> Result<()> {

@@ -18,8 +18,8 @@ const FILE: &str = "encryption.key";
 
 /// Returns the audit's MAC keys under the key of the data directory, which is generated if missing.
 pub fn chains(data_dir: &Path) -> Result<Chains> {
-    let sealer = Encryptor::new(key(data_dir)?, Vec::new());
-    Ok(Chains::new(AuditMacKeys::derive(&sealer), HashMap::new()))
+    let encryptor = Encryptor::new(key(data_dir)?, Vec::new());
+    Ok(Chains::new(AuditMacKeys::derive(&encryptor), HashMap::new()))
 }
 
 fn key(data_dir: &Path) -> Result<EncryptionKey> {
