@@ -58,8 +58,8 @@ struct Inner {
     etags: EtagCache,
 }
 
-/// What is read of the response to a write. The write is done, so it must not fail because of
-/// another field.
+/// The part of the response to a write that is parsed. The write is done, so it must not fail
+/// because of another field.
 #[derive(Deserialize)]
 pub(crate) struct Written<Id> {
     pub(crate) id: Id,

@@ -45,7 +45,7 @@ pub(super) struct SpacePages {
     restrictions: Mutex<BTreeMap<String, bool>>,
 }
 
-/// Returns the address of the API. Cloud has Confluence below `/wiki`, beside Jira.
+/// Returns the address of the API. Cloud has Confluence below `/wiki`, alongside Jira.
 pub(super) fn api_url(url: &Url) -> Url {
     let mut api = url.clone();
     let is_cloud = url.host_str().is_some_and(|host| host.ends_with(".atlassian.net"));

@@ -290,7 +290,7 @@ fn release(body: ReleaseBody) -> Result<Event, ParseError> {
     Ok(Event::Release(release.truncated()?))
 }
 
-/// The wiki is a repository beside the repository that it is about.
+/// The wiki is a repository of its own, apart from the one that it documents.
 fn wiki_push(body: WikiBody) -> Result<Event, ParseError> {
     let repository = body.repository;
     let path = required_text(repository.full_name, "repository.full_name")?;

@@ -239,7 +239,7 @@ fn release(body: ReleaseBody) -> Result<Event, ParseError> {
     Ok(Event::Release(release.truncated()?))
 }
 
-/// The wiki is a repository beside the repository that it is about.
+/// The wiki is a repository of its own, apart from the one that it documents.
 fn wiki_push(body: WikiBody) -> Result<Event, ParseError> {
     let Project { path_with_namespace, git_http_url, git_ssh_url, .. } = body.wiki;
     let path = if let Some(path) = path_with_namespace {

@@ -61,8 +61,8 @@ pub enum Error {
     // The message leaves the id out: next to the word "token" it may be masked as a secret.
     #[error("none of your valid tokens has this id")]
     UnknownToken,
-    /// An agent would create a project, which nobody would administer.
-    #[error("an agent can't create a project: nobody would administer it")]
+    /// An agent tried to create a project, which would have no administrator.
+    #[error("an agent can't create a project: it would have no administrator")]
     ProjectByAgent(ProjectKey),
     /// The policy has changed since the caller read it.
     #[error("the policy has changed since you read it")]

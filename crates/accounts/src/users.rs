@@ -30,7 +30,7 @@ pub async fn create(
     Ok(user)
 }
 
-/// Updates a user. Disabling an account revokes its sessions for good; its personal access tokens
+/// Updates a user. Disabling an account revokes its sessions permanently; its access tokens
 /// work again once the account is enabled. Administrators can't disable or demote themselves.
 pub async fn update(
     store: &Store,

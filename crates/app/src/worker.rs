@@ -41,7 +41,7 @@ async fn work(
     encryptor: Arc<Encryptor>,
     shutdown: CancellationToken,
 ) -> Result<()> {
-    // The other nodes could not verify or decrypt what it wrote with another key.
+    // The other nodes could not verify or decrypt data that it wrote with another key.
     ensure!(
         audit::is_signed_with_known_keys(store).await?,
         "the key in {} is not the encryption key of this database; copy that key here, to \

@@ -58,7 +58,7 @@ lists! {
     Steps([FreeText; 32], FreeText::schema());
     /// Ids of records.
     RecordIds([RecordId; limits::IDS], RecordId::schema());
-    /// Ids of what a bundle holds: records, documents, dialogs or passages of code.
+    /// Ids of the items of a bundle: records, documents, dialogs or passages of code.
     ItemIds([Uuid; limits::IDS], schema::uuid());
 }
 

@@ -37,7 +37,7 @@ impl Meta {
             }
         }
         if let Some(name) = FIELDS.into_iter().find(|name| self.0.contains_key(*name)) {
-            let rule = format!("is a field of its own; send `{name}` beside `{field}`, not in it");
+            let rule = format!("is a field of its own; send `{name}` next to `{field}`, not in it");
             return Err(ValidationError::new(format!("{field}.{name}"), rule));
         }
         check_members(field, &self.0, limits::META_DEPTH)

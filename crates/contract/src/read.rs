@@ -1,4 +1,4 @@
-//! Reads requests, and explains what is wrong with them in the words of their fields.
+//! Reads requests, and explains errors by the names of their fields.
 
 use serde_json::{Map, Value};
 

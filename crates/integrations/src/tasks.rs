@@ -1,4 +1,4 @@
-//! Tasks: a tracker's issues as the project knows them, and what is linked to them.
+//! Tasks: a tracker's issues as the project knows them, and the items linked to them.
 
 use std::sync::Arc;
 

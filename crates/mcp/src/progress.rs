@@ -8,7 +8,7 @@ use rmcp::service::{RequestContext, RoleServer};
 /// Delay before the first notification, and interval between the next ones.
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// Runs `call`, notifying a client that asked for progress. `None` if the client cancelled.
+/// Runs `call`, notifying a client that requested progress. `None` if the client cancelled.
 pub async fn run<T>(
     tool: &str,
     context: &RequestContext<RoleServer>,

@@ -97,7 +97,7 @@ pub enum Error {
     /// A quarantine item that is decided.
     #[error("quarantine item {0} is not pending: it was decided or has expired")]
     QuarantineItemNotPending(QuarantineItemId),
-    /// A quarantine item older than what it would replace.
+    /// A quarantine item older than the text that it would replace.
     #[error(
         "quarantine item {0} is older than the saved dialog or document; delete it \
          (DELETE /quarantine/{{id}})"

@@ -24,7 +24,7 @@ const FIELDS: &str = "kind title content scope tags owner ttl quality ci meta st
 const META_FIELDS: &[&str] = &["steps", "patch_ref", "url"];
 
 /// Reduces a record, as the API renders it, to what a save needs to create it again. A TTL that
-/// nobody named is left out, as the new record's life begins with its import.
+/// is not explicit is left out, as the new record's life begins with its import.
 pub fn exported(mut record: Value) -> Value {
     for field in META_FIELDS {
         if let Some(value) = record["meta"].as_object_mut().and_then(|meta| meta.remove(*field)) {

@@ -304,7 +304,7 @@ fn reason(
     }
     if let Some(id) = replaced.first() {
         return match incoming.supersedes {
-            Some(_) => format!("it replaces record {id}, as asked"),
+            Some(_) => format!("it replaces record {id}, as requested"),
             None => format!("it contradicts record {id}, the nearest one"),
         };
     }

@@ -19,7 +19,7 @@ use crate::{Error, MemoryContext};
 
 pub use release::{DOCUMENT, release};
 
-/// Purpose in the associated data of a ciphertext, beside its row id.
+/// Purpose in the associated data of a ciphertext, in addition to the row id.
 const PURPOSE: &str = "quarantine_items.ciphertext";
 /// Longest excerpt, in characters.
 const EXCERPT_MAX_CHARS: usize = 200;
@@ -106,7 +106,7 @@ pub async fn settle(tx: &mut Tx, review_status: ReviewStatus) -> Result<(), Erro
     decide(tx, id, QuarantineState::Released, AuditAction::QuarantineItemReleased).await
 }
 
-/// Deletes an item for good; only the decision is kept.
+/// Deletes an item permanently; only the decision is kept.
 pub async fn delete(ctx: &MemoryContext, id: QuarantineItemId) -> Result<(), Error> {
     let mut tx = ctx.store.begin().await?;
     decide(&mut tx, id, QuarantineState::Deleted, AuditAction::QuarantineItemDeleted).await?;

@@ -141,7 +141,7 @@ impl Recall<'_> {
         let searches = searches(request.project, query, budget);
         let paths = query.paths();
         let ties = find_task_links(&ctx.store, request.project, &query.task_ids, &paths);
-        // The searches share a connection; ties are read beside them.
+        // The searches share a connection; ties are read concurrently.
         let search = ctx.search.visiting();
         let (outcomes, ties) = tokio::join!(search_all(&search, &searches), timeout(budget, ties));
         drop(search);

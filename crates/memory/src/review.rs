@@ -81,7 +81,7 @@ pub async fn proposals(ctx: &MemoryContext, records: Vec<Record>) -> Result<Vec<
 
 /// Accepts a proposal, as a record of its own or as the new text of the record that it amends.
 /// Returns that record, now confirmed. If one of both has another version than the reviewed one,
-/// nothing happens, as nobody may confirm an unread text.
+/// nothing happens: an unread text can't be confirmed.
 pub async fn accept(
     ctx: &MemoryContext,
     id: RecordId,
@@ -154,7 +154,7 @@ pub async fn share(ctx: &MemoryContext, id: RecordId, to: Visibility) -> Result<
     }
     // Its private history stays private.
     records::delete_history(&mut tx, id).await?;
-    // The passage is created anew, as its vector was the owner's alone.
+    // The passage is created again, as only the owner could read its vector.
     passages::remove(&mut tx, PassageSource::Record(id)).await?;
     if matches!(to, Promotion::Team(_)) {
         index(&mut tx, &record, &body_of(&record), None).await?;

@@ -131,8 +131,8 @@ async fn apply_policy(
         FilterDecision::Quarantine(reasons) if request.visibility == Visibility::Private => (
             Decision::Forbidden,
             format!(
-                "the project's policy would hold {} back, and a private note is for nobody else \
-                 to look at; take it out, or save it for the team",
+                "the project's policy would quarantine {}, and no reviewer may read a private \
+                 note; remove it, or save the note for the team",
                 reasons.join(", ")
             ),
         ),

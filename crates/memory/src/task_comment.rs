@@ -1,5 +1,5 @@
 //! The comment in a tracker that lists a task's records and dialogs: ids and titles that every
-//! member may see. It is composed anew each time it is shown or posted, and posted only if its
+//! member may see. It is composed each time it is shown or posted, and posted only if its
 //! digest equals that of the approved text and place.
 
 use std::fmt::Write as _;
@@ -114,7 +114,7 @@ impl Format {
         }
     }
 
-    /// Formats a title so that it has no markup and mentions nobody.
+    /// Formats a title so that it has no markup and no mentions.
     fn title(self, title: &str) -> String {
         match self {
             Self::Markdown => format!("`{}`", title.replace('`', "'")),

@@ -96,7 +96,7 @@ impl<W: QueuedWrite> WriteQueue<W> {
             let flushes = self.flush.subscribe();
             tokio::spawn(self.clone().write_all(project, flushes));
         }
-        answered.await.expect("whoever takes a work answers it")
+        answered.await.expect("the writer sends each outcome")
     }
 
     /// Writes the queue of a project until it is empty.
@@ -154,7 +154,7 @@ async fn write_group<W: QueuedWrite>(group: Vec<Pending<W>>) {
         }
     };
     for ((work, answer), done) in works.into_iter().zip(answers).zip(done) {
-        // The caller may have given up.
+        // The caller may no longer wait.
         let _ = answer.send((done, work));
     }
 }
@@ -184,12 +184,12 @@ mod tests {
         }
 
         async fn write_one(&mut self) -> Result<(), Error> {
-            assert!(!self.panics, "as asked for");
+            assert!(!self.panics, "requested by the test");
             Ok(())
         }
 
         async fn write_batch(group: &mut [Self]) -> Result<Vec<Result<(), Error>>, Error> {
-            assert!(!group.iter().any(|one| one.panics), "as asked for");
+            assert!(!group.iter().any(|one| one.panics), "requested by the test");
             Ok(group.iter().map(|_| Ok(())).collect())
         }
     }

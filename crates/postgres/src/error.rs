@@ -24,8 +24,8 @@ pub enum Error {
     Statement(#[source] sqlx::Error),
 }
 
-/// Returns whether a retry may succeed: the server is away, starting or stopping, or it rolled the
-/// transaction back because of a conflict with another one.
+/// Returns whether a retry may succeed: the server is unavailable, starting or stopping, or it
+/// rolled the transaction back because of a conflict with another one.
 pub fn is_unavailable(error: &sqlx::Error) -> bool {
     use sqlx::Error as E;
     match error {

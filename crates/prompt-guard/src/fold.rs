@@ -297,16 +297,16 @@ fn begins_with_lone_letter(rest: &str) -> bool {
 /// them.
 /// `l` becomes `i`, since `1` and `|` look like both.
 fn fold(c: char, before: Option<char>, after: Option<char>) -> char {
-    let beside = is_letter(before) || is_letter(after);
+    let is_next_to_letter = is_letter(before) || is_letter(after);
     match c {
         'l' | 'L' | 'I' => 'i',
         'A'..='Z' => c.to_ascii_lowercase(),
         '1' | '!' if is_letter(after) => 'i',
-        '0' if beside => 'o',
-        '3' if beside => 'e',
-        '4' | '@' if beside => 'a',
-        '5' | '$' if beside => 's',
-        '7' if beside => 't',
+        '0' if is_next_to_letter => 'o',
+        '3' if is_next_to_letter => 'e',
+        '4' | '@' if is_next_to_letter => 'a',
+        '5' | '$' if is_next_to_letter => 's',
+        '7' if is_next_to_letter => 't',
         'ё' | 'Ё' => 'е',
         _ if c.is_ascii() => c,
         _ => c.to_lowercase().next().unwrap_or(c),

@@ -1,5 +1,5 @@
 //! Personal data: text that reaches or identifies a person. A number counts if its check digits are
-//! valid and its shape, or a word before it, says what it is.
+//! valid and its shape, or a word before it, identifies it.
 
 mod checksums;
 mod digits;

@@ -213,7 +213,7 @@ impl Store {
             return self.plain().await;
         }
         let begin = format!("begin read only; {settings} {}", rls::set_context(self.context));
-        PooledTransaction::begun(&self.pool, begin).await
+        PooledTransaction::begin(&self.pool, begin).await
     }
 
     /// Starts a transaction.
@@ -231,7 +231,7 @@ impl Store {
         let begin = format!("begin; {} {statements}", rls::set_context(self.context));
         let (context, chains) = (self.context, self.chains.clone());
         let trail = AuditTrail { context, chains, events: Vec::new(), appended: Vec::new() };
-        Ok(Tx(PooledTransaction::begun(&self.pool, begin).await?, trail))
+        Ok(Tx(PooledTransaction::begin(&self.pool, begin).await?, trail))
     }
 
     /// Starts a transaction with the lock on a project's memory, so that concurrent saves of the

@@ -91,7 +91,7 @@ pub fn sanitizing(policy: &Policy) -> mc_sanitizer::Policy {
     each.fold(strict, |policy, (category, action)| policy.with(category, *action))
 }
 
-/// Returns a number that changes with the rules for what is masked, allowed and trusted. Rules that
+/// Returns a number that changes with the rules for masking, allowing and trusting text. Rules that
 /// only quarantine or reject don't count.
 pub fn fingerprint(policy: &Policy) -> i64 {
     let is_allowed = |action: &FindingAction| *action == FindingAction::Allow;

@@ -191,7 +191,7 @@ pub async fn is_outdated(tx: &mut Tx, id: QuarantineItemId, by: &[RecordId]) -> 
     .await?)
 }
 
-/// Expires pending items of a project that nobody decided in time and deletes their content;
+/// Expires pending items of a project that were not decided in time and deletes their content;
 /// returns them. Runs as worker.
 pub(crate) async fn expire(tx: &mut Tx, project: ProjectId) -> Result<Vec<QuarantineItemId>> {
     let deleted = sqlx::query_scalar!(

@@ -69,7 +69,7 @@ impl PooledTransaction {
     }
 
     /// Returns a connection in a transaction that `begin` starts, in one round trip.
-    pub async fn begun(pool: &Pool, begin: String) -> Result<Self> {
+    pub async fn begin(pool: &Pool, begin: String) -> Result<Self> {
         let mut session = Self::plain(pool).await?;
         // Before it is sent: if this is cancelled, the transaction may have started.
         session.state = State::Open;
@@ -143,7 +143,7 @@ pub(crate) enum Planning {
     /// With an HNSW index. The planner underestimates rows that were just moved and would sort them
     /// instead. Iterative scans continue until enough rows pass or `work_mem` is used up. Relaxed
     /// order, because strict order drops rows that are found late; the statement sorts. A timeout
-    /// frees the connection if the caller has given up.
+    /// frees the connection if the caller no longer waits.
     Hnsw,
 }
 

@@ -18,7 +18,7 @@ use crate::problem::Problem;
 
 /// Store a dialog.
 ///
-/// Creates a dialog, or replaces one of the caller's. Search finds what was distilled from it. A
+/// Creates a dialog, or replaces one of the caller's. Search finds its summary. A
 /// dialog that the project's policy holds back waits in quarantine (202).
 #[utoipa::path(
     post, path = "/dialogs", tag = "memory", request_body = CreateDialog,

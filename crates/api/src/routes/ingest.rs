@@ -18,7 +18,7 @@ use crate::problem::Problem;
 /// Index a repository.
 ///
 /// Enqueues an index run. A queued run of the same repository and ref is returned instead of a
-/// second one; while one is running, another is queued, since it may have passed what changed. With
+/// second one; while one is running, another is queued, since it may have missed a change. With
 /// `?webhook_id=`, the path receives the deliveries of GitHub and GitLab instead, without a token
 /// and signed as they sign (`X-Hub-Signature-256`; `webhook-signature` or `X-Gitlab-Token`).
 #[utoipa::path(

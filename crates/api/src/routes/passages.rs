@@ -33,7 +33,7 @@ pub async fn get_passage(
     let unknown = || {
         Problem::not_found(format!("the project has no passage {id}: it changed, or is gone"))
             .field("id")
-            .hint("POST /search finds what is there now")
+            .hint("POST /search finds the current passages")
     };
     Ok(Json(passage(found.ok_or_else(unknown)?)))
 }

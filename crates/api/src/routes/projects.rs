@@ -89,7 +89,7 @@ pub async fn get_project(
 
 /// Delete a project with all its data.
 ///
-/// Deletes everything but the project's audit, at once and for good. For administrators of the
+/// Deletes everything but the project's audit, at once and permanently. For administrators of the
 /// project.
 #[utoipa::path(
     delete, path = "/projects/{key}", tag = "projects", params(ProjectPath),

@@ -64,7 +64,7 @@ pub async fn get_quarantine_item(
 
 /// Release a quarantine item.
 ///
-/// Stores the request as if it were sent now, with secrets masked, and returns what it became. For
+/// Stores the request as if it were sent now, with secrets masked, and returns the result. For
 /// maintainers.
 #[utoipa::path(
     post, path = "/quarantine/{id}/release", tag = "quarantine", params(QuarantineItemPath),
@@ -85,7 +85,7 @@ pub async fn release_quarantine_item(
     Ok(Json(use_cases::release(&ctx.memory, &ctx.project, id).await?))
 }
 
-/// Delete a quarantine item for good.
+/// Delete a quarantine item permanently.
 ///
 /// Deletes the held request; only the decision is kept. For maintainers.
 #[utoipa::path(

@@ -20,9 +20,9 @@ use crate::extract::JsonBody;
 use crate::openapi::Access;
 use crate::problem::Problem;
 
-/// Save what was learned.
+/// Save a note.
 ///
-/// Masks secrets, compares the note with what is known, and returns what was done with it: it may
+/// Masks secrets, compares the note with existing records, and returns the outcome: it may
 /// be created, merged, supersede a record, be rejected, or wait for a review. Below the role that
 /// the policy requires, it becomes a proposal.
 #[utoipa::path(
@@ -52,7 +52,7 @@ pub async fn save(
     Ok(Json(response(mc_memory::save(&here.memory, &request).await?)))
 }
 
-/// The trust of what is saved: the caller may ask for less than their role gives, never for more.
+/// Returns the trust of a saved record: at most the trust that the role gives.
 fn trust(requested: Trust, role: Role) -> Trust {
     requested.min(if role >= Role::Member { Trust::Team } else { Trust::Untrusted })
 }

@@ -62,7 +62,7 @@ pub struct KeywordIndex {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum IndexPhase {
-    /// It is rebuilt from the database; searches find what it has so far.
+    /// It is rebuilt from the database; searches find the passages that it has so far.
     Rebuilding,
     /// It is complete, and follows changes.
     Live,

@@ -1,4 +1,4 @@
-//! `/tasks`: a tracker's issues, and what is linked to them.
+//! `/tasks`: a tracker's issues, and the items linked to them.
 
 use axum::Json;
 use axum::extract::State;
@@ -52,7 +52,7 @@ pub async fn link_task(
     Ok(Json(tasks::link(&ctx, request).await?))
 }
 
-/// Get an issue and what is linked to it.
+/// Get an issue and the items linked to it.
 ///
 /// Returns the task with the ids of its dialogs and records, and the pull requests that mention it.
 #[utoipa::path(

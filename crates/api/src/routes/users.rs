@@ -19,7 +19,7 @@ use crate::problem::Problem;
 
 /// Show the user and the scopes of the token.
 ///
-/// Returns the login, whether the user administers the service, and what the token may be used for.
+/// Returns the login, whether the user administers the service, and the scopes of the token.
 #[utoipa::path(
     get, path = "/whoami", tag = "accounts",
     extensions(("x-access" = json!(Access::Credential))),
@@ -75,8 +75,8 @@ pub async fn list_users(
 
 /// Update or disable a user. For service administrators.
 ///
-/// A disabled account has no access at all. Its sessions are revoked for good; its personal access
-/// tokens work again once it is enabled.
+/// A disabled account has no access at all. Its sessions are revoked permanently; its
+/// personal access tokens work again once it is enabled.
 #[utoipa::path(
     patch, path = "/users/{login}", tag = "accounts", params(UserPath), request_body = UpdateUser,
     extensions(("x-access" = json!(Access::ServiceAdmin))),

@@ -107,7 +107,7 @@ mod tests {
         let (mut count, mut unknown) = (0, Vec::new());
         for file in files {
             let Ok(text) = fs::read_to_string(&file) else { continue };
-            // Only what is to be typed: in code, in parentheses, or at the start of a line of a
+            // Only commands to type: in code, in parentheses, or at the start of a line of a
             // guide.
             for (at, _) in text.match_indices("memory-copilot ") {
                 let is_typed = matches!(text[..at].chars().last(), Some('`' | '(' | '\n') | None);

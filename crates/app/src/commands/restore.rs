@@ -114,7 +114,7 @@ impl Restore<'_> {
         ensure!(
             !destination.exists(),
             "{} exists, and a backup is restored where there is no database; stop the service and \
-             move that directory away, or set another data_dir",
+             move that directory, or set another data_dir",
             destination.display()
         );
         let directory = self.config.data_dir.join(UNFINISHED_DIR);

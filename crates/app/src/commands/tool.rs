@@ -20,7 +20,7 @@ pub async fn run(call: ToolCall, remote: ApiClient, format: Format) -> Result<()
     Ok(())
 }
 
-/// Names the option in place of the argument, and leaves out what is said to a model.
+/// Replaces the name of the argument by that of the option, and omits advice to a model.
 fn for_people(error: CallError) -> anyhow::Error {
     match error {
         CallError::Argument(error) => anyhow!("--{}: {}", option_name(&error.field), error.rule),

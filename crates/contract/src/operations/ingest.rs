@@ -28,7 +28,7 @@ pub struct IngestGit {
     /// A directory on the service's machine, or the URL of a git repository. Only service
     /// administrators may name a directory, an ssh URL or a host of the private network.
     pub location: RepositoryLocation,
-    /// Branch, tag or commit; the default branch, or what is checked out, when absent.
+    /// Branch, tag or commit; the default branch, or the checked-out commit, when absent.
     pub r#ref: Option<GitRef>,
     /// The owner under which it is known; taken from the location when absent.
     pub owner: Option<RepositoryPart>,
@@ -186,7 +186,7 @@ impl DocumentInput {
         };
         match (&self.content, &self.messages) {
             (None, None) => at("content", "is missing; give it, or `messages`"),
-            (Some(_), Some(_)) => at("messages", "can't stand beside `content`; give one of them"),
+            (Some(_), Some(_)) => at("messages", "can't be given with `content`; give one of them"),
             _ => Ok(()),
         }
     }

@@ -129,7 +129,7 @@ pub struct Integration {
     pub last_run: Option<LastSyncRun>,
 }
 
-/// A running sync, from the first page to the last. A sync that the provider slows down goes on at
+/// A running sync, from the first page to the last. A rate-limited sync resumes at
 /// `next_sync_at`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SyncRun {

@@ -35,7 +35,7 @@ path! {
 pub struct Passage {
     /// The passage's id.
     pub id: PassageId,
-    /// What it was taken from.
+    /// Kind of its source.
     pub source: SourceKind,
     /// Its title.
     pub title: String,

@@ -13,7 +13,7 @@ use crate::number::{TimeBudget, TokenLimit};
 use crate::text::{IssueId, PersonName, QueryText, RepositoryPath};
 use crate::{ProjectKey, Request, ValidationError};
 
-/// What is about to be worked on. At least one of `query`, `task_external_id`, `repo_path`,
+/// The work at hand. At least one of `query`, `task_external_id`, `repo_path`,
 /// `symbols` and `signals` is required.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -47,13 +47,13 @@ pub struct RecallRequest {
     pub time_budget_ms: Option<TimeBudget>,
     /// The person behind the request, for the log of bundles.
     pub developer: Option<PersonName>,
-    /// Sections beside the bundle; none when empty.
+    /// Additional sections of the response; none when empty.
     #[serde(default)]
     #[schema(max_items = 64)]
     pub include: Vec<Section>,
 }
 
-/// A section beside the bundle.
+/// An additional section of the response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Section {
@@ -76,7 +76,7 @@ impl Request for RecallRequest {
     }
 }
 
-/// What the team knows about the place, within the token limit.
+/// The knowledge of the team about the work at hand, within the token limit.
 #[skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({

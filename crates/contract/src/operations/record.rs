@@ -231,7 +231,7 @@ pub struct RecordWithHistory {
 pub struct Contribution {
     /// The version of the record that it created.
     pub version: i32,
-    /// The login of whoever saved it; absent if that is not known.
+    /// Login of the user who saved it; absent if unknown.
     pub saved_by: Option<String>,
     /// The source that it was taken from; empty for a note without one.
     pub source: String,

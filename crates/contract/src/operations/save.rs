@@ -75,7 +75,7 @@ pub struct SaveRequest {
     pub url: Option<WebUrl>,
     /// The dialog that it was learned in.
     pub dialog_id: Option<DialogId>,
-    /// It contradicts what is known: near duplicates are superseded instead of merged.
+    /// It contradicts existing records: near duplicates are superseded instead of merged.
     #[serde(default)]
     pub contradicts: bool,
     /// The record that it replaces.
@@ -132,7 +132,7 @@ impl CitationInput {
         match (self.line_start, self.line_end) {
             (None, Some(_)) => {
                 let field = format!("{field}.line_start");
-                Err(ValidationError::new(field, "is required beside line_end"))
+                Err(ValidationError::new(field, "is required with line_end"))
             }
             (Some(start), Some(end)) if end < start => {
                 let field = format!("{field}.line_end");

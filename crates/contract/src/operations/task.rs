@@ -1,4 +1,4 @@
-//! `/tasks`: a tracker's issues as the project knows them, and what is linked to them.
+//! `/tasks`: a tracker's issues as the project knows them, and the items linked to them.
 
 use chrono::{DateTime, Utc};
 use mc_domain::{DialogId, RecordId, TaskId};
@@ -115,7 +115,7 @@ pub struct Task {
     pub updated_at: DateTime<Utc>,
 }
 
-/// An issue and what is linked to it.
+/// An issue and the items linked to it.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({
     "id": "019a0000-0000-7000-8000-000000000003", "external_id": "CS-214",

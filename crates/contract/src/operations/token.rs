@@ -62,7 +62,7 @@ pub struct AccessToken {
     pub name: String,
     /// The secret's last characters.
     pub hint: String,
-    /// What it may be used for.
+    /// Scopes of the token.
     pub scopes: Vec<Scope>,
     /// When it was created.
     pub created_at: DateTime<Utc>,

@@ -27,7 +27,7 @@ impl EmbedRequest {
         (Self { text, reply }, answer)
     }
 
-    /// Embeds the text and sends the result. A panic becomes an error, as the thread goes on.
+    /// Embeds the text and sends the result. A panic becomes an error, as the thread continues.
     pub(super) fn run(self, embed: impl FnOnce(&str) -> Answer) {
         let answer = catch_unwind(AssertUnwindSafe(|| embed(&self.text)))
             .unwrap_or_else(|_| Err("the model's runtime panicked".to_owned()));
@@ -89,7 +89,7 @@ impl PriorityQueue {
         }
     }
 
-    /// Waits for the next request whose caller has not given up; `None` once the queue is closed.
+    /// Waits for the next request whose caller still waits; `None` once the queue is closed.
     pub(super) fn next(&self) -> Option<EmbedRequest> {
         let mut waiting = self.lock();
         loop {

@@ -111,7 +111,7 @@ impl Call {
 
     fn vectors(&self, texts: usize, body: &[u8]) -> Result<Vec<Vec<f32>>, Error> {
         let answer: Answer = serde_json::from_slice(body)
-            .map_err(|error| self.bad(format!("what is no list of embeddings: {error}")))?;
+            .map_err(|error| self.bad(format!("no list of embeddings: {error}")))?;
         if answer.data.len() != texts {
             return Err(self.bad(format!("{} vectors for {texts} texts", answer.data.len())));
         }

@@ -45,8 +45,8 @@ const SETTINGS: &[&str] = &[
     "transfer.bundleURI=false",
 ];
 
-/// Home directory without `.netrc`, `.gitconfig` or attributes, in which nobody can create any. If
-/// it were not set, git would read them in the home directory of the service's user.
+/// Home directory without `.netrc`, `.gitconfig` or attributes, in which no process can create any.
+/// If it were not set, git would read them in the home directory of the service's user.
 const NO_HOME: &str = "/dev/null";
 
 /// First version of git that can pin the addresses of a host.

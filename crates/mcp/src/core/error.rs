@@ -87,7 +87,7 @@ pub enum CoreError {
     },
     /// The connection was interrupted before the response.
     #[error(
-        "the connection to the service at {url} broke before it answered, so the call may have \
+        "the connection to the service at {url} broke before the response, so the call may have \
          been carried out. Call again: a save of the same text is merged with itself, and recall \
          shows what is kept"
     )]
@@ -97,7 +97,7 @@ pub enum CoreError {
     },
     /// The service did not respond in time.
     #[error(
-        "the service did not answer within {seconds} s, so the call may have been carried out. \
+        "the service did not respond within {seconds} s, so the call may have been carried out. \
          Call again once: a save of the same text is merged with itself, and recall shows what is \
          kept"
     )]
@@ -180,7 +180,7 @@ fn next_step(status: StatusCode, request_id: Option<&str>) -> String {
         ErrorKind::Unauthenticated => "Check the token that this client sends.".into(),
         ErrorKind::Forbidden => "Ask for access; the same call will be refused again.".into(),
         ErrorKind::NotFound => "Check the name or id.".into(),
-        ErrorKind::Conflict => "Read it again, then decide anew.".into(),
+        ErrorKind::Conflict => "Read it again, then decide.".into(),
         ErrorKind::TooLarge => "Send less text.".into(),
         ErrorKind::RateLimited | ErrorKind::Unavailable => {
             "Wait a few seconds, then try again.".into()

@@ -38,7 +38,7 @@ pub fn piece(answer: &Value, piece: &Piece) -> String {
         text.push_str("\nIt is long: name the section to read.");
     }
     if let Some(next) = piece.next {
-        let _ = write!(text, "\nIt goes on: call open_doc again with offset {next}.");
+        let _ = write!(text, "\nMore follows: call open_doc again with offset {next}.");
     }
     text
 }
@@ -166,7 +166,7 @@ mod tests {
         | It begins.
         </recalled NONCE>
         It is long: name the section to read.
-        It goes on: call open_doc again with offset 18.
+        More follows: call open_doc again with offset 18.
         ");
     }
 

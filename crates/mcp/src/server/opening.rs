@@ -47,7 +47,7 @@ async fn read_item(
 }
 
 fn item_changed() -> FieldError {
-    FieldError::new("id", "what it stood for has changed or was deleted; recall again")
+    FieldError::new("id", "its item has changed or was deleted; recall again")
 }
 
 async fn read_named(

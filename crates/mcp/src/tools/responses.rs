@@ -144,7 +144,7 @@ fn record(arguments: &JsonObject, mut answer: Value) -> CallToolResult {
     piece.put_into(&mut answer);
     let mut text = render::record(&answer);
     if let Some(next) = piece.next {
-        let _ = write!(text, "\nIt goes on: call open_doc again with offset {next}.");
+        let _ = write!(text, "\nMore follows: call open_doc again with offset {next}.");
     }
     if let Value::Object(fields) = &mut answer {
         fields.retain(|name, value| {

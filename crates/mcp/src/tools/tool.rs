@@ -14,7 +14,7 @@ use super::{FieldError, arguments, schemas};
 use crate::core::{CoreCall, CoreError};
 use crate::settings::Toolset;
 
-/// What is encoded in a segment of a path: all but the unreserved characters of RFC 3986.
+/// Characters to encode in a segment of a path: all but the unreserved ones of RFC 3986.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// Tool of this server.

@@ -85,7 +85,7 @@ pub(super) async fn describe(
 /// Returns what the sender can do.
 fn advice(missing: &Missing, near: &[String]) -> &'static str {
     match missing {
-        Missing::Lines => "cite lines that it has, or save again once it is indexed anew",
+        Missing::Lines => "cite lines that it has, or save again once it is reindexed",
         _ if near.is_empty() => "save again once it is indexed",
         _ => "cite one of `near`, or save again once it is indexed",
     }

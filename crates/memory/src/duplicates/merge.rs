@@ -64,7 +64,7 @@ pub(super) async fn merge_into(
     let trusted = replaced.iter().filter(|other| is_trusted(other));
     let mut body = trusted.fold(body_of(kept), with_labels_of);
     // The kind stays if another record has this kind and content: a replaced one could not be
-    // restored beside it, and a live one is there because people kept both.
+    // restored alongside it, and a live one is there because people kept both.
     let has_same_content = |other: &Record| {
         other.kind == body.kind && content_hash(&other.content) == body.content_hash
     };

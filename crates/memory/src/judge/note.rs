@@ -32,7 +32,7 @@ pub struct Word {
     pub written: String,
 }
 
-/// A denial or relation and what it applies to.
+/// A negation or relation, and the words that it applies to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Frame {
     /// `not`, `before`, `instead` and the like.

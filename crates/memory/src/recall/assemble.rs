@@ -25,7 +25,7 @@ const PLACE_FLOOR: f32 = 0.6;
 const DIALOG_FLOOR: f32 = 0.45;
 /// Most places if no record was found.
 const PLACES_MAX: usize = 3;
-/// Least evidence and number beside a record that may answer, as a place only near is noise.
+/// Least evidence and number alongside a record that may answer: a merely similar place is noise.
 const BESIDE_RECORDS_FLOOR: f32 = 0.85;
 const BESIDE_RECORDS_MAX: usize = 1;
 /// Least evidence and number if the query seeks places.
@@ -211,9 +211,8 @@ fn warning(record: &RankedRecord) -> Option<String> {
         || "cited code changed since this was saved; check before you rely on it".to_owned();
     let stale = staleness_warning(&record.citations)
         .or_else(|| (record.state == RecordState::Stale).then(stale));
-    let undecided = record
-        .is_own_proposal
-        .then(|| "you proposed this, and nobody has decided about it yet".to_owned());
+    let undecided =
+        record.is_own_proposal.then(|| "you proposed this; it waits for a review".to_owned());
     let warnings: Vec<_> = record.disagrees.iter().cloned().chain(stale).chain(undecided).collect();
     (!warnings.is_empty()).then(|| warnings.join("; "))
 }

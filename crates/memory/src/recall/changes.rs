@@ -1,6 +1,6 @@
 //! Similar past changes: commits with messages near to the task, and the files they touched.
 //!
-//! A section beside the bundle, on request, that takes no room of a record and is no evidence.
+//! An additional section of the response, on request; it takes no tokens from records.
 
 use mc_contract::operations::recall::PastChange;
 use mc_domain::SourceKind;

@@ -11,7 +11,7 @@ use crate::citations::is_stale;
 use crate::confidence::{QueryFeatures, is_latin, names_issue, names_symbol};
 use crate::text::as_f32;
 
-/// Weight of the share of the query's words that the record has, beside the cosine similarity.
+/// Weight of the share of the query's words that the record has, in addition to the cosine similarity.
 /// docs/retrieval.md lists the alternatives that were measured.
 const COVERAGE_WEIGHT: f32 = 0.4;
 /// Similarity of a record outside the 200 nearest, as a share of the last nearest one's.
@@ -127,7 +127,7 @@ fn similarity(features: &QueryFeatures, hit: &Hit) -> f32 {
         (true, true) => (FOREIGN_SIMILARITY, FOREIGN_COVERAGE_WEIGHT),
         (true, false) => (1.0, COVERAGE_WEIGHT),
     };
-    // A record outside the nearest is hardly further away than the last of them.
+    // A record outside the nearest is hardly more distant than the last of them.
     let cosine = hit.similarity.or(hit.similarity_below.map(|end| end * BELOW_NEAREST_SHARE));
     of_similarity * cosine.unwrap_or_default().max(0.0) + of_coverage * coverage
 }

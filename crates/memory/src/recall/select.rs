@@ -82,7 +82,7 @@ impl Selection {
             (Shared::of(best, &records, files), Shared::of(best, &records, tags));
         let is_selected = |record: &RankedRecord| {
             let has = |least: f32, share: f32| has(record, best, least, share);
-            // A shared tag is too little beside an example, which the record would precede.
+            // A shared tag is too little next to an example, which the record would precede.
             let is_companion = (has(COMPANION_RELEVANCE_MIN, CITING_SHARE) && citing.has(record))
                 || (!is_example
                     && has(COMPANION_RELEVANCE_MIN, TAGGED_SHARE)

@@ -1,4 +1,4 @@
-//! Reducing signals, such as whole stack traces, to what is worth searching.
+//! Reducing signals, such as whole stack traces, to their informative words.
 
 use std::sync::LazyLock;
 

@@ -87,19 +87,19 @@ pub(super) fn body_of_version(record: &Record, said: &Version) -> RecordBody {
     }
 }
 
-/// Returns the end of a restored record, which is never past, and whether it was named.
+/// Returns the TTL of a restored record, which is never past, and whether it is explicit.
 fn ttl_of_version(record: &Record, said: &Version) -> (DateTime<Utc>, bool) {
     let now = Utc::now();
     match (said.is_ttl_explicit, record.is_ttl_explicit) {
-        // Saves and recalls have moved an end that nobody named,
+        // Saves and recalls have moved a TTL that is not explicit,
         (false, false) => (record.ttl, false),
-        // but not after somebody named one.
+        // but not an explicit one.
         (false, true) => {
             let least = now + TimeDelta::days(i64::from(records::RESTORED_DAYS));
             (said.ttl.max(least), false)
         }
         (true, _) if said.ttl > now => (said.ttl, true),
-        // A named end in the past does not come back.
+        // An explicit TTL in the past is not restored.
         (true, _) => (record.ttl, record.is_ttl_explicit),
     }
 }

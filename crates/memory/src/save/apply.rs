@@ -15,7 +15,7 @@ use super::{Prepared, SaveRequest};
 use crate::Error;
 use crate::judge::Scores;
 
-/// A note to write, with what it is linked to.
+/// A note to write, with its links.
 #[derive(Clone, Copy)]
 pub(super) struct Incoming<'a> {
     pub request: &'a SaveRequest,
@@ -131,7 +131,7 @@ pub(super) async fn write_long_text(
     Ok(Some(text.write(tx, record.project, record.id, request, prepared.trust).await?))
 }
 
-/// Returns who saved the note and what it was taken from.
+/// Returns the contributions of the note: the user who saved it, and its source.
 pub(super) fn origin(incoming: Incoming<'_>) -> RecordSource {
     let source = incoming.prepared.source.clone();
     RecordSource { saved_by: incoming.request.saved_by, source }

@@ -209,7 +209,7 @@ async fn embed(
         }
         Ok(Err(error)) => {
             tracing::warn!(error = &error as &dyn std::error::Error, "saving without a vector");
-            Err("the embedding provider is away; the vector follows from the queue")
+            Err("the embedding provider is unavailable; the vector follows from the queue")
         }
         Err(_) => Err("the embedding provider is slow; the vector follows from the queue"),
     }

@@ -64,7 +64,7 @@ impl SanitizedRequest {
 }
 
 /// Returns the source, or an empty text if it reads like an instruction to a model: bundles show it
-/// beside a text that others may have vouched for.
+/// next to a text that others may have confirmed.
 fn without_instructions(source: String) -> String {
     if mc_prompt_guard::inspect(&source).is_empty() { source } else { String::new() }
 }

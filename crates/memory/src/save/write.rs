@@ -268,7 +268,7 @@ async fn propose(
 }
 
 /// Decides when a proposal ends: without an explicit TTL after [`PROPOSAL_DAYS`] at the latest, so
-/// that one nobody decides about does not stay.
+/// that an undecided one does not stay.
 fn proposal_ttl(request: &SaveRequest, prepared: &Prepared) -> DateTime<Utc> {
     let review_end = Utc::now() + TimeDelta::days(i64::from(PROPOSAL_DAYS));
     let ttl = prepared.body.ttl;

@@ -46,8 +46,8 @@ pub enum EmbeddedError {
     UnknownUser(String),
     /// The password file of a cluster is missing.
     #[error(
-        "{} is missing, and without it the cluster beside it can't be used; restore the file, \
-         or move the data directory away to start with an empty one",
+        "{} is missing, and without it the cluster next to it can't be used; restore the file, \
+         or move the data directory to start with an empty one",
         .0.display()
     )]
     PasswordLost(PathBuf),

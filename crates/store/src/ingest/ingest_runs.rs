@@ -43,7 +43,7 @@ pub struct IngestRun {
     pub is_resumed: bool,
     /// Ref to index; empty for the checked-out files or the default branch.
     pub requested_ref: String,
-    /// What it has done so far.
+    /// Progress so far.
     pub counts: Counts,
     /// Error of the last attempt (`message`, `at`).
     pub last_error: Option<serde_json::Value>,

@@ -98,7 +98,7 @@ pub async fn is_deleted(tx: &mut Tx, project: ProjectId, external_id: &str) -> R
 }
 
 /// Clears the content of a task that was deleted at its tracker; returns `false` if a newer state
-/// is stored. The row stays for what is linked to it, and so that a delayed older state does not
+/// is stored. The row stays for the items linked to it, and so that a delayed older state does not
 /// restore the task.
 pub async fn mark_deleted(
     tx: &mut Tx,
@@ -168,8 +168,8 @@ async fn delete_comments(tx: &mut Tx, project: ProjectId, external_id: &str) -> 
 }
 
 /// Clears the content of a task and of its comments, from any source; returns `None` if there is
-/// none. The row stays for what is linked to it, and so that a delayed older state does not restore
-/// the task.
+/// none. The row stays for the items linked to it, and so that a delayed older state does not
+/// restore the task.
 pub async fn erase(tx: &mut Tx, project: ProjectId, external_id: &str) -> Result<Option<TaskId>> {
     let id = sqlx::query_scalar!(
         "update tasks set title = '', status = 'unknown', assignee = null, labels = '{}',

@@ -1,4 +1,4 @@
-//! Conversions of stored records to what is sent.
+//! Conversions of stored records to their representations.
 
 use chrono::{DateTime, Utc};
 use mc_contract::operations::record::{Citation, Contribution, Record, RecordVersion};

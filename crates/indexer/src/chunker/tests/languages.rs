@@ -1,4 +1,4 @@
-//! What is found in a small file of each language.
+//! The chunks and symbols of a small file of each language.
 
 use std::fmt::Write;
 

@@ -50,7 +50,7 @@ pub struct UserUpdate<'a> {
 }
 
 /// Updates a user. A disabled user can't authenticate. After it is enabled again, its personal
-/// access tokens work as before, but its sessions have ended: whoever stole one stays out, and the
+/// access tokens work as before, but its sessions have ended: a stolen one stays invalid, and the
 /// user signs in again.
 pub async fn change(tx: &mut Tx, login: &str, change: &UserUpdate<'_>) -> Result<Option<User>> {
     let changed = sqlx::query_as!(

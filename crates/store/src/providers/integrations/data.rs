@@ -54,8 +54,8 @@ pub async fn assign_docs_integration(
 }
 
 /// Deletes the data that an integration imported: its documents, and the content of its tasks. The
-/// tasks stay for what is linked to them, and the next state from their tracker is stored, however
-/// old. Returns the numbers of tasks and documents.
+/// tasks stay for the items linked to them, and the next state from their tracker is stored,
+/// however old. Returns the numbers of tasks and documents.
 pub async fn purge(tx: &mut Tx, project: ProjectId, id: IntegrationId) -> Result<(u64, u64)> {
     let tasks = tx
         .count_changed(sqlx::query!(

@@ -159,7 +159,7 @@ pub async fn start_sync(store: &Store, integration: IntegrationId) -> Result<Opt
     })
 }
 
-/// Moves the position of a sync, in the transaction that stores what it has read. Returns `false`
+/// Moves the position of a sync, in the transaction that stores the items read. Returns `false`
 /// if the position is not `from`, because another worker has moved it, or if the integration is
 /// deleted or paused. Locks the position until the transaction ends.
 pub async fn advance(

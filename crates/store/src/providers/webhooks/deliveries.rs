@@ -14,7 +14,7 @@ use crate::{Result, Store, Tx, policies};
 
 /// Kind of the job that processes a delivery; its argument is the delivery's id.
 pub const JOB: &str = "process_delivery";
-/// Attempts of the job; many, because the provider was told that the event was accepted.
+/// Attempts of the job; many, because the provider received 202 for the event.
 pub const JOB_ATTEMPTS: u16 = 12;
 /// Days that a delivery is kept and duplicates of it are detected.
 const DELIVERY_DAYS: i32 = 14;

@@ -11,7 +11,7 @@ use crate::passages::embedding_text;
 use crate::row::uuids;
 use crate::{Listener, Result, Store};
 
-/// Failed attempts after which nobody waits for a passage's vector.
+/// Failed attempts after which no reader waits for a passage's vector.
 pub(super) const FAILING_AFTER: i32 = 3;
 
 /// Passages queued per statement, which locks them against deletion for a fraction of a second.
@@ -126,7 +126,7 @@ async fn unqueued(store: &Store, model: &Model, passages: &[Uuid]) -> Result<Opt
 pub struct EmbeddingBacklog {
     /// Passages whose vector is to come.
     pub pending: i64,
-    /// Passages that failed so often that nobody should wait for them. They are retried from time
+    /// Passages that failed so often that no reader waits for them. They are retried from time
     /// to time, and keyword search finds them.
     pub failed_count: i64,
 }
