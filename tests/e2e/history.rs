@@ -53,15 +53,24 @@ async fn recall_finds_files_of_similar_earlier_commits_only() {
     let query = "umlauts are lost in the nightly export";
     let found = search(&service, query, &json!({"sources": ["code"]})).await;
     assert_eq!(found[0]["location"], "lib/writer.rb", "{found:#?}");
-    let legs = |hit: &Value| hit["explain"]["retrievers"].as_array().unwrap().clone();
-    let history = legs(&found[0]).into_iter().find(|leg| leg["retriever"] == "history").unwrap();
+    let retrievers = |hit: &Value| hit["explain"]["retrievers"].as_array().unwrap().clone();
+    let history = retrievers(&found[0])
+        .into_iter()
+        .find(|retriever| retriever["retriever"] == "history")
+        .unwrap();
     assert_eq!((&history["rank"], &history["score"]), (&json!(1), &json!(1.0)));
-    let shares: f64 = legs(&found[0]).iter().map(|leg| leg["contribution"].as_f64().unwrap()).sum();
+    let shares: f64 = retrievers(&found[0])
+        .iter()
+        .map(|retriever| retriever["contribution"].as_f64().unwrap())
+        .sum();
     assert!((shares - found[0]["explain"]["fused_score"].as_f64().unwrap()).abs() < 1e-3);
 
     let without = json!({"sources": ["code"], "disabled_steps": ["history"]});
     let found = search(&service, query, &without).await;
-    assert!(found.iter().flat_map(legs).all(|leg| leg["retriever"] != "history"), "{found:#?}");
+    assert!(
+        found.iter().flat_map(retrievers).all(|retriever| retriever["retriever"] != "history"),
+        "{found:#?}"
+    );
 
     let changes = search(&service, query, &json!({"sources": ["change"]})).await;
     assert_eq!(changes[0]["title"], PAST);
@@ -84,7 +93,10 @@ async fn recall_finds_files_of_similar_earlier_commits_only() {
 
     let all = search(&service, query, &json!({})).await;
     assert!(all.iter().all(|hit| hit["source"] != "change"), "{all:#?}");
-    assert!(all.iter().flat_map(legs).all(|leg| leg["retriever"] != "history"), "{all:#?}");
+    assert!(
+        all.iter().flat_map(retrievers).all(|retriever| retriever["retriever"] != "history"),
+        "{all:#?}"
+    );
 }
 
 async fn search(service: &Service, query: &str, with: &Value) -> Vec<Value> {

@@ -142,17 +142,17 @@ fn signature(secret: &str, timestamp: &str, body: &str) -> String {
 
 /// Renders the body, which has the reasons of the item and never its content.
 fn body(notification: &QuarantineNotification) -> String {
-    let hold = &notification.item;
+    let item = &notification.item;
     json!({
         "event": "quarantine_item.created",
         "project_key": notification.project_key,
-        "hold": {
-            "id": hold.id,
-            "kind": hold.kind,
-            "reasons": hold.reasons,
-            "submitted_by": hold.sender,
-            "created_at": hold.created_at,
-            "expires_at": hold.expires_at,
+        "quarantine_item": {
+            "id": item.id,
+            "kind": item.kind,
+            "reasons": item.reasons,
+            "submitted_by": item.sender,
+            "created_at": item.created_at,
+            "expires_at": item.expires_at,
         },
     })
     .to_string()

@@ -31,16 +31,16 @@ pub async fn newcomer(api: &TestApi, login: &str) -> String {
 
 /// Starts a session of a user with all scopes, as a device login does.
 async fn signed_in(api: &TestApi, login: &str) -> Value {
-    let begun = agreed(api, login).await;
-    redeem(api, &begun).await.ok()
+    let started = approved_grant(api, login).await;
+    redeem(api, &started).await.ok()
 }
 
 /// Starts a device login that a user has approved and no device has fetched.
-async fn agreed(api: &TestApi, login: &str) -> Value {
+async fn approved_grant(api: &TestApi, login: &str) -> Value {
     let all = "memory:read memory:write ingest coding github:write admin";
-    let begun = api.form("/auth/device", &[("scope", all)]).await.ok();
-    approve(api, &begun, id(api, login).await).await;
-    begun
+    let started = api.form("/auth/device", &[("scope", all)]).await.ok();
+    approve(api, &started, id(api, login).await).await;
+    started
 }
 
 async fn id(api: &TestApi, login: &str) -> mc_domain::UserId {
@@ -71,9 +71,9 @@ async fn proof(api: &TestApi, cookie: &str) -> Option<String> {
 }
 
 /// Approves a device login on its page.
-async fn approve(api: &TestApi, begun: &Value, user: mc_domain::UserId) {
+async fn approve(api: &TestApi, started: &Value, user: mc_domain::UserId) {
     let code: mc_auth::secret::UserCode =
-        mc_auth::secret::UserCode::parse(begun["user_code"].as_str().unwrap()).unwrap();
+        mc_auth::secret::UserCode::parse(started["user_code"].as_str().unwrap()).unwrap();
     let hash = code.hash();
     let code = mc_store::sessions::DeviceCodeKey::User(hash.as_bytes());
     let mut tx = api.database.service().begin().await.unwrap();
@@ -85,8 +85,8 @@ async fn approve(api: &TestApi, begun: &Value, user: mc_domain::UserId) {
     tx.commit().await.unwrap();
 }
 
-async fn redeem(api: &TestApi, begun: &Value) -> Answer {
-    let code = begun["device_code"].as_str().unwrap();
+async fn redeem(api: &TestApi, started: &Value) -> Answer {
+    let code = started["device_code"].as_str().unwrap();
     api.form("/auth/token", &[("grant_type", DEVICE_CODE), ("device_code", code)]).await
 }
 
@@ -176,8 +176,8 @@ async fn a_token_is_limited_by_its_scopes_and_its_creator() {
     let child = json!({"name": "w", "scopes": ["memory:read"]});
     assert_eq!(reading.post("/tokens", child).await.status, 403);
     assert_eq!(reading.get("/tokens").await.status, 403);
-    let begun = api.form("/auth/device", &[]).await.ok();
-    let decision = json!({"user_code": begun["user_code"], "approve": true});
+    let started = api.form("/auth/device", &[]).await.ok();
+    let decision = json!({"user_code": started["user_code"], "approve": true});
     assert_eq!(reading.post("/auth/device/decision", decision).await.status, 403);
     // It is listed without its secret, and invalid once revoked.
     let listed = api.get("/tokens").await.ok();
@@ -252,12 +252,12 @@ async fn a_disabled_user_loses_every_token_at_once() {
 async fn an_enabled_user_has_to_sign_in_again() {
     let api = TestApi::start().await;
     let pat = newcomer(&api, "ann").await;
-    let (session, waiting) = (signed_in(&api, "ann").await, agreed(&api, "ann").await);
+    let (session, waiting) = (signed_in(&api, "ann").await, approved_grant(&api, "ann").await);
     let cookie = visit(&api, "ann").await;
     assert!(proof(&api, &cookie).await.is_some());
     api.patch("/users/ann", json!({"is_disabled": true})).await.ok();
     // A device login was approved at that moment.
-    let late = agreed(&api, "ann").await;
+    let late = approved_grant(&api, "ann").await;
     assert_eq!(redeem(&api, &late).await.body["error"], "invalid_grant");
     api.patch("/users/ann", json!({"is_disabled": false})).await.ok();
 
@@ -291,7 +291,7 @@ async fn revoking_all_sessions_ends_each_at_once() {
     let api = TestApi::start().await;
     let (ann, bob) = (newcomer(&api, "ann").await, newcomer(&api, "bob").await);
     let (here, stolen) = (signed_in(&api, "ann").await, signed_in(&api, "ann").await);
-    let (cookie, waiting) = (visit(&api, "ann").await, agreed(&api, "ann").await);
+    let (cookie, waiting) = (visit(&api, "ann").await, approved_grant(&api, "ann").await);
     let others = signed_in(&api, "bob").await;
 
     // No agent and no other user may do it, and they do not learn whether the user exists.
@@ -317,8 +317,8 @@ async fn revoking_all_sessions_ends_each_at_once() {
     assert_eq!(api.delete("/users/ann/sessions").await.status, 204, "by an administrator");
     assert_eq!(api.with(access(&again)).get("/whoami").await.status, 401);
     assert_eq!(api.delete("/users/nobody/sessions").await.fault(404), "login");
-    let noted = api.get("/audit?action=session.revoked").await.ok();
-    let events = noted["items"].as_array().unwrap().iter();
+    let audit = api.get("/audit?action=session.revoked").await.ok();
+    let events = audit["items"].as_array().unwrap().iter();
     let told: Vec<_> = events
         .map(|event| (&event["actor"], &event["target"], &event["details"]["sessions"]))
         .collect();
@@ -364,8 +364,8 @@ async fn a_request_of_a_session_that_ends_meanwhile_is_rejected() {
                 api.delete("/users/ann/sessions").await.ok();
             }
         };
-        let begun = api.form("/auth/device", &[]).await.ok();
-        let decision = json!({"user_code": begun["user_code"], "approve": true});
+        let started = api.form("/auth/device", &[]).await.ok();
+        let decision = json!({"user_code": started["user_code"], "approve": true});
         let token = json!({"name": "late", "scopes": ["memory:read"]});
         for (path, body) in [("/tokens", token), ("/auth/device/decision", decision)] {
             let session = signed_in(&api, "ann").await;
@@ -378,7 +378,7 @@ async fn a_request_of_a_session_that_ends_meanwhile_is_rejected() {
             api.patch("/users/ann", json!({"is_disabled": false})).await.ok();
         }
         let cookie = visit(&api, "ann").await;
-        let (code, proof) = (&begun["user_code"], proof(&api, &cookie).await.unwrap());
+        let (code, proof) = (&started["user_code"], proof(&api, &cookie).await.unwrap());
         let form = format!("user_code={}&decision=approve&proof={proof}", code.as_str().unwrap());
         let request = Request::builder()
             .uri("/auth/device/page")
@@ -387,7 +387,7 @@ async fn a_request_of_a_session_that_ends_meanwhile_is_rejected() {
         // The body is read before the session is looked up.
         assert_eq!(held_back(&api, request, form, out()).await.status, 303);
         api.patch("/users/ann", json!({"is_disabled": false})).await.ok();
-        assert_eq!(redeem(&api, &begun).await.body["error"], "authorization_pending");
+        assert_eq!(redeem(&api, &started).await.body["error"], "authorization_pending");
     }
     let listed = api.get("/tokens?user=ann").await.ok();
     assert_eq!(listed["items"].as_array().unwrap().len(), 1, "{listed}");
@@ -413,8 +413,8 @@ async fn no_session_starts_while_its_user_is_disabled() {
         }
         shutting_out.commit().await.unwrap();
     };
-    let (begun, ()) = tokio::join!(late, commit);
-    assert!(begun.is_none(), "{begun:?}");
+    let (started, ()) = tokio::join!(late, commit);
+    assert!(started.is_none(), "{started:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -459,8 +459,8 @@ async fn an_administrator_lists_and_revokes_tokens_of_others() {
     assert_eq!(api.with(&ann).get("/whoami").await.status, 401);
     assert_eq!(api.delete(&path).await.fault(404), "id", "it was revoked before");
     assert_eq!(api.get("/tokens?user=nobody").await.fault(404), "login");
-    let noted = api.get("/audit?action=token.revoked").await.ok();
-    assert_eq!(noted["items"][0]["details"], json!({"user": id(&api, "ann").await}));
+    let audit = api.get("/audit?action=token.revoked").await.ok();
+    assert_eq!(audit["items"][0]["details"], json!({"user": id(&api, "ann").await}));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -479,13 +479,13 @@ async fn teams_are_read_with_the_scope_of_projects() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reused_refresh_token_ends_its_device_login() {
     let api = TestApi::start().await;
-    let begun = api.form("/auth/device", &[("scope", "memory:read memory:write")]).await.ok();
-    assert_eq!(redeem(&api, &begun).await.body["error"], "authorization_pending");
-    assert_eq!(redeem(&api, &begun).await.body["error"], "slow_down");
-    let decision = json!({"user_code": begun["user_code"], "approve": true});
+    let started = api.form("/auth/device", &[("scope", "memory:read memory:write")]).await.ok();
+    assert_eq!(redeem(&api, &started).await.body["error"], "authorization_pending");
+    assert_eq!(redeem(&api, &started).await.body["error"], "slow_down");
+    let decision = json!({"user_code": started["user_code"], "approve": true});
     assert_eq!(api.post("/auth/device/decision", decision.clone()).await.status, 204);
     assert_eq!(api.post("/auth/device/decision", decision).await.status, 409, "decided once");
-    let first = redeem(&api, &begun).await.ok();
+    let first = redeem(&api, &started).await.ok();
     assert_eq!(first["scope"], "memory:read memory:write");
     let access = first["access_token"].as_str().unwrap().to_owned();
     let session = api.with(&access);
@@ -506,11 +506,11 @@ async fn a_reused_refresh_token_ends_its_device_login() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reused_device_code_ends_its_session() {
     let api = TestApi::start().await;
-    let begun = api.form("/auth/device", &[]).await.ok();
-    let decision = json!({"user_code": begun["user_code"], "approve": true});
+    let started = api.form("/auth/device", &[]).await.ok();
+    let decision = json!({"user_code": started["user_code"], "approve": true});
     api.post("/auth/device/decision", decision).await.ok();
-    let token = redeem(&api, &begun).await.ok();
-    assert_eq!(redeem(&api, &begun).await.body["error"], "invalid_grant");
+    let token = redeem(&api, &started).await.ok();
+    assert_eq!(redeem(&api, &started).await.body["error"], "invalid_grant");
     assert_eq!(refresh(&api, &token).await.body["error"], "invalid_grant");
 
     let revoked = api.form("/auth/device", &[]).await.ok();

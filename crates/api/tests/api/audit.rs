@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::accounts::newcomer;
 use crate::client::{As, TestApi};
 use crate::proposals::agent;
-use crate::quarantine::hold;
+use crate::quarantine::quarantine_order;
 
 async fn actions(api: &TestApi, path: &str) -> Vec<String> {
     let page = api.get(path).await.ok();
@@ -112,10 +112,10 @@ async fn each_event_has_its_actor_and_target() {
     ann.post(&format!("/proposals/{invoices}/accept"), json!({"version": 1})).await.ok();
     ann.post(&format!("/proposals/{prices}/reject"), json!({"reason": "half up"})).await.ok();
     ann.post("/forget", json!({"project_key": "shop", "source": PAGE})).await.ok();
-    let released = hold(&api).await;
+    let released = quarantine_order(&api).await;
     ann.post(&format!("/quarantine/{released}/release"), json!({})).await.ok();
-    let destroyed = hold(&api).await;
-    ann.delete(&format!("/quarantine/{destroyed}")).await.ok();
+    let deleted = quarantine_order(&api).await;
+    ann.delete(&format!("/quarantine/{deleted}")).await.ok();
     api.put_if("/projects/shop/policy", "*", json!({"ttl_days": {"fact": 90}})).await.ok();
     ann.post("/tasks/sync", issue("Nil delay")).await.ok();
     let link = json!({"project_key": "shop", "task_external_id": "CS-214"});
@@ -138,7 +138,7 @@ async fn each_event_has_its_actor_and_target() {
         (here, "proposal.rejected", "ann", prices.as_str()),
         (here, "records.erased", "ann", PAGE),
         (here, "quarantine_item.released", "ann", released.as_str()),
-        (here, "quarantine_item.deleted", "ann", destroyed.as_str()),
+        (here, "quarantine_item.deleted", "ann", deleted.as_str()),
         (here, "policy.changed", "local", "shop"),
         (here, "tasks.synced", "ann", "shop"),
         (here, "task.linked", "ann", task.as_str().unwrap()),
@@ -281,8 +281,8 @@ async fn a_change_that_cannot_be_recorded_is_rolled_back() {
     assert_eq!(api.get("/projects").await.ok()["items"].as_array().unwrap().len(), 1);
     let tokens = api.get("/tokens").await.ok().to_string();
     assert!(!tokens.contains("laptop"), "{tokens}");
-    let held = api.get("/projects/shop").await.ok();
-    assert_eq!((&held["tasks"], &held["dialogs"]), (&json!(0), &json!(0)));
+    let project = api.get("/projects/shop").await.ok();
+    assert_eq!((&project["tasks"], &project["dialogs"]), (&json!(0), &json!(0)));
     let location = api.text("select location from repositories").await;
     let stays = folder.path().canonicalize().unwrap();
     assert_eq!(location, stays.to_str().unwrap());

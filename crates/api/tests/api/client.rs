@@ -27,7 +27,7 @@ use tower::ServiceExt as _;
 
 use crate::cache::cache;
 
-/// The credential of [`SYSTEM`].
+/// The credential of [`CONNECTOR`].
 pub const TRACKER_TOKEN: &str = "t0ken-of-the-tracker-4242";
 /// The bearer token of every test's API.
 pub const SECRET: &str = "a-local-token";
@@ -45,21 +45,21 @@ pub struct TestApi {
 }
 
 /// The name of the only connector, which only the project `shop` may use.
-pub const SYSTEM: &str = "our-redmine";
+pub const CONNECTOR: &str = "our-redmine";
 
 /// The connector. It has a credential, and nothing listens at its address.
-fn systems() -> Arc<ConnectorRegistry> {
+fn connectors() -> Arc<ConnectorRegistry> {
     let settings = ConnectorConfig {
-        name: SYSTEM.to_owned(),
+        name: CONNECTOR.to_owned(),
         kind: Provider::Redmine,
         url: "http://127.0.0.1:1".parse().unwrap(),
         user: None,
         token: Some(TRACKER_TOKEN.to_owned().into()),
         limits: Limits { retries: 0, ..Limits::default() },
     };
-    let mut systems = ConnectorRegistry::default();
-    systems.add(Connector::new(settings).unwrap(), vec!["shop".parse().unwrap()]);
-    Arc::new(systems)
+    let mut connectors = ConnectorRegistry::default();
+    connectors.add(Connector::new(settings).unwrap(), vec!["shop".parse().unwrap()]);
+    Arc::new(connectors)
 }
 
 /// A response.
@@ -102,7 +102,7 @@ impl TestApi {
         let public_url = "http://127.0.0.1:7391".parse().unwrap();
         let settings = SignInSettings { public_url, providers: Vec::new(), encryptor };
         let sign_in = SignIn::open(service, settings).await.unwrap();
-        let state = ApiState::new(memory, store, sign_in).with_connectors(systems());
+        let state = ApiState::new(memory, store, sign_in).with_connectors(connectors());
         let router = mc_api::router(state.clone());
         database.project("shop").await;
         Self { router, database, state, _index: index, _stop: stop.drop_guard() }

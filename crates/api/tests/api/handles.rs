@@ -1,5 +1,5 @@
-//! `/handles`: the short names of a bundle's items, for whom the bundle was made and nobody else;
-//! and what they lead to, `/passages` and `/paths`.
+//! `/handles`: the short names of a bundle's items, which only its recipient can resolve; and
+//! `/passages` and `/paths`.
 
 use axum::body::Body;
 use http::Request;
@@ -116,7 +116,7 @@ async fn lookup_waits_for_a_bundle_that_another_node_writes() {
     state.memory = other;
     let other = mc_api::router(state);
     let lock = "lock table bundles in share row exclusive mode";
-    let held = testing::hold(api.database.url(), lock).await.unwrap();
+    let lock_guard = testing::hold(api.database.url(), lock).await.unwrap();
     let bundle = api.post("/recall", question("shop")).await.ok()["bundle_id"].clone();
     let uri = format!("/handles?project_key=shop&bundle_id={}", bundle.as_str().unwrap());
     let request = Request::get(uri).header("authorization", format!("Bearer {SECRET}"));
@@ -125,7 +125,7 @@ async fn lookup_waits_for_a_bundle_that_another_node_writes() {
         tokio::task::yield_now().await;
     }
     assert!(!asked.is_finished(), "it is not written yet");
-    drop(held);
+    drop(lock_guard);
     assert_eq!(asked.await.unwrap().unwrap().status(), 200);
 }
 
@@ -144,7 +144,7 @@ async fn feedback_waits_for_a_bundle_that_another_node_writes() {
         tokio::spawn(other.clone().oneshot(request.body(Body::from(body)).unwrap()))
     };
     let lock = "lock table bundles in share row exclusive mode";
-    let held = testing::hold(api.database.url(), lock).await.unwrap();
+    let lock_guard = testing::hold(api.database.url(), lock).await.unwrap();
     let bundle = api.post("/recall", question("shop")).await.ok()["bundle_id"].clone();
     let asked = sent(&bundle);
     // What was handed out long ago, if ever, is not waited for; by then the other was looked for as
@@ -154,7 +154,7 @@ async fn feedback_waits_for_a_bundle_that_another_node_writes() {
         assert_eq!(sent(&old).await.unwrap().unwrap().status(), 404);
     }
     assert!(!asked.is_finished(), "it is not written yet");
-    drop(held);
+    drop(lock_guard);
     assert_eq!(asked.await.unwrap().unwrap().status(), 200);
 }
 

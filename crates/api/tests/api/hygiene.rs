@@ -139,7 +139,7 @@ async fn a_demoted_record_is_not_found_until_it_is_accepted() {
     assert!(finds(&kept).await);
     api.post(&format!("/proposals/{gone}/reject"), json!({"reason": "nobody needs it"})).await.ok();
     assert_eq!(api.get(&format!("/records/{gone}")).await.ok()["state"], "deleted");
-    // A record that a person has kept is not demoted again.
+    // A record whose demotion was rejected by a reviewer is not demoted again.
     api.execute("update memory_records set updated_at = now() - interval '100 days'").await;
     assert_eq!(done(&api, json!({"task": "quality"})).await["counts"]["unused"], 0);
 }
@@ -225,9 +225,9 @@ async fn an_expiry_decision_is_sent_with_the_task_expiry() {
     let path = "/projects/shop/hygiene-runs";
     let asked = json!({"task": "expiry", "expiry_decision": "extend"});
     assert_eq!(api.post(path, asked).await.ok()["task"], "expiry");
-    let noted = "select details::jsonb ->> 'expiry_decision' from audit_events where action = \
+    let detail = "select details::jsonb ->> 'expiry_decision' from audit_events where action = \
         'hygiene_run.requested'";
-    assert_eq!(api.text(noted).await, "extend");
+    assert_eq!(api.text(detail).await, "extend");
     for (field, asked) in [
         ("expiry_decision", json!({"task": "duplicates", "expiry_decision": "extend"})),
         ("expiry_decision", json!({"task": "expiry", "expiry_decision": "perhaps"})),

@@ -107,20 +107,20 @@ async fn private_hosts_are_indexed_for_admins_or_if_allowed() {
         let request = json!({"project_key": "shop", "location": location, "name": name});
         assert_eq!(api.post("/ingest/git", request).await.status, 202, "{location}");
     }
-    // What the run may do is kept with the repository; whoever asks last decides.
-    let held = "select coalesce(string_agg(name, ' ' order by name), '') from repositories \
+    // The network access of a run is stored with the repository; the last request decides.
+    let names = "select coalesce(string_agg(name, ' ' order by name), '') from repositories \
                 where not allows_private_network";
-    assert_eq!(api.text(held).await, "");
+    assert_eq!(api.text(names).await, "");
     let outside = json!({"project_key": "shop", "location": "https://93.184.215.14/x/outside"});
     assert_eq!(api.with(&token).post("/ingest/git", outside.clone()).await.status, 202);
     let moved = json!({"project_key": "shop", "location": "https://93.184.215.14/a/b",
                        "owner": "a", "name": "inside-0", "relocate": true});
     assert_eq!(api.with(&token).post("/ingest/git", moved).await.status, 202);
-    assert_eq!(api.text(held).await, "inside-0 outside");
+    assert_eq!(api.text(names).await, "inside-0 outside");
     assert_eq!(api.post("/ingest/git", outside.clone()).await.status, 202);
-    assert_eq!(api.text(held).await, "inside-0");
+    assert_eq!(api.text(names).await, "inside-0");
     assert_eq!(api.with(&token).post("/ingest/git", outside.clone()).await.status, 202);
-    assert_eq!(api.text(held).await, "inside-0 outside");
+    assert_eq!(api.text(names).await, "inside-0 outside");
 
     // An administrator's token that is for indexing alone names no host inside.
     assert_eq!(api.post("/ingest/git", outside.clone()).await.status, 202);
@@ -131,7 +131,7 @@ async fn private_hosts_are_indexed_for_admins_or_if_allowed() {
     assert_eq!(api.with(&indexing).post("/ingest/git", outside).await.status, 202);
     let by_ssh = json!({"project_key": "shop", "location": "ssh://git@10.0.0.5/a/by-ssh"});
     assert_eq!(api.with(&indexing).post("/ingest/git", by_ssh).await.status, 202);
-    assert_eq!(api.text(held).await, "inside-0 outside");
+    assert_eq!(api.text(names).await, "inside-0 outside");
 
     let allowed_private_hosts = vec!["localhost:8443".parse().unwrap()];
     let settings = ApiSettings { allowed_private_hosts, ..ApiSettings::default() };

@@ -1,4 +1,4 @@
-//! What means something to SQL, to a file system or to HTTP is a text like any other here.
+//! Text with a meaning to SQL, a file system or HTTP is treated as plain text.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::accounts::newcomer;
 use crate::client::TestApi;
 use crate::remote_models::{Recorder, embed_all, fill};
 
-/// In all that is said in the project that is none of Eve's business.
+/// Word in all texts of the project that Eve has no access to.
 const MARK: &str = "amethyst";
 
 const HOSTILE: [&str; 20] = [
@@ -44,11 +44,11 @@ const HOSTILE: [&str; 20] = [
     "łódź \u{202e}🦀",
 ];
 
-/// Method, target and body of what takes a text, which stands for `{}`: percent-encoded in the
-/// target, and as a JSON string has it in the body.
-type Place = (&'static str, &'static str, &'static str);
+/// Method, target and body of a request. `{}` is replaced by a text: percent-encoded in the target,
+/// and escaped as in a JSON string in the body.
+type Template = (&'static str, &'static str, &'static str);
 
-const IN_URLS: &[Place] = &[
+const IN_URLS: &[Template] = &[
     ("GET", "/projects/{}", ""),
     ("DELETE", "/projects/{}", ""),
     ("GET", "/projects/{}/policy", ""),
@@ -83,7 +83,7 @@ const IN_URLS: &[Place] = &[
     ("GET", "/auth/oauth/{}/start", ""),
 ];
 
-const IN_BODIES: &[Place] = &[
+const IN_BODIES: &[Template] = &[
     ("POST", "/projects", r#"{"key": "{}"}"#),
     ("POST", "/users", r#"{"login": "{}"}"#),
     ("POST", "/teams", r#"{"key": "{}"}"#),
@@ -162,8 +162,8 @@ const HEADERS: [(&str, &str); 8] = [
     ("authorization", "Bearer "),
 ];
 
-/// A statement that counts the rows of every table, those of each project apart. The feed and the
-/// queue follow from the passages, and what waits may be done.
+/// A statement that counts the rows of every table, by project. The change feed and the embedding
+/// queue depend on the passages, and their entries may be processed meanwhile.
 const TABLES: &str = "
     select string_agg(format('select concat(%L, %s) as place, count(*) as counted from %I group by \
     1',
@@ -177,13 +177,13 @@ const TABLES: &str = "
           where table_schema = 'public' and table_name not in ('change_feed', 'embedding_queue')
           group by table_name) as tables";
 
-/// How many there are, by table and project.
+/// Numbers of rows, by table and project.
 type Rows = BTreeMap<String, i64>;
 
-/// Eve administers `shop`; the project beside it is Vic's.
+/// Eve administers `shop`; the other project is Vic's.
 struct World {
     api: TestApi,
-    /// As it is served to the network.
+    /// The router as it is served to the network.
     router: Router,
     eve: String,
     /// The id of `shop`.
@@ -196,7 +196,7 @@ struct World {
 
 impl World {
     async fn new() -> Self {
-        // To its model all texts are alike: what is left out is left out by whose it is.
+        // Its model finds all texts equal, so only access decides which results are omitted.
         let api = TestApi::with_model(Arc::new(Recorder::new()), false).await;
         let eve = newcomer(&api, "eve").await;
         api.put("/projects/shop/members/eve", json!({"role": "admin"})).await.ok();
@@ -212,7 +212,7 @@ impl World {
     }
 
     async fn rows(&self) -> Rows {
-        // A recall is noted after its answer.
+        // A recall is stored after its response.
         self.api.state.memory.finish().await;
         let counted = testing::text(&self.root, &self.count).await.unwrap();
         serde_json::from_str(&counted).unwrap()
@@ -260,9 +260,9 @@ impl World {
         (head, String::from_utf8_lossy(&body).into_owned())
     }
 
-    /// Sends what holds `text`: the service is not at fault, says nothing of the other project, and
-    /// repeats none of it in a header. What it refuses leaves no row, and what it takes is added to
-    /// `shop` alone. Answers what there is then.
+    /// Sends a request with `text`. The response is no server error, reveals nothing of the other
+    /// project, and has no header with the text. A rejected request adds no row, and an accepted
+    /// one adds rows of `shop` only. Returns the numbers of rows.
     async fn judge(&self, before: &Rows, request: Request<Body>, text: &str) -> Rows {
         let what = format!("{} {} with {text:?}", request.method(), request.uri());
         let (head, body) = self.answer(request).await;
@@ -282,7 +282,7 @@ impl World {
         after
     }
 
-    async fn fill_in(&self, places: &[Place]) {
+    async fn fill_in(&self, places: &[Template]) {
         let mut rows = self.rows().await;
         for text in hostile() {
             let quoted = Value::from(text.as_str()).to_string();
@@ -296,7 +296,7 @@ impl World {
     }
 }
 
-/// The project that nobody but Vic belongs to, who finds what is in it.
+/// Creates the project of which only Vic is a member, who finds its texts.
 async fn vault(api: &TestApi) {
     let token = newcomer(api, "vic").await;
     let vic = api.with(&token);
@@ -307,17 +307,17 @@ async fn vault(api: &TestApi) {
     assert!(found.to_string().contains(MARK), "{found}");
 }
 
-/// REST and `/mcp` behind a door that believes what stands before it.
+/// Returns REST and `/mcp` behind an ingress that trusts its proxy.
 fn served(api: &TestApi) -> Router {
     let core = CoreClient::in_process(mc_api::router(api.state.clone()));
     let server = MemoryServer::new(core, ServerSettings::default());
     let mcp = mc_mcp::http_router(server, CancellationToken::new());
-    let door = IngressConfig {
+    let ingress = IngressConfig {
         trusted_proxies: vec!["127.0.0.0/8".parse().unwrap()],
         auth_failures_per_minute_per_address: 0,
         ..IngressConfig::default()
     };
-    mc_api::public_router(api.state.clone(), mcp, &Ingress::new(door))
+    mc_api::public_router(api.state.clone(), mcp, &Ingress::new(ingress))
 }
 
 fn hostile() -> impl Iterator<Item = String> {
@@ -349,7 +349,7 @@ async fn a_hostile_header_changes_nothing_and_is_not_returned() {
     for text in hostile() {
         for (name, start) in HEADERS {
             let value = |sent: &str| HeaderValue::from_bytes(format!("{start}{sent}").as_bytes());
-            // What no header can hold is sent percent-encoded.
+            // Text that a header can't contain is sent percent-encoded.
             let value = value(&text).unwrap_or_else(|_| value(&encoded(&text)).unwrap());
             for mut request in [
                 world.request("GET", "/projects/shop", ""),

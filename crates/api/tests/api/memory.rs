@@ -27,8 +27,8 @@ async fn saved_record_is_recalled_and_its_use_counted() {
     assert_eq!(&bundle["gotchas"][0]["id"], id, "{bundle}");
     assert_eq!(bundle["degraded"], json!([]));
     let used = json!({"bundle_id": bundle["bundle_id"], "used": [id, bundle["bundle_id"]]});
-    let noted = api.post("/feedback", used).await.ok();
-    assert_eq!(noted, json!({"recorded": 1, "unknown": [bundle["bundle_id"]]}));
+    let recorded = api.post("/feedback", used).await.ok();
+    assert_eq!(recorded, json!({"recorded": 1, "unknown": [bundle["bundle_id"]]}));
 
     let record = api.get(&format!("/records/{}", id.as_str().unwrap())).await.ok();
     assert_eq!(record["use_count"], 1);

@@ -29,7 +29,7 @@ async fn no_payload_is_promoted_without_a_person() {
             let save = json!({"project_key": "shop", "kind": kind, "content": content,
                               "visibility": "team", "trust": "confirmed"});
             let saved = bot.post("/save", save).await;
-            // Characters that no text may hold are refused at the edge.
+            // Characters that no text may contain are rejected by the ingress.
             if saved.status == 400 {
                 return "refused".to_owned();
             }

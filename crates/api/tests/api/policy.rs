@@ -244,9 +244,9 @@ async fn repositories_are_reindexed_when_masking_changes() {
         &serde_json::from_value(json!({"sanitizer": {"categories": {"email": "allow"}}})).unwrap(),
     );
     api.execute(&format!("update files set masking_fingerprint = {rules}")).await;
-    let held = json!({"sanitizer": {"categories": {"email": "allow", "jwt": "reject"},
+    let policy = json!({"sanitizer": {"categories": {"email": "allow", "jwt": "reject"},
                                     "prompt_injection": "reject"}});
-    set(&api, held).await;
+    set(&api, policy).await;
     assert_eq!(queued(&api).await, (String::new(), 2), "what is masked is the same");
 }
 

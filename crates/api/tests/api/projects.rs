@@ -53,7 +53,7 @@ async fn an_agent_cannot_create_a_project() {
     let entry = json!({"name": "b", "scopes": ["memory:read", "ingest"], "agent_login": "bot"});
     let token = api.post("/tokens", entry).await.ok()["token"].as_str().unwrap().to_owned();
     let bot = api.with(&token);
-    // Nor does the agent learn whether the key is taken.
+    // The response does not reveal whether the key is taken.
     for key in ["own", "shop"] {
         let refused = bot.post("/projects", json!({ "key": key })).await;
         assert_eq!(refused.fault(403), "key");

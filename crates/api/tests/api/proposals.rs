@@ -486,7 +486,7 @@ async fn erasing_a_user_restores_superseded_and_deletes_held_texts() {
     for sender in [&eve, &mia] {
         assert_eq!(sender.post("/save", fact(&order)).await.ok()["outcome"], "quarantined");
     }
-    let held = async || {
+    let quarantined = async || {
         let page = mia.get("/quarantine?project_key=shop&state=pending").await.ok();
         page["items"].as_array().unwrap().clone()
     };
@@ -498,12 +498,12 @@ async fn erasing_a_user_restores_superseded_and_deletes_held_texts() {
     let would = forget(true).await.ok();
     assert_eq!(would["deleted"], json!([hers["id"]]));
     assert_eq!((&would["restored"], &would["quarantine_items"]), (&json!([ours["id"]]), &json!(1)));
-    let both = held().await;
+    let both = quarantined().await;
     assert_eq!((both.len(), &both[1]["submitted_by"]), (2, &json!("eve")), "nothing has happened");
     let of_eve = format!("/quarantine/{}", both[1]["id"].as_str().unwrap());
 
     assert_eq!(forget(false).await.ok(), with(would.clone(), "dry_run", false));
-    let left = held().await;
+    let left = quarantined().await;
     assert_eq!((left.len(), &left[0]["submitted_by"]), (1, &json!("mia")));
     let gone = mia.get(&of_eve).await.ok();
     assert_eq!((&gone["state"], &gone["decided_by"]), (&json!("deleted"), &json!("mia")));

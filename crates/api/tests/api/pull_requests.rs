@@ -1,9 +1,9 @@
-//! Pull requests, CI results, comments, releases and wikis, as webhooks tell of them.
+//! Pull requests, CI results, comments, releases and wikis, received by webhooks.
 
 use serde_json::{Value, json};
 
 use crate::client::TestApi;
-use crate::webhooks::{Hook, github, handled, hook};
+use crate::webhooks::{Webhook, github, processed, webhook};
 
 const NOTE: &str = "The delay is nil when delay_unit and trigger_delay_unit differ";
 
@@ -36,7 +36,7 @@ fn pull(action: &str, head: &str, minute: u32) -> Value {
     })
 }
 
-/// A check of a commit; without a conclusion it has only begun.
+/// A check of a commit; without a conclusion it is in progress.
 fn check(name: &str, sha: &str, conclusion: Option<&str>, minute: u32) -> Value {
     let status = if conclusion.is_some() { "completed" } else { "in_progress" };
     json!({
@@ -48,13 +48,13 @@ fn check(name: &str, sha: &str, conclusion: Option<&str>, minute: u32) -> Value 
     })
 }
 
-/// Delivers each in turn; answers what came of the last.
-async fn tell(api: &TestApi, hook: &Hook, told: &[(&str, Value)]) -> Value {
+/// Delivers the events one after the other and returns the last delivery, once processed.
+async fn deliver(api: &TestApi, webhook: &Webhook, events: &[(&str, Value)]) -> Value {
     let mut last = Value::Null;
-    for (event, body) in told {
+    for (event, body) in events {
         let id = uuid::Uuid::new_v4().to_string();
-        github(api, hook, event, &id, body).await.ok();
-        last = handled(api, &id).await;
+        github(api, webhook, event, &id, body).await.ok();
+        last = processed(api, &id).await;
     }
     last
 }
@@ -73,18 +73,21 @@ async fn ci_of(api: &TestApi, record: &str) -> Value {
 async fn a_pull_request_is_one_row_in_any_order_of_events() {
     let api = TestApi::start().await;
     let _work = api.work();
-    let hook = hook(&api, "github").await;
+    let webhook = webhook(&api, "github").await;
     let issue = json!({ "action": "opened", "repository": repository(),
         "issue": { "number": 7, "title": "The delay is nil", "state": "open",
         "updated_at": at(0) } });
-    let merged =
-        tell(&api, &hook, &[("issues", issue), ("pull_request", pull("closed", &sha("b"), 5))])
-            .await;
+    let merged = deliver(
+        &api,
+        &webhook,
+        &[("issues", issue), ("pull_request", pull("closed", &sha("b"), 5))],
+    )
+    .await;
     assert_eq!(
         (&merged["state"], &merged["event_type"]),
         (&json!("completed"), &json!("pull_request.closed"))
     );
-    let late = tell(&api, &hook, &[("pull_request", pull("opened", &sha("a"), 1))]).await;
+    let late = deliver(&api, &webhook, &[("pull_request", pull("opened", &sha("a"), 1))]).await;
     assert_eq!(late["state"], "ignored");
 
     let listed = api.get("/projects/shop/pull-requests").await.ok();
@@ -110,8 +113,8 @@ async fn a_pull_request_is_one_row_in_any_order_of_events() {
         let listed = api.get(&format!("/projects/shop/pull-requests?{query}")).await.ok();
         assert_eq!(listed["items"].as_array().unwrap().len(), found, "{query}");
     }
-    let nobodys = "/projects/shop/pull-requests/01920000-0000-7000-8000-000000000000";
-    assert_eq!(api.get(nobodys).await.fault(404), "id");
+    let unknown = "/projects/shop/pull-requests/01920000-0000-7000-8000-000000000000";
+    assert_eq!(api.get(unknown).await.fault(404), "id");
     let events = api.get("/audit?project_key=shop").await.ok();
     assert!(
         events["items"]
@@ -126,25 +129,26 @@ async fn a_pull_request_is_one_row_in_any_order_of_events() {
 async fn the_last_review_of_each_reviewer_counts() {
     let api = TestApi::start().await;
     let _work = api.work();
-    let hook = hook(&api, "github").await;
+    let webhook = webhook(&api, "github").await;
     let review = |who: &str, state: &str, minute: u32| {
-        let mut told = pull("submitted", &sha("a"), minute);
-        told["review"] = json!({ "id": minute, "user": { "login": who }, "state": state,
+        let mut payload = pull("submitted", &sha("a"), minute);
+        payload["review"] = json!({ "id": minute, "user": { "login": who }, "state": state,
         "body": null,
                                  "submitted_at": at(minute) });
-        ("pull_request_review", told)
+        ("pull_request_review", payload)
     };
     let shown = async || {
         api.get("/projects/shop/pull-requests").await.ok()["items"][0]["review_state"].clone()
     };
-    tell(&api, &hook, &[review("ann", "approved", 4), review("bo", "changes_requested", 3)]).await;
+    deliver(&api, &webhook, &[review("ann", "approved", 4), review("bo", "changes_requested", 3)])
+        .await;
     assert_eq!(shown().await, "changes_requested");
-    // What Bo said before that, and comes later, changes nothing.
-    tell(&api, &hook, &[review("bo", "approved", 2)]).await;
+    // An earlier review by Bo that arrives later changes nothing.
+    deliver(&api, &webhook, &[review("bo", "approved", 2)]).await;
     assert_eq!(shown().await, "changes_requested");
-    tell(&api, &hook, &[review("bo", "approved", 5), review("cy", "commented", 6)]).await;
+    deliver(&api, &webhook, &[review("bo", "approved", 5), review("cy", "commented", 6)]).await;
     assert_eq!(shown().await, "approved");
-    tell(&api, &hook, &[review("ann", "dismissed", 7), review("bo", "dismissed", 8)]).await;
+    deliver(&api, &webhook, &[review("ann", "dismissed", 7), review("bo", "dismissed", 8)]).await;
     assert_eq!(shown().await, Value::Null);
 }
 
@@ -152,22 +156,24 @@ async fn the_last_review_of_each_reviewer_counts() {
 async fn ci_result_applies_before_or_after_the_save() {
     let api = TestApi::start().await;
     let _work = api.work();
-    let hook = hook(&api, "github").await;
+    let webhook = webhook(&api, "github").await;
     // The result first.
-    tell(&api, &hook, &[("check_run", check("build", &sha("a"), Some("success"), 1))]).await;
+    deliver(&api, &webhook, &[("check_run", check("build", &sha("a"), Some("success"), 1))]).await;
     let record = save(&api, &sha("A")).await;
     assert_eq!(ci_of(&api, &record).await, "passed");
     // The record first; nothing ended yet.
-    tell(&api, &hook, &[("check_run", check("lint", &sha("a"), None, 2))]).await;
+    deliver(&api, &webhook, &[("check_run", check("lint", &sha("a"), None, 2))]).await;
     assert_eq!(ci_of(&api, &record).await, "passed");
-    tell(&api, &hook, &[("check_run", check("lint", &sha("a"), Some("failure"), 3))]).await;
+    deliver(&api, &webhook, &[("check_run", check("lint", &sha("a"), Some("failure"), 3))]).await;
     assert_eq!(ci_of(&api, &record).await, "failed");
-    // While it is run again it has failed; then it has not, and what said so before comes too late.
-    tell(&api, &hook, &[("check_run", check("lint", &sha("a"), None, 4))]).await;
+    // A restarted check keeps its failure until it passes; an older failure that arrives later is
+    // ignored.
+    deliver(&api, &webhook, &[("check_run", check("lint", &sha("a"), None, 4))]).await;
     assert_eq!(ci_of(&api, &record).await, "failed");
-    tell(&api, &hook, &[("check_run", check("lint", &sha("a"), Some("success"), 5))]).await;
+    deliver(&api, &webhook, &[("check_run", check("lint", &sha("a"), Some("success"), 5))]).await;
     let late =
-        tell(&api, &hook, &[("check_run", check("lint", &sha("a"), Some("timed_out"), 4))]).await;
+        deliver(&api, &webhook, &[("check_run", check("lint", &sha("a"), Some("timed_out"), 4))])
+            .await;
     assert_eq!((&late["state"], ci_of(&api, &record).await), (&json!("ignored"), json!("passed")));
 
     let recalled = api
@@ -187,25 +193,25 @@ async fn ci_result_applies_before_or_after_the_save() {
 async fn the_result_of_a_merge_counts_more_than_earlier_ones() {
     let api = TestApi::start().await;
     let _work = api.work();
-    let hook = hook(&api, "github").await;
+    let webhook = webhook(&api, "github").await;
     let record = save(&api, &sha("1")).await;
-    tell(&api, &hook, &[("check_run", check("build", &sha("1"), Some("failure"), 1))]).await;
+    deliver(&api, &webhook, &[("check_run", check("build", &sha("1"), Some("failure"), 1))]).await;
     assert_eq!(ci_of(&api, &record).await, "failed");
-    // It was pushed with the change's last commit, and the change says so before the push does.
-    tell(&api, &hook, &[("pull_request", pull("synchronize", &sha("2"), 2))]).await;
-    tell(&api, &hook, &[("check_run", check("build", &sha("2"), Some("success"), 3))]).await;
+    // It was pushed with the last commit of the pull request, whose event arrives before the push.
+    deliver(&api, &webhook, &[("pull_request", pull("synchronize", &sha("2"), 2))]).await;
+    deliver(&api, &webhook, &[("check_run", check("build", &sha("2"), Some("success"), 3))]).await;
     assert_eq!(ci_of(&api, &record).await, "failed", "nothing says whose it is");
     let push = json!({ "ref": "refs/heads/delay", "after": sha("2"), "repository": repository(),
                        "commits": [{ "id": sha("1") }, { "id": sha("2") }] });
-    let pushed = tell(&api, &hook, &[("push", push)]).await;
+    let pushed = deliver(&api, &webhook, &[("push", push)]).await;
     assert_eq!(pushed["state"], "completed", "{pushed}");
     assert_eq!(ci_of(&api, &record).await, "passed");
     // Merged, it fails; and then the base is mended.
-    tell(&api, &hook, &[("pull_request", pull("closed", &sha("2"), 4))]).await;
+    deliver(&api, &webhook, &[("pull_request", pull("closed", &sha("2"), 4))]).await;
     assert_eq!(ci_of(&api, &record).await, "passed");
-    tell(&api, &hook, &[("check_run", check("build", &sha("9"), Some("failure"), 5))]).await;
+    deliver(&api, &webhook, &[("check_run", check("build", &sha("9"), Some("failure"), 5))]).await;
     assert_eq!(ci_of(&api, &record).await, "failed");
-    tell(&api, &hook, &[("check_run", check("build", &sha("9"), Some("success"), 6))]).await;
+    deliver(&api, &webhook, &[("check_run", check("build", &sha("9"), Some("success"), 6))]).await;
     assert_eq!(ci_of(&api, &record).await, "passed");
 
     let id = api.get("/projects/shop/pull-requests").await.ok()["items"][0]["id"].clone();
@@ -225,18 +231,18 @@ fn numbered(
     merge: &str,
     minute: u32,
 ) -> (&'static str, Value) {
-    let mut told = pull(action, &sha(head), minute);
-    told["pull_request"]["number"] = number.into();
-    told["pull_request"]["merge_commit_sha"] = sha(merge).into();
-    ("pull_request", told)
+    let mut payload = pull(action, &sha(head), minute);
+    payload["pull_request"]["number"] = number.into();
+    payload["pull_request"]["merge_commit_sha"] = sha(merge).into();
+    ("pull_request", payload)
 }
 
 /// A push of these commits, as of a host that doesn't say which of them are new.
 fn push(head: &str, commits: &[&str]) -> (&'static str, Value) {
     let commits: Vec<_> = commits.iter().map(|id| json!({ "id": sha(id) })).collect();
-    let told = json!({ "ref": "refs/heads/x", "after": sha(head), "repository": repository(),
+    let payload = json!({ "ref": "refs/heads/x", "after": sha(head), "repository": repository(),
                        "commits": commits });
-    ("push", told)
+    ("push", payload)
 }
 
 fn ended(sha_of: &str, how: &str, minute: u32) -> (&'static str, Value) {
@@ -260,17 +266,17 @@ async fn a_result_is_listed_once_if_the_head_is_the_merge_commit() {
 async fn a_pull_request_with_commits_of_another_does_not_count() {
     let api = TestApi::start().await;
     let _work = api.work();
-    let hook = hook(&api, "github").await;
+    let webhook = webhook(&api, "github").await;
     let record = save(&api, &sha("1")).await;
-    let told = [
+    let events = [
         numbered(12, "opened", "1", "0", 1),
         numbered(13, "opened", "2", "0", 2),
         push("2", &["1", "2"]),
         ended("2", "success", 3),
     ];
-    tell(&api, &hook, &told).await;
+    deliver(&api, &webhook, &events).await;
     assert_eq!(ci_of(&api, &record).await, Value::Null, "its own has not ended");
-    tell(&api, &hook, &[ended("1", "failure", 4)]).await;
+    deliver(&api, &webhook, &[ended("1", "failure", 4)]).await;
     assert_eq!(ci_of(&api, &record).await, "failed");
 }
 
@@ -278,9 +284,9 @@ async fn a_pull_request_with_commits_of_another_does_not_count() {
 async fn merged_pull_request_of_a_patch_precedes_the_first() {
     let api = TestApi::start().await;
     let _work = api.work();
-    let hook = hook(&api, "github").await;
+    let webhook = webhook(&api, "github").await;
     let record = save(&api, &sha("3")).await;
-    let told = [
+    let events = [
         push("5", &["3", "4", "5"]),
         numbered(15, "opened", "5", "0", 5),
         push("4", &["3", "4"]),
@@ -288,31 +294,31 @@ async fn merged_pull_request_of_a_patch_precedes_the_first() {
         ended("5", "success", 7),
         ended("4", "failure", 7),
     ];
-    tell(&api, &hook, &told).await;
+    deliver(&api, &webhook, &events).await;
     assert_eq!(ci_of(&api, &record).await, "passed");
-    let told = [numbered(14, "closed", "4", "6", 8), numbered(15, "edited", "5", "0", 9)];
-    tell(&api, &hook, &told).await;
+    let events = [numbered(14, "closed", "4", "6", 8), numbered(15, "edited", "5", "0", 9)];
+    deliver(&api, &webhook, &events).await;
     assert_eq!(ci_of(&api, &record).await, "failed");
 }
 
 fn comment(id: u64, text: &str, action: &str, minute: u32) -> (&'static str, Value) {
-    let told = json!({
+    let payload = json!({
         "action": action, "repository": repository(),
         "issue": { "number": 7, "title": "The delay is nil", "state": "open", "updated_at": at(0),
                    "html_url": "https://git.example.org/shop/core/issues/7" },
         "comment": { "id": id, "user": { "login": "vera" }, "body": text,
                      "created_at": at(u32::try_from(id).unwrap()), "updated_at": at(minute) },
     });
-    ("issue_comment", told)
+    ("issue_comment", payload)
 }
 
 /// What the project has of the issue's comments.
-async fn talk(api: &TestApi) -> Option<String> {
+async fn comments(api: &TestApi) -> Option<String> {
     let opened = api.get("/documents/lookup?project_key=shop&title=The%20delay%20is%20nil").await;
     (opened.status == 200).then(|| opened.body["content"].as_str().unwrap().to_owned())
 }
 
-async fn take_in_comments(api: &TestApi) {
+async fn import_comments(api: &TestApi) {
     let policy = json!({ "trackers": {"import_comments": true } });
     api.put_if("/projects/shop/policy", "*", policy).await.ok();
 }
@@ -321,16 +327,16 @@ async fn take_in_comments(api: &TestApi) {
 async fn comments_are_imported_only_if_the_policy_allows_it() {
     let api = TestApi::start().await;
     let _work = api.work();
-    let hook = hook(&api, "github").await;
-    tell(&api, &hook, &[comment(3, "Not in May.", "created", 3)]).await;
-    assert_eq!(talk(&api).await, None);
+    let webhook = webhook(&api, "github").await;
+    deliver(&api, &webhook, &[comment(3, "Not in May.", "created", 3)]).await;
+    assert_eq!(comments(&api).await, None);
     let kept = api.text("select string_agg(event::text, '') from webhook_deliveries").await;
     assert!(!kept.contains("May"), "{kept}");
 
-    take_in_comments(&api).await;
-    tell(
+    import_comments(&api).await;
+    deliver(
         &api,
-        &hook,
+        &webhook,
         &[
             comment(2, "Seen with ghp_16C7e42F292c6912E7710c838347Ae178B4a.", "created", 2),
             comment(1, "Since the release of June.", "edited", 4),
@@ -338,19 +344,23 @@ async fn comments_are_imported_only_if_the_policy_allows_it() {
         ],
     )
     .await;
-    let said = talk(&api).await.unwrap();
+    let said = comments(&api).await.unwrap();
     assert!(said.starts_with("vera: Since the release of June.\n\nvera: Seen with ["), "{said}");
     let query =
         json!({ "project_key": "shop", "query": "since which release?", "sources": ["doc"] });
     let found = api.post("/search", query).await.ok();
     assert!(found.to_string().contains("June") && !found.to_string().contains("ghp_"), "{found}");
 
-    // What is gone goes, whatever comes later of it, and the last of them with all of it.
-    tell(&api, &hook, &[comment(1, "", "deleted", 4), comment(1, "Since June.", "edited", 3)])
-        .await;
-    assert!(talk(&api).await.unwrap().starts_with("vera: Seen with"));
-    tell(&api, &hook, &[comment(2, "", "deleted", 5)]).await;
-    assert_eq!(talk(&api).await, None);
+    // A deleted comment stays deleted despite late events; the last one deletes the document.
+    deliver(
+        &api,
+        &webhook,
+        &[comment(1, "", "deleted", 4), comment(1, "Since June.", "edited", 3)],
+    )
+    .await;
+    assert!(comments(&api).await.unwrap().starts_with("vera: Seen with"));
+    deliver(&api, &webhook, &[comment(2, "", "deleted", 5)]).await;
+    assert_eq!(comments(&api).await, None);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -372,50 +382,50 @@ async fn imported_comments_stay_when_the_import_is_disabled() {
 async fn comments_are_deleted_with_their_issue() {
     let api = TestApi::start().await;
     let _work = api.work();
-    let hook = hook(&api, "github").await;
-    take_in_comments(&api).await;
-    tell(&api, &hook, &[comment(1, "Since the release of May.", "created", 1)]).await;
-    assert!(talk(&api).await.is_some());
+    let webhook = webhook(&api, "github").await;
+    import_comments(&api).await;
+    deliver(&api, &webhook, &[comment(1, "Since the release of May.", "created", 1)]).await;
+    assert!(comments(&api).await.is_some());
     let forgotten = api.delete("/tasks/shop%2Fcore%237?project_key=shop").await;
     assert_eq!(forgotten.status, 204);
-    assert_eq!(talk(&api).await, None);
-    // Nothing that was said before brings it back.
+    assert_eq!(comments(&api).await, None);
+    // No earlier event restores it.
     let replayed =
         api.get("/projects/shop/webhook-deliveries").await.ok()["items"][0]["id"].clone();
     let replay = format!("/projects/shop/webhook-deliveries/{}/replay", replayed.as_str().unwrap());
     assert_eq!(api.post(&replay, json!({})).await.status, 202);
-    tell(&api, &hook, &[comment(2, "Mended by the new timer.", "created", 2)]).await;
-    assert_eq!(talk(&api).await.unwrap(), "vera: Mended by the new timer.");
-    let (_, mut gone) = comment(2, "", "deleted", 9);
-    gone["comment"] = Value::Null;
-    gone.as_object_mut().unwrap().remove("comment");
-    tell(&api, &hook, &[("issues", gone)]).await;
-    assert_eq!(talk(&api).await, None);
+    deliver(&api, &webhook, &[comment(2, "Mended by the new timer.", "created", 2)]).await;
+    assert_eq!(comments(&api).await.unwrap(), "vera: Mended by the new timer.");
+    let (_, mut deleted) = comment(2, "", "deleted", 9);
+    deleted["comment"] = Value::Null;
+    deleted.as_object_mut().unwrap().remove("comment");
+    deliver(&api, &webhook, &[("issues", deleted)]).await;
+    assert_eq!(comments(&api).await, None);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn release_is_a_document_until_it_is_deleted() {
     let api = TestApi::start().await;
     let _work = api.work();
-    let hook = hook(&api, "github").await;
+    let webhook = webhook(&api, "github").await;
     let release = |action: &str, notes: &str, minute: u32| {
-        let told = json!({ "action": action, "repository": repository(), "release": {
+        let payload = json!({ "action": action, "repository": repository(), "release": {
             "id": 9, "tag_name": "v1.2", "name": "Retries", "body": notes, "draft": false,
             "author": { "login": "vera" },
             "html_url": "https://git.example.org/shop/core/releases/v1.2",
             "published_at": at(1), "updated_at": at(minute) } });
-        ("release", told)
+        ("release", payload)
     };
-    tell(
+    deliver(
         &api,
-        &hook,
+        &webhook,
         &[release("edited", "Payments are tried thrice.", 3), release("published", "Twice.", 1)],
     )
     .await;
     let opened = api.get("/documents/lookup?project_key=shop&title=Retries").await.ok();
     assert_eq!((&opened["source"], &opened["doc_id"]), (&json!("releases:shop/core"), &json!("9")));
     assert_eq!(opened["content"], "# Retries (v1.2)\n\nPayments are tried thrice.");
-    tell(&api, &hook, &[release("deleted", "", 3)]).await;
+    deliver(&api, &webhook, &[release("deleted", "", 3)]).await;
     assert_eq!(
         api.get("/documents/lookup?project_key=shop&title=Retries").await.fault(404),
         "title"
@@ -426,46 +436,46 @@ async fn release_is_a_document_until_it_is_deleted() {
 async fn wiki_event_reindexes_an_indexed_wiki() {
     let api = TestApi::start().await;
     let _work = api.work();
-    let hook = hook(&api, "github").await;
+    let webhook = webhook(&api, "github").await;
     let page = |sha: &str| {
-        let told =
+        let payload =
             json!({ "repository": repository(), "pages": [{ "sha": sha, "action": "edited" }] });
-        ("gollum", told)
+        ("gollum", payload)
     };
-    let unknown = tell(&api, &hook, &[page("1")]).await;
+    let unknown = deliver(&api, &webhook, &[page("1")]).await;
     let outcome = unknown["outcome"].as_str().unwrap();
     assert!(outcome.contains("ingest https://git.example.org/shop/core.wiki.git"), "{outcome}");
     let location = "https://git.example.org/shop/core.wiki.git";
     api.post("/ingest/git", json!({ "project_key": "shop", "location": location })).await.ok();
     api.execute("update ingest_runs set status = 'SUCCEEDED'").await;
-    let told = tell(&api, &hook, &[page("2")]).await;
-    assert_eq!(told["outcome"], "enqueued an index run of repo:shop/core.wiki");
+    let payload = deliver(&api, &webhook, &[page("2")]).await;
+    assert_eq!(payload["outcome"], "enqueued an index run of repo:shop/core.wiki");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn deleted_page_deletes_its_document() {
     let api = TestApi::start().await;
     let _work = api.work();
-    let hook = hook(&api, "confluence").await;
+    let webhook = webhook(&api, "confluence").await;
     let documents =
         json!([{ "doc_id": "98", "title": "Timing", "content": "Delays have a unit." }]);
     let docs = json!({ "project_key": "shop", "source": "confluence", "documents": documents });
     api.post("/ingest/docs", docs).await.ok();
-    let bearer = format!("Bearer {}", hook.secret);
-    let told = async |id: &str, event: &str| {
+    let bearer = format!("Bearer {}", webhook.secret);
+    let outcome_of = async |id: &str, event: &str| {
         let body = json!({ "event": event, "page": { "id": 98 } }).to_string();
         let headers = [("authorization", bearer.as_str()), ("x-atlassian-webhook-identifier", id)];
-        api.deliver(&hook.path, &headers, body.as_bytes()).await.ok();
-        handled(&api, id).await
+        api.deliver(&webhook.path, &headers, body.as_bytes()).await.ok();
+        processed(&api, id).await
     };
-    assert_eq!(told("c-1", "page_updated").await["state"], "ignored");
-    assert_eq!(told("c-2", "page_trashed").await["state"], "completed");
+    assert_eq!(outcome_of("c-1", "page_updated").await["state"], "ignored");
+    assert_eq!(outcome_of("c-2", "page_trashed").await["state"], "completed");
     assert_eq!(
         api.get("/documents/lookup?project_key=shop&title=Timing").await.fault(404),
         "title"
     );
     assert_eq!(
-        told("c-3", "page_removed").await["outcome"],
+        outcome_of("c-3", "page_removed").await["outcome"],
         "the project has no document of that page"
     );
 }
@@ -473,7 +483,7 @@ async fn deleted_page_deletes_its_document() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn page_events_delete_synced_pages_or_request_a_sync() {
     let api = TestApi::start().await;
-    let hook = hook(&api, "confluence").await;
+    let webhook = webhook(&api, "confluence").await;
     let project = "(select id from projects where key = 'shop')";
     api.execute(&format!(
         "insert into integrations (id, project_id, connector, resource, capability, \
@@ -494,14 +504,14 @@ async fn page_events_delete_synced_pages_or_request_a_sync() {
     ))
     .await;
     let _work = api.work();
-    let bearer = format!("Bearer {}", hook.secret);
-    let told = async |id: &str, event: &str| {
+    let bearer = format!("Bearer {}", webhook.secret);
+    let outcome_of = async |id: &str, event: &str| {
         let body = json!({ "event": event, "page": { "id": 98 } }).to_string();
         let headers = [("authorization", bearer.as_str()), ("x-atlassian-webhook-identifier", id)];
-        api.deliver(&hook.path, &headers, body.as_bytes()).await.ok();
-        handled(&api, id).await
+        api.deliver(&webhook.path, &headers, body.as_bytes()).await.ok();
+        processed(&api, id).await
     };
-    let changed = told("c-1", "page_updated").await;
+    let changed = outcome_of("c-1", "page_updated").await;
     assert_eq!(
         (&changed["state"], &changed["outcome"]),
         (&json!("completed"), &json!("enqueued a sync of the wiki integration"))
@@ -509,7 +519,7 @@ async fn page_events_delete_synced_pages_or_request_a_sync() {
     let asked = "select string_agg(distinct c.resource, ' ') from integrations c, apalis.jobs j
                  where j.job_type = 'sync_integration' and j.idempotency_key like c.id || ' %'";
     assert_eq!(api.text(asked).await, "OPS");
-    assert_eq!(told("c-2", "page_trashed").await["state"], "completed");
+    assert_eq!(outcome_of("c-2", "page_trashed").await["state"], "completed");
     let left = "select string_agg(source, ' ' order by source) from docs where doc_id = '98'";
     assert_eq!(api.text(left).await, "tracker:ours wiki:sent");
 }

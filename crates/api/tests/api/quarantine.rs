@@ -22,23 +22,23 @@ fn order() -> Value {
     json!({"project_key": "shop", "kind": "rule", "content": content})
 }
 
-async fn held(api: &TestApi) -> Vec<Value> {
+async fn pending_items(api: &TestApi) -> Vec<Value> {
     let page = api.get("/quarantine?project_key=shop&state=pending").await.ok();
     page["items"].as_array().unwrap().clone()
 }
 
 /// Quarantines the order of another user and returns the item's id.
-pub async fn hold(api: &TestApi) -> String {
+pub async fn quarantine_order(api: &TestApi) -> String {
     let saved = api.post("/save", order()).await.ok();
     assert_eq!(saved["outcome"], "quarantined", "{saved}");
     assert!(saved["id"].is_null());
-    held(api).await[0]["id"].as_str().unwrap().to_owned()
+    pending_items(api).await[0]["id"].as_str().unwrap().to_owned()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn prompt_injection_is_quarantined_until_released() {
     let api = TestApi::start().await;
-    let id = hold(&api).await;
+    let id = quarantine_order(&api).await;
     let one = api.get(&format!("/quarantine/{id}")).await.ok();
     assert_eq!((&one["state"], &one["submitted_by"]), (&json!("pending"), &json!("local")));
     assert!(one["reasons"].as_array().unwrap().contains(&json!("override")), "{one}");
@@ -50,7 +50,7 @@ async fn prompt_injection_is_quarantined_until_released() {
     let released = api.post(&format!("/quarantine/{id}/release"), json!({})).await.ok();
     assert_eq!(released["outcome"], "created");
     assert!(api.post("/recall", asked).await.ok().to_string().contains("Sundays"));
-    assert!(held(&api).await.is_empty());
+    assert!(pending_items(&api).await.is_empty());
     let again = api.post(&format!("/quarantine/{id}/release"), json!({})).await;
     assert_eq!(again.fault(409), "id");
     let one = api.get(&format!("/quarantine/{id}")).await.ok();
@@ -61,12 +61,12 @@ async fn prompt_injection_is_quarantined_until_released() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failed_release_leaves_the_item_pending() {
     let api = TestApi::start().await;
-    let id = hold(&api).await;
+    let id = quarantine_order(&api).await;
     let forbid = json!({"sanitizer": {"prompt_injection": "reject"}});
     api.put_if("/projects/shop/policy", "*", forbid).await.ok();
     let release = format!("/quarantine/{id}/release");
     assert_eq!(api.post(&release, json!({})).await.fault(409), "id");
-    assert_eq!(held(&api).await.len(), 1);
+    assert_eq!(pending_items(&api).await.len(), 1);
     api.put_if("/projects/shop/policy", "*", json!({})).await.ok();
     api.execute("update quarantine_items set expires_at = now()").await;
     assert_eq!(api.post(&release, json!({})).await.fault(409), "id", "its time is over");
@@ -82,7 +82,8 @@ async fn only_one_of_concurrent_releases_succeeds() {
     let dialog = json!({"project_key": "shop", "messages": [
         {"role": "user", "content": format!("Why is the queue stuck? {ORDER}")}]});
     api.post("/dialogs", dialog).await;
-    let path = format!("/quarantine/{}/release", held(&api).await[0]["id"].as_str().unwrap());
+    let path =
+        format!("/quarantine/{}/release", pending_items(&api).await[0]["id"].as_str().unwrap());
     let answers = futures::future::join_all([(); 4].map(|()| api.post(&path, json!({})))).await;
     let won = answers.iter().filter(|answer| answer.status.is_success()).count();
     assert_eq!(won, 1, "{:?}", answers.iter().map(|answer| answer.status).collect::<Vec<_>>());
@@ -92,12 +93,12 @@ async fn only_one_of_concurrent_releases_succeeds() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_item_is_encrypted_and_its_deletion_is_final() {
     let api = TestApi::start().await;
-    let id = hold(&api).await;
-    let sealed = "select encode(ciphertext, 'escape') from quarantine_items";
-    let stored = api.text(sealed).await;
+    let id = quarantine_order(&api).await;
+    let ciphertext = "select encode(ciphertext, 'escape') from quarantine_items";
+    let stored = api.text(ciphertext).await;
     assert!(!stored.is_empty() && !stored.contains("Sundays"), "{stored}");
     assert_eq!(api.delete(&format!("/quarantine/{id}")).await.status, 204);
-    assert_eq!(api.text(sealed).await, "");
+    assert_eq!(api.text(ciphertext).await, "");
     assert_eq!(api.delete(&format!("/quarantine/{id}")).await.fault(409), "id");
     assert_eq!(api.get("/records?project_key=shop").await.ok()["items"], json!([]));
 }
@@ -109,7 +110,7 @@ async fn only_maintainers_see_quarantine_items() {
     api.put("/projects/shop/members/ann", json!({"role": "member"})).await.ok();
     let ann = api.with(&ann);
     assert_eq!(ann.post("/save", order()).await.ok()["outcome"], "quarantined");
-    let id = held(&api).await[0]["id"].as_str().unwrap().to_owned();
+    let id = pending_items(&api).await[0]["id"].as_str().unwrap().to_owned();
     assert_eq!(ann.get("/quarantine?project_key=shop").await.status, 403);
     assert_eq!(ann.get(&format!("/quarantine/{id}")).await.fault(404), "id");
     assert_eq!(ann.post(&format!("/quarantine/{id}/release"), json!({})).await.fault(404), "id");
@@ -130,12 +131,12 @@ async fn dialogs_and_documents_are_quarantined_and_released() {
     api.put("/projects/shop/members/ann", json!({"role": "maintainer"})).await.ok();
     let answer = api.with(&ann).post("/ingest/docs", docs).await.ok();
     assert_eq!((&answer["created"], &answer["quarantined"]), (&json!(1), &json!(1)));
-    for one in held(&api).await {
+    for one in pending_items(&api).await {
         let path = format!("/quarantine/{}/release", one["id"].as_str().unwrap());
         let released = api.post(&path, json!({})).await.ok();
         assert!(released["id"].is_string(), "{released}");
     }
-    assert!(held(&api).await.is_empty());
+    assert!(pending_items(&api).await.is_empty());
     let documents = api.get("/documents?project_key=shop").await.ok();
     assert_eq!(documents["items"].as_array().unwrap().len(), 2);
     // A released record keeps its submitter.
@@ -153,11 +154,12 @@ async fn a_user_who_may_not_save_releases_no_document() {
     api.put("/projects/shop/members/ann", json!({"role": "maintainer"})).await.ok();
     let strict = json!({"min_roles": {"save": "admin"}});
     api.put_if("/projects/shop/policy", "*", strict).await.ok();
-    let path = format!("/quarantine/{}/release", held(&api).await[0]["id"].as_str().unwrap());
+    let path =
+        format!("/quarantine/{}/release", pending_items(&api).await[0]["id"].as_str().unwrap());
     let refused = api.with(&ann).post(&path, json!({})).await;
     assert_eq!(refused.status, 403, "{}", refused.body);
     assert!(refused.body["detail"].as_str().unwrap().contains("`min_roles.save`"));
-    assert_eq!(held(&api).await.len(), 1);
+    assert_eq!(pending_items(&api).await.len(), 1);
     api.post(&path, json!({})).await.ok();
 }
 
@@ -176,14 +178,14 @@ async fn a_release_reverts_no_later_change() {
     };
     let first = api.post("/dialogs", said("Who makes orders?", &Value::Null)).await.body;
     assert_eq!(api.post("/dialogs", said(ORDER, &first["id"])).await.status, 202);
-    assert_eq!(held(&api).await.len(), 2);
+    assert_eq!(pending_items(&api).await.len(), 2);
     api.post("/ingest/docs", page("An order has one customer.")).await.ok();
     api.post("/dialogs", said("Why has an order one customer?", &first["id"])).await.ok();
-    for one in held(&api).await {
+    for one in pending_items(&api).await {
         let path = format!("/quarantine/{}/release", one["id"].as_str().unwrap());
         assert_eq!(api.post(&path, json!({})).await.fault(409), "id");
     }
-    assert_eq!(held(&api).await.len(), 2);
+    assert_eq!(pending_items(&api).await.len(), 2);
     let kept =
         api.text("select concat((select content from docs), (select messages from dialogs))");
     let kept = kept.await;
@@ -203,7 +205,7 @@ async fn the_last_submission_counts_in_any_order_of_release() {
                 {"doc_id": "1", "title": "Orders", "content": content}]});
             let answer = api.post("/ingest/docs", page).await.ok();
             assert_eq!(answer["quarantined"], 1, "{answer}");
-            ids.push(held(&api).await[0]["id"].as_str().unwrap().to_owned());
+            ids.push(pending_items(&api).await[0]["id"].as_str().unwrap().to_owned());
         }
         let mut outcomes = Vec::new();
         for at in order {
@@ -226,14 +228,14 @@ async fn a_released_save_older_than_its_target_is_proposed() {
     let mut replacing = order();
     replacing["supersedes"] = known.as_str().into();
     assert_eq!(api.post("/save", replacing).await.ok()["outcome"], "quarantined");
-    let id = held(&api).await[0]["id"].as_str().unwrap().to_owned();
+    let id = pending_items(&api).await[0]["id"].as_str().unwrap().to_owned();
     api.execute("update memory_records set updated_at = now()").await;
 
     let released = api.post(&format!("/quarantine/{id}/release"), json!({})).await.ok();
     assert_eq!(released["outcome"], "proposed", "{released}");
     let record = api.get(&format!("/records/{known}")).await.ok();
     assert_eq!(record["state"], "active", "{record}");
-    assert!(held(&api).await.is_empty());
+    assert!(pending_items(&api).await.is_empty());
 }
 
 /// Releases as many items as the service has connections; each takes one transaction.
@@ -248,7 +250,7 @@ async fn many_items_are_released_concurrently() {
     for n in 0..16 {
         api.post("/ingest/docs", order(n)).await.ok();
     }
-    let paths: Vec<_> = held(&api)
+    let paths: Vec<_> = pending_items(&api)
         .await
         .iter()
         .map(|one| format!("/quarantine/{}/release", one["id"].as_str().unwrap()))
@@ -266,11 +268,11 @@ async fn many_items_are_released_concurrently() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_item_without_a_decision_expires() {
     let api = TestApi::start().await;
-    let id = hold(&api).await;
-    assert!(held(&api).await[0]["excerpt"].as_str().unwrap().contains("Sundays"));
+    let id = quarantine_order(&api).await;
+    assert!(pending_items(&api).await[0]["excerpt"].as_str().unwrap().contains("Sundays"));
     api.execute("update quarantine_items set expires_at = now()").await;
     let late = api.get(&format!("/quarantine/{id}")).await.ok();
-    for late in [&late, &held(&api).await[0]] {
+    for late in [&late, &pending_items(&api).await[0]] {
         assert_eq!((&late["state"], &late["excerpt"]), (&json!("pending"), &json!("")), "{late}");
     }
     let days = RetentionDays::default();
@@ -299,7 +301,7 @@ async fn the_policys_webhook_gets_a_signed_notification() {
     let policy = format!("{{\"notifications\": {{\"webhook_url\": \"{url}\"}}}}");
     api.execute(&format!("update projects set policy = '{policy}' where key = 'shop'")).await;
 
-    let id = hold(&api).await;
+    let id = quarantine_order(&api).await;
     let strict = QuarantineNotifier::new(api.encryptor(), false).unwrap();
     assert_eq!(strict.send_due(api.background()).await.unwrap(), 0, "it leads inside");
     assert!(notices.try_recv().is_err());
@@ -308,7 +310,10 @@ async fn the_policys_webhook_gets_a_signed_notification() {
     assert_eq!(notifier.send_due(api.background()).await.unwrap(), 1);
     let (headers, body) = notices.recv().await.unwrap();
     let told: Value = serde_json::from_str(&body).unwrap();
-    assert_eq!((&told["hold"]["id"], &told["project_key"]), (&json!(id), &json!("shop")));
+    assert_eq!(
+        (&told["quarantine_item"]["id"], &told["project_key"]),
+        (&json!(id), &json!("shop"))
+    );
     assert!(!body.contains("Sundays"), "{body}");
 
     let secret = api.get("/projects/shop/notification-settings").await.ok()["secret"].clone();

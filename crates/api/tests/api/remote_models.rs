@@ -1,5 +1,5 @@
-//! A project says which models may see its texts; without any cloud model, nothing of it leaves the
-//! machine.
+//! The policy of a project sets which models may receive its texts. Without remote models, none
+//! leaves the machine.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,13 +12,13 @@ use serde_json::json;
 use crate::client::{As, SECRET, TestApi};
 
 const POLICY: &str = "/projects/shop/policy";
-/// In all that is said in `shop`, and in the project beside it.
+/// Words in all texts of `shop`, and of the other project.
 const OURS: &str = "saffron";
 const THEIRS: &str = "copper";
-/// Of a record, a document and a dialog ([`fill`]), and of a question ([`ask`]).
+/// Parts of a record, a document and a dialog ([`fill`]), and of a query ([`ask`]).
 const PARTS: [&str; 4] = ["stock counters", "drained nightly", "delivery_unit", "how often"];
 
-/// A model that keeps every text that it is given, and finds all of them alike.
+/// A model that records every text that it receives, and returns the same vector for all.
 pub struct Recorder {
     model: ModelId,
     texts: Mutex<Vec<String>>,
@@ -96,14 +96,14 @@ pub async fn embed_all(api: &TestApi) {
     assert_eq!(batch, Batch::Empty);
 }
 
-/// Says which embedding models may see what is in `shop`.
+/// Sets which embedding models may receive texts of `shop`.
 async fn set_embedding(api: &TestApi, providers: &str) {
     let policy = json!({"models": {"embedding": providers, "chat": "off"}});
     api.put_if(POLICY, "*", policy).await.ok();
 }
 
-/// Who waits for vectors (`memory-copilot ingest --wait-for-vectors`) does not wait for those that
-/// never come.
+/// A client that waits for vectors (`memory-copilot ingest --wait-for-vectors`) does not wait for
+/// vectors that the policy excludes.
 async fn assert_nothing_is_awaited(api: &TestApi) {
     let overview = api.get("/projects/shop").await.ok();
     assert_eq!(overview["pending_vectors"], 0, "{overview}");
@@ -112,7 +112,7 @@ async fn assert_nothing_is_awaited(api: &TestApi) {
     assert_eq!(status["pending_vectors"], 0, "{status}");
 }
 
-/// Searches and recalls; with or without a model, what is there is found by its words.
+/// Searches and recalls: with or without a model, texts are found by their words.
 async fn ask(caller: &As<'_>, project: &str, mark: &str) {
     let query = format!("how often does the {mark} order fail");
     let asked = json!({"project_key": project, "query": query, "time_budget_ms": 20000});

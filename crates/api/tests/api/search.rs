@@ -218,7 +218,7 @@ async fn records_linked_to_a_named_issue_come_first() {
     let tagged = find(json!({"query": "CS-214", "sources": ["memory"], "tags": ["cart"]})).await;
     assert_eq!(ids(&tagged), [linked["id"].clone()]);
 
-    // Whoever proposed something for it meets it again, and nobody else does.
+    // Only its proposer finds a proposal for the task.
     let found = bot.post("/search", asked(json!({"task_external_id": "CS-214"}))).await.ok();
     assert_eq!(ids(&found), [linked["id"].clone(), proposed["id"].clone()], "{found}");
     let own = &found["results"][1];

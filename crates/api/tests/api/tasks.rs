@@ -48,7 +48,7 @@ async fn secret_in_a_task_title_is_masked() {
     assert!(task["title"].as_str().unwrap().contains("[secret:"), "{task}");
 }
 
-/// Whoever sends a text could write the comment by which scanners are told that a secret is none.
+/// A client could add the comment that allows a secret in the source code of a repository.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn allow_comments_have_no_effect_in_api_requests() {
     let api = TestApi::start().await;
@@ -100,7 +100,7 @@ async fn task_is_linked_to_a_given_or_a_new_dialog() {
     assert_eq!(first["task"]["external_id"], "CS-9");
     assert_eq!(first["records_linked"], 0);
 
-    // Said again before anything was said in the dialog, it is the same dialog.
+    // A repeated request returns the same dialog while it has no messages.
     let again = api.post("/tasks/link", link.clone()).await.ok();
     assert_eq!(again["dialog_id"], first["dialog_id"]);
     let spoken = json!({"project_key": "shop", "id": first["dialog_id"],

@@ -22,25 +22,25 @@ pub async fn run(
         WebhooksCommand::Create { provider, project, secret } => {
             let path = project.path("webhooks")?;
             let request = json!({ "provider": provider });
-            let hook = set_secret(remote, config, &path, request, &secret).await?;
-            format.print(&hook, provider_settings);
+            let webhook = set_secret(remote, config, &path, request, &secret).await?;
+            format.print(&webhook, provider_settings);
         }
         WebhooksCommand::List { project } => {
-            let mut hooks = remote.get(&project.path("webhooks")?, &[]).await?;
+            let mut webhooks = remote.get(&project.path("webhooks")?, &[]).await?;
             let service = config.public_url()?;
-            for hook in hooks["items"].as_array_mut().into_iter().flatten() {
-                add_address(hook, &service)?;
+            for webhook in webhooks["items"].as_array_mut().into_iter().flatten() {
+                add_address(webhook, &service)?;
             }
-            format.print(&hooks, hooks_table);
+            format.print(&webhooks, webhooks_table);
         }
         WebhooksCommand::RotateSecret { id, project, previous_secret_ttl_hours, secret } => {
             let path = project.path(&format!("webhooks/{id}/rotate-secret"))?;
             let request = json!({ "previous_secret_ttl_hours": previous_secret_ttl_hours });
-            let hook = set_secret(remote, config, &path, request, &secret).await?;
-            format.print(&hook, |hook: &Value| {
+            let webhook = set_secret(remote, config, &path, request, &secret).await?;
+            format.print(&webhook, |webhook: &Value| {
                 format!(
                     "{}\n{}",
-                    provider_settings(hook),
+                    provider_settings(webhook),
                     previous_secret(previous_secret_ttl_hours)
                 )
             });
@@ -82,12 +82,12 @@ async fn set_secret(
     if let Some(file) = file {
         request["secret"] = secret_in(file)?.into();
     }
-    let mut hook = remote.post(path, request).await?;
+    let mut webhook = remote.post(path, request).await?;
     if file.is_some() {
-        hook["secret"] = Value::Null;
+        webhook["secret"] = Value::Null;
     }
-    add_address(&mut hook, &service)?;
-    Ok(hook)
+    add_address(&mut webhook, &service)?;
+    Ok(webhook)
 }
 
 /// Reads the secret in the file, without surrounding white space.
@@ -96,16 +96,16 @@ fn secret_in(file: &Path) -> Result<String> {
 }
 
 /// Adds the URL of a webhook. The service's response has only its path.
-fn add_address(hook: &mut Value, service: &Url) -> Result<()> {
+fn add_address(webhook: &mut Value, service: &Url) -> Result<()> {
     let address =
-        service.join(text(hook, "url_path")).context("the path of the webhook is not valid")?;
-    hook["address"] = address.as_str().into();
+        service.join(text(webhook, "url_path")).context("the path of the webhook is not valid")?;
+    webhook["address"] = address.as_str().into();
     Ok(())
 }
 
-fn provider_settings(hook: &Value) -> String {
-    let address = text(hook, "address");
-    match hook["secret"].as_str() {
+fn provider_settings(webhook: &Value) -> String {
+    let address = text(webhook, "address");
+    match webhook["secret"].as_str() {
         Some(secret) => format!(
             "URL     {address}\nSecret  {secret}\nGive both to the provider. The secret is shown \
              only once."
@@ -122,18 +122,18 @@ fn previous_secret(previous_secret_ttl_hours: u32) -> String {
     }
 }
 
-fn hooks_table(page: &Value) -> String {
+fn webhooks_table(page: &Value) -> String {
     let header =
         ["id", "provider", "created", "by", "last delivery", "previous secret until", "url"];
-    output::page_table(page, header, |hook| {
+    output::page_table(page, header, |webhook| {
         [
-            text(hook, "id").to_owned(),
-            text(hook, "provider").to_owned(),
-            time(hook, "created_at", 10),
-            text(hook, "created_by").to_owned(),
-            time(hook, "last_delivery_at", 19),
-            time(hook, "previous_secret_expires_at", 19),
-            text(hook, "address").to_owned(),
+            text(webhook, "id").to_owned(),
+            text(webhook, "provider").to_owned(),
+            time(webhook, "created_at", 10),
+            text(webhook, "created_by").to_owned(),
+            time(webhook, "last_delivery_at", 19),
+            time(webhook, "previous_secret_expires_at", 19),
+            text(webhook, "address").to_owned(),
         ]
     })
 }
@@ -186,8 +186,8 @@ mod tests {
     #[test]
     fn webhook_url_is_the_service_url_with_its_path() {
         let service = Url::parse("https://memory.example.com:8443").expect("a URL");
-        let mut hook = json!({ "url_path": "/ingest/git?webhook_id=01" });
-        add_address(&mut hook, &service).expect("an address");
-        assert_eq!(hook["address"], "https://memory.example.com:8443/ingest/git?webhook_id=01");
+        let mut webhook = json!({ "url_path": "/ingest/git?webhook_id=01" });
+        add_address(&mut webhook, &service).expect("an address");
+        assert_eq!(webhook["address"], "https://memory.example.com:8443/ingest/git?webhook_id=01");
     }
 }

@@ -102,7 +102,7 @@ async fn one_address_cannot_take_all_connections() {
 
 #[tokio::test]
 async fn open_requests_end_when_the_service_stops() {
-    let (started, mut begun) = tokio::sync::mpsc::channel(1);
+    let (started, mut start) = tokio::sync::mpsc::channel(1);
     let (release, released) = tokio::sync::watch::channel(false);
     let slow = get(async move || {
         let _ = started.send(()).await;
@@ -117,7 +117,7 @@ async fn open_requests_end_when_the_service_stops() {
     let serving = tokio::spawn(mc_api::run(listener, router, Serving::default(), stop.clone()));
     let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
     stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
-    begun.recv().await.unwrap();
+    start.recv().await.unwrap();
     stop.cancel();
     while tokio::net::TcpStream::connect(address).await.is_ok() {
         tokio::task::yield_now().await;

@@ -25,8 +25,8 @@ fn assert_refused_for_now(answer: &Answer, status: u16) {
 
 #[tokio::test]
 async fn a_rate_limit_by_address_does_not_apply_to_probes() {
-    let door = IngressConfig { requests_per_minute_per_address: 2, ..IngressConfig::default() };
-    let service = Service::behind(door).await;
+    let ingress = IngressConfig { requests_per_minute_per_address: 2, ..IngressConfig::default() };
+    let service = Service::behind(ingress).await;
     for _ in 0..2 {
         assert_eq!(service.get("/").await.status, 200);
     }
@@ -38,12 +38,12 @@ async fn a_rate_limit_by_address_does_not_apply_to_probes() {
 
 #[tokio::test]
 async fn a_limit_of_zero_is_no_limit() {
-    let door = IngressConfig {
+    let ingress = IngressConfig {
         requests_per_minute_per_address: 0,
         auth_failures_per_minute_per_address: 0,
         ..IngressConfig::default()
     };
-    let service = Service::behind(door).await;
+    let service = Service::behind(ingress).await;
     for _ in 0..100 {
         assert_eq!(service.get("/closed").await.status, 401);
     }
@@ -73,9 +73,9 @@ async fn clients_of_a_trusted_proxy_are_limited_separately() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_blocked_address_does_not_learn_that_a_token_is_valid() {
     let api = TestApi::start().await;
-    let door =
+    let ingress =
         IngressConfig { auth_failures_per_minute_per_address: 2, ..IngressConfig::default() };
-    let service = served(&api, ApiSettings::default(), door).await;
+    let service = served(&api, ApiSettings::default(), ingress).await;
     for path in ["/status", "/mcp", "/status"] {
         let answer = service.ask(&with_token(path, "wrong")).await;
         assert_eq!(answer.status, 401, "{path}: {answer:?}");
@@ -90,9 +90,9 @@ async fn a_blocked_address_does_not_learn_that_a_token_is_valid() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_invalid_grant_counts_as_a_failed_authentication() {
     let api = TestApi::start().await;
-    let door =
+    let ingress =
         IngressConfig { auth_failures_per_minute_per_address: 2, ..IngressConfig::default() };
-    let service = served(&api, ApiSettings::default(), door).await;
+    let service = served(&api, ApiSettings::default(), ingress).await;
     let wrong = "grant_type=refresh_token&refresh_token=wrong";
     for _ in 0..3 {
         let answer = service.ask(&form("/auth/token", wrong)).await;
@@ -105,9 +105,9 @@ async fn an_invalid_grant_counts_as_a_failed_authentication() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn started_logins_are_limited_by_address() {
     let api = TestApi::start().await;
-    let door =
+    let ingress =
         IngressConfig { auth_failures_per_minute_per_address: 2, ..IngressConfig::default() };
-    let service = served(&api, ApiSettings::default(), door).await;
+    let service = served(&api, ApiSettings::default(), ingress).await;
     for _ in 0..2 {
         assert_eq!(service.ask(&form("/auth/device", "")).await.status, 200);
     }
@@ -120,11 +120,13 @@ async fn started_logins_are_limited_by_address() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn forged_deliveries_block_no_address() {
     let api = TestApi::start().await;
-    let hook = api.post("/projects/shop/webhooks", json!({ "provider": "confluence" })).await.ok();
-    let (path, secret) = (hook["url_path"].as_str().unwrap(), hook["secret"].as_str().unwrap());
-    let door =
+    let webhook =
+        api.post("/projects/shop/webhooks", json!({ "provider": "confluence" })).await.ok();
+    let (path, secret) =
+        (webhook["url_path"].as_str().unwrap(), webhook["secret"].as_str().unwrap());
+    let ingress =
         IngressConfig { auth_failures_per_minute_per_address: 2, ..IngressConfig::default() };
-    let service = served(&api, ApiSettings::default(), door).await;
+    let service = served(&api, ApiSettings::default(), ingress).await;
     let body = r#"{"event":"page_updated","timestamp":1,"page":{"id":1}}"#;
     let deliver = |token: &str| {
         format!(
@@ -146,9 +148,9 @@ async fn forged_deliveries_block_no_address() {
     let answer = service.ask(&deliver(secret)).await;
     assert_eq!(answer.status, 202, "{answer:?}");
 
-    // Some providers disable a webhook for good after a 4xx.
-    let door = IngressConfig { requests_per_minute_per_address: 1, ..IngressConfig::default() };
-    let service = served(&api, ApiSettings::default(), door).await;
+    // Some providers disable a webhook permanently after a 4xx.
+    let ingress = IngressConfig { requests_per_minute_per_address: 1, ..IngressConfig::default() };
+    let service = served(&api, ApiSettings::default(), ingress).await;
     service.ask(&deliver(secret)).await;
     assert_refused_for_now(&service.ask(&deliver(secret)).await, 503);
 }
@@ -247,14 +249,14 @@ async fn an_open_stream_holds_its_permit_until_it_ends() {
 }
 
 /// Serves `api` for the network, with a stand-in for `/mcp`.
-pub async fn served(api: &TestApi, settings: ApiSettings, door: IngressConfig) -> Service {
+pub async fn served(api: &TestApi, settings: ApiSettings, ingress: IngressConfig) -> Service {
     let endless =
         async || Body::from_stream(futures::stream::pending::<Result<&str, axum::Error>>());
     let mcp = Router::new()
         .route("/", get(async || "listed").post(async |body: String| body))
         .route("/stream", get(endless));
     let state = api.state.clone().with_settings(settings);
-    let router = mc_api::public_router(state, mcp, &Ingress::new(door));
+    let router = mc_api::public_router(state, mcp, &Ingress::new(ingress));
     Service::of(router, Serving::default()).await
 }
 

@@ -17,7 +17,7 @@ struct Node {
 }
 
 impl Node {
-    async fn start(redis: &Redis, encryptor: &Arc<Encryptor>, door: &IngressConfig) -> Self {
+    async fn start(redis: &Redis, encryptor: &Arc<Encryptor>, ingress: &IngressConfig) -> Self {
         let settings = Settings {
             url: redis.url(),
             database: "database".into(),
@@ -25,7 +25,7 @@ impl Node {
         };
         let shared = RedisClient::open(&settings).unwrap();
         let rates = SharedRateLimits::new(shared.clone(), Arc::clone(encryptor));
-        let router = routes_at(&Ingress::sharing(door.clone(), Some(&rates)));
+        let router = routes_at(&Ingress::sharing(ingress.clone(), Some(&rates)));
         let node = Self { service: Service::of(router, Serving::default()).await, shared };
         node.until(false).await;
         node
@@ -43,16 +43,16 @@ impl Node {
     }
 }
 
-async fn nodes(redis: &Redis, door: &IngressConfig) -> [Node; 2] {
+async fn nodes(redis: &Redis, ingress: &IngressConfig) -> [Node; 2] {
     let encryptor = Arc::new(Encryptor::new(EncryptionKey::generate(), Vec::new()));
-    [Node::start(redis, &encryptor, door).await, Node::start(redis, &encryptor, door).await]
+    [Node::start(redis, &encryptor, ingress).await, Node::start(redis, &encryptor, ingress).await]
 }
 
 #[tokio::test]
 async fn nodes_share_the_rate_limit_of_an_address_while_redis_is_up() {
     let mut redis = Redis::start().await;
-    let door = IngressConfig { requests_per_minute_per_address: 2, ..IngressConfig::default() };
-    let [one, other] = nodes(&redis, &door).await;
+    let ingress = IngressConfig { requests_per_minute_per_address: 2, ..IngressConfig::default() };
+    let [one, other] = nodes(&redis, &ingress).await;
     assert_eq!(one.status("/").await, 200);
     assert_eq!(other.status("/").await, 200);
     for node in [&one, &other] {
@@ -80,9 +80,9 @@ async fn nodes_share_the_rate_limit_of_an_address_while_redis_is_up() {
 #[tokio::test]
 async fn failed_authentications_are_counted_across_nodes() {
     let redis = Redis::start().await;
-    let door =
+    let ingress =
         IngressConfig { auth_failures_per_minute_per_address: 2, ..IngressConfig::default() };
-    let [one, other] = nodes(&redis, &door).await;
+    let [one, other] = nodes(&redis, &ingress).await;
     assert_eq!(one.status("/closed").await, 401);
     assert_eq!(other.status("/closed").await, 401);
     assert_eq!(one.status("/").await, 200, "two are allowed");

@@ -55,12 +55,12 @@ fn client(service: &Service, trusted: reqwest::Certificate) -> reqwest::ClientBu
 }
 
 async fn serve(tls: &Tls) -> Service {
-    let door = IngressConfig {
+    let ingress = IngressConfig {
         allowed_hosts: vec!["memory.example".parse().unwrap()],
         ..IngressConfig::default()
     };
     let serving = Serving { tls: Some(tls.clone()), ..Serving::default() };
-    Service::of(routes_behind(door), serving).await
+    Service::of(routes_behind(ingress), serving).await
 }
 
 #[tokio::test]

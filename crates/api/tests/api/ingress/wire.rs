@@ -31,8 +31,8 @@ impl Service {
     }
 
     /// Serves routes without a database behind ingress.
-    pub async fn behind(door: IngressConfig) -> Self {
-        Self::of(routes_behind(door), Serving::default()).await
+    pub async fn behind(ingress: IngressConfig) -> Self {
+        Self::of(routes_behind(ingress), Serving::default()).await
     }
 
     /// Sends `head` (without its empty last line) on a new connection.
@@ -54,18 +54,18 @@ impl Service {
 }
 
 /// The routes that [`Service::behind`] serves.
-pub fn routes_behind(door: IngressConfig) -> Router {
-    routes_at(&Ingress::new(door))
+pub fn routes_behind(ingress: IngressConfig) -> Router {
+    routes_at(&Ingress::new(ingress))
 }
 
 /// Returns the routes behind an existing ingress.
-pub fn routes_at(door: &Ingress) -> Router {
+pub fn routes_at(ingress: &Ingress) -> Router {
     let router = Router::new()
         .route("/", get(async || "page"))
         .route("/healthz", get(async || "ok"))
         .route("/mcp", post(async |body: String| body))
         .route("/closed", get(async || http::StatusCode::UNAUTHORIZED));
-    with_ingress(router, door)
+    with_ingress(router, ingress)
 }
 
 /// A raw response.

@@ -49,7 +49,7 @@ pub async fn served(database: &TestDatabase) -> Service {
     // How often somebody may ask is tested elsewhere.
     let state = state
         .with_settings(ApiSettings { units_per_minute_per_caller: 0, ..ApiSettings::default() });
-    let door = IngressConfig {
+    let ingress = IngressConfig {
         requests_per_minute_per_address: 0,
         auth_failures_per_minute_per_address: 0,
         ..IngressConfig::default()
@@ -57,7 +57,7 @@ pub async fn served(database: &TestDatabase) -> Service {
     let core = CoreClient::in_process(mc_api::router(state.clone()));
     let mcp = MemoryServer::new(core, ServerSettings::default());
     let mcp = mc_mcp::http_router(mcp, stop.clone());
-    let router = mc_api::public_router(state, mcp, &Ingress::new(door));
+    let router = mc_api::public_router(state, mcp, &Ingress::new(ingress));
     Service { router, search, encryptor, model: number, index, stop: stop.drop_guard() }
 }
 
