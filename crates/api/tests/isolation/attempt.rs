@@ -1,4 +1,4 @@
-//! One request, what must come back, and what came back.
+//! One request, the expected response, and the actual one.
 
 use std::fmt::Write as _;
 
@@ -12,10 +12,10 @@ use uuid::Uuid;
 use crate::marks::{self, Places};
 use crate::world::World;
 
-/// Looks at an answer for more than its status; says what is wrong with it.
+/// Checks more of a response than its status; returns the error.
 pub type Check = Box<dyn Fn(&Answer) -> Result<(), String> + Send + Sync>;
 
-/// A request that somebody makes, with what the oracle says of its answer.
+/// A request of a person, with the response that the oracle expects.
 pub struct Attempt {
     pub operation: &'static str,
     pub method: Method,
@@ -25,14 +25,14 @@ pub struct Attempt {
     pub body: Option<String>,
     /// Statuses that the answer may have.
     pub expected: Vec<u16>,
-    /// Whose marks and ids it may hold besides those that the request holds.
+    /// Owners whose marks and ids the response may contain, in addition to those of the request.
     pub places: Places,
-    /// Whose ids it may hold as well, without a word of what they name.
+    /// Owners whose ids the response may contain as well, but no text of them.
     pub ids: Places,
     /// A name or an id in the request of something that is not the caller's, and one that nothing
     /// has: with it, the answer must be the same.
     pub twin: Option<(String, String)>,
-    /// What must be there before: a statement of the database's superuser.
+    /// A statement that the superuser of the database runs before the request.
     pub before: Option<String>,
     pub checks: Vec<Check>,
     /// How far the oracle lets it come: attempts that end at an early check teach nothing of later
@@ -127,7 +127,8 @@ impl Attempt {
         self
     }
 
-    /// A success must show this: what is never shown to anybody can't be missed.
+    /// Requires that a successful response contains this mark: only marks that are shown at all can
+    /// be missed.
     pub fn shows(self, mark: &str) -> Self {
         let mark = mark.to_owned();
         self.check(move |answer| {
@@ -178,7 +179,7 @@ impl Attempt {
     }
 }
 
-/// What came back.
+/// The response.
 pub struct Answer {
     pub status: StatusCode,
     /// Head and body, as they are.
@@ -209,22 +210,22 @@ impl Answer {
         String::from_utf8_lossy(&self.bytes).into_owned()
     }
 
-    /// Without what is another each time: ids of requests, and times.
+    /// Returns the response without parts that differ each time: request ids and times.
     fn timeless(&self) -> String {
         let mut text = self.text();
         let request_id = text.lines().find_map(|line| line.strip_prefix("x-request-id: "));
         if let Some(id) = request_id.map(str::to_owned) {
             text = text.replace(&id, "<request>");
         }
-        // The marks around what a model reads are drawn for each answer.
+        // The delimiters of untrusted text are random in each response.
         let around = text.find("<recalled ").map(|at| &text[at + 10..]);
         let nonce = around.and_then(|rest| rest.split('>').next()).map(str::to_owned);
         nonce.map_or(text.clone(), |nonce| text.replace(&nonce, "<nonce>"))
     }
 }
 
-/// Makes the attempt; says what is wrong with its answer, and which ids it had that the world did
-/// not know yet.
+/// Sends the request; returns the error in its response, or the ids in it that the world did not
+/// know.
 pub async fn make(attempt: &Attempt, world: &World) -> Result<Vec<Uuid>, String> {
     if let Some(sql) = &attempt.before {
         let sql = sql.trim_end().trim_end_matches(';');

@@ -1,8 +1,7 @@
-//! Whose a text or an id is, and what of others' stands in an answer.
+//! Owners of texts and ids, and the search for those of others in a response.
 //!
-//! Everything in the world belongs to a *place*: a project, a team, a person. Each of its texts
-//! carries a mark of its own that says which, so that any piece of an answer that is long enough
-//! says where it comes from.
+//! Everything in the world belongs to an *owner*: a project, a team or a person. Each text has a
+//! mark that identifies its owner, so a long enough part of a response shows its origin.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -12,7 +11,7 @@ use rand::Rng;
 use rand::rngs::StdRng;
 use uuid::Uuid;
 
-/// What marks begin with.
+/// Prefix of all marks.
 const PREFIX: &[u8] = b"zq";
 /// Digits of a mark that must stand behind its place: by chance they don't, in a secret, say.
 const TELLING_DIGITS: usize = 6;
@@ -71,7 +70,7 @@ pub fn id(rng: &mut StdRng) -> Uuid {
     uuid::Builder::from_random_bytes(rng.random()).with_version(uuid::Version::SortRand).into_uuid()
 }
 
-/// Places whose marks stand in the bytes, with the mark; those that `held` has too don't count.
+/// Returns the marks in the bytes with their owners, without those that are in `held` too.
 pub fn marks_in(bytes: &[u8], held: &[u8]) -> Vec<(Places, String)> {
     let held: HashSet<&[u8]> = found(held).map(|(_, mark)| mark).collect();
     let strange = found(bytes).filter(|(_, mark)| !held.iter().any(|held| held.starts_with(mark)));
@@ -111,7 +110,7 @@ fn ids_of(bytes: &[u8]) -> impl Iterator<Item = Uuid> {
     })
 }
 
-/// Whose ids are.
+/// Owners by id.
 pub type Owners = HashMap<Uuid, Places>;
 
 #[test]

@@ -1,4 +1,4 @@
-//! The database with one check less. Whoever takes it away by mistake must hear of it.
+//! The database with one check less. A test must fail if a check is removed by mistake.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -10,24 +10,24 @@ use crate::probes::policies::{CHANGED_ONLY, READ_ONLY};
 use crate::run::{attempts, seed, setting};
 use crate::world::World;
 
-/// Tables whose rows belong to records, and are as private.
+/// Tables whose rows belong to records and have their visibility.
 const OF_RECORDS: [&str; 3] = ["record_versions", "record_citations", "record_contributions"];
 /// Attempts that must do to notice that a function decides less, unless `ISOLATION_MUTANT_ATTEMPTS`
 /// says so.
 const ENOUGH: u64 = 3_000;
 
-/// A change of the database that takes a check away.
+/// A change of the database that removes a check.
 struct Mutant {
     name: String,
     sql: String,
     /// Which takes it back.
     undo: String,
-    /// Whether what belongs to others' private records is shown besides: the policy that hides it
-    /// hides what other projects have, too.
+    /// Whether data of others' private records is visible as well, because the policy that hides it
+    /// also hides data of other projects.
     lifted: bool,
 }
 
-/// A function, what of its text is replaced, and by what.
+/// A function, a part of its text, and the replacement.
 const FUNCTIONS: &[(&str, &str, &str)] = &[
     ("effective_role", "u.disabled_at is null and ", ""),
     (
@@ -87,7 +87,8 @@ const FUNCTIONS: &[(&str, &str, &str)] = &[
 const AS_ADMIN: &str =
     "select p.id, p.key, p.name, p.created_at, 'admin'::mc.role, p.policy, p.policy_version";
 
-/// Functions whose other check goes with it: without the role nobody would come past it.
+/// Functions whose other check is removed as well, because without the role no caller would get
+/// past it.
 const BESIDES: &[(&str, &str, &str)] = &[
     ("find_project_by_key", " and r.role is not null", ""),
     ("list_projects", "where r.role is not null", ""),
@@ -156,8 +157,8 @@ async fn of_policies(world: &World) -> Vec<Mutant> {
             panic!("{policy}")
         };
         for (clause, own) in [("using", using), ("with check", check)] {
-            // One that lets everything through can't be weaker; what may only be read, or only be
-            // changed, is not written to otherwise whatever the policies say.
+            // A policy that allows everything can't be weakened; policies on tables that are
+            // read-only or update-only for the service have no effect.
             let is_idle = match name {
                 "project_select" => false,
                 "project_insert" | "project_delete" if CHANGED_ONLY.contains(&table) => true,
@@ -207,7 +208,8 @@ async fn of_policies(world: &World) -> Vec<Mutant> {
     mutants
 }
 
-/// What notices the mutant; `None` where nothing does. Where there is time, attempts go first.
+/// Returns the check that detects the mutant; `None` if none does. If time allows, attempts run
+/// first.
 async fn noticed(world: &Arc<World>, mutant: &Mutant, with_attempts: bool) -> Option<&'static str> {
     if mutant.lifted {
         return lifted(world, mutant).await;
@@ -279,7 +281,7 @@ async fn weakened_sql_function_is_detected() {
     let count = FUNCTIONS.len();
     let (mut report, mut missed) = (String::new(), Vec::new());
     for n in (0..count).step_by(every()) {
-        // What a mutant's attempts have written would be found by the next one's.
+        // The next mutant must not find rows that attempts of this one have written.
         let world = Arc::new(World::build(seed()).await);
         let mutant = of_functions(&world).await.swap_remove(n);
         match noticed(&world, &mutant, true).await {

@@ -1,10 +1,10 @@
-//! One small function for each operation of the API: it draws a request and asks the oracle.
+//! One small function for each operation of the API: it draws a request and queries the oracle.
 //!
 //! `walk` attacks every operation of the OpenAPI document. An operation whose responses depend on
-//! more than its caller has a line in [`OPERATIONS`] (by its id in the document) and a function:
-//! draw what it names ([`Draw::project`], [`Draw::thing`]), build the request, and let
-//! [`Draw::in_project`] or [`Draw::holding`] say what the answer must be. A tool has a line in
-//! [`TOOLS`] in the same way, and is attacked by `walk` without one.
+//! more than its caller has a line in [`OPERATIONS`] (by its id in the document) and a function: it
+//! draws the subjects of the request ([`Draw::project`], [`Draw::thing`]), builds the request, and
+//! lets [`Draw::in_project`] or [`Draw::holding`] compute the expected response. A tool has a line
+//! in [`TOOLS`] in the same way, and is attacked by `walk` without one.
 
 mod accounts;
 mod audit;
@@ -64,7 +64,7 @@ pub const OPERATIONS: &[(&str, Generator)] = &[
     ("link_task", tasks::link),
     ("get_task", tasks::show),
     ("delete_task", tasks::remove),
-    ("get_task_comment", tasks::links),
+    ("get_task_comment", tasks::comment),
     ("approve_task_comment", tasks::agree),
     ("ingest_repository", ingest::git),
     ("ingest_documents", ingest::docs),
@@ -95,7 +95,7 @@ pub const OPERATIONS: &[(&str, Generator)] = &[
     ("update_integration", integrations::change),
     ("delete_integration", integrations::remove),
     ("sync_integration", integrations::sync),
-    ("list_connectors", integrations::systems),
+    ("list_connectors", integrations::connectors),
     ("list_hygiene_runs", hygiene::reports),
     ("get_hygiene_run", hygiene::report),
     ("run_hygiene_task", hygiene::run),

@@ -1,12 +1,12 @@
-//! The small oracle: who may do what, written down here and not taken from the product.
+//! The small oracle: the permissions of all persons, written independently of the product.
 //!
-//! [`role`] says what each person of the world is in each project, as the world was set up; an
-//! operation says the least role and the scope that it takes. What follows for an answer is
+//! [`role`] returns the role of each person of the world in each project, as the world was set up.
+//! An operation has a minimum role and a scope. The expected response follows from both:
 //! [`Refusal`].
 
 use crate::world::{Person, Post, Project};
 
-/// A role, in the order of what it may do.
+/// A role, in ascending order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rank {
     Viewer,
@@ -16,7 +16,7 @@ pub enum Rank {
     Admin,
 }
 
-/// What a token may be used for.
+/// The scope of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     Read,
@@ -44,39 +44,39 @@ pub type Action = (Rank, Scope);
 pub const READ: Action = (Rank::Viewer, Scope::Read);
 pub const PROPOSE: Action = (Rank::Agent, Scope::Write);
 pub const WRITE: Action = (Rank::Member, Scope::Write);
-/// Agreeing to what leaves the service.
+/// Confirming data that leaves the service.
 pub const CONFIRM: Action = (Rank::Member, Scope::Github);
 pub const CURATE: Action = (Rank::Maintainer, Scope::Write);
 /// The audit, and the policy with all that belongs to it.
 pub const OVERSEE: Action = (Rank::Maintainer, Scope::Admin);
 pub const MANAGE: Action = (Rank::Admin, Scope::Admin);
 
-/// The least role that decides what counts for the team, as the project's policy has it.
+/// The minimum role for decisions for the team, by the policy of the project.
 pub fn least_to_decide(project: &Project) -> Rank {
     if project.is_strict() { Rank::Maintainer } else { Rank::Member }
 }
 
-/// Deciding about what was proposed, and saying that a record holds.
+/// Reviewing proposals and confirming records.
 pub fn review(project: &Project) -> Action {
     (least_to_decide(project), Scope::Write)
 }
 
-/// Sending what everybody finds at once.
+/// Ingesting documents, which every member finds at once.
 pub fn ingest(project: Option<&Project>) -> Action {
     (project.map_or(Rank::Member, least_to_decide), Scope::Ingest)
 }
 
-/// Whether what a person saves counts for the team at once.
+/// Returns whether a save of the person is a team record at once.
 pub fn decides(person: &Person, project: &Project) -> bool {
     role(person, project) >= Some(least_to_decide(project))
 }
 
-/// Whether somebody makes projects of their own: no program does, which could not administer them.
+/// Returns whether the person may create projects; agents may not.
 pub fn makes_projects(person: &Person) -> bool {
     person.post != Post::Agent
 }
 
-/// What a person is in a project; `None` is a stranger, to whom it does not exist.
+/// Returns the role of a person in a project; `None` for a person to whom it does not exist.
 pub fn role(person: &Person, project: &Project) -> Option<Rank> {
     let (post, is_main) = (person.post, project.is_main);
     if matches!(post, Post::Root | Post::Local) {
@@ -102,7 +102,7 @@ pub fn role(person: &Person, project: &Project) -> Option<Rank> {
     (is_shared && is_in_team).then_some(Rank::Viewer)
 }
 
-/// What a person is in the team of a tenant.
+/// Returns the role of a person in the team of a tenant.
 pub fn team_role(person: &Person, tenant: usize) -> Option<Rank> {
     match person.post {
         _ if person.tenant != Some(tenant) => None,

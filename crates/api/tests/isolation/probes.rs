@@ -1,4 +1,4 @@
-//! What answers alone can't show: each layer without the others.
+//! Tests of each layer without the others, which responses can't show.
 
 mod counts;
 mod decisions;
@@ -19,8 +19,7 @@ pub async fn of_the_database(world: &World) -> Result<(), Fault> {
     policies::policies(world, false).await
 }
 
-/// The same where the tables whose rows belong to records are not under the policy that hides what
-/// belongs to others' private ones.
+/// The same without the policy that hides data of others' private records.
 pub async fn without_the_policy_of_records(world: &World) -> Result<(), Fault> {
     policies::policies(world, true).await
 }

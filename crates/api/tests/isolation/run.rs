@@ -14,17 +14,17 @@ use crate::operations::{self, Draw, Generator, OPERATIONS, TOOLS};
 use crate::probes;
 use crate::world::World;
 
-/// Attempts in one world; then it is built anew, since they add to it.
+/// Attempts in one world; then a new one is built, because attempts add to it.
 const ROUND: u64 = 2_500;
 const CONCURRENCY: usize = 8;
 /// Attempts that are drawn for one that is made: mostly the one of these that comes furthest.
 const CANDIDATES: usize = 4;
 const SHORT: u64 = 1_000;
 
-/// What went wrong, and how to have it again.
+/// An error, with instructions to reproduce it.
 pub type Fault = String;
 
-/// What the environment says, or else the default.
+/// Returns an environment variable, or the default.
 pub fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| {
         text.parse().unwrap_or_else(|_| panic!("{name} must be a number, not {text:?}"))
@@ -54,7 +54,7 @@ pub async fn attempts(world: &Arc<World>, seed: u64, from: u64, to: u64) -> Resu
     }
     drop(results);
     faults.end()?;
-    // What the world did not know when it was shown was made by an attempt: in which project?
+    // An attempt has created the rows that the world did not know; their owners are read now.
     let owners = if unknown.is_empty() { Owners::new() } else { world.owners_now().await };
     for (id, places, what) in unknown {
         if let Some(owner) = owners.get(&id).filter(|owner| !places.holds(**owner)) {

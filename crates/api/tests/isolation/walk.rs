@@ -43,7 +43,7 @@ async fn every_operation_denies_callers_without_access() {
     assert!(attempts.len() > 300, "{} attempts", attempts.len());
 }
 
-/// Makes the attempts, each with its reason; returns what is wrong with the answers.
+/// Makes the attempts, each with its reason; returns the errors in the responses.
 async fn faults(world: &World, attempts: &[(impl Display, Attempt)]) -> Vec<String> {
     let mut faults = Vec::new();
     for (attack, attempt) in attempts {
@@ -60,7 +60,7 @@ async fn faults(world: &World, attempts: &[(impl Display, Attempt)]) -> Vec<Stri
 async fn declared_role_is_enough_for_every_operation() {
     let world = World::build(seed()).await;
     let document = serde_json::to_value(mc_api::openapi()).unwrap();
-    // Deletions last: they would take away what others need.
+    // Deletions come last, because other operations need the data.
     let (deletions, others): (Vec<_>, Vec<_>) =
         operations(&document).partition(|operation| operation.method == Method::DELETE);
     for operation in others.into_iter().chain(deletions) {
@@ -203,13 +203,13 @@ fn things(path: &str) -> Option<Things> {
     Some(match collection.rsplit('/').next().expect("a collection") {
         "records" => |project| &project.records,
         "proposals" => |project| &project.proposals,
-        "quarantine" => |project| &project.holds,
+        "quarantine" => |project| &project.quarantine_items,
         "passages" => |project| &project.passages,
         "runs" => |project| &project.runs,
-        "webhooks" => |project| &project.hooks,
+        "webhooks" => |project| &project.webhooks,
         "webhook-deliveries" => |project| &project.deliveries,
         "pull-requests" => |project| &project.changes,
-        "integrations" => |project| &project.connections,
+        "integrations" => |project| &project.integrations,
         "hygiene-runs" => |project| &project.reports,
         "duplicates" => |project| &project.clusters,
         "exports" => |project| &project.exports,
@@ -251,7 +251,7 @@ fn full(person: &Person) -> &Credential {
     person.credentials.iter().find(fits).expect("a token with every scope")
 }
 
-/// A valid credential without the scope, of somebody whose role would be enough.
+/// Returns a valid credential without the scope, of a person with a sufficient role.
 fn without_scope<'a>(
     world: &'a World,
     project: &Project,

@@ -29,25 +29,26 @@ use crate::oracle::{self, Scope};
 
 pub use embedder::vector;
 pub use hygiene::{cluster, pair};
-pub use integrations::{SYSTEM, connection};
+pub use integrations::{CONNECTOR, integration};
 pub use people::{
     ACCESS, ALL, Credential, EXCHANGE, Person, Post, TokenState, hash, names as names_of, session,
     token_row,
 };
-pub use reviewed::{hold, private, proposal};
+pub use reviewed::{private, proposal, quarantine_item};
 pub use seed::{SHARED_SYMBOL, policy};
 pub use service::served;
 pub use webhooks::{
-    GIT_HOSTS, HOOK_SECRET, SOURCES, STATES, came_through, delivery, hook, hook_secret,
+    GIT_HOSTS, SECRET_PREFIX, SOURCES, STATES, delivery, webhook, webhook_of_delivery,
+    webhook_secret,
 };
 
 pub const TENANTS: usize = 3;
-/// The place of what nobody owns: teams and users that an attempt makes.
+/// The common owner: of teams and users that attempts create.
 pub const COMMON: usize = 0;
 const FIRST_PROJECT: usize = 1;
 const FIRST_TEAM: usize = FIRST_PROJECT + 2 * TENANTS;
 const FIRST_PERSON: usize = FIRST_TEAM + TENANTS;
-/// Behind those of people: of what people keep to themselves.
+/// Owners of private data follow those of persons.
 const FIRST_PRIVATE: usize = FIRST_PERSON + people::COUNT;
 
 /// Something of a project.
@@ -56,7 +57,7 @@ pub struct Thing {
     pub id: Uuid,
     /// The name that people know it by: one that each tenant has, or one of its own.
     pub name: String,
-    /// What only it says.
+    /// Mark of its text.
     pub mark: String,
 }
 
@@ -78,7 +79,7 @@ pub struct Project {
     pub repositories: Vec<Thing>,
     pub runs: Vec<Thing>,
     pub files: Vec<Thing>,
-    /// Ids of what search finds, with the marks of their texts.
+    /// Ids of searchable passages, with the marks of their texts.
     pub passages: Vec<Thing>,
     /// Commits of its first repository; the n-th touched the n-th file.
     pub commits: Vec<Thing>,
@@ -86,24 +87,24 @@ pub struct Project {
     pub commit_passages: Vec<Thing>,
     /// Records that wait for a person.
     pub proposals: Vec<Thing>,
-    /// What is in quarantine.
-    pub holds: Vec<Thing>,
-    /// Where other systems tell of what happens there, one for each of [`SOURCES`].
-    pub hooks: Vec<Thing>,
-    /// What they told.
+    /// Quarantine items.
+    pub quarantine_items: Vec<Thing>,
+    /// Webhooks, one for each of [`SOURCES`].
+    pub webhooks: Vec<Thing>,
+    /// Webhook deliveries.
     pub deliveries: Vec<Thing>,
-    /// What is asked on its behalf.
-    pub connections: Vec<Thing>,
-    /// Pull requests that were told of; the n-th is of the n-th task.
+    /// Integrations.
+    pub integrations: Vec<Thing>,
+    /// Pull requests; the n-th belongs to the n-th task.
     pub changes: Vec<Thing>,
     /// Records that say the same, as hygiene found them: the n-th are the n-th pair of the
     /// project's records.
     pub clusters: Vec<Thing>,
-    /// What hygiene reported.
+    /// Hygiene runs.
     pub reports: Vec<Thing>,
-    /// What it kept of what the team knew.
+    /// Exports.
     pub exports: Vec<Thing>,
-    /// What people keep to themselves here.
+    /// Private data of persons in the project.
     pub privates: Vec<Private>,
     /// Of the policy, which its members alone see.
     pub policy_mark: String,
@@ -111,7 +112,7 @@ pub struct Project {
     pub audit_mark: String,
 }
 
-/// What somebody keeps to themselves in a project.
+/// Private data of a person in a project.
 #[derive(Debug, Clone)]
 pub struct Private {
     pub place: usize,
@@ -122,12 +123,12 @@ pub struct Private {
 }
 
 impl Project {
-    /// What somebody keeps to themselves here.
+    /// Returns the private data of a person in the project.
     pub fn private_of(&self, person: &Person) -> Option<&Private> {
         self.privates.iter().find(|one| one.owner == person.id)
     }
 
-    /// Whose policy lets maintainers alone save and review.
+    /// Returns whether only maintainers may save and review.
     pub fn is_strict(&self) -> bool {
         self.tenant == 1
     }
@@ -214,8 +215,8 @@ impl World {
         Places::all(seeing.map(Person::place))
     }
 
-    /// What an answer to somebody about a project may hold: what is in it, what they keep to
-    /// themselves there, who works there, and with which teams it is shared.
+    /// Returns the owners that a response to a person about a project may show: the project, their
+    /// private data in it, its members, and the teams that it is shared with.
     pub fn around(&self, person: &Person, project: &Project) -> Places {
         let own_team = &self.teams[project.tenant];
         let guests = &self.teams[(project.tenant + 1) % TENANTS];
@@ -228,7 +229,7 @@ impl World {
         Places::one(project.place) | own | self.seen_by(project) | teams
     }
 
-    /// For messages: what a place is.
+    /// Describes owners for messages.
     pub fn describe(&self, place: Places) -> String {
         let project = self.projects.iter().find(|one| Places::one(one.place) == place);
         let person = self.people.iter().find(|one| one.place() == place);
@@ -251,7 +252,7 @@ impl World {
         }
     }
 
-    /// The database as somebody sees it in a project.
+    /// Returns the database as a person sees it in a project.
     pub fn as_seen_by(&self, person: &Person, project: &Project) -> Store {
         self.database.service().for_project(UserId(person.id), ProjectId(project.id))
     }
@@ -319,10 +320,10 @@ fn owners(projects: &[Project], teams: &[Team], people: &[Person]) -> Owners {
             &project.commits,
             &project.commit_passages,
             &project.proposals,
-            &project.holds,
-            &project.hooks,
+            &project.quarantine_items,
+            &project.webhooks,
             &project.deliveries,
-            &project.connections,
+            &project.integrations,
             &project.changes,
             &project.clusters,
             &project.reports,

@@ -33,7 +33,7 @@ pub fn users(d: &mut Draw<'_>) -> Attempt {
 
 pub fn change_user(d: &mut Draw<'_>) -> Attempt {
     let someone = d.pick(&d.world.people);
-    // What an administrator changes stays as it is.
+    // An administrator's changes keep the current values.
     let body = json!({"name": format!("Name {}", someone.login)});
     let request =
         Attempt::new(http::Method::PATCH, format!("/users/{}", someone.login)).json(&body);
@@ -41,7 +41,7 @@ pub fn change_user(d: &mut Draw<'_>) -> Attempt {
 }
 
 pub fn end_sessions(d: &mut Draw<'_>) -> Attempt {
-    // Whoever ended their own would not come in by them any more.
+    // A caller that revoked their own sessions could not use them any more.
     let others: Vec<_> = d.world.people.iter().filter(|one| one.id != d.who.id).collect();
     let login = d.pick(&others).login.clone();
     let attempt = d.for_anyone(Attempt::delete(format!("/users/{login}/sessions")));
@@ -61,12 +61,12 @@ pub fn end_sessions(d: &mut Draw<'_>) -> Attempt {
     d.signed(Attempt::delete(format!("/users/{login}/sessions"))).before(sql)
 }
 
-/// Whether the caller administers the service, with what is for that.
+/// Returns whether the caller administers the service and has the scope for it.
 fn administers(d: &Draw<'_>) -> bool {
     d.who.administers_service() && d.with.is_for(Scope::Admin)
 }
 
-/// Refused, and nobody is told whether somebody has this login.
+/// Denied, without revealing whether the login exists.
 fn unnamed(d: &mut Draw<'_>, attempt: Attempt, login: String) -> Attempt {
     // The word stands in the refusal as well.
     let twin = (login != "local").then(|| (login, d.name()));
@@ -74,10 +74,10 @@ fn unnamed(d: &mut Draw<'_>, attempt: Attempt, login: String) -> Attempt {
 }
 
 pub fn make_token(d: &mut Draw<'_>) -> Attempt {
-    // What few callers come to at all is not to fail at their scopes.
+    // An operation that few callers may use should not fail by their scopes.
     let scopes = if d.who.administers_service() { 1 } else { d.pick(&[1_u8, 2, 3, 32, 63]) };
     let is_for_another = d.one_in(4) != d.who.administers_service();
-    // The program sees what its token was named.
+    // The agent sees the name of its token.
     let name = if is_for_another { d.name() } else { d.own_name() };
     let mut body = json!({"name": name, "scopes": names_of(scopes)});
     let program = is_for_another.then(|| d.pick(&d.world.people));
@@ -116,7 +116,7 @@ pub fn tokens(d: &mut Draw<'_>) -> Attempt {
     attempt.check(move |answer| are_all_of(&of, answer))
 }
 
-/// The tokens that somebody came into the world with are in the list, and nobody else's.
+/// Checks that the list has all initial tokens of the person, and no other person's.
 fn are_all_of(person: &Person, answer: &Answer) -> Result<(), String> {
     let (own, name) = (person.tokens.len(), format!("token {}", person.login));
     let listed = answer.body["items"].as_array().into_iter().flatten();

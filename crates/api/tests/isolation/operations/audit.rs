@@ -1,5 +1,5 @@
-//! Who did what: in a project for those who keep it, to what belongs to none for those of the
-//! service.
+//! Audit events: those of a project for its maintainers, and those without a project for
+//! administrators of the service.
 
 use serde_json::json;
 
@@ -20,7 +20,7 @@ pub fn list(d: &mut Draw<'_>) -> Attempt {
     if !attempt.is_allowed() || !attempt.target.contains("project_key") {
         return Attempt { target, ..attempt };
     }
-    // Nobody is told who else there is.
+    // The response does not reveal which other users exist.
     Attempt { target, twin: Some((login, missing)), ..attempt }
 }
 
@@ -62,8 +62,8 @@ fn of<'a>(d: &mut Draw<'a>, path: &str) -> (Attempt, Target<'a>) {
     let (Target::Of(project), true) = (target, attempt.is_allowed()) else {
         return (attempt, target);
     };
-    // Who was given a role for a while, and the teams of attempts. Of what people keep to
-    // themselves it says that there is something, by its id.
+    // Events name a user who had a role for a while, and the teams of attempts. Of private data
+    // they have only the ids.
     let places = attempt.places | projects::pawn(d, project).place() | Places::one(COMMON);
     let ids = project.private_places();
     (Attempt { ids, ..attempt.places(places) }, target)

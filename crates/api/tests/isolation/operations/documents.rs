@@ -46,7 +46,7 @@ pub fn open(d: &mut Draw<'_>) -> Attempt {
             let missing = d.id().to_string();
             Attempt { twin: Some((name, missing)), ..attempt.expect(404) }
         }
-        // Titles that are near are told, of this project.
+        // The error suggests similar titles of this project.
         None => attempt.expect(404),
     }
 }

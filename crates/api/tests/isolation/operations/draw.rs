@@ -1,4 +1,4 @@
-//! What attempts are put together from: somebody, with a credential, and things of any tenant.
+//! Random parts of attempts: a person with a credential, and resources of any tenant.
 
 use http::header;
 use rand::Rng as _;
@@ -61,7 +61,7 @@ impl<'a> Draw<'a> {
         let post = CALLERS.choose(&mut rng).expect("posts");
         let callers: Vec<_> = world.people.iter().filter(|one| one.post == *post).collect();
         let who = *callers.choose(&mut rng).expect("people");
-        // Mostly one that lets somebody in, who then goes as far as the next check.
+        // Mostly a valid credential, so that the attempt reaches the next check.
         let is_valid = rng.random_bool(0.9);
         let fitting: Vec<_> =
             who.credentials.iter().filter(|one| one.is_valid == is_valid).collect();
@@ -108,7 +108,7 @@ impl<'a> Draw<'a> {
         }
     }
 
-    /// What somebody keeps to themselves in some project, mostly in one of the caller's.
+    /// Draws a person's private data in a project, mostly in one of the caller's.
     pub fn private(&mut self) -> Option<(&'a Project, &'a Private, &'a Thing)> {
         let Target::Of(project) = self.project() else { return None };
         let own = project.private_of(self.who).filter(|_| self.rng_bool());
@@ -116,7 +116,7 @@ impl<'a> Draw<'a> {
         Some((project, private, private.records.choose(&mut self.rng).expect("records")))
     }
 
-    /// A login of somebody who has nothing to do with the project.
+    /// Draws the login of a person without a role in the project.
     pub fn outsider(&mut self, project: &Project) -> String {
         let outside = |one: &&Person| {
             one.tenant.is_some_and(|tenant| tenant != project.tenant)
@@ -131,7 +131,7 @@ impl<'a> Draw<'a> {
         things(project).choose(&mut self.rng).expect("things")
     }
 
-    /// What the project is called in a request; nothing is called so where there is none.
+    /// Returns the project's key in a request; an unknown key if there is no project.
     pub fn key(&mut self, target: Target<'a>) -> String {
         match target {
             Target::Of(project) => project.key.clone(),
@@ -164,12 +164,12 @@ impl<'a> Draw<'a> {
         marks::mark(&mut self.rng, self.who.place_number())
     }
 
-    /// A new name, of nobody.
+    /// Returns a new name that belongs to no one.
     pub fn common_name(&mut self) -> String {
         marks::mark(&mut self.rng, COMMON)
     }
 
-    /// What stands where an id should.
+    /// Returns a malformed id.
     pub fn malformed(&mut self) -> String {
         self.pick(&[
             "42",
@@ -200,8 +200,8 @@ impl<'a> Draw<'a> {
         }
     }
 
-    /// Whose tasks, documents and folders a name is of, is not for this to decide: each tenant has
-    /// some by the same name.
+    /// Draws the name of a task, document or directory of any project: each tenant has some of the
+    /// same name.
     pub fn named(&mut self, things: Things) -> String {
         match self.thing(things) {
             Some((_, thing)) => thing.name.clone(),
@@ -217,7 +217,7 @@ impl<'a> Draw<'a> {
         attempt.header(header::AUTHORIZATION.as_str(), format!("Bearer {}", self.with.bearer))
     }
 
-    /// What needs no more than a valid credential. Answers may say who the caller is.
+    /// An operation that needs only a valid credential. Responses may name the caller.
     pub fn for_anyone(&self, attempt: Attempt) -> Attempt {
         let attempt = self.signed(attempt);
         if self.with.is_valid {
@@ -227,7 +227,7 @@ impl<'a> Draw<'a> {
         Attempt { reached: Reached::Credential, ..refused(attempt, 401) }
     }
 
-    /// What takes a scope and no project.
+    /// An operation that needs a scope and no project.
     pub fn with_scope(&self, attempt: Attempt, scope: Scope) -> Attempt {
         let attempt = self.for_anyone(attempt);
         if self.with.is_valid && !self.with.is_for(scope) {
@@ -236,7 +236,7 @@ impl<'a> Draw<'a> {
         attempt
     }
 
-    /// What only an administrator of the service does.
+    /// An operation for administrators of the service.
     pub fn for_root(&self, attempt: Attempt) -> Attempt {
         let attempt = self.with_scope(attempt, Scope::Admin);
         if attempt.is_allowed() && !self.who.administers_service() {
@@ -246,7 +246,7 @@ impl<'a> Draw<'a> {
         }
     }
 
-    /// What is done in a project that the request names by its key.
+    /// An operation in a project that the request names by its key.
     pub fn in_project(
         &mut self,
         attempt: Attempt,
@@ -273,8 +273,8 @@ impl<'a> Draw<'a> {
         Places::all(own.map(|project| Places::one(project.place)))
     }
 
-    /// What is done with a thing that the request names by its id alone; `None` where there is no
-    /// such.
+    /// An operation on a resource that the request names by its id only; `None` if it does not
+    /// exist.
     pub fn holding(
         &mut self,
         attempt: Attempt,
@@ -289,7 +289,7 @@ impl<'a> Draw<'a> {
         self.admitted(attempt, least, project, (thing.id.to_string(), missing))
     }
 
-    /// What is done with a thing that not everybody sees who is in its project.
+    /// An operation on a resource that not every member of its project can see.
     pub fn holding_if(
         &mut self,
         is_seen: bool,
@@ -306,7 +306,7 @@ impl<'a> Draw<'a> {
         Attempt { twin: Some(twin), reached: Reached::End, ..nowhere(attempt) }
     }
 
-    /// What is done with what somebody keeps to themselves: for everybody else it is not there.
+    /// An operation on private data, which does not exist for any other caller.
     pub fn holding_private(
         &mut self,
         attempt: Attempt,
@@ -344,8 +344,9 @@ fn nowhere(attempt: Attempt) -> Attempt {
     Attempt { reached: Reached::Project, ..refused(attempt, 404) }
 }
 
-/// A request that names a project, and a thing of it, of others or of nobody: what is not the
-/// project's is not there. The thing comes along where the caller comes to it.
+/// A request that names a project and a resource of this project, of another one, or an unknown
+/// one. A resource of another project looks missing. Returns the resource if the caller may access
+/// it.
 pub fn naming<'a>(
     d: &mut Draw<'a>,
     things: Things,

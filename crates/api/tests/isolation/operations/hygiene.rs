@@ -1,5 +1,4 @@
-//! What keeps the memory in order: reports for maintainers, and records that say the same for who
-//! reviews.
+//! Hygiene: runs, for maintainers, and duplicates, for reviewers.
 
 use serde_json::{Value, json};
 use uuid::Uuid;

@@ -58,7 +58,7 @@ pub fn show(d: &mut Draw<'_>) -> Attempt {
     let attempt = d.holding(Attempt::get(format!("/ingest/runs/{id}")), READ, run);
     match run {
         Some((project, thing)) if attempt.is_allowed() => {
-            attempt.shows(&thing.mark).check(super::memory::waits_for_own(Target::Of(project)))
+            attempt.shows(&thing.mark).check(super::memory::counts_own_vectors(Target::Of(project)))
         }
         _ => attempt,
     }
@@ -72,7 +72,7 @@ pub fn of_repository(d: &mut Draw<'_>) -> Attempt {
     let (Target::Of(project), true) = (target, attempt.is_allowed()) else { return attempt };
     let own = project.repositories.iter().find(|one| one.name == name);
     if let Some(own) = own {
-        return attempt.shows(&own.mark).check(super::memory::waits_for_own(target));
+        return attempt.shows(&own.mark).check(super::memory::counts_own_vectors(target));
     }
     let missing = d.name_like(&name);
     Attempt { twin: Some((name, missing)), ..attempt.expect(404) }

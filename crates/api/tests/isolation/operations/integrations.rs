@@ -1,4 +1,4 @@
-//! Which systems are asked on a project's behalf, and how that goes: for its maintainers alone.
+//! Connectors and integrations, for maintainers of the project.
 
 use serde_json::json;
 use uuid::Uuid;
@@ -8,11 +8,11 @@ use super::{Draw, Target};
 use crate::attempt::Attempt;
 use crate::marks::Places;
 use crate::oracle::OVERSEE;
-use crate::world::{self, SYSTEM};
+use crate::world::{self, CONNECTOR};
 
 pub fn create(d: &mut Draw<'_>) -> Attempt {
     let target = d.project();
-    let body = json!({"connector": SYSTEM, "resource": d.name(), "interval_minutes": 60});
+    let body = json!({"connector": CONNECTOR, "resource": d.name(), "interval_minutes": 60});
     let path = format!("/projects/{}/integrations", d.key(target));
     d.in_project(Attempt::post(path, &body).expect(201), OVERSEE, target)
 }
@@ -23,7 +23,7 @@ pub fn list(d: &mut Draw<'_>) -> Attempt {
     let attempt = d.in_project(attempt, OVERSEE, target);
     match target {
         Target::Of(project) => {
-            let marks = project.connections.iter().map(|one| one.mark.as_str());
+            let marks = project.integrations.iter().map(|one| one.mark.as_str());
             marks.fold(attempt, Attempt::shows)
         }
         Target::Missing => attempt,
@@ -32,7 +32,7 @@ pub fn list(d: &mut Draw<'_>) -> Attempt {
 
 pub fn show(d: &mut Draw<'_>) -> Attempt {
     let request = |key: &str, id: Uuid| Attempt::get(format!("/projects/{key}/integrations/{id}"));
-    let (attempt, own) = naming(d, |project| &project.connections, |_| OVERSEE, request);
+    let (attempt, own) = naming(d, |project| &project.integrations, |_| OVERSEE, request);
     own.into_iter().fold(attempt, |attempt, (_, thing)| attempt.shows(&thing.mark))
 }
 
@@ -61,19 +61,19 @@ pub fn remove(d: &mut Draw<'_>) -> Attempt {
 
 /// A request that changes a connection: one that is there for it.
 fn spared(d: &mut Draw<'_>, request: impl Fn(&str, Uuid) -> Attempt) -> Attempt {
-    let (attempt, own) = naming(d, |project| &project.connections, |_| OVERSEE, &request);
+    let (attempt, own) = naming(d, |project| &project.integrations, |_| OVERSEE, &request);
     let Some((project, _)) = own else { return attempt };
     let (spare, what) = (d.id(), d.name());
-    let sql = world::connection(project, spare, &what);
+    let sql = world::integration(project, spare, &what);
     let request = d.signed(request(&project.key, spare));
     request.places(attempt.places).before(sql)
 }
 
-/// Systems are the operator's; how connections to them are is each project's alone to see, and for
-/// administrators.
-pub fn systems(d: &mut Draw<'_>) -> Attempt {
+/// Connectors belong to the operator. The state of their integrations is visible to maintainers of
+/// the project and to administrators.
+pub fn connectors(d: &mut Draw<'_>) -> Attempt {
     if d.one_in(4) {
-        return d.for_root(Attempt::get("/connectors").places(Places::ALL).shows(SYSTEM));
+        return d.for_root(Attempt::get("/connectors").places(Places::ALL).shows(CONNECTOR));
     }
     let target = d.project();
     let attempt = Attempt::get(format!("/connectors?project_key={}", d.key(target)));

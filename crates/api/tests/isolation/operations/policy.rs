@@ -1,4 +1,4 @@
-//! A project's policy, and what belongs to it.
+//! The policy of a project, with its versions and notification settings.
 
 use http::Method;
 use serde_json::json;
@@ -19,7 +19,7 @@ pub fn show(d: &mut Draw<'_>) -> Attempt {
     }
 }
 
-/// Set to what it is: the others are told by it what they may.
+/// Sets the policy to its current value, because the oracle of other attempts depends on it.
 pub fn set(d: &mut Draw<'_>) -> Attempt {
     let target = d.project();
     let path = format!("/projects/{}/policy", d.key(target));
@@ -33,7 +33,7 @@ pub fn set(d: &mut Draw<'_>) -> Attempt {
     let attempt = d.in_project(request, OVERSEE, target);
     match tag {
         _ if !attempt.is_allowed() => attempt,
-        // Somebody else may have been faster.
+        // A concurrent attempt may have changed it first.
         "*" => attempt.or(412),
         "" => refused(attempt, 428),
         _ => refused(attempt, 412),

@@ -30,7 +30,8 @@ pub fn create(d: &mut Draw<'_>) -> Attempt {
         }
         Target::Missing if makes => attempt.expect(201),
         Target::Missing => refused(attempt, 403),
-        // That a key is taken is all that is said, and not even that to who makes none.
+        // The response reveals only that the key exists, and only to callers who may create
+        // projects.
         Target::Of(_) if makes => refused(attempt, 409),
         Target::Of(project) => {
             let twin = (project.key.clone(), d.name());
@@ -80,7 +81,7 @@ pub fn show(d: &mut Draw<'_>) -> Attempt {
     attempt.check(move |answer| {
         for (name, seeded) in own.iter().filter(|_| answer.is_success()) {
             let shown = answer.body[name].as_u64().ok_or_else(|| format!("no {name}"))?;
-            // What attempts add is less than this; what another project holds is more.
+            // Attempts add fewer rows than this; another project has more.
             let most = *seeded as u64 + 2 + *seeded as u64 * 4;
             if shown < *seeded as u64 || shown > most {
                 return Err(format!("{shown} {name}, where the project has {seeded}"));
@@ -140,7 +141,7 @@ pub fn set_member(d: &mut Draw<'_>) -> Attempt {
 
 pub fn remove_member(d: &mut Draw<'_>) -> Attempt {
     let attempt = of_member(d, Attempt::delete);
-    // Another attempt may have taken the role already.
+    // A concurrent attempt may have removed the role already.
     if attempt.expected == [204] { attempt.or(404) } else { attempt }
 }
 
@@ -151,7 +152,7 @@ fn of_member(d: &mut Draw<'_>, request: fn(String) -> Attempt) -> Attempt {
     let path = |login: &str| format!("/projects/{key}/members/{login}");
     let attempt = d.in_project(request(path(&login)), MANAGE, target);
     let (Target::Of(project), true) = (target, attempt.is_allowed()) else { return attempt };
-    // Nobody's role is changed who calls.
+    // Only roles of persons who make no attempts are changed.
     let pawn = if d.one_in(5) { None } else { Some(pawn(d, project)) };
     let login = pawn.map_or_else(|| d.name(), |pawn| pawn.login.clone());
     let attempt = d.in_project(request(path(&login)), MANAGE, target);
@@ -171,7 +172,7 @@ pub fn share(d: &mut Draw<'_>) -> Attempt {
         let missing = d.name();
         return Attempt { twin: Some((name, missing)), ..attempt.expect(404) };
     }
-    // Shared as it is already, or with a team of which nobody calls.
+    // Shared as it is already, or with a team without a person who makes attempts.
     if project.is_main && tenant == project.tenant {
         return attempt;
     }

@@ -1,4 +1,4 @@
-//! What a person decides about records: accept, reject, share, confirm, roll back, forget.
+//! Decisions about records: accept, reject, share, confirm, roll back, forget.
 
 use serde_json::{Value, json};
 
@@ -113,7 +113,7 @@ pub fn confirm(d: &mut Draw<'_>) -> Attempt {
     if let Some((project, of, thing)) = d.private().filter(|_| d.one_in(4)) {
         let attempt = request(&thing.id.to_string());
         let attempt = d.holding_private(attempt, oracle::review(project), (project, of, thing));
-        // Only what the team has is confirmed.
+        // Only team records can be confirmed.
         return if attempt.is_allowed() { attempt.expect(404) } else { attempt };
     }
     let thing = d.thing(|project| &project.records);
@@ -163,7 +163,7 @@ pub fn forget(d: &mut Draw<'_>) -> Attempt {
         return d.in_project(request(whose, &value, true), CURATE, target);
     };
     if d.one_in(3) {
-        // Nobody is told who else there is.
+        // The response does not reveal which other users exist.
         let (login, missing) = (d.outsider(project), d.name());
         let attempt = d.in_project(request("saved_by", &login, true), CURATE, target);
         let twin = if attempt.is_allowed() { Some((login, missing)) } else { attempt.twin.clone() };

@@ -1,4 +1,4 @@
-//! Pull requests as git hosts tell of them.
+//! Pull requests.
 
 use super::{Draw, Target};
 use crate::attempt::Attempt;

@@ -1,11 +1,11 @@
-//! What a policy holds back: there for maintainers alone.
+//! Quarantine items, for maintainers.
 
 use serde_json::json;
 
 use super::{Draw, Target};
 use crate::attempt::Attempt;
 use crate::oracle::{self, CURATE, Rank};
-use crate::world::{Person, Post, Project, Thing, hold};
+use crate::world::{Person, Post, Project, Thing, quarantine_item};
 
 pub fn list(d: &mut Draw<'_>) -> Attempt {
     let target = d.project();
@@ -16,14 +16,14 @@ pub fn list(d: &mut Draw<'_>) -> Attempt {
     }
     let attempt = d.in_project(Attempt::get(query), CURATE, target);
     match (target, state) {
-        (Target::Of(project), "" | "pending") => attempt.shows(&project.holds[0].mark),
-        (Target::Of(project), "deleted") => attempt.shows(&project.holds[1].mark),
+        (Target::Of(project), "" | "pending") => attempt.shows(&project.quarantine_items[0].mark),
+        (Target::Of(project), "deleted") => attempt.shows(&project.quarantine_items[1].mark),
         _ => attempt,
     }
 }
 
 pub fn show(d: &mut Draw<'_>) -> Attempt {
-    let thing = d.thing(|project| &project.holds);
+    let thing = d.thing(|project| &project.quarantine_items);
     let id = thing.map_or_else(|| d.id(), |(_, thing)| thing.id);
     let attempt = held(d, Attempt::get(format!("/quarantine/{id}")), thing);
     thing.into_iter().fold(attempt, |attempt, (_, thing)| attempt.shows(&thing.mark))
@@ -48,11 +48,11 @@ fn held<'a>(
 }
 
 fn decided(d: &mut Draw<'_>, request: fn(&str) -> Attempt) -> Attempt {
-    let thing = d.thing(|project| &project.holds);
+    let thing = d.thing(|project| &project.quarantine_items);
     let id = thing.map_or_else(|| d.id(), |(_, thing)| thing.id);
     let attempt = held(d, request(&id.to_string()), thing);
     let (Some((project, _)), true) = (thing, attempt.is_allowed()) else { return attempt };
-    if id == project.holds[1].id {
+    if id == project.quarantine_items[1].id {
         return attempt.expect(409);
     }
     // One that is there to be decided about: the others are to be seen.
@@ -61,6 +61,6 @@ fn decided(d: &mut Draw<'_>, request: fn(&str) -> Attempt) -> Attempt {
     let sender = world.people.iter().find(of_tenant).expect("a program");
     let (spare, mark) = (d.id(), &d.of(project, |project| &project.records).mark);
     let words = format!("Gateway {} waits for its units to be counted: {mark}", d.name());
-    let sql = hold(world, project, spare, sender, &words);
+    let sql = quarantine_item(world, project, spare, sender, &words);
     d.signed(request(&spare.to_string())).places(attempt.places).before(sql)
 }

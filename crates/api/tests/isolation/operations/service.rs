@@ -1,4 +1,4 @@
-//! What anybody may ask, and how the service is.
+//! Operations for every caller, and the state of the service.
 
 use serde_json::json;
 
@@ -48,7 +48,7 @@ pub fn discard_job(d: &mut Draw<'_>) -> Attempt {
     unknown(d, Attempt::new(http::Method::DELETE, JOB))
 }
 
-/// One that nobody asked for.
+/// An unknown job.
 const JOB: &str = "/jobs/01ARZ3NDEKTSV4RRFFQ69G5FAV";
 
 fn unknown(d: &Draw<'_>, attempt: Attempt) -> Attempt {

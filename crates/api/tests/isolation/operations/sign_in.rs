@@ -1,4 +1,4 @@
-//! Signing in: what is exchanged for tokens, and the pages of it.
+//! Signing in: the exchange of secrets for tokens, and the pages.
 
 use mc_auth::secret::{RefreshToken, UserCode};
 use serde_json::json;
@@ -35,8 +35,8 @@ pub fn decide(d: &mut Draw<'_>) -> Attempt {
     if d.one_in(3) { attempt.expect(404) } else { attempt.before(sql) }
 }
 
-/// A personal access token or a refresh token, of the caller or of anybody, for an access token.
-/// What comes is for whom the secret was.
+/// Exchanges a personal access token or a refresh token, of the caller or of any person, for an
+/// access token. The result belongs to the owner of the secret.
 pub fn token(d: &mut Draw<'_>) -> Attempt {
     if d.one_in(2) { exchange(d) } else { refresh(d) }
 }
@@ -95,7 +95,7 @@ fn refresh(d: &mut Draw<'_>) -> Attempt {
     is_for(d, attempt, asked)
 }
 
-/// Whoever holds a secret comes in as its owner and nobody else.
+/// Checks that a secret authenticates its owner only.
 fn is_for(d: &Draw<'_>, attempt: Attempt, scopes: u8) -> Attempt {
     use base64::Engine as _;
     let (user, scope) = (d.who.id.to_string(), names_of(scopes).join(" "));
@@ -128,8 +128,7 @@ pub fn begin(d: &mut Draw<'_>) -> Attempt {
     Attempt::new(http::Method::POST, "/auth/device").form(&[("scope", &scope)])
 }
 
-/// A browser in which somebody has signed in, or once had: its cookie, what makes it, and whether
-/// it still counts.
+/// Draws a browser session, valid or not: its cookie, its statement, and whether it is valid.
 fn visit(d: &mut Draw<'_>) -> (String, String, bool) {
     let spoilt = d.pick(&["", "", "another client", "revoked", "expired", "spent"]);
     let client = if spoilt == "another client" { "memory-copilot-cli" } else { "browser" };
@@ -160,7 +159,7 @@ pub fn page(d: &mut Draw<'_>) -> Attempt {
     })
 }
 
-/// The form is that of the page only with what the page put into it; here it never is.
+/// The form is valid only with the token of the page, which it never has here.
 pub fn form(d: &mut Draw<'_>) -> Attempt {
     let (secret, sql, counts) = visit(d);
     let (code, grant) = waiting();
@@ -173,7 +172,7 @@ pub fn form(d: &mut Draw<'_>) -> Attempt {
     attempt.expect(if counts { 403 } else { 303 })
 }
 
-/// The same for the form that ends the visit. Where there is none to end nothing is asked.
+/// Like the form above, for the sign-out page. Without a session, nothing is requested.
 pub fn sign_out(d: &mut Draw<'_>) -> Attempt {
     let (secret, sql, counts) = visit(d);
     let proof = d.name();

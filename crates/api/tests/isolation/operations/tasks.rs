@@ -11,7 +11,7 @@ pub fn sync(d: &mut Draw<'_>) -> Attempt {
     let mut tasks =
         json!([{"external_id": "CS-9000", "title": "The gateway's units", "status": "open"}]);
     if let Target::Of(project) = target {
-        // As it is: what changed would be what another attempt must find.
+        // The values are unchanged, because other attempts rely on them.
         let thing = d.of(project, |project| &project.tasks);
         tasks[0]["title"] = format!("The units of the gateway {}", thing.mark).into();
     }
@@ -28,7 +28,7 @@ pub fn link(d: &mut Draw<'_>) -> Attempt {
     let task = d.of(project, |project| &project.tasks).name.clone();
     let mut records: Vec<_> =
         (0..3).filter_map(|_| Some(d.thing(|project| &project.records)?.1.id)).collect();
-    // What others keep to themselves here is nothing that could be linked.
+    // Private data of others can't be linked.
     let private = d.pick(&project.privates);
     if private.owner != d.who.id {
         records.push(private.records[0].id);
@@ -57,7 +57,7 @@ pub fn link(d: &mut Draw<'_>) -> Attempt {
         let twin = (named.to_string(), d.id().to_string());
         return Attempt { twin: Some(twin), ..attempt.expect(404) };
     }
-    // One that somebody else has sent meanwhile is moved by maintainers alone.
+    // Only a maintainer can move a dialog that another person sent.
     let moves_any = oracle::role(d.who, project) >= Some(Rank::Maintainer);
     let attempt = if moves_any { attempt } else { attempt.or(404) };
     attempt.check(move |answer| {
@@ -105,8 +105,8 @@ pub fn remove(d: &mut Draw<'_>) -> Attempt {
     d.signed(request).places(attempt.places).before(sql)
 }
 
-/// What would be written at the tracker of a task. Those that there are came by no connection.
-pub fn links(d: &mut Draw<'_>) -> Attempt {
+/// The preview of a task comment. The seeded tasks have no integration.
+pub fn comment(d: &mut Draw<'_>) -> Attempt {
     at_the_tracker(d, 409, Attempt::get)
 }
 

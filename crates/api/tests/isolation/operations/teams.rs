@@ -18,7 +18,7 @@ pub fn list(d: &mut Draw<'_>) -> Attempt {
     let sees_all = d.who.administers_service() && d.with.is_for(Scope::Admin);
     let own = (0..TENANTS).filter(|tenant| oracle::team_role(d.who, *tenant).is_some());
     let own = Places::all(own.map(|tenant| Places::one(d.world.teams[tenant].place)));
-    // The common ones are spares of attempts, with whoever made them in it.
+    // Teams with a common owner were created by attempts, and have their creators as members.
     let places = if sees_all { Places::ALL } else { own | Places::one(COMMON) };
     let keys: Vec<_> = d
         .world
@@ -108,7 +108,7 @@ fn administered(d: &mut Draw<'_>, request: fn(&str) -> Attempt) -> (Attempt, Opt
     administered_as(d, tenant, &name, request(&name))
 }
 
-/// What only the administrators of a team do, and those of the service.
+/// An operation for administrators of the team or of the service.
 fn administered_as(
     d: &mut Draw<'_>,
     tenant: Option<usize>,

@@ -98,7 +98,7 @@ pub fn resources(d: &mut Draw<'_>) -> Attempt {
     let of_documents = d.one_in(3);
     let mut call = if of_documents { documents::list(d) } else { memory::records(d) };
     if ["&visibility=", "&saved_by=", "&source="].iter().any(|by| call.target.contains(by)) {
-        // What there is no field for is not narrowed.
+        // The tool has no such argument, so the results are not filtered.
         call.checks.clear();
         call.twin = call.twin.filter(|_| !call.expected.contains(&200));
     }
@@ -154,7 +154,7 @@ fn tool(name: &'static str, call: Attempt, fields: &[&str]) -> Attempt {
         }
         _ => json!({}),
     };
-    // What the tool has no field for can't have been refused.
+    // The tool has no such argument, so it can't have been rejected.
     let params = json!({"name": name, "arguments": arguments});
     through("tools/call", &params, call).header("mcp-name", name)
 }
@@ -175,7 +175,7 @@ pub fn through(method: &'static str, params: &Value, call: Attempt) -> Attempt {
     }
     // Refusals of tools are results, those of resources errors.
     let only_refused = !allowed;
-    // By what others have done meanwhile.
+    // By concurrent attempts.
     let may_be_refused = call.expected.iter().any(|status| !(200..300).contains(status));
     attempt = attempt.expect(200).or(400).or(404).check(move |answer| {
         let is_refusal = is_refusal(&message(answer));
@@ -187,7 +187,7 @@ pub fn through(method: &'static str, params: &Value, call: Attempt) -> Attempt {
     for check in call.checks {
         attempt = attempt.check(move |answer| {
             let inner = inner(answer);
-            // A tool's time is short on a machine at work, and what is late is left out.
+            // The time budget of a tool is short on a busy machine; late retrievers are skipped.
             let is_whole = inner.body.get("degraded").is_none_or(|degraded| *degraded == json!([]));
             if inner.is_success() && is_whole { check(&inner) } else { Ok(()) }
         });
@@ -218,7 +218,7 @@ pub async fn listed(world: &World) -> Vec<Value> {
     message["result"]["tools"].as_array().unwrap_or_else(|| panic!("{message}")).clone()
 }
 
-/// The JSON-RPC message, whether it came as JSON or as the last event of a stream.
+/// Returns the JSON-RPC message, from a JSON body or the last event of a stream.
 fn message(answer: &Answer) -> Value {
     let text = answer.text();
     let mut data = text.lines().filter_map(|line| line.strip_prefix("data: "));

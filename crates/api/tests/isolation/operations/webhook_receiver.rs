@@ -1,6 +1,5 @@
-//! What other systems tell: taken for the project of the hook that it is signed for and no other,
-//! whoever sends it. Who is not known by the hook's secret does not learn whether there is such a
-//! hook.
+//! Webhook deliveries: accepted for the project of the webhook only, whoever sends them. Without
+//! its secret, the response does not reveal whether the webhook exists.
 
 use hmac::{Hmac, Mac as _};
 use serde_json::{Value, json};
@@ -10,41 +9,42 @@ use uuid::Uuid;
 use super::draw::refused;
 use super::{Draw, Things};
 use crate::attempt::Attempt;
-use crate::world::{GIT_HOSTS, SOURCES, hook_secret};
+use crate::world::{GIT_HOSTS, SOURCES, webhook_secret};
 
 pub fn from_tracker(d: &mut Draw<'_>) -> Attempt {
-    delivered(d, |project| &project.hooks[GIT_HOSTS..])
+    delivered(d, |project| &project.webhooks[GIT_HOSTS..])
 }
 
 pub fn from_git_host(d: &mut Draw<'_>) -> Attempt {
-    delivered(d, |project| &project.hooks[..GIT_HOSTS])
+    delivered(d, |project| &project.webhooks[..GIT_HOSTS])
 }
 
-/// Through a hook of any project: no caller's role counts here.
-fn delivered(d: &mut Draw<'_>, hooks: Things) -> Attempt {
+/// Draws a delivery to a webhook of any project. The role of the caller does not matter.
+fn delivered(d: &mut Draw<'_>, webhooks: Things) -> Attempt {
     let projects: Vec<_> = d.world.projects.iter().collect();
     let (project, elsewhere) = (d.pick(&projects), d.pick(&projects));
-    let hook = d.of(project, hooks);
-    let (source, secret) = (hook.name.as_str(), hook_secret(hook));
-    // What is kept has marks of its own project only, or the world would no longer be in order.
+    let webhook = d.of(project, webhooks);
+    let (source, secret) = (webhook.name.as_str(), webhook_secret(webhook));
+    // Stored texts have marks of their own project only; otherwise the world would become
+    // inconsistent.
     let mark = &d.of(project, |project| &project.records).mark;
     let words = format!("The gateway counts in other units than the cart ({mark})");
     let (sender, missing) = (d.name(), d.id());
-    let to = |path: &str| told(path, source, &words, &sender);
-    let own_path = path(source, hook.id);
+    let to = |path: &str| unsigned(path, source, &words, &sender);
+    let own_path = path(source, webhook.id);
     let proof =
         d.pick(&["its secret", "its secret", "another's", "the caller's", "", "crossed", "nobody"]);
     let (attempt, is_taken) = match proof {
         "its secret" => (proven(d, to(&own_path), source, &secret), true),
         "another's" => {
-            let signer = d.of(elsewhere, |project| &project.hooks);
-            let attempt = proven(d, to(&own_path), source, &hook_secret(signer));
-            (attempt, signer.id == hook.id)
+            let signer = d.of(elsewhere, |project| &project.webhooks);
+            let attempt = proven(d, to(&own_path), source, &webhook_secret(signer));
+            (attempt, signer.id == webhook.id)
         }
-        // A token of this service, good or not, is no secret of a hook.
+        // A token of this service, valid or not, is not the secret of a webhook.
         "the caller's" => (d.signed(to(&own_path)), false),
         "crossed" => {
-            let other = path(d.pick(&SOURCES), hook.id);
+            let other = path(d.pick(&SOURCES), webhook.id);
             (proven(d, to(&other), source, &secret), other == own_path)
         }
         "nobody" => (proven(d, to(&path(source, missing)), source, &secret), false),
@@ -53,21 +53,21 @@ fn delivered(d: &mut Draw<'_>, hooks: Things) -> Attempt {
     if is_taken {
         return attempt;
     }
-    let twin = (hook.id.to_string(), missing.to_string());
+    let twin = (webhook.id.to_string(), missing.to_string());
     Attempt { twin: Some(twin), ..refused(attempt, 403) }
 }
 
-fn path(provider: &str, hook: Uuid) -> String {
+fn path(provider: &str, webhook: Uuid) -> String {
     if SOURCES[..GIT_HOSTS].contains(&provider) {
-        format!("/ingest/git?webhook_id={hook}")
+        format!("/ingest/git?webhook_id={webhook}")
     } else {
-        format!("/webhooks/{provider}?webhook_id={hook}")
+        format!("/webhooks/{provider}?webhook_id={webhook}")
     }
 }
 
-/// A delivery without what it is signed with.
-fn told(path: &str, source: &str, words: &str, sender: &str) -> Attempt {
-    let attempt = Attempt::post(path, &said(source, words)).expect(202);
+/// Returns a delivery without a signature.
+fn unsigned(path: &str, source: &str, words: &str, sender: &str) -> Attempt {
+    let attempt = Attempt::post(path, &event_body(source, words)).expect(202);
     match source {
         "github" => attempt.header("x-github-event", "issues").header("x-github-delivery", sender),
         "gitlab" => {
@@ -77,7 +77,7 @@ fn told(path: &str, source: &str, words: &str, sender: &str) -> Attempt {
     }
 }
 
-/// The delivery with what shows that its source knows the secret, in one of the source's ways.
+/// Signs a delivery with the secret, in one of the ways of the provider.
 fn proven(d: &mut Draw<'_>, attempt: Attempt, source: &str, secret: &str) -> Attempt {
     let body = attempt.body.as_deref().unwrap_or_default();
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).expect("a key of any length");
@@ -93,8 +93,8 @@ fn proven(d: &mut Draw<'_>, attempt: Attempt, source: &str, secret: &str) -> Att
     }
 }
 
-/// What a source tells of an issue or a page.
-fn said(source: &str, words: &str) -> Value {
+/// Returns the body of an event about an issue or a page.
+fn event_body(source: &str, words: &str) -> Value {
     let (at, url) = ("2026-11-20T10:00:00Z", "https://tracker.example/9");
     let repository = "https://git.example/team/core";
     match source {

@@ -1,5 +1,4 @@
-//! Where other systems tell a project of what happens there, and what they told: for its
-//! maintainers alone.
+//! Webhooks and their deliveries, for maintainers of the project.
 
 use serde_json::json;
 use uuid::Uuid;
@@ -8,7 +7,7 @@ use super::draw::naming;
 use super::{Draw, Target};
 use crate::attempt::{Answer, Attempt};
 use crate::oracle::OVERSEE;
-use crate::world::{self, HOOK_SECRET, SOURCES, STATES, came_through};
+use crate::world::{self, SECRET_PREFIX, SOURCES, STATES, webhook_of_delivery};
 
 pub fn create(d: &mut Draw<'_>) -> Attempt {
     let target = d.project();
@@ -26,17 +25,17 @@ pub fn list(d: &mut Draw<'_>) -> Attempt {
     let attempt = d.in_project(attempt, OVERSEE, target).check(keeps_secrets);
     match target {
         Target::Of(project) => {
-            let ids = project.hooks.iter().map(|hook| hook.id.to_string());
+            let ids = project.webhooks.iter().map(|webhook| webhook.id.to_string());
             ids.fold(attempt, |attempt, id| attempt.shows(&id))
         }
         Target::Missing => attempt,
     }
 }
 
-/// What deliveries are signed with is shown when it is made, and never again.
+/// Checks that the secret of a webhook is shown only when it is created.
 fn keeps_secrets(answer: &Answer) -> Result<(), String> {
-    let is_told = answer.text().contains(HOOK_SECRET);
-    if is_told { Err("it tells what deliveries are signed with".to_owned()) } else { Ok(()) }
+    let has_secret = answer.text().contains(SECRET_PREFIX);
+    if has_secret { Err("the response contains the secret of a webhook".to_owned()) } else { Ok(()) }
 }
 
 pub fn rotate(d: &mut Draw<'_>) -> Attempt {
@@ -57,11 +56,11 @@ pub fn remove(d: &mut Draw<'_>) -> Attempt {
 }
 
 fn changed(d: &mut Draw<'_>, request: impl Fn(&str, Uuid) -> Attempt) -> Attempt {
-    let (attempt, own) = naming(d, |project| &project.hooks, |_| OVERSEE, &request);
+    let (attempt, own) = naming(d, |project| &project.webhooks, |_| OVERSEE, &request);
     let Some((project, _)) = own else { return attempt };
     // One that is there for it: deliveries come through the others.
     let (spare, source) = (d.id(), d.pick(&SOURCES));
-    let sql = world::hook(d.world, project, spare, source);
+    let sql = world::webhook(d.world, project, spare, source);
     let request = d.signed(request(&project.key, spare));
     request.places(attempt.places).before(sql).check(keeps_secrets)
 }
@@ -69,10 +68,11 @@ fn changed(d: &mut Draw<'_>, request: impl Fn(&str, Uuid) -> Attempt) -> Attempt
 pub fn deliveries(d: &mut Draw<'_>) -> Attempt {
     let target = d.project();
     let by = d.pick(&["", "webhook_id", "state", "cursor"]);
-    let hook = d.thing(|project| &project.hooks).map_or_else(|| d.id(), |(_, hook)| hook.id);
+    let webhook =
+        d.thing(|project| &project.webhooks).map_or_else(|| d.id(), |(_, webhook)| webhook.id);
     let state = d.pick(&STATES);
     let query = match by {
-        "webhook_id" => format!("limit=200&webhook_id={hook}"),
+        "webhook_id" => format!("limit=200&webhook_id={webhook}"),
         "state" => format!("limit=200&state={state}"),
         "cursor" => {
             let one = d.thing(|project| &project.deliveries);
@@ -85,9 +85,9 @@ pub fn deliveries(d: &mut Draw<'_>) -> Attempt {
     let attempt = d.in_project(attempt, OVERSEE, target);
     let (Target::Of(project), true) = (target, attempt.is_allowed()) else { return attempt };
     let is_listed = |n: usize| {
-        let (through, ended) = came_through(project, n);
+        let (through, ended) = webhook_of_delivery(project, n);
         match by {
-            "webhook_id" => through.id == hook,
+            "webhook_id" => through.id == webhook,
             "state" => ended == state,
             "cursor" => false,
             _ => true,
@@ -95,11 +95,11 @@ pub fn deliveries(d: &mut Draw<'_>) -> Attempt {
     };
     let listed = project.deliveries.iter().enumerate().filter(|(n, _)| is_listed(*n));
     let attempt = listed.fold(attempt, |attempt, (_, thing)| attempt.shows(&thing.mark));
-    if by != "webhook_id" || project.hooks.iter().any(|own| own.id == hook) {
+    if by != "webhook_id" || project.webhooks.iter().any(|own| own.id == webhook) {
         return attempt;
     }
-    // Nothing came through others' hooks, as through those that are not there.
-    let twin = (hook.to_string(), d.id().to_string());
+    // Webhooks of others have no deliveries to show, like unknown ones.
+    let twin = (webhook.to_string(), d.id().to_string());
     Attempt { twin: Some(twin), ..attempt }
 }
 
@@ -117,7 +117,7 @@ pub fn replay(d: &mut Draw<'_>) -> Attempt {
     };
     let (attempt, own) = naming(d, |project| &project.deliveries, |_| OVERSEE, request);
     let Some((project, _)) = own else { return attempt };
-    // One that is there for it: what came of the others is to be seen.
+    // A delivery of its own, because the outcomes of the others are checked.
     let (spare, words) = (d.id(), d.name());
     let sql = world::delivery(project, spare, &words);
     let request = d.signed(request(&project.key, spare));

@@ -1,4 +1,4 @@
-//! Counts, once nobody writes: exactly those of the project.
+//! Counts after all writes: exactly those of the project.
 
 use mc_store::testing::text;
 
@@ -8,7 +8,7 @@ use crate::oracle::{self, Scope};
 use crate::run::Fault;
 use crate::world::World;
 
-/// What an overview counts, and the rows that it counts.
+/// The counts of an overview, and their tables.
 const COUNTED: [(&str, &str); 8] = [
     ("records", "memory_records where state in ('active', 'stale') and ttl > now() and"),
     ("docs", "docs where"),
@@ -67,7 +67,7 @@ pub async fn counts(world: &World) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What came through a hook is its project's alone, and says nothing of others.
+/// Deliveries to a webhook belong to its project only, and reveal nothing of others.
 async fn delivered(world: &World) -> Result<(), Fault> {
     for project in &world.projects {
         let sql = format!(

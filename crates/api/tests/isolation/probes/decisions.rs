@@ -1,4 +1,4 @@
-//! What the functions of the database decide, for everybody in every project, beside the oracle.
+//! The decisions of the SQL functions for every person in every project, compared with the oracle.
 
 use mc_store::testing::text;
 
@@ -37,10 +37,10 @@ pub async fn decisions(world: &World) -> Result<(), Fault> {
                 expected.push(role);
             }
             let curates = oracle::role(person, project) >= Some(Rank::Maintainer);
-            let hold = project.holds[0].id;
+            let item = project.quarantine_items[0].id;
             asked.push(format!(
                 "coalesce((select role from mc.find_project_of_quarantine_item('{who}', \
-                 '{hold}'))::text, '-')"
+                 '{item}'))::text, '-')"
             ));
             expected.push(if curates { role } else { "-" });
             for private in &project.privates {
@@ -73,7 +73,7 @@ pub async fn decisions(world: &World) -> Result<(), Fault> {
         ));
         let seen = seen.join(",");
         expected.push(&seen);
-        // Somebody who is shut out makes nothing, and no program does; others are not asked to.
+        // Disabled users and agents create no projects; for others it is not tested.
         if person.post == Post::Disabled || !oracle::makes_projects(person) {
             asked.push(format!(
                 "coalesce(mc.create_project('{}', gen_random_uuid(), \

@@ -1,5 +1,5 @@
-//! The code's filters without PostgreSQL's policies: what the store and the search answer about a
-//! project when the role behind them sees all.
+//! The filters of the code without the policies of PostgreSQL: results of the store and the search
+//! for a project when their role sees all rows.
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -28,11 +28,11 @@ pub async fn filters(world: &World) -> Result<(), Fault> {
         world.projects.iter().find(|one| one.is_main && one.tenant == tenant).expect("two tenants")
     });
     own_only(world, ours, theirs).await?;
-    own_hooks(world, ours, theirs).await?;
-    own_changes(world, ours, theirs).await?;
+    own_webhooks(world, ours, theirs).await?;
+    own_pull_requests(world, ours, theirs).await?;
     own_hygiene(world, ours, theirs).await?;
-    others_hooks_stay(world, ours, theirs).await?;
-    own_connections(world, ours, theirs).await?;
+    foreign_webhooks_stay(world, ours, theirs).await?;
+    own_integrations(world, ours, theirs).await?;
     counts(world, ours).await?;
     searched(world, ours, theirs).await?;
     private_words(world, ours).await
@@ -64,15 +64,15 @@ async fn own_only(world: &World, ours: &Project, theirs: &Project) -> Result<(),
     look.at("repositories::list", repositories::list(store, here).await)
 }
 
-/// Hooks and what came through them, asked for by others' ids as well.
-async fn own_hooks(world: &World, ours: &Project, theirs: &Project) -> Result<(), Fault> {
+/// Webhooks and their deliveries, also by ids of the other project.
+async fn own_webhooks(world: &World, ours: &Project, theirs: &Project) -> Result<(), Fault> {
     let (store, here) = (world.database.store(), ProjectId(ours.id));
     let look = Look { world, ours };
-    look.at("hooks::list", webhooks::list(store, here).await)?;
+    look.at("webhooks::list", webhooks::list(store, here).await)?;
     let all = DeliveryFilter::default();
     look.at("webhooks::list_deliveries", webhooks::list_deliveries(store, here, all, 200).await)?;
-    for hook in ours.hooks.iter().chain(&theirs.hooks) {
-        let filter = DeliveryFilter { webhook_id: Some(WebhookId(hook.id)), ..all };
+    for webhook in ours.webhooks.iter().chain(&theirs.webhooks) {
+        let filter = DeliveryFilter { webhook_id: Some(WebhookId(webhook.id)), ..all };
         look.at(
             "webhooks::list_deliveries",
             webhooks::list_deliveries(store, here, filter, 200).await,
@@ -87,8 +87,8 @@ async fn own_hooks(world: &World, ours: &Project, theirs: &Project) -> Result<()
     Ok(())
 }
 
-/// Pull requests and what CI says of them, asked for by others' names as well.
-async fn own_changes(world: &World, ours: &Project, theirs: &Project) -> Result<(), Fault> {
+/// Pull requests and their CI results, also by names of the other project.
+async fn own_pull_requests(world: &World, ours: &Project, theirs: &Project) -> Result<(), Fault> {
     let (store, here) = (world.database.store(), ProjectId(ours.id));
     let look = Look { world, ours };
     let all = PullRequestFilter::default();
@@ -107,7 +107,7 @@ async fn own_changes(world: &World, ours: &Project, theirs: &Project) -> Result<
     Ok(())
 }
 
-/// Reports of hygiene and what it found, asked for by others' ids as well.
+/// Hygiene runs and their results, also by ids of the other project.
 async fn own_hygiene(world: &World, ours: &Project, theirs: &Project) -> Result<(), Fault> {
     let (store, here) = (world.database.store(), ProjectId(ours.id));
     let look = Look { world, ours };
@@ -124,42 +124,46 @@ async fn own_hygiene(world: &World, ours: &Project, theirs: &Project) -> Result<
     }
     let tx = &mut store.begin().await.map_err(|error| error.to_string())?;
     for one in &theirs.clusters {
-        nothing("duplicates::hold", duplicates::lock(tx, here, DuplicateClusterId(one.id)).await)?;
+        nothing("duplicates::lock", duplicates::lock(tx, here, DuplicateClusterId(one.id)).await)?;
     }
     Ok(())
 }
 
-/// What changes hooks and deliveries, told to do so with others'; all is taken back.
-async fn others_hooks_stay(world: &World, ours: &Project, theirs: &Project) -> Result<(), Fault> {
+/// Changes of webhooks and deliveries by ids of the other project; all are rolled back.
+async fn foreign_webhooks_stay(
+    world: &World,
+    ours: &Project,
+    theirs: &Project,
+) -> Result<(), Fault> {
     let here = ProjectId(ours.id);
     let tx = &mut world.database.store().begin().await.map_err(|error| error.to_string())?;
-    for id in theirs.hooks.iter().map(|hook| WebhookId(hook.id)) {
+    for id in theirs.webhooks.iter().map(|webhook| WebhookId(webhook.id)) {
         let changed = webhooks::rotate_secret(tx, here, id, b"none", Duration::ZERO).await;
-        nothing("hooks::change_secret", changed)?;
+        nothing("webhooks::rotate_secret", changed)?;
         nothing("webhooks::delete", webhooks::delete(tx, here, id).await)?;
     }
     for id in theirs.deliveries.iter().map(|one| DeliveryId(one.id)) {
-        nothing("hooks::replay", webhooks::replay(tx, here, id).await)?;
+        nothing("webhooks::replay", webhooks::replay(tx, here, id).await)?;
     }
     Ok(())
 }
 
-/// Connections, asked for by others' ids as well; what changes them changes no other's, and is
-/// taken back.
-async fn own_connections(world: &World, ours: &Project, theirs: &Project) -> Result<(), Fault> {
+/// Integrations, also by ids of the other project. Changes affect no integration of it, and are
+/// rolled back.
+async fn own_integrations(world: &World, ours: &Project, theirs: &Project) -> Result<(), Fault> {
     let (store, here) = (world.database.store(), ProjectId(ours.id));
     let look = Look { world, ours };
-    look.at("connections::list", integrations::list(store, here).await)?;
-    look.at("connections::health", integrations::health(store, Some(here)).await)?;
-    for id in theirs.connections.iter().map(|one| IntegrationId(one.id)) {
-        look.at("connections::find", integrations::find(store, here, id).await)?;
+    look.at("integrations::list", integrations::list(store, here).await)?;
+    look.at("integrations::health", integrations::health(store, Some(here)).await)?;
+    for id in theirs.integrations.iter().map(|one| IntegrationId(one.id)) {
+        look.at("integrations::find", integrations::find(store, here, id).await)?;
         let tx = &mut store.begin().await.map_err(|error| error.to_string())?;
         let change =
             integrations::IntegrationUpdate { is_paused: Some(true), ..Default::default() };
         let changed = integrations::update(tx, here, id, &change).await;
         nothing("integrations::update", changed.map(|is_there| is_there.then_some(())))?;
         let asked = integrations::request_sync(tx, here, id).await;
-        nothing("connections::ask", asked.map(|is_there| is_there.then_some(())))?;
+        nothing("integrations::request_sync", asked.map(|is_there| is_there.then_some(())))?;
         nothing("integrations::delete", integrations::delete(tx, here, id).await)?;
     }
     Ok(())
@@ -201,7 +205,7 @@ fn names(of: &Project) -> Vec<Named> {
 async fn counts(world: &World, ours: &Project) -> Result<(), Fault> {
     let (store, here) = (world.database.store(), ProjectId(ours.id));
     let held = projects::overview(store, here).await.map_err(|error| error.to_string())?;
-    // The role sees what people keep to themselves, too.
+    // The role sees private data, too.
     let private: usize = ours.privates.iter().map(|private| private.records.len()).sum();
     let seeded = [
         ours.records.len() + ours.proposals.len() + private,
@@ -249,7 +253,7 @@ async fn searched(world: &World, ours: &Project, theirs: &Project) -> Result<(),
     Ok(())
 }
 
-/// The search by words: what others keep to themselves is left out before anything is ranked.
+/// Keyword search: private passages of others are excluded before the ranking.
 async fn private_words(world: &World, ours: &Project) -> Result<(), Fault> {
     let reader = world.people.iter().find(|one| ours.private_of(one).is_some()).expect("a keeper");
     let store = world.database.store().for_project(UserId(reader.id), ProjectId(ours.id));
@@ -278,7 +282,7 @@ async fn private_words(world: &World, ours: &Project) -> Result<(), Fault> {
     if found_own { Ok(()) } else { Err("their own is not found: the probe is blind".to_owned()) }
 }
 
-/// Looks at what came back for marks and ids that are not the project's.
+/// Checks results for marks and ids of other projects.
 struct Look<'a> {
     world: &'a World,
     ours: &'a Project,
@@ -288,7 +292,7 @@ impl Look<'_> {
     fn at<T: Debug, E: Debug>(&self, what: &str, found: Result<T, E>) -> Result<(), Fault> {
         let found = found.map_err(|error| format!("{what} failed: {error:?}"))?;
         let bytes = format!("{found:?}").into_bytes();
-        // The role sees what people keep to themselves, too.
+        // The role sees private data, too.
         let keepers = self.world.people.iter().filter(|one| self.ours.private_of(one).is_some());
         let keepers = Places::all(keepers.map(Person::place));
         let own = Places::one(self.ours.place) | self.ours.private_places() | keepers;

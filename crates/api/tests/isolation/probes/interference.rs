@@ -1,4 +1,4 @@
-//! Whether what others write changes what is found here: places among the hits, ranks, scores.
+//! Tests whether writes of other projects change ranks or scores of hits.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub async fn interference(world: &Arc<World>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What each query finds, in order, with the legs' scores.
+/// Returns the hits of each query, in order, with the scores of the retrievers.
 async fn answers(world: &World, project: &Project) -> Result<Vec<(String, Value)>, Fault> {
     let fits = |one: &&crate::world::Credential| one.is_valid && one.is_for(Scope::Read);
     let mut readers = world.people.iter().filter(|one| oracle::role(one, project).is_some());

@@ -12,7 +12,7 @@ use crate::world::{Person, Post, Project, World};
 
 /// Tables that only an administrator of a project writes to.
 const MANAGED: [&str; 3] = ["projects", "project_members", "project_teams"];
-/// What only its maintainers see of a project.
+/// Tables of a project that only its maintainers see.
 const CURATED: [&str; 8] = [
     "quarantine_items",
     "audit_events",
@@ -23,7 +23,7 @@ const CURATED: [&str; 8] = [
     "deletion_candidates",
     "hygiene_runs",
 ];
-/// What the service may only read: a function of the database writes it, or the background.
+/// Tables that are read-only for the service: SQL functions or background services write them.
 pub const READ_ONLY: [&str; 13] = [
     "policy_versions",
     "audit_checkpoints",
@@ -39,9 +39,9 @@ pub const READ_ONLY: [&str; 13] = [
     "history_commit_files",
     "hnsw_sources",
 ];
-/// What the service may change, and neither add nor remove: the background does.
+/// Tables in which the service may only update rows: background services insert and delete them.
 pub const CHANGED_ONLY: [&str; 2] = ["webhook_deliveries", "duplicate_clusters"];
-/// Tables with what people keep to themselves: a row says in `private_to` whose it is.
+/// Tables with private data: `private_to` has the owner of a row.
 const PRIVATE: [&str; 7] = [
     "memory_records",
     "passages",
@@ -51,13 +51,13 @@ const PRIVATE: [&str; 7] = [
     "record_citations",
     "record_contributions",
 ];
-/// How many of them are probed where the policies of what belongs to records are lifted.
+/// Number of tables that are tested without the policy of records.
 const OF_RECORDS: usize = 4;
 /// Tables of no project, which the service must not read: they hold ids of all.
 const FORBIDDEN: [&str; 2] = ["change_feed", "change_feed_watermark"];
 
-/// With `lifted` the tables whose rows belong to records are looked at without the policy that
-/// hides what belongs to others' private ones, which stands before their other policies.
+/// Tests the policies. With `lifted`, tables whose rows belong to records are tested without the
+/// policy that hides data of others' private records, which precedes their other policies.
 pub async fn policies(world: &World, lifted: bool) -> Result<(), Fault> {
     let private = if lifted { &PRIVATE[..OF_RECORDS] } else { &PRIVATE[..] };
     let tables = tables(world).await?;
@@ -133,7 +133,7 @@ async fn chains(
     }
 }
 
-/// Tables with what people keep to themselves.
+/// Tables with private data.
 type Private = &'static [&'static str];
 
 /// Each table with rows of projects, and the column that says of which.
@@ -212,8 +212,8 @@ async fn reads(
     Ok(())
 }
 
-/// A query that counts the rows of each table, and those of a project; of what people keep to
-/// themselves there only those that are for `reader`, where one is given.
+/// Returns a query that counts the rows of each table, and those of a project. Private rows count
+/// only if they belong to `reader`, if there is one.
 fn counted(
     tables: &Tables,
     project: Option<&Project>,
@@ -254,7 +254,7 @@ fn counts(text: &str) -> BTreeMap<String, (i64, i64)> {
         .collect()
 }
 
-/// Writes stay in the project that was entered, and within the role; all are taken back.
+/// Tests that writes stay within the project of the transaction and the role; all are rolled back.
 async fn writes(
     world: &World,
     tables: &Tables,
@@ -322,9 +322,9 @@ async fn writes(
         let is_fixed = READ_ONLY.contains(&table);
         let may = role >= Some(least) && !is_fixed;
         let least_to_add = match table {
-            // What is done by somebody who may only read is noted all the same.
+            // Operations of viewers are recorded, too.
             "bundles" | "bundle_items" | "audit_events" => Rank::Viewer,
-            // What counts for the team.
+            // Data of the team.
             "memory_records" | "task_comments" => Rank::Member,
             "webhooks" | "integrations" | "hygiene_runs" => Rank::Maintainer,
             // Who makes a project has no role on it yet: the database does that by a function.
@@ -377,7 +377,7 @@ async fn columns(world: &World, table: &str) -> Result<String, Fault> {
     read(world.database.store(), &sql).await
 }
 
-/// A statement that adds a row which is there already: policies are asked before keys are.
+/// Returns a statement that inserts a copy of an existing row: policies are checked before keys.
 async fn copy(
     world: &World,
     table: &str,
@@ -386,7 +386,7 @@ async fn copy(
 ) -> Result<String, Fault> {
     let is_private = which.contains("private_to");
     let which = match table {
-        // What counts for the team is refused to some by a trigger, before any policy is asked.
+        // A trigger rejects team records of some callers before any policy is checked.
         "memory_records" if !is_private => format!("{which} and visibility = '{of_records}'"),
         _ if !is_private && PRIVATE.contains(&table) => format!("{which} and private_to is null"),
         _ => which.to_owned(),

@@ -6,7 +6,7 @@ use mc_sanitizer::Sanitized;
 
 pub const DIMENSIONS: usize = 16;
 
-/// Says alike what has words in common, whoever wrote it.
+/// Texts with common words have similar vectors, whoever wrote them.
 pub struct WordCounts(ModelId);
 
 impl WordCounts {

@@ -1,4 +1,4 @@
-//! What hygiene found and reported in the projects, as statements for the database.
+//! Hygiene runs and duplicates of the projects, as SQL statements.
 
 use mc_memory::export::compress;
 use mc_memory::normalize::content_hash;
@@ -49,15 +49,15 @@ pub fn sql(projects: &[Project]) -> String {
 
 /// A statement that adds two records and the cluster of them, with these words.
 pub fn cluster(project: &Project, id: Uuid, members: [Uuid; 2], words: &str) -> String {
-    let said = ["one", "two"].map(|number| format!("{number} {words}"));
+    let texts = ["one", "two"].map(|number| format!("{number} {words}"));
     let record = |at: usize| {
         format!(
             "insert into memory_records (id, project_id, kind, content, ttl, content_hash, simhash)
              values ('{}', '{}', 'fact', '{}', now() + interval '1 day', sha256('{}'), 1);",
-            members[at], project.id, said[at], said[at]
+            members[at], project.id, texts[at], texts[at]
         )
     };
-    let [first, second] = said.each_ref().map(|said| hex::encode(content_hash(said)));
+    let [first, second] = texts.each_ref().map(|texts| hex::encode(content_hash(texts)));
     format!(
         "{} {} insert into duplicate_clusters (id, project_id, record_ids, content_hashes, \
          similarity)

@@ -1,4 +1,4 @@
-//! The systems that are asked on the projects' behalf, as statements for the database.
+//! The connector and the integrations of the projects, as SQL statements.
 
 use std::sync::Arc;
 
@@ -9,22 +9,22 @@ use uuid::Uuid;
 use super::Project;
 use super::rows::{Plain, Rows, row};
 
-/// The operator's name for the one system that there is.
-pub const SYSTEM: &str = "our-tracker";
+/// Name of the only connector.
+pub const CONNECTOR: &str = "our-tracker";
 
-/// That system; nothing asks it anything.
-pub fn systems() -> Arc<ConnectorRegistry> {
+/// Returns the connector; no request is ever sent to it.
+pub fn connectors() -> Arc<ConnectorRegistry> {
     let settings = ConnectorConfig {
-        name: SYSTEM.to_owned(),
+        name: CONNECTOR.to_owned(),
         kind: Provider::Redmine,
         url: "http://127.0.0.1:1".parse().expect("a URL"),
         user: None,
         token: None,
         limits: Limits::default(),
     };
-    let mut systems = ConnectorRegistry::default();
-    systems.add(Connector::new(settings).expect("settings"), Vec::new());
-    Arc::new(systems)
+    let mut connectors = ConnectorRegistry::default();
+    connectors.add(Connector::new(settings).expect("settings"), Vec::new());
+    Arc::new(connectors)
 }
 
 /// The connections as statements.
@@ -34,13 +34,13 @@ pub fn sql(projects: &[Project]) -> String {
         rows.each(
             "integrations (id, project_id, connector, resource, capability, interval_minutes, \
              include_comments, last_error, consecutive_failures)",
-            &project.connections,
+            &project.integrations,
             |_, one| {
                 let error = format!("it was away ({})", one.mark);
                 row![
                     one.id,
                     project.id,
-                    SYSTEM,
+                    CONNECTOR,
                     one.name.as_str(),
                     "issues",
                     Plain(60),
@@ -52,7 +52,7 @@ pub fn sql(projects: &[Project]) -> String {
         );
         rows.each(
             "deletion_candidates (project_id, integration_id, external_id)",
-            &project.connections,
+            &project.integrations,
             |_, one| row![project.id, one.id, one.mark.as_str()],
         );
     }
@@ -60,11 +60,11 @@ pub fn sql(projects: &[Project]) -> String {
 }
 
 /// A statement that adds a connection.
-pub fn connection(project: &Project, id: Uuid, what: &str) -> String {
+pub fn integration(project: &Project, id: Uuid, what: &str) -> String {
     format!(
         "insert into integrations (id, project_id, connector, resource, capability, \
          interval_minutes, include_comments)
-         values ('{id}', '{}', '{SYSTEM}', '{what}', 'issues', 60, true)",
+         values ('{id}', '{}', '{CONNECTOR}', '{what}', 'issues', 60, true)",
         project.id
     )
 }

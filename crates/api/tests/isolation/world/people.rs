@@ -13,7 +13,7 @@ use crate::attempt::{Answer, Attempt};
 use crate::marks::{Places, id, mark};
 use crate::oracle::Scope;
 
-/// What somebody was set up as.
+/// The roles that a person was set up with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Post {
     /// Roles on the tenant's projects, given to the person.
@@ -22,11 +22,11 @@ pub enum Post {
     Member,
     Maintainer,
     Admin,
-    /// Has what the team has.
+    /// Has the roles of the team.
     Teammate,
     /// Was a member, and is no longer.
     Removed,
-    /// Was a member, and may not come in.
+    /// Was a member, and is disabled.
     Disabled,
     /// For attempts that give and take roles; never calls.
     Pawn,
@@ -53,7 +53,7 @@ const OF_TENANT: [Post; 9] = [
 /// How many people there are.
 pub const COUNT: usize = TENANTS * OF_TENANT.len() + 3;
 
-/// Somebody.
+/// A person.
 #[derive(Debug, Clone)]
 pub struct Person {
     pub number: usize,
@@ -84,7 +84,7 @@ pub enum TokenState {
     RevokedLater,
 }
 
-/// What is sent as bearer, and what it is worth.
+/// A bearer credential, with its rights.
 #[derive(Debug, Clone)]
 pub struct Credential {
     pub what: &'static str,
@@ -93,7 +93,7 @@ pub struct Credential {
     pub scopes: u8,
     /// Whether it lets anybody in.
     pub is_valid: bool,
-    /// Whether somebody signed in for it.
+    /// Whether a user signed in for it.
     pub is_present: bool,
 }
 
@@ -130,7 +130,7 @@ impl Person {
     }
 }
 
-/// Everybody, without what they sign in with.
+/// Generates all persons, without credentials.
 pub fn invent(rng: &mut StdRng) -> Vec<Person> {
     let tenants = (0..TENANTS).flat_map(|tenant| OF_TENANT.map(|post| (Some(tenant), post)));
     let others = [Post::Stranger, Post::Root, Post::Local].map(|post| (None, post));
@@ -222,7 +222,7 @@ fn shares(rows: &mut Rows, project: &Project, teams: &[Team]) {
         rows.add(into, &[row![project.id, own.id, "maintainer"], shared]);
         return;
     }
-    // Nobody is in this one; so each project has a row of each table.
+    // A project without members, so that each project has a row of each table.
     let empty = Uuid::now_v7();
     let team = row![empty, format!("empty-{}", project.id), "nobody"];
     rows.add("teams (id, key, name)", &[team]);
@@ -276,7 +276,7 @@ pub fn session(user: Uuid, client: &str, scopes: u8) -> (Uuid, String, String) {
     (session, secret, sql)
 }
 
-/// Gives everybody what they come with: tokens of each sort, those included that let nobody in.
+/// Gives each person tokens of each kind, including invalid ones.
 pub async fn sign_in(world: &mut World) {
     let mut after = String::new();
     let everybody = world.people.clone();
@@ -379,7 +379,7 @@ async fn access_token(world: &World, form: &[(&str, &str)]) -> String {
     token.unwrap_or_else(|| panic!("no token: {}", answer.text())).to_owned()
 }
 
-/// A token of somebody's that nobody comes in with: its id, and the statement that makes it.
+/// Returns an unused token of a person: its id, and the statement that inserts it.
 pub fn token_row(rng: &mut StdRng, user: Uuid) -> (Uuid, String) {
     let id = id(rng);
     let hash = hash(PersonalAccessToken::generate().expose());

@@ -1,4 +1,5 @@
-//! What is kept, held, proposed, private and noted in the projects, as statements for the database.
+//! Private records, proposals, quarantine items and audit events of the projects, as SQL
+//! statements.
 
 use std::fmt::Write as _;
 
@@ -12,7 +13,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::rows::{Hash, Plain, Rows, row};
-use super::seed::{formerly_cited, policy, text};
+use super::seed::{earlier_citation, policy, text};
 use super::{FIRST_PRIVATE, Person, Post, Private, Project, Thing, World, execute, vector};
 use crate::marks::{id, mark};
 
@@ -20,7 +21,7 @@ use crate::marks::{id, mark};
 const KEEPERS: [Post; 6] =
     [Post::Agent, Post::Member, Post::Maintainer, Post::Admin, Post::Teammate, Post::Removed];
 
-/// Gives each project what people keep to themselves there.
+/// Generates private data of persons in each project.
 pub fn privates(rng: &mut StdRng, projects: &mut [Project], people: &[Person]) {
     let mut places = FIRST_PRIVATE..;
     for project in projects {
@@ -65,7 +66,7 @@ pub fn sql(projects: &[Project], people: &[Person], model: i16, encryptor: &Encr
         let private = project.privates.iter().flat_map(|private| {
             private.records.iter().map(|thing| source(project, thing, private.owner))
         });
-        kept_to_themselves(&mut rows, project, model);
+        add_private_records(&mut rows, project, model);
         let sources: Vec<_> = sources.chain(private).collect();
         rows.add(
             "record_contributions (project_id, record_id, version, saved_by, source)",
@@ -74,16 +75,16 @@ pub fn sql(projects: &[Project], people: &[Person], model: i16, encryptor: &Encr
         rows.each(
             "quarantine_items (id, project_id, kind, reasons, excerpt, ciphertext, submitted_by, \
              state, expires_at)",
-            &project.holds,
+            &project.quarantine_items,
             |n, Thing { id, mark, .. }| {
-                let is_held = n % 2 == 0;
-                let state = if is_held { "pending" } else { "deleted" };
+                let is_pending = n % 2 == 0;
+                let state = if is_pending { "pending" } else { "deleted" };
                 let expires = Plain("now() + interval '30 days'");
                 let reasons = vec![format!("reason {mark}")];
-                // What was decided leaves nothing of what it said.
-                let summary = if is_held { text(n, mark) } else { String::new() };
-                let envelope = if is_held {
-                    sealed(encryptor, project, *id, maintainer, &text(n, mark))
+                // A decided item has no excerpt.
+                let summary = if is_pending { text(n, mark) } else { String::new() };
+                let envelope = if is_pending {
+                    encrypted(encryptor, project, *id, maintainer, &text(n, mark))
                 } else {
                     String::new()
                 };
@@ -105,8 +106,8 @@ fn source(project: &Project, Thing { id, mark, .. }: &Thing, by: Uuid) -> Vec<St
     row![project.id, *id, Plain(1), by, format!("https://source.example/{mark}")]
 }
 
-/// Private records with all that records have, and that must not tell of them.
-fn kept_to_themselves(rows: &mut Rows, project: &Project, model: i16) {
+/// Private records with all their dependent rows, which must not reveal them.
+fn add_private_records(rows: &mut Rows, project: &Project, model: i16) {
     for (at, private) in project.privates.iter().enumerate() {
         let mut vectors = Vec::new();
         for (n, (record, passage)) in private.records.iter().zip(&private.passages).enumerate() {
@@ -141,7 +142,7 @@ fn kept_to_themselves(rows: &mut Rows, project: &Project, model: i16) {
                     Plain("false"),
                     "untrusted",
                     json!({}),
-                    formerly_cited(*id, mark),
+                    earlier_citation(*id, mark),
                     "merged"
                 ]],
             );
@@ -213,8 +214,14 @@ pub fn proposal(project: &Project, id: Uuid, words: &str, amends: Option<Uuid>) 
 }
 
 /// A statement that holds a save of `sender`'s, sealed as the service does it.
-pub fn hold(world: &World, project: &Project, id: Uuid, sender: &Person, words: &str) -> String {
-    let sealed = sealed(&world.encryptor, project, id, sender, words);
+pub fn quarantine_item(
+    world: &World,
+    project: &Project,
+    id: Uuid,
+    sender: &Person,
+    words: &str,
+) -> String {
+    let encrypted = encrypted(&world.encryptor, project, id, sender, words);
     let mut sql = String::new();
     write!(
         sql,
@@ -222,14 +229,14 @@ pub fn hold(world: &World, project: &Project, id: Uuid, sender: &Person, words: 
          submitted_by, expires_at)
          values ('{id}', '{}', 'save', array['override'], '{words}', '\\x{}', '{}', now() + \
          interval '1 day')",
-        project.id, sealed, sender.id
+        project.id, encrypted, sender.id
     )
     .expect("text");
     sql
 }
 
 /// A save as it is held, in hexadecimal.
-fn sealed(
+fn encrypted(
     encryptor: &Encryptor,
     project: &Project,
     id: Uuid,
@@ -246,8 +253,7 @@ fn sealed(
     hex::encode(encryptor.encrypt(place, &serde_json::to_vec(&request).expect("JSON")))
 }
 
-/// The first event of each project's audit with a checkpoint that nobody needs, and an event of the
-/// service's own.
+/// Writes the first event of each project's audit with a checkpoint, and an event of the service.
 pub async fn audited(database: &TestDatabase, projects: &[Project]) {
     let mut rows = Rows::default();
     for project in projects {

@@ -1,4 +1,4 @@
-//! What the projects hold, as statements for the database.
+//! Data of the projects, as SQL statements.
 
 use rand::rngs::StdRng;
 use serde_json::json;
@@ -12,7 +12,7 @@ const SUBJECTS: [&str; 6] = ["delay", "timeout", "retry", "rounding", "cache", "
 
 const KINDS: [&str; 6] = ["fact", "gotcha", "rule", "pattern", "fewshot", "adr_link"];
 
-/// What the code of each tenant defines.
+/// Symbol that the code of each tenant defines.
 pub const SHARED_SYMBOL: &str = "Timer#delay_in_units";
 
 /// Two projects a tenant: a main one and a smaller one at its side. No two are of one size.
@@ -46,9 +46,9 @@ fn project(rng: &mut StdRng, number: usize, tenant: usize, is_main: bool) -> Pro
     let runs = things(3, "Run", " ");
     let files = things(size / 2, "src/timer", "_");
     let proposals = things(3, "Proposal", " ");
-    let holds = things(3, "Hold", " ");
+    let quarantine_items = things(3, "Hold", " ");
     let deliveries = things(8, "issues", ".");
-    let connections = things(2, "carts", "-");
+    let integrations = things(2, "carts", "-");
     let changes = things(size / 2, "team/core", "!");
     let clusters = things(2, "Cluster", " ");
     let reports = things(3, "Report", " ");
@@ -59,7 +59,7 @@ fn project(rng: &mut StdRng, number: usize, tenant: usize, is_main: bool) -> Pro
     };
     let passages = [texts(&records), texts(&docs), texts(&dialogs), texts(&files)].concat();
     let commit_passages = texts(&commits);
-    let hooks = SOURCES.map(|source| {
+    let webhooks = SOURCES.map(|source| {
         let mark = mark(rng, place);
         Thing { id: id(rng), name: source.to_owned(), mark }
     });
@@ -81,10 +81,10 @@ fn project(rng: &mut StdRng, number: usize, tenant: usize, is_main: bool) -> Pro
         commits,
         commit_passages,
         proposals,
-        holds,
-        hooks: hooks.into(),
+        quarantine_items,
+        webhooks: webhooks.into(),
         deliveries,
-        connections,
+        integrations,
         changes,
         clusters,
         reports,
@@ -95,7 +95,7 @@ fn project(rng: &mut StdRng, number: usize, tenant: usize, is_main: bool) -> Pro
     }
 }
 
-/// What a text with this mark says.
+/// Returns the text with a mark.
 pub fn text(n: usize, mark: &str) -> String {
     let subject = SUBJECTS[n % SUBJECTS.len()];
     format!(
@@ -176,7 +176,7 @@ fn worked_on(rows: &mut Rows, project: &Project) {
                 Plain("false"),
                 "team",
                 json!({}),
-                formerly_cited(*id, mark),
+                earlier_citation(*id, mark),
                 "merged",
                 format!("editor {mark}")
             ]
@@ -184,7 +184,7 @@ fn worked_on(rows: &mut Rows, project: &Project) {
     );
 }
 
-/// Pull requests, each of a task, with a commit and what CI says of it.
+/// Pull requests, each of a task, with a commit and its CI result.
 fn changed(rows: &mut Rows, project: &Project) {
     let p = project.id;
     rows.each(
@@ -249,8 +249,8 @@ fn head(mark: &str) -> String {
     format!("head {mark}")
 }
 
-/// What a record cited in an earlier version, as that keeps it.
-pub fn formerly_cited(id: uuid::Uuid, mark: &str) -> serde_json::Value {
+/// Returns a citation of an earlier version of a record, as stored.
+pub fn earlier_citation(id: uuid::Uuid, mark: &str) -> serde_json::Value {
     json!([{"id": id.to_string(), "file_path": format!("src/before_{mark}.rs"),
         "symbol": format!("Before#{mark}"), "verdict": "unchecked",
         "checked_at": "2026-11-20T00:00:00Z"}])
@@ -293,7 +293,7 @@ fn record(project: &Project, n: usize, Thing { id, name, mark }: &Thing) -> Vec<
     ]
 }
 
-/// Repositories, files, what is cited of them, and documents.
+/// Repositories, files, citations and documents.
 fn indexed(rows: &mut Rows, rng: &mut StdRng, project: &Project) {
     let p = project.id;
     rows.each(
@@ -342,7 +342,7 @@ fn indexed(rows: &mut Rows, rng: &mut StdRng, project: &Project) {
     );
 }
 
-/// What was recalled, and what was indexed when.
+/// Bundles and index runs.
 fn used(rows: &mut Rows, project: &Project) {
     let p = project.id;
     rows.each(
@@ -375,7 +375,7 @@ fn used(rows: &mut Rows, project: &Project) {
     );
 }
 
-/// What a passage was cut from.
+/// Source of a passage.
 enum Source {
     Record(usize),
     Doc(usize),

@@ -45,8 +45,8 @@ pub async fn served(database: &TestDatabase) -> Service {
     let encryptor = Encryptor::new(EncryptionKey::generate(), Vec::new());
     let memory = MemoryContext::new(search.clone(), Arc::new(encryptor.clone()));
     let state = ApiState::new(memory, background, sign_in(store, encryptor.clone()).await)
-        .with_connectors(super::integrations::systems());
-    // How often somebody may ask is tested elsewhere.
+        .with_connectors(super::integrations::connectors());
+    // Other tests cover rate limits.
     let state = state
         .with_settings(ApiSettings { units_per_minute_per_caller: 0, ..ApiSettings::default() });
     let ingress = IngressConfig {

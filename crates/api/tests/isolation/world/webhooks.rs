@@ -1,5 +1,4 @@
-//! Where other systems tell the projects of what happens there, and what they told, as statements
-//! for the database.
+//! Webhooks of the projects and their deliveries, as SQL statements.
 
 use mc_crypto::{AssociatedData, Encryptor};
 use serde_json::json;
@@ -9,24 +8,23 @@ use super::rows::{Plain, Rows, row};
 use super::seed::text;
 use super::{Person, Post, Project, Thing, World};
 
-/// Who sends: each project has a hook for each, by this name. Git hosts come first.
+/// Providers: each project has one webhook for each of them. Git hosts come first.
 pub const SOURCES: [&str; 6] = ["github", "gitlab", "jira", "youtrack", "redmine", "confluence"];
 /// How many of them are git hosts.
 pub const GIT_HOSTS: usize = 2;
-/// What came of deliveries.
+/// States of deliveries.
 pub const STATES: [&str; 3] = ["pending", "completed", "ignored"];
-/// What every secret of the world's hooks begins with.
-pub const HOOK_SECRET: &str = "hook-secret-";
+/// Prefix of all webhook secrets of the world.
+pub const SECRET_PREFIX: &str = "hook-secret-";
 
-/// What deliveries through a hook are signed with. It has the hook's mark, by which it is known
-/// where it must not be.
-pub fn hook_secret(hook: &Thing) -> String {
-    format!("{HOOK_SECRET}{}", hook.mark)
+/// Returns the secret of a webhook. It contains the webhook's mark, so that a leak is detected.
+pub fn webhook_secret(webhook: &Thing) -> String {
+    format!("{SECRET_PREFIX}{}", webhook.mark)
 }
 
-/// Through which hook the n-th delivery of a project came, and what came of it.
-pub fn came_through(project: &Project, n: usize) -> (&Thing, &'static str) {
-    (&project.hooks[n % project.hooks.len()], STATES[n % STATES.len()])
+/// Returns the webhook of the n-th delivery of a project, and the state of the delivery.
+pub fn webhook_of_delivery(project: &Project, n: usize) -> (&Thing, &'static str) {
+    (&project.webhooks[n % project.webhooks.len()], STATES[n % STATES.len()])
 }
 
 /// All of it as statements. The people must be there already.
@@ -38,10 +36,10 @@ pub fn sql(projects: &[Project], people: &[Person], encryptor: &Encryptor) -> St
         let maintainer = people.iter().find(of_tenant).expect("a maintainer").id;
         rows.each(
             "webhooks (id, project_id, provider, secret, created_by)",
-            &project.hooks,
-            |_, hook| {
-                let secret = Plain(sealed(encryptor, hook.id, &hook_secret(hook)));
-                row![hook.id, project.id, hook.name.as_str(), secret, maintainer]
+            &project.webhooks,
+            |_, webhook| {
+                let secret = Plain(encrypted(encryptor, webhook.id, &webhook_secret(webhook)));
+                row![webhook.id, project.id, webhook.name.as_str(), secret, maintainer]
             },
         );
         rows.each(
@@ -49,7 +47,7 @@ pub fn sql(projects: &[Project], people: &[Person], encryptor: &Encryptor) -> St
              state, outcome, completed_at)",
             &project.deliveries,
             |n, Thing { id, name, mark }| {
-                let (hook, state) = came_through(project, n);
+                let (webhook, state) = webhook_of_delivery(project, n);
                 let event = json!({"kind": "issue", "external_id": mark, "title": text(n, mark)});
                 let (outcome, handled) = if state == "pending" {
                     (Plain("null".to_owned()), Plain("null"))
@@ -60,7 +58,7 @@ pub fn sql(projects: &[Project], people: &[Person], encryptor: &Encryptor) -> St
                 row![
                     *id,
                     project.id,
-                    hook.id,
+                    webhook.id,
                     sender,
                     name.as_str(),
                     event,
@@ -74,9 +72,9 @@ pub fn sql(projects: &[Project], people: &[Person], encryptor: &Encryptor) -> St
     rows.0
 }
 
-/// A statement that adds a hook.
-pub fn hook(world: &World, project: &Project, id: Uuid, source: &str) -> String {
-    let secret = sealed(&world.encryptor, id, &format!("{HOOK_SECRET}{id}"));
+/// Returns a statement that inserts a webhook.
+pub fn webhook(world: &World, project: &Project, id: Uuid, source: &str) -> String {
+    let secret = encrypted(&world.encryptor, id, &format!("{SECRET_PREFIX}{id}"));
     format!(
         "insert into webhooks (id, project_id, provider, secret)
          values ('{id}', '{}', '{source}', {secret})",
@@ -84,19 +82,19 @@ pub fn hook(world: &World, project: &Project, id: Uuid, source: &str) -> String 
     )
 }
 
-/// A statement that adds something which came through a hook of the project, with these words as
-/// its name.
+/// Returns a statement that inserts a delivery to a webhook of the project, with these words as its
+/// event type.
 pub fn delivery(project: &Project, id: Uuid, words: &str) -> String {
     format!(
         "insert into webhook_deliveries (id, project_id, webhook_id, external_id, event_type, \
          event, state, outcome, completed_at)
-         values ('{id}', '{}', '{}', '{id}', '{words}', '{{}}', 'completed', 'seen to', now())",
-        project.id, project.hooks[0].id
+         values ('{id}', '{}', '{}', '{id}', '{words}', '{{}}', 'completed', 'processed', now())",
+        project.id, project.webhooks[0].id
     )
 }
 
-/// A hook's secret as the service keeps it, as a literal.
-fn sealed(encryptor: &Encryptor, hook: Uuid, secret: &str) -> String {
-    let place = AssociatedData { purpose: "webhooks.secret", row: hook.as_bytes() };
+/// Returns the encrypted secret of a webhook, as a literal.
+fn encrypted(encryptor: &Encryptor, webhook: Uuid, secret: &str) -> String {
+    let place = AssociatedData { purpose: "webhooks.secret", row: webhook.as_bytes() };
     format!("'\\x{}'::bytea", hex::encode(encryptor.encrypt(place, secret.as_bytes())))
 }
