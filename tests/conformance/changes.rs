@@ -34,7 +34,7 @@ impl Changes {
         self.current.send_modify(how);
     }
 
-    /// Tells one subscriber of every change until it goes away.
+    /// Notifies one subscriber of every change until it disconnects.
     pub async fn tell(&self, subscription: &SubscriptionContext) {
         let mut current = self.current.subscribe();
         let mut seen = self.seen;
@@ -56,7 +56,7 @@ impl Clone for Changes {
     }
 }
 
-/// What the subscriber didn't ask for is refused by the sink, and that is as it should be.
+/// The sink rejects changes that the subscriber did not request, which is correct.
 async fn notify(subscription: &SubscriptionContext, seen: Versions, now: Versions) {
     if seen.tools != now.tools {
         let _ = subscription.sink().notify_tool_list_changed().await;

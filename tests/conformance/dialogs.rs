@@ -90,7 +90,7 @@ impl Dialog {
     /// The next step after a request that brought `answers` and `state`.
     ///
     /// Fails with invalid params on a state that isn't ours, and when the client declares none of
-    /// the capabilities that the questions need. Answers that don't fit are asked for again.
+    /// the capabilities that the questions need. Invalid responses are requested again.
     pub fn next(
         &self,
         answers: Option<&InputResponses>,

@@ -1,8 +1,8 @@
 //! The fixtures of the official MCP conformance suite behind the HTTP stack that ships.
 //!
-//! `mc_mcp::http_router` mounts them exactly as it mounts the product's own server, and the
-//! product's own door stands before them, so what the suite finds about names, headers, status
-//! codes, sessions and streams holds for the product. Prints the URL it serves and runs until it is
+//! `mc_mcp::http_router` mounts them exactly as it mounts the product's own server, behind the
+//! product's own ingress, so the results of the suite about names, headers, status codes, sessions
+//! and streams are valid for the product. Prints the URL it serves and runs until it is
 //! killed. `scripts/conformance` starts it.
 
 #![expect(deprecated, reason = "the suite asks for what the newest revision is about to drop")]

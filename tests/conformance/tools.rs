@@ -101,7 +101,7 @@ pub async fn call(
         }
         "test_tool_with_progress" => report(context).await,
         "test_tool_with_logging" => log(context).await,
-        // Where a request names the level of what it wants to hear, silence is the default.
+        // If a request names a log level, the default is to log nothing.
         "test_logging_tool" if context.meta.log_level().is_some() => log(context).await,
         "test_trigger_tool_change" => changes.change(|versions| versions.tools += 1),
         "test_trigger_prompt_change" => changes.change(|versions| versions.prompts += 1),
@@ -151,7 +151,7 @@ async fn report(context: &RequestContext<RoleServer>) {
     let Some(token) = context.meta.get_progress_token() else { return };
     for progress in [0.0, 50.0, 100.0] {
         let progress = ProgressNotificationParam::new(token.clone(), progress).with_total(100.0);
-        // A client that has gone away misses nothing.
+        // The client may have disconnected.
         let _ = context.peer.notify_progress(progress).await;
     }
 }

@@ -40,7 +40,7 @@ impl Service {
         service
     }
 
-    /// Starts a service with a self-signed certificate, which commands are told to trust.
+    /// Starts a service with a self-signed certificate, which commands trust.
     pub async fn encrypted() -> Self {
         let mut service = Self::prepared();
         let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];

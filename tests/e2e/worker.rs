@@ -153,7 +153,7 @@ async fn worker_that_cannot_start_says_what_to_do() {
     // Two workers with one data directory would share an identity.
     let said = refused(&mut worker(&service, &service.data_dir));
     assert!(said.contains("another memory-copilot (process "), "{said}");
-    // A key of its own would sign events that nobody can verify.
+    // A key of its own would sign events that no node can verify.
     let missing = directory.path().join("no.key");
     let key = "MEMORY_COPILOT__ENCRYPTION__KEY_FILE";
     let said = refused(worker(&service, &data_dir).env(key, &missing));

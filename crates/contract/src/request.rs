@@ -1,4 +1,4 @@
-//! What every request has.
+//! The traits of requests.
 
 use serde::de::DeserializeOwned;
 

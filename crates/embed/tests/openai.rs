@@ -93,7 +93,7 @@ async fn a_repeated_query_is_cached_and_a_passage_is_not() {
     embedder.embed(texts(&["abd"]), asking()).await.expect("a vector");
     embedder.embed(texts(&["abc"]), Purpose::Passage).await.expect("a vector");
     assert_eq!(server.seen().len(), 3);
-    // What one project asked makes nothing faster in another.
+    // The cache is separate for each project.
     let elsewhere = Purpose::Query(ProjectId::generate());
     embedder.embed(texts(&["abc"]), elsewhere).await.expect("a vector");
     assert_eq!(server.seen().len(), 4);
@@ -228,7 +228,7 @@ async fn huge_text_is_truncated_before_it_is_sent() {
 
 #[tokio::test]
 async fn unreachable_server_is_unavailable() {
-    // Bound and let go: nobody listens there.
+    // Bound and closed again: no server listens there.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("bound");
     drop(listener);
@@ -243,7 +243,7 @@ async fn unreachable_server_is_unavailable() {
     assert!(matches!(error, Error::Unavailable { .. }), "{error:?}");
     assert!(error.to_string().contains("base_url"), "{error}");
 
-    // A model that was used before opens, and tells of its server when it is asked.
+    // A model that was used before opens; the first query reports the unreachable server.
     let embedder =
         open_known(&settings, Some(3), &runtime()).await.expect("opens without a request");
     assert_eq!(embedder.model().dimensions, 3);

@@ -1,4 +1,4 @@
-//! Webhook deliveries: their receipt, and what they were processed to.
+//! Webhook deliveries: their receipt and the outcomes of their processing.
 
 pub mod receive;
 

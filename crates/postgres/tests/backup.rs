@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use cache::cache;
 
-/// An empty database whose owner may create roles and nothing else, as the guide has it.
+/// An empty database whose owner may create roles and nothing else, as docs/backup.md requires.
 struct EmptyDatabase {
     superuser: String,
     owner: String,

@@ -1,4 +1,4 @@
-//! Cleanup and retention: what they delete, and what they must keep.
+//! Cleanup and retention: deleted and kept data.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 

@@ -1,4 +1,4 @@
-//! Searches with vectors in HNSW indexes find what an exact scan finds, under any filter.
+//! Searches in HNSW indexes find the nearest neighbors of an exact scan, under any filter.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use std::collections::BTreeMap;

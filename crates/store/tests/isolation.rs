@@ -179,7 +179,7 @@ async fn viewer_changes_nothing_and_member_manages_no_members() {
     let viewer = world.store_for(world.ann, world.ours);
     for (table, _) in world.tables().await {
         let deleted = write(&viewer, &format!("delete from {table}")).await;
-        // Nobody may change the versions of policies.
+        // Versions of policies can't be changed.
         assert!(matches!(deleted, Ok(0)) || is_refused(deleted), "{table}");
     }
     world.grant(Grantee::User(world.ann), Role::Member).await;
@@ -317,7 +317,7 @@ async fn own_vectors_are_found_among_nearer_ones_of_others() {
     let query = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
     let found = vectors::nearest(&ann, &model, &query, &filter, 10).await.unwrap();
     assert_eq!(found.len(), 10, "beside 3,000 nearer ones of another project");
-    // Row-level security hides what the filter forgets.
+    // Row-level security hides rows that the filter does not exclude.
     let theirs = PassageFilter { project: world.theirs, ..filter };
     assert_eq!(vectors::nearest(&ann, &model, &query, &theirs, 10).await.unwrap(), []);
 }

@@ -1,4 +1,4 @@
-//! `/handles`: what the short names in a bundle stand for.
+//! `/handles`: the items of a bundle by their short names.
 
 use axum::Json;
 use axum::extract::State;

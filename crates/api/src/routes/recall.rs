@@ -1,4 +1,4 @@
-//! `/recall`: what the team knows about a place, before work on it begins.
+//! `/recall`: the knowledge of the team about code or a task.
 
 use std::collections::HashSet;
 use std::time::Duration;

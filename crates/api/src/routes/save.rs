@@ -1,4 +1,4 @@
-//! `/save`: what was learned.
+//! `/save`: stores a note.
 
 use axum::Json;
 use axum::extract::State;

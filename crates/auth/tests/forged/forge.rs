@@ -31,7 +31,7 @@ pub struct Forge {
     pub active: Ed25519KeyPair,
     pub retiring: Ed25519KeyPair,
     pub retired: Ed25519KeyPair,
-    /// A retiring key whose time is over.
+    /// A retired key.
     pub outlived: Ed25519KeyPair,
     /// A key that the service never had.
     pub foreign: Ed25519KeyPair,

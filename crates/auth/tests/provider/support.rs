@@ -1,4 +1,4 @@
-//! What the flows have in common.
+//! Fixtures of the flows.
 
 use chrono::Utc;
 use mc_auth::login::{
@@ -24,7 +24,7 @@ pub fn config(client_id: &str, kind: ProviderKind) -> ProviderConfig {
     }
 }
 
-/// The server as an OpenID Connect provider, asked by the client that has its ID tokens signed with
+/// The server as an OpenID Connect provider, for the client whose ID tokens are signed with
 /// `algorithm`.
 pub async fn oidc(server: &Server, algorithm: &str) -> LoginProvider {
     let kind = ProviderKind::Oidc { issuer: server.issuer().to_owned() };
@@ -36,7 +36,7 @@ pub fn start(provider: &LoginProvider) -> AuthorizationRequest {
     provider.start(&redirect_uri(), Utc::now())
 }
 
-/// A login up to the moment when the browser comes back.
+/// Runs a login up to the callback.
 pub async fn up_to_callback(provider: &LoginProvider, login: &str) -> (Callback, Pending) {
     let started = start(provider);
     let back = Browser::new().sign_in(&started.url, login).await;

@@ -84,7 +84,7 @@ pub struct AuditEvent {
     pub action: String,
     /// The target: an id or a key.
     pub target: String,
-    /// What else is known about it.
+    /// Details, which depend on the action.
     #[schema(value_type = Object)]
     pub details: Value,
     /// MAC of the event and the one before it, under a key outside the database; hexadecimal.

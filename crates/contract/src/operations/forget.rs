@@ -20,7 +20,7 @@ pub struct ForgetRequest {
     pub saved_by: Option<Login>,
     /// A `source` of contributions or documents, or the `namespace` of a repository.
     pub source: Option<SourceReference>,
-    /// Whether to only report what would be erased.
+    /// Whether to only report the data that would be erased.
     #[serde(default)]
     pub dry_run: bool,
 }
@@ -51,7 +51,7 @@ impl Request for ForgetRequest {
     }
 }
 
-/// What was erased, or would be in a dry run.
+/// The erased data; in a dry run, the data that would be erased.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({
     "dry_run": true, "deleted": ["019a0000-0000-7000-8000-000000000002"], "rolled_back": [],

@@ -245,11 +245,11 @@ pub struct StoredDocument {
     pub doc_id: String,
     /// Its id here; in quarantine, that of the quarantine item.
     pub id: Uuid,
-    /// What was done with it.
+    /// Outcome for the document.
     pub outcome: DocumentOutcome,
 }
 
-/// What was done with a document.
+/// Outcome for a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DocumentOutcome {

@@ -58,7 +58,7 @@ pub struct UpdateIntegration {
 
 impl Request for UpdateIntegration {}
 
-/// What to do with the data of an integration that is deleted.
+/// Treatment of the data of a deleted integration.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]

@@ -1,4 +1,4 @@
-//! `/passages`, `/handles` and `/paths`: what ids, handles and absolute paths stand for.
+//! `/passages`, `/handles` and `/paths`: resolution of ids, handles and absolute paths.
 
 use std::str::FromStr;
 

@@ -1,4 +1,4 @@
-//! `POST /recall`: what the team knows about a place, before work on it begins.
+//! `POST /recall`: the knowledge of the team about code or a task.
 
 use chrono::{DateTime, Utc};
 use mc_domain::{BundleId, CiVerdict, DialogId, RecordId, RecordKind, RecordState, Trust};
@@ -157,7 +157,7 @@ pub struct Statement {
     /// The code that it cites.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub citations: Vec<Citation>,
-    /// What to be careful about: the code that it cites has changed.
+    /// A caution: the code that it cites has changed.
     pub warning: Option<String>,
 }
 
@@ -171,7 +171,7 @@ pub struct FewShot {
     pub id: RecordId,
     /// Its title.
     pub title: String,
-    /// What was done, in order.
+    /// Steps that were taken, in order.
     pub steps: Vec<String>,
     /// The patch.
     pub patch_ref: Option<String>,
@@ -189,7 +189,7 @@ pub struct FewShot {
     pub ci_status: Option<CiVerdict>,
     /// Its score.
     pub score: f64,
-    /// What to be careful about.
+    /// A caution, such as changed code.
     pub warning: Option<String>,
 }
 

@@ -116,7 +116,7 @@ pub struct Record {
     /// The judge's scores.
     #[schema(value_type = Object)]
     pub quality: Value,
-    /// What else belongs to it.
+    /// Other JSON of the record, such as `patch_sha`.
     #[schema(value_type = Object)]
     pub meta: RecordMeta,
     /// The tracker's id of the issue that it belongs to.
@@ -184,7 +184,7 @@ pub struct RecordVersion {
     pub ttl: Option<DateTime<Utc>>,
     /// Whether the save named that time.
     pub is_ttl_explicit: bool,
-    /// What else belonged to it.
+    /// Other JSON of the record in this version.
     #[schema(value_type = Object)]
     pub meta: RecordMeta,
     /// Its citations, with the verdicts of that time.

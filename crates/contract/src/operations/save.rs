@@ -1,4 +1,4 @@
-//! `POST /save`: what was learned.
+//! `POST /save`: stores a note.
 
 use chrono::{DateTime, Utc};
 use mc_domain::{DialogId, DocId, RecordId, RecordKind, Trust, Visibility};
@@ -54,7 +54,7 @@ pub struct SaveRequest {
     pub tags: ShortTexts,
     /// Who is responsible for it.
     pub owner: Option<Name>,
-    /// What the caller thinks of it.
+    /// The caller's assessment of the note.
     pub quality: Option<QualityInput>,
     /// When it expires. When absent, the project's policy decides: facts and worked examples 180
     /// days after the last recall, other kinds never.
@@ -91,7 +91,7 @@ pub struct SaveRequest {
     pub source: Option<SourceReference>,
 }
 
-/// What the caller thinks of a note.
+/// The caller's assessment of a note.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct QualityInput {
@@ -181,7 +181,7 @@ impl Request for SaveRequest {
     "kept": "whole"
 }))]
 pub struct SaveResponse {
-    /// What was done with the note.
+    /// Outcome of the save.
     pub outcome: SaveOutcome,
     /// The record that holds it; absent if it was rejected or put into quarantine.
     pub id: Option<RecordId>,
@@ -194,7 +194,7 @@ pub struct SaveResponse {
     /// Records that it replaced.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub superseded: Vec<RecordId>,
-    /// What was masked before anything was stored.
+    /// Values that were masked before storage, by category.
     pub redactions: Vec<Redaction>,
     /// Signals of prompt injection in the text, even if it may be harmless.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -222,7 +222,7 @@ pub struct SaveResponse {
     pub vector_pending_reason: Option<String>,
 }
 
-/// What was done with a note.
+/// Outcome of a save.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SaveOutcome {

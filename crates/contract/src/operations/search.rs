@@ -13,7 +13,7 @@ use crate::number::{SearchLimit, TimeBudget};
 use crate::text::{Glob, IssueId, Language, QueryText};
 use crate::{ProjectKey, Request, ValidationError};
 
-/// What to search for, and where. `query` or `task_external_id` is required.
+/// A search and its filters. `query` or `task_external_id` is required.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({
@@ -109,7 +109,7 @@ pub struct SearchResponse {
 pub struct SearchResult {
     /// The passage.
     pub id: PassageId,
-    /// What the passage was taken from.
+    /// Kind of the source of the passage.
     pub source: SourceKind,
     /// The kind of a record.
     pub kind: Option<RecordKind>,

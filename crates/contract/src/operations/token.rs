@@ -41,7 +41,7 @@ path! {
 }
 
 query! {
-    /// Whose tokens to list.
+    /// Owner of the tokens to list.
     TokenQuery {
         /// A user's login; the caller's by default. Other users' are for service administrators.
         user: Option<Login>,

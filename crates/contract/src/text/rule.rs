@@ -17,7 +17,7 @@ pub struct TextRule {
     form: Form,
 }
 
-/// What JSON Schema can say about a text.
+/// The rule for a text in JSON Schema.
 #[derive(Debug)]
 enum Form {
     Line,

@@ -47,7 +47,7 @@ vocabularies! {
         Retention = "retention",
     }
 
-    /// The decision about records whose expiry is held because too many expire at once.
+    /// The decision about records whose expiry is suspended because too many expire at once.
     ExpiryDecision, "decision", {
         /// They expire.
         Confirm = "confirm",

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use serde_json::{Value, json};
 
-/// What the server answers to its n-th request (from 0).
+/// The response to the n-th request (from 0).
 type Script = dyn Fn(usize, &Value) -> Response + Send + Sync;
 
 #[derive(Clone)]
@@ -86,7 +86,7 @@ pub fn vectors(body: &Value) -> Response {
     axum::Json(json!({"object": "list", "data": data, "model": body["model"]})).into_response()
 }
 
-/// What [`vectors`] makes of a text. Never all zeros.
+/// Returns the vector of a text in [`vectors`]. Never all zeros.
 pub fn letters(text: &str) -> Vec<f32> {
     let count = |letter| text.chars().take(1000).filter(|&c| c == letter).map(|_| 1.0).sum::<f32>();
     vec![count('a') + 1.0, count('b'), count('c')]

@@ -141,27 +141,27 @@ fn places_to_read_on() -> Bundle {
     }
 }
 
-/// Asserts that `items` are those of `vouched`, followed only by untrusted ones.
+/// Asserts that `items` are those of `trusted`, followed only by untrusted ones.
 fn assert_ahead<T: PartialEq + std::fmt::Debug>(
-    vouched: &[T],
+    trusted: &[T],
     items: &[T],
     trust: impl Fn(&T) -> Trust,
 ) {
-    let (ahead, behind) = items.split_at(vouched.len().min(items.len()));
-    assert_eq!(ahead, vouched);
+    let (ahead, behind) = items.split_at(trusted.len().min(items.len()));
+    assert_eq!(ahead, trusted);
     assert!(behind.iter().all(|item| trust(item) == Trust::Untrusted), "{behind:?}");
 }
 
 #[test]
 fn untrusted_links_displace_no_trusted_item() {
     let mixed = places_to_read_on();
-    let mut vouched = mixed.clone();
-    vouched.links.retain(|link| link.trust > Trust::Untrusted);
-    vouched.dialogs.retain(|talk| talk.trust > Trust::Untrusted);
-    vouched.code.retain(|place| place.trust > Trust::Untrusted);
+    let mut trusted = mixed.clone();
+    trusted.links.retain(|link| link.trust > Trust::Untrusted);
+    trusted.dialogs.retain(|talk| talk.trust > Trust::Untrusted);
+    trusted.code.retain(|place| place.trust > Trust::Untrusted);
     for limit in (TokenBudget::MIN..2_000).step_by(40) {
         let budget = TokenBudget::new(limit).unwrap();
-        let (bundle, alone) = (pack(mixed.clone(), budget), pack(vouched.clone(), budget));
+        let (bundle, alone) = (pack(mixed.clone(), budget), pack(trusted.clone(), budget));
         assert_eq!((&bundle.gotchas, &bundle.facts), (&alone.gotchas, &alone.facts), "{limit}");
         assert_ahead(&alone.links, &bundle.links, |link| link.trust);
         assert_ahead(&alone.dialogs, &bundle.dialogs, |talk| talk.trust);

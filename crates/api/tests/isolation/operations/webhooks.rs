@@ -35,7 +35,7 @@ pub fn list(d: &mut Draw<'_>) -> Attempt {
 /// Checks that the secret of a webhook is shown only when it is created.
 fn keeps_secrets(answer: &Answer) -> Result<(), String> {
     let has_secret = answer.text().contains(SECRET_PREFIX);
-    if has_secret { Err("the response contains the secret of a webhook".to_owned()) } else { Ok(()) }
+    if has_secret { Err("a webhook secret is shown".to_owned()) } else { Ok(()) }
 }
 
 pub fn rotate(d: &mut Draw<'_>) -> Attempt {
