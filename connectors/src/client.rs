@@ -31,7 +31,7 @@ impl Connector {
         self.http.connector()
     }
 
-    /// Returns the provider.
+    /// Returns which kind of provider it connects to.
     pub fn kind(&self) -> Provider {
         self.http.config().kind
     }
@@ -73,7 +73,7 @@ impl Connector {
 pub struct ConnectorConfig {
     /// The operator's name for the connector, which messages use.
     pub name: String,
-    /// The provider.
+    /// Kind of provider, which decides the API and the signature scheme.
     pub kind: Provider,
     /// The address that people open, such as `https://git.example.org` or `https://github.com`.
     pub url: Url,

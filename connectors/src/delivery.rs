@@ -35,7 +35,7 @@ pub struct Delivery {
     pub is_once: bool,
     /// The provider's name of the event, such as `push` or `issues.opened`.
     pub name: String,
-    /// The event.
+    /// The parsed event, not yet masked.
     pub event: Event,
 }
 
@@ -59,9 +59,9 @@ pub enum ParseError {
     InvalidField {
         /// The path of the field.
         field: String,
-        /// The line of the error.
+        /// Line of the body, from 1.
         line: usize,
-        /// The column of the error.
+        /// Column of the line, from 1.
         column: usize,
     },
     /// A required field is missing.
@@ -127,7 +127,6 @@ pub(crate) fn from_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, ParseErro
     Ok(value)
 }
 
-/// Returns the value of a required field.
 pub(crate) fn required<T>(value: Option<T>, field: &'static str) -> Result<T, ParseError> {
     value.ok_or(ParseError::MissingField(field))
 }

@@ -42,7 +42,7 @@ pub enum Event {
     Comment {
         /// The issue or pull request.
         thread: Thread,
-        /// The comment.
+        /// The comment that was created, changed or deleted.
         comment: Comment,
     },
     /// A release was published, changed or withdrawn.

@@ -16,7 +16,7 @@ impl ConnectorRegistry {
         self.0.insert(connector.name().to_owned(), (connector, allowed_projects));
     }
 
-    /// Returns all connectors.
+    /// Returns all configured connectors, for every project.
     pub fn all(&self) -> impl Iterator<Item = &Connector> {
         self.0.values().map(|(connector, _)| connector)
     }

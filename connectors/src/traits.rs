@@ -14,7 +14,7 @@ use crate::event::{Comment, Issue};
 #[serde(transparent)]
 pub struct Cursor(pub Value);
 
-/// The future of a response.
+/// Boxed future of a provider's response.
 pub type ResponseFuture<'a, T> = BoxFuture<'a, Result<T, Error>>;
 
 /// One page of a list.
@@ -28,7 +28,7 @@ pub struct Page<T> {
     pub is_last: bool,
 }
 
-/// An issue with its comments.
+/// An issue of a listing, with its public comments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IssueWithComments {
     /// The issue, complete.
@@ -74,18 +74,18 @@ pub trait Tracker: ListIds {
     fn list_own_comments<'a>(&'a self, external_id: &'a str) -> ResponseFuture<'a, Vec<Comment>>;
 }
 
-/// A page of a wiki.
+/// A page of a wiki, converted to Markdown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WikiPage {
     /// The wiki's id. It survives a rename or a move if the wiki has such ids.
     pub id: String,
-    /// Title.
+    /// Title, without the titles of the pages above.
     pub title: String,
     /// Where people read the page.
     pub url: String,
-    /// Markdown.
+    /// Content, converted from the storage format.
     pub markdown: String,
-    /// Labels.
+    /// Names of the labels.
     pub labels: Vec<String>,
     /// Titles of the ancestors, the topmost first.
     pub path: Vec<String>,

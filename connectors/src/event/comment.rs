@@ -23,7 +23,7 @@ pub(crate) const REVIEW: &str = "review";
 pub struct Thread {
     /// The tracker's own id, such as `octocat/hello#12` or `CS-214`.
     pub external_id: String,
-    /// Title.
+    /// Title of the issue or pull request.
     pub title: String,
     /// Where people read it; may be empty.
     pub url: String,
@@ -34,7 +34,7 @@ pub struct Thread {
 pub struct Comment {
     /// The id, unique in its issue or pull request.
     pub id: String,
-    /// The author.
+    /// Name of the author, if the provider sends it.
     pub author: Option<String>,
     /// The text, as Markdown or in the tracker's own markup; empty if the comment was deleted.
     pub text: String,
@@ -53,11 +53,11 @@ pub struct Release {
     pub path: String,
     /// The id at the host.
     pub id: String,
-    /// The tag.
+    /// Name of the tag, such as `v1.2`.
     pub tag: String,
     /// The title, or the tag if there is none.
     pub title: String,
-    /// The author.
+    /// Name of the author, if the provider sends it.
     pub author: Option<String>,
     /// The release notes, as Markdown; empty if the release was withdrawn.
     pub notes: String,

@@ -18,13 +18,13 @@ const LINKS: usize = 16;
 pub struct Issue {
     /// The tracker's own id, such as `octocat/hello#12` or `CS-214`.
     pub external_id: String,
-    /// Title.
+    /// Title; truncated to one line before storage.
     pub title: String,
     /// The state, in the tracker's words.
     pub status: Option<String>,
-    /// The assignee.
+    /// Name of the assignee, if there is one.
     pub assignee: Option<String>,
-    /// Labels.
+    /// Names of the labels.
     pub labels: Vec<String>,
     /// The issue at its tracker.
     pub links: Vec<Link>,

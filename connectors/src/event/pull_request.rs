@@ -16,11 +16,11 @@ const REVIEWS: usize = 32;
 pub struct PullRequestEvent {
     /// The host's own id, such as `octocat/hello!12`.
     pub external_id: String,
-    /// Title.
+    /// Title; truncated to one line before storage.
     pub title: String,
     /// Open, merged or closed.
     pub state: PullRequestState,
-    /// The author.
+    /// Name of the author, if the provider sends it.
     pub author: Option<String>,
     /// The last commit.
     pub head_sha: Option<String>,

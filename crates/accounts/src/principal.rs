@@ -10,7 +10,7 @@ use crate::Error;
 /// The user on whose behalf a request runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
-    /// The user.
+    /// Id of the authenticated user.
     pub user: UserId,
     /// Whether the user is a service administrator.
     pub is_admin: bool,

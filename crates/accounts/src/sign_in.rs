@@ -27,7 +27,7 @@ pub use device_grant::DecisionError;
 use signing_keys::Keyring;
 use token::IssuedTokens;
 
-/// Settings of sign-in.
+/// Settings of sign-in, from the configuration.
 #[derive(Debug, Clone)]
 pub struct SignInSettings {
     /// Base URL of the service for browsers, without a slash at its end; the issuer of tokens.

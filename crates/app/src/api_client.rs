@@ -20,7 +20,6 @@ impl ApiClient {
         Ok(Self(CoreClient::over_http(&config.base_url(), tokens, config.ca_pem()?.as_deref())?))
     }
 
-    /// Returns the client of the Core API.
     pub fn into_core(self) -> CoreClient {
         self.0
     }

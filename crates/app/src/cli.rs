@@ -119,7 +119,7 @@ pub enum Command {
     Cursor(CursorCommand),
     /// Print completions for a shell.
     Completions {
-        /// Shell.
+        /// Shell to print the completions of.
         shell: clap_complete::Shell,
     },
 }

@@ -58,7 +58,7 @@ pub struct Access {
     pub session: SessionId,
     /// `jti`.
     pub token: TokenId,
-    /// `scope`.
+    /// The claim `scope`.
     pub scopes: Scopes,
     /// `exp`.
     pub expires_at: DateTime<Utc>,

@@ -39,7 +39,7 @@ pub struct VerifyingKey {
     state: KeyState,
 }
 
-/// The state of a key.
+/// The phase of a signing key in its rotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyState {
     /// Signs, perhaps from a future time; published and accepted at once.

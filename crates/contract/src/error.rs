@@ -10,12 +10,12 @@ use mc_domain::{Classified, ErrorKind};
 pub struct Violation(String);
 
 impl Violation {
-    /// The violation of `rule`.
+    /// Returns a violation with its rule as text.
     pub fn new(rule: impl fmt::Display) -> Self {
         Self(rule.to_string())
     }
 
-    /// The violation at `field`.
+    /// Adds the path of the field, such as `tags[1]`.
     pub fn at(self, field: impl Into<String>) -> ValidationError {
         ValidationError { field: field.into(), reason: self.0 }
     }
@@ -32,7 +32,7 @@ pub struct ValidationError {
 }
 
 impl ValidationError {
-    /// An error at `field`.
+    /// Returns an error with the path of the field, such as `tags[1]`.
     pub fn new(field: impl Into<String>, reason: impl fmt::Display) -> Self {
         Violation::new(reason).at(field)
     }

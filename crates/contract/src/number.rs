@@ -37,7 +37,7 @@ macro_rules! numbers {
                 })
             }
 
-            /// The number.
+            /// Returns the number, which is in its range.
             pub fn get(self) -> $number {
                 self.0
             }
@@ -127,7 +127,7 @@ fn not_whole<E: Error>(number: impl fmt::Display) -> E {
 pub struct UnitInterval(f32);
 
 impl UnitInterval {
-    /// The number.
+    /// Returns the number, which is in its range.
     pub fn get(self) -> f32 {
         self.0
     }

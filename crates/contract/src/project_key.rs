@@ -21,7 +21,7 @@ impl ProjectKey {
         rules::project_key(text).map(Self)
     }
 
-    /// The key.
+    /// Returns the valid key.
     pub fn into_inner(self) -> Key {
         self.0
     }

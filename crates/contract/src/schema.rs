@@ -21,7 +21,7 @@ pub fn string() -> ObjectBuilder {
     ObjectBuilder::new().schema_type(Type::String)
 }
 
-/// A UUID.
+/// Returns the schema of a UUID.
 pub fn uuid() -> ObjectBuilder {
     string().format(Some(SchemaFormat::KnownFormat(KnownFormat::Uuid)))
 }
@@ -32,7 +32,7 @@ pub fn number(range: &RangeInclusive<i64>) -> ObjectBuilder {
     ObjectBuilder::new().schema_type(Type::Integer).minimum(min).maximum(max)
 }
 
-/// One of `words`.
+/// Returns the schema of an enum of `words`.
 pub fn one_of(words: impl IntoIterator<Item = &'static str>) -> ObjectBuilder {
     string().enum_values(Some(words))
 }

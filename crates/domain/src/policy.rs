@@ -83,7 +83,7 @@ pub struct Policy {
     pub hygiene: HygienePolicy,
     /// Models that may process the project's texts.
     pub models: ModelPolicy,
-    /// Limits in tokens.
+    /// Largest sizes of responses, in tokens.
     pub tokens: TokenLimits,
     /// Commands that a dry run of a patch may start, each by its first words (`cargo test`): at
     /// most 100 of 200 characters. Reserved for tools that change code: nothing starts them yet.

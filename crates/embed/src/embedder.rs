@@ -10,7 +10,7 @@ use crate::Error;
 ///
 /// Dropping the future cancels work that has not started, for example after a timeout.
 pub trait Embedder: Send + Sync {
-    /// Returns the id of the model.
+    /// Returns the name and the dimensions of the model.
     fn model(&self) -> &ModelId;
 
     /// Returns one L2-normalized vector of [`ModelId::dimensions`] numbers per text, in order.

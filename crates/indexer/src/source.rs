@@ -30,7 +30,7 @@ const LOCAL_LIMIT: Duration = Duration::from_mins(1);
 /// Parsed location of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
-    /// Location.
+    /// URL, or existing directory.
     pub location: Location,
     /// Owner in the namespace `repo:<owner>/<name>`.
     pub owner: String,

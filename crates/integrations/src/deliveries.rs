@@ -24,7 +24,7 @@ pub async fn list(
     Ok(page(rows, limit, |row| row.id))
 }
 
-/// Returns a delivery.
+/// Returns a delivery of the project, or an error if there is none.
 pub async fn get(ctx: &ProjectContext, id: DeliveryId) -> Result<WebhookDelivery, Error> {
     webhooks::find_delivery(&ctx.store, ctx.project.id, id).await?.ok_or_else(|| unknown(ctx))
 }

@@ -37,7 +37,7 @@ pub async fn list(ctx: &ProjectContext) -> Result<Page<Integration>, Error> {
     Ok(Page::new(integrations::list(&ctx.store, ctx.project.id).await?, None))
 }
 
-/// Returns an integration.
+/// Returns an integration of the project, or an error if there is none.
 pub async fn get(ctx: &ProjectContext, id: IntegrationId) -> Result<Integration, Error> {
     integrations::find(&ctx.store, ctx.project.id, id).await?.ok_or_else(|| unknown(ctx))
 }

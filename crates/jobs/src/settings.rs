@@ -29,7 +29,7 @@ pub struct KindSettings {
 }
 
 impl KindSettings {
-    /// Returns the defaults of a kind.
+    /// Returns the settings that apply to a kind without configuration.
     pub fn defaults<J: BackgroundJob>() -> Self {
         Self { concurrency: J::CONCURRENCY, timeout: J::TIMEOUT }
     }

@@ -31,7 +31,7 @@ const TIME_SLICE: Duration = Duration::from_mins(5);
 /// Longest delay after failures.
 const BACKOFF_MAX: Duration = Duration::from_hours(24);
 
-/// Syncs an integration.
+/// Runs one sync of an integration.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SyncIntegration {
     id: IntegrationId,
@@ -131,7 +131,6 @@ struct SyncState {
     sweep: Option<Reconciliation>,
 }
 
-/// The error of a sync.
 #[derive(Debug, thiserror::Error)]
 enum SyncError {
     /// Another worker has moved the position, or the integration is paused or deleted.

@@ -51,7 +51,7 @@ pub trait TokenSource: Send + Sync {
 /// File with a token, such as the service writes at its first start.
 #[derive(Debug, Clone)]
 pub struct TokenFile {
-    /// Path of the file.
+    /// Path of the file that has the token.
     pub path: PathBuf,
     /// URL of the service, for the error about a rejected token.
     pub url: String,

@@ -14,7 +14,7 @@ const PAGE: usize = 50;
 const NAME: usize = 80;
 const MIME: &str = "text/markdown";
 
-/// Returns the resource templates.
+/// Returns the URI templates of records and documents.
 pub fn templates() -> Vec<ResourceTemplate> {
     vec![
         ResourceTemplate::new("memory://records/{id}", "memory-record")

@@ -50,9 +50,9 @@ pub struct Bundle {
     pub few_shots: Vec<FewShot>,
     /// Decisions and documents.
     pub links: Vec<Link>,
-    /// Excerpts of dialogs.
+    /// Excerpts of dialogs without a record, best first.
     pub dialogs: Vec<DialogExcerpt>,
-    /// Places in the code.
+    /// Excerpts of code, best first.
     pub code: Vec<CodePlace>,
     /// Confidence that the bundle helps, 0 to 1.
     pub confidence: f32,
@@ -102,7 +102,7 @@ impl Bundle {
 /// A record that states something.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statement {
-    /// The record.
+    /// Id of the record.
     pub id: RecordId,
     /// Passage through which it was found.
     pub passage: PassageId,
@@ -110,11 +110,11 @@ pub struct Statement {
     pub text: String,
     /// Length of the whole text in characters, if `text` is shortened.
     pub full_chars: Option<usize>,
-    /// Kind.
+    /// Kind of knowledge, such as a fact or a rule.
     pub kind: RecordKind,
     /// Parts of the system that it is about.
     pub scope: Vec<String>,
-    /// Tags.
+    /// Free labels.
     pub tags: Vec<String>,
     /// Trust level.
     pub trust: Trust,
@@ -152,11 +152,11 @@ pub struct CitedPlace {
 /// A worked example.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FewShot {
-    /// The record.
+    /// Id of the record.
     pub id: RecordId,
     /// Passage through which it was found.
     pub passage: PassageId,
-    /// Title.
+    /// Title of the record; may be empty.
     pub title: String,
     /// Steps, in order.
     pub steps: Vec<String>,
@@ -183,7 +183,7 @@ pub struct FewShot {
 /// A link to a decision or document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Link {
-    /// Title.
+    /// Title of the record or document.
     pub title: String,
     /// URL; for a repository file without one, its path.
     pub url: String,
@@ -195,7 +195,7 @@ pub struct Link {
     pub section: Option<String>,
     /// First and last line of the section, from 1, inclusive.
     pub lines: Option<(i32, i32)>,
-    /// Target of the link.
+    /// Record or document that it links to.
     pub target: LinkTarget,
     /// Passage through which it was found.
     pub passage: PassageId,
@@ -205,7 +205,7 @@ pub struct Link {
     pub score: f32,
 }
 
-/// Target of a link.
+/// A record or a document, by its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkTarget {
     /// A record of kind `adr_link`.
@@ -217,7 +217,7 @@ pub enum LinkTarget {
 /// An excerpt of a dialog that has no record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DialogExcerpt {
-    /// The dialog.
+    /// Id of the dialog.
     pub id: DialogId,
     /// Passage through which it was found.
     pub passage: PassageId,
@@ -229,10 +229,10 @@ pub struct DialogExcerpt {
     pub score: f32,
 }
 
-/// A place in the code.
+/// An excerpt of code with its location.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CodePlace {
-    /// The passage.
+    /// Id of the passage.
     pub passage: PassageId,
     /// Path within the repository.
     pub location: String,

@@ -37,7 +37,7 @@ const RELEVANCE_SLOPE: f32 = 0.12;
 /// Weight of a mark (number, identifier), in words.
 const MARK_WORDS: f32 = 2.5;
 
-/// The features of a query.
+/// Names, words and scopes of a query, for the confidence in a bundle.
 #[derive(Debug, Clone, Default)]
 pub struct QueryFeatures {
     /// Free text and task title, parsed separately: a passage need only match one.

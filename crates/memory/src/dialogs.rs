@@ -19,10 +19,10 @@ use crate::quarantine::{self, QuarantineRequest};
 use crate::text::cut;
 use crate::{Error, MemoryContext};
 
-/// A dialog to save.
+/// A dialog to save, not yet masked.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SaveDialog {
-    /// Project.
+    /// Project that it belongs to.
     pub project: ProjectId,
     /// Id of a known dialog, which is replaced.
     pub id: Option<DialogId>,
@@ -45,7 +45,7 @@ pub struct SaveDialog {
 /// A link between a task, a dialog and records.
 #[derive(Debug, Clone)]
 pub struct LinkIssue {
-    /// Project.
+    /// Project of the task.
     pub project: ProjectId,
     /// Task, by the tracker's id; one not synced yet is stored with its id alone.
     pub task_external_id: String,

@@ -25,7 +25,7 @@ pub struct NewDocument {
     pub connection: Option<IntegrationId>,
     /// Source (`confluence`, `wiki:our-wiki`).
     pub source: String,
-    /// The document.
+    /// Content of the document, not yet masked.
     pub document: Document,
 }
 
@@ -34,15 +34,15 @@ pub struct NewDocument {
 pub struct Document {
     /// Id at the source.
     pub doc_id: String,
-    /// Title.
+    /// Title at the source.
     pub title: String,
     /// Content.
     pub body: Body,
     /// URL for people; may be empty.
     pub url: String,
-    /// Scopes.
+    /// Parts of the system that it is about.
     pub scope: Vec<String>,
-    /// Tags.
+    /// Free labels.
     pub tags: Vec<String>,
 }
 
@@ -55,12 +55,12 @@ pub enum Body {
     Conversation(Vec<ConversationMessage>),
 }
 
-/// A message of a conversation.
+/// A message of a conversation, such as a comment of an issue.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ConversationMessage {
     /// Author's display name.
     pub author: Option<String>,
-    /// Time of the message.
+    /// When it was sent, if the source has the time.
     pub sent_at: Option<DateTime<Utc>>,
     /// Markdown or plain text.
     pub text: String,

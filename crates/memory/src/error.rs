@@ -14,7 +14,7 @@ pub enum Error {
         "nothing to recall by; give a query, a task_external_id, a repo_path, symbols or signals"
     )]
     EmptyQuery,
-    /// A TTL in the past.
+    /// A requested TTL that is not after now.
     #[error("the ttl is in the past; send a later time, or omit it for the project's default")]
     TtlInThePast,
     /// A private note too long for its record, with its length in characters.
@@ -65,7 +65,7 @@ pub enum Error {
         "record {id} has changed since it was read; read it again, and send its current version"
     )]
     Changed {
-        /// The record.
+        /// Id of the record.
         id: RecordId,
         /// The request field with its version.
         field: &'static str,
@@ -88,7 +88,7 @@ pub enum Error {
     /// A version that the record never had.
     #[error("the record has no earlier version {0}; GET /records/{{id}} lists those it has")]
     UnknownVersion(i32),
-    /// Nothing to roll back to.
+    /// A rollback of a live record without an earlier version.
     #[error("record {0} is live and has no earlier version; name another `version`")]
     NothingToRollBack(RecordId),
     /// The policy forbids the text.

@@ -21,7 +21,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(40);
 /// A bundle with its items by handle, in the order shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedBundle {
-    /// The bundle.
+    /// Id of the bundle.
     pub id: BundleId,
     /// Its items; empty for an empty bundle.
     pub items: Vec<NamedItem>,

@@ -74,14 +74,14 @@ pub struct Known {
     pub cosine: Option<f32>,
 }
 
-/// The action.
+/// How a note is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// Create a record.
     Create,
     /// Update an existing record.
     Merge {
-        /// The record.
+        /// Id of the record that takes over the note.
         into: RecordId,
         /// Whether the content hashes are equal.
         exact: bool,
@@ -91,7 +91,7 @@ pub enum Action {
 /// The judge's decision with its reasons.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judgment {
-    /// The action.
+    /// How the note is stored.
     pub action: Action,
     /// Records that the note replaces.
     pub supersede: Vec<RecordId>,
@@ -117,9 +117,9 @@ impl Judgment {
 /// A known record that a note seems to contradict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contradiction {
-    /// The record.
+    /// Id of the record.
     pub id: RecordId,
-    /// Its content.
+    /// Text of the record.
     pub content: String,
     /// How the two differ.
     pub difference: Difference,

@@ -10,7 +10,7 @@ use crate::uses::{Opened, note_opened};
 
 /// Authorized handle on one project, whose store acts only there and with the caller's role.
 pub struct ProjectContext {
-    /// The project.
+    /// The project, with the policy at the time of authorization.
     pub project: Project,
     /// The database, under the row-level security of the caller and the project.
     pub store: Store,

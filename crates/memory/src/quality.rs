@@ -19,7 +19,7 @@ const PASSED_OVER_MIN: i64 = 10;
 /// A record's usage, its rank factors, and why it is unused, if it is.
 #[derive(Debug, Clone)]
 pub struct RecordQuality {
-    /// Usage of the record.
+    /// Recalls, uses and changes of the record.
     pub usage: RecordUsage,
     /// Rank factors that do not depend on the query; `None` for a record that is not searchable.
     pub factors: Option<Vec<(Step, f32)>>,

@@ -24,10 +24,10 @@ const PURPOSE: &str = "quarantine_items.ciphertext";
 /// Longest excerpt, in characters.
 const EXCERPT_MAX_CHARS: usize = 200;
 
-/// A request to quarantine.
+/// A text to quarantine, with the request that it belongs to.
 #[derive(Debug)]
 pub struct QuarantineRequest<'a, T> {
-    /// Project.
+    /// Project that it belongs to.
     pub project: ProjectId,
     /// Kind of the request: `save`, `dialog` or `document`.
     pub kind: &'static str,

@@ -59,7 +59,7 @@ const CODE_LIMIT: usize = 8;
 /// A request to recall knowledge.
 #[derive(Debug, Clone)]
 pub struct RecallRequest {
-    /// Project.
+    /// Project to search.
     pub project: ProjectId,
     /// Name of the caller, stored with the bundle.
     pub principal: String,

@@ -29,7 +29,7 @@ use crate::{Error, MemoryContext};
 /// A proposal with the change that it makes.
 #[derive(Debug, Clone)]
 pub struct Proposal {
-    /// The proposal.
+    /// The proposed record.
     pub record: Record,
     /// The change to a live record, if it amends one.
     pub amendment: Option<Amendment>,
@@ -40,9 +40,9 @@ pub struct Proposal {
 /// A live record before and after a proposal.
 #[derive(Debug, Clone)]
 pub struct Amendment {
-    /// The record now.
+    /// The live record as stored.
     pub now: Record,
-    /// Its citations now.
+    /// Its stored citations.
     pub cited_now: Vec<Citation>,
     /// The record afterward.
     pub then: RecordBody,

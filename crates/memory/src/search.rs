@@ -13,14 +13,14 @@ use tokio::time::timeout;
 use crate::task_links::{TaskLinks, find_task_links};
 use crate::{Error, MemoryContext, task_ids};
 
-/// A search request.
+/// A query with its filters.
 #[derive(Debug, Clone)]
 pub struct SearchRequest {
     /// Words and names; the text may be empty if a task is named.
     pub query: Query,
     /// Task, by the tracker's id: `SHOP-12`, `owner/name#12`, or `#12` of any repository.
     pub task_external_id: Option<String>,
-    /// Search options.
+    /// Filters, limit and time budget.
     pub options: Options,
 }
 

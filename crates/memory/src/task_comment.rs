@@ -21,13 +21,13 @@ const PREFIX: &str = "Memory Copilot: what the project ";
 /// A task and its tracker.
 #[derive(Debug, Clone, Copy)]
 pub struct Subject<'a> {
-    /// Key of the project.
+    /// Key of the project, which the comment names.
     pub project: &'a ProjectKey,
-    /// The task.
+    /// Id of the task.
     pub task: TaskId,
     /// Id of the task in the tracker.
     pub external_id: &'a str,
-    /// Provider of the tracker.
+    /// Kind of provider of the tracker, which decides the markup.
     pub tracker: Provider,
     /// Name of the connector.
     pub connector: &'a str,

@@ -86,7 +86,7 @@ impl Family {
 /// A part of a text that looks like prompt injection.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Detection {
-    /// The family.
+    /// Family of attacks that the text resembles.
     pub family: Family,
     /// The bytes of the inspected text; both ends are character boundaries.
     pub span: Range<usize>,

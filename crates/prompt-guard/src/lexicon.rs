@@ -69,15 +69,12 @@ pub(crate) enum Class {
     Send,
     /// Orders to output something.
     Disclose,
-    /// The system prompt.
     SystemPrompt,
-    /// A secret.
     Secret,
     /// A URL or another destination.
     Url,
     /// Orders to call a tool.
     Call,
-    /// A tool.
     Tool,
     /// Arguments of a call.
     Arguments,

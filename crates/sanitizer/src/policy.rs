@@ -76,7 +76,7 @@ impl Policy {
         self
     }
 
-    /// Returns the action on a finding.
+    /// Returns the action for a finding: that of its category, else that of its class.
     pub fn action(&self, finding: &Finding) -> FindingAction {
         self.of(finding.category, finding.class)
     }

@@ -20,7 +20,7 @@ pub use stop_words::is_stop_word;
 /// Maximum length of a term, in bytes. Longer runs (base64, minified code) are truncated.
 pub const MAX_TERM_BYTES: usize = 128;
 
-/// Kind of a term.
+/// What a term was derived from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum TermKind {
     /// Stem of a word of prose.
@@ -42,7 +42,7 @@ pub enum TermKind {
 pub struct Lexeme {
     /// Term in lower case, at most [`MAX_TERM_BYTES`] long.
     pub text: String,
-    /// Kind of the term.
+    /// What the term was derived from.
     pub kind: TermKind,
     /// Index of its word in the text, from 0; several terms may have the same.
     pub position: usize,

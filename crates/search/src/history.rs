@@ -18,7 +18,7 @@ use crate::retrievers::{RankedList, Retriever};
 /// Number of commits that are used.
 pub const NEAREST: usize = 50;
 
-/// Returns the filter for the commits of a project.
+/// Returns the filter that matches only the commits of a project.
 pub fn commit_filter(project: ProjectId) -> PassageFilter {
     PassageFilter { sources: vec![SourceKind::Change], ..PassageFilter::project(project) }
 }

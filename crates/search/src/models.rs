@@ -49,7 +49,7 @@ impl ActiveModels {
         Some(self.current()).filter(|model| self.providers.allow(model.is_remote))
     }
 
-    /// Returns the current model.
+    /// Returns the model that searches use now.
     pub fn current(&self) -> ActiveModel {
         self.state().current
     }

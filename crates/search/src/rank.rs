@@ -32,7 +32,7 @@ impl FromIterator<Step> for DisabledSteps {
 /// Rank of a hit in the results of one retriever.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RetrieverRank {
-    /// Retriever.
+    /// Retriever that found the passage.
     pub retriever: Retriever,
     /// Position in the results, from 1.
     pub rank: usize,
@@ -46,7 +46,7 @@ pub struct RetrieverRank {
 /// Step of the reranking that changed a score.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Adjustment {
-    /// Step.
+    /// Step of the ranking.
     pub step: Step,
     /// Factor of the score.
     pub factor: f32,
@@ -55,7 +55,7 @@ pub struct Adjustment {
 /// Passage during ranking.
 #[derive(Debug, Clone)]
 pub struct Candidate {
-    /// Passage.
+    /// The found passage.
     pub passage: Passage,
     /// Ranks in the retrievers that found it.
     pub retrievers: Vec<RetrieverRank>,

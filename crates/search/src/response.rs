@@ -6,21 +6,21 @@ use mc_store::passages::Passage;
 
 use crate::rank::{Adjustment, RetrieverRank};
 
-/// Response of a search.
+/// Hits of a search, with notes about skipped retrievers.
 #[derive(Debug, Clone)]
 pub struct SearchResponse {
     /// Hits, best first.
     pub hits: Vec<Hit>,
     /// Retrievers that were skipped or are not up to date, with the reason: `vector: late`.
     pub degraded: Vec<String>,
-    /// Duration of the search.
+    /// Duration of the search, with the embedding of the query.
     pub took: Duration,
 }
 
 /// Passage that was found.
 #[derive(Debug, Clone)]
 pub struct Hit {
-    /// Passage.
+    /// The found passage with the data of its source.
     pub passage: Passage,
     /// Score from 0 to 1, which is comparable only within one response. `similarity` and `keyword`
     /// are comparable across responses.

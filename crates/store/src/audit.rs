@@ -30,7 +30,7 @@ pub use verify::{Fault, Report, is_signed_with_known_keys, verify};
 /// A chain of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Chain {
-    /// The chain of a project.
+    /// Events of a project.
     Project(ProjectId),
     /// The chain of events outside projects: sessions, users, teams, creation and deletion of
     /// projects.
@@ -40,7 +40,7 @@ pub enum Chain {
 /// An event to add.
 #[derive(Debug, Clone)]
 pub struct NewEvent {
-    /// Action.
+    /// What was done.
     pub act: AuditAction,
     /// The target's id or key; never text that was not sanitized.
     pub target: String,

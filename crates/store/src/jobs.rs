@@ -20,7 +20,7 @@ const INSERT_CHANNEL: &str = "apalis::job::insert";
 /// A job to enqueue.
 #[derive(Debug, Clone)]
 pub struct NewJob<'a> {
-    /// Kind.
+    /// Name of the job kind.
     pub kind: &'a str,
     /// Key that is unique among the kept jobs of the kind: a second job with the same key is not
     /// enqueued.
@@ -44,9 +44,9 @@ impl<'a> NewJob<'a> {
 /// A filter of jobs.
 #[derive(Debug, Clone, Default)]
 pub struct JobFilter {
-    /// State.
+    /// Only jobs in this state.
     pub state: Option<JobState>,
-    /// Kind.
+    /// Only jobs of this kind.
     pub kind: Option<String>,
     /// Only jobs enqueued before this one.
     pub cursor: Option<String>,
@@ -63,10 +63,10 @@ pub struct MaintenanceReport {
     pub pruned: i64,
 }
 
-/// An attempt of a job.
+/// A started attempt of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JobAttempt {
-    /// Number of the attempt, from 1.
+    /// Number of the attempt, counted from 1.
     pub number: i32,
     /// Attempts after which the job is discarded.
     pub max_attempts: i32,

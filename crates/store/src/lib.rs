@@ -280,7 +280,6 @@ impl Tx {
         Ok(())
     }
 
-    /// Runs a statement.
     async fn run(&mut self, query: Statement<'_>) -> Result<()> {
         self.count_changed(query).await?;
         Ok(())

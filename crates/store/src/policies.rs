@@ -14,7 +14,7 @@ use crate::{Error, Result, Store, Tx};
 pub struct Version {
     /// Number, from 1.
     pub version: i32,
-    /// The policy.
+    /// The policy as it was set.
     pub policy: Policy,
     /// Login of the user who set it; `None` if that user was deleted.
     pub changed_by: Option<String>,

@@ -40,15 +40,15 @@ pub struct Overview {
     pub stale_records: i64,
     /// Documents.
     pub docs: i64,
-    /// Dialogs.
+    /// Number of stored dialogs.
     pub dialogs: i64,
-    /// Tasks.
+    /// Number of known tasks.
     pub tasks: i64,
     /// Indexed repositories.
     pub repositories: i64,
     /// Indexed files.
     pub files: i64,
-    /// Passages.
+    /// Number of searchable passages.
     pub passages: i64,
 }
 
@@ -137,9 +137,9 @@ pub async fn lock_policy(tx: &mut Tx, project: ProjectId) -> Result<Option<Polic
 /// An item of a project, identified by its id alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProjectResource {
-    /// A record.
+    /// A record, by its id.
     Record(RecordId),
-    /// A bundle.
+    /// A bundle, by its id.
     Bundle(BundleId),
     /// An index run.
     IngestRun(IngestRunId),

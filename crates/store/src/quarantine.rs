@@ -35,7 +35,7 @@ pub struct NewQuarantineItem {
 pub struct QuarantineItem {
     /// Identifier.
     pub id: QuarantineItemId,
-    /// Project.
+    /// Project that it belongs to.
     pub project: ProjectId,
     /// Kind of the request.
     pub kind: String,
@@ -47,7 +47,7 @@ pub struct QuarantineItem {
     pub submitted_by: Option<UserId>,
     /// Login of that user.
     pub sender: Option<String>,
-    /// State.
+    /// Pending, released, deleted or expired.
     pub state: QuarantineState,
     /// Time of receipt.
     pub created_at: DateTime<Utc>,
@@ -209,7 +209,7 @@ pub(crate) async fn expire(tx: &mut Tx, project: ProjectId) -> Result<Vec<Quaran
 /// A due notification.
 #[derive(Debug, Clone)]
 pub struct QuarantineNotification {
-    /// The item.
+    /// The quarantine item, without its content.
     pub item: QuarantineItem,
     /// The project's key.
     pub project_key: String,

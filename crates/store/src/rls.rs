@@ -21,7 +21,6 @@ pub(crate) struct RlsContext {
 /// The rows that a principal acts on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum RlsTarget {
-    /// A project.
     Project(ProjectId),
     /// An audit chain without a live project.
     Audit(Chain),
@@ -77,7 +76,7 @@ impl PooledTransaction {
         Ok(session)
     }
 
-    /// Commits the transaction.
+    /// Commits, and returns the connection to the pool.
     pub async fn commit(mut self) -> Result<()> {
         raw_sql("commit").execute(&mut *self).await?;
         self.state = State::Idle;

@@ -58,7 +58,6 @@ struct Run {
     event: Option<String>,
     /// The app of a check suite.
     app: Option<App>,
-    /// The suite of a check run.
     check_suite: Option<Suite>,
 }
 

@@ -31,10 +31,10 @@ pub enum FinishedLogin {
     NoAccount(Option<String>),
 }
 
-/// A browser session.
+/// A browser session, identified by a cookie.
 #[derive(Debug)]
 pub struct BrowserSession {
-    /// The user.
+    /// Id of the user who signed in.
     pub user: UserId,
     /// The scopes that the user can approve for devices.
     pub scopes: Scopes,
@@ -52,7 +52,7 @@ impl BrowserSession {
     }
 }
 
-/// Starts a login at a provider.
+/// Starts a login at a provider, and stores its pending state encrypted.
 pub async fn start_login(sign_in: &SignIn, provider: &str) -> Result<AuthorizationRequest, Error> {
     let name = ProviderName::parse(provider).map_err(|_| Error::UnknownProvider)?;
     let redirect_uri = sign_in.url(&format!("/auth/oauth/{name}/callback"));

@@ -16,7 +16,7 @@ pub const LIFETIME: TimeDelta = device_grant::LIFETIME;
 /// Scopes of a login that requests none: daily work without administration.
 const DEFAULT_SCOPES: [Scope; 3] = [Scope::MemoryRead, Scope::MemoryWrite, Scope::Ingest];
 
-/// A started device login.
+/// A started device login, with the codes of RFC 8628.
 #[derive(Debug)]
 pub struct StartedDeviceLogin {
     /// The code with which the device polls.

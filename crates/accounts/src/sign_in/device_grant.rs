@@ -100,7 +100,6 @@ pub(super) fn approve(
     Ok(())
 }
 
-/// Denies a login.
 pub(super) fn deny(login: &mut Device, now: DateTime<Utc>) -> Result<(), DecisionError> {
     check_undecided(login, now)?;
     login.state = DeviceState::Denied;

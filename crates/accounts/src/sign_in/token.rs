@@ -35,11 +35,11 @@ pub enum TokenGrant {
 /// An access token, with the refresh token of a session.
 #[derive(Debug)]
 pub struct IssuedTokens {
-    /// The access token.
+    /// The access token, a JWT of 15 minutes.
     pub access_token: SecretString,
     /// When the access token expires.
     pub expires_at: DateTime<Utc>,
-    /// Its scopes.
+    /// Scopes of the access token.
     pub scopes: Scopes,
     /// The refresh token for the next exchange.
     pub refresh_token: Option<RefreshToken>,

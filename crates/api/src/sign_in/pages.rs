@@ -8,7 +8,7 @@ use mc_accounts::sign_in::device::PendingDeviceLogin;
 use mc_auth::secret::UserCode;
 use mc_domain::Scope;
 
-/// A page.
+/// An HTML page, with all values escaped.
 pub struct Page(String);
 
 /// Content security policy of the pages. Forms are sent to this host only, no site may frame the

@@ -32,7 +32,7 @@ pub enum HygieneCommand {
     },
     /// Run a hygiene task now.
     Run {
-        /// The task.
+        /// Hygiene task to run.
         #[arg(value_parser = value_parser_of(HygieneTask::ALL, HygieneTask::as_str))]
         task: HygieneTask,
         #[command(flatten)]

@@ -95,7 +95,6 @@ pub struct Encryption {
     pub previous_key_files: Vec<PathBuf>,
 }
 
-/// The database.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Database {
@@ -127,7 +126,6 @@ pub struct Embedding {
     pub threads: usize,
 }
 
-/// Embedding providers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EmbeddingProvider {
@@ -167,7 +165,6 @@ impl TlsSection {
 }
 
 impl Ingest {
-    /// Returns the allowed private hosts.
     pub fn hosts(&self) -> Result<Vec<AllowedPrivateHost>> {
         parse_all("ingest.allowed_private_hosts", &self.allowed_private_hosts)
     }

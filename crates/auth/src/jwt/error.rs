@@ -119,7 +119,7 @@ pub enum Reason {
     /// The token is not valid yet.
     #[error("not valid yet")]
     NotYetValid,
-    /// Issued in the future.
+    /// The claim `iat` is later than now plus the leeway.
     #[error("issued in the future")]
     IssuedInFuture,
     /// A lifetime longer than the service issues, or times out of order.

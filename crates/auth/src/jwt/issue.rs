@@ -13,11 +13,11 @@ use crate::keys::{self, SigningKey};
 /// The contents of a token to issue. The caller has authorized them.
 #[derive(Debug, Clone)]
 pub struct Grant {
-    /// The user.
+    /// Id of the user, the claim `sub`.
     pub user: UserId,
     /// The program that receives the token.
     pub client: ClientId,
-    /// The session.
+    /// Id of the session that the token ends with.
     pub session: SessionId,
     /// The scopes; a subset of the session's.
     pub scopes: Scopes,

@@ -6,7 +6,7 @@ use super::{Error, ProviderName};
 /// permanently. The address changes and never selects an account: it may pass to another person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExternalIdentity {
-    /// The provider.
+    /// Configured name of the provider that authenticated the user.
     pub provider: ProviderName,
     /// The provider's id of the person, never reassigned: 1 to 255 characters of ASCII.
     pub subject: String,

@@ -22,7 +22,7 @@ use crate::{ProjectKey, Request};
     "distilled": "The delay was nil because the two units differed."
 }))]
 pub struct CreateDialog {
-    /// The project.
+    /// Key of the project.
     pub project_key: ProjectKey,
     /// The id of one of the caller's dialogs, to replace it; a new dialog when absent.
     pub id: Option<DialogId>,
@@ -46,7 +46,7 @@ impl Request for CreateDialog {}
 pub struct MessageInput {
     /// Who speaks.
     pub role: MessageRole,
-    /// The text.
+    /// Plain text or Markdown.
     pub content: MessageText,
 }
 

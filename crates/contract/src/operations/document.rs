@@ -60,7 +60,7 @@ query! {
 pub struct DocumentSummary {
     /// The document's id here.
     pub id: DocId,
-    /// Its title.
+    /// One line that names it.
     pub title: String,
     /// Its address; may be empty.
     pub url: String,
@@ -70,7 +70,7 @@ pub struct DocumentSummary {
     pub doc_id: String,
     /// Parts of the system that it is about.
     pub scope: Vec<String>,
-    /// Its tags.
+    /// Free labels.
     pub tags: Vec<String>,
     /// How far it is trusted: `untrusted` if it holds signals of prompt injection.
     pub trust: Trust,

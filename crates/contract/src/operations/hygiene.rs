@@ -37,7 +37,7 @@ query! {
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"task": "duplicates", "dry_run": true}))]
 pub struct RunHygiene {
-    /// The task to run.
+    /// Name of the hygiene task.
     pub task: HygieneTask,
     /// Whether it only reports its changes and makes none; `false` by default.
     #[serde(default)]
@@ -73,7 +73,7 @@ impl Request for RunHygiene {
 pub struct HygieneRun {
     /// The run's id.
     pub id: HygieneRunId,
-    /// The task.
+    /// Name of the hygiene task.
     pub task: HygieneTask,
     /// Whether it is a dry run.
     pub dry_run: bool,

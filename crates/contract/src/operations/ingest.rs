@@ -23,7 +23,7 @@ use crate::{ProjectKey, Request, ValidationError};
     "project_key": "shop", "location": "https://git.example.org/shop/core.git"
 }))]
 pub struct IngestGit {
-    /// The project.
+    /// Key of the project.
     pub project_key: ProjectKey,
     /// A directory on the service's machine, or the URL of a git repository. Only service
     /// administrators may name a directory, an ssh URL or a host of the private network.
@@ -137,7 +137,7 @@ pub struct IngestRun {
     }]
 }))]
 pub struct IngestDocs {
-    /// The project.
+    /// Key of the project.
     pub project_key: ProjectKey,
     /// The source, such as `confluence`.
     pub source: DocumentSource,
@@ -160,7 +160,7 @@ impl Request for IngestDocs {
 pub struct DocumentInput {
     /// Its id at its source.
     pub doc_id: ExternalId,
-    /// Its title.
+    /// One line that names it.
     pub title: Title,
     /// Markdown or plain text. Tags and scope of a YAML front matter are added to those given.
     pub content: Option<DocumentText>,
@@ -174,7 +174,7 @@ pub struct DocumentInput {
     /// Parts of the system that it is about.
     #[serde(default)]
     pub scope: ShortTexts,
-    /// Its tags.
+    /// Free labels.
     #[serde(default)]
     pub tags: ShortTexts,
 }
@@ -209,7 +209,7 @@ fn messages<'de, D: Deserializer<'de>>(
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ThreadMessage {
-    /// The name of its author.
+    /// Display name of its author.
     pub author: Option<Name>,
     /// When it was sent.
     pub sent_at: Option<DateTime<Utc>>,

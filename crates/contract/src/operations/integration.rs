@@ -97,7 +97,7 @@ pub struct Integration {
     pub id: IntegrationId,
     /// The connector's name.
     pub connector: String,
-    /// The resource.
+    /// Repository, tracker project or space at the provider.
     pub resource: String,
     /// The data that it syncs.
     pub capability: Capability,
@@ -125,7 +125,7 @@ pub struct Integration {
     pub document_count: i64,
     /// The sync that is running.
     pub current_run: Option<SyncRun>,
-    /// The last sync.
+    /// The last sync that ended.
     pub last_run: Option<LastSyncRun>,
 }
 
@@ -198,7 +198,7 @@ impl From<Provider> for ConnectorProvider {
 pub struct Connector {
     /// The operator's name for it.
     pub name: String,
-    /// The provider.
+    /// Kind of provider, such as `github`.
     pub provider: ConnectorProvider,
     /// The data that it can sync.
     pub capabilities: Vec<Capability>,

@@ -53,7 +53,7 @@ impl Request for JobQuery {}
 pub struct Job {
     /// Identifier; newer jobs have greater ones.
     pub id: String,
-    /// The kind of the job.
+    /// Name of the job kind, such as `index_repository`.
     pub kind: String,
     /// The key by which the job is enqueued once among those of its kind.
     pub unique_key: Option<String>,

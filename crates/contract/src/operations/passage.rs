@@ -37,7 +37,7 @@ pub struct Passage {
     pub id: PassageId,
     /// Kind of its source.
     pub source: SourceKind,
-    /// Its title.
+    /// One line that names it.
     pub title: String,
     /// File path or URL.
     pub location: String,
@@ -47,7 +47,7 @@ pub struct Passage {
     pub line_end: Option<i32>,
     /// The definitions in it.
     pub symbols: Vec<String>,
-    /// Its text.
+    /// Text, with secrets and personal data masked.
     pub text: String,
     /// How far it is trusted.
     pub trust: Trust,
@@ -87,7 +87,7 @@ pub struct HandleList(Vec<Handle>);
 const MAX_HANDLE: u16 = 999;
 
 impl HandleList {
-    /// The handles.
+    /// Returns the handles in the order of the request.
     pub fn as_slice(&self) -> &[Handle] {
         &self.0
     }
@@ -137,7 +137,7 @@ impl ToSchema for HandleList {}
     "unknown": [], "known": ["m1"]
 }))]
 pub struct HandlesResponse {
-    /// The bundle.
+    /// Bundle of the handles.
     pub bundle_id: BundleId,
     /// The items of the handles.
     pub items: Vec<NamedItem>,
@@ -151,13 +151,13 @@ pub struct HandlesResponse {
 #[skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct NamedItem {
-    /// The handle.
+    /// Short name of the item, such as `m1`.
     pub handle: String,
-    /// The record.
+    /// Id of the record; absent for other sources.
     pub record_id: Option<RecordId>,
     /// The document.
     pub doc_id: Option<DocId>,
-    /// The dialog.
+    /// Id of the dialog; absent for other sources.
     pub dialog_id: Option<DialogId>,
     /// The passage through which it was found, which may have changed or be deleted since.
     pub passage_id: Option<PassageId>,

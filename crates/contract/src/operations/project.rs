@@ -65,7 +65,7 @@ pub struct Project {
     "files": 1840, "passages": 12480, "pending_vectors": 0
 }))]
 pub struct ProjectOverview {
-    /// The project.
+    /// Key, name and role.
     #[serde(flatten)]
     pub project: Project,
     /// Records that can be recalled.
@@ -74,15 +74,15 @@ pub struct ProjectOverview {
     pub stale_records: i64,
     /// Documents.
     pub docs: i64,
-    /// Dialogs.
+    /// Number of stored dialogs.
     pub dialogs: i64,
-    /// Tasks.
+    /// Number of known tasks.
     pub tasks: i64,
     /// Indexed repositories.
     pub repositories: i64,
     /// Indexed files.
     pub files: i64,
-    /// Passages.
+    /// Number of searchable passages.
     pub passages: i64,
     /// Passages that keyword search finds and vector search does not yet; 0 if the project's policy
     /// excludes them from the embedding model.

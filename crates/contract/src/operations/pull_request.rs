@@ -52,7 +52,7 @@ pub struct PullRequest {
     pub id: PullRequestId,
     /// The host's own id, such as `octocat/hello!12`.
     pub external_id: String,
-    /// Its title.
+    /// One line that names it.
     pub title: String,
     /// Whether it is open, closed or merged.
     pub state: PullRequestState,
@@ -84,7 +84,7 @@ pub struct CiRun {
     pub repository: String,
     /// The commit.
     pub sha: String,
-    /// The name of the run.
+    /// Name of the check or pipeline.
     pub name: String,
     /// Its result.
     pub conclusion: CiConclusion,

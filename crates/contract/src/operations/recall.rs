@@ -26,7 +26,7 @@ use crate::{ProjectKey, Request, ValidationError};
     "limit_tokens": 2000
 }))]
 pub struct RecallRequest {
-    /// The project.
+    /// Key of the project.
     pub project_key: ProjectKey,
     /// The task or question, in words.
     pub query: Option<QueryText>,
@@ -131,18 +131,18 @@ pub struct RecallResponse {
 pub struct Statement {
     /// Its name within this bundle, such as `m1`. Tools accept it in place of an id.
     pub handle: String,
-    /// The record.
+    /// Id of the record.
     pub id: RecordId,
     /// Its text, or the most relevant sentences of it.
     pub text: String,
     /// Number of characters of the whole text, if `text` holds only a part of it;
     /// `GET /records/{id}` returns all of it.
     pub full_chars: Option<usize>,
-    /// The kind of record.
+    /// Kind of knowledge, such as `fact` or `rule`.
     pub kind: RecordKind,
     /// Parts of the system that it is about.
     pub scope: Vec<String>,
-    /// Its tags.
+    /// Free labels.
     pub tags: Vec<String>,
     /// How far it is trusted.
     pub trust: Trust,
@@ -150,7 +150,7 @@ pub struct Statement {
     pub source: Option<String>,
     /// The result of CI for the patch that it is about; absent without a result.
     pub ci_status: Option<CiVerdict>,
-    /// Its score.
+    /// Rank score from 0 to 1, comparable within one response.
     pub score: f64,
     /// Where it is in its life.
     pub state: RecordState,
@@ -167,15 +167,15 @@ pub struct Statement {
 pub struct FewShot {
     /// Its name within this bundle, such as `m1`. Tools accept it in place of an id.
     pub handle: String,
-    /// The record.
+    /// Id of the record.
     pub id: RecordId,
-    /// Its title.
+    /// One line that names it.
     pub title: String,
     /// Steps that were taken, in order.
     pub steps: Vec<String>,
-    /// The patch.
+    /// Reference of the patch, such as a commit.
     pub patch_ref: Option<String>,
-    /// Its text.
+    /// Text, with secrets and personal data masked.
     pub text: Option<String>,
     /// As in a fact.
     pub full_chars: Option<usize>,
@@ -187,7 +187,7 @@ pub struct FewShot {
     pub source: Option<String>,
     /// The result of CI for the patch that it is about; absent without a result.
     pub ci_status: Option<CiVerdict>,
-    /// Its score.
+    /// Rank score from 0 to 1, comparable within one response.
     pub score: f64,
     /// A caution, such as changed code.
     pub warning: Option<String>,
@@ -199,7 +199,7 @@ pub struct FewShot {
 pub struct Link {
     /// Its name within this bundle, such as `d1`. Tools accept it in place of an id.
     pub handle: String,
-    /// Its title.
+    /// One line that names it.
     pub title: String,
     /// Address, or the path of a repository's file that has none.
     pub url: String,
@@ -224,13 +224,13 @@ pub struct Link {
 pub struct DialogExcerpt {
     /// Its name within this bundle, such as `t1`. Tools accept it in place of an id.
     pub handle: String,
-    /// The dialog.
+    /// Id of the dialog.
     pub id: DialogId,
     /// At most 300 characters.
     pub text: String,
     /// How far it is trusted.
     pub trust: Trust,
-    /// Its score.
+    /// Rank score from 0 to 1, comparable within one response.
     pub score: f64,
 }
 
@@ -274,7 +274,7 @@ pub struct PastChange {
 pub struct TaskSummary {
     /// The tracker's own id.
     pub external_id: String,
-    /// Its title.
+    /// One line that names it.
     pub title: String,
     /// The tracker's word for its state.
     pub status: String,

@@ -92,13 +92,13 @@ pub struct Record {
     pub id: RecordId,
     /// The kind of knowledge that it holds.
     pub kind: RecordKind,
-    /// Its title.
+    /// One line that names it.
     pub title: String,
     /// Its text.
     pub content: String,
     /// Parts of the system that it is about.
     pub scope: Vec<String>,
-    /// Its tags.
+    /// Free labels.
     pub tags: Vec<String>,
     /// Where it is in its life.
     pub state: RecordState,
@@ -165,15 +165,15 @@ pub struct Citation {
 pub struct RecordVersion {
     /// Its number.
     pub version: i32,
-    /// Its kind.
+    /// Kind of knowledge, such as `fact` or `rule`.
     pub kind: RecordKind,
-    /// Its title.
+    /// One line that names it.
     pub title: String,
     /// Its text.
     pub content: String,
     /// Parts of the system that it was about.
     pub scope: Vec<String>,
-    /// Its tags.
+    /// Free labels.
     pub tags: Vec<String>,
     /// How far it was trusted.
     pub trust: Trust,
@@ -208,7 +208,7 @@ pub struct CitedRecord {
     /// The document with the whole text, if the record's content is a statement of it:
     /// `GET /documents/lookup`.
     pub document_id: Option<DocId>,
-    /// Its citations.
+    /// Cited places in the code, with their verdicts.
     pub citations: Vec<Citation>,
 }
 

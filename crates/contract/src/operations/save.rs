@@ -34,7 +34,7 @@ use crate::{ExpiryDate, Meta, ProjectKey, Request, ValidationError};
     }]
 }))]
 pub struct SaveRequest {
-    /// The project.
+    /// Key of the project.
     pub project_key: ProjectKey,
     /// The kind of knowledge.
     pub kind: RecordKind,
@@ -49,7 +49,7 @@ pub struct SaveRequest {
     /// Parts of the system that it is about.
     #[serde(default)]
     pub scope: ShortTexts,
-    /// Tags.
+    /// Free labels.
     #[serde(default)]
     pub tags: ShortTexts,
     /// Who is responsible for it.
@@ -288,7 +288,7 @@ pub struct UnknownCitation {
 /// A record that a note seems to contradict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ContradictedRecord {
-    /// The record.
+    /// Id of the record.
     pub id: RecordId,
     /// Its text, or the beginning of it.
     pub text: String,
@@ -301,7 +301,7 @@ pub struct ContradictedRecord {
 /// A category of secrets that was masked.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Redaction {
-    /// The category.
+    /// Category of the masked value, such as `github-token`.
     pub category: String,
     /// How many were masked.
     pub count: usize,

@@ -24,7 +24,7 @@ use crate::{ProjectKey, Request, ValidationError};
     "limit": 5
 }))]
 pub struct SearchRequest {
-    /// The project.
+    /// Key of the project.
     pub project_key: ProjectKey,
     /// Words and names. Results that are linked to issues whose ids it holds (`#12`,
     /// `owner/name#12`, `SHOP-12`) come first.
@@ -107,13 +107,13 @@ pub struct SearchResponse {
 #[skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct SearchResult {
-    /// The passage.
+    /// Id of the passage.
     pub id: PassageId,
     /// Kind of the source of the passage.
     pub source: SourceKind,
-    /// The kind of a record.
+    /// Kind of the record; absent for other sources.
     pub kind: Option<RecordKind>,
-    /// Its title.
+    /// One line that names it.
     pub title: String,
     /// File path or URL; the commit of a change.
     pub location: String,
@@ -129,11 +129,11 @@ pub struct SearchResult {
     pub symbols: Vec<String>,
     /// The one of them that the query names.
     pub matched_symbol: Option<SymbolMatch>,
-    /// Its language.
+    /// Language of the code or text, such as `ruby`.
     pub language: Option<String>,
-    /// Its text.
+    /// Text, with secrets and personal data masked.
     pub text: String,
-    /// Its score.
+    /// Rank score from 0 to 1, comparable within one response.
     pub score: f32,
     /// Whether it is linked to an issue that the request names. Such results come first.
     #[serde(default, rename = "linked", skip_serializing_if = "std::ops::Not::not")]
@@ -143,9 +143,9 @@ pub struct SearchResult {
     pub is_proposed: bool,
     /// How far it is trusted.
     pub trust: Trust,
-    /// The state of a record.
+    /// State of the record; absent for other sources.
     pub state: Option<RecordState>,
-    /// The record.
+    /// Id of the record; absent for other sources.
     pub record_id: Option<RecordId>,
     /// The document.
     pub doc_id: Option<DocId>,
@@ -185,7 +185,7 @@ pub struct Explanation {
 pub struct RetrieverScore {
     /// `exact`, `keyword`, `vector` or `history`.
     pub retriever: String,
-    /// From 1.
+    /// Position in the results of the retriever, from 1.
     pub rank: usize,
     /// The retriever's own score: weight of names, BM25, cosine similarity, or how much similar
     /// past changes touched the file (1 for the file that they touched most).

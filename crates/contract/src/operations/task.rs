@@ -23,7 +23,7 @@ use crate::{ProjectKey, Request};
     }]
 }))]
 pub struct SyncTasks {
-    /// The project.
+    /// Key of the project.
     pub project_key: ProjectKey,
     /// 1 to 500 tasks.
     #[serde(deserialize_with = "limited_nonempty::<500, _, _>")]
@@ -39,7 +39,7 @@ impl Request for SyncTasks {}
 pub struct TaskInput {
     /// The tracker's own id.
     pub external_id: IssueId,
-    /// Its title.
+    /// One line that names it.
     pub title: Title,
     /// The tracker's word for its state.
     pub status: Option<Name>,
@@ -128,9 +128,9 @@ pub struct TaskWithLinks {
     /// The issue.
     #[serde(flatten)]
     pub task: Task,
-    /// Its dialogs.
+    /// Ids of its dialogs.
     pub dialog_ids: Vec<DialogId>,
-    /// Its records.
+    /// Ids of its records.
     pub record_ids: Vec<RecordId>,
     /// Pull requests that mention it, newest first, at most 50.
     pub pull_requests: Vec<PullRequest>,
@@ -141,7 +141,7 @@ pub struct TaskWithLinks {
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"project_key": "shop", "task_external_id": "CS-214"}))]
 pub struct LinkTask {
-    /// The project.
+    /// Key of the project.
     pub project_key: ProjectKey,
     /// The tracker's own id. The task is created if no tracker has sent it yet.
     pub task_external_id: IssueId,

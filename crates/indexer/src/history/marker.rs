@@ -29,7 +29,7 @@ pub(super) struct Marker {
 }
 
 impl Marker {
-    /// Returns the marker of `origin` for these limits.
+    /// Returns the marker for the history of `origin`, read with these limits.
     pub fn new(origin: &HistoryOrigin, cache: &Path, limits: Limits) -> Self {
         let key = hash::of_fields(origin.key().iter().map(String::as_bytes));
         let file = cache.join(hex::encode(&key[..12])).with_extension(EXTENSION);

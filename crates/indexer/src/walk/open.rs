@@ -32,7 +32,7 @@ pub(super) struct Entry {
 }
 
 impl Root {
-    /// Opens the directory.
+    /// Opens the root directory of a walk.
     pub fn open(directory: &Path) -> Result<Self, Error> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let opened = open(directory, flags, Mode::empty());

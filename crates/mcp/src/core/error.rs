@@ -110,7 +110,7 @@ pub enum CoreError {
     Refused {
         /// HTTP status.
         status: StatusCode,
-        /// Problem of the Core.
+        /// Problem in the response (RFC 9457).
         problem: Box<Problem>,
     },
     /// The response is not from the Core, or is invalid.

@@ -10,7 +10,7 @@ const LEAD: usize = 3;
 pub struct Excerpt<'a> {
     /// Number of lines before the excerpt.
     pub before: usize,
-    /// Lines of the excerpt.
+    /// Lines, without line feeds.
     pub lines: Vec<&'a str>,
     /// Number of lines after the excerpt.
     pub after: usize,
@@ -55,7 +55,7 @@ impl<'a> Excerpt<'a> {
         self
     }
 
-    /// Returns the text of the excerpt.
+    /// Returns the lines as one text, with dots after a cut line.
     pub fn text(&self) -> String {
         let end = if self.is_cut { " ..." } else { "" };
         format!("{}{end}", self.lines.join("\n"))

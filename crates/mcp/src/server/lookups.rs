@@ -110,7 +110,6 @@ async fn look_up(
     Ok(caller.send(CoreCall::get("/handles", query)).await?)
 }
 
-/// Finds the item of a handle.
 fn find_item<'a>(bundle: &'a Value, field: &str, handle: Handle) -> Result<&'a Value, FieldError> {
     let mut items = bundle["items"].as_array().into_iter().flatten();
     items.find(|item| item["handle"] == json!(handle.to_string())).ok_or_else(|| {

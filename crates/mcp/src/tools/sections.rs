@@ -26,7 +26,7 @@ struct Section<'a> {
 /// Part of a document that is shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Piece {
-    /// Text.
+    /// Text of the piece, which ends at a paragraph if possible.
     pub text: String,
     /// Requested section, such as `Guide > Install`.
     pub section: Option<String>,

@@ -10,7 +10,7 @@ use crate::text::{regex, sentences};
 /// A sentence, list item or code block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unit {
-    /// Its text.
+    /// Text without its markup; code stays verbatim.
     pub text: String,
     /// Whether it starts a line; otherwise it follows the previous unit on its line.
     pub starts_line: bool,

@@ -24,7 +24,7 @@ pub enum Decision {
     Superseded {
         /// The live record.
         by: RecordId,
-        /// The records that it replaced.
+        /// Ids of the superseded records.
         replaced: Vec<RecordId>,
     },
     /// A proposal is open for review by a member of the team.
@@ -74,10 +74,10 @@ impl Decision {
     }
 }
 
-/// Outcome of a save.
+/// The result of a save, for the response.
 #[derive(Debug, Clone)]
 pub struct SaveOutcome {
-    /// The decision.
+    /// How the note was stored.
     pub decision: Decision,
     /// The decision in words: `merged into <id>`.
     pub message: String,

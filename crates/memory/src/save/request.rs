@@ -10,7 +10,7 @@ use crate::citations::NewCitation;
 /// A note to save.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SaveRequest {
-    /// Project.
+    /// Project that it belongs to.
     pub project: ProjectId,
     /// Name of the saver, for the record's history.
     pub principal: String,
@@ -32,7 +32,7 @@ pub struct SaveRequest {
     pub task_external_id: Option<String>,
     /// Parts of the system that the note is about.
     pub scope: Vec<String>,
-    /// Tags.
+    /// Free labels.
     pub tags: Vec<String>,
     /// Person responsible for the record.
     pub owner: Option<String>,

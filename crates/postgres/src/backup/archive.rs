@@ -67,7 +67,7 @@ impl Writer {
 pub struct Archive {
     path: PathBuf,
     dump: DumpRange,
-    /// The manifest.
+    /// Versions, roles and checksums of the backup.
     pub manifest: Manifest,
     /// Heads of the audit chains, by the id of the chain.
     pub heads: HashMap<Uuid, Head>,

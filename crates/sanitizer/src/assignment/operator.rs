@@ -31,7 +31,6 @@ pub(super) enum Kind {
 }
 
 impl Operator {
-    /// Returns the requirements on the value.
     pub(super) fn requirements(&self, strength: Strength, candidate: &Candidate) -> Requirements {
         let quoted = candidate.is_quoted;
         let (evidence, length) = match (self.kind, quoted) {

@@ -22,7 +22,7 @@ pub enum RuleError {
     Field {
         /// The rule's category.
         category: String,
-        /// The field.
+        /// Name of the invalid field.
         field: &'static str,
         /// The violated rule, or the error of the regex.
         reason: String,

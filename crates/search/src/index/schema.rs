@@ -37,11 +37,11 @@ pub struct Fields {
     pub source: Field,
     /// Kind of memory record.
     pub record_kind: Field,
-    /// Scopes.
+    /// Parts of the system that it is about.
     pub scope: Field,
-    /// Tags.
+    /// Free labels.
     pub tags: Field,
-    /// Language.
+    /// Language of the code or text.
     pub language: Field,
     /// Unmodified location, for globs.
     pub location: Field,
@@ -63,7 +63,7 @@ pub struct Fields {
     pub change: Field,
 }
 
-/// Returns the schema and its fields.
+/// Returns the tantivy schema and the handles of its fields.
 pub fn schema() -> (Schema, Fields) {
     let mut builder = Schema::builder();
     let half = || NumericOptions::default().set_fast();
@@ -184,7 +184,7 @@ impl Scope {
 }
 
 impl Fields {
-    /// Returns the fields of words.
+    /// Returns the fields that keyword queries score.
     pub fn words(&self) -> [Field; 5] {
         [self.body, self.window, self.path, self.record, self.change]
     }

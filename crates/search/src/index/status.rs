@@ -5,7 +5,7 @@ use mc_store::change_feed::FeedCursor;
 /// Status of the keyword index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Status {
-    /// Phase.
+    /// Whether the index is complete and writable.
     pub phase: Phase,
     /// Number of passages, including those of a running rebuild.
     pub passages: u64,

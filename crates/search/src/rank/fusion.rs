@@ -28,7 +28,7 @@ pub const MIN_EXACT_SHARE: f32 = 0.5;
 /// Passage with the results of the retrievers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fused {
-    /// Passage.
+    /// Id of the passage.
     pub id: PassageId,
     /// Ranks, in the order of the retrievers.
     pub retrievers: Vec<RetrieverRank>,

@@ -15,7 +15,7 @@ pub use exactness::NAMED_FACTOR;
 /// Context of a search for the steps.
 #[derive(Debug, Clone)]
 pub struct RankContext {
-    /// Names in the query.
+    /// Names that the query has in its text or fields.
     pub names: ParsedQuery,
     /// Text of the query, in lower case.
     pub text: String,

@@ -151,7 +151,7 @@ fn corpus_term(fields: &Fields, filter: &PassageFilter) -> Term {
 /// Passages that match a filter.
 #[derive(Debug, PartialEq, Eq)]
 pub enum FilterMatches {
-    /// All matches.
+    /// Ids of all matches.
     Few(Vec<PassageId>),
     /// More than the maximum.
     Many,

@@ -11,9 +11,9 @@ use crate::{Result, Store};
 /// A filter of events.
 #[derive(Debug, Clone, Default)]
 pub struct EventFilter {
-    /// Actor.
+    /// Only events of this user.
     pub actor: Option<UserId>,
-    /// Action.
+    /// Only events of this kind.
     pub act: Option<AuditAction>,
     /// The target's id or key.
     pub target: Option<String>,

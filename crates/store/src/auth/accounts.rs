@@ -21,17 +21,17 @@ pub type SecretHash = [u8; 32];
 /// The owner of a valid token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenOwner {
-    /// User id.
+    /// Id of the user.
     pub user: UserId,
     /// Login name.
     pub login: String,
     /// Id of the personal access token, or of the session of an issued token.
     pub token: TokenId,
-    /// Kind of credential.
+    /// How the user authenticated.
     pub by: CredentialKind,
     /// Whether the user is a service administrator.
     pub is_admin: bool,
-    /// Scopes of the token.
+    /// Scopes that the token grants.
     pub scopes: Scopes,
 }
 

@@ -10,7 +10,7 @@ use crate::{Error, Result, Store, Tx};
 /// The team or project of a role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MembershipScope {
-    /// A team.
+    /// A team, by its id.
     Team(TeamId),
     /// A project; the store acts in it.
     Project(ProjectId),
@@ -19,7 +19,7 @@ pub enum MembershipScope {
 /// The user or team that a role is granted to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Grantee {
-    /// A user.
+    /// A single user.
     User(UserId),
     /// A team; only on a project.
     Team(TeamId),

@@ -20,11 +20,11 @@ pub use signing_keys::{Key, keys, rotate_keys};
 /// A session to start.
 #[derive(Debug, Clone)]
 pub struct NewSession<'a> {
-    /// The user.
+    /// Id of the user who signed in.
     pub user: UserId,
     /// The client program.
     pub client: &'a str,
-    /// Scopes.
+    /// Scopes that its tokens may have.
     pub scopes: Scopes,
     /// End of the session, however often it is refreshed.
     pub expires_at: DateTime<Utc>,

@@ -24,15 +24,15 @@ pub struct Doc {
     pub source: String,
     /// Id at the source.
     pub doc_id: String,
-    /// Title.
+    /// Title at the source, masked.
     pub title: String,
     /// URL for people; may be empty.
     pub url: String,
     /// The whole text.
     pub content: String,
-    /// Scopes.
+    /// Parts of the system that it is about.
     pub scope: Vec<String>,
-    /// Tags.
+    /// Free labels.
     pub tags: Vec<String>,
     /// Trust level.
     pub trust: Trust,
@@ -64,15 +64,15 @@ pub struct NewDoc {
     pub source: String,
     /// Id at the source.
     pub doc_id: String,
-    /// Title.
+    /// Title at the source.
     pub title: Sanitized,
     /// URL for people; may be empty.
     pub url: Sanitized,
     /// The whole text.
     pub content: Sanitized,
-    /// Scopes.
+    /// Parts of the system that it is about.
     pub scope: Vec<String>,
-    /// Tags.
+    /// Free labels.
     pub tags: Vec<String>,
 }
 

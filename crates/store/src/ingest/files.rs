@@ -16,7 +16,7 @@ pub struct KnownFile {
     pub id: FileId,
     /// sha256 of its bytes.
     pub content_hash: Vec<u8>,
-    /// Version of the chunker.
+    /// Version of the chunker that made its chunks.
     pub chunker_version: i32,
     /// [`crate::policies::fingerprint`] of the policy that masked it.
     pub masking_fingerprint: i64,
@@ -35,7 +35,7 @@ pub struct NewFile {
     pub language: String,
     /// Lines of text.
     pub line_count: i32,
-    /// Version of the chunker.
+    /// Version of the chunker that made its chunks.
     pub chunker_version: i32,
     /// [`crate::policies::fingerprint`] of the policy that masked it.
     pub masking_fingerprint: i64,
@@ -44,7 +44,7 @@ pub struct NewFile {
 /// A chunk to write.
 #[derive(Debug, Clone)]
 pub struct NewChunk {
-    /// Its passage.
+    /// The searchable passage of the chunk.
     pub passage: NewPassage,
     /// Trust level: [`Trust::Imported`] or [`Trust::Untrusted`].
     pub trust: Trust,
@@ -221,7 +221,7 @@ async fn put_symbols(
 /// A definition of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Definition {
-    /// The file.
+    /// Id of the file.
     pub file: FileId,
     /// Qualified name.
     pub name: String,

@@ -29,11 +29,11 @@ pub const JOB_ATTEMPTS: u16 = 100;
 pub struct IngestRun {
     /// Identifier.
     pub id: IngestRunId,
-    /// Project.
+    /// Project that it belongs to.
     pub project: ProjectId,
-    /// Repository.
+    /// Repository that is indexed.
     pub repository: RepositoryId,
-    /// Status.
+    /// Queued, running, succeeded or failed.
     pub status: IngestStatus,
     /// Attempts so far.
     pub attempt: i32,
@@ -64,7 +64,7 @@ pub struct Counts {
     pub files_done: i32,
     /// Files written.
     pub files_changed: i32,
-    /// Files deleted.
+    /// Files deleted from the index.
     pub files_deleted: i32,
     /// Files skipped, by reason.
     pub files_skipped: BTreeMap<String, i32>,

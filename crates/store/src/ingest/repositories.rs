@@ -14,7 +14,7 @@ use crate::{Error, Result, Store, Tx, files, uses};
 pub struct Repository {
     /// Identifier.
     pub id: RepositoryId,
-    /// Project.
+    /// Project that it belongs to.
     pub project_id: ProjectId,
     /// Owner, such as `pallets`; `local` for a directory.
     pub owner: String,

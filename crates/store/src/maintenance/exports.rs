@@ -47,7 +47,7 @@ pub async fn list(store: &Store, project: ProjectId) -> Result<Vec<Export>> {
     .await?)
 }
 
-/// Returns the document of an export.
+/// Returns the stored YAML document of an export; `None` if there is no such export.
 pub async fn document(store: &Store, project: ProjectId, id: ExportId) -> Result<Option<Vec<u8>>> {
     Ok(sqlx::query_scalar!(
         "select document from exports where project_id = $1 and id = $2",

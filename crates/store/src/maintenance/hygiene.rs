@@ -18,7 +18,7 @@ use crate::{Result, Store, Tx, policies};
 
 /// Kind of the job that executes a run.
 pub const JOB: &str = "run_hygiene_task";
-/// Attempts of the job.
+/// Attempts after which a hygiene run is discarded.
 pub const JOB_ATTEMPTS: u16 = 3;
 
 /// Hours after which a started run without an end is abandoned; its job is discarded long before.
@@ -53,9 +53,9 @@ impl Outcome {
 /// A requested task.
 #[derive(Debug, Clone)]
 pub struct HygieneTarget {
-    /// The project.
+    /// Project that the task runs in.
     pub project: ProjectId,
-    /// The task.
+    /// Task that runs.
     pub task: HygieneTask,
     /// Whether it is a dry run.
     pub is_dry_run: bool,
@@ -68,7 +68,7 @@ pub struct HygieneTarget {
 /// A filter of runs.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ReportFilter {
-    /// The task.
+    /// Only runs of this task.
     pub task: Option<HygieneTask>,
     /// Only runs requested before this one.
     pub cursor: Option<HygieneRunId>,
@@ -153,7 +153,7 @@ pub async fn begin(store: &Store, id: HygieneRunId) -> Result<Option<HygieneTarg
     })
 }
 
-/// Stores the result of a run.
+/// Stores the counts and findings of a run, which is then completed.
 pub async fn end(store: &Store, id: HygieneRunId, outcome: &Outcome) -> Result<()> {
     sqlx::query!(
         "update hygiene_runs set completed_at = now(), counts = $2, findings = $3 where id = $1",

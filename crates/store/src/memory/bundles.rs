@@ -16,7 +16,7 @@ use crate::{Result, Store, Tx, audit};
 pub struct NewBundle {
     /// Identifier, as returned to the caller.
     pub id: BundleId,
-    /// Project.
+    /// Project that it belongs to.
     pub project: ProjectId,
     /// The caller's login.
     pub principal: String,
@@ -34,7 +34,7 @@ pub struct NewBundle {
     pub handles: Vec<Handle>,
 }
 
-/// An item of a bundle.
+/// A recalled record, document or passage in a bundle.
 #[derive(Debug, Clone)]
 pub struct BundleItem {
     /// Part of the bundle.

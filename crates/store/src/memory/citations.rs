@@ -155,7 +155,7 @@ pub async fn record_check(tx: &mut Tx, citation: &Citation) -> Result<()> {
     .await
 }
 
-/// Returns the citations of records.
+/// Returns the stored citations of these records, with their last verdicts.
 pub async fn of_records(store: &Store, records: &[RecordId]) -> Result<Vec<Citation>> {
     fetch(&mut *store.read().await?, records).await
 }

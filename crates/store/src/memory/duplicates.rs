@@ -14,9 +14,9 @@ use crate::{Result, Store, Tx};
 pub struct DuplicateCandidate {
     /// Identifier.
     pub id: RecordId,
-    /// Kind.
+    /// Kind of knowledge, such as a fact or a rule.
     pub kind: RecordKind,
-    /// Content.
+    /// Text of the record.
     pub content: String,
     /// sha256 of the normalized content.
     pub content_hash: Vec<u8>,
@@ -31,7 +31,7 @@ pub struct DuplicateCandidate {
 /// A record as it was when the cluster was formed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Member {
-    /// The record.
+    /// Id of the record.
     pub id: RecordId,
     /// sha256 of its normalized content.
     pub content_hash: Vec<u8>,

@@ -48,7 +48,7 @@ pub const NO_END: DateTime<Utc> =
 pub struct Record {
     /// Identifier.
     pub id: RecordId,
-    /// Project.
+    /// Project that it belongs to.
     pub project: ProjectId,
     /// Linked task.
     pub task: Option<TaskId>,
@@ -56,7 +56,7 @@ pub struct Record {
     pub task_external_id: Option<String>,
     /// Linked dialog.
     pub dialog: Option<DialogId>,
-    /// Kind.
+    /// Kind of knowledge, such as a fact or a rule.
     pub kind: RecordKind,
     /// Title; may be empty.
     pub title: String,
@@ -64,7 +64,7 @@ pub struct Record {
     pub content: String,
     /// Parts of the system it is about.
     pub scope: Vec<String>,
-    /// Tags.
+    /// Free labels.
     pub tags: Vec<String>,
     /// The owner that the record names.
     pub owner: Option<String>,
@@ -76,7 +76,7 @@ pub struct Record {
     pub quality: serde_json::Value,
     /// Additional data of the save.
     pub meta: RecordMeta,
-    /// State.
+    /// Active, stale, superseded or deleted.
     pub state: RecordState,
     /// Audience and trust.
     pub access: RecordAccess,
@@ -127,7 +127,7 @@ pub struct RecordSource {
 /// The content of a record to write.
 #[derive(Debug, Clone)]
 pub struct RecordBody {
-    /// Kind.
+    /// Kind of knowledge, such as a fact or a rule.
     pub kind: RecordKind,
     /// Title; may be empty.
     pub title: Sanitized,
@@ -135,7 +135,7 @@ pub struct RecordBody {
     pub content: Sanitized,
     /// Parts of the system it is about.
     pub scope: Vec<String>,
-    /// Tags.
+    /// Free labels.
     pub tags: Vec<String>,
     /// The owner that the record names.
     pub owner: Option<String>,

@@ -8,7 +8,7 @@ use crate::{Result, Store};
 /// A passage of a record or a dialog, and how it is tied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tied {
-    /// The passage.
+    /// Id of the passage.
     pub passage: PassageId,
     /// Whether it is linked to one of the tasks; otherwise it cites one of the paths.
     pub is_of_task: bool,

@@ -14,7 +14,7 @@ const PULL_REQUEST_DAYS: i32 = 14;
 /// An opened item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Opened {
-    /// A record.
+    /// A record, by its id.
     Record(RecordId),
     /// A document.
     Doc(DocId),
@@ -28,7 +28,7 @@ pub type CitedPlace = (String, Option<String>, Option<(i32, i32)>);
 pub struct Cites {
     /// Ids of records, documents or passages.
     pub ids: Vec<uuid::Uuid>,
-    /// URLs.
+    /// URLs in the note, as written.
     pub urls: Vec<String>,
     /// Cited locations.
     pub places: Vec<CitedPlace>,

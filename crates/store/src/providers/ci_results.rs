@@ -17,7 +17,7 @@ pub struct CiResult {
     pub sha: String,
     /// Name of the run; a later run of the same name replaces it.
     pub name: String,
-    /// Conclusion.
+    /// Result of the run; pending while it is not completed.
     pub conclusion: CiConclusion,
     /// URL for people; may be empty.
     pub url: String,

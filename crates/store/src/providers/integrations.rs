@@ -49,7 +49,7 @@ pub struct IntegrationUpdate {
     pub is_paused: Option<bool>,
 }
 
-/// A deleted integration.
+/// Names of an integration that was deleted, for the audit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeletedIntegration {
     /// Name of the connector.

@@ -18,7 +18,7 @@ pub(crate) use write::{RETENTION_DAYS, prune};
 /// A filter of a project's pull requests.
 #[derive(Debug, Clone, Default)]
 pub struct PullRequestFilter {
-    /// State.
+    /// Only pull requests in this state.
     pub state: Option<PullRequestState>,
     /// Id of a mentioned task at its tracker.
     pub task: Option<String>,

@@ -14,7 +14,7 @@ use crate::{Result, Store, Tx, policies};
 
 /// Kind of the job that posts a comment.
 pub const JOB: &str = "post_task_comment";
-/// Attempts of the job.
+/// Attempts after which posting the comment is discarded.
 pub const JOB_ATTEMPTS: u16 = 8;
 /// Timeout of one post; meanwhile no other worker posts the comment.
 pub const POST_TIMEOUT: Duration = Duration::from_mins(2);
@@ -40,7 +40,7 @@ pub struct Linked {
 pub struct LinkedRecord {
     /// Identifier.
     pub id: RecordId,
-    /// Kind.
+    /// Kind of knowledge, as stored.
     pub kind: String,
     /// Title; may be empty.
     pub title: String,
@@ -86,7 +86,7 @@ pub enum PostStart {
     NotPending,
     /// Another worker is posting the comment.
     Busy,
-    /// The comment to post.
+    /// The post was started, with its draft.
     Started(Box<CommentDraft>),
 }
 

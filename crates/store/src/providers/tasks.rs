@@ -15,7 +15,7 @@ use crate::{Result, Store, Tx, Upserted, task_comments};
 pub struct TaskLink {
     /// Text of the link; may be empty.
     pub title: String,
-    /// URL.
+    /// Address of the page.
     pub url: String,
 }
 
@@ -24,15 +24,15 @@ pub struct TaskLink {
 pub struct NewTask {
     /// Id at the tracker.
     pub external_id: String,
-    /// Title.
+    /// Title at the tracker.
     pub title: Sanitized,
     /// State in the tracker's words.
     pub status: Option<String>,
-    /// Assignee.
+    /// Name of the assignee, if there is one.
     pub assignee: Option<String>,
-    /// Labels.
+    /// Names of the labels.
     pub labels: Vec<String>,
-    /// Links.
+    /// Links to pages about the task.
     pub links: Vec<TaskLink>,
     /// Whether these are all fields. If not, absent ones keep their value.
     pub is_whole: bool,

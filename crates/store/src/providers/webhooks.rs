@@ -18,7 +18,7 @@ pub use deliveries::{
     replay,
 };
 
-/// A webhook.
+/// A webhook without its secrets.
 #[derive(Debug, Clone)]
 pub struct Webhook {
     /// Identifier, a part of its URL.
@@ -31,7 +31,7 @@ pub struct Webhook {
     pub created_at: DateTime<Utc>,
     /// Until when the previous secret is valid.
     pub previous_secret_expires_at: Option<DateTime<Utc>>,
-    /// Time of the last delivery.
+    /// When a delivery was last accepted.
     pub last_delivery_at: Option<DateTime<Utc>>,
 }
 
@@ -40,7 +40,7 @@ pub struct Webhook {
 pub struct WebhookCredentials {
     /// Identifier.
     pub id: WebhookId,
-    /// Its project.
+    /// Project that it belongs to.
     pub project: ProjectId,
     /// The project's policy.
     pub policy: Policy,

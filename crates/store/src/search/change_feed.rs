@@ -30,7 +30,7 @@ pub struct FeedEntry {
     pub passage: PassageId,
 }
 
-/// A page of the feed.
+/// Entries of the change feed after a cursor.
 #[derive(Debug, Clone)]
 pub struct FeedPage {
     /// Committed changes after the cursor, in order.

@@ -42,7 +42,7 @@ pub struct NewCommit {
     pub subject: Sanitized,
     /// The cleaned message.
     pub message: Sanitized,
-    /// Commit time.
+    /// Committer's time.
     pub committed_at: DateTime<Utc>,
     /// [`Trust::Imported`], or [`Trust::Untrusted`] if the message contains a prompt injection.
     pub trust: Trust,
@@ -59,7 +59,7 @@ pub struct Commit {
     pub sha: String,
     /// First line of the message.
     pub subject: String,
-    /// Commit time.
+    /// Committer's time.
     pub committed_at: DateTime<Utc>,
     /// Trust level.
     pub trust: Trust,
@@ -67,7 +67,7 @@ pub struct Commit {
     pub files: Vec<String>,
 }
 
-/// Returns the [`Position`] of a repository.
+/// Returns the [`Position`] up to which the history of a repository is stored.
 pub async fn position(store: &Store, repository: RepositoryId) -> Result<Position> {
     let position = sqlx::query_as!(
         Position,
@@ -320,7 +320,7 @@ pub async fn representatives(
     Ok(rows.into_iter().map(|row| (row.file_id.into(), row.id.into())).collect())
 }
 
-/// Returns the commits of these passages.
+/// Returns the commits that these passages were made from.
 pub async fn of_passages(
     store: &Store,
     project: ProjectId,

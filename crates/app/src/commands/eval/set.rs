@@ -94,7 +94,6 @@ struct QueryLine {
 }
 
 impl EvalSet {
-    /// Reads the set in `dir`.
     pub fn read(dir: &Path) -> Result<Self> {
         let name = dir.file_name().context("the directory of the set has no name")?;
         let mut judgements = qrels(&dir.join("qrels.tsv"))?;

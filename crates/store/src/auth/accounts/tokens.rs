@@ -20,7 +20,7 @@ pub struct NewToken<'a> {
     pub hash: &'a SecretHash,
     /// The secret's last characters.
     pub hint: &'a str,
-    /// Scopes.
+    /// Scopes that the token grants.
     pub scopes: Scopes,
     /// Expiry.
     pub expires_at: Option<DateTime<Utc>>,

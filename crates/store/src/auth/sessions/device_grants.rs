@@ -24,7 +24,7 @@ pub enum DeviceState {
 pub struct Device {
     /// The client program.
     pub client: String,
-    /// Requested scopes.
+    /// Scopes that the client requested.
     pub requested_scopes: Scopes,
     /// Expiry of both codes.
     pub expires_at: DateTime<Utc>,
@@ -32,7 +32,7 @@ pub struct Device {
     pub interval: i32,
     /// Time of the last poll.
     pub last_polled_at: Option<DateTime<Utc>>,
-    /// State.
+    /// Pending, approved, denied or consumed.
     pub state: DeviceState,
     /// The user who approved it.
     pub user: Option<UserId>,
@@ -45,9 +45,9 @@ pub struct Device {
 /// The code by which a device grant is found, as a hash.
 #[derive(Debug, Clone, Copy)]
 pub enum DeviceCodeKey<'a> {
-    /// The device code.
+    /// Hash of the device code, which the client has.
     Device(&'a SecretHash),
-    /// The user code.
+    /// Hash of the user code, which the user types.
     User(&'a SecretHash),
 }
 

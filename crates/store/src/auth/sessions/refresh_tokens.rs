@@ -26,9 +26,9 @@ pub async fn add_refresh(
 /// A refresh token with its session.
 #[derive(Debug, Clone)]
 pub struct Refresh {
-    /// Session.
+    /// Session that the token belongs to.
     pub session: SessionId,
-    /// The user.
+    /// Id of the user of the session.
     pub user: UserId,
     /// The client program of the session.
     pub client: String,

@@ -8,7 +8,7 @@ use crate::{Error, Result, Store};
 /// A key that signs access tokens.
 #[derive(Debug, Clone)]
 pub struct Key {
-    /// Public key.
+    /// Public half of the Ed25519 key.
     pub public: [u8; 32],
     /// Private key, encrypted.
     pub private: Vec<u8>,

@@ -18,13 +18,13 @@ pub struct Expired {
 /// Number of items that retention deletes within some days.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Due {
-    /// Bundles.
+    /// Number of bundles.
     pub bundles: i64,
     /// Deleted and superseded records, which are purged.
     pub deleted_records: i64,
     /// Undecided quarantine items.
     pub quarantine_items: i64,
-    /// Hygiene runs.
+    /// Number of hygiene runs.
     pub hygiene_runs: i64,
 }
 

@@ -9,7 +9,7 @@ use crate::{Result, Tx, ci_results, doc_parts, pull_requests, quarantine, webhoo
 /// A category of data with a retention period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetentionCategory {
-    /// Bundles.
+    /// Bundles with their items and feedback.
     Bundles,
     /// Deleted and superseded records, which are purged.
     DeletedRecords,
@@ -21,7 +21,7 @@ pub enum RetentionCategory {
     Deliveries,
     /// Pull requests, pushed commits, CI results and deleted doc parts.
     ProviderData,
-    /// Hygiene runs.
+    /// Hygiene runs with their findings.
     HygieneRuns,
     /// Audit events.
     Events,

@@ -14,11 +14,11 @@ use crate::{Result, Store, Tx, records};
 /// Evidence of a record's use.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordUsage {
-    /// The record.
+    /// Id of the record.
     pub id: RecordId,
-    /// Its passage.
+    /// Its passage; `None` if it is not searchable.
     pub passage: Option<PassageId>,
-    /// Kind.
+    /// Kind of knowledge, such as a fact or a rule.
     pub kind: RecordKind,
     /// Trust level.
     pub trust: Trust,

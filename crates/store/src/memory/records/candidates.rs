@@ -14,9 +14,9 @@ use crate::{Error, Result, Tx};
 pub struct Candidate {
     /// Identifier.
     pub id: RecordId,
-    /// Kind.
+    /// Kind of knowledge, such as a fact or a rule.
     pub kind: RecordKind,
-    /// Content.
+    /// Text of the record.
     pub content: String,
     /// sha256 of the normalized content.
     pub content_hash: Vec<u8>,

@@ -26,9 +26,9 @@ pub struct Contribution {
 /// The author or source whose contributions are meant.
 #[derive(Debug, Clone)]
 pub enum Contributor {
-    /// A user.
+    /// Saves of this user.
     User(UserId),
-    /// A source.
+    /// Saves from this source.
     Source(String),
 }
 
@@ -102,7 +102,7 @@ pub async fn contributions(store: &Store, record: RecordId) -> Result<Vec<Contri
 /// A record with contributions of the given author or source.
 #[derive(Debug, Clone, Copy)]
 pub struct AffectedRecords {
-    /// The record.
+    /// Id of the record.
     pub id: RecordId,
     /// The newest version by another contributor; `None` if there is none.
     pub others: Option<i32>,

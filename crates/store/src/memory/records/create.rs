@@ -26,14 +26,14 @@ pub struct NewRecord<'a> {
     pub amends_record_id: Option<RecordId>,
     /// Author and source.
     pub origin: &'a RecordSource,
-    /// Its passage.
+    /// The searchable passage of the record.
     pub passage: &'a NewPassage,
     /// The vector of the passage.
     pub vector: Option<(&'a Model, &'a [f32])>,
 }
 
 impl<'a> NewRecord<'a> {
-    /// A record for the team.
+    /// Returns a record that all members see.
     pub fn of_the_team(
         body: &'a RecordBody,
         origin: &'a RecordSource,

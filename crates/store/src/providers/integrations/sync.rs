@@ -30,7 +30,7 @@ const DUE_BATCH: i64 = 1_000;
 pub struct SyncTarget {
     /// Identifier.
     pub id: IntegrationId,
-    /// Its project.
+    /// Project that it belongs to.
     pub project: ProjectId,
     /// The project's key.
     pub key: ProjectKey,

@@ -17,11 +17,11 @@ pub(crate) const RETENTION_DAYS: i32 = 365;
 pub struct NewPullRequest {
     /// The provider's id, such as `octocat/hello!12`.
     pub external_id: String,
-    /// Title.
+    /// Title of the pull request.
     pub title: Sanitized,
-    /// State.
+    /// Open, closed or merged.
     pub state: PullRequestState,
-    /// Author.
+    /// Name of the author, if the provider sends it.
     pub author: Option<String>,
     /// Head commit.
     pub head_sha: Option<String>,

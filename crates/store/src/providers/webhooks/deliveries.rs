@@ -46,7 +46,7 @@ pub struct PendingBatch {
     pub policy: Policy,
     /// The provider that sent them.
     pub provider: Provider,
-    /// The deliveries.
+    /// The pending deliveries, oldest first.
     pub deliveries: Vec<PendingDelivery>,
 }
 
@@ -64,7 +64,7 @@ pub struct PendingDelivery {
 /// The result of processing a delivery.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The delivery.
+    /// Id of the delivery.
     pub id: DeliveryId,
     /// New state.
     pub state: DeliveryState,
@@ -72,12 +72,12 @@ pub struct Outcome {
     pub text: String,
 }
 
-/// A filter of deliveries.
+/// Conditions on deliveries; all must hold.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DeliveryFilter {
-    /// Webhook.
+    /// Only deliveries of this webhook.
     pub webhook_id: Option<WebhookId>,
-    /// State.
+    /// Only deliveries in this state.
     pub state: Option<DeliveryState>,
     /// Only deliveries received before this one.
     pub cursor: Option<DeliveryId>,
@@ -117,7 +117,6 @@ pub async fn insert_delivery(
     Ok(())
 }
 
-/// Enqueues the job of a delivery.
 async fn enqueue_job(tx: &mut Tx, id: DeliveryId) -> Result<()> {
     let job = NewJob::now(JOB, serde_json::json!({ "id": id }), JOB_ATTEMPTS);
     jobs::enqueue(tx, &job).await.map(drop)

@@ -15,17 +15,17 @@ pub struct NewPassage {
     pub location: Sanitized,
     /// Qualified names defined in it.
     pub symbols: Vec<String>,
-    /// Scopes.
+    /// Parts of the system that it is about.
     pub scope: Vec<String>,
-    /// Tags.
+    /// Free labels.
     pub tags: Vec<String>,
-    /// Language.
+    /// Language of the code or text; may be empty.
     pub language: String,
     /// Author; may be empty.
     pub author: Sanitized,
     /// Text that the passage is read with: for a message its time and the messages before it.
     pub context: Sanitized,
-    /// The text.
+    /// Searchable text.
     pub text: Sanitized,
     /// First and last line in the document, from 1, inclusive; `None` for other sources
     /// ([`NewChunk`](crate::files::NewChunk) has the lines of code).
@@ -33,7 +33,7 @@ pub struct NewPassage {
 }
 
 impl NewPassage {
-    /// Returns its [`embedding_text`].
+    /// Returns the text that its vector is computed from ([`embedding_text`]).
     pub fn embedding_text(&self) -> String {
         let source = self.record_kind.map_or(SourceKind::Doc, |_| SourceKind::Memory);
         embedding_text(

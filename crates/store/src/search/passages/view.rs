@@ -13,11 +13,11 @@ use crate::records::Record;
 pub struct IndexedPassage {
     /// Identifier.
     pub id: PassageId,
-    /// Project.
+    /// Project that it belongs to.
     pub project: ProjectId,
     /// The only user who may find it; `None` for all users of the project.
     pub private_to: Option<UserId>,
-    /// Kind of source.
+    /// Kind of source that the passage was made from.
     pub source: SourceKind,
     /// Kind of the memory record; empty for other sources.
     pub record_kind: String,
@@ -27,17 +27,17 @@ pub struct IndexedPassage {
     pub location: String,
     /// Qualified names defined in it.
     pub symbols: Vec<String>,
-    /// Scopes.
+    /// Parts of the system that it is about.
     pub scope: Vec<String>,
-    /// Tags.
+    /// Free labels.
     pub tags: Vec<String>,
-    /// Language.
+    /// Language of the code or text; may be empty.
     pub language: String,
     /// Author; may be empty.
     pub author: String,
     /// The messages before it in a conversation; may be empty.
     pub context: String,
-    /// The text.
+    /// Searchable text.
     pub text: String,
 }
 
@@ -118,7 +118,7 @@ impl Passage {
 pub struct RecordFacet {
     /// Identifier.
     pub id: RecordId,
-    /// Kind.
+    /// Kind of knowledge, such as a fact or a rule.
     pub kind: RecordKind,
     /// Active or stale; others are never loaded.
     pub state: RecordState,
@@ -140,7 +140,7 @@ pub struct RecordFacet {
     pub pull_request_count: i32,
     /// Number of bundles with feedback that did not name the record.
     pub skip_count: i32,
-    /// Version, from 1.
+    /// Version of the record, from 1.
     pub version: i32,
     /// Time of the last use.
     pub last_used_at: Option<DateTime<Utc>>,
@@ -161,11 +161,11 @@ pub struct RecordFacet {
 /// The fields of a chunk of code.
 #[derive(Debug, Clone)]
 pub struct CodeFacet {
-    /// File.
+    /// Id of the file.
     pub file_id: FileId,
     /// Trust level.
     pub trust: Trust,
-    /// Repository.
+    /// Id of the repository.
     pub repository_id: RepositoryId,
     /// Position in the file, from 0.
     pub chunk_index: i32,

@@ -5,12 +5,12 @@ use mc_domain::{DialogId, DocId, FileId, PassageId, ProjectId, RecordId, RecordK
 use super::{NewPassage, content_hash};
 use crate::{Result, Tx};
 
-/// The source of a passage.
+/// The row that a passage is made from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PassageSource {
     /// A memory record.
     Record(RecordId),
-    /// A dialog.
+    /// A dialog, by its id.
     Dialog(DialogId),
     /// A document.
     Doc(DocId),

@@ -20,11 +20,11 @@ const QUEUED_AT_ONCE: usize = 5_000;
 /// A passage that needs a vector.
 #[derive(Debug, Clone)]
 pub struct Backlog {
-    /// Passage.
+    /// Id of the passage.
     pub passage: PassageId,
-    /// Project.
+    /// Project that it belongs to.
     pub project: ProjectId,
-    /// Kind of source.
+    /// Kind of source that the passage was made from.
     pub source: SourceKind,
     /// The text to embed.
     pub text: Sanitized,

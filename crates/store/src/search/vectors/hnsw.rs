@@ -24,9 +24,9 @@ use crate::{Result, Store};
 /// The flat vectors of one source of a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlatVectors {
-    /// Project.
+    /// Project of the passages.
     pub project: ProjectId,
-    /// Kind of source.
+    /// Kind of source of the passages.
     pub source: SourceKind,
     /// Number of vectors.
     pub vectors: i64,

@@ -30,13 +30,13 @@ pub struct Progress {
 pub struct FailedPassage {
     /// Identifier.
     pub passage: PassageId,
-    /// Kind of source.
+    /// Kind of source that the passage was made from.
     pub source: SourceKind,
     /// File path or URL.
     pub location: String,
     /// The record, if the passage is of one.
     pub record: Option<RecordId>,
-    /// Failed attempts.
+    /// Number of failed attempts.
     pub attempts: i32,
     /// The last error of the model.
     pub last_error: Option<String>,
