@@ -253,8 +253,8 @@ fn ended(sha_of: &str, how: &str, minute: u32) -> (&'static str, Value) {
 async fn a_result_is_listed_once_if_the_head_is_the_merge_commit() {
     let api = TestApi::start().await;
     let _work = api.work();
-    let hook = hook(&api, "github").await;
-    tell(&api, &hook, &[numbered(12, "closed", "4", "4", 1), ended("4", "success", 2)]).await;
+    let webhook = webhook(&api, "github").await;
+    deliver(&api, &webhook, &[numbered(12, "closed", "4", "4", 1), ended("4", "success", 2)]).await;
     let id = api.get("/projects/shop/pull-requests").await.ok()["items"][0]["id"].clone();
     let change =
         api.get(&format!("/projects/shop/pull-requests/{}", id.as_str().unwrap())).await.ok();
@@ -367,15 +367,15 @@ async fn comments_are_imported_only_if_the_policy_allows_it() {
 async fn imported_comments_stay_when_the_import_is_disabled() {
     let api = TestApi::start().await;
     let _work = api.work();
-    let hook = hook(&api, "github").await;
-    take_in_comments(&api).await;
-    tell(&api, &hook, &[comment(1, "Since the release of May.", "created", 1)]).await;
+    let webhook = webhook(&api, "github").await;
+    import_comments(&api).await;
+    deliver(&api, &webhook, &[comment(1, "Since the release of May.", "created", 1)]).await;
     let policy = json!({ "trackers": {"import_comments": false } });
     api.put_if("/projects/shop/policy", "*", policy).await.ok();
-    tell(&api, &hook, &[comment(2, "Mended by the new timer.", "created", 2)]).await;
-    assert_eq!(talk(&api).await.unwrap(), "vera: Since the release of May.");
-    tell(&api, &hook, &[comment(1, "", "deleted", 3)]).await;
-    assert_eq!(talk(&api).await, None);
+    deliver(&api, &webhook, &[comment(2, "Mended by the new timer.", "created", 2)]).await;
+    assert_eq!(comments(&api).await.unwrap(), "vera: Since the release of May.");
+    deliver(&api, &webhook, &[comment(1, "", "deleted", 3)]).await;
+    assert_eq!(comments(&api).await, None);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
