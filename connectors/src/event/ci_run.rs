@@ -32,10 +32,12 @@ impl CiRun {
         let sha = field::commit(Some(self.sha)).ok_or(ParseError::InvalidValue(
             "the commit of the run must be a commit's id of 40 or 64 hexadecimal digits",
         ))?;
+        let name = field::unique_name(&self.name)
+            .ok_or(ParseError::InvalidValue("the name of the run must not be blank"))?;
         Ok(Self {
             repository: field::checked_path(self.repository)?,
             sha,
-            name: field::name(Some(self.name)).unwrap_or_else(|| "unnamed".to_owned()),
+            name,
             conclusion: self.conclusion,
             url: field::web_url(Some(self.url)),
             completed_at: field::checked_time(self.completed_at),
@@ -71,7 +73,38 @@ mod tests {
         assert_eq!(qualified_name("build", "suite", Some(12)), "suite 12: build");
         assert_eq!(qualified_name("build", "suite", None), "build");
         let long = qualified_name(&"x".repeat(500), "pipeline", Some(31));
-        let truncated = field::name(Some(long));
+        let truncated = field::unique_name(&long);
         assert!(truncated.is_some_and(|name| name.starts_with("pipeline 31: x")));
+    }
+
+    fn truncated(name: &str) -> Result<CiRun, ParseError> {
+        let run = CiRun {
+            repository: "octocat/hello".to_owned(),
+            sha: "ab".repeat(20),
+            name: name.to_owned(),
+            conclusion: CiConclusion::Failure,
+            url: String::new(),
+            completed_at: None,
+            updated_at: None,
+        };
+        run.truncated()
+    }
+
+    #[test]
+    fn long_names_with_the_same_beginning_stay_different() {
+        let name = |system: &str| {
+            let long = format!("suite 9: test ({}, {system})", "feature, ".repeat(20));
+            truncated(&long).expect("a valid run").name
+        };
+        assert_ne!(name("linux"), name("windows"));
+        assert_eq!(name("linux"), name("linux"));
+        assert_eq!(name("linux").chars().count(), 128);
+    }
+
+    #[test]
+    fn blank_name_is_rejected() {
+        for name in ["", " ", "\u{7}\n"] {
+            assert!(matches!(truncated(name), Err(ParseError::InvalidValue(_))), "{name:?}");
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Datelike as _, NaiveDateTime, Utc};
 use serde::{Deserialize as _, Deserializer, de};
+use sha2::{Digest as _, Sha256};
 use url::Url;
 
 use super::Link;
@@ -11,6 +12,8 @@ use crate::delivery::ParseError;
 const ID: usize = 200;
 const TITLE: usize = 512;
 const NAME: usize = 128;
+/// Characters of the digest that replaces the end of a long name.
+const NAME_DIGEST: usize = 8;
 const URL: usize = 2048;
 const PATH: usize = 512;
 /// Digits of a number that hosts assign: fewer than a payment card has.
@@ -86,6 +89,24 @@ pub(crate) fn web_url(url: Option<String>) -> String {
 /// Returns a name on one line, or `None` if it is empty.
 pub(super) fn name(text: Option<String>) -> Option<String> {
     text.map(|text| line(&text, NAME)).filter(|name| !name.is_empty())
+}
+
+/// Returns a name by which something is found, on one line, or `None` if it is empty. A digest of
+/// the whole replaces the end of a long one, so names with the same beginning stay different.
+pub(super) fn unique_name(text: &str) -> Option<String> {
+    let whole = line(text, usize::MAX);
+    if whole.chars().count() <= NAME {
+        return (!whole.is_empty()).then_some(whole);
+    }
+    let beginning = line(&whole, NAME - NAME_DIGEST - 1);
+    Some(format!("{beginning}…{}", letter_digest(&whole)))
+}
+
+/// Returns the digest of a text in letters, since the sanitizer masks some numbers.
+fn letter_digest(text: &str) -> String {
+    let digest = Sha256::digest(text);
+    let nibbles = digest.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    nibbles.take(NAME_DIGEST).map(|nibble| char::from(b'a' + nibble)).collect()
 }
 
 /// Returns a title on one line.

@@ -56,6 +56,8 @@ struct Run {
     updated_at: Option<String>,
     /// The event that started a workflow run.
     event: Option<String>,
+    /// The workflow of a workflow run.
+    workflow_id: Option<u64>,
     /// The app of a check suite.
     app: Option<App>,
     check_suite: Option<Suite>,
@@ -76,7 +78,8 @@ pub(super) fn check_run(body: CheckRunBody) -> Result<Event, ParseError> {
     let mut run = body.check_run;
     let paths = ["check_run.head_sha", "check_run.name"];
     let suite = run.check_suite.take().and_then(|suite| suite.id);
-    let name = run.name.take().map(|name| qualified_name(&name, "suite", suite));
+    let name = named(run.name.take(), "run", run.id);
+    let name = name.map(|name| qualified_name(&name, "suite", suite));
     event(run, name, body.repository, paths)
 }
 
@@ -93,7 +96,7 @@ pub(super) fn check_suite(body: CheckSuiteBody) -> Result<Event, ParseError> {
 pub(super) fn workflow_run(body: WorkflowRunBody) -> Result<Event, ParseError> {
     let mut run = body.workflow_run;
     let paths = ["workflow_run.head_sha", "workflow_run.name"];
-    let name = run.name.take().filter(|name| !name.is_empty());
+    let name = named(run.name.take(), "workflow", run.workflow_id);
     let name = name.unwrap_or_else(|| "workflow".to_owned());
     let name = match &run.event {
         Some(event) => format!("{name} ({event})"),
@@ -119,6 +122,12 @@ pub(super) fn status(body: StatusBody) -> Result<Event, ParseError> {
         updated_at,
     };
     Ok(Event::CiRun(run.truncated()?))
+}
+
+/// Returns the name, or one of kind and id if it is blank: equal names would replace each other.
+fn named(name: Option<String>, kind: &str, id: Option<u64>) -> Option<String> {
+    let name = name.filter(|name| !name.trim().is_empty());
+    name.or_else(|| id.map(|id| format!("{kind} {id}")))
 }
 
 /// `sha_path` and `name_path` are the required fields, for messages.

@@ -69,6 +69,29 @@ fn runs_of_one_commit_have_different_names() {
 }
 
 #[test]
+fn nameless_runs_of_one_commit_have_different_names() {
+    let check = |id: u64| {
+        let body = format!(
+            r#""check_run": {{"id": {id}, "name": "", "head_sha": "SHA",
+            "status": "completed", "conclusion": "success", "check_suite": {{"id": 9}}}}"#
+        );
+        run(check_run(parsed(&body))).name
+    };
+    assert_eq!((check(4), check(5)), ("suite 9: run 4".to_owned(), "suite 9: run 5".to_owned()));
+    let workflow = |id: u64| {
+        let body = format!(
+            r#""workflow_run": {{"id": 1, "workflow_id": {id}, "event": "push",
+            "head_sha": "SHA", "status": "completed", "conclusion": "success"}}"#
+        );
+        run(workflow_run(parsed(&body))).name
+    };
+    assert_eq!(
+        (workflow(7), workflow(8)),
+        ("workflow 7 (push)".to_owned(), "workflow 8 (push)".to_owned())
+    );
+}
+
+#[test]
 fn status_has_its_context_as_name() {
     let of = |state: &str| {
         let body = format!(
