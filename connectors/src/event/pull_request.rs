@@ -59,7 +59,7 @@ impl PullRequestEvent {
     }
 
     pub(crate) fn truncated(self) -> Result<Self, ParseError> {
-        let reviews = self.reviews.into_iter().take(REVIEWS);
+        let reviews = self.reviews.into_iter().filter_map(Review::truncated);
         Ok(Self {
             external_id: field::checked_id(self.external_id)?,
             title: field::title(&self.title),
@@ -70,7 +70,7 @@ impl PullRequestEvent {
             base_ref: field::name(self.base_ref),
             url: field::web_url(Some(self.url)),
             tasks: self.tasks,
-            reviews: reviews.filter_map(Review::truncated).collect(),
+            reviews: reviews.take(REVIEWS).collect(),
             comment: self.comment.map(Comment::truncated),
             updated_at: field::checked_time(self.updated_at),
         })

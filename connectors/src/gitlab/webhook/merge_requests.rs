@@ -49,7 +49,12 @@ pub(super) fn parse(body: Body) -> Result<Event, ParseError> {
     let author = actor.clone().filter(|_| fields.action.as_deref() == Some("open"));
     let own_review = actor_review(fields.action.as_deref(), actor, updated_at);
     let reviewers = reviewers.unwrap_or_default().into_iter();
-    let reviews = reviewers.filter_map(|reviewer| reviewer.review(updated_at)).chain(own_review);
+    let others = reviewers
+        .filter_map(|reviewer| reviewer.review(updated_at))
+        .filter(|review| own_review.as_ref().is_none_or(|own| own.reviewer != review.reviewer));
+    // The actor's own review is first, where no limit removes it. The list may have their state
+    // before it.
+    let reviews = own_review.iter().cloned().chain(others);
     let state = state(fields.state.as_deref());
     let home = project.path_with_namespace.clone().unwrap_or_default();
     let title = required_text(fields.title, "object_attributes.title")?;
@@ -184,5 +189,32 @@ mod tests {
         let state = Some(PullRequestReview::ChangesRequested);
         let source_updated_at = field::time("2026-01-02T03:04:05Z");
         assert_eq!(reviews, [Review { reviewer: "omar".to_owned(), state, source_updated_at }]);
+    }
+
+    /// Returns the reviewers of a delivery in which vera approves, among these who requested
+    /// changes.
+    fn reviewers_with(usernames: &[String]) -> Vec<String> {
+        let reviewer =
+            |name: &String| format!(r#"{{"username": "{name}", "state": "requested_changes"}}"#);
+        let reviewers: Vec<_> = usernames.iter().map(reviewer).collect();
+        let reviewers = format!(r#""reviewers": [{}],"#, reviewers.join(", "));
+        let reviews = parsed(r#""action": "approved","#, &reviewers).reviews;
+        assert_eq!(reviews[0].state, Some(PullRequestReview::Approved));
+        reviews.into_iter().map(|review| review.reviewer).collect()
+    }
+
+    #[test]
+    fn limit_of_reviews_keeps_the_own_review_of_the_actor() {
+        let many: Vec<_> = (0..40).map(|number| format!("r{number}")).collect();
+        let kept = reviewers_with(&many);
+        assert_eq!((kept.len(), kept[0].as_str()), (32, "vera"));
+        assert_eq!(reviewers_with(&["omar".to_owned(), "vera".to_owned()]), ["vera", "omar"]);
+    }
+
+    #[test]
+    fn nameless_reviews_do_not_count_towards_the_limit() {
+        let mut usernames = vec![String::new(); 40];
+        usernames.push("omar".to_owned());
+        assert_eq!(reviewers_with(&usernames), ["vera", "omar"]);
     }
 }
