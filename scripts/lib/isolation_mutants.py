@@ -519,7 +519,7 @@ MUTANTS = [
     Mutant(
         "filter-integration-update",
         STORE + "providers/integrations.rs",
-        "interval_minutes))) where [[project_id = $1]] and id = $2",
+        "else next_sync_at end where [[project_id = $1]] and id = $2",
         SELECT,
     ),
     Mutant(

@@ -151,6 +151,38 @@ async fn sync_position_is_moved_by_one_of_two_workers() {
 }
 
 #[tokio::test]
+async fn only_a_shorter_interval_brings_the_next_sync_forward() {
+    let db = TestDatabase::create().await;
+    let (project, shop, id) = with_integration(&db).await;
+    // As after failures, or for the wait that a provider asks for.
+    let later = Duration::from_hours(2);
+    integrations::reschedule(db.store(), id, Some("rate limited"), later).await.unwrap();
+    let due_at =
+        async || integrations::find(&shop, project, id).await.unwrap().unwrap().next_sync_at;
+    let rescheduled_at = due_at().await;
+    let apply = async |update: integrations::IntegrationUpdate| {
+        let mut tx = shop.begin().await.unwrap();
+        assert!(integrations::update(&mut tx, project, id, &update).await.unwrap());
+        tx.commit().await.unwrap();
+    };
+    let interval = |minutes: i32| integrations::IntegrationUpdate {
+        interval_minutes: Some(minutes),
+        ..Default::default()
+    };
+    let flags = |is_set: bool| integrations::IntegrationUpdate {
+        interval_minutes: None,
+        include_comments: Some(is_set),
+        is_paused: Some(!is_set),
+    };
+    for update in [flags(false), flags(true), interval(15), interval(60)] {
+        apply(update).await;
+        assert_eq!(due_at().await, rescheduled_at, "{update:?}");
+    }
+    apply(interval(10)).await;
+    assert!(due_at().await < Utc::now() + TimeDelta::minutes(11));
+}
+
+#[tokio::test]
 async fn failures_are_counted_until_a_sync_succeeds() {
     let db = TestDatabase::create().await;
     let (project, shop, id) = with_integration(&db).await;

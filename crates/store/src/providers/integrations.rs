@@ -95,8 +95,8 @@ pub async fn create(tx: &mut Tx, project: ProjectId, new: &NewIntegration) -> Re
     Ok(())
 }
 
-/// Updates an integration; returns `false` if there is none. A resumed integration keeps its due
-/// time.
+/// Updates an integration; returns `false` if there is none. Only a shorter interval changes the
+/// due time: it is then at most that interval from now.
 pub async fn update(
     tx: &mut Tx,
     project: ProjectId,
@@ -107,8 +107,8 @@ pub async fn update(
         "update integrations set interval_minutes = coalesce($3, interval_minutes),
              include_comments = coalesce($4, include_comments), is_paused = coalesce($5, is_paused),
              run_started_at = case when coalesce($5, is_paused) then null else run_started_at end,
-             next_sync_at = least(next_sync_at, now() + make_interval(mins => coalesce($3,
-                 interval_minutes)))
+             next_sync_at = case when $3 < interval_minutes
+                 then least(next_sync_at, now() + make_interval(mins => $3)) else next_sync_at end
          where project_id = $1 and id = $2",
         project.0,
         id.0,
