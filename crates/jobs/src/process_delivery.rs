@@ -44,9 +44,13 @@ impl BackgroundJob for ProcessDelivery {
         let mut limit = BATCH_SIZE;
         while webhooks::is_pending(store, self.id).await? {
             let result = process_batch(store, self.id, limit).await;
-            let Err(BatchError { delivery, error }) = result else { continue };
+            let Err(BatchError { delivery, error }) = result else {
+                // Doubled and not reset: the delivery that failed may still be pending.
+                limit = (limit * 2).min(BATCH_SIZE);
+                continue;
+            };
             if limit > 1 {
-                // One by one, to find the delivery that fails.
+                // Alone, the delivery that fails is known, or a transient error may be over.
                 limit = 1;
                 continue;
             }

@@ -112,6 +112,14 @@ impl Fixture {
     }
 
     fn start_node(&self, limits: Limits) -> Node {
+        let context = self.job_context(limits);
+        let workers = mc_jobs::workers(context.store.clone(), &context).with_timing(quick());
+        let stop = CancellationToken::new();
+        Node { task: tokio::spawn(workers.run(stop.clone())), stop }
+    }
+
+    /// Returns the context of jobs, with a connector of these limits.
+    pub fn job_context(&self, limits: Limits) -> JobContext {
         let config = ConnectorConfig {
             name: "ours".to_owned(),
             kind: self.provider,
@@ -127,14 +135,10 @@ impl Fixture {
             encryptor: Arc::new(Encryptor::new(EncryptionKey::generate(), Vec::new())),
             allowed_private_hosts: Arc::default(),
         };
-        let store = self.db.store();
         // These jobs embed nothing.
         let model = Model { id: 0, name: String::new(), dimensions: 3, provider: json!({}) };
         let (embedding, settings) = (Embedding { model, is_remote: false }, JobSettings::default());
-        let context = JobContext { store: store.clone(), sync, embedding, settings };
-        let workers = mc_jobs::workers(store.clone(), &context).with_timing(quick());
-        let stop = CancellationToken::new();
-        Node { task: tokio::spawn(workers.run(stop.clone())), stop }
+        JobContext { store: self.db.store().clone(), sync, embedding, settings }
     }
 
     /// Returns the store for a maintainer of the project.

@@ -1,6 +1,7 @@
-//! Syncs and task comments against fake providers over real HTTP.
+//! Syncs and task comments against fake providers over real HTTP, and webhook deliveries.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test that can't go on should stop")]
 
+mod deliveries;
 mod fixture;
 mod issues;
 mod pages;
