@@ -63,11 +63,25 @@ pub enum DecisionError {
     /// The login was already approved or denied.
     #[error("this login has been decided; start it at the terminal again if it wasn't you")]
     Decided,
+    /// The user has none of the requested scopes, so the tokens could be used for nothing.
+    #[error(
+        "none of the requested scopes ({requested}) is one of yours ({allowed}); start the login \
+         again and request one of yours: memory-copilot login --scope"
+    )]
+    NoCommonScope {
+        /// The scopes that the client requests.
+        requested: Scopes,
+        /// The scopes that the user can grant.
+        allowed: Scopes,
+    },
 }
 
 impl Classified for DecisionError {
     fn kind(&self) -> ErrorKind {
-        ErrorKind::Conflict
+        match self {
+            Self::Expired | Self::Decided => ErrorKind::Conflict,
+            Self::NoCommonScope { .. } => ErrorKind::Forbidden,
+        }
     }
 }
 
@@ -94,9 +108,14 @@ pub(super) fn approve(
     now: DateTime<Utc>,
 ) -> Result<(), DecisionError> {
     check_undecided(login, now)?;
+    let requested = login.requested_scopes;
+    let scopes = requested.intersection(allowed);
+    if scopes.is_empty() {
+        return Err(DecisionError::NoCommonScope { requested, allowed });
+    }
     login.state = DeviceState::Approved;
     login.user = Some(user);
-    login.scopes = login.requested_scopes.intersection(allowed);
+    login.scopes = scopes;
     Ok(())
 }
 
@@ -183,6 +202,15 @@ mod tests {
         let user = UserId::generate();
         approve(&mut login, user, scopes("memory:read admin"), at(1)).expect("still pending");
         assert_eq!((login.user, login.scopes), (Some(user), scopes("memory:read")));
+    }
+
+    #[test]
+    fn approval_without_a_common_scope_is_rejected() {
+        let mut login = pending_login();
+        let (requested, allowed) = (login.requested_scopes, scopes("ingest admin"));
+        let rejected = approve(&mut login, UserId::generate(), allowed, at(1));
+        assert_eq!(rejected, Err(DecisionError::NoCommonScope { requested, allowed }));
+        assert_eq!(poll(&mut login, &cli(), at(2)), Answer::Pending);
     }
 
     #[test]
