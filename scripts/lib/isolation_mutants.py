@@ -513,7 +513,7 @@ MUTANTS = [
     Mutant(
         "filter-integrations",
         STORE + "providers/integrations.rs",
-        "where [[c.project_id = $1]] and ($2::uuid is null or c.id = $2)",
+        "where [[i.project_id = $1]] and ($2::uuid is null or i.id = $2)",
         SELECT,
     ),
     Mutant(

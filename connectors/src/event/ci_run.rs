@@ -27,11 +27,10 @@ pub struct CiRun {
 }
 
 impl CiRun {
-    /// Fails if the run is not on a commit.
+    /// Truncates texts; fails on an invalid commit id or path, and without a name.
     pub(crate) fn truncated(self) -> Result<Self, ParseError> {
-        let sha = field::commit(Some(self.sha)).ok_or(ParseError::InvalidValue(
-            "the commit of the run must be a commit's id of 40 or 64 hexadecimal digits",
-        ))?;
+        let sha = field::commit(Some(self.sha))
+            .ok_or(ParseError::InvalidValue("`sha` must be 40 or 64 hexadecimal digits"))?;
         let name = field::unique_name(&self.name)
             .ok_or(ParseError::InvalidValue("the name of the run must not be blank"))?;
         Ok(Self {
@@ -54,12 +53,12 @@ impl CiRun {
 
 /// Returns the name of a run that is part of another, such as `suite 12: build`.
 ///
-/// A commit may have several parts of one name, and one must not replace another. A repeated run
-/// keeps its name. The id comes first, where truncation does not remove it, and where the sanitizer
-/// does not take it for a telephone number (`mobile 2025550143`).
-pub(crate) fn qualified_name(name: &str, parent: &str, id: Option<u64>) -> String {
-    match id {
-        Some(id) => format!("{parent} {id}: {name}"),
+/// A commit may have several jobs with the same name, and one must not replace another. A repeated
+/// run keeps its name. The id comes first, where truncation does not remove it, and where the
+/// sanitizer does not take it for a telephone number (`mobile 2025550143`).
+pub(crate) fn qualified_name(name: &str, parent_kind: &str, parent_id: Option<u64>) -> String {
+    match parent_id {
+        Some(id) => format!("{parent_kind} {id}: {name}"),
         None => name.to_owned(),
     }
 }

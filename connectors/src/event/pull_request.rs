@@ -8,13 +8,12 @@ use super::field;
 use super::{Comment, Thread};
 use crate::delivery::ParseError;
 
-/// Reviews in one delivery.
-const REVIEWS: usize = 32;
+const MAX_REVIEWS_PER_EVENT: usize = 32;
 
 /// A pull or merge request as its host has it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PullRequestEvent {
-    /// The host's own id, such as `octocat/hello!12`.
+    /// Our id: the path of the repository, `!` and the number, such as `octocat/hello!12`.
     pub external_id: String,
     /// Title; truncated to one line before storage.
     pub title: String,
@@ -70,7 +69,7 @@ impl PullRequestEvent {
             base_ref: field::name(self.base_ref),
             url: field::web_url(Some(self.url)),
             tasks: self.tasks,
-            reviews: reviews.take(REVIEWS).collect(),
+            reviews: reviews.take(MAX_REVIEWS_PER_EVENT).collect(),
             comment: self.comment.map(Comment::truncated),
             updated_at: field::checked_time(self.updated_at),
         })
@@ -81,7 +80,7 @@ impl PullRequestEvent {
             external_id, title, author, base_ref: base, url, tasks, reviews, comment, ..
         } = self;
         *external_id = field::path_masked(external_id, &mut *mask);
-        // A masked id would be another task's.
+        // A masked id names no task, so it is dropped.
         tasks.retain(|task| field::path_masked(task, &mut *mask) == *task);
         let reviewers = reviews.iter_mut().map(|review| &mut review.reviewer);
         let texts = [title, url].into_iter().chain(author).chain(base).chain(reviewers);

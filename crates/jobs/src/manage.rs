@@ -16,8 +16,8 @@ pub enum Error {
     /// Only discarded jobs are retried.
     #[error("only a discarded job can be retried")]
     NotDiscarded,
-    /// A job that is running or completed can't be deleted.
-    #[error("the job is running or completed")]
+    /// Only jobs that are pending (also between attempts) or discarded are deleted.
+    #[error("only a pending or discarded job can be deleted")]
     NotDeletable,
     /// The database failed.
     #[error(transparent)]
@@ -54,28 +54,33 @@ pub async fn get(store: &Store, id: &str) -> Result<Job, Error> {
     jobs::find(store, id).await?.ok_or(Error::NotFound)
 }
 
-/// Enqueues a discarded job again, with all its attempts, and returns it.
+/// Enqueues a discarded job again, with its attempts reset, and returns it.
 pub async fn retry(store: &Store, actor: UserId, id: &str) -> Result<Job, Error> {
     let job = get(store, id).await?;
     let mut tx = store.begin().await?;
     if !jobs::retry(&mut tx, id).await? {
         return Err(Error::NotDiscarded);
     }
-    commit(tx, actor, AuditAction::JobRetried, &job).await?;
+    audit_and_commit(tx, actor, AuditAction::JobRetried, &job).await?;
     get(store, id).await
 }
 
-/// Deletes a job that is discarded or has not started.
+/// Deletes a job that is pending (also between attempts) or discarded.
 pub async fn delete(store: &Store, actor: UserId, id: &str) -> Result<(), Error> {
     let job = get(store, id).await?;
     let mut tx = store.begin().await?;
     if !jobs::delete(&mut tx, id).await? {
         return Err(Error::NotDeletable);
     }
-    commit(tx, actor, AuditAction::JobDeleted, &job).await
+    audit_and_commit(tx, actor, AuditAction::JobDeleted, &job).await
 }
 
-async fn commit(mut tx: Tx, actor: UserId, action: AuditAction, job: &Job) -> Result<(), Error> {
+async fn audit_and_commit(
+    mut tx: Tx,
+    actor: UserId,
+    action: AuditAction,
+    job: &Job,
+) -> Result<(), Error> {
     let event = NewEvent::new(action, &job.id).with(json!({ "kind": job.kind }));
     audit::add(&mut tx, Chain::Service, Some(actor), &[event]);
     Ok(tx.commit().await?)

@@ -21,7 +21,7 @@ use crate::job::{BackgroundJob, JobError, record_event};
 /// Maximum number of deliveries in one transaction.
 const BATCH_SIZE: i64 = 64;
 
-/// Processes a delivery, and those before it of the same webhook.
+/// Processes its webhook's pending deliveries until this one is done.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ProcessDelivery {
     id: DeliveryId,
@@ -29,8 +29,8 @@ pub struct ProcessDelivery {
 
 impl BackgroundJob for ProcessDelivery {
     const NAME: &'static str = webhooks::JOB;
-    // Jobs of one webhook wait for each other, each on a connection. More of them would leave no
-    // connection for the queue.
+    // Jobs of one webhook wait for each other, each on a connection. More concurrent jobs would
+    // leave no connection for the queue.
     const CONCURRENCY: usize = 2;
     const MAX_ATTEMPTS: u16 = webhooks::JOB_ATTEMPTS;
     const FETCH_BATCH: usize = 16;
@@ -93,7 +93,7 @@ async fn process_batch(store: &Store, id: DeliveryId, limit: i64) -> Result<(), 
     let Some(batch) = webhooks::lock_pending(&mut tx, id, limit).await? else { return Ok(()) };
     let (mut outcomes, mut counts) = (Vec::new(), AuditCounts::default());
     for delivery in &batch.deliveries {
-        let id = delivery.id;
+        let delivery_id = delivery.id;
         let event = Event::decode(&delivery.event);
         let is_alone = event.as_ref().is_ok_and(needs_own_transaction);
         if is_alone && !outcomes.is_empty() {
@@ -103,8 +103,9 @@ async fn process_batch(store: &Store, id: DeliveryId, limit: i64) -> Result<(), 
             Ok(event) => apply_event(&mut tx, &batch, delivery, event, &mut counts).await,
             Err(error) => Ok((DeliveryState::Failed, error.to_string())),
         };
-        let (state, text) = result.map_err(|error| BatchError { delivery: Some(id), error })?;
-        outcomes.push(webhooks::Outcome { id, state, text });
+        let (state, text) =
+            result.map_err(|error| BatchError { delivery: Some(delivery_id), error })?;
+        outcomes.push(webhooks::Outcome { id: delivery_id, state, text });
         if is_alone {
             break;
         }
@@ -131,7 +132,7 @@ async fn mark_failed(
     tracing::error!(webhook_delivery.id = %id, error = error as &dyn std::error::Error,
                     "webhook delivery failed; skipping it");
     let text = "the service failed to process it; its log has the reason under this delivery's id. \
-                Then process it again (memory-copilot webhooks replay)";
+                Fix the cause, then replay it (memory-copilot webhooks replay)";
     let outcome = webhooks::Outcome { id, state: DeliveryState::Failed, text: text.to_owned() };
     let mut tx = store.begin().await?;
     webhooks::mark_completed(&mut tx, &[outcome]).await?;

@@ -246,7 +246,7 @@ pub async fn retry(tx: &mut Tx, id: &str) -> Result<bool> {
     Ok(done)
 }
 
-/// Deletes a job that is discarded or not started; returns `false` if there is none.
+/// Deletes a job that is pending or discarded; returns `false` if there is none.
 pub async fn delete(tx: &mut Tx, id: &str) -> Result<bool> {
     let done = sqlx::query_scalar!(r#"select mc.delete_job($1) as "done!""#, id)
         .fetch_one(&mut *tx.0)

@@ -4,7 +4,7 @@ use chrono::{TimeDelta, Utc};
 use mc_auth::client::ClientId;
 use mc_auth::secret::{DeviceCode, UserCode};
 use mc_domain::{AuditAction, Scope, Scopes, TokenId, UserId};
-use mc_store::sessions::{self, Device, DeviceCodeKey, DeviceState};
+use mc_store::sessions::{self, DeviceCodeKey, DeviceGrant, DeviceState};
 use serde_json::json;
 
 use super::browser::BrowserSession;
@@ -83,7 +83,7 @@ pub async fn find_pending(
     let mut tx = sign_in.store().begin().await?;
     let row = sessions::device(&mut tx, DeviceCodeKey::User(hash.as_bytes())).await?;
     let is_pending =
-        |row: &Device| row.state == DeviceState::Pending && row.expires_at > Utc::now();
+        |row: &DeviceGrant| row.state == DeviceState::Pending && row.expires_at > Utc::now();
     let row = row.filter(is_pending);
     Ok(row.map(|row| PendingDeviceLogin { client: row.client, scopes: row.requested_scopes }))
 }

@@ -1,11 +1,12 @@
-//! The state machine of a device login (RFC 8628). It does no I/O: the caller locks and loads the
-//! row by the hash of its device code or user code, applies a transition at a given time, and
-//! stores the result. The caller also limits the guesses at user codes, per address and in total.
+//! The state machine of a device grant (RFC 8628), a login at a terminal. It does no I/O: the
+//! caller locks and loads the row by the hash of its device code or user code, applies a transition
+//! at a given time, and stores the result. The caller also limits the guesses at user codes, per
+//! address and in total.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use mc_auth::client::ClientId;
 use mc_domain::{Classified, ErrorKind, Scopes, UserId};
-use mc_store::sessions::{Device, DeviceState};
+use mc_store::sessions::{DeviceGrant, DeviceState};
 
 /// Lifetime of both codes.
 pub(super) const LIFETIME: TimeDelta = TimeDelta::minutes(10);
@@ -36,7 +37,7 @@ pub enum Answer {
     Expired,
     /// `invalid_grant`: the code belongs to another client.
     Foreign,
-    /// `invalid_grant`; the tokens must be revoked: the code was used twice, so it was stolen.
+    /// `invalid_grant`; the tokens must be revoked: the code was used twice, so it may be stolen.
     Replayed,
 }
 
@@ -54,14 +55,14 @@ impl Answer {
     }
 }
 
-/// The error of a decision that is too late.
+/// The error of a decision that can't be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DecisionError {
     /// The code has expired.
     #[error("this code has expired; start the login at the terminal again")]
     Expired,
-    /// The login was already approved or denied.
-    #[error("this login has been decided; start it at the terminal again if it wasn't you")]
+    /// The grant was already approved or denied.
+    #[error("this login has been decided; start it at the terminal again if you did not decide")]
     Decided,
     /// The user has none of the requested scopes, so the tokens could be used for nothing.
     #[error(
@@ -85,9 +86,13 @@ impl Classified for DecisionError {
     }
 }
 
-/// Starts a login at `now`.
-pub(super) fn begin(client: &ClientId, requested_scopes: Scopes, now: DateTime<Utc>) -> Device {
-    Device {
+/// Creates a pending grant at `now`.
+pub(super) fn begin(
+    client: &ClientId,
+    requested_scopes: Scopes,
+    now: DateTime<Utc>,
+) -> DeviceGrant {
+    DeviceGrant {
         client: client.to_string(),
         requested_scopes,
         expires_at: now + LIFETIME,
@@ -100,65 +105,65 @@ pub(super) fn begin(client: &ClientId, requested_scopes: Scopes, now: DateTime<U
     }
 }
 
-/// Approves a login for `user`. `allowed` are the scopes that the user agreed to and has.
+/// Approves a grant for `user`. `allowed` are the scopes that the user agreed to and has.
 pub(super) fn approve(
-    login: &mut Device,
+    grant: &mut DeviceGrant,
     user: UserId,
     allowed: Scopes,
     now: DateTime<Utc>,
 ) -> Result<(), DecisionError> {
-    check_undecided(login, now)?;
-    let requested = login.requested_scopes;
+    check_undecided(grant, now)?;
+    let requested = grant.requested_scopes;
     let scopes = requested.intersection(allowed);
     if scopes.is_empty() {
         return Err(DecisionError::NoCommonScope { requested, allowed });
     }
-    login.state = DeviceState::Approved;
-    login.user = Some(user);
-    login.scopes = scopes;
+    grant.state = DeviceState::Approved;
+    grant.user = Some(user);
+    grant.scopes = scopes;
     Ok(())
 }
 
-pub(super) fn deny(login: &mut Device, now: DateTime<Utc>) -> Result<(), DecisionError> {
-    check_undecided(login, now)?;
-    login.state = DeviceState::Denied;
+pub(super) fn deny(grant: &mut DeviceGrant, now: DateTime<Utc>) -> Result<(), DecisionError> {
+    check_undecided(grant, now)?;
+    grant.state = DeviceState::Denied;
     Ok(())
 }
 
-/// Processes a poll of `client`. The interval is for pending logins; decisions come at once.
-pub(super) fn poll(login: &mut Device, client: &ClientId, now: DateTime<Utc>) -> Answer {
-    if login.client != client.as_str() {
+/// Processes a poll of `client`. A decided login is answered without waiting for the interval.
+pub(super) fn poll(grant: &mut DeviceGrant, client: &ClientId, now: DateTime<Utc>) -> Answer {
+    if grant.client != client.as_str() {
         return Answer::Foreign;
     }
-    match (login.state, login.user) {
+    match (grant.state, grant.user) {
         (DeviceState::Consumed, _) => Answer::Replayed,
         // Without a user: the user who approved it was deleted.
         (DeviceState::Denied, _) | (DeviceState::Approved, None) => {
-            login.state = DeviceState::Denied;
+            grant.state = DeviceState::Denied;
             Answer::Denied
         }
-        _ if now >= login.expires_at => Answer::Expired,
+        _ if now >= grant.expires_at => Answer::Expired,
         (DeviceState::Approved, Some(user)) => {
-            login.state = DeviceState::Consumed;
-            Answer::Redeem { user, scopes: login.scopes }
+            grant.state = DeviceState::Consumed;
+            Answer::Redeem { user, scopes: grant.scopes }
         }
-        (DeviceState::Pending, _) => wait(login, now),
+        (DeviceState::Pending, _) => wait(grant, now),
     }
 }
 
-fn wait(login: &mut Device, now: DateTime<Utc>) -> Answer {
-    let due = login.last_polled_at.map(|last| last + TimeDelta::seconds(login.interval.into()));
-    login.last_polled_at = Some(now);
+fn wait(grant: &mut DeviceGrant, now: DateTime<Utc>) -> Answer {
+    let due = grant.last_polled_at.map(|last| last + TimeDelta::seconds(grant.interval.into()));
+    grant.last_polled_at = Some(now);
     if due.is_none_or(|due| now >= due) {
         return Answer::Pending;
     }
-    login.interval = login.interval.saturating_add(SLOW_DOWN_SECONDS);
+    grant.interval = grant.interval.saturating_add(SLOW_DOWN_SECONDS);
     Answer::SlowDown
 }
 
-fn check_undecided(login: &Device, now: DateTime<Utc>) -> Result<(), DecisionError> {
-    match login.state {
-        DeviceState::Pending if now < login.expires_at => Ok(()),
+fn check_undecided(grant: &DeviceGrant, now: DateTime<Utc>) -> Result<(), DecisionError> {
+    match grant.state {
+        DeviceState::Pending if now < grant.expires_at => Ok(()),
         DeviceState::Pending => Err(DecisionError::Expired),
         _ => Err(DecisionError::Decided),
     }
@@ -180,42 +185,42 @@ mod tests {
         Scopes::parse(text).expect("scopes")
     }
 
-    fn pending_login() -> Device {
+    fn pending_grant() -> DeviceGrant {
         begin(&cli(), scopes("memory:read memory:write"), at(0))
     }
 
     #[test]
     fn approved_login_is_redeemed_once() {
-        let mut login = pending_login();
+        let mut grant = pending_grant();
         let user = UserId::generate();
-        assert_eq!(poll(&mut login, &cli(), at(0)), Answer::Pending);
-        approve(&mut login, user, Scopes::ALL, at(1)).expect("still pending");
+        assert_eq!(poll(&mut grant, &cli(), at(0)), Answer::Pending);
+        approve(&mut grant, user, Scopes::ALL, at(1)).expect("still pending");
         let scopes = scopes("memory:read memory:write");
-        assert_eq!(poll(&mut login, &cli(), at(2)), Answer::Redeem { user, scopes });
-        assert_eq!(poll(&mut login, &cli(), at(20)), Answer::Replayed);
-        assert_eq!(poll(&mut login, &cli(), at(10_000)), Answer::Replayed);
+        assert_eq!(poll(&mut grant, &cli(), at(2)), Answer::Redeem { user, scopes });
+        assert_eq!(poll(&mut grant, &cli(), at(20)), Answer::Replayed);
+        assert_eq!(poll(&mut grant, &cli(), at(10_000)), Answer::Replayed);
     }
 
     #[test]
     fn approval_grants_only_requested_and_own_scopes() {
-        let mut login = pending_login();
+        let mut grant = pending_grant();
         let user = UserId::generate();
-        approve(&mut login, user, scopes("memory:read admin"), at(1)).expect("still pending");
-        assert_eq!((login.user, login.scopes), (Some(user), scopes("memory:read")));
+        approve(&mut grant, user, scopes("memory:read admin"), at(1)).expect("still pending");
+        assert_eq!((grant.user, grant.scopes), (Some(user), scopes("memory:read")));
     }
 
     #[test]
     fn approval_without_a_common_scope_is_rejected() {
-        let mut login = pending_login();
-        let (requested, allowed) = (login.requested_scopes, scopes("ingest admin"));
-        let rejected = approve(&mut login, UserId::generate(), allowed, at(1));
+        let mut grant = pending_grant();
+        let (requested, allowed) = (grant.requested_scopes, scopes("ingest admin"));
+        let rejected = approve(&mut grant, UserId::generate(), allowed, at(1));
         assert_eq!(rejected, Err(DecisionError::NoCommonScope { requested, allowed }));
-        assert_eq!(poll(&mut login, &cli(), at(2)), Answer::Pending);
+        assert_eq!(poll(&mut grant, &cli(), at(2)), Answer::Pending);
     }
 
     #[test]
     fn early_poll_adds_five_seconds_to_the_interval() {
-        let mut login = pending_login();
+        let mut grant = pending_grant();
         let polls = [
             (0, Answer::Pending, 5),
             (4, Answer::SlowDown, 10),
@@ -225,47 +230,47 @@ mod tests {
             (57, Answer::Pending, 20),
         ];
         for (second, answer, interval) in polls {
-            assert_eq!(poll(&mut login, &cli(), at(second)), answer, "{second}");
-            assert_eq!(login.interval, interval, "{second}");
+            assert_eq!(poll(&mut grant, &cli(), at(second)), answer, "{second}");
+            assert_eq!(grant.interval, interval, "{second}");
         }
     }
 
     #[test]
     fn denied_login_stays_denied() {
-        let mut login = pending_login();
-        deny(&mut login, at(1)).expect("still pending");
-        let late = approve(&mut login, UserId::generate(), Scopes::ALL, at(2));
+        let mut grant = pending_grant();
+        deny(&mut grant, at(1)).expect("still pending");
+        let late = approve(&mut grant, UserId::generate(), Scopes::ALL, at(2));
         assert_eq!(late, Err(DecisionError::Decided));
-        assert_eq!(poll(&mut login, &cli(), at(3)), Answer::Denied);
+        assert_eq!(poll(&mut grant, &cli(), at(3)), Answer::Denied);
     }
 
     #[test]
     fn expired_login_is_neither_approved_nor_redeemed() {
         let end = LIFETIME.num_seconds();
-        let mut pending = pending_login();
+        let mut pending = pending_grant();
         let late = approve(&mut pending, UserId::generate(), Scopes::ALL, at(end));
         assert_eq!(late, Err(DecisionError::Expired));
         assert_eq!(poll(&mut pending, &cli(), at(end)), Answer::Expired);
 
-        let mut approved = pending_login();
+        let mut approved = pending_grant();
         approve(&mut approved, UserId::generate(), Scopes::ALL, at(end - 1)).expect("in time");
         assert_eq!(poll(&mut approved, &cli(), at(end)), Answer::Expired);
     }
 
     #[test]
     fn poll_of_another_client_changes_nothing() {
-        let mut login = pending_login();
-        approve(&mut login, UserId::generate(), Scopes::ALL, at(1)).expect("still pending");
+        let mut grant = pending_grant();
+        approve(&mut grant, UserId::generate(), Scopes::ALL, at(1)).expect("still pending");
         let other = ClientId::parse("another").expect("an id");
-        assert_eq!(poll(&mut login, &other, at(2)), Answer::Foreign);
-        assert_eq!((login.state, login.last_polled_at), (DeviceState::Approved, None));
+        assert_eq!(poll(&mut grant, &other, at(2)), Answer::Foreign);
+        assert_eq!((grant.state, grant.last_polled_at), (DeviceState::Approved, None));
     }
 
     #[test]
     fn decision_is_returned_at_once_to_an_early_poll() {
-        let mut login = pending_login();
-        assert_eq!(poll(&mut login, &cli(), at(0)), Answer::Pending);
-        deny(&mut login, at(1)).expect("still pending");
-        assert_eq!(poll(&mut login, &cli(), at(1)), Answer::Denied);
+        let mut grant = pending_grant();
+        assert_eq!(poll(&mut grant, &cli(), at(0)), Answer::Pending);
+        deny(&mut grant, at(1)).expect("still pending");
+        assert_eq!(poll(&mut grant, &cli(), at(1)), Answer::Denied);
     }
 }

@@ -6,7 +6,7 @@ use mc_auth::jwt::Grant;
 use mc_auth::secret::{DeviceCode, PersonalAccessToken, RefreshToken};
 use mc_domain::{AuditAction, Scopes, SessionId, UserId};
 use mc_store::audit::{self, Chain, NewEvent};
-use mc_store::sessions::{self, Device, DeviceCodeKey, NewSession};
+use mc_store::sessions::{self, DeviceCodeKey, DeviceGrant, NewSession};
 use mc_store::{Tx, accounts};
 use secrecy::SecretString;
 use serde_json::{Value, json};
@@ -195,7 +195,7 @@ async fn redeem(
     sign_in: &SignIn,
     mut tx: Tx,
     key: DeviceCodeKey<'_>,
-    mut row: Device,
+    mut row: DeviceGrant,
     client: ClientId,
     user: UserId,
     scopes: Scopes,

@@ -1,4 +1,5 @@
-//! Security headers of every response: it is data, for its client only.
+//! Security headers of every response. Responses must not be cached, framed or sniffed.
+//! `ingress/client_info.rs` adds HSTS, since it knows whether a request came over HTTPS.
 
 use axum::extract::Request;
 use axum::middleware::Next;
@@ -20,7 +21,7 @@ const PAGE_POLICY: &str = concat!(
 const CROSS_ORIGIN_RESOURCE_POLICY: HeaderName =
     HeaderName::from_static("cross-origin-resource-policy");
 
-/// Adds the headers to every response, also to errors. Caches must not store a team's knowledge.
+/// Adds the headers to every response, including errors. Caches must not store a team's knowledge.
 pub async fn set_security_headers(request: Request, next: Next) -> Response {
     let is_page = is_page(request.uri().path());
     let mut response = next.run(request).await;
@@ -34,7 +35,7 @@ pub async fn set_security_headers(request: Request, next: Next) -> Response {
         (CROSS_ORIGIN_RESOURCE_POLICY, "same-origin"),
         (header::CACHE_CONTROL, "no-store"),
     ] {
-        // The sign-in pages set policies of their own.
+        // Sign-in pages set their own CSP and Referrer-Policy.
         headers.entry(name).or_insert_with(|| HeaderValue::from_static(value));
     }
     response

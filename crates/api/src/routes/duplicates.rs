@@ -26,8 +26,8 @@ use crate::problem::Problem;
 
 /// List the duplicate clusters that wait for a decision.
 ///
-/// Returns a page of the clusters that the last hygiene run found, oldest first, each with its
-/// records.
+/// Returns a page of the clusters that the last run of the task `duplicates` found, oldest first,
+/// each with its records.
 #[utoipa::path(
     get, path = "/projects/{key}/duplicates", tag = "hygiene", params(ProjectPath, ClusterQuery),
     extensions(("x-access" = json!(Access::Permission(Permission::Read)))),
@@ -43,8 +43,8 @@ pub async fn list_duplicates(
     let limit = query.limit.unwrap_or_default().get();
     let found = list_open(&ctx.store, ctx.project.id, query.cursor, limit).await?;
     let next_cursor = next_cursor(&found, limit, |cluster| cluster.id);
-    let ids: Vec<_> =
-        found.iter().flat_map(|one| &one.record_ids).map(|member| member.id).collect();
+    let members = found.iter().flat_map(|cluster| &cluster.record_ids);
+    let ids: Vec<_> = members.map(|member| member.id).collect();
     let records = records::by_ids(&ctx.store, &ids).await?;
     let mut records: HashMap<_, _> =
         records.into_iter().map(|record| (record.id, record)).collect();
@@ -52,7 +52,7 @@ pub async fn list_duplicates(
     Ok(Json(Page::new(clusters, next_cursor)))
 }
 
-/// Builds a cluster of its records, each of which is in one pending cluster at most.
+/// Moves the records of a cluster out of `records`: a record is in one pending cluster at most.
 fn view(cluster: &Cluster, records: &mut HashMap<RecordId, records::Record>) -> DuplicateCluster {
     let members = cluster.record_ids.iter();
     DuplicateCluster {
@@ -65,8 +65,8 @@ fn view(cluster: &Cluster, records: &mut HashMap<RecordId, records::Record>) -> 
 
 /// Merge the records of a cluster into one.
 ///
-/// Returns the record that is kept, with the tags, scopes and citations of all. The others are
-/// superseded; each of them can be rolled back.
+/// Returns the record that is kept, with the tags, scopes and citations of all, up to the limits.
+/// The others are superseded; each can be restored by a rollback.
 #[utoipa::path(
     post, path = "/projects/{key}/duplicates/{id}/merge", tag = "hygiene", params(ClusterPath),
     request_body = MergeDuplicates,

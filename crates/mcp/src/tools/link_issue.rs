@@ -12,7 +12,7 @@ use crate::core::CoreError;
 use crate::render;
 use crate::settings::Toolset;
 
-/// See the module.
+/// The tool `link_issue`.
 pub struct LinkIssue;
 
 impl Definition for LinkIssue {

@@ -12,7 +12,7 @@ use super::spec::{Argument, Definition, Effect, Handles, Route, Spec};
 use crate::core::CoreError;
 use crate::settings::Toolset;
 
-/// See the module.
+/// The tool `open_doc`.
 pub struct OpenDoc;
 
 /// Text to read: exactly one of the three arguments.
@@ -56,7 +56,7 @@ impl Definition for OpenDoc {
             Argument::new("title", "Title or path"),
             Argument::new("url", ""),
             Argument::own("section", "Heading"),
-            Argument::own("offset", "Offset to continue from"),
+            Argument::own("offset", "Continue from"),
             Argument::own("limit_tokens", "Default 1200"),
             Argument::own("bundle_id", "Bundle of the handle"),
         ],

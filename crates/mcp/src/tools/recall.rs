@@ -5,14 +5,14 @@ use mc_contract::operations::recall::{RecallRequest, RecallResponse};
 use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::Value;
 
-use super::own::OfBundle;
+use super::own::Nothing;
 use super::responses::{complete, object};
 use super::spec::{Argument, Definition, Effect, Handles, Route, Spec};
 use crate::core::CoreError;
 use crate::render;
 use crate::settings::Toolset;
 
-/// See the module.
+/// The tool `recall`.
 pub struct Recall;
 
 impl Definition for Recall {
@@ -20,8 +20,8 @@ impl Definition for Recall {
         name: "recall",
         title: "Recall team memory",
         description: "Call FIRST, before answering about or changing existing code: facts, \
-                      gotchas, rules, worked fixes and links the team knows about this task, path \
-                      or symbol. Each has a handle (m1).",
+                      gotchas, rules, worked examples and links the team knows about this task, \
+                      path or symbol. Each has a handle (m1).",
         toolsets: &[Toolset::Memory],
         effect: Effect::Reads,
         route: Route::Call(Method::POST, "/recall"),
@@ -34,13 +34,13 @@ impl Definition for Recall {
             Argument::new("symbols", "Qualified names"),
             Argument::new("signals", "Error words or lines"),
             Argument::new("limit_tokens", "Default 2000"),
-            Argument::new("include", ""),
+            Argument::new("include", "`changes`: similar past commits"),
         ],
         fixed: None,
         output: &["facts", "few_shots", "links", "confidence", "bundle_id"],
     };
     type Request = RecallRequest;
-    type Own = OfBundle;
+    type Own = Nothing;
     type Response = RecallResponse;
 
     fn result(_arguments: &JsonObject, response: Value) -> Result<CallToolResult, CoreError> {

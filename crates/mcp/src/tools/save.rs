@@ -12,7 +12,7 @@ use crate::core::CoreError;
 use crate::render;
 use crate::settings::Toolset;
 
-/// See the module.
+/// The tool `save`.
 pub struct Save;
 
 impl Definition for Save {
@@ -29,7 +29,8 @@ impl Definition for Save {
         names_project: true,
         handles: Handles::Ids,
         arguments: &[
-            Argument::new("kind", "gotcha: pitfall; rule: agreed; fewshot: worked fix").required(),
+            Argument::new("kind", "gotcha: pitfall; rule: agreed; fewshot: worked example")
+                .required(),
             Argument::new("content", "The cause and the rule, self-contained").required(),
             Argument::new("title", ""),
             Argument::new("scope", "Modules or paths it applies to"),

@@ -11,7 +11,7 @@ use super::spec::{Argument, Definition, Effect, Handles, Route, Spec};
 use crate::core::CoreError;
 use crate::settings::Toolset;
 
-/// See the module.
+/// The tool `search_code`.
 pub struct SearchCode;
 
 impl Definition for SearchCode {

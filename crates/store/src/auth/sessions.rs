@@ -12,7 +12,9 @@ use mc_domain::{Scopes, SessionId, TokenId, UserId};
 use crate::accounts::{CredentialKind, TokenOwner, read_scopes, scope_words};
 use crate::{Result, Store, Tx};
 
-pub use device_grants::{Device, DeviceCodeKey, DeviceState, begin_device, device, put_device};
+pub use device_grants::{
+    DeviceCodeKey, DeviceGrant, DeviceState, begin_device, device, put_device,
+};
 pub use pending_logins::{identified, identify, invited, keep_pending, take_pending};
 pub use refresh_tokens::{Refresh, add_refresh, refresh, spend};
 pub use signing_keys::{Key, keys, rotate_keys};

@@ -156,16 +156,16 @@ async fn select(
     only: Option<IntegrationId>,
 ) -> Result<Vec<Integration>> {
     let rows = sqlx::query!(
-        r#"select c.id, c.connector, c.resource, c.capability, c.interval_minutes,
-               c.include_comments, c.is_paused,
-               u.login as "created_by?", c.created_at, c.next_sync_at, c.last_success_at,
-                   c.last_error, c.consecutive_failures,
-               c.run_started_at, c.run_pages, c.run_items, c.last_run_completed_at,
-                   c.last_run_pages, c.last_run_items,
-               (select count(*) from tasks t where t.integration_id = c.id) as "tasks!",
-               (select count(*) from docs d where d.integration_id = c.id) as "documents!"
-           from integrations c left join users u on u.id = c.created_by
-           where c.project_id = $1 and ($2::uuid is null or c.id = $2) order by c.id"#,
+        r#"select i.id, i.connector, i.resource, i.capability, i.interval_minutes,
+               i.include_comments, i.is_paused,
+               u.login as "created_by?", i.created_at, i.next_sync_at, i.last_success_at,
+                   i.last_error, i.consecutive_failures,
+               i.run_started_at, i.run_pages, i.run_items, i.last_run_completed_at,
+                   i.last_run_pages, i.last_run_items,
+               (select count(*) from tasks t where t.integration_id = i.id) as "tasks!",
+               (select count(*) from docs d where d.integration_id = i.id) as "documents!"
+           from integrations i left join users u on u.id = i.created_by
+           where i.project_id = $1 and ($2::uuid is null or i.id = $2) order by i.id"#,
         project.0,
         only.map(|id| id.0)
     )
@@ -190,10 +190,10 @@ async fn select(
     })
 }
 
-/// Returns the key of an integration's project, for the background.
+/// Returns the key of an integration's project, for background jobs.
 pub async fn project_of(store: &Store, id: IntegrationId) -> Result<Option<ProjectKey>> {
     let key = sqlx::query_scalar!(
-        "select p.key from integrations c join projects p on p.id = c.project_id where c.id = $1",
+        "select p.key from integrations i join projects p on p.id = i.project_id where i.id = $1",
         id.0
     )
     .fetch_optional(&mut *store.plain().await?)
@@ -201,8 +201,8 @@ pub async fn project_of(store: &Store, id: IntegrationId) -> Result<Option<Proje
     key.as_deref().map(parse_key).transpose()
 }
 
-/// Returns the state of integrations by connector: of a project, or of all projects for the
-/// background.
+/// Returns the state of integrations by connector: of a project, or of all projects for background
+/// jobs.
 pub async fn health(store: &Store, project: Option<ProjectId>) -> Result<Vec<ConnectorHealth>> {
     Ok(sqlx::query_as!(
         ConnectorHealth,

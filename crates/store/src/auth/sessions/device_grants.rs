@@ -21,7 +21,7 @@ pub enum DeviceState {
 
 /// A device grant.
 #[derive(Debug, Clone)]
-pub struct Device {
+pub struct DeviceGrant {
     /// The client program.
     pub client: String,
     /// Scopes that the client requested.
@@ -56,7 +56,7 @@ pub async fn begin_device(
     store: &Store,
     device: &SecretHash,
     user_code: &SecretHash,
-    grant: &Device,
+    grant: &DeviceGrant,
 ) -> Result<()> {
     sqlx::query!(
         "insert into device_grants (device_code_hash, user_code_hash, client, requested_scopes,
@@ -76,7 +76,7 @@ pub async fn begin_device(
 }
 
 /// Returns the device grant with this code, locked until the transaction ends.
-pub async fn device(tx: &mut Tx, code: DeviceCodeKey<'_>) -> Result<Option<Device>> {
+pub async fn device(tx: &mut Tx, code: DeviceCodeKey<'_>) -> Result<Option<DeviceGrant>> {
     let (device, user_code) = hashes(code);
     let row = sqlx::query!(
         "select client, requested_scopes, expires_at, interval_seconds, last_polled_at, state,
@@ -95,7 +95,7 @@ pub async fn device(tx: &mut Tx, code: DeviceCodeKey<'_>) -> Result<Option<Devic
         "consumed" => DeviceState::Consumed,
         _ => DeviceState::Pending,
     };
-    Ok(Some(Device {
+    Ok(Some(DeviceGrant {
         client: row.client,
         requested_scopes: read_scopes(&row.requested_scopes)?,
         expires_at: row.expires_at,
@@ -109,7 +109,7 @@ pub async fn device(tx: &mut Tx, code: DeviceCodeKey<'_>) -> Result<Option<Devic
 }
 
 /// Updates the device grant with this code.
-pub async fn put_device(tx: &mut Tx, code: DeviceCodeKey<'_>, grant: &Device) -> Result<()> {
+pub async fn put_device(tx: &mut Tx, code: DeviceCodeKey<'_>, grant: &DeviceGrant) -> Result<()> {
     let (device, user_code) = hashes(code);
     let state = match grant.state {
         DeviceState::Pending => "pending",
