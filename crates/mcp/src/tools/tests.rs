@@ -173,6 +173,9 @@ fn placeholders_of_a_route_are_required_arguments() {
         let Route::Call(_, path) = &tool.spec.route else { continue };
         for part in path.split('{').skip(1) {
             let name = part.split('}').next().expect("a name");
+            if name == "project_key" && tool.spec.names_project {
+                continue; // The server has a default.
+            }
             let mut arguments = tool.spec.arguments.iter();
             let is_required = arguments.any(|one| one.field == name && one.is_required);
             assert!(is_required, "{}: {name}", tool.name());
