@@ -24,8 +24,8 @@ const SESSION_OPTIONS: [(&str, &str); 2] = [
     // both alone: a quarter of a short text's time. The vectors are the same.
     ("optimization.disable_specified_optimizers", "SkipLayerNormFusion"),
     // An x64 processor without VNNI multiplies int8 weights in 16 bits, where sums saturate: the
-    // vectors differ by .991 cosine from those of other processors, and retrieval gets worse.
-    // The option takes unsigned weights there. No other processor is affected.
+    // vectors differ from those of other processors (cosine .991). The option takes unsigned
+    // weights there. No other processor is affected.
     ("session.x64quantprecision", "1"),
 ];
 
