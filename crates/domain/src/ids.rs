@@ -66,7 +66,7 @@ macro_rules! ids {
 ids! {
     /// A project: the unit of isolation; every other row belongs to one.
     ProjectId,
-    /// A quarantine item: a text that is held until a person decides.
+    /// A quarantine item: a text that waits for a decision.
     QuarantineItemId,
     /// A webhook: a URL with a secret by which a provider sends events to a project.
     WebhookId,

@@ -26,7 +26,7 @@ vocabularies! {
         Allow = "allow",
         /// A placeholder replaces the finding.
         Mask = "mask",
-        /// The whole text is encrypted and held until a person decides.
+        /// The whole text is encrypted and quarantined until a person decides.
         Quarantine = "quarantine",
         /// The request is rejected.
         Reject = "reject",

@@ -87,7 +87,7 @@ pub async fn release_quarantine_item(
 
 /// Delete a quarantine item permanently.
 ///
-/// Deletes the held request; only the decision is kept. For maintainers.
+/// Deletes the quarantined request; only the decision is kept. For maintainers.
 #[utoipa::path(
     delete, path = "/quarantine/{id}", tag = "quarantine", params(QuarantineItemPath),
     extensions(("x-access" = json!(Access::Permission(Permission::Curate)))),

@@ -274,7 +274,7 @@ pub struct PastChange {
 pub struct TaskSummary {
     /// The tracker's own id.
     pub external_id: String,
-    /// One line that names it.
+    /// One line that names it; empty until the tracker is synced.
     pub title: String,
     /// The tracker's word for its state.
     pub status: String,

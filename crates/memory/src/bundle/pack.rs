@@ -4,7 +4,7 @@ use std::mem::take;
 
 use mc_contract::operations::recall::RecallResponse;
 use mc_domain::{BundleSection as Section, Trust};
-use serde_json::json;
+use serde::Serialize;
 
 use super::render::{self, response};
 use super::{
@@ -84,7 +84,7 @@ impl Usage {
     fn fitted(&mut self, item: Item, bundle: &Bundle, budget: TokenBudget) -> Option<Item> {
         let json = json_of_item(&item);
         if self.has_room(json.len(), budget) {
-            self.at_most += json.len() + ITEM_TOKENS;
+            self.at_most += json.len() + SEPARATOR_TOKENS;
             self.is_exact = false;
             return Some(item);
         }
@@ -93,19 +93,19 @@ impl Usage {
         }
         let whole = tokens::count(&json);
         if self.has_room(whole, budget) {
-            self.at_most += whole + ITEM_TOKENS;
+            self.at_most += whole + SEPARATOR_TOKENS;
             return Some(item);
         }
         let short = shortened(item)?;
         let cost = tokens::count(&json_of_item(&short));
         self.has_room(cost, budget).then(|| {
-            self.at_most += cost + ITEM_TOKENS;
+            self.at_most += cost + SEPARATOR_TOKENS;
             short
         })
     }
 
     fn has_room(&self, tokens: usize, budget: TokenBudget) -> bool {
-        self.at_most + tokens + ITEM_TOKENS <= budget.get()
+        self.at_most + tokens + SEPARATOR_TOKENS <= budget.get()
     }
 }
 
@@ -159,7 +159,11 @@ fn size(bundle: &Bundle) -> usize {
 }
 
 fn json_of(bundle: &Bundle) -> String {
-    json!(RecallResponse { tokens: TOKENS_PLACEHOLDER, ..response(bundle) }).to_string()
+    json(&RecallResponse { tokens: TOKENS_PLACEHOLDER, ..response(bundle) })
+}
+
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("all keys are strings")
 }
 
 /// Replaces the placeholder in a [`size`] by the real `tokens`. Digits are tokens of their own in
@@ -219,22 +223,20 @@ fn remove_last(bundle: &mut Bundle, section: Section) {
     }
 }
 
-/// Additional tokens per item: its handle, which is assigned at the end, and the separating comma.
-const ITEM_TOKENS: usize = 7;
+/// Additional tokens per item: the comma after it.
+const SEPARATOR_TOKENS: usize = 1;
 
+/// Returns an item as JSON. A handle as long as any stands for its own, which is assigned at the
+/// end.
 fn json_of_item(item: &Item) -> String {
-    let handle = String::new();
-    let mut json = match item {
-        Item::Gotcha(item) | Item::Fact(item) => json!(render::statement(handle, item)),
-        Item::FewShot(item) => json!(render::few_shot(handle, item)),
-        Item::Link(item) => json!(render::link(handle, item)),
-        Item::Dialog(item) => json!(render::dialog(handle, item)),
-        Item::Code(item) => json!(render::code(handle, item)),
-    };
-    if let Some(fields) = json.as_object_mut() {
-        fields.remove("handle");
+    let handle = "m99".to_owned();
+    match item {
+        Item::Gotcha(item) | Item::Fact(item) => json(&render::statement(handle, item)),
+        Item::FewShot(item) => json(&render::few_shot(handle, item)),
+        Item::Link(item) => json(&render::link(handle, item)),
+        Item::Dialog(item) => json(&render::dialog(handle, item)),
+        Item::Code(item) => json(&render::code(handle, item)),
     }
-    json.to_string()
 }
 
 /// Items in the order in which they are tried.

@@ -11,8 +11,8 @@ use crate::citations::is_stale;
 use crate::confidence::{QueryFeatures, is_latin, names_issue, names_symbol};
 use crate::text::as_f32;
 
-/// Weight of the share of the query's words that the record has, in addition to the cosine similarity.
-/// docs/retrieval.md lists the alternatives that were measured.
+/// Weight of the share of the query's words that the record has, in addition to the cosine
+/// similarity. docs/retrieval.md lists the alternatives that were measured.
 const COVERAGE_WEIGHT: f32 = 0.4;
 /// Similarity of a record outside the 200 nearest, as a share of the last nearest one's.
 const BELOW_NEAREST_SHARE: f32 = 0.8;

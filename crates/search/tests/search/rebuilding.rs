@@ -148,7 +148,7 @@ async fn failed_rebuild_leaves_no_incomplete_generation() {
     let notes = async || node.find(&fixture.query("kestrel")).await.degraded.join("; ");
     // The note alternates with "rebuilding" during each attempt.
     let reported = async {
-        while !notes().await.contains("can't be built") {
+        while !notes().await.contains("can't be rebuilt") {
             tokio::task::yield_now().await;
         }
     };

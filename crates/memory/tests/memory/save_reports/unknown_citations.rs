@@ -61,7 +61,7 @@ async fn unknown_citation_is_left_out_with_suggestions() {
             ),
             (
                 "the file does not have these lines as it is indexed: cite lines that it has, or \
-                    save again once it is indexed anew",
+                    save again once it is reindexed",
                 vec![]
             ),
         ]
