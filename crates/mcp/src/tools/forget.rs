@@ -39,8 +39,8 @@ impl Definition for Forget {
     const SPEC: Spec = Spec {
         name: "forget",
         title: "Forget a record",
-        description: "Delete a record, or your own proposal, that should not exist. To correct \
-                      one, save with supersedes.",
+        description: "Delete a record or your own proposal that should not exist. To correct one, \
+                      save with supersedes.",
         toolsets: &[Toolset::Memory],
         effect: Effect::Replaces,
         route: Route::Call(Method::DELETE, "/records/{id}"),

@@ -34,7 +34,7 @@ impl Definition for Recall {
             Argument::new("symbols", "Qualified names"),
             Argument::new("signals", "Error words or lines"),
             Argument::new("limit_tokens", "Default 2000"),
-            Argument::new("include", "`changes`: similar past commits"),
+            Argument::new("include", "changes: similar past commits"),
         ],
         fixed: None,
         output: &["facts", "few_shots", "links", "confidence", "bundle_id"],
