@@ -22,10 +22,9 @@ impl Default for ServerSettings {
 /// Group of tools that is enabled or disabled together, to keep the list of tools short.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Toolset {
-    /// Team memory: `recall`, `save`, `search`, `link_issue`, `open_doc`, `feedback`,
-    /// `forget`.
+    /// Team memory: recall and save, with search, links and feedback.
     Memory,
-    /// Indexed repositories and documents: `search`, `search_code`, `open_doc`.
+    /// Indexed repositories and documents: search and reading.
     Repo,
 }
 
