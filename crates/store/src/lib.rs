@@ -17,6 +17,7 @@ mod rls;
 mod row;
 mod search;
 pub mod server;
+pub mod testing;
 mod warm_up;
 
 use std::sync::Arc;
@@ -304,121 +305,5 @@ impl Tx {
             trail.chains.advance(chain, head);
         }
         Ok(())
-    }
-}
-
-/// Databases for tests, copied from one migrated template.
-pub mod testing {
-    use mc_postgres::db_roles::{self, DbRoles};
-    use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
-
-    use super::{Result, Store};
-    use crate::audit::Chains;
-
-    /// Returns audit chains with new keys.
-    pub fn chains() -> Chains {
-        let encryptor = mc_crypto::Encryptor::new(mc_crypto::EncryptionKey::generate(), Vec::new());
-        Chains::new(mc_crypto::AuditMacKeys::derive(&encryptor), std::collections::HashMap::new())
-    }
-
-    const TEMPLATE: &str = "memory_copilot_test_template";
-    /// The login roles of the test server, common to all its databases.
-    const LOGINS: [(&str, &str); 2] =
-        [("test_service", "memory_copilot_service"), ("test_worker", "memory_copilot_worker")];
-
-    /// Creates a migrated, empty database `name` on the server at `url`. Returns its URLs for the
-    /// superuser and for the service's roles. The first call on a server builds the template.
-    pub async fn create_database(url: &str, name: &str) -> Result<(String, DbRoles)> {
-        let mut admin = PgConnection::connect(url).await?;
-        // One at a time: PostgreSQL can't copy a template that another session is copying.
-        sqlx::query("select pg_advisory_lock(20261120)").execute(&mut admin).await?;
-        let exists = sqlx::query("select 1 from pg_database where datname = $1")
-            .bind(TEMPLATE)
-            .fetch_optional(&mut admin)
-            .await?;
-        if exists.is_none() {
-            let building = format!("{TEMPLATE}_building");
-            run(&mut admin, &format!("drop database if exists {building}")).await?;
-            run(&mut admin, &format!("create database {building}")).await?;
-            db_roles::prepare(&with_database(url, &building)?).await?;
-            for (role, group) in LOGINS {
-                run(&mut admin, &format!("create role {role} login password '{role}'")).await?;
-                run(&mut admin, &format!("grant {group} to {role}")).await?;
-            }
-            run(&mut admin, &format!("alter database {building} rename to {TEMPLATE}")).await?;
-        }
-        run(&mut admin, &format!("create database {name} template {TEMPLATE}")).await?;
-        admin.close().await?;
-        let url = with_database(url, name)?;
-        let [service, worker] = LOGINS.map(|(role, _)| logged_in(&url, role));
-        let logins = DbRoles { service: service?, worker: worker? };
-        Ok((url, logins))
-    }
-
-    /// Returns the URL with a test role in place of the superuser.
-    fn logged_in(url: &str, role: &str) -> Result<String> {
-        let mut url = url::Url::parse(url).map_err(|_| mc_postgres::Error::BadUrl)?;
-        let changed = url.set_username(role).and_then(|()| url.set_password(Some(role)));
-        changed.map_err(|()| mc_postgres::Error::BadUrl)?;
-        Ok(url.into())
-    }
-
-    /// Drops the database and ends its sessions.
-    pub async fn drop_database(url: &str, name: &str) -> Result<()> {
-        let mut admin = PgConnection::connect(url).await?;
-        run(&mut admin, &format!("drop database if exists {name} with (force)")).await?;
-        Ok(admin.close().await?)
-    }
-
-    /// Runs a statement on the database at `url`, for states that would take days to arise.
-    pub async fn execute(url: &str, sql: &str) -> Result<()> {
-        let mut connection = PgConnection::connect(url).await?;
-        run(&mut connection, sql).await?;
-        Ok(connection.close().await?)
-    }
-
-    /// Runs a statement as the store's role and principal; returns the number of written rows.
-    pub async fn write(store: &Store, sql: &str) -> Result<u64> {
-        let mut tx = store.begin().await?;
-        let done = sqlx::query(AssertSqlSafe(sql)).execute(&mut *tx.0).await?;
-        tx.commit().await?;
-        Ok(done.rows_affected())
-    }
-
-    /// Returns the text result of a query as the store's role and principal.
-    pub async fn text(store: &Store, sql: &str) -> Result<String> {
-        Ok(sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(&mut *store.read().await?).await?)
-    }
-
-    /// A session with an open transaction, which ends on drop.
-    #[derive(Debug)]
-    pub struct Held {
-        _session: PgConnection,
-    }
-
-    /// Runs a statement in a transaction that stays open, to hold a lock.
-    pub async fn hold(url: &str, sql: &str) -> Result<Held> {
-        let mut session = PgConnection::connect(url).await?;
-        run(&mut session, "begin").await?;
-        run(&mut session, sql).await?;
-        Ok(Held { _session: session })
-    }
-
-    /// Returns the number of sessions of the store's database that wait for a lock.
-    pub async fn waiting_for_a_lock(store: &Store) -> Result<i64> {
-        let sql = "select count(*) from pg_stat_activity
-                   where datname = current_database() and wait_event_type = 'Lock'";
-        Ok(sqlx::query_scalar(sql).fetch_one(&mut *store.read().await?).await?)
-    }
-
-    async fn run(admin: &mut PgConnection, sql: &str) -> Result<()> {
-        sqlx::query(AssertSqlSafe(sql)).execute(admin).await?;
-        Ok(())
-    }
-
-    fn with_database(url: &str, name: &str) -> Result<String> {
-        let mut url = url::Url::parse(url).map_err(|_| mc_postgres::Error::BadUrl)?;
-        url.set_path(name);
-        Ok(url.into())
     }
 }
