@@ -81,9 +81,12 @@ pub fn filter_field_text(policy: &Policy, text: &str) -> String {
 /// Runs long work on a blocking thread, so that other requests do not wait. Masking processes some
 /// megabytes a second; the prompt guard takes most of that time.
 pub async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    tokio::task::spawn_blocking(work)
-        .await
-        .unwrap_or_else(|failure| std::panic::resume_unwind(failure.into_panic()))
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        // The runtime is shutting down, and drops this future, too.
+        Err(_) => std::future::pending().await,
+    }
 }
 
 impl ContentFilter {
