@@ -18,17 +18,6 @@ const DEFAULT_MAX_LENGTH: usize = 256;
 /// coordination are faster. Larger weights are loaded once, and all threads work on one text.
 const LARGEST_REPLICATED: u64 = 64 * 1024 * 1024;
 
-/// Options of the ONNX runtime for a session.
-const SESSION_OPTIONS: [(&str, &str); 2] = [
-    // On a CPU, an addition fused with the normalization after it takes several times as long as
-    // both alone: a quarter of a short text's time. The vectors are the same.
-    ("optimization.disable_specified_optimizers", "SkipLayerNormFusion"),
-    // An x64 processor without VNNI multiplies int8 weights in 16 bits, where sums saturate: the
-    // vectors differ from those of other processors (cosine .991). The option takes unsigned
-    // weights there. No other processor is affected.
-    ("session.x64quantprecision", "1"),
-];
-
 pub(crate) enum Source {
     Folder { dir: PathBuf, name: String },
     Hub { model: EmbeddingModel, name: String, cache_dir: PathBuf },
@@ -90,13 +79,11 @@ fn from_hub(
     cache_dir: &Path,
     threads: usize,
 ) -> Result<ModelSession, Error> {
-    let options = TextInitOptions::new(model.clone())
+    let mut options = TextInitOptions::new(model.clone())
         .with_cache_dir(cache_dir.to_owned())
         .with_show_download_progress(false)
         .with_intra_threads(threads);
-    let options = SESSION_OPTIONS
-        .into_iter()
-        .fold(options, |options, (key, value)| options.with_session_config(key, value));
+    options.session_config = session_config();
     let loaded = TextEmbedding::try_new(options)
         .map_err(|error| Error::Hub { model: name.to_owned(), reason: chain(&error) })?;
     Ok(ModelSession(loaded))
@@ -108,12 +95,10 @@ fn from_folder(dir: &Path, name: &str, threads: usize) -> Result<Vec<ModelSessio
         + model.external_initializers.iter().map(|f| f.buffer.len()).sum::<usize>();
     let (sessions, threads_each) =
         if weights as u64 <= LARGEST_REPLICATED { (threads, 1) } else { (1, threads) };
-    let options = InitOptionsUserDefined::new()
+    let mut options = InitOptionsUserDefined::new()
         .with_max_length(max_length(dir)?)
         .with_intra_threads(threads_each);
-    let options = SESSION_OPTIONS
-        .into_iter()
-        .fold(options, |options, (key, value)| options.with_session_config(key, value));
+    options.session_config = session_config();
     (0..sessions)
         .map(|_| TextEmbedding::try_new_from_user_defined(model.clone(), options.clone()))
         .map(|loaded| match loaded {
@@ -121,6 +106,20 @@ fn from_folder(dir: &Path, name: &str, threads: usize) -> Result<Vec<ModelSessio
             Err(error) => Err(Error::Model { model: name.to_owned(), reason: chain(&error) }),
         })
         .collect()
+}
+
+/// Returns the options of the ONNX runtime for a session, by name.
+fn session_config() -> Vec<(String, String)> {
+    let options = [
+        // On a CPU, an addition fused with the normalization after it takes several times as long
+        // as both alone: a quarter of a short text's time. The vectors are the same.
+        ("optimization.disable_specified_optimizers", "SkipLayerNormFusion"),
+        // An x64 processor without VNNI multiplies int8 weights in 16 bits, where sums saturate:
+        // the vectors differ from those of other processors (cosine .991). The option takes
+        // unsigned weights there. No other processor is affected.
+        ("session.x64quantprecision", "1"),
+    ];
+    options.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
 }
 
 fn user_defined(dir: &Path) -> Result<UserDefinedEmbeddingModel, Error> {
