@@ -1,4 +1,4 @@
-//! The job `cleanup`: deletes outdated data that belongs to no project.
+//! The job `cleanup`: deletes outdated service data.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::JobContext;
 use crate::job::{BackgroundJob, JobError};
 
-/// Deletes outdated data that belongs to no project.
+/// Deletes outdated service data, such as ended sessions.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Cleanup {}
 

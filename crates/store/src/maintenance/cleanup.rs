@@ -28,8 +28,8 @@ pub struct CleanupReport {
     pub events: u64,
 }
 
-/// Deletes old data that belongs to no project, and passages of expired records. Data of projects
-/// is deleted by their policies ([`hygiene::retention`]).
+/// Deletes outdated service data, passages of expired records, and expired previous secrets of
+/// webhooks. Other data of projects is deleted by their policies ([`hygiene::retention`]).
 pub async fn sweep(store: &Store) -> Result<CleanupReport> {
     let feed = prune_feed(store).await?;
     vectors::drop_orphaned_hnsw_indexes(store).await?;
