@@ -264,13 +264,14 @@ impl<'a> Draw<'a> {
         if oracle::role(self.who, project).is_none() { attempt.places(own) } else { attempt }
     }
 
-    /// Those of the projects that the caller may list.
+    /// Returns the projects that the caller may list. A project that they created in an earlier
+    /// attempt bears a mark of their own.
     fn own_places(&self) -> Places {
         if self.who.administers_service() {
             return Places::ALL;
         }
         let own = self.world.projects.iter().filter(|one| oracle::role(self.who, one).is_some());
-        Places::all(own.map(|project| Places::one(project.place)))
+        Places::all(own.map(|project| Places::one(project.place))) | self.who.place()
     }
 
     /// An operation on a resource that the request names by its id only; `None` if it does not
