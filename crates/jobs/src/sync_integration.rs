@@ -55,9 +55,7 @@ impl BackgroundJob for SyncIntegration {
             started: Instant::now(),
         };
         let stored = match session.run(sync).await {
-            Ok(SyncOutcome::Completed) => {
-                integrations::finish_sync(store, target.id, target.interval).await
-            }
+            Ok(SyncOutcome::Completed) => integrations::finish_sync(store, target.id).await,
             Ok(SyncOutcome::Incomplete) => enqueue_next(store, &target).await,
             Err(SyncError::Overtaken) => Ok(()),
             Err(SyncError::Store(error)) if error.kind().is_transient() => Err(error),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use chrono::{TimeDelta, Utc};
 use mc_domain::{Capability, IntegrationId, ProjectId, UserId};
 use mc_sanitizer::mask;
-use mc_store::integrations::{self, NewIntegration};
+use mc_store::integrations::{self, IntegrationUpdate, NewIntegration};
 use mc_store::tasks::NewTask;
 use mc_store::testing::{execute, text};
 use mc_store::{Error, Store, Upserted, audit, deletion_candidates, tasks};
@@ -37,6 +37,16 @@ async fn with_integration(db: &TestDatabase) -> (ProjectId, Store, IntegrationId
     let integration = new("CS", Capability::Issues);
     create(&shop, project, &integration).await.unwrap();
     (project, shop, integration.id)
+}
+
+async fn update(store: &Store, project: ProjectId, id: IntegrationId, change: &IntegrationUpdate) {
+    let mut tx = store.begin().await.unwrap();
+    assert!(integrations::update(&mut tx, project, id, change).await.unwrap());
+    tx.commit().await.unwrap();
+}
+
+fn interval(minutes: i32) -> IntegrationUpdate {
+    IntegrationUpdate { interval_minutes: Some(minutes), ..Default::default() }
 }
 
 async fn syncs(db: &TestDatabase) -> String {
@@ -77,7 +87,7 @@ async fn due_integration_is_enqueued_once_per_due_time() {
     for expected in [1, 0] {
         assert_eq!(integrations::enqueue_due_syncs(db.store()).await.unwrap(), expected);
     }
-    integrations::finish_sync(db.store(), id, Duration::from_mins(15)).await.unwrap();
+    integrations::finish_sync(db.store(), id).await.unwrap();
     assert_eq!(integrations::enqueue_due_syncs(db.store()).await.unwrap(), 0);
     assert_eq!(syncs(&db).await, "2");
 }
@@ -154,32 +164,43 @@ async fn sync_position_is_moved_by_one_of_two_workers() {
 async fn only_a_shorter_interval_brings_the_next_sync_forward() {
     let db = TestDatabase::create().await;
     let (project, shop, id) = with_integration(&db).await;
-    // As after failures, or for the wait that a provider asks for.
+    // As after failures.
     let later = Duration::from_hours(2);
-    integrations::reschedule(db.store(), id, Some("rate limited"), later).await.unwrap();
+    integrations::reschedule(db.store(), id, Some("it was away"), later).await.unwrap();
     let due_at =
         async || integrations::find(&shop, project, id).await.unwrap().unwrap().next_sync_at;
     let rescheduled_at = due_at().await;
-    let apply = async |update: integrations::IntegrationUpdate| {
-        let mut tx = shop.begin().await.unwrap();
-        assert!(integrations::update(&mut tx, project, id, &update).await.unwrap());
-        tx.commit().await.unwrap();
-    };
-    let interval = |minutes: i32| integrations::IntegrationUpdate {
-        interval_minutes: Some(minutes),
-        ..Default::default()
-    };
-    let flags = |is_set: bool| integrations::IntegrationUpdate {
+    let apply = async |change: IntegrationUpdate| update(&shop, project, id, &change).await;
+    let flags = |is_set: bool| IntegrationUpdate {
         interval_minutes: None,
         include_comments: Some(is_set),
         is_paused: Some(!is_set),
     };
-    for update in [flags(false), flags(true), interval(15), interval(60)] {
-        apply(update).await;
-        assert_eq!(due_at().await, rescheduled_at, "{update:?}");
+    for change in [flags(false), flags(true), interval(15), interval(60)] {
+        apply(change).await;
+        assert_eq!(due_at().await, rescheduled_at, "{change:?}");
     }
     apply(interval(10)).await;
     assert!(due_at().await < Utc::now() + TimeDelta::minutes(11));
+}
+
+#[tokio::test]
+async fn a_shorter_interval_does_not_cut_the_wait_that_a_provider_demands() {
+    let db = TestDatabase::create().await;
+    let (project, shop, id) = with_integration(&db).await;
+    integrations::start_sync(db.store(), id).await.unwrap().unwrap();
+    integrations::reschedule(db.store(), id, None, Duration::from_hours(2)).await.unwrap();
+    let due_at =
+        async || integrations::find(&shop, project, id).await.unwrap().unwrap().next_sync_at;
+    let allowed_at = due_at().await;
+    update(&shop, project, id, &interval(10)).await;
+    assert_eq!(due_at().await, allowed_at);
+    let paused = IntegrationUpdate { is_paused: Some(true), ..interval(5) };
+    update(&shop, project, id, &paused).await;
+    assert_eq!(due_at().await, allowed_at);
+    integrations::finish_sync(db.store(), id).await.unwrap();
+    let next = due_at().await;
+    assert!(next < Utc::now() + TimeDelta::minutes(7), "the new interval applies: {next}");
 }
 
 #[tokio::test]
@@ -202,7 +223,7 @@ async fn failures_are_counted_until_a_sync_succeeds() {
     assert!(failing.next_sync_at > hour, "{}", failing.next_sync_at);
     let health = integrations::health(&shop, Some(project)).await.unwrap();
     assert_eq!((health[0].integration_count, health[0].failing_count), (1, 1));
-    integrations::finish_sync(db.store(), id, Duration::from_mins(15)).await.unwrap();
+    integrations::finish_sync(db.store(), id).await.unwrap();
     let succeeded = seen().await;
     assert_eq!((succeeded.consecutive_failures, succeeded.last_error), (0, None));
     assert!(succeeded.last_success_at.is_some() && succeeded.next_sync_at < hour);

@@ -96,7 +96,8 @@ pub async fn create(tx: &mut Tx, project: ProjectId, new: &NewIntegration) -> Re
 }
 
 /// Updates an integration; returns `false` if there is none. Only a shorter interval changes the
-/// due time: it is then at most that interval from now.
+/// due time: it is then at most that interval from now. During a sync run the due time stays: it
+/// may be the end of a wait that the provider demands, and the end of the run sets the next one.
 pub async fn update(
     tx: &mut Tx,
     project: ProjectId,
@@ -107,7 +108,7 @@ pub async fn update(
         "update integrations set interval_minutes = coalesce($3, interval_minutes),
              include_comments = coalesce($4, include_comments), is_paused = coalesce($5, is_paused),
              run_started_at = case when coalesce($5, is_paused) then null else run_started_at end,
-             next_sync_at = case when $3 < interval_minutes
+             next_sync_at = case when $3 < interval_minutes and run_started_at is null
                  then least(next_sync_at, now() + make_interval(mins => $3)) else next_sync_at end
          where project_id = $1 and id = $2",
         project.0,

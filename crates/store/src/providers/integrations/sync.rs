@@ -194,17 +194,17 @@ pub async fn mark_reconciled(tx: &mut Tx, id: IntegrationId) -> Result<()> {
     tx.run(sqlx::query!("update integrations set reconciled_at = now() where id = $1", id.0)).await
 }
 
-/// Ends a sync run successfully and schedules the next one.
-pub async fn finish_sync(store: &Store, id: IntegrationId, again_in: Duration) -> Result<()> {
+/// Ends a sync run successfully and schedules the next one after the interval that the integration
+/// has by now.
+pub async fn finish_sync(store: &Store, id: IntegrationId) -> Result<()> {
     sqlx::query!(
         "update integrations set last_success_at = now(), last_error = null,
              consecutive_failures = 0,
-             next_sync_at = now() + make_interval(secs => $2), run_started_at = null,
+             next_sync_at = now() + make_interval(mins => interval_minutes), run_started_at = null,
                  last_run_completed_at = now(),
              last_run_pages = run_pages, last_run_items = run_items
          where id = $1",
-        id.0,
-        again_in.as_secs_f64()
+        id.0
     )
     .execute(&mut *store.plain().await?)
     .await?;
