@@ -8,7 +8,7 @@ use mc_store::sessions::{self, DeviceCodeKey, DeviceGrant, DeviceState};
 use serde_json::json;
 
 use super::browser::BrowserSession;
-use super::{SignIn, device_grant};
+use super::{DecisionError, SignIn, device_grant};
 use crate::{Error, Principal, commit};
 
 /// How long a person has to decide.
@@ -88,7 +88,8 @@ pub async fn find_pending(
     Ok(row.map(|row| PendingDeviceLogin { client: row.client, scopes: row.requested_scopes }))
 }
 
-/// Approves a device login with at most the decider's scopes, or denies it.
+/// Approves a device login with at most the decider's scopes, or denies it. An approval without a
+/// common scope also denies it, and returns [`DecisionError::NoCommonScope`].
 pub async fn decide(
     sign_in: &SignIn,
     code: &UserCode,
@@ -99,10 +100,13 @@ pub async fn decide(
     let key = DeviceCodeKey::User(hash.as_bytes());
     let mut tx = sign_in.store().begin().await?;
     let mut row = sessions::device(&mut tx, key).await?.ok_or(Error::UnknownUserCode)?;
-    if is_approved {
-        device_grant::approve(&mut row, decider.user, decider.scopes, Utc::now())?;
+    let decision = if is_approved {
+        device_grant::approve(&mut row, decider.user, decider.scopes, Utc::now())
     } else {
-        device_grant::deny(&mut row, Utc::now())?;
+        device_grant::deny(&mut row, Utc::now())
+    };
+    if let Err(error @ (DecisionError::Expired | DecisionError::Decided)) = decision {
+        return Err(error.into());
     }
     // After the row is locked: a revocation of all sessions denies approved logins, and must not
     // wait for a login that still waits for a decision.
@@ -110,6 +114,7 @@ pub async fn decide(
         return Err(Error::CredentialRevoked);
     }
     sessions::put_device(&mut tx, key, &row).await?;
-    let details = json!({ "approved": is_approved, "client": row.client });
-    commit(tx, decider.user, AuditAction::DeviceLoginDecided, "device", details).await
+    let details = json!({ "approved": decision.is_ok() && is_approved, "client": row.client });
+    commit(tx, decider.user, AuditAction::DeviceLoginDecided, "device", details).await?;
+    Ok(decision?)
 }

@@ -64,10 +64,11 @@ pub enum DecisionError {
     /// The grant was already approved or denied.
     #[error("this login has been decided; start it at the terminal again if you did not decide")]
     Decided,
-    /// The user has none of the requested scopes, so the tokens could be used for nothing.
+    /// The user has none of the requested scopes, so the tokens could be used for nothing. The
+    /// grant was denied.
     #[error(
-        "none of the requested scopes ({requested}) is one of yours ({allowed}); start the login \
-         again and request one of yours: memory-copilot login --scope"
+        "the login is denied: none of the requested scopes ({requested}) is one of yours \
+         ({allowed}); start it again and request one of yours: memory-copilot login --scope"
     )]
     NoCommonScope {
         /// The scopes that the client requests.
@@ -105,7 +106,9 @@ pub(super) fn begin(
     }
 }
 
-/// Approves a grant for `user`. `allowed` are the scopes that the user agreed to and has.
+/// Approves a grant for `user`. `allowed` are the scopes that the user agreed to and has. Without a
+/// common scope the grant is denied, so that the client gets `access_denied` and stops polling
+/// (RFC 8628, section 3.5) in place of waiting for the expiry.
 pub(super) fn approve(
     grant: &mut DeviceGrant,
     user: UserId,
@@ -116,6 +119,7 @@ pub(super) fn approve(
     let requested = grant.requested_scopes;
     let scopes = requested.intersection(allowed);
     if scopes.is_empty() {
+        grant.state = DeviceState::Denied;
         return Err(DecisionError::NoCommonScope { requested, allowed });
     }
     grant.state = DeviceState::Approved;
@@ -210,12 +214,12 @@ mod tests {
     }
 
     #[test]
-    fn approval_without_a_common_scope_is_rejected() {
+    fn approval_without_a_common_scope_denies_the_login() {
         let mut grant = pending_grant();
         let (requested, allowed) = (grant.requested_scopes, scopes("ingest admin"));
         let rejected = approve(&mut grant, UserId::generate(), allowed, at(1));
         assert_eq!(rejected, Err(DecisionError::NoCommonScope { requested, allowed }));
-        assert_eq!(poll(&mut grant, &cli(), at(2)), Answer::Pending);
+        assert_eq!(poll(&mut grant, &cli(), at(2)), Answer::Denied);
     }
 
     #[test]

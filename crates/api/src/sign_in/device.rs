@@ -90,7 +90,8 @@ pub async fn start_device_login(
 
 /// Approve or deny a device login.
 ///
-/// Signs the terminal in as the caller, or refuses it. A personal access token can't decide: the
+/// Signs the terminal in as the caller, or refuses it. It is also refused, with an error, if the
+/// caller approves but has none of the requested scopes. A personal access token can't decide: the
 /// caller has to be signed in.
 #[utoipa::path(
     post, path = "/auth/device/decision", tag = "accounts", request_body = DeviceDecision,

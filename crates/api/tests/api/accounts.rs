@@ -529,6 +529,22 @@ async fn a_reused_device_code_ends_its_session() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_approval_without_a_common_scope_denies_the_device_login() {
+    let api = TestApi::start().await;
+    let approval = |started: &Value| json!({"user_code": started["user_code"], "approve": true});
+    let started = api.form("/auth/device", &[("scope", "memory:read")]).await.ok();
+    api.post("/auth/device/decision", approval(&started)).await.ok();
+    let tokens = redeem(&api, &started).await.ok();
+    let reader = api.with(tokens["access_token"].as_str().unwrap());
+
+    let started = api.form("/auth/device", &[("scope", "ingest")]).await.ok();
+    let rejected = reader.post("/auth/device/decision", approval(&started)).await;
+    assert_eq!(rejected.status, 403, "{}", rejected.body);
+    assert_eq!(redeem(&api, &started).await.body["error"], "access_denied");
+    assert_eq!(api.post("/auth/device/decision", approval(&started)).await.status, 409, "decided");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_invalid_grant_has_an_error_code_of_oauth() {
     let api = TestApi::start().await;
     for (fields, error) in [
