@@ -1,18 +1,18 @@
 //! Resolving an absolute path of a machine's file system to the path within an indexed repository.
 
-use std::ops::Range;
-
 use mc_domain::ProjectId;
 use mc_store::repositories::{self, Repository};
 use mc_store::{Error, files};
 
 use crate::MemoryContext;
 
-/// Maximum number of path parts to look up; paths in repositories are shorter.
-const MAX_TAIL_PARTS: usize = 32;
+/// Maximum number of paths below names, and of ends of the path, that are looked up. Each look-up
+/// may read all file names of the project.
+const MAX_LOOK_UPS: usize = 32;
 
 /// Returns the path relative to the root of the repository that has it; `None` if no repository of
-/// the project has it. The repository is found by its location, its name, or the end of the path.
+/// the project has it. The repository is found by its location, its name, or the end of the path,
+/// of which at most 32 parts are compared.
 pub async fn resolve_path(
     ctx: &MemoryContext,
     project: ProjectId,
@@ -25,7 +25,8 @@ pub async fn resolve_path(
     }
     let below_names = below_names(&repositories, &parts);
     // Other repositories may have directories of a repository's name, so its own paths come first.
-    let candidates = [below_names.clone(), tails(&parts)].concat();
+    let candidates: Vec<_> =
+        below_names.iter().take(MAX_LOOK_UPS).cloned().chain(tails(&parts)).collect();
     let found = files::first_indexed(&ctx.store, project, &candidates).await?;
     // A file name at the root, such as `README.md`, is in many repositories, so the path below a
     // repository's name wins over it, even if that path is not indexed.
@@ -56,18 +57,14 @@ fn below_location(repositories: &[Repository], parts: &[String]) -> Option<Strin
 fn below_names(repositories: &[Repository], parts: &[String]) -> Vec<String> {
     let is_named =
         |part: &String| repositories.iter().any(|one| one.name.eq_ignore_ascii_case(part));
-    let roots = starts(parts).filter(|at| is_named(&parts[*at]));
+    let roots = (0..parts.len()).filter(|at| is_named(&parts[*at]));
     roots.map(|at| parts[at + 1..].join("/")).collect()
 }
 
-/// Returns the suffixes of a path, longest first.
+/// Returns the suffixes of a path with at most [`MAX_LOOK_UPS`] parts, longest first.
 fn tails(parts: &[String]) -> Vec<String> {
-    starts(parts).map(|from| parts[from..].join("/")).collect()
-}
-
-/// Returns the positions of the parts to look up.
-fn starts(parts: &[String]) -> Range<usize> {
-    parts.len().saturating_sub(MAX_TAIL_PARTS)..parts.len()
+    let starts = parts.len().saturating_sub(MAX_LOOK_UPS)..parts.len();
+    starts.map(|from| parts[from..].join("/")).collect()
 }
 
 #[cfg(test)]
@@ -114,6 +111,6 @@ mod tests {
     fn suffixes_of_a_path_are_listed_longest_first() {
         assert_eq!(tails(&parts("a/b/c")), ["a/b/c", "b/c", "c"]);
         let deep = vec!["x".to_owned(); 100];
-        assert_eq!(tails(&deep).len(), MAX_TAIL_PARTS);
+        assert_eq!(tails(&deep).len(), MAX_LOOK_UPS);
     }
 }

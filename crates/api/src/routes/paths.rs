@@ -14,7 +14,7 @@ use crate::problem::Problem;
 /// Find the path within an indexed repository that an absolute path stands for.
 ///
 /// Returns the path relative to the root of the repository, found by its location, its name, or the
-/// end of the path.
+/// end of the path, of which at most 32 parts are compared.
 #[utoipa::path(
     get, path = "/paths", tag = "projects", params(PathQuery),
     extensions(("x-access" = json!(Access::Permission(Permission::Read)))),

@@ -28,6 +28,20 @@ async fn absolute_path_is_resolved_by_location_name_or_its_end() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn deep_path_is_resolved_by_the_name_of_its_repository() {
+    let world = World::new().await;
+    world.index_file("app/cart.rb", "class Cart; end", None).await;
+    let deep = format!("{}new.rb", "d/".repeat(40));
+    let cases = [
+        (format!("/home/me/shop/{deep}"), Some(deep.as_str())),
+        (format!("/home/me/copy/{deep}"), None),
+        (format!("/home/me/{}{deep}", "shop/".repeat(100)), Some(deep.as_str())),
+    ];
+    let cases = cases.each_ref().map(|(path, expected)| (path.as_str(), *expected));
+    assert_resolved(&world, &cases).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn path_below_a_repository_wins_over_a_directory_of_its_name() {
     let world = World::new().await;
     for path in ["app/cart.rb", "shop/app/cart.rb", "shop/version.rb"] {
