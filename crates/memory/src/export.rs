@@ -18,13 +18,14 @@ const PAGE_SIZE: i64 = 500;
 /// Largest document that is decompressed, in bytes: 100,000 records are about a tenth of it.
 const BYTES_MAX: u64 = 1 << 30;
 /// Exported fields of a record, in order; other fields are internal.
-const FIELDS: &str = "kind title content scope tags owner ttl quality ci meta steps patch_ref url \
-    task_external_id citations";
+const FIELDS: &str = "kind title content scope tags owner ttl quality ci_status meta steps \
+    patch_ref url task_external_id citations";
 /// Fields of a save request that a record has in `meta`.
 const META_FIELDS: &[&str] = &["steps", "patch_ref", "url"];
 
-/// Reduces a record, as the API renders it, to what a save needs to create it again. A TTL that
-/// is not explicit is left out, as the new record's life begins with its import.
+/// Reduces a record, as the API renders it, to what a save needs to create it again, and its CI
+/// status, which an import leaves out. A TTL that is not explicit is left out, as the new record's
+/// life begins with its import.
 pub fn exported(mut record: Value) -> Value {
     for field in META_FIELDS {
         if let Some(value) = record["meta"].as_object_mut().and_then(|meta| meta.remove(*field)) {
@@ -111,6 +112,7 @@ fn rendered(record: &Record, cited: &[Citation]) -> Value {
         "ttl": record.ttl,
         "is_ttl_explicit": record.is_ttl_explicit,
         "quality": record.quality,
+        "ci_status": record.ci_status,
         "meta": record.meta,
         "task_external_id": record.task_external_id,
         "citations": cited.collect::<Vec<_>>(),
@@ -165,11 +167,12 @@ mod tests {
         let record = json!({
             "id": "1", "kind": "fewshot", "title": "", "content": "c", "scope": [],
             "ttl": "2030-01-01",
-            "is_ttl_explicit": false, "meta": {"steps": ["a"]}, "hits": 3,
+            "is_ttl_explicit": false, "meta": {"steps": ["a"]}, "hits": 3, "ci_status": "passed",
             "citations": [{"file": "a.rb", "verdict": "fresh"}],
         });
         let expected = json!({
-            "kind": "fewshot", "content": "c", "steps": ["a"], "citations": [{"file": "a.rb"}],
+            "kind": "fewshot", "content": "c", "ci_status": "passed", "steps": ["a"],
+            "citations": [{"file": "a.rb"}],
         });
         assert_eq!(exported(record), expected);
     }

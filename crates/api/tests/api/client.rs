@@ -11,6 +11,7 @@ use mc_api::{ApiState, PROBLEM_JSON};
 use mc_connectors::ConnectorRegistry;
 use mc_connectors::client::{Connector, ConnectorConfig, Limits, Provider};
 use mc_crypto::{EncryptionKey, Encryptor};
+use mc_domain::ProjectId;
 use mc_domain::policy::RetentionDays;
 use mc_embed::{Embedder, ProviderSettings, RuntimeSettings};
 use mc_jobs::{Embedding, JobContext, JobSettings, SyncContext};
@@ -204,11 +205,16 @@ impl TestApi {
         self.answer(request.body(Body::from(body.to_vec())).unwrap()).await
     }
 
+    /// Returns the id of the project `shop`.
+    pub async fn shop(&self) -> ProjectId {
+        self.text("select id::text from projects where key = 'shop'").await.parse().unwrap()
+    }
+
     /// Deletes data of a category past its retention, and returns the count.
     pub async fn purge(&self, what: RetentionCategory, days: &RetentionDays) -> u64 {
-        let shop = self.text("select id::text from projects where key = 'shop'").await;
+        let shop = self.shop().await;
         let mut tx = self.background().begin().await.unwrap();
-        let gone = retention::purge(&mut tx, shop.parse().unwrap(), what, days).await.unwrap();
+        let gone = retention::purge(&mut tx, shop, what, days).await.unwrap();
         tx.commit().await.unwrap();
         gone
     }

@@ -1,5 +1,6 @@
 //! Pull requests, CI results, comments, releases and wikis, received by webhooks.
 
+use mc_memory::export;
 use serde_json::{Value, json};
 
 use crate::client::TestApi;
@@ -187,6 +188,9 @@ async fn ci_result_applies_before_or_after_the_save() {
     assert_eq!(recalled["gotchas"][0]["ci_status"], "passed", "{recalled}");
     let listed = api.get("/records?project_key=shop").await.ok();
     assert_eq!(listed["items"][0]["ci_status"], "passed");
+    assert_eq!(export::exported(listed["items"][0].clone())["ci_status"], "passed");
+    let stored = export::team_records(api.background(), api.shop().await).await.unwrap();
+    assert_eq!(stored[0]["ci_status"], "passed", "{stored:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

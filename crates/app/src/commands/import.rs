@@ -17,11 +17,8 @@ pub async fn run(args: ImportArgs, remote: &ApiClient, format: Format) -> Result
     remote.ensure_project(&args.project.project).await?;
     let mut outcomes: BTreeMap<String, u32> = BTreeMap::new();
     let mut failures = Vec::new();
-    for (index, mut record) in records.into_iter().enumerate() {
-        record["project_key"] = args.project.project.clone().into();
-        // The CI result of another installation; this service records its own.
-        record.as_object_mut().and_then(|record| record.remove("ci"));
-        match remote.post("/save", record).await {
+    for (index, record) in records.into_iter().enumerate() {
+        match remote.post("/save", save_request(record, &args.project.project)).await {
             Ok(response) => {
                 if text(&response, "outcome") == "rejected" {
                     let reason = text(&response, "reason");
@@ -46,6 +43,14 @@ pub async fn run(args: ImportArgs, remote: &ApiClient, format: Format) -> Result
         are already saved are merged)"
         ),
     }
+}
+
+/// Returns the save of an exported record in a project.
+fn save_request(mut record: Value, project: &str) -> Value {
+    record["project_key"] = project.into();
+    // The CI status of another installation; this service derives its own from its CI results.
+    record.as_object_mut().and_then(|record| record.remove("ci_status"));
+    record
 }
 
 /// Parses one record or a list of records.
@@ -78,5 +83,17 @@ mod tests {
         assert!(parse("just words").is_err());
         let mixed = parse("- kind: fact\n- just words\n").expect_err("a list item of words");
         assert!(mixed.to_string().starts_with("record 2 is not a mapping"), "{mixed}");
+    }
+
+    #[test]
+    fn exported_ci_status_is_not_saved() {
+        let exported = mc_memory::export::exported(json!({
+            "kind": "fact", "content": "c", "ci_status": "passed", "meta": {"patch_sha": "a1"},
+        }));
+        assert_eq!(exported["ci_status"], "passed");
+        let expected = json!({
+            "project_key": "shop", "kind": "fact", "content": "c", "meta": {"patch_sha": "a1"},
+        });
+        assert_eq!(save_request(exported, "shop"), expected);
     }
 }
