@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use mc_contract::operations::proposal::Demotion;
 use mc_domain::{ProjectId, RecordId, RecordKind, Trust};
 use mc_search::{Step, rank_factors};
-use mc_store::hygiene::usage::{self, DemotionReason, RecordUsage};
+use mc_store::hygiene::usage::{self, RecordUsage};
 use mc_store::{Store, passages};
 
 use crate::Error;
@@ -35,10 +36,10 @@ impl RecordQuality {
     }
 
     /// Returns the reasons for a reviewer.
-    pub fn demotion_reason(&self) -> DemotionReason {
+    pub fn demotion(&self) -> Demotion {
         let named = |(step, factor): &(Step, f32)| (step.to_string(), rounded(*factor));
         let factors: BTreeMap<_, _> = self.factors.iter().flatten().map(named).collect();
-        DemotionReason {
+        Demotion {
             rank_factor: self.rank_factor().map(rounded),
             factors,
             reasons: self.unused_reasons.iter().map(ToString::to_string).collect(),
@@ -148,18 +149,18 @@ mod tests {
     }
 
     #[test]
-    fn demotion_reason_has_rank_factors_and_reasons() {
+    fn demotion_has_rank_factors_and_reasons() {
         let unused_reasons = vec![UnusedReason::Unused(90)];
         let factors = Some(vec![(Step::Recency, 0.5), (Step::Stale, 0.504)]);
         let judged =
             RecordQuality { usage: fact(90), factors, unused_reasons: unused_reasons.clone() };
-        let reason = judged.demotion_reason();
-        assert_eq!(reason.rank_factor, Some(0.25));
+        let demotion = judged.demotion();
+        assert_eq!(demotion.rank_factor, Some(0.25));
         let parts = [("recency".to_owned(), 0.5), ("stale".to_owned(), 0.5)];
-        assert_eq!(reason.factors, BTreeMap::from(parts));
-        assert_eq!(reason.reasons, ["neither recalled nor changed for 90 days"]);
+        assert_eq!(demotion.factors, BTreeMap::from(parts));
+        assert_eq!(demotion.reasons, ["neither recalled nor changed for 90 days"]);
         let unfound = RecordQuality { usage: fact(90), factors: None, unused_reasons };
-        assert_eq!(unfound.demotion_reason().rank_factor, None);
+        assert_eq!(unfound.demotion().rank_factor, None);
     }
 
     #[test]

@@ -4,12 +4,12 @@ mod erasure;
 mod rollback;
 
 use mc_contract::number::VersionNumber;
-use mc_contract::operations::proposal::AcceptProposal;
+use mc_contract::operations::proposal::{AcceptProposal, Demotion};
 use mc_domain::{AuditAction, RecordId, RecordState, Trust, UserId, Visibility};
 use mc_sanitizer::Sanitized;
 use mc_store::audit::{self, NewEvent};
 use mc_store::citations::Citation;
-use mc_store::hygiene::usage::{self, DemotionReason};
+use mc_store::hygiene::usage;
 use mc_store::passages::{self, PassageSource};
 use mc_store::records::{self, Decided, Promotion, Record, RecordBody, RecordUpdate};
 use mc_store::{Tx, citations, docs};
@@ -34,7 +34,7 @@ pub struct Proposal {
     /// The change to a live record, if it amends one.
     pub amendment: Option<Amendment>,
     /// Reason for the review, if hygiene demoted a team record.
-    pub demotion: Option<DemotionReason>,
+    pub demotion: Option<Demotion>,
 }
 
 /// A live record before and after a proposal.
@@ -54,7 +54,7 @@ pub struct Amendment {
 pub async fn proposals(ctx: &MemoryContext, records: Vec<Record>) -> Result<Vec<Proposal>, Error> {
     let ids: Vec<_> = records.iter().filter_map(|record| record.amends_record_id).collect();
     let proposed: Vec<_> = records.iter().map(|record| record.id).collect();
-    let mut demotions = usage::demotion_reasons(&ctx.store, &proposed).await?;
+    let mut demotions = usage::demotions(&ctx.store, &proposed).await?;
     let targets = records::by_ids(&ctx.store, &ids).await?;
     let target = |record: &Record| {
         let of =

@@ -5,16 +5,13 @@ use axum::extract::State;
 use http::StatusCode;
 use mc_contract::number::VersionNumber;
 use mc_contract::operations::page::{Page, next_cursor};
-use mc_contract::operations::proposal::{
-    AcceptProposal, Demotion, Proposal, ProposalQuery, RejectProposal,
-};
+use mc_contract::operations::proposal::{AcceptProposal, Proposal, ProposalQuery, RejectProposal};
 use mc_contract::operations::record::{
     ConfirmRecord, Record, RecordPath, RollbackRecord, ShareResponse,
 };
 use mc_domain::{Permission, Visibility};
 use mc_memory::review::{self, Amendment};
 use mc_store::citations::Citation;
-use mc_store::hygiene::usage::DemotionReason;
 use mc_store::records;
 
 use super::records::{authorize, cited, contribution, record, unknown};
@@ -170,12 +167,8 @@ async fn view(ctx: &ProjectContext, proposal: review::Proposal) -> Result<Propos
         contributions: sources.into_iter().map(contribution).collect(),
         amends: proposal.amendment.map(|amendment| record(amendment.now)),
         diff,
-        demotion: proposal.demotion.map(demotion),
+        demotion: proposal.demotion,
     })
-}
-
-fn demotion(DemotionReason { rank_factor, factors, reasons }: DemotionReason) -> Demotion {
-    Demotion { rank_factor, factors, reasons }
 }
 
 /// Returns the text of a record that the diff compares.

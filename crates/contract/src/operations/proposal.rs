@@ -72,8 +72,9 @@ pub struct Proposal {
 }
 
 /// Why an unused record of the team was demoted.
+// Also its stored form: a new field needs a default.
 #[skip_serializing_none]
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct Demotion {
     /// The factor by which ranking multiplied the record; absent if no search found it.
     pub rank_factor: Option<f64>,

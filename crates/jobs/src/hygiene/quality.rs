@@ -1,9 +1,10 @@
 //! The task `quality`: rates records and, by the policy, reports, demotes or deletes unused ones.
 
+use mc_contract::operations::proposal::Demotion;
 use mc_domain::{AuditAction, RecordId, UnusedAction};
 use mc_memory::Error;
 use mc_memory::quality::{self, RecordQuality};
-use mc_store::hygiene::usage::{self, DemotionReason};
+use mc_store::hygiene::usage;
 use mc_store::hygiene::{HygieneTarget, Outcome};
 use mc_store::{Store, Tx};
 use serde_json::{Value, json};
@@ -61,7 +62,7 @@ fn level(rank_factor: Option<f32>) -> &'static str {
 }
 
 fn finding(record: &RecordQuality) -> Value {
-    let DemotionReason { rank_factor, factors, reasons } = record.demotion_reason();
+    let Demotion { rank_factor, factors, reasons } = record.demotion();
     json!({
         "record": record.usage.id,
         "rank_factor": rank_factor,
@@ -89,7 +90,7 @@ async fn demote(
     unused: &[RecordQuality],
 ) -> Result<u64, Error> {
     let usages: Vec<_> =
-        unused.iter().map(|record| (record.usage.clone(), record.demotion_reason())).collect();
+        unused.iter().map(|record| (record.usage.clone(), record.demotion())).collect();
     let mut tx = store.begin_with_memory_lock(target.project).await?;
     let days = target.policy.retention_days.quarantine;
     let demoted = usage::demote(&mut tx, target.project, &usages, days).await?;
@@ -105,7 +106,7 @@ async fn commit_with_audit(
 ) -> Result<u64, Error> {
     let affected_records = unused.iter().filter(|record| affected.contains(&record.usage.id));
     let reasons = |record: &RecordQuality| {
-        let reasons = record.demotion_reason().reasons;
+        let reasons = record.demotion().reasons;
         json!({ "record": record.usage.id, "reasons": reasons })
     };
     let details = json!({

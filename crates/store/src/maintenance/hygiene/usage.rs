@@ -1,10 +1,10 @@
 //! Unused team records: evidence of use, deletion and demotion.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
+use mc_contract::operations::proposal::Demotion;
 use mc_domain::{PassageId, ProjectId, RecordId, RecordKind, Trust};
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::error::{from_json, word};
@@ -38,17 +38,6 @@ pub struct RecordUsage {
     pub skip_count: i64,
     /// When a check found that the cited code has changed; `None` if it has not.
     pub broken_since: Option<DateTime<Utc>>,
-}
-
-/// The reason for demoting a record.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct DemotionReason {
-    /// The query-independent rank factor; `None` if search did not find the record.
-    pub rank_factor: Option<f64>,
-    /// The factors of which it is the product, by step of the ranking.
-    pub factors: BTreeMap<String, f64>,
-    /// Why the record counts as unused.
-    pub reasons: Vec<String>,
 }
 
 /// Returns live, unexpired team records after an id, oldest first.
@@ -127,14 +116,14 @@ pub async fn delete_unused(
 pub async fn demote(
     tx: &mut Tx,
     project: ProjectId,
-    judged: &[(RecordUsage, DemotionReason)],
+    judged: &[(RecordUsage, Demotion)],
     days: u16,
 ) -> Result<Vec<RecordId>> {
     let ids: Vec<_> = judged.iter().map(|(usage, _)| usage.id).collect();
     records::lock(tx, &ids).await?;
     let hits: Vec<_> = judged.iter().map(|(usage, _)| usage.recall_count).collect();
     let changes: Vec<_> = judged.iter().map(|(usage, _)| usage.updated_at).collect();
-    let demotions: Vec<_> = judged.iter().map(|(_, reason)| json!(reason)).collect();
+    let demotions: Vec<_> = judged.iter().map(|(_, demotion)| json!(demotion)).collect();
     let demoted = sqlx::query_scalar!(
         "update memory_records r set visibility = 'proposed', demotion = seen.demotion,
              updated_at = now(),
@@ -166,11 +155,8 @@ pub async fn demote(
     Ok(demoted.into_iter().map(RecordId::from).collect())
 }
 
-/// Returns the reasons of those of the records that were demoted.
-pub async fn demotion_reasons(
-    store: &Store,
-    ids: &[RecordId],
-) -> Result<HashMap<RecordId, DemotionReason>> {
+/// Returns the demotions of those of the records that were demoted.
+pub async fn demotions(store: &Store, ids: &[RecordId]) -> Result<HashMap<RecordId, Demotion>> {
     let rows = sqlx::query!(
         r#"select id, demotion as "demotion!" from memory_records
            where id = any($1) and demotion is not null"#,
@@ -178,8 +164,8 @@ pub async fn demotion_reasons(
     )
     .fetch_all(&mut *store.read().await?)
     .await?;
-    let reason = |demotion| from_json("memory_records.demotion", demotion);
-    rows.into_iter().map(|row| Ok((row.id.into(), reason(row.demotion)?))).collect()
+    let demotion = |stored| from_json("memory_records.demotion", stored);
+    rows.into_iter().map(|row| Ok((row.id.into(), demotion(row.demotion)?))).collect()
 }
 
 pub(super) async fn delete_passages(tx: &mut Tx, records: &[uuid::Uuid]) -> Result<()> {
