@@ -73,6 +73,18 @@ fn reserved_libraries_are_used_by_their_owners_only() {
 }
 
 #[test]
+fn product_has_no_code_for_tests() {
+    for package in packages() {
+        let name = name(&package);
+        for used in uses(&package).filter(|_| !["mc-testkit", "mc-bench"].contains(&name)) {
+            let features = used["features"].as_array().expect("features");
+            let is_for_tests = features.iter().any(|feature| feature == "testing");
+            assert!(!is_for_tests, "{name} must not enable {}/testing", used["name"]);
+        }
+    }
+}
+
+#[test]
 fn api_begins_no_transaction() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../api/src");
     for file in rust_files(&root) {
@@ -94,6 +106,23 @@ fn rust_files(dir: &Path) -> Vec<PathBuf> {
 
 /// Returns the dependencies of each crate of the workspace, without those of its tests.
 fn dependencies() -> BTreeMap<String, Vec<String>> {
+    let names =
+        |package: &Value| uses(package).map(|used| name(used).to_owned()).collect::<Vec<_>>();
+    packages().iter().map(|package| (name(package).to_owned(), names(package))).collect()
+}
+
+/// Returns the dependencies of a package, without those of its tests.
+fn uses(package: &Value) -> impl Iterator<Item = &Value> {
+    let all = package["dependencies"].as_array().expect("dependencies");
+    all.iter().filter(|used| used["kind"].as_str() != Some("dev"))
+}
+
+fn name(package: &Value) -> &str {
+    package["name"].as_str().expect("a name")
+}
+
+/// Returns the packages of the workspace, as cargo describes them.
+fn packages() -> Vec<Value> {
     let package = std::env::var("CARGO_MANIFEST_DIR").expect("set by cargo");
     let manifest = format!("{package}/Cargo.toml");
     let output = Command::new(env!("CARGO"))
@@ -108,17 +137,5 @@ fn dependencies() -> BTreeMap<String, Vec<String>> {
         .output()
         .expect("cargo metadata runs");
     let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo metadata is JSON");
-    let packages = metadata["packages"].as_array().expect("packages");
-    packages
-        .iter()
-        .map(|package| {
-            let uses = package["dependencies"].as_array().expect("dependencies");
-            let uses = uses
-                .iter()
-                .filter(|used| used["kind"].as_str() != Some("dev"))
-                .filter_map(|used| used["name"].as_str().map(str::to_owned))
-                .collect();
-            (package["name"].as_str().expect("a name").to_owned(), uses)
-        })
-        .collect()
+    metadata["packages"].as_array().expect("packages").clone()
 }

@@ -17,6 +17,7 @@ mod rls;
 mod row;
 mod search;
 pub mod server;
+#[cfg(feature = "testing")]
 pub mod testing;
 mod warm_up;
 
