@@ -47,7 +47,7 @@ pub async fn recall(
         if wants_changes { past_changes(&here.memory, &request).await.map(Some) } else { Ok(None) }
     };
     let (bundle, changes) = tokio::try_join!(mc_memory::recall(&here.memory, &request), changes)?;
-    Ok(Json(response(&bundle, changes)))
+    Ok(Json(response(bundle, changes)))
 }
 
 /// The request to a project whose policy allows bundles of at most `max` tokens.
@@ -75,7 +75,7 @@ fn domain_request(
 }
 
 /// The bundle as it is sent, with the section of past changes if it was requested.
-fn response(bundle: &Bundle, changes: Option<PastChanges>) -> RecallResponse {
+fn response(bundle: Bundle, changes: Option<PastChanges>) -> RecallResponse {
     let mut response = bundle::response(bundle);
     if let Some(PastChanges { changes, degraded }) = changes {
         response.changes = Some(changes);

@@ -159,7 +159,7 @@ fn size(bundle: &Bundle) -> usize {
 }
 
 fn json_of(bundle: &Bundle) -> String {
-    json(&RecallResponse { tokens: TOKENS_PLACEHOLDER, ..response(bundle) })
+    json(&RecallResponse { tokens: TOKENS_PLACEHOLDER, ..response(bundle.clone()) })
 }
 
 fn json(value: &impl Serialize) -> String {
@@ -231,11 +231,11 @@ const SEPARATOR_TOKENS: usize = 1;
 fn json_of_item(item: &Item) -> String {
     let handle = "m99".to_owned();
     match item {
-        Item::Gotcha(item) | Item::Fact(item) => json(&render::statement(handle, item)),
-        Item::FewShot(item) => json(&render::few_shot(handle, item)),
-        Item::Link(item) => json(&render::link(handle, item)),
-        Item::Dialog(item) => json(&render::dialog(handle, item)),
-        Item::Code(item) => json(&render::code(handle, item)),
+        Item::Gotcha(item) | Item::Fact(item) => json(&render::statement(handle, item.clone())),
+        Item::FewShot(item) => json(&render::few_shot(handle, item.clone())),
+        Item::Link(item) => json(&render::link(handle, item.clone())),
+        Item::Dialog(item) => json(&render::dialog(handle, item.clone())),
+        Item::Code(item) => json(&render::code(handle, item.clone())),
     }
 }
 

@@ -27,7 +27,7 @@ fn statement(kind: RecordKind, text: &str) -> Statement {
 }
 
 fn count(bundle: &Bundle) -> usize {
-    tokens::count(&serde_json::to_string(&response(bundle)).unwrap())
+    tokens::count(&serde_json::to_string(&response(bundle.clone())).unwrap())
 }
 
 fn empty() -> Bundle {
@@ -182,7 +182,7 @@ fn code_place_has_its_trust_level() {
         [Trust::Imported, Trust::Imported, Trust::Untrusted, Trust::Untrusted],
         "there is room for all of it"
     );
-    let json = json!(response(&bundle));
+    let json = json!(response(bundle));
     assert_eq!(json["code"][1]["trust"], "imported");
     assert_eq!(json["code"][2]["trust"], "untrusted");
 }
@@ -194,7 +194,7 @@ fn statement_has_its_source() {
     full.facts[0].source.clone_from(&source);
     full.few_shots[0].source = source;
     let bundle = pack(full, TokenBudget::new(8_000).unwrap());
-    let json = json!(response(&bundle));
+    let json = json!(response(bundle.clone()));
     for section in ["facts", "few_shots"] {
         assert_eq!(json[section][0]["source"], "https://wiki.example/cart");
         assert!(json[section][1].get("source").is_none(), "nobody named any");

@@ -29,7 +29,7 @@ async fn recall_request_is_stored_masked() {
     let world = World::new().await;
     let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
     let bundle = world.recall(&world.question(&format!("why is {token} refused"))).await;
-    assert!(!json!(response(&bundle)).to_string().contains(&token));
+    assert!(!json!(response(bundle)).to_string().contains(&token));
     world.ctx.finish().await;
     let kept = testing::text(world.store(), "select request::text from bundles").await.unwrap();
     assert!(kept.contains("refused") && !kept.contains(&token), "{kept}");
