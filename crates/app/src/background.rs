@@ -126,6 +126,7 @@ fn index_settings(config: &Config) -> Result<IndexSettings> {
     Ok(IndexSettings {
         cache_dir: config.data_dir.join("repositories"),
         allowed_private_hosts: config.ingest.hosts()?,
+        repository: config.ingest.repository.limits(),
         history: config.ingest.history.limits(),
         node: worker_name(config),
     })

@@ -143,6 +143,7 @@ impl Config {
         );
         self.server.ingress()?;
         self.ingest.hosts()?;
+        self.ingest.repository.check()?;
         self.ingest.history.check()?;
         self.jobs.settings()?;
         self.connectors.check()
@@ -303,6 +304,15 @@ mod tests {
         assert!(said.contains("ingest.history") && said.contains("max_commits to 0"), "{said}");
         history.max_commits = 0;
         history.check().expect("history is off");
+    }
+
+    #[test]
+    fn repository_limits_of_zero_are_rejected_with_a_hint() {
+        let mut repository = Config::defaults().ingest.repository;
+        assert_eq!(repository.limits(), mc_indexer::source::Limits::default(), "one set");
+        repository.max_files = 0;
+        let said = repository.check().expect_err("no files").to_string();
+        assert!(said.contains("ingest.repository") && said.contains("1 or more"), "{said}");
     }
 
     #[test]

@@ -47,6 +47,17 @@ pub enum Error {
     /// `git` did not finish in time.
     #[error("git did not finish within {0} s")]
     Timeout(u64),
+    /// A commit has too many files, or the repository or the commit's files are too large.
+    #[error(
+        "the repository has more than {files} files or {megabytes} MiB; an administrator may raise \
+        ingest.repository.max_files and ingest.repository.max_megabytes in the configuration"
+    )]
+    RepositoryTooLarge {
+        /// Maximum number of files.
+        files: u64,
+        /// Maximum size, in MiB.
+        megabytes: u64,
+    },
     /// The history of a repository is larger than the service may fetch.
     #[error(
         "the history has more than {0} bytes; raise ingest.history.max_megabytes to have it read"
@@ -88,7 +99,7 @@ impl Classified for Error {
             Self::Unreachable(_) | Self::Timeout(_) | Self::Cancelled => ErrorKind::Unavailable,
             Self::GitNotFound(_) | Self::GitTooOld(_) | Self::Observer(_) => ErrorKind::Internal,
             Self::PrivateAddress(_) => ErrorKind::Forbidden,
-            Self::HistoryTooLarge(_) => ErrorKind::TooLarge,
+            Self::HistoryTooLarge(_) | Self::RepositoryTooLarge { .. } => ErrorKind::TooLarge,
             Self::RunTakenOver => ErrorKind::Conflict,
             Self::Store(error) => error.kind(),
             Self::RepositoryNotFound(_) => ErrorKind::NotFound,
@@ -108,6 +119,7 @@ impl Classified for Error {
             Self::InvalidLocation(_)
             | Self::RepositoryNotFound(_)
             | Self::PrivateAddress(_)
+            | Self::RepositoryTooLarge { .. }
             | Self::Redirected => Some("location".into()),
             Self::InvalidRef(_) | Self::UnknownRef(_) => Some("ref".into()),
             _ => None,

@@ -40,6 +40,8 @@ pub struct Context {
     pub inside: Vec<AllowedPrivateHost>,
     /// Name of the node, shown with its runs.
     pub worker: String,
+    /// Limits of copies of repositories.
+    pub repository: source::Limits,
     /// Size limits of files and repositories.
     pub walk: walk::Limits,
     /// Size limits of chunks.
@@ -149,7 +151,8 @@ async fn checkout(
     } else {
         NetworkAccess::Public(&ctx.inside)
     };
-    source::checkout(&origin, requested_ref, access, &ctx.cache, stop).await
+    let cache = source::Cache { directory: &ctx.cache, limits: ctx.repository };
+    source::checkout(&origin, requested_ref, access, cache, stop).await
 }
 
 /// Files after a run has written the changed ones.

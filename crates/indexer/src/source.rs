@@ -5,6 +5,7 @@ mod fingerprint;
 mod git;
 pub(crate) mod history;
 mod network_policy;
+mod size;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -19,6 +20,7 @@ use history::HistoryOrigin;
 
 pub use fingerprint::{is_empty_directory, state};
 pub use network_policy::{AllowedPrivateHost, InvalidHost, NetworkAccess, check_public};
+pub use size::Limits;
 
 /// Maximum length of a location, in bytes.
 const MAX_LOCATION: usize = 4096;
@@ -55,6 +57,15 @@ impl Location {
             Self::Url(url) => url.to_string(),
         }
     }
+}
+
+/// Directory with copies of repositories.
+#[derive(Debug, Clone, Copy)]
+pub struct Cache<'a> {
+    /// Path of the directory.
+    pub directory: &'a Path,
+    /// Limits of each copy.
+    pub limits: Limits,
 }
 
 /// Tree that is ready to be walked. It locks its copy in the cache until it is dropped.
@@ -106,7 +117,7 @@ pub async fn checkout(
     origin: &Origin,
     requested_ref: &str,
     access: NetworkAccess<'_>,
-    cache: &Path,
+    cache: Cache<'_>,
     cancel: &CancellationToken,
 ) -> Result<Checkout, Error> {
     check_ref(requested_ref)?;
@@ -119,7 +130,7 @@ pub async fn checkout(
                 url: url.clone(),
                 requested_ref: requested_ref.to_owned(),
                 settings,
-                copy: cache::copy(url, cache).with_extension("history"),
+                copy: cache::copy(url, cache.directory).with_extension("history"),
             });
             Ok(checkout)
         }
@@ -132,7 +143,7 @@ pub async fn checkout(
 async fn checkout_directory(
     directory: &Path,
     requested_ref: &str,
-    cache: &Path,
+    cache: Cache<'_>,
     cancel: &CancellationToken,
 ) -> Result<Checkout, Error> {
     match plan(directory, requested_ref, cancel).await? {

@@ -13,7 +13,7 @@ use futures::future::BoxFuture;
 use mc_domain::{IngestStatus, PassageId, ProjectId, SourceKind, Trust, UserId};
 use mc_indexer::index::{Context, FilesObserver};
 use mc_indexer::run::{self, RunOutcome};
-use mc_indexer::{chunker, history as read, walk};
+use mc_indexer::{chunker, history as read, source, walk};
 use mc_store::history::{self, Commit};
 use mc_store::ingest_runs::IngestRun;
 use mc_store::passages::IndexedPassage;
@@ -148,6 +148,7 @@ impl Fixture {
             cache: self.cache.path().to_owned(),
             inside: Vec::new(),
             worker: "tests".into(),
+            repository: source::Limits::default(),
             walk: self.walk,
             cut: chunker::Limits::default(),
             history: self.limits,

@@ -12,7 +12,7 @@ use futures::future::BoxFuture;
 use mc_domain::{IngestRunId, IngestStatus, ProjectId, SourceKind, Trust, UserId};
 use mc_indexer::index::{Context, FilesObserver};
 use mc_indexer::run::{self, RunOutcome};
-use mc_indexer::{chunker, history, walk};
+use mc_indexer::{chunker, history, source, walk};
 use mc_store::files::KnownFile;
 use mc_store::ingest_runs::{self, Counts, IngestRun};
 use mc_store::passages::{self, IndexedPassage};
@@ -88,6 +88,7 @@ impl Fixture {
             cache: self.cache.path().to_owned(),
             inside: Vec::new(),
             worker: "tests".into(),
+            repository: source::Limits::default(),
             walk: walk::Limits::default(),
             cut: chunker::Limits::default(),
             history: history::Limits::default(),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use mc_domain::{IngestRunId, ProjectId};
 use mc_indexer::run::{self, RunOutcome};
-use mc_indexer::source::AllowedPrivateHost;
+use mc_indexer::source::{self, AllowedPrivateHost};
 use mc_indexer::{chunker, history, index, walk};
 use mc_store::{Store, ingest_runs};
 use serde::{Deserialize, Serialize};
@@ -61,6 +61,8 @@ pub struct IndexSettings {
     pub cache_dir: PathBuf,
     /// Private hosts from which every repository may be fetched.
     pub allowed_private_hosts: Vec<AllowedPrivateHost>,
+    /// Limits of copies of repositories.
+    pub repository: source::Limits,
     /// Limits of the commit history that is read.
     pub history: history::Limits,
     /// Name of the node.
@@ -75,6 +77,7 @@ impl IndexSettings {
             cache: self.cache_dir,
             inside: self.allowed_private_hosts,
             worker: self.node,
+            repository: self.repository,
             walk: walk::Limits::default(),
             cut: chunker::Limits::default(),
             history: self.history,

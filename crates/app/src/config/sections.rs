@@ -17,7 +17,16 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Ingest {
     pub allowed_private_hosts: Vec<String>,
+    pub repository: RepositoryLimits,
     pub history: History,
+}
+
+/// Limits of the copy of one repository.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RepositoryLimits {
+    pub max_files: u32,
+    pub max_megabytes: u32,
 }
 
 /// Limits of the commit history of one repository.
@@ -167,6 +176,26 @@ impl TlsSection {
 impl Ingest {
     pub fn hosts(&self) -> Result<Vec<AllowedPrivateHost>> {
         parse_all("ingest.allowed_private_hosts", &self.allowed_private_hosts)
+    }
+}
+
+impl RepositoryLimits {
+    /// Returns the indexer's limits.
+    pub fn limits(&self) -> mc_indexer::source::Limits {
+        mc_indexer::source::Limits {
+            files: self.max_files.into(),
+            bytes: u64::from(self.max_megabytes) << 20,
+        }
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        ensure!(
+            self.max_files > 0 && self.max_megabytes > 0,
+            "ingest.repository has max_files {} and max_megabytes {}; set both to 1 or more",
+            self.max_files,
+            self.max_megabytes
+        );
+        Ok(())
     }
 }
 

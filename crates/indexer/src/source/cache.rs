@@ -7,7 +7,9 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use super::{Checkout, git::Git};
+use super::git::Git;
+use super::size::Packs;
+use super::{Cache, Checkout};
 use crate::{Error, hash, walk};
 
 /// Timeout of a fetch.
@@ -32,26 +34,24 @@ pub(super) struct Lock(
 );
 
 /// Updates the copy of `url` to the requested ref (empty: the default branch), and returns the
-/// directory `below` in it. `settings` are passed to git.
+/// directory `below` in it. `settings` are passed to git. The copy never exceeds the limits.
 pub(super) async fn checkout(
     url: &Url,
     requested_ref: &str,
     below: &str,
     settings: Vec<String>,
-    cache: &Path,
+    cache: Cache<'_>,
     cancel: &CancellationToken,
 ) -> Result<Checkout, Error> {
-    let copy = copy(url, cache);
+    let copy = copy(url, cache.directory);
     create(&copy)?;
     let lock = lock(&copy.with_extension("lock"), cancel).await?;
-    remove_files(&copy, STALE_LOCKS)?;
     let git = Git::in_directory(&copy).with_remote(url, settings);
     git.check_version(STEP_LIMIT, cancel).await?;
-    if !copy.join(".git").exists() {
-        git.run(&["init", "--quiet", "--template="], STEP_LIMIT, cancel).await?;
-    }
-    let sha = newest(&git, url, requested_ref, cancel).await?;
+    let update = Update { git: &git, url, requested_ref, copy: &copy, cache };
+    let sha = update.run(cancel).await?;
     if let Some(sha) = &sha {
+        cache.limits.check_files(&git, sha, STEP_LIMIT, cancel).await?;
         let tree = ["checkout", "--quiet", "--force", "--detach", sha.as_str(), "--"];
         git.run(&tree, STEP_LIMIT, cancel).await?;
     } else {
@@ -88,59 +88,106 @@ fn inside(copy: &Path, below: &str, requested_ref: &str) -> Result<PathBuf, Erro
     Ok(directory)
 }
 
-/// Fetches the commit of the ref; `None` for an empty repository, without branches and tags.
-async fn newest(
-    git: &Git,
-    url: &Url,
-    requested_ref: &str,
-    cancel: &CancellationToken,
-) -> Result<Option<String>, Error> {
-    match fetch(git, url, requested_ref, cancel).await {
-        Ok(sha) => Ok(Some(sha)),
-        Err(unknown @ Error::UnknownRef(_)) => {
-            let list = ["ls-remote", "--quiet", upload_pack(url), "--end-of-options", url.as_str()];
-            let refs = git.list(&list, STEP_LIMIT, cancel).await?;
-            if refs.is_empty() { Ok(None) } else { Err(unknown) }
-        }
-        Err(error) => Err(error),
-    }
+/// Update of a copy to the newest commit of a ref.
+struct Update<'a> {
+    git: &'a Git,
+    url: &'a Url,
+    requested_ref: &'a str,
+    copy: &'a Path,
+    cache: Cache<'a>,
 }
 
-/// Fetches one commit. If the server does not serve commits by name, all refs are fetched.
-async fn fetch(
-    git: &Git,
-    url: &Url,
-    requested_ref: &str,
-    cancel: &CancellationToken,
-) -> Result<String, Error> {
-    let name = if requested_ref.is_empty() { "HEAD" } else { requested_ref };
-    let options = ["fetch", "--quiet", "--force", "--no-tags", upload_pack(url)];
-    let remote = ["--end-of-options", url.as_str()];
-    let single = [&options[..], &["--depth=1"], &remote, &[name]].concat();
-    let failure = match git.run(&single, FETCH_LIMIT, cancel).await {
-        Ok(_) => return commit(git, "FETCH_HEAD", cancel).await,
-        Err(Error::Unreachable(reason)) => reason,
-        Err(error) => return Err(error),
-    };
-    let is_commit =
-        requested_ref.len() >= 7 && requested_ref.chars().all(|c| c.is_ascii_hexdigit());
-    if is_commit {
-        let refs = ["+refs/heads/*:refs/copy/heads/*", "+refs/tags/*:refs/copy/tags/*"];
-        let all = [&options[..], &["--unshallow"], &remote, &refs].concat();
-        // A complete copy cannot be unshallowed; a plain fetch is enough then.
-        let plain = [&options[..], &remote, &refs].concat();
-        if git.run(&all, FETCH_LIMIT, cancel).await.is_err() {
-            git.run(&plain, FETCH_LIMIT, cancel).await?;
+impl Update<'_> {
+    /// Fetches the commit of the ref; `None` for an empty repository, without branches and tags.
+    async fn run(&self, cancel: &CancellationToken) -> Result<Option<String>, Error> {
+        let had_commits = self.copy.join(".git").exists();
+        let newest = self.newest(cancel).await;
+        if !matches!(newest, Err(Error::RepositoryTooLarge { .. })) {
+            return newest;
         }
-        return commit(git, requested_ref, cancel)
-            .await
-            .map_err(|_| Error::UnknownRef(requested_ref.into()));
+        // Packs of earlier fetches count, too. A new copy has none.
+        self.clear()?;
+        if !had_commits {
+            return newest;
+        }
+        create(self.copy)?;
+        let newest = self.newest(cancel).await;
+        if matches!(newest, Err(Error::RepositoryTooLarge { .. })) {
+            self.clear()?;
+        }
+        newest
     }
-    // An empty repository has no HEAD either.
-    if failure.contains("couldn't find remote ref") {
-        return Err(Error::UnknownRef(name.into()));
+
+    async fn newest(&self, cancel: &CancellationToken) -> Result<Option<String>, Error> {
+        if !self.copy.join(".git").exists() {
+            self.git.run(&["init", "--quiet", "--template="], STEP_LIMIT, cancel).await?;
+        }
+        remove_files(self.copy, STALE_LOCKS)?;
+        self.packs().remove_incomplete()?;
+        match self.commit(cancel).await {
+            Ok(sha) => Ok(Some(sha)),
+            Err(unknown @ Error::UnknownRef(_)) => {
+                let url = self.url.as_str();
+                let list = ["ls-remote", "--quiet", upload_pack(self.url), "--end-of-options", url];
+                let refs = self.git.list(&list, STEP_LIMIT, cancel).await?;
+                if refs.is_empty() { Ok(None) } else { Err(unknown) }
+            }
+            Err(error) => Err(error),
+        }
     }
-    Err(Error::Unreachable(failure))
+
+    /// Fetches one commit. If the server does not serve commits by name, all refs are fetched.
+    async fn commit(&self, cancel: &CancellationToken) -> Result<String, Error> {
+        let requested_ref = self.requested_ref;
+        let name = if requested_ref.is_empty() { "HEAD" } else { requested_ref };
+        let failure = match self.fetch(&["--depth=1"], &[name], cancel).await {
+            Ok(()) => return commit(self.git, "FETCH_HEAD", cancel).await,
+            Err(Error::Unreachable(reason)) => reason,
+            Err(error) => return Err(error),
+        };
+        let is_commit =
+            requested_ref.len() >= 7 && requested_ref.chars().all(|c| c.is_ascii_hexdigit());
+        if is_commit {
+            let refs = ["+refs/heads/*:refs/copy/heads/*", "+refs/tags/*:refs/copy/tags/*"];
+            match self.fetch(&["--unshallow"], &refs, cancel).await {
+                Err(error @ Error::RepositoryTooLarge { .. }) => return Err(error),
+                Ok(()) => {}
+                // A complete copy cannot be unshallowed; a plain fetch is enough then.
+                Err(_) => self.fetch(&[], &refs, cancel).await?,
+            }
+            return commit(self.git, requested_ref, cancel)
+                .await
+                .map_err(|_| Error::UnknownRef(requested_ref.into()));
+        }
+        // An empty repository has no HEAD either.
+        if failure.contains("couldn't find remote ref") {
+            return Err(Error::UnknownRef(name.into()));
+        }
+        Err(Error::Unreachable(failure))
+    }
+
+    async fn fetch(
+        &self,
+        depth: &[&str],
+        refs: &[&str],
+        cancel: &CancellationToken,
+    ) -> Result<(), Error> {
+        let options = ["fetch", "--quiet", "--force", "--no-tags", upload_pack(self.url)];
+        let remote = ["--end-of-options", self.url.as_str()];
+        let fetch = [&options[..], depth, &remote, refs].concat();
+        let limits = self.cache.limits;
+        let fetched =
+            self.packs().fetch(self.git, &fetch, limits.bytes, FETCH_LIMIT, cancel).await?;
+        fetched.map(drop).ok_or_else(|| limits.exceeded())
+    }
+
+    fn packs(&self) -> Packs {
+        Packs::of(&self.copy.join(".git"))
+    }
+
+    fn clear(&self) -> Result<(), Error> {
+        std::fs::remove_dir_all(self.copy).map_err(Error::io(self.copy))
+    }
 }
 
 /// Returns the program that serves a fetch. For a repository on this disk, git starts it locally

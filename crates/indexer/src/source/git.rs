@@ -27,13 +27,19 @@ const SETTINGS: &[&str] = &[
     "core.autocrlf=false",
     // Git streams larger files instead of loading them into memory.
     "core.bigFileThreshold=16m",
+    "core.packedGitLimit=512m",
+    "core.packedGitWindowSize=64m",
     "core.pager=cat",
     "credential.helper=",
     "fetch.recurseSubmodules=false",
+    // All that is fetched is stored in packs, whose size is limited.
+    "fetch.unpackLimit=1",
     "gc.auto=0",
     // Credentials of the service's user are not offered to hosts.
     "http.emptyAuth=false",
     "maintenance.auto=false",
+    // Each thread reserves address space, which is limited.
+    "pack.threads=2",
     "protocol.allow=never",
     "protocol.file.allow=always",
     "protocol.https.allow=always",
@@ -66,6 +72,16 @@ const UNSET: &str = "
     GIT_CONFIG_PARAMETERS GIT_DIR GIT_EXEC_PATH GIT_EXTERNAL_DIFF GIT_INDEX_FILE GIT_NAMESPACE
     GIT_OBJECT_DIRECTORY GIT_PROXY_COMMAND GIT_SSH GIT_TEMPLATE_DIR GIT_WORK_TREE SSH_ASKPASS
 ";
+
+/// Shell commands that limit the address space of each process, in KiB, and start git. A pack may
+/// hold objects that git would load whole.
+#[cfg(target_os = "linux")]
+const START: &str = "ulimit -c 0; ulimit -v 4194304; exec \"$@\"";
+/// Other systems do not limit the address space.
+#[cfg(not(target_os = "linux"))]
+const START: &str = "ulimit -c 0; exec \"$@\"";
+/// Exit code of a shell that did not find a program.
+const NOT_FOUND: i32 = 127;
 
 /// Git in one directory.
 #[derive(Debug, Default)]
@@ -177,8 +193,8 @@ impl Git {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new("git");
-        command.arg("-C").arg(&self.directory);
+        let mut command = Command::new("sh");
+        command.args(["-c", START, "sh", "git", "-C"]).arg(&self.directory);
         for setting in SETTINGS {
             command.args(["-c", setting]);
         }
@@ -236,7 +252,11 @@ async fn wait_for_exit<T>(
 ) -> Result<(bool, T), Error> {
     let exit = async {
         let read = reading.await?;
-        Ok((child.wait().await?.success(), read))
+        let status = child.wait().await?;
+        if status.code() == Some(NOT_FOUND) {
+            return Err(std::io::Error::from(std::io::ErrorKind::NotFound));
+        }
+        Ok((status.success(), read))
     };
     let interruption = tokio::select! {
         finished = tokio::time::timeout(limit, exit) => match finished {
@@ -463,6 +483,27 @@ mod tests {
         let ssh = Url::parse("ssh://git@example.org/a/b").expect("a URL");
         let over_ssh = Git::in_directory(Path::new("/")).with_remote(&ssh, Vec::new());
         assert_eq!(set(&over_ssh, "HOME"), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn memory_of_git_and_its_children_is_limited() {
+        let git = Git::in_directory(Path::new("/"));
+        let alias = ["-c", "alias.limit=!ulimit -v", "limit"];
+        let limit = git.run(&alias, Duration::from_mins(1), &CancellationToken::new()).await;
+        assert_eq!(limit.expect("a shell"), "4194304");
+    }
+
+    #[tokio::test]
+    async fn git_that_is_not_installed_is_named() {
+        let git = Git::in_directory(Path::new("/"));
+        let mut command = git.command(&["version"]);
+        // A path with the shell alone.
+        let programs = tempfile::tempdir().expect("a directory");
+        std::os::unix::fs::symlink("/bin/sh", programs.path().join("sh")).expect("a link");
+        command.env("PATH", programs.path());
+        let found = output_of(command, Duration::from_mins(1), &CancellationToken::new()).await;
+        assert!(matches!(found, Err(Error::GitNotFound(_))), "{found:?}");
     }
 
     #[test]

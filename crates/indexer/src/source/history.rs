@@ -9,12 +9,11 @@ use url::Url;
 
 use super::cache;
 use super::git::Git;
+use super::size::Packs;
 use crate::Error;
 use crate::history::Limits;
 use crate::history::log::FORMAT;
 
-/// Interval between checks of the size of a running fetch.
-const SIZE_CHECK_INTERVAL: Duration = Duration::from_millis(250);
 /// Message of git if the server cannot omit the contents of files.
 const NO_FILTER: &str = "filtering not recognized by server";
 /// Marker file in a copy that includes the contents of files, because its server did not omit them.
@@ -257,36 +256,20 @@ impl Fetch<'_> {
         let mut fetch: Vec<&str> = options.split(' ').collect();
         fetch.extend([cache::upload_pack(self.url), &depth]);
         fetch.extend(["--end-of-options", self.url.as_str(), &refspec]);
-        let stop = cancel.child_token();
-        let fetched = git.run_with_warnings(&fetch, remaining(self.deadline), &stop);
-        tokio::pin!(fetched);
-        let mut is_too_large = false;
-        let warnings = loop {
-            tokio::select! {
-                warnings = &mut fetched => break warnings,
-                () = tokio::time::sleep(SIZE_CHECK_INTERVAL), if !is_too_large => {
-                    is_too_large = self.size() > self.limits.bytes;
-                    if is_too_large {
-                        stop.cancel();
-                    }
-                }
-            }
-        };
-        // A fetch may complete before its size was checked.
-        if is_too_large || (warnings.is_ok() && self.size() > self.limits.bytes) {
+        let time = remaining(self.deadline);
+        let fetched = self.packs().fetch(git, &fetch, self.limits.bytes, time, cancel).await?;
+        let Some(warnings) = fetched else {
             self.clear()?;
             return Err(Error::HistoryTooLarge(self.limits.bytes));
-        }
-        if warnings?.1.contains(NO_FILTER) {
+        };
+        if warnings.contains(NO_FILTER) {
             std::fs::write(self.copy.join(UNFILTERED), "").map_err(Error::io(self.copy))?;
         }
         Ok(())
     }
 
-    /// Returns the bytes of the packs, including incomplete ones.
-    fn size(&self) -> u64 {
-        let files = std::fs::read_dir(self.copy.join("objects/pack")).into_iter().flatten();
-        files.flatten().filter_map(|file| Some(file.metadata().ok()?.len())).sum()
+    fn packs(&self) -> Packs {
+        Packs::of(self.copy)
     }
 
     fn clear(&self) -> Result<(), Error> {
@@ -297,11 +280,6 @@ impl Fetch<'_> {
     fn remove_leftovers(&self) -> Result<(), Error> {
         let locks = ["shallow.lock", "HEAD.lock", "config.lock", "refs/history/newest.lock"];
         cache::remove_files(self.copy, &locks)?;
-        let packs =
-            std::fs::read_dir(self.copy.join("objects/pack")).into_iter().flatten().flatten();
-        for pack in packs.filter(|pack| pack.file_name().to_string_lossy().starts_with("tmp_")) {
-            std::fs::remove_file(pack.path()).map_err(Error::io(self.copy))?;
-        }
-        Ok(())
+        self.packs().remove_incomplete()
     }
 }

@@ -9,7 +9,16 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
+use mc_domain::{Classified as _, ErrorKind};
+
 use super::*;
+
+mod size;
+
+/// Returns a cache in this directory.
+fn in_directory(directory: &Path) -> Cache<'_> {
+    Cache { directory, limits: Limits::default() }
+}
 
 fn origin(location: &str) -> (String, String) {
     let origin = parse(location).expect("a location");
@@ -135,8 +144,14 @@ async fn content(
     cache: &Path,
 ) -> Result<(String, String), Error> {
     let cancel = CancellationToken::new();
-    let checkout =
-        checkout(&parse(location)?, requested_ref, NetworkAccess::Anywhere, cache, &cancel).await?;
+    let checkout = checkout(
+        &parse(location)?,
+        requested_ref,
+        NetworkAccess::Anywhere,
+        in_directory(cache),
+        &cancel,
+    )
+    .await?;
     let file = ["lib/a.txt", "a.txt"]
         .iter()
         .find_map(|path| fs::read_to_string(checkout.root.join(path)).ok());
@@ -319,8 +334,14 @@ async fn repository_without_commits_is_an_empty_tree() {
     for requested_ref in ["", "main"] {
         let origin = parse(&url).expect("a location");
         let cancel = CancellationToken::new();
-        let tree =
-            checkout(&origin, requested_ref, NetworkAccess::Anywhere, cache.path(), &cancel).await;
+        let tree = checkout(
+            &origin,
+            requested_ref,
+            NetworkAccess::Anywhere,
+            in_directory(cache.path()),
+            &cancel,
+        )
+        .await;
         let tree = tree.expect("an empty tree");
         assert_eq!(tree.source_ref, "");
         let names = fs::read_dir(&tree.root).expect("directory").flatten();
@@ -346,6 +367,7 @@ fn local_settings() -> Vec<String> {
 
 /// Updates the copy of a URL.
 async fn update_copy(url: &Url, cache: &Path) -> Result<Checkout, Error> {
+    let cache = in_directory(cache);
     cache::checkout(url, "", "", local_settings(), cache, &CancellationToken::new()).await
 }
 
@@ -378,7 +400,9 @@ async fn cancelled_fetch_stops() {
     let cancel = CancellationToken::new();
     cancel.cancel();
     let origin = parse(directory.path().to_str().expect("UTF-8")).expect("a location");
-    let cancelled = checkout(&origin, "main", NetworkAccess::Anywhere, cache.path(), &cancel).await;
+    let cancelled =
+        checkout(&origin, "main", NetworkAccess::Anywhere, in_directory(cache.path()), &cancel)
+            .await;
     assert!(matches!(cancelled, Err(Error::Cancelled)));
 }
 

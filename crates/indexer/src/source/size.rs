@@ -1,0 +1,124 @@
+//! Limits of the size of a copy: a pack of some megabytes may hold millions of files.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::git::Git;
+use crate::Error;
+
+/// Interval between checks of the size of a running fetch.
+const SIZE_CHECK_INTERVAL: Duration = Duration::from_millis(250);
+
+/// Limits of the copy of one repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Maximum number of files of a commit.
+    pub files: u64,
+    /// Maximum bytes of the fetched packs, and of all files of a commit.
+    pub bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { files: 200_000, bytes: 2 << 30 }
+    }
+}
+
+impl Limits {
+    /// Returns the error for a repository that exceeds the limits.
+    pub(super) fn exceeded(self) -> Error {
+        Error::RepositoryTooLarge { files: self.files, megabytes: self.bytes >> 20 }
+    }
+
+    /// Checks the files of a commit before they are written. Git stops at the first file beyond a
+    /// limit, because a commit may list the same directory any number of times.
+    pub(super) async fn check_files(
+        self,
+        git: &Git,
+        sha: &str,
+        limit: Duration,
+        cancel: &CancellationToken,
+    ) -> Result<(), Error> {
+        let stop = cancel.child_token();
+        let (mut files, mut bytes) = (0_u64, 0_u64);
+        let list = ["ls-tree", "-r", "-l", "-z", "--full-tree", "--end-of-options", sha];
+        let listed = git.fields(&list, limit, &stop, |entry| {
+            files += 1;
+            bytes = bytes.saturating_add(file_size(entry));
+            if files > self.files || bytes > self.bytes {
+                stop.cancel();
+            }
+        });
+        let listed = listed.await;
+        if files > self.files || bytes > self.bytes { Err(self.exceeded()) } else { listed }
+    }
+}
+
+/// Packs of a copy, including incomplete ones.
+pub(super) struct Packs(PathBuf);
+
+impl Packs {
+    /// Returns the packs of the repository whose directory of git is `git_directory`.
+    pub(super) fn of(git_directory: &Path) -> Self {
+        Self(git_directory.join("objects/pack"))
+    }
+
+    /// Runs a fetch and returns its error stream. Stops it, and returns `None`, if the packs have
+    /// more than `max_bytes`.
+    pub(super) async fn fetch(
+        &self,
+        git: &Git,
+        arguments: &[&str],
+        max_bytes: u64,
+        limit: Duration,
+        cancel: &CancellationToken,
+    ) -> Result<Option<String>, Error> {
+        let stop = cancel.child_token();
+        let fetched = git.run_with_warnings(arguments, limit, &stop);
+        tokio::pin!(fetched);
+        let mut is_too_large = false;
+        let fetched = loop {
+            tokio::select! {
+                fetched = &mut fetched => break fetched,
+                () = tokio::time::sleep(SIZE_CHECK_INTERVAL), if !is_too_large => {
+                    is_too_large = self.size() > max_bytes;
+                    if is_too_large {
+                        stop.cancel();
+                    }
+                }
+            }
+        };
+        // A fetch may complete before its size was checked.
+        if is_too_large || (fetched.is_ok() && self.size() > max_bytes) {
+            return Ok(None);
+        }
+        Ok(Some(fetched?.1))
+    }
+
+    /// Deletes the incomplete packs of a killed git.
+    pub(super) fn remove_incomplete(&self) -> Result<(), Error> {
+        let incomplete =
+            self.files().filter(|pack| pack.file_name().to_string_lossy().starts_with("tmp_"));
+        for pack in incomplete {
+            std::fs::remove_file(pack.path()).map_err(Error::io(&self.0))?;
+        }
+        Ok(())
+    }
+
+    fn size(&self) -> u64 {
+        self.files().filter_map(|file| Some(file.metadata().ok()?.len())).sum()
+    }
+
+    fn files(&self) -> impl Iterator<Item = std::fs::DirEntry> {
+        std::fs::read_dir(&self.0).into_iter().flatten().flatten()
+    }
+}
+
+/// Returns the size in a line of `git ls-tree -l`; 0 for a submodule, which has none.
+fn file_size(entry: &[u8]) -> u64 {
+    let columns = entry.split(|byte| *byte == b'\t').next().unwrap_or_default();
+    let size = columns.rsplit(|byte| *byte == b' ').next().unwrap_or_default();
+    std::str::from_utf8(size).ok().and_then(|size| size.parse().ok()).unwrap_or(0)
+}
