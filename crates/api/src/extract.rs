@@ -11,7 +11,7 @@ use mc_contract::{Request as Requested, read};
 use serde::de::DeserializeOwned;
 use url::form_urlencoded;
 
-use crate::json_depth;
+use crate::json_limits;
 use crate::limits::MAX_BODY_BYTES;
 use crate::problem::Problem;
 
@@ -109,7 +109,7 @@ pub async fn read_body(request: Request, limit: usize) -> Result<Bytes, Problem>
 }
 
 fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
-    json_depth::check(bytes)?;
+    json_limits::check(bytes)?;
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let path = error.path().to_string();

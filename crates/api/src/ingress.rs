@@ -26,7 +26,7 @@ use address_rate_limit::limit_address;
 use auth_throttle::AuthThrottle;
 pub use authority::{Authority, InvalidAuthority};
 use client_info::resolve_client;
-pub use client_info::{ClientNetwork, ConnectInfo};
+pub use client_info::{ClientInfo, ClientNetwork, ConnectInfo};
 use host_origin::check_host_and_origin;
 pub use origin::{InvalidOrigin, Origin};
 use target::check_target;

@@ -12,6 +12,15 @@ pub const MAX_DELIVERY_MEMORY_BYTES: usize = 512 * 1024 * 1024;
 /// Size of a message to `/mcp`. It is far above that of valid arguments, so that the error for one
 /// that is too large can name it.
 pub const MAX_MESSAGE_BYTES: usize = 16 * 1024 * 1024;
+/// Memory for all bodies of requests and messages, while they are read and processed.
+pub const MAX_BODY_MEMORY_BYTES: usize = 256 * 1024 * 1024;
+/// The part of it that one client may take: two of the largest messages.
+pub const MAX_BODY_MEMORY_PER_CLIENT_BYTES: usize = 2 * MAX_MESSAGE_BYTES;
+/// Bodies that one client may be sending at once. Usual ones arrive with their header.
+pub const MAX_BODIES_PER_CLIENT: usize = 64;
+/// Number of values in a JSON body. A parsed value takes up to a hundred bytes, however short its
+/// text; the largest valid bodies have some thousands.
+pub const JSON_VALUES: usize = 100_000;
 /// Levels of nesting in a body. Valid ones have at most five, and
 /// [`META_DEPTH`](mc_contract::limits::META_DEPTH) in one of them; messages of MCP have schemas,
 /// which nest a few more.

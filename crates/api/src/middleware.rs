@@ -1,9 +1,10 @@
 //! Layers around every handler, one concern a file. [`with_auth`], [`with_auth_streaming`] and
 //! [`common_layers`] have their order.
 
+mod body;
 mod caller_rate_limit;
+mod client_key;
 mod concurrency_limit;
-mod mcp_body;
 mod panics;
 mod request_id;
 mod request_limits;
@@ -18,11 +19,11 @@ use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::ApiSettings;
 use crate::authenticate::{Authenticator, count_denials, require_bearer};
-use crate::limits::{MAX_BODY_BYTES, MAX_DELIVERY_MEMORY_BYTES};
+use crate::limits::MAX_DELIVERY_MEMORY_BYTES;
 use crate::problem::Problem;
+use body::{BodyReader, read_body, read_message};
 use caller_rate_limit::{CallerRateLimit, limit_caller};
 use concurrency_limit::{BodyMemory, ConcurrencyLimit, limit_requests, limit_streams};
-use mcp_body::read_message;
 pub use request_limits::{declared_length, drain_unauthenticated};
 use request_limits::{limit_body, limit_time};
 
@@ -34,6 +35,8 @@ pub struct Admission {
     streams: ConcurrencyLimit,
     /// Webhook deliveries have a limit of their own, so that they do not block other requests.
     deliveries: ConcurrencyLimit,
+    /// Limits of reading the bodies of requests and messages.
+    reader: BodyReader,
     /// Memory for the bodies of webhook deliveries.
     pub bodies: BodyMemory,
 }
@@ -46,39 +49,37 @@ impl Admission {
             callers: CallerRateLimit::new(settings.units_per_minute_per_caller, rates),
             requests: ConcurrencyLimit::new(settings.max_concurrent_requests),
             streams: ConcurrencyLimit::new(settings.max_mcp_streams),
-            deliveries: ConcurrencyLimit::new(settings.max_concurrent_requests),
+            deliveries: ConcurrencyLimit::for_anyone(settings.max_concurrent_requests),
+            reader: BodyReader::new(settings.request_timeout),
             bodies: BodyMemory::new(MAX_DELIVERY_MEMORY_BYTES),
         }
     }
 }
 
-/// Puts the limits of concurrency, body and time around `router`.
+/// Puts the limits of body, concurrency and time around `router`. A request takes a place once its
+/// body is read.
 pub fn with_limits(router: Router, settings: &ApiSettings, admission: &Admission) -> Router {
-    limited(router, MAX_BODY_BYTES, settings, admission.requests.clone())
+    in_place(router, settings, admission.requests.clone())
+        .layer(from_fn_with_state(admission.reader.clone(), read_body))
 }
 
 /// Puts the limits of webhook deliveries around `router`: concurrency of their own, and bodies of
-/// at most `body` bytes.
+/// at most `body` bytes, which the handlers read.
 pub fn with_delivery_limits(
     router: Router,
     body: usize,
     settings: &ApiSettings,
     admission: &Admission,
 ) -> Router {
-    limited(router, body, settings, admission.deliveries.clone())
+    let router = router.layer(from_fn_with_state(body, limit_body));
+    in_place(router, settings, admission.deliveries.clone())
 }
 
-fn limited(
-    router: Router,
-    body: usize,
-    settings: &ApiSettings,
-    concurrency: ConcurrencyLimit,
-) -> Router {
+fn in_place(router: Router, settings: &ApiSettings, concurrency: ConcurrencyLimit) -> Router {
     router
         .method_not_allowed_fallback(async || Problem::method_not_allowed())
         .layer(from_fn_with_state(settings.request_timeout, limit_time))
         .layer(DefaultBodyLimit::disable())
-        .layer(from_fn_with_state(body, limit_body))
         .layer(from_fn_with_state(concurrency, limit_requests))
 }
 
@@ -101,12 +102,11 @@ pub fn with_auth(
 pub fn with_auth_streaming(
     router: Router,
     authenticator: Authenticator,
-    settings: &ApiSettings,
     admission: &Admission,
 ) -> Router {
     router
-        .layer(from_fn_with_state(settings.request_timeout, read_message))
         .layer(from_fn_with_state(admission.streams.clone(), limit_streams))
+        .layer(from_fn_with_state(admission.reader.clone(), read_message))
         .layer(from_fn_with_state(admission.callers.clone(), limit_caller))
         .layer(from_fn_with_state(authenticator, require_bearer))
 }

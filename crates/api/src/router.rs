@@ -60,7 +60,7 @@ pub fn router(state: ApiState) -> Router {
 /// the same layers.
 pub fn public_router(state: ApiState, mcp: Router, ingress: &Ingress) -> Router {
     let authenticator = state.authenticator();
-    let mcp = with_auth_streaming(mcp, authenticator, &state.settings, &state.admission);
+    let mcp = with_auth_streaming(mcp, authenticator, &state.admission);
     with_ingress(routes(state).nest_service("/mcp", mcp), ingress)
 }
 

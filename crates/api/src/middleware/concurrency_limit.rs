@@ -14,28 +14,57 @@ use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::client_key::ClientKey;
 use super::drain_unauthenticated;
 use crate::limits::QUEUE_TIMEOUT;
 use crate::problem::Problem;
+use crate::shares::{Share, Shares};
+
+/// Permits from which a single client gets no more than half of them.
+const SHARED_FROM: usize = 16;
 
 /// A number of permits, and as many requests that may wait for one. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct ConcurrencyLimit {
     permits: Arc<Semaphore>,
     queue: Arc<Semaphore>,
+    of_client: Shares<ClientKey>,
     timeout: Duration,
 }
 
+/// A place of a request, until it is dropped.
+#[derive(Debug)]
+pub struct Place {
+    _permit: OwnedSemaphorePermit,
+    _of_client: Share<ClientKey>,
+}
+
 impl ConcurrencyLimit {
-    /// Allows `max` requests at once; 0 is no limit.
+    /// Allows `max` requests at once, and each client half of them; 0 is no limit.
     pub fn new(max: usize) -> Self {
+        let of_client = if max >= SHARED_FROM { max / 2 } else { 0 };
+        Self { of_client: Shares::new(of_client), ..Self::for_anyone(max) }
+    }
+
+    /// Allows `max` requests at once, whoever sends them; 0 is no limit.
+    pub fn for_anyone(max: usize) -> Self {
         Self::with_timeout(max, QUEUE_TIMEOUT)
     }
 
     fn with_timeout(max: usize, timeout: Duration) -> Self {
         let max = if max == 0 { Semaphore::MAX_PERMITS } else { max };
         let semaphore = || Arc::new(Semaphore::new(max.min(Semaphore::MAX_PERMITS)));
-        Self { permits: semaphore(), queue: semaphore(), timeout }
+        Self { permits: semaphore(), queue: semaphore(), of_client: Shares::new(0), timeout }
+    }
+
+    /// Returns a place for a request of `client`, at once or within the timeout.
+    async fn place(&self, client: ClientKey) -> Result<Place, Problem> {
+        let of_client = self.of_client.take(client, 1).ok_or_else(|| {
+            Problem::rate_limited("this client has too many concurrent requests", self.timeout)
+                .hint("send fewer requests at once, and wait for their responses")
+        })?;
+        let permit = self.acquire().await.ok_or_else(overloaded)?;
+        Ok(Place { _permit: permit, _of_client: of_client })
     }
 
     /// Returns a permit, at once or within the timeout; `None` if there is none.
@@ -86,45 +115,55 @@ impl BodyMemory {
     }
 }
 
-/// Runs a request with a permit until its handler returns.
+/// Runs a request in a place until its handler returns.
 pub async fn limit_requests(
     State(limit): State<ConcurrencyLimit>,
     request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
-    let Some(_permit) = limit.acquire().await else { return Err(reject(request).await) };
+    let (request, _place) = placed(&limit, request).await?;
     Ok(next.run(request).await)
 }
 
-/// Runs a request with a permit until its response is sent or its client disconnects.
+/// Runs a request in a place until its response is sent or its client disconnects.
 pub async fn limit_streams(
     State(limit): State<ConcurrencyLimit>,
     request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
-    let Some(permit) = limit.acquire().await else { return Err(reject(request).await) };
-    let response = next.run(request).await;
-    Ok(response.map(|body| Body::new(BodyWithPermit { body, _permit: permit })))
+    let (request, place) = placed(&limit, request).await?;
+    Ok(hold_until_sent(next.run(request).await, place))
 }
 
-async fn reject(request: Request) -> Problem {
-    tracing::warn!("request rejected: too many concurrent requests");
-    drain_unauthenticated(request.into_body()).await;
-    overloaded()
+async fn placed(limit: &ConcurrencyLimit, request: Request) -> Result<(Request, Place), Problem> {
+    match limit.place(ClientKey::of(request.extensions())).await {
+        Ok(place) => Ok((request, place)),
+        Err(problem) => {
+            tracing::warn!("request rejected: too many concurrent requests");
+            drain_unauthenticated(request.into_body()).await;
+            Err(problem)
+        }
+    }
 }
 
-fn overloaded() -> Problem {
+/// Returns the problem of a service at its limit.
+pub fn overloaded() -> Problem {
     Problem::overloaded("the service has as many requests as it can process at once")
         .hint("if that happens often, the operator raises server.limits in the configuration")
 }
 
-/// A response body that holds its request's permit.
-struct BodyWithPermit {
-    body: Body,
-    _permit: OwnedSemaphorePermit,
+/// Returns a response that holds `held` until it is sent or its client disconnects.
+pub fn hold_until_sent<T: Send + Unpin + 'static>(response: Response, held: T) -> Response {
+    response.map(|body| Body::new(HoldingBody { body, _held: held }))
 }
 
-impl HttpBody for BodyWithPermit {
+/// A response body that holds what its request has taken.
+struct HoldingBody<T> {
+    body: Body,
+    _held: T,
+}
+
+impl<T: Send + Unpin + 'static> HttpBody for HoldingBody<T> {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -172,6 +211,21 @@ mod tests {
         assert!(limit.acquire().await.is_none(), "only as many wait as there are permits");
         drop(permit);
         assert!(waiting.await.expect("a permit"));
+    }
+
+    #[tokio::test]
+    async fn a_client_gets_half_of_the_places() {
+        let limit = ConcurrencyLimit::new(SHARED_FROM);
+        let mut places = Vec::new();
+        for _ in 0..SHARED_FROM / 2 {
+            places.push(limit.place(ClientKey::Process).await.expect("half of them"));
+        }
+        let refused = limit.place(ClientKey::Process).await.expect_err("no more");
+        assert_eq!(refused.status().as_u16(), 429);
+        let other = ClientKey::Caller(mc_domain::TokenId(uuid::Uuid::nil()));
+        assert!(limit.place(other).await.is_ok());
+        places.pop();
+        assert!(limit.place(ClientKey::Process).await.is_ok());
     }
 
     #[tokio::test]

@@ -25,7 +25,9 @@ use uuid::Uuid;
 use crate::ApiSettings;
 use crate::authenticate::{Authenticate, Authenticator, Principal};
 use crate::extract::{JsonBody, PathParams, QueryString};
-use crate::limits::{JSON_DEPTH, MAX_BODY_BYTES, MAX_MESSAGE_BYTES};
+use crate::limits::{
+    JSON_DEPTH, JSON_VALUES, MAX_BODIES_PER_CLIENT, MAX_BODY_BYTES, MAX_MESSAGE_BYTES,
+};
 use crate::middleware::{Admission, common_layers, with_auth, with_auth_streaming};
 use crate::problem::{PROBLEM_JSON, Problem};
 
@@ -101,6 +103,10 @@ fn one_token() -> Authenticator {
 }
 
 fn app_within(limit: Duration) -> Router {
+    app_with(&ApiSettings { request_timeout: limit, ..ApiSettings::default() })
+}
+
+fn app_with(settings: &ApiSettings) -> Router {
     let protected = Router::new()
         .route("/notes", post(async |JsonBody(note): JsonBody<Note>| String::from(note.title)))
         .route("/notes/{id}", get(async |PathParams(by): PathParams<ById>| by.id.to_string()))
@@ -110,9 +116,8 @@ fn app_within(limit: Duration) -> Router {
         .route("/broken", get(async || Problem::from(Broken)))
         .route("/panic", get(async || -> () { panic!("hunter2") }));
     let public = Router::new().route("/open", get(async || "open"));
-    let settings = ApiSettings { request_timeout: limit, ..ApiSettings::default() };
-    let admission = Admission::new(&settings, None);
-    let app = with_auth(protected, one_token(), &settings, &admission).merge(public);
+    let admission = Admission::new(settings, None);
+    let app = with_auth(protected, one_token(), settings, &admission).merge(public);
     common_layers(app.fallback(async || Problem::unknown_path()))
 }
 
@@ -343,7 +348,7 @@ fn streams_within(limit: Duration) -> Router {
     let settings = ApiSettings { request_timeout: limit, ..ApiSettings::default() };
     let streams = Router::new().route("/mcp", post(async |body: String| body));
     let admission = Admission::new(&settings, None);
-    common_layers(with_auth_streaming(streams, one_token(), &settings, &admission))
+    common_layers(with_auth_streaming(streams, one_token(), &admission))
 }
 
 #[tokio::test]
@@ -385,6 +390,63 @@ async fn deeply_nested_json_is_rejected_by_rest_and_mcp() {
     assert_eq!(send(streams.clone(), message(JSON_DEPTH)).await.status, StatusCode::OK);
     let reply = send(streams, message(JSON_DEPTH + 1)).await;
     assert_eq!(reply.status, StatusCode::BAD_REQUEST);
+    assert!(reply.problem()["detail"].as_str().unwrap().contains(&rule), "{}", reply.text);
+}
+
+/// Sends a request whose body never ends; returns once the service reads it.
+async fn send_unfinished(app: &Router) -> tokio::task::JoinHandle<Reply> {
+    let (read, is_read) = tokio::sync::oneshot::channel();
+    let mut read = Some(read);
+    let never = futures::stream::poll_fn(move |_| {
+        if let Some(read) = read.take() {
+            read.send(()).unwrap();
+        }
+        std::task::Poll::<Option<Result<&str, std::io::Error>>>::Pending
+    });
+    let unfinished = request("POST", "/notes").header(header::CONTENT_TYPE, "application/json");
+    let unfinished = unfinished.body(Body::from_stream(never)).unwrap();
+    let sent = tokio::spawn(send(app.clone(), unfinished));
+    is_read.await.unwrap();
+    sent
+}
+
+#[tokio::test]
+async fn an_unfinished_body_takes_no_place() {
+    let settings = ApiSettings { max_concurrent_requests: 1, ..ApiSettings::default() };
+    let app = app_with(&settings);
+    let unfinished = send_unfinished(&app).await;
+    let find = request("GET", &format!("/find?id={}", Uuid::nil())).body(Body::empty()).unwrap();
+    assert_eq!(send(app, find).await.status, StatusCode::OK);
+    unfinished.abort();
+}
+
+#[tokio::test]
+async fn a_client_has_a_limit_of_unfinished_bodies() {
+    let app = app();
+    let mut unfinished = Vec::new();
+    for _ in 0..MAX_BODIES_PER_CLIENT {
+        unfinished.push(send_unfinished(&app).await);
+    }
+    let note = || {
+        let note = request("POST", "/notes").header(header::CONTENT_TYPE, "application/json");
+        note.body(Body::from(r#"{"title":"x"}"#)).unwrap()
+    };
+    let refused = send(app.clone(), note()).await;
+    assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS);
+    assert!(refused.problem()["detail"].as_str().unwrap().contains("unfinished"));
+    let one = unfinished.pop().unwrap();
+    one.abort();
+    assert!(one.await.is_err());
+    assert_eq!(send(app, note()).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_message_of_many_short_values_is_rejected() {
+    let message = format!("[{}[]]", "[],".repeat(JSON_VALUES));
+    let message = request("POST", "/mcp").body(Body::from(message)).unwrap();
+    let reply = send(streams_within(Duration::from_mins(1)), message).await;
+    assert_eq!(reply.status, StatusCode::BAD_REQUEST);
+    let rule = format!("more than {JSON_VALUES} values");
     assert!(reply.problem()["detail"].as_str().unwrap().contains(&rule), "{}", reply.text);
 }
 

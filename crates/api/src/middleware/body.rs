@@ -1,0 +1,189 @@
+//! Reading of request bodies, before a request takes a place: a client that sends slowly, or never
+//! ends, keeps nobody waiting.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use bytes::{Bytes, BytesMut};
+use http_body::Body as _;
+use http_body_util::BodyExt as _;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::client_key::ClientKey;
+use super::concurrency_limit::{hold_until_sent, overloaded};
+use super::request_limits::reject_declared;
+use crate::json_limits;
+use crate::limits::{
+    MAX_BODIES_PER_CLIENT, MAX_BODY_BYTES, MAX_BODY_MEMORY_BYTES, MAX_BODY_MEMORY_PER_CLIENT_BYTES,
+    MAX_MESSAGE_BYTES,
+};
+use crate::problem::Problem;
+use crate::shares::{Share, Shares};
+
+/// The unit in which memory is counted.
+const UNIT_BYTES: usize = 16 * 1024;
+/// When a client with too many unfinished bodies may try again.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// Limits of reading bodies: of all clients, and of each. Cheap to clone.
+#[derive(Clone)]
+pub struct BodyReader {
+    timeout: Duration,
+    /// Units of memory.
+    memory: Arc<Semaphore>,
+    /// Units of each client.
+    of_client: Shares<ClientKey>,
+    /// Bodies of each client that are being read.
+    unfinished: Shares<ClientKey>,
+}
+
+/// Memory of a body, until it is dropped.
+struct Reserved {
+    of_client: Share<ClientKey>,
+    units: Option<OwnedSemaphorePermit>,
+}
+
+impl BodyReader {
+    /// Each body must be read within `timeout`.
+    pub fn new(timeout: Duration) -> Self {
+        Self {
+            timeout,
+            memory: Arc::new(Semaphore::new(MAX_BODY_MEMORY_BYTES / UNIT_BYTES)),
+            of_client: Shares::new(MAX_BODY_MEMORY_PER_CLIENT_BYTES / UNIT_BYTES),
+            unfinished: Shares::new(MAX_BODIES_PER_CLIENT),
+        }
+    }
+
+    /// Returns the request with its whole body, of at most `max` bytes, and the memory of that.
+    async fn read(
+        &self,
+        request: Request,
+        max: usize,
+    ) -> Result<(Request, Option<Reserved>), Problem> {
+        let request = reject_declared(request, max).await?;
+        if request.body().is_end_stream() {
+            return Ok((request, None));
+        }
+        let client = ClientKey::of(request.extensions());
+        let _unfinished = self.unfinished.take(client, 1).ok_or_else(too_many_bodies)?;
+        let (parts, body) = request.into_parts();
+        let reading = tokio::time::timeout(self.timeout, self.collect(body, max, client));
+        let (bytes, memory) = reading.await.map_err(|_elapsed| {
+            tracing::warn!(limit_ms = self.timeout.as_millis(), "body not received in time");
+            Problem::timeout()
+        })??;
+        Ok((Request::from_parts(parts, Body::from(bytes)), Some(memory)))
+    }
+
+    /// Reads a body. Memory is reserved for what has been received, not for what is declared.
+    async fn collect(
+        &self,
+        mut body: Body,
+        max: usize,
+        client: ClientKey,
+    ) -> Result<(Bytes, Reserved), Problem> {
+        let of_client = self.of_client.take(client, 0).ok_or_else(too_many_bodies)?;
+        let mut memory = Reserved { of_client, units: None };
+        let mut read = BytesMut::new();
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|_| Problem::invalid("the body is incomplete"))?;
+            let Ok(data) = frame.into_data() else { continue };
+            if data.len() > max - read.len() {
+                return Err(Problem::too_large(max));
+            }
+            memory.grow(&self.memory, read.len(), read.len() + data.len())?;
+            read.extend_from_slice(&data);
+        }
+        Ok((read.freeze(), memory))
+    }
+}
+
+impl Reserved {
+    /// Reserves memory for a body that grows from `before` to `after` bytes.
+    fn grow(&mut self, all: &Arc<Semaphore>, before: usize, after: usize) -> Result<(), Problem> {
+        let more = after.div_ceil(UNIT_BYTES) - before.div_ceil(UNIT_BYTES);
+        if more == 0 {
+            return Ok(());
+        }
+        if !self.of_client.grow(more) {
+            return Err(too_many_bodies());
+        }
+        let units = u32::try_from(more).map_err(|_| overloaded())?;
+        let units = Arc::clone(all).try_acquire_many_owned(units).map_err(|_| overloaded())?;
+        match &mut self.units {
+            Some(own) => own.merge(units),
+            none => *none = Some(units),
+        }
+        Ok(())
+    }
+}
+
+fn too_many_bodies() -> Problem {
+    Problem::rate_limited("this client has too many unfinished requests", RETRY_AFTER)
+        .hint("send fewer requests at once, and finish each")
+}
+
+/// Reads the body of a request, and keeps its memory reserved until the response.
+pub async fn read_body(
+    State(reader): State<BodyReader>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
+    let (request, _memory) = reader.read(request, MAX_BODY_BYTES).await?;
+    Ok(next.run(request).await)
+}
+
+/// Reads a message to `/mcp`, rejects JSON that would take too much to parse, and keeps its memory
+/// reserved until the response is sent: it may be an endless stream.
+pub async fn read_message(
+    State(reader): State<BodyReader>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
+    let (request, memory) = reader.read(request, MAX_MESSAGE_BYTES).await?;
+    let (parts, body) = request.into_parts();
+    let message = body.collect().await.map_err(|_| Problem::internal())?.to_bytes();
+    json_limits::check(&message)?;
+    let response = next.run(Request::from_parts(parts, Body::from(message))).await;
+    Ok(hold_until_sent(response, memory))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn body(chunks: usize) -> Body {
+        let chunks = std::iter::repeat_n(Bytes::from(vec![0; UNIT_BYTES]), chunks);
+        Body::from_stream(futures::stream::iter(chunks.map(Ok::<_, std::convert::Infallible>)))
+    }
+
+    fn reader(all: usize, of_client: usize) -> BodyReader {
+        BodyReader {
+            memory: Arc::new(Semaphore::new(all)),
+            of_client: Shares::new(of_client),
+            ..BodyReader::new(Duration::from_mins(1))
+        }
+    }
+
+    #[tokio::test]
+    async fn memory_is_limited_for_all_and_for_each() {
+        let reader = reader(4, 3);
+        let collect =
+            async |chunks, client| reader.collect(body(chunks), MAX_BODY_BYTES, client).await;
+        let read = async |chunks| collect(chunks, ClientKey::Process).await;
+        let status = |problem: Problem| problem.status().as_u16();
+        let (bytes, first) = read(2).await.expect("two of three");
+        assert_eq!(bytes.len(), 2 * UNIT_BYTES);
+        assert_eq!(read(2).await.map(drop).map_err(status), Err(429));
+        assert!(read(1).await.is_ok(), "the memory of the failed one is free");
+        let caller = ClientKey::Caller(mc_domain::TokenId(uuid::Uuid::nil()));
+        assert_eq!(collect(3, caller).await.map(drop).map_err(status), Err(503));
+        drop(first);
+        assert_eq!(reader.memory.available_permits(), 4);
+        assert!(reader.of_client.is_unused());
+    }
+}
