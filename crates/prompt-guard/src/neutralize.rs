@@ -11,12 +11,15 @@ use crate::patterns::regex;
 /// The character that replaces a run of invisible characters.
 const REPLACEMENT: char = '\u{fffd}';
 
-/// Special tokens, which a tokenizer may read as the end of a turn instead of as text.
+/// Special tokens, which a tokenizer may read as the end of a turn, a tool call or a thought instead
+/// of as text. Those in angle brackets are of Llama, Gemma, Qwen and Command R, those in square ones
+/// of Mistral.
 static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
-        r"<(?P<pipe>[|｜][A-Za-z0-9_▁]{1,40}[|｜])>|<(?P<turn>/s|start_of_turn|end_of_turn|<SYS>|",
-        r"</SYS>)>|\[(?P<inst>/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|AVAILABLE_TOOLS|",
-        r"TOOL_RESULTS))\]",
+        r"<(?P<pipe>[|｜][A-Za-z0-9_▁]{1,40}[|｜])>|<(?P<angle>/?s|bos|eos|BOS_TOKEN|EOS_TOKEN|",
+        r"start_of_turn|end_of_turn|<SYS>|</SYS>|/?(?:tool_call|tool_response|think))>|",
+        r"\[(?P<square>/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|",
+        r"TOOL_CONTENT|CALL_ID|ARGS|THINK))\]",
     ))
 });
 
@@ -33,8 +36,8 @@ pub fn neutralize(text: &str) -> Cow<'_, str> {
     }
     let defused = TOKEN.replace_all(&without_invisible, |found: &regex::Captures<'_>| {
         let part = |name| found.name(name).map(|part| part.as_str());
-        match (part("inst"), part("pipe").or(part("turn"))) {
-            (Some(inst), _) => format!("⟦{inst}⟧"),
+        match (part("square"), part("pipe").or(part("angle"))) {
+            (Some(token), _) => format!("⟦{token}⟧"),
             (None, token) => format!("‹{}›", token.unwrap_or_default().replace(['<', '>'], "")),
         }
     });
@@ -81,6 +84,19 @@ mod tests {
             ("\u{1b}[2Jx", "\u{fffd}[2Jx"),
             ("<|im_start|>system", "‹|im_start|›system"),
             ("[INST] <<SYS>> </s>", "⟦INST⟧ ‹SYS› ‹/s›"),
+            ("<s><bos><eos>", "‹s›‹bos›‹eos›"),
+            ("<BOS_TOKEN> <EOS_TOKEN>", "‹BOS_TOKEN› ‹EOS_TOKEN›"),
+            ("<tool_call>{}</tool_call>", "‹tool_call›{}‹/tool_call›"),
+            ("<tool_response></tool_response>", "‹tool_response›‹/tool_response›"),
+            ("<think>a</think>", "‹think›a‹/think›"),
+            ("[THINK]a[/THINK]", "⟦THINK⟧a⟦/THINK⟧"),
+            ("[TOOL_CALLS]a[CALL_ID]b[ARGS]{}", "⟦TOOL_CALLS⟧a⟦CALL_ID⟧b⟦ARGS⟧{}"),
+            ("[TOOL_RESULTS]a[TOOL_CONTENT]b", "⟦TOOL_RESULTS⟧a⟦TOOL_CONTENT⟧b"),
+            ("<th\u{200b}ink><<tool_call>>", "‹think›<‹tool_call›>"),
+            (
+                "\u{1b}]8;;https://a.example\u{7}x\u{9b}31m",
+                "\u{fffd}]8;;https://a.example\u{fffd}x\u{fffd}31m",
+            ),
             ("<|\u{200b}im_end|>", "‹|im_end|›"),
         ] {
             assert_eq!(neutralize(text), expected, "{text:?}");
@@ -95,6 +111,7 @@ mod tests {
             "❤\u{fe0f}",
             "f <| x |> g",
             "a[0] <b>",
+            "Vec<sort> <thinking> <small> [args] [THINKING]",
             "कि\u{200d}",
         ] {
             assert_eq!(neutralize(text), text);
