@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
-use mc_domain::{Classified, ErrorKind};
+use mc_domain::{Classified, ErrorKind, UntrustedText};
 use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -25,6 +25,7 @@ pub struct Problem {
     detail: String,
     field: Option<String>,
     hint: Option<String>,
+    near: Vec<UntrustedText>,
     /// Seconds.
     retry_after: u64,
 }
@@ -191,6 +192,13 @@ impl Problem {
         self
     }
 
+    /// Adds names of stored items that are similar to the requested one. They are no part of detail
+    /// or hint, whose readers take every word for the service's own.
+    pub fn near(mut self, names: Vec<UntrustedText>) -> Self {
+        self.near = names;
+        self
+    }
+
     /// Returns detail and field as one text, for errors of another form.
     pub fn message(&self) -> String {
         match &self.field {
@@ -225,6 +233,7 @@ impl Problem {
             detail: detail.into(),
             field: None,
             hint: None,
+            near: Vec::new(),
             retry_after: whole_seconds(RETRY_AFTER),
         }
     }
@@ -238,14 +247,15 @@ impl Problem {
 
     fn document(&self, request_id: Option<Uuid>) -> ProblemDocument {
         // Texts can quote the request.
-        let masked = |text: &String| mc_sanitizer::mask(text).text.into_string();
+        let masked = |text: &str| mc_sanitizer::mask(text).text.into_string();
         ProblemDocument {
             r#type: format!("urn:memory-copilot:problem:{}", self.class.slug),
             title: self.class.title.to_owned(),
             status: self.class.status.as_u16(),
             detail: masked(&self.detail),
-            field: self.field.as_ref().map(masked),
-            hint: self.hint.as_ref().map(masked),
+            field: self.field.as_deref().map(masked),
+            hint: self.hint.as_deref().map(masked),
+            near: self.near.iter().map(|name| masked(name.unrendered())).collect(),
             request_id,
         }
     }
@@ -321,6 +331,9 @@ pub struct ProblemDocument {
     /// The way out.
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
+    /// Names of stored items that are similar to the requested one: untrusted text.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    near: Vec<String>,
     /// The id of the request, as in the header `x-request-id` and in the service's log.
     #[serde(skip_serializing_if = "Option::is_none")]
     request_id: Option<Uuid>,

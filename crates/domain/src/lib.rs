@@ -11,6 +11,7 @@ pub mod record_meta;
 pub mod role;
 pub mod scope;
 pub mod text;
+pub mod untrusted;
 
 pub use address::{is_loopback, is_public};
 pub use error::{Classified, ErrorKind};
@@ -23,3 +24,4 @@ pub use record_meta::RecordMeta;
 pub use role::{Permission, Role, is_allowed};
 pub use scope::{Scope, Scopes};
 pub use text::{ForbiddenCharacter, check_line, check_text};
+pub use untrusted::UntrustedText;

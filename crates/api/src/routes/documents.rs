@@ -5,7 +5,7 @@ use axum::extract::State;
 use mc_contract::operations::document::{Document, DocumentQuery, DocumentSummary, DocumentsQuery};
 use mc_contract::operations::page::{Page, page};
 use mc_contract::text::{SourceReference, Title};
-use mc_domain::{Permission, ProjectId};
+use mc_domain::{Permission, ProjectId, UntrustedText};
 use mc_memory::uses::Opened;
 use mc_store::Store;
 use mc_store::docs::{self, Doc};
@@ -90,14 +90,10 @@ async fn unknown(
         // The digits of an id say nothing about a title.
         (None, id) => ("id", id.map(|id| id.to_string()).unwrap_or_default(), Vec::new()),
     };
-    let hint = if near.is_empty() {
-        "POST /search with sources [\"doc\"] finds documents by what they say".to_owned()
-    } else {
-        format!("near titles: {}", near.join("; "))
-    };
     Ok(Problem::not_found(format!("the project has no document \"{text}\""))
         .field(field)
-        .hint(hint))
+        .hint("POST /search with sources [\"doc\"] finds documents by what they say")
+        .near(near.into_iter().map(UntrustedText::new).collect()))
 }
 
 /// Titles that hold the whole text, else those that hold its longest words.
