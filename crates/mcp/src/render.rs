@@ -7,6 +7,7 @@
 
 mod bundle;
 mod excerpt;
+mod failure;
 #[cfg(test)]
 mod injection_tests;
 mod opened;
@@ -19,7 +20,8 @@ use serde_json::Value;
 
 pub use bundle::{bundle, slim as slim_bundle};
 pub use excerpt::Excerpt;
-pub use opened::{document, no_section, past_the_end, piece, record};
+pub use failure::{Suggestions, failure};
+pub use opened::{UNCONFIRMED, document, is_proposal, past_the_end, piece, record};
 pub use results::results;
 pub use untrusted_block::{one_line, structured};
 

@@ -6,7 +6,7 @@ use rmcp::model::{Resource, ResourceTemplate};
 use serde_json::Value;
 
 use crate::core::CoreCall;
-use crate::render::one_line;
+use crate::render::{UNCONFIRMED, is_proposal, one_line};
 
 /// Resources per page of `resources/list`.
 const PAGE: usize = 50;
@@ -138,10 +138,12 @@ fn record_resource(record: &Value) -> Option<Resource> {
     let title = text("title").filter(|title| !title.is_empty());
     let title = title.or_else(|| text("content")?.lines().next()).unwrap_or("record");
     let title = one_line(title, NAME);
+    let kind = one_line(text("kind").unwrap_or("record"), NAME);
+    let description = if is_proposal(record) { format!("{kind}, {UNCONFIRMED}") } else { kind };
     Some(
         Resource::new(format!("memory://records/{id}"), title.clone())
             .with_title(title)
-            .with_description(one_line(text("kind").unwrap_or("record"), NAME))
+            .with_description(description)
             .with_mime_type(MIME),
     )
 }
@@ -210,6 +212,16 @@ mod tests {
         assert_eq!(resources[0].uri, format!("memory://docs/{ID}"));
         cursor = ListCursor::parse(next.as_deref()).expect("a valid cursor");
         assert_eq!(cursor.resources(&json!({"items": []})), (vec![], None));
+    }
+
+    #[test]
+    fn proposal_is_listed_as_unconfirmed() {
+        let mut record = json!({"id": ID, "kind": "rule", "content": "x", "visibility": "team"});
+        let description = |record: &Value| record_resource(record).and_then(|of| of.description);
+        assert_eq!(description(&record).as_deref(), Some("rule"));
+        record["visibility"] = json!("proposed");
+        let expected = "rule, proposal that nobody has confirmed";
+        assert_eq!(description(&record).as_deref(), Some(expected));
     }
 
     #[test]

@@ -25,7 +25,7 @@ use crate::core::CoreClient;
 use crate::settings::ServerSettings;
 use crate::tools::{self, FieldError, TOOLS, Tool};
 use crate::{progress, render, resources};
-use errors::{client_message, invalid, no_resource, protocol_error};
+use errors::{call_failed, client_message, invalid, no_resource, protocol_error};
 use lookups::CoreCaller;
 
 pub use errors::CallError;
@@ -174,8 +174,7 @@ impl ServerHandler for MemoryServer {
         let outcome = self.run(tool, request.arguments.unwrap_or_default(), &context).await;
         let result = outcome.unwrap_or_else(|error| {
             tracing::debug!(tool = tool.name(), %error, "tool call failed");
-            let text = client_message(format!("{} failed: {error}", tool.name()));
-            CallToolResult::error(vec![ContentBlock::text(text)])
+            CallToolResult::error(vec![ContentBlock::text(call_failed(tool.name(), &error))])
         });
         Ok(result.into())
     }

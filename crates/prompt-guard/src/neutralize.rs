@@ -11,9 +11,8 @@ use crate::patterns::regex;
 /// The character that replaces a run of invisible characters.
 const REPLACEMENT: char = '\u{fffd}';
 
-/// Special tokens, which a tokenizer may read as the end of a turn, a tool call or a thought instead
-/// of as text. Those in angle brackets are of Llama, Gemma, Qwen and Command R, those in square ones
-/// of Mistral.
+/// Special tokens, which a tokenizer may read as the end of a turn, as a tool call or as a thought
+/// instead of as text. Llama, Gemma, Qwen and Command R have angle brackets, Mistral square ones.
 static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
         r"<(?P<pipe>[|｜][A-Za-z0-9_▁]{1,40}[|｜])>|<(?P<angle>/?s|bos|eos|BOS_TOKEN|EOS_TOKEN|",

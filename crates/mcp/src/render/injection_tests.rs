@@ -1,13 +1,14 @@
 //! Generated attacks in every field of every response: a reader that knows only the format finds
 //! exactly the rendered items.
 
+use mc_domain::UntrustedText;
 use mc_prompt_guard::neutralize;
 use mc_prompt_guard::payloads::{Payload, payloads};
 use serde_json::{Value, json};
 
 use super::untrusted_block::{one_line, quoted, structured};
 use super::*;
-use crate::tools::{NoSection, Piece};
+use crate::tools::Piece;
 
 const SEED: u64 = 0x005E_EDED;
 const SECTIONS: &[&str] = &["task", "gotchas", "facts", "few_shots", "links", "dialogs", "code"];
@@ -216,9 +217,12 @@ fn no_payload_breaks_out_of_a_record_document_or_issue() {
             texts(&items[0]).into_iter().filter(|(label, _)| label.is_empty()).collect();
         assert_eq!(content, lines_of("", poison.shown(0)));
 
-        let candidates = vec![raw(0).to_owned(), raw(1).to_owned()];
-        let (items, outside) = read(&no_section(&NoSection { candidates, is_ambiguous: true }));
-        assert_eq!((items.len(), outside.len()), (1, 1));
+        let names = [raw(0), raw(1)].map(UntrustedText::new);
+        let suggestions = Suggestions::new("Its sections", "section", &names);
+        let (items, outside) = read(&failure(raw(2), suggestions));
+        assert_eq!((items.len(), outside.len()), (1, 2));
+        let expected = [0, 1].map(|at| lines_of("section", poison.shown(at))).concat();
+        assert_eq!(texts(&items[0]), expected);
 
         let task = json!({"external_id": "CS-1", "title": raw(0), "status": raw(1)});
         let (items, outside) = read(&linked(&json!({"task": task})));
@@ -244,11 +248,13 @@ fn names_and_structured_content_have_no_invisible_text() {
     for raw in poisons().flat_map(|poison| poison.raw) {
         let name = one_line(&raw, 80);
         assert!(!name.contains(['\n', '\r', '\u{2028}', '\u{202e}', '\u{200b}', '\u{e0041}']));
-        let mut content = json!({"facts": [{"text": raw, "scope": [raw]}]});
+        let mut content =
+            json!({"facts": [{"text": raw, "scope": [raw]}], "meta": {raw.as_str(): 1}});
         structured(&mut content);
         let text = content["facts"][0]["text"].as_str().expect("a text");
         assert_eq!(text, neutralize(&raw));
         assert_eq!(neutralize(text), text, "once is enough");
+        assert_eq!(content["meta"].get(text), Some(&json!(1)), "names are texts, too");
     }
 }
 

@@ -16,8 +16,10 @@
 //! end the block. The delimiters contain 80 random bits, which are generated for each response
 //! after the text between them is written.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
+use mc_domain::UntrustedText;
 use mc_prompt_guard::neutralize;
 use rand::TryRngCore;
 use rand::rngs::OsRng;
@@ -77,6 +79,11 @@ impl Data {
         }
     }
 
+    /// Writes a text from outside as a field of the item, unless it is empty.
+    pub fn untrusted(&mut self, label: &'static str, value: &UntrustedText) {
+        self.field(label, value.unrendered());
+    }
+
     /// Writes a note that `count` lines were omitted.
     pub fn skipped(&mut self, count: usize, lines: &'static str) {
         if count > 0 {
@@ -97,16 +104,23 @@ pub fn one_line(text: &str, max_chars: usize) -> String {
     line.chars().take(max_chars).collect()
 }
 
-/// Neutralizes every string of structured content. JSON already delimits the text.
+/// Neutralizes every string of structured content, and the names of fields, which a record's `meta`
+/// chooses. JSON already delimits the text.
 pub fn structured(value: &mut Value) {
     match value {
         Value::String(text) => {
-            if let std::borrow::Cow::Owned(neutral) = neutralize(text) {
+            if let Cow::Owned(neutral) = neutralize(text) {
                 *text = neutral;
             }
         }
         Value::Array(items) => items.iter_mut().for_each(structured),
-        Value::Object(fields) => fields.values_mut().for_each(structured),
+        Value::Object(fields) => {
+            fields.values_mut().for_each(structured);
+            if fields.keys().any(|name| matches!(neutralize(name), Cow::Owned(_))) {
+                let named = std::mem::take(fields).into_iter();
+                *fields = named.map(|(name, of)| (neutralize(&name).into_owned(), of)).collect();
+            }
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }

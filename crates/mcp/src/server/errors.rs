@@ -7,7 +7,8 @@ use rmcp::ErrorData;
 use serde_json::json;
 
 use crate::core::CoreError;
-use crate::tools::FieldError;
+use crate::render::{Suggestions, failure};
+use crate::tools::{FieldError, NoSection};
 
 /// Error of a tool call.
 #[derive(Debug, thiserror::Error)]
@@ -25,12 +26,25 @@ pub enum CallError {
     /// The Core rejects the call.
     #[error(transparent)]
     Core(CoreError),
-    /// The document has no such section. The text is rendered, with quoted headings.
-    #[error("{0}")]
-    NoSection(String),
+    /// The document has no such section.
+    #[error("{0}.")]
+    NoSection(#[from] NoSection),
     /// The client cancelled the call.
     #[error("cancelled by the client")]
     Cancelled,
+}
+
+impl CallError {
+    /// Returns the stored names that the error suggests. They are no part of its message.
+    pub fn suggestions(&self) -> Option<Suggestions<'_>> {
+        match self {
+            Self::Core(error) => error.suggestions(),
+            Self::NoSection(error) => {
+                Suggestions::new("Its sections", "section", &error.candidates)
+            }
+            Self::Argument(_) | Self::Unavailable(_) | Self::Cancelled => None,
+        }
+    }
 }
 
 impl From<CoreError> for CallError {
@@ -44,10 +58,21 @@ impl From<CoreError> for CallError {
     }
 }
 
-/// Returns a message for a client. It is masked, because it may repeat arguments of the client, and
-/// the client may log it.
+/// Returns a message for a client, without suggestions. It is masked, because it may repeat
+/// arguments of the client, and the client may log it.
 pub(super) fn client_message(error: impl Display) -> String {
-    mc_sanitizer::mask(&error.to_string()).text.into_string()
+    client_text(error, None)
+}
+
+/// Returns the text of a failed tool call, with quoted suggestions.
+pub(super) fn call_failed(tool: &str, error: &CallError) -> String {
+    client_text(format_args!("{tool} failed: {error}"), error.suggestions())
+}
+
+fn client_text(message: impl Display, suggestions: Option<Suggestions<'_>>) -> String {
+    // Masked before it is shortened: half of a secret would not be detected. Stored names are
+    // masked already.
+    failure(mc_sanitizer::mask(&message.to_string()).text.as_str(), suggestions)
 }
 
 /// Returns the error for an unknown URI. rmcp chooses the code by the client's protocol revision.

@@ -21,8 +21,7 @@ pub(super) async fn open(
         Some(item) => read_item(caller, &project, &item).await?,
         None => (read_named(caller, &project, arguments).await?, None),
     };
-    tools::opened(arguments, caller.project, answer, line)
-        .map_err(|error| CallError::NoSection(render::no_section(&error)))
+    Ok(tools::opened(arguments, caller.project, answer, line)?)
 }
 
 /// Reads an item of a bundle. For a document, also returns the line of the passage through which it
@@ -78,7 +77,8 @@ async fn read_named(
     Ok(passage.ok_or_else(|| FieldError::new("id", rule))?)
 }
 
-/// Finds a record. If it summarizes a longer document, returns that document.
+/// Finds a record. If it summarizes a longer document, returns that document, which has the
+/// visibility of a proposal if the record is one.
 async fn find_record(
     caller: &CoreCaller<'_>,
     project: &str,
@@ -87,8 +87,11 @@ async fn find_record(
     let found = caller.find(CoreCall::get(format!("/records/{id}"), Vec::new())).await?;
     let Some(record) = found else { return Ok(None) };
     if let Some(document) = record["document_id"].as_str()
-        && let Some(document) = find_document(caller, project, document).await?
+        && let Some(mut document) = find_document(caller, project, document).await?
     {
+        if render::is_proposal(&record) {
+            document["visibility"] = record["visibility"].clone();
+        }
         return Ok(Some(document));
     }
     Ok(Some(with_kind("record", record)))

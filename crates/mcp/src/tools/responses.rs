@@ -121,6 +121,7 @@ fn text_fields(answer: &Value) -> Value {
         "line_start",
         "line_end",
         "trust",
+        "visibility",
         "section",
         "outline",
         "content",

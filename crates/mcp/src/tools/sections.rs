@@ -1,6 +1,7 @@
 //! Reading of a document by sections. A short document is shown in full, a long one by its outline
 //! and its start. Sections are then read piece by piece.
 
+use mc_domain::UntrustedText;
 use serde_json::{Value, json};
 
 use crate::tokens;
@@ -38,13 +39,22 @@ pub struct Piece {
     pub next: Option<u64>,
 }
 
-/// Error for a section that was not found.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Error for a section that was not found. Its message has no heading of the document.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("section: {}", problem(candidates, *is_ambiguous))]
 pub struct NoSection {
     /// Sections that may be meant, else those of the document.
-    pub candidates: Vec<String>,
+    pub candidates: Vec<UntrustedText>,
     /// Whether several sections have the name.
     pub is_ambiguous: bool,
+}
+
+fn problem(candidates: &[UntrustedText], is_ambiguous: bool) -> &'static str {
+    match (candidates, is_ambiguous) {
+        ([], _) => "the document has no headings; read on with offset",
+        (_, true) => "several sections are called that; give the headings above it, too",
+        (_, false) => "the document has no section of that name; name one of its sections",
+    }
 }
 
 impl Piece {
@@ -265,8 +275,9 @@ fn find<'s, 'a>(sections: &'s [Section<'a>], name: &str) -> Result<&'s Section<'
     }
 }
 
-fn paths(sections: &[&Section<'_>]) -> Vec<String> {
-    sections.iter().take(HEADINGS_MAX).map(|section| section.path()).collect()
+fn paths(sections: &[&Section<'_>]) -> Vec<UntrustedText> {
+    let paths = sections.iter().take(HEADINGS_MAX).map(|section| section.path());
+    paths.map(UntrustedText::new).collect()
 }
 
 /// Normalizes a heading for comparison: without markup, in lower case.
@@ -328,7 +339,9 @@ mod tests {
         assert_eq!(error.candidates, ["Guide > Install > From source"]);
         let error = Piece::of_section(GUIDE, "Licence", 1_200).expect_err("none");
         assert_eq!((error.candidates.len(), error.is_ambiguous), (6, false));
-        assert!(Piece::of_section("no headings", "x", 1_200).is_err());
+        assert!(!error.to_string().contains("Guide"), "a heading in the message: {error}");
+        let error = Piece::of_section("no headings", "x", 1_200).expect_err("none");
+        assert!(error.to_string().contains("has no headings"), "{error}");
     }
 
     fn long() -> String {
