@@ -95,6 +95,29 @@ fn api_begins_no_transaction() {
     }
 }
 
+/// Files that may read an `UntrustedText`: its own, and the renderers for a model, a terminal and
+/// REST.
+const RENDERERS: [&str; 4] = [
+    "api/src/problem.rs",
+    "app/src/terminal.rs",
+    "domain/src/untrusted.rs",
+    "mcp/src/render/untrusted_block.rs",
+];
+
+#[test]
+fn untrusted_text_is_read_by_renderers_only() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut found = 0;
+    for file in rust_files(&crates) {
+        if fs::read_to_string(&file).expect("a source file").contains("unrendered") {
+            let is_renderer = RENDERERS.iter().any(|renderer| file.ends_with(renderer));
+            assert!(is_renderer, "{} must not read untrusted text", file.display());
+            found += 1;
+        }
+    }
+    assert_eq!(found, RENDERERS.len());
+}
+
 fn rust_files(dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(dir).expect("a directory");
     let paths = entries.map(|entry| entry.expect("an entry").path());

@@ -28,6 +28,7 @@ mod sign_in;
 mod start_stop;
 mod stdio;
 mod tools;
+mod untrusted_text;
 mod vocabulary;
 mod webhook_commands;
 mod worker;

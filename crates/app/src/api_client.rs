@@ -8,7 +8,7 @@ use mc_mcp::core::{CoreCall, CoreError};
 use serde_json::{Value, json};
 
 use crate::config::Config;
-use crate::credentials;
+use crate::{credentials, terminal};
 
 /// A client of the Core API with the credentials of the user.
 pub struct ApiClient(CoreClient);
@@ -76,5 +76,5 @@ impl ApiClient {
 }
 
 fn to_anyhow(error: &CoreError) -> anyhow::Error {
-    anyhow!("{error}")
+    anyhow!("{error}{}", terminal::suggestions(error.suggestions()))
 }

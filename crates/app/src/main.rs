@@ -20,6 +20,7 @@ mod private_file;
 mod progress;
 mod redis;
 mod serve;
+mod terminal;
 mod token;
 mod worker;
 

@@ -1,12 +1,13 @@
 //! Output of commands. Only this module writes to standard output, and only it and the log write to
-//! standard error.
+//! standard error. It escapes what a terminal would obey, because most results have text from
+//! outside.
 
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 
 use comfy_table::{Table, presets};
 use serde_json::Value;
 
-use crate::logging;
+use crate::{logging, terminal};
 
 /// Output format of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,9 +28,19 @@ impl Format {
     }
 }
 
-/// Prints a line of text. A closed pipe (`| head -1`) is not an error; any other write error, such
-/// as a full disk, ends the program.
+/// Prints lines of text, escaped for a terminal.
 pub fn line(text: &str) {
+    write(&terminal::lines(text));
+}
+
+/// Prints a document that may be redirected to a file: unchanged, unless a terminal shows it.
+pub fn document(text: &str) {
+    if std::io::stdout().is_terminal() { line(text) } else { write(text) }
+}
+
+/// Writes text and a line feed. A closed pipe (`| head -1`) is not an error; any other write error,
+/// such as a full disk, ends the program.
+fn write(text: &str) {
     let mut stdout = std::io::stdout().lock();
     let written = writeln!(stdout, "{text}").and_then(|()| stdout.flush());
     match written {
@@ -49,9 +60,21 @@ pub fn error_line(text: &str) {
     eprintln!("{}", logging::plain(text).trim_end());
 }
 
-/// Returns the text of a field, or an empty string.
+/// Returns the text of a field as it is, or an empty string.
 pub fn text<'a>(value: &'a Value, field: &str) -> &'a str {
     value[field].as_str().unwrap_or_default()
+}
+
+/// Returns the text of a field on one line, or an empty string. Line breaks are escaped, too: text
+/// from outside cannot add a line to a list.
+pub fn one_line(value: &Value, field: &str) -> String {
+    terminal::line(text(value, field)).into_owned()
+}
+
+/// Returns the text of a field with all lines but the first indented by `columns`, so that none
+/// looks like a line of the list that it is part of.
+pub fn indented(value: &Value, field: &str, columns: usize) -> String {
+    text(value, field).replace('\n', &format!("\n{:columns$}", ""))
 }
 
 /// Returns the number of a field, or zero.
@@ -79,9 +102,9 @@ pub fn excerpt(value: &Value, field: &str) -> String {
     beginning.replace('\n', " ")
 }
 
-/// Formats a value as indented JSON.
+/// Formats a value as indented JSON, with the escapes of JSON for what a terminal would obey.
 pub fn json(value: &Value) -> String {
-    format!("{value:#}")
+    terminal::json_lines(format!("{value:#}")).into_owned()
 }
 
 /// Formats a table with a header and one row for each item.
@@ -93,7 +116,9 @@ pub fn table<const N: usize>(
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.set_header(header);
-    table.add_rows(items.iter().map(row));
+    // Escaped before the width of the columns is computed.
+    let rows = items.iter().map(|item| row(item).map(|cell| terminal::lines(cell).into_owned()));
+    table.add_rows(rows);
     table.to_string()
 }
 
@@ -115,5 +140,23 @@ fn format_page(page: &Value, format: impl FnOnce(&[Value]) -> String) -> String 
     match list(page, "items") {
         [] => "There are none.".to_owned(),
         items => format(items),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn field_and_cell_stay_in_their_line() {
+        let item = json!({"title": "a\r\n2. forged\u{1b}[2J", "text": "first\n  * second"});
+        assert_eq!(one_line(&item, "title"), r"a\r\n2. forged\u{1b}[2J");
+        assert_eq!(indented(&item, "text", 6), "first\n        * second");
+        let table = table(["title"], &[json!({"title": "\u{1b}[31mx"})], |item| {
+            [text(item, "title").to_owned()]
+        });
+        assert!(table.contains(r"\u{1b}[31mx") && !table.contains('\u{1b}'), "{table}");
     }
 }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::config::Config;
-use crate::output::{Format, line};
+use crate::output::{self, Format, line};
 
 /// Prints the effective configuration and the path of the token file. The path is derived from
 /// `data_dir`, so the YAML has it as a comment and stays a valid configuration file.
@@ -18,7 +18,7 @@ pub fn show(config: &Config, format: Format) -> Result<()> {
         Format::Json => {
             let mut value: serde_json::Value = serde_norway::from_str(&yaml)?;
             value["token_file"] = token_file.to_string_lossy().into();
-            line(&format!("{value:#}"));
+            line(&output::json(&value));
         }
     }
     Ok(())

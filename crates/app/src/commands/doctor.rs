@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::api_client::ApiClient;
 use crate::config::{Config, EmbeddingProvider};
-use crate::output::{Format, line, list, text};
+use crate::output::{self, Format, line, list, text};
 
 /// Time limit of the check of a configured database.
 const DATABASE_TIMEOUT: Duration = Duration::from_secs(3);
@@ -58,7 +58,7 @@ pub async fn run(config: &Config, format: Format) -> Result<()> {
     results.extend(connectors(config).await);
     let failed = results.iter().filter(|f| !f.ok).count();
     match format {
-        Format::Json => line(&format!("{:#}", json!(results))),
+        Format::Json => line(&output::json(&json!(results))),
         Format::Text => results.iter().for_each(|result| line(&as_text(result))),
     }
     match failed {

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::api_client::ApiClient;
 use crate::cli::EvalArgs;
-use crate::output::{Format, line, list, number, text};
+use crate::output::{self, Format, line, list, number, text};
 use corpus::DocumentIds;
 use metrics::Scores;
 use report::Variant;
@@ -44,10 +44,10 @@ pub async fn run(args: EvalArgs, remote: &ApiClient, format: Format) -> Result<(
     match (format, variants.as_slice()) {
         (Format::Text, [only]) => line(&report::sets(&only.sets).to_string()),
         (Format::Text, several) => line(&report::ablation(several).to_string()),
-        (Format::Json, [only]) => line(&format!("{:#}", only.to_json())),
+        (Format::Json, [only]) => line(&output::json(&only.to_json())),
         (Format::Json, several) => {
             let variants: Vec<_> = several.iter().map(Variant::to_json).collect();
-            line(&format!("{:#}", json!({ "variants": variants })));
+            line(&output::json(&json!({ "variants": variants })));
         }
     }
     Ok(())

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::api_client::ApiClient;
 use crate::cli::ExportArgs;
-use crate::output::{Format, line, list};
+use crate::output::{Format, document, list};
 
 /// Records per page.
 const PAGE_SIZE: &str = "200";
@@ -34,7 +34,7 @@ pub async fn run(args: ExportArgs, remote: &ApiClient, format: Format) -> Result
         Format::Json => serde_json::to_string_pretty(&records)? + "\n",
     };
     match args.output {
-        None => line(output.trim_end()),
+        None => document(output.trim_end()),
         Some(path) => std::fs::write(&path, output)
             .with_context(|| format!("{} can't be written", path.display()))?,
     }

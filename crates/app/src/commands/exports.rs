@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::api_client::ApiClient;
 use crate::cli::ExportsCommand;
-use crate::output::{self, Format, line, number, text, time};
+use crate::output::{self, Format, number, text, time};
 
 pub async fn run(command: ExportsCommand, remote: &ApiClient, format: Format) -> Result<()> {
     match command {
@@ -18,7 +18,7 @@ pub async fn run(command: ExportsCommand, remote: &ApiClient, format: Format) ->
         ExportsCommand::Download { id, project, output } => {
             let document = document(&project.path(&format!("exports/{id}"))?, remote).await?;
             match output {
-                None => line(document.trim_end()),
+                None => output::document(document.trim_end()),
                 Some(file) => std::fs::write(&file, document)
                     .with_context(|| format!("{} can't be written", file.display()))?,
             }

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::api_client::ApiClient;
 use crate::cli::IngestArgs;
 use crate::output::{Format, line, number, text};
+use crate::terminal;
 
 /// Interval between requests for the status of the run.
 const POLL_INTERVAL: Duration = Duration::from_millis(300);
@@ -195,7 +196,7 @@ impl Progress {
         if self.prints_lines {
             line(&failure);
         } else {
-            self.bar.println(&failure);
+            self.bar.println(terminal::lines(failure.as_str()));
         }
         self.printed_failure = Some(failure);
     }

@@ -5,7 +5,11 @@ use serde_json::{Value, json};
 
 use crate::api_client::ApiClient;
 use crate::cli::RecallArgs;
-use crate::output::{Format, list, number, text};
+use crate::output::{Format, indented, list, number, one_line, text};
+use crate::terminal;
+
+/// Indentation of the further lines of an item, in columns: below its text.
+const INDENT: usize = 4;
 
 pub async fn run(args: RecallArgs, remote: &ApiClient, format: Format) -> Result<()> {
     let request = json!({
@@ -33,31 +37,33 @@ pub fn readable(bundle: &Value) -> String {
             kind => format!("[{kind}] "),
         };
         let scope: Vec<_> = list(item, "scope").iter().filter_map(Value::as_str).collect();
-        let scope =
-            if scope.is_empty() { String::new() } else { format!("  ({})", scope.join(", ")) };
-        let warning =
-            item["warning"].as_str().map(|w| format!("\n      ! {w}")).unwrap_or_default();
-        format!("{kind}{}{scope}{warning}", text(item, "text"))
+        let scope = terminal::line(scope.join(", "));
+        let scope = if scope.is_empty() { String::new() } else { format!("  ({scope})") };
+        let warning = one_line(item, "warning");
+        let warning = if warning.is_empty() { warning } else { format!("\n      ! {warning}") };
+        format!("{kind}{}{scope}{warning}", indented(item, "text", INDENT))
     };
     section(&mut out, "Mind", list(bundle, "gotchas"), statement);
     section(&mut out, "Facts", list(bundle, "facts"), statement);
     section(&mut out, "Worked examples", list(bundle, "few_shots"), |item| {
         let steps: Vec<_> = list(item, "steps").iter().filter_map(Value::as_str).collect();
-        let patch = item["patch_ref"].as_str().map(|p| format!("  ({p})")).unwrap_or_default();
-        let steps = steps.iter().map(|step| format!("\n      - {step}")).collect::<String>();
-        format!("{}{patch}{steps}", text(item, "title"))
+        let patch = one_line(item, "patch_ref");
+        let patch = if patch.is_empty() { patch } else { format!("  ({patch})") };
+        let step = |step: &&str| format!("\n      - {}", terminal::line(*step));
+        let steps = steps.iter().map(step).collect::<String>();
+        format!("{}{patch}{steps}", one_line(item, "title"))
     });
     section(&mut out, "Links", list(bundle, "links"), |item| {
-        format!("{}  {}", text(item, "title"), text(item, "url"))
+        format!("{}  {}", one_line(item, "title"), one_line(item, "url"))
     });
-    section(&mut out, "Dialogs", list(bundle, "dialogs"), |item| text(item, "text").to_owned());
+    section(&mut out, "Dialogs", list(bundle, "dialogs"), |item| indented(item, "text", INDENT));
     section(&mut out, "Code", list(bundle, "code"), |item| {
         format!(
             "{}:{}-{}  {}",
-            text(item, "location"),
+            one_line(item, "location"),
             number(item, "line_start"),
             number(item, "line_end"),
-            text(item, "summary")
+            indented(item, "summary", INDENT)
         )
     });
     for step in list(bundle, "degraded").iter().filter_map(Value::as_str) {
@@ -82,4 +88,24 @@ fn section(out: &mut String, title: &str, items: &[Value], show: impl Fn(&Value)
         out.push_str(&format!("  * {}\n", show(item)));
     }
     out.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn item_cannot_forge_another() {
+        let shown = readable(&json!({
+            "facts": [{"kind": "fact", "text": "a\n  * b", "scope": ["c\nd"], "warning": "e\nf"}],
+            "few_shots": [{"title": "g\n  * h", "steps": ["i\n  * j"], "patch_ref": "k\n  * l"}],
+            "links": [{"title": "m\u{1b}[2J", "url": "n\n  * o"}],
+            "confidence": 0.5, "tokens": 9, "bundle_id": "p",
+        }));
+        let expected = "Facts\n  * a\n      * b  (c\\nd)\n      ! e\\nf\n\n\
+                        Worked examples\n  * g\\n  * h  (k\\n  * l)\n      - i\\n  * j\n\n\
+                        Links\n  * m\\u{1b}[2J  n\\n  * o\n\n\
+                        confidence 0.50, 9 tokens, bundle p\n";
+        assert_eq!(shown, expected);
+    }
 }

@@ -15,7 +15,7 @@ pub fn run(args: &SanitizeArgs, format: Format) -> Result<()> {
     // The policy for files of a repository.
     let policy = Policy::default().with_comments(true);
     if args.masked {
-        crate::output::line(mask_with(&content, &policy).text.as_str());
+        crate::output::document(mask_with(&content, &policy).text.as_str());
         return Ok(());
     }
     let finds: Vec<Value> = find(&content, &policy)

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::api_client::ApiClient;
 use crate::cli::SearchArgs;
-use crate::output::{Format, list, number, text};
+use crate::output::{Format, list, number, one_line, text};
 
 /// Maximum number of lines printed of a result.
 const SHOWN_LINES: usize = 6;
@@ -40,18 +40,14 @@ pub fn readable(response: &Value) -> String {
             0 => String::new(),
             first => format!(":{first}-{}", number(shown, "line_end")),
         };
-        let title = match matched.map_or(text(result, "title"), |m| text(m, "symbol")) {
-            "" => String::new(),
-            title => format!("  {title}"),
-        };
+        let title = matched.map_or(one_line(result, "title"), |m| one_line(m, "symbol"));
+        let title = if title.is_empty() { title } else { format!("  {title}") };
+        let location = one_line(result, "location");
+        let location = if location.is_empty() { location } else { format!(" {location}") };
         out.push_str(&format!(
-            "{}. {}{}{lines}{title}  [{:.3}]\n",
+            "{}. {}{location}{lines}{title}  [{:.3}]\n",
             rank + 1,
             text(result, "source"),
-            match text(result, "location") {
-                "" => String::new(),
-                location => format!(" {location}"),
-            },
             result["score"].as_f64().unwrap_or_default()
         ));
         for line in Excerpt::new(result, SHOWN_LINES).lines {
@@ -86,5 +82,13 @@ mod tests {
         }]}));
         assert!(shown.starts_with("1. code core.rs:26-29  CoreClient  [0.500]\n"), "{shown}");
         assert!(shown.contains("   | line 26\n") && !shown.contains("| line 1\n"), "{shown}");
+    }
+
+    #[test]
+    fn title_cannot_forge_a_result() {
+        let shown = readable(&json!({"results": [{"source": "doc", "location": "a\n2. b",
+            "title": "c\u{1b}[2J\n3. d", "text": "e\n4. f", "score": 0.5}]}));
+        let expected = "1. doc a\\n2. b  c\\u{1b}[2J\\n3. d  [0.500]\n   | e\n   | 4. f\n";
+        assert_eq!(shown, expected);
     }
 }

@@ -6,6 +6,7 @@ use mc_mcp::{CallError, MemoryServer, ServerSettings};
 use crate::api_client::ApiClient;
 use crate::cli::{ToolCall, option_name};
 use crate::output::{self, Format};
+use crate::terminal;
 
 /// Calls the tool and prints the text that a model reads, or the structured content as JSON.
 pub async fn run(call: ToolCall, remote: ApiClient, format: Format) -> Result<()> {
@@ -22,9 +23,10 @@ pub async fn run(call: ToolCall, remote: ApiClient, format: Format) -> Result<()
 
 /// Replaces the name of the argument by that of the option, and omits advice to a model.
 fn for_people(error: CallError) -> anyhow::Error {
+    let suggestions = terminal::suggestions(error.suggestions());
     match error {
         CallError::Argument(error) => anyhow!("--{}: {}", option_name(&error.field), error.rule),
         CallError::Unavailable(error) => error.into(),
-        other => other.into(),
+        other => anyhow!("{other}{suggestions}"),
     }
 }

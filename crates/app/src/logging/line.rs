@@ -2,11 +2,12 @@
 //! one event could look like several.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 use mc_sanitizer::Policy;
 use serde_json::{Value, json};
+
+use crate::terminal;
 
 /// Ignores comments that allow a secret, because logged text may contain such a comment. Leaves IP
 /// addresses unmasked, because they identify an attacker.
@@ -14,13 +15,12 @@ static POLICY: LazyLock<Policy> = LazyLock::new(Policy::default);
 
 /// Formats a text event, without its final line break, as one masked line.
 pub fn text(event: &str) -> Cow<'_, str> {
-    escaped(masked(event), |c| c.is_control() || misleads(c), push_escaped)
+    terminal::line(masked(event))
 }
 
 /// Masks text for a terminal and keeps its line breaks.
 pub fn plain(text: &str) -> Cow<'_, str> {
-    let is_unwanted = |c: char| (c.is_control() && !matches!(c, '\n' | '\t')) || misleads(c);
-    escaped(masked(text), is_unwanted, push_escaped)
+    terminal::lines(masked(text))
 }
 
 /// Formats a JSON event, without its final line break, as one masked object.
@@ -31,16 +31,7 @@ pub fn json(event: &str) -> Cow<'_, str> {
         Cow::Borrowed(event) => masked(event),
         Cow::Owned(event) => Cow::Owned(masked(&event).into_owned()),
     };
-    // In a JSON object only strings can have unprintable characters.
-    let line = escaped(
-        line,
-        |c| c.is_control() || misleads(c),
-        |line, c| {
-            for unit in c.encode_utf16(&mut [0; 2]) {
-                let _ = write!(line, "\\u{unit:04x}");
-            }
-        },
-    );
+    let line = terminal::json_line(line);
     if matches!(line, Cow::Owned(_)) && serde_json::from_str::<Value>(&line).is_err() {
         return Cow::Owned(wrapped(event, &line));
     }
@@ -98,34 +89,6 @@ fn wrapped(event: &str, masked: &str) -> String {
     .to_string()
 }
 
-fn push_escaped(line: &mut String, c: char) {
-    line.extend(c.escape_default());
-}
-
-fn escaped(
-    text: Cow<'_, str>,
-    is_unwanted: impl Fn(char) -> bool,
-    escape: impl Fn(&mut String, char),
-) -> Cow<'_, str> {
-    if !text.contains(&is_unwanted) {
-        return text;
-    }
-    let mut line = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        if is_unwanted(c) { escape(&mut line, c) } else { line.push(c) }
-    }
-    Cow::Owned(line)
-}
-
-/// Reports whether a viewer may break the line at the character, or reorder the text after it.
-fn misleads(c: char) -> bool {
-    matches!(
-        c,
-        '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}'
-            | '\u{2066}'..='\u{2069}'
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -177,7 +140,7 @@ mod tests {
         let forged = "INFO saved title=x\r\n2026-11-21T19:07:23Z ERROR \u{1b}[31mroot logged \
                       in\u{85}a\u{2028}b\u{202e}c";
         let line = text(forged);
-        assert!(!line.chars().any(|c| c.is_control() || misleads(c)), "{line:?}");
+        assert!(!line.contains(terminal::is_unwanted), "{line:?}");
         assert!(line.contains("title=x\\r\\n2026") && line.contains("\\u{1b}[31m"), "{line}");
     }
 
@@ -203,7 +166,7 @@ mod tests {
             for part in ["MIIEvQ", "16C7e42F", "gX7!", "411111111111"] {
                 assert!(!line.contains(part), "{part}: {line}");
             }
-            assert!(!line.chars().any(|c| c.is_control() || misleads(c)), "{line}");
+            assert!(!line.contains(terminal::is_unwanted), "{line}");
         }
     }
 
