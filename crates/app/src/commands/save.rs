@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::api_client::ApiClient;
 use crate::cli::SaveArgs;
 use crate::input;
-use crate::output::{Format, list, text};
+use crate::output::{Format, list, one_line, text};
 
 pub async fn run(args: SaveArgs, remote: &ApiClient, format: Format) -> Result<()> {
     let mut content = args.content;
@@ -35,7 +35,7 @@ pub async fn run(args: SaveArgs, remote: &ApiClient, format: Format) -> Result<(
 }
 
 pub fn readable(response: &Value) -> String {
-    let mut out = format!("{}: {}", text(response, "message"), text(response, "reason"));
+    let mut out = format!("{}: {}", text(response, "message"), one_line(response, "reason"));
     for masked in list(response, "redactions") {
         out.push_str(&format!(
             "\nmasked before storing: {} × {}",
@@ -44,7 +44,8 @@ pub fn readable(response: &Value) -> String {
         ));
     }
     for citation in list(response, "citations") {
-        out.push_str(&format!("\ncites {}: {}", text(citation, "file"), text(citation, "verdict")));
+        let file = one_line(citation, "file");
+        out.push_str(&format!("\ncites {file}: {}", text(citation, "verdict")));
     }
     out
 }

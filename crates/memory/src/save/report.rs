@@ -34,8 +34,8 @@ pub(super) fn moved(known: &Record, request: &SaveRequest) -> Option<String> {
     let (from, to) = (known.task_external_id.as_ref()?, request.task_external_id.as_ref()?);
     (from != to).then(|| {
         format!(
-            "the record is linked to {to} now and no longer to {from}: a record belongs to one \
-             issue"
+            "the record is linked to \"{to}\" now and no longer to \"{from}\": a record belongs to \
+             one issue"
         )
     })
 }
