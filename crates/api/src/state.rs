@@ -6,6 +6,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use mc_accounts::SignIn;
 use mc_connectors::ConnectorRegistry;
+use mc_indexer::protected::ProtectedDirectories;
 use mc_indexer::source::AllowedPrivateHost;
 use mc_memory::MemoryContext;
 use mc_redis::SharedRateLimits;
@@ -106,6 +107,8 @@ pub struct ApiSettings {
     pub allow_private_networks: bool,
     /// Hosts in private networks from which every user may index repositories.
     pub allowed_private_hosts: Vec<AllowedPrivateHost>,
+    /// Directories that no user may index.
+    pub protected: ProtectedDirectories,
     /// Maximum of open requests to `/mcp`, including their streams; 0 is no limit.
     pub max_mcp_streams: usize,
 }
@@ -119,6 +122,7 @@ impl Default for ApiSettings {
             max_mcp_streams: 512,
             allow_private_networks: false,
             allowed_private_hosts: Vec::new(),
+            protected: ProtectedDirectories::default(),
         }
     }
 }

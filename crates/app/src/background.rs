@@ -67,6 +67,7 @@ impl BackgroundServices<'_> {
             connectors: Arc::clone(connectors),
             encryptor: Arc::clone(encryptor),
             allowed_private_hosts: config.ingest.hosts()?.into(),
+            protected: config.protected_directories(),
         };
         let encryptor = Arc::clone(encryptor);
         let notifier =
@@ -125,6 +126,7 @@ pub fn worker_name(config: &Config) -> String {
 fn index_settings(config: &Config) -> Result<IndexSettings> {
     Ok(IndexSettings {
         cache_dir: config.data_dir.join("repositories"),
+        protected: config.protected_directories(),
         allowed_private_hosts: config.ingest.hosts()?,
         repository: config.ingest.repository.limits(),
         history: config.ingest.history.limits(),

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use figment::Figment;
 use figment::providers::{Env, Serialized};
+use mc_indexer::protected::ProtectedDirectories;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -183,6 +184,11 @@ impl Config {
     /// Returns the file of the audit's chain heads.
     pub fn audit_heads_file(&self) -> PathBuf {
         self.data_dir.join("audit-heads.json")
+    }
+
+    /// Returns the directories that are never indexed.
+    pub fn protected_directories(&self) -> ProtectedDirectories {
+        ProtectedDirectories::with_data_dir(&self.data_dir)
     }
 
     /// Returns the directories of PostgreSQL's programs to try before those of the system.

@@ -22,6 +22,7 @@ use mc_store::{Store, policies, projects};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::protected::ProtectedDirectories;
 use crate::source::{AllowedPrivateHost, Checkout, NetworkAccess};
 use crate::walk::{self, Root, Tree};
 use crate::{Error, chunker, history, language, source};
@@ -36,6 +37,8 @@ pub struct Context {
     pub store: Store,
     /// Directory for copies of repositories.
     pub cache: PathBuf,
+    /// Directories that are never indexed.
+    pub protected: ProtectedDirectories,
     /// Hosts in the private network of the service from which every project may fetch.
     pub inside: Vec<AllowedPrivateHost>,
     /// Name of the node, shown with its runs.
@@ -152,7 +155,7 @@ async fn checkout(
         NetworkAccess::Public(&ctx.inside)
     };
     let cache = source::Cache { directory: &ctx.cache, limits: ctx.repository };
-    source::checkout(&origin, requested_ref, access, cache, stop).await
+    source::checkout(&origin, requested_ref, access, &ctx.protected, cache, stop).await
 }
 
 /// Files after a run has written the changed ones.
@@ -237,7 +240,7 @@ impl IndexTask {
         let policy = policies::of(&ctx.store, repository.project_id).await?;
         Ok(Self {
             root: Root::open(&checkout.root)?,
-            tree: walk_tree(&checkout.root, ctx.walk, stop).await?,
+            tree: walk_tree(ctx, &checkout.root, stop).await?,
             known,
             next: AtomicUsize::new(0),
             ctx: ctx.clone(),
@@ -272,12 +275,13 @@ fn paths<'a>(files: &'a [DeletedFile<'_>]) -> impl Iterator<Item = String> + 'a 
 }
 
 async fn walk_tree(
+    ctx: &Context,
     root: &std::path::Path,
-    limits: walk::Limits,
     stop: &CancellationToken,
 ) -> Result<Tree, Error> {
-    let (root, stop) = (root.to_owned(), stop.clone());
-    let walk = move || walk::walk(&root, limits, &|| stop.is_cancelled());
+    let (root, limits, stop) = (root.to_owned(), ctx.walk, stop.clone());
+    let protected = ctx.protected.clone();
+    let walk = move || walk::walk(&root, limits, &protected, &|| stop.is_cancelled());
     // On an error, the runtime is shutting down, or the walk panicked.
     tokio::task::spawn_blocking(walk).await.unwrap_or(Err(Error::Cancelled))
 }

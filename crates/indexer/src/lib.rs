@@ -13,6 +13,7 @@ pub mod hnsw;
 pub mod index;
 pub mod language;
 pub mod markdown;
+pub mod protected;
 pub mod run;
 pub mod source;
 pub mod text;

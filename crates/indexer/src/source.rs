@@ -13,6 +13,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
+use crate::protected::ProtectedDirectories;
 use crate::{Error, walk};
 use cache::Lock;
 use git::Git;
@@ -112,15 +113,18 @@ pub fn parse(location: &str) -> Result<Origin, Error> {
 /// Makes a tree available. A directory without a ref is read in place; any other origin, including
 /// a bare repository, is copied by git into `cache`.
 ///
-/// Work trees and repositories of users are never changed. `access` restricts the hosts.
+/// Work trees and repositories of users are never changed. `access` restricts the hosts; a
+/// location in one of the `protected` directories is rejected.
 pub async fn checkout(
     origin: &Origin,
     requested_ref: &str,
     access: NetworkAccess<'_>,
+    protected: &ProtectedDirectories,
     cache: Cache<'_>,
     cancel: &CancellationToken,
 ) -> Result<Checkout, Error> {
     check_ref(requested_ref)?;
+    protected.check(&origin.location)?;
     match &origin.location {
         Location::Url(url) => {
             let settings = network_policy::settings(url, access).await?;
@@ -135,7 +139,7 @@ pub async fn checkout(
             Ok(checkout)
         }
         Location::Directory(directory) => {
-            checkout_directory(directory, requested_ref, cache, cancel).await
+            checkout_directory(directory, requested_ref, protected, cache, cancel).await
         }
     }
 }
@@ -143,10 +147,11 @@ pub async fn checkout(
 async fn checkout_directory(
     directory: &Path,
     requested_ref: &str,
+    protected: &ProtectedDirectories,
     cache: Cache<'_>,
     cancel: &CancellationToken,
 ) -> Result<Checkout, Error> {
-    match plan(directory, requested_ref, cancel).await? {
+    match plan(directory, requested_ref, protected, cancel).await? {
         CheckoutPlan::InPlace(root) => {
             let git = Git::in_directory(&root);
             let source_ref = head(&git, cancel).await?;
@@ -181,6 +186,7 @@ enum CheckoutPlan {
 async fn plan(
     directory: &Path,
     requested_ref: &str,
+    protected: &ProtectedDirectories,
     cancel: &CancellationToken,
 ) -> Result<CheckoutPlan, Error> {
     let root = walk::resolve(directory)?;
@@ -197,6 +203,8 @@ async fn plan(
         }
         _ => work_tree(&git, &root, requested_ref, cancel).await?,
     };
+    // Git may have found it elsewhere, by a file `.git`.
+    protected.check_inside(&repository)?;
     let repository = Url::from_file_path(&repository)
         .map_err(|()| invalid("the path of the repository cannot be written as a URL"))?;
     Ok(CheckoutPlan::Fetched { repository, below })
@@ -271,6 +279,10 @@ fn from_url(url: &Url) -> Result<Origin, Error> {
         ));
     }
     let host = url.host_str().unwrap_or_default();
+    // Git takes the host for the first component of the path.
+    if url.scheme() == "file" && !host.is_empty() {
+        return Err(invalid("a file URL has no host; write it as file:///path"));
+    }
     if host.starts_with('-')
         || url.username().starts_with('-')
         || (host.is_empty() && url.scheme() != "file")

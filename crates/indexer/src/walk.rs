@@ -12,6 +12,7 @@ mod open;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use crate::protected::{self, ProtectedDirectories};
 use crate::{Error, language, text};
 use attributes::Attributes;
 pub use open::Root;
@@ -119,9 +120,19 @@ pub struct Source {
 
 /// Lists the files below `root`, honoring `.gitignore` (with or without a repository around it)
 /// and `.mcpignore`. Ignore files above `root` have no effect: the tree is the same wherever it is.
-pub fn walk(root: &Path, limits: Limits, is_cancelled: &dyn Fn() -> bool) -> Result<Tree, Error> {
+/// Protected directories are left out; as `root`, they are an error.
+pub fn walk(
+    root: &Path,
+    limits: Limits,
+    protected: &ProtectedDirectories,
+    is_cancelled: &dyn Fn() -> bool,
+) -> Result<Tree, Error> {
+    let protected = protected.identities()?;
+    if protected::identity(root)?.is_some_and(|identity| protected.contains(&identity)) {
+        return Err(protected::never_indexed(root));
+    }
     let root = Root::open(root)?;
-    let mut tree = directories::list(&root, limits, is_cancelled)?;
+    let mut tree = directories::list(&root, limits, &protected, is_cancelled)?;
     tree.candidates.sort_by(|a, b| a.path.cmp(&b.path));
     tree.attributes = Attributes::read(&root, &tree.candidates);
     apply_size_limit(&mut tree, limits.repository_bytes);

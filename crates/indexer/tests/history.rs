@@ -12,6 +12,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use mc_domain::{IngestStatus, PassageId, ProjectId, SourceKind, Trust, UserId};
 use mc_indexer::index::{Context, FilesObserver};
+use mc_indexer::protected::ProtectedDirectories;
 use mc_indexer::run::{self, RunOutcome};
 use mc_indexer::{chunker, history as read, source, walk};
 use mc_store::history::{self, Commit};
@@ -146,6 +147,7 @@ impl Fixture {
         let context = Context {
             store: self.database.store().clone(),
             cache: self.cache.path().to_owned(),
+            protected: ProtectedDirectories::default(),
             inside: Vec::new(),
             worker: "tests".into(),
             repository: source::Limits::default(),

@@ -11,6 +11,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use mc_domain::{IngestRunId, IngestStatus, ProjectId, SourceKind, Trust, UserId};
 use mc_indexer::index::{Context, FilesObserver};
+use mc_indexer::protected::ProtectedDirectories;
 use mc_indexer::run::{self, RunOutcome};
 use mc_indexer::{chunker, history, source, walk};
 use mc_store::files::KnownFile;
@@ -86,6 +87,7 @@ impl Fixture {
         Context {
             store: self.database.store().clone(),
             cache: self.cache.path().to_owned(),
+            protected: ProtectedDirectories::default(),
             inside: Vec::new(),
             worker: "tests".into(),
             repository: source::Limits::default(),

@@ -7,6 +7,7 @@ use mc_accounts::Principal;
 use mc_contract::operations::ingest::{IngestGit, IngestRun, RepositoryNamePath};
 use mc_contract::text::{GitRef, RepositoryPart};
 use mc_domain::{IngestRunId, IngestStatus};
+use mc_indexer::protected::ProtectedDirectories;
 use mc_indexer::source::{self, AllowedPrivateHost, Location, Origin};
 use mc_memory::ProjectContext;
 use mc_memory::content_filter::run_blocking;
@@ -15,21 +16,31 @@ use mc_store::{Tx, ingest_runs};
 
 use crate::Error;
 
+/// The operator's rules for the locations of repositories.
+#[derive(Debug, Clone, Copy)]
+pub struct LocationRules<'a> {
+    /// Hosts in private networks that are open to every principal.
+    pub allowed_private_hosts: &'a [AllowedPrivateHost],
+    /// Directories that are closed to every principal.
+    pub protected: &'a ProtectedDirectories,
+}
+
 /// Enqueues an index run of a repository. A queued run of the same repository and ref is returned
-/// instead of a second one. `allowed_private_hosts` are open to every principal.
+/// instead of a second one.
 pub async fn request(
     ctx: &ProjectContext,
     principal: &Principal,
-    allowed_private_hosts: &[AllowedPrivateHost],
+    rules: LocationRules<'_>,
     request: &IngestGit,
 ) -> Result<IngestRun, Error> {
     let git_ref = request.r#ref.as_ref().map_or("", GitRef::as_str);
     source::check_ref(git_ref)?;
     check_access(principal, request.location.as_str())?;
     let location = request.location.as_str().to_owned();
-    let origin = run_blocking(move || source::parse(&location)).await?;
+    let protected = rules.protected.clone();
+    let origin = run_blocking(move || allowed_origin(&location, &protected)).await?;
     let allows_private_network =
-        allows_private_network(principal, allowed_private_hosts, &origin).await?;
+        allows_private_network(principal, rules.allowed_private_hosts, &origin).await?;
     let mut tx = ctx.store.begin().await?;
     let repository = ensure_repository(&mut tx, ctx, request, origin).await?;
     repositories::set_network_access(&mut tx, repository.id, allows_private_network).await?;
@@ -66,6 +77,15 @@ pub async fn get_latest(
 fn check_access(principal: &Principal, location: &str) -> Result<(), Error> {
     let is_public = location.starts_with("https://");
     if is_public || principal.is_admin { Ok(()) } else { Err(Error::PrivateLocation) }
+}
+
+fn allowed_origin(
+    location: &str,
+    protected: &ProtectedDirectories,
+) -> Result<Origin, mc_indexer::Error> {
+    let origin = source::parse(location)?;
+    protected.check(&origin.location)?;
+    Ok(origin)
 }
 
 /// Returns whether git may connect to the private network for this location. Others than

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use mc_domain::{IngestRunId, ProjectId};
+use mc_indexer::protected::ProtectedDirectories;
 use mc_indexer::run::{self, RunOutcome};
 use mc_indexer::source::{self, AllowedPrivateHost};
 use mc_indexer::{chunker, history, index, walk};
@@ -59,6 +60,8 @@ impl IndexContext {
 pub struct IndexSettings {
     /// Directory for copies of repositories.
     pub cache_dir: PathBuf,
+    /// Directories that are never indexed.
+    pub protected: ProtectedDirectories,
     /// Private hosts from which every repository may be fetched.
     pub allowed_private_hosts: Vec<AllowedPrivateHost>,
     /// Limits of copies of repositories.
@@ -75,6 +78,7 @@ impl IndexSettings {
             observer: Arc::new(CitationChecker(store.clone())),
             store,
             cache: self.cache_dir,
+            protected: self.protected,
             inside: self.allowed_private_hosts,
             worker: self.node,
             repository: self.repository,

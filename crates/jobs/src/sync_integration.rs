@@ -15,6 +15,7 @@ use mc_connectors::traits::{Cursor, Page};
 use mc_connectors::{ConnectorRegistry, PLAIN_GIT, client};
 use mc_crypto::Encryptor;
 use mc_domain::{Capability, Classified, IntegrationId};
+use mc_indexer::protected::ProtectedDirectories;
 use mc_indexer::source::AllowedPrivateHost;
 use mc_store::integrations::{self, SyncTarget};
 use mc_store::{Store, Tx};
@@ -82,6 +83,8 @@ pub struct SyncContext {
     pub encryptor: Arc<Encryptor>,
     /// Private hosts that git may access for every project.
     pub allowed_private_hosts: Arc<[AllowedPrivateHost]>,
+    /// Directories that are never indexed.
+    pub protected: ProtectedDirectories,
 }
 
 /// One sync while it runs.
@@ -150,7 +153,7 @@ impl SyncSession<'_> {
     async fn run(&self, context: &SyncContext) -> Result<SyncOutcome, SyncError> {
         let SyncTarget { connector, key, capability, .. } = self.target;
         if connector == PLAIN_GIT {
-            return self.sync_plain_git_refs(&context.allowed_private_hosts).await;
+            return self.sync_plain_git_refs(context).await;
         }
         let Some(connector) = context.connectors.find(connector, key) else {
             return Err(SyncError::Other(format!(

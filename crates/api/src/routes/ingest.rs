@@ -6,6 +6,7 @@ use http::StatusCode;
 use mc_contract::operations::ingest::{IngestGit, IngestRun, RepositoryNamePath, RunPath};
 use mc_contract::operations::project::ProjectQuery;
 use mc_domain::Permission;
+use mc_integrations::index_runs::LocationRules;
 use mc_integrations::{Error, index_runs};
 use mc_store::projects::ProjectResource;
 
@@ -32,8 +33,11 @@ pub async fn ingest_repository(
     JsonBody(request): JsonBody<IngestGit>,
 ) -> Result<(StatusCode, Json<IngestRun>), Problem> {
     let ctx = api.authorize(&caller, &request.project_key, Permission::Ingest).await?;
-    let hosts = &api.settings.allowed_private_hosts;
-    let run = index_runs::request(&ctx, &caller, hosts, &request).await?;
+    let rules = LocationRules {
+        allowed_private_hosts: &api.settings.allowed_private_hosts,
+        protected: &api.settings.protected,
+    };
+    let run = index_runs::request(&ctx, &caller, rules, &request).await?;
     Ok((StatusCode::ACCEPTED, Json(run)))
 }
 

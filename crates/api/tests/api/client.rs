@@ -14,6 +14,7 @@ use mc_crypto::{EncryptionKey, Encryptor};
 use mc_domain::ProjectId;
 use mc_domain::policy::RetentionDays;
 use mc_embed::{Embedder, ProviderSettings, RuntimeSettings};
+use mc_indexer::protected::ProtectedDirectories;
 use mc_jobs::{Embedding, JobContext, JobSettings, SyncContext};
 use mc_memory::MemoryContext;
 use mc_search::{ActiveModel, ActiveModels, SearchContext};
@@ -226,6 +227,7 @@ impl TestApi {
             connectors: Arc::clone(&self.state.connectors),
             encryptor: self.encryptor(),
             allowed_private_hosts: Arc::default(),
+            protected: ProtectedDirectories::default(),
         };
         let ActiveModel { model, is_remote, .. } = self.state.memory.search.models.current();
         let embedding = Embedding { model, is_remote };

@@ -1,6 +1,7 @@
 //! `/ingest/git` and the state of runs.
 
 use mc_api::ApiSettings;
+use mc_indexer::protected::ProtectedDirectories;
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -143,6 +144,41 @@ async fn private_hosts_are_indexed_for_admins_or_if_allowed() {
         let answer = api.with(&token).post("/ingest/git", request).await;
         assert_eq!(answer.status, status, "{location}: {}", answer.body);
     }
+}
+
+/// The data directory has the encryption key: an administrator's token for indexing and searching
+/// alone must not read it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn protected_directories_are_indexed_for_no_user() {
+    let mut api = TestApi::start().await;
+    let root = TempDir::new().unwrap();
+    let [outer, data, copy, shop] = ["outer", "outer/data", "outer/data/repositories/copy", "shop"]
+        .map(|path| root.path().join(path));
+    for path in [&copy, &shop] {
+        std::fs::create_dir_all(path).unwrap();
+    }
+    let protected = ProtectedDirectories::with_data_dir(&data);
+    let settings = ApiSettings { protected, ..ApiSettings::default() };
+    api.router = mc_api::router(api.state.clone().with_settings(settings));
+    let scopes = json!({"name": "ci", "scopes": ["ingest", "memory:read"]});
+    let made = api.post("/tokens", scopes).await.ok();
+    let indexing = made["token"].as_str().unwrap().to_owned();
+
+    let paths = [root.path(), &outer, &data, &copy];
+    let mut locations: Vec<String> = paths.map(|path| path.display().to_string()).into();
+    locations.extend(paths.map(|path| format!("file://{}", path.display())));
+    locations.extend(["/", "/proc", "/proc/self/task", "/sys", "/dev"].map(str::to_owned));
+    for location in &locations {
+        let request = json!({"project_key": "shop", "location": location});
+        let answer = api.post("/ingest/git", request.clone()).await;
+        assert_eq!(answer.fault(400), "location", "{location}");
+        assert!(answer.body["detail"].to_string().contains("never indexed"), "{}", answer.body);
+        let answer = api.with(&indexing).post("/ingest/git", request).await;
+        assert_eq!(answer.fault(400), "location", "{location}");
+    }
+    assert_eq!(api.get("/projects/shop").await.ok()["repositories"], 0);
+    let request = json!({"project_key": "shop", "location": shop});
+    assert_eq!(api.with(&indexing).post("/ingest/git", request).await.status, 202);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

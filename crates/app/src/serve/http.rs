@@ -21,6 +21,7 @@ pub fn settings(config: &Config) -> Result<ApiSettings> {
         max_mcp_streams: limits.max_mcp_streams,
         allow_private_networks: config.notifications.allow_private_networks,
         allowed_private_hosts: config.ingest.hosts()?,
+        protected: config.protected_directories(),
         ..ApiSettings::default()
     })
 }
@@ -88,7 +89,10 @@ mod tests {
     #[test]
     fn documented_limits_equal_the_defaults() {
         let config = Config::defaults();
-        let api = settings(&config).expect("valid defaults");
+        let configured = settings(&config).expect("valid defaults");
+        // The default data directory depends on the machine.
+        let protected = ApiSettings::default().protected;
+        let api = ApiSettings { protected, ..configured };
         let ingress = config.server.ingress().expect("valid defaults");
         assert_eq!(format!("{api:?}"), format!("{:?}", ApiSettings::default()));
         assert_eq!(format!("{ingress:?}"), format!("{:?}", IngressConfig::default()));

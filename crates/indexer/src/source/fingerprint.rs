@@ -12,6 +12,7 @@ use super::git::Git;
 use super::{
     CheckoutPlan, Location, NetworkAccess, Origin, cache, check_ref, head, network_policy, plan,
 };
+use crate::protected::ProtectedDirectories;
 use crate::{Error, hash, walk};
 
 /// Timeout to list the refs of a host.
@@ -25,14 +26,17 @@ const NO_REPOSITORY: &str = "--git-dir=/dev/null";
 /// directory indexed in place, it is a digest of commit, names, sizes and times.
 ///
 /// Returns `None` if there is no such branch or tag. A ref that is a commit id never changes, so it
-/// needs no fingerprint. `access` restricts the hosts that git may reach.
+/// needs no fingerprint. `access` restricts the hosts that git may reach; a location in one of the
+/// `protected` directories is rejected.
 pub async fn state(
     origin: &Origin,
     requested_ref: &str,
     access: NetworkAccess<'_>,
+    protected: &ProtectedDirectories,
     cancel: &CancellationToken,
 ) -> Result<Option<String>, Error> {
     check_ref(requested_ref)?;
+    protected.check(&origin.location)?;
     let directory = match &origin.location {
         Location::Url(url) => {
             let settings = network_policy::settings(url, access).await?;
@@ -40,8 +44,8 @@ pub async fn state(
         }
         Location::Directory(directory) => directory,
     };
-    match plan(directory, requested_ref, cancel).await? {
-        CheckoutPlan::InPlace(root) => Ok(Some(fingerprint_dir(root, cancel).await?)),
+    match plan(directory, requested_ref, protected, cancel).await? {
+        CheckoutPlan::InPlace(root) => Ok(Some(fingerprint_dir(root, protected, cancel).await?)),
         CheckoutPlan::Fetched { repository, .. } => {
             resolve_ref(&repository, requested_ref, Vec::new(), cancel).await
         }
@@ -99,18 +103,29 @@ fn commit_of(refs: &str, name: &str) -> Option<String> {
 }
 
 /// Returns a digest of the directory by the sizes and times of files, which are not read.
-async fn fingerprint_dir(root: PathBuf, cancel: &CancellationToken) -> Result<String, Error> {
+async fn fingerprint_dir(
+    root: PathBuf,
+    protected: &ProtectedDirectories,
+    cancel: &CancellationToken,
+) -> Result<String, Error> {
     let commit = head(&Git::in_directory(&root), cancel).await?;
     // Stops the walk when this function is dropped.
     let stop = cancel.child_token();
     let _stops_walk = stop.clone().drop_guard();
-    let digest = tokio::task::spawn_blocking(move || digest(&root, &commit, &stop)).await;
+    let protected = protected.clone();
+    let digest = move || digest(&root, &commit, &protected, &stop);
+    let digest = tokio::task::spawn_blocking(digest).await;
     // The runtime is shutting down, or the walk panicked.
     digest.unwrap_or(Err(Error::Cancelled))
 }
 
-fn digest(root: &Path, commit: &str, stop: &CancellationToken) -> Result<String, Error> {
-    let tree = walk::walk(root, walk::Limits::default(), &|| stop.is_cancelled())?;
+fn digest(
+    root: &Path,
+    commit: &str,
+    protected: &ProtectedDirectories,
+    stop: &CancellationToken,
+) -> Result<String, Error> {
+    let tree = walk::walk(root, walk::Limits::default(), protected, &|| stop.is_cancelled())?;
     let mut fields = vec![commit.as_bytes().to_vec()];
     for file in tree.candidates {
         let metadata = root.join(&file.path).symlink_metadata().ok();

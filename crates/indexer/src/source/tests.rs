@@ -66,6 +66,7 @@ fn location_that_is_unsafe_for_git_is_rejected() {
         "https://example.org/a/b?token=x",
         "--upload-pack=x",
         "https://example.org/a\nb",
+        "file://srv/git/cart.git",
     ] {
         let error = parse(location).expect_err(location);
         assert!(!error.to_string().contains("secret"), "{error}");
@@ -138,20 +139,23 @@ fn repository(directory: &Path) -> [String; 2] {
     })
 }
 
+async fn checkout_anywhere(
+    origin: &Origin,
+    requested_ref: &str,
+    cache: &Path,
+    cancel: &CancellationToken,
+) -> Result<Checkout, Error> {
+    let (access, protected) = (NetworkAccess::Anywhere, ProtectedDirectories::default());
+    checkout(origin, requested_ref, access, &protected, in_directory(cache), cancel).await
+}
+
 async fn content(
     location: &str,
     requested_ref: &str,
     cache: &Path,
 ) -> Result<(String, String), Error> {
     let cancel = CancellationToken::new();
-    let checkout = checkout(
-        &parse(location)?,
-        requested_ref,
-        NetworkAccess::Anywhere,
-        in_directory(cache),
-        &cancel,
-    )
-    .await?;
+    let checkout = checkout_anywhere(&parse(location)?, requested_ref, cache, &cancel).await?;
     let file = ["lib/a.txt", "a.txt"]
         .iter()
         .find_map(|path| fs::read_to_string(checkout.root.join(path)).ok());
@@ -334,14 +338,7 @@ async fn repository_without_commits_is_an_empty_tree() {
     for requested_ref in ["", "main"] {
         let origin = parse(&url).expect("a location");
         let cancel = CancellationToken::new();
-        let tree = checkout(
-            &origin,
-            requested_ref,
-            NetworkAccess::Anywhere,
-            in_directory(cache.path()),
-            &cancel,
-        )
-        .await;
+        let tree = checkout_anywhere(&origin, requested_ref, cache.path(), &cancel).await;
         let tree = tree.expect("an empty tree");
         assert_eq!(tree.source_ref, "");
         let names = fs::read_dir(&tree.root).expect("directory").flatten();
@@ -400,9 +397,7 @@ async fn cancelled_fetch_stops() {
     let cancel = CancellationToken::new();
     cancel.cancel();
     let origin = parse(directory.path().to_str().expect("UTF-8")).expect("a location");
-    let cancelled =
-        checkout(&origin, "main", NetworkAccess::Anywhere, in_directory(cache.path()), &cancel)
-            .await;
+    let cancelled = checkout_anywhere(&origin, "main", cache.path(), &cancel).await;
     assert!(matches!(cancelled, Err(Error::Cancelled)));
 }
 
@@ -509,8 +504,9 @@ async fn redirect_of_a_git_host_is_not_followed() {
 
 /// Returns the fingerprint of the tree that a run would read.
 async fn state_of(location: &str, requested_ref: &str) -> Result<Option<String>, Error> {
-    let origin = parse(location)?;
-    state(&origin, requested_ref, NetworkAccess::Anywhere, &CancellationToken::new()).await
+    let (origin, protected) = (parse(location)?, ProtectedDirectories::default());
+    let cancel = CancellationToken::new();
+    state(&origin, requested_ref, NetworkAccess::Anywhere, &protected, &cancel).await
 }
 
 #[tokio::test]
@@ -576,12 +572,12 @@ async fn fingerprint_of_a_directory_changes_with_its_files() {
 async fn fingerprint_of_an_inaccessible_repository_is_an_error() {
     let missing = state_of("file:///no/such/repository", "").await.expect_err("no repository");
     assert!(matches!(missing, Error::RepositoryNotFound(_)), "{missing}");
-    let cancel = CancellationToken::new();
+    let (cancel, protected) = (CancellationToken::new(), ProtectedDirectories::default());
     let private = parse("https://127.0.0.1/a/b").expect("a location");
-    let result = state(&private, "", NetworkAccess::Public(&[]), &cancel).await;
+    let result = state(&private, "", NetworkAccess::Public(&[]), &protected, &cancel).await;
     assert!(matches!(result, Err(Error::PrivateAddress(_))), "{result:?}");
     let disk = parse("file:///srv/a").expect("a location");
-    let result = state(&disk, "", NetworkAccess::Public(&[]), &cancel).await;
+    let result = state(&disk, "", NetworkAccess::Public(&[]), &protected, &cancel).await;
     assert!(matches!(result, Err(Error::InvalidLocation(_))), "{result:?}");
 }
 

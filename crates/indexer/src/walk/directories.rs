@@ -1,5 +1,6 @@
 //! Traversal of the directories of a tree.
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use super::ignore_rules::Rules;
 use super::open::Entry;
 use super::{Candidate, IGNORED_DIRECTORIES, Limits, MAX_PATH_BYTES, Root, SkipReason, Tree};
 use crate::Error;
+use crate::protected::Identity;
 
 struct Directory {
     path: String,
@@ -23,10 +25,11 @@ enum Classified {
 }
 
 /// Lists the candidates below `root`, in no particular order. A directory whose name cannot be
-/// stored counts once and is not entered.
+/// stored counts once and is not entered. A protected directory is not entered.
 pub(super) fn list(
     root: &Root,
     limits: Limits,
+    protected: &HashSet<Identity>,
     is_cancelled: &dyn Fn() -> bool,
 ) -> Result<Tree, Error> {
     let mut tree = Tree::default();
@@ -35,7 +38,7 @@ pub(super) fn list(
         if is_cancelled() {
             return Err(Error::Cancelled);
         }
-        list_one(root, directory, limits, &mut tree, &mut todo);
+        list_one(root, directory, limits, protected, &mut tree, &mut todo);
     }
     Ok(tree)
 }
@@ -44,6 +47,7 @@ fn list_one(
     root: &Root,
     directory: Directory,
     limits: Limits,
+    protected: &HashSet<Identity>,
     tree: &mut Tree,
     todo: &mut Vec<Directory>,
 ) {
@@ -55,9 +59,11 @@ fn list_one(
     let rules = Rules::of_directory(root, &directory.path, &listing.entries, directory.rules);
     for entry in &listing.entries {
         let path = Path::new(&directory.path).join(&entry.name);
-        let is_directory = entry.metadata.is_some_and(|(kind, _)| kind == FileType::Directory);
+        let is_directory =
+            entry.kind_and_size().is_some_and(|(kind, _)| kind == FileType::Directory);
         let is_ignored = rules.as_ref().is_some_and(|rules| rules.is_ignored(&path, is_directory));
-        if is_ignored || is_never_entered(&entry.name, is_directory) {
+        let is_protected = entry.identity().is_some_and(|identity| protected.contains(&identity));
+        if is_ignored || is_protected || is_never_entered(&entry.name, is_directory) {
             continue;
         }
         match classify_entry(entry, &path, limits) {
@@ -83,7 +89,7 @@ fn is_never_entered(name: &OsStr, is_directory: bool) -> bool {
 }
 
 fn classify_entry(entry: &Entry, path: &Path, limits: Limits) -> Result<Classified, SkipReason> {
-    let (kind, size) = entry.metadata.ok_or(SkipReason::Unreadable)?;
+    let (kind, size) = entry.kind_and_size().ok_or(SkipReason::Unreadable)?;
     match kind {
         FileType::Directory => Ok(Classified::Directory(storable_path(path)?)),
         FileType::Symlink => Err(SkipReason::Symlink),

@@ -7,11 +7,12 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, open, openat, statat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, open, openat, statat};
 use rustix::io::Errno;
 
 use super::SkipReason;
 use crate::Error;
+use crate::protected::Identity;
 
 /// Open directory, below which files are read.
 #[derive(Debug)]
@@ -27,8 +28,22 @@ pub(super) struct Listing {
 #[derive(Debug)]
 pub(super) struct Entry {
     pub name: OsString,
-    /// File type and size in bytes; `None` if the operating system refuses to inspect the entry.
-    pub metadata: Option<(FileType, u64)>,
+    /// `None` if the operating system refuses to inspect the entry.
+    stat: Option<Stat>,
+}
+
+impl Entry {
+    /// Returns the file type, and the size in bytes.
+    pub fn kind_and_size(&self) -> Option<(FileType, u64)> {
+        let stat = self.stat?;
+        let size = u64::try_from(stat.st_size).unwrap_or(0);
+        Some((FileType::from_raw_mode(stat.st_mode), size))
+    }
+
+    /// Returns device and inode.
+    pub fn identity(&self) -> Option<Identity> {
+        self.stat.map(|stat| Identity { device: stat.st_dev, inode: stat.st_ino })
+    }
 }
 
 impl Root {
@@ -75,12 +90,9 @@ impl Root {
             if matches!(name.to_bytes(), b"." | b"..") {
                 continue;
             }
-            let metadata = statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW).ok().map(|stat| {
-                let size = u64::try_from(stat.st_size).unwrap_or(0);
-                (FileType::from_raw_mode(stat.st_mode), size)
-            });
+            let stat = statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW).ok();
             let name = OsStr::from_bytes(name.to_bytes()).to_owned();
-            listing.entries.push(Entry { name, metadata });
+            listing.entries.push(Entry { name, stat });
         }
         Ok(listing)
     }

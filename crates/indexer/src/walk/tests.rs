@@ -10,8 +10,16 @@ fn write(root: &Path, path: &str, content: impl AsRef<[u8]>) {
     fs::write(path, content).expect("file");
 }
 
+fn walk_unprotected(
+    root: &Path,
+    limits: Limits,
+    is_cancelled: &dyn Fn() -> bool,
+) -> Result<Tree, Error> {
+    walk(root, limits, &ProtectedDirectories::default(), is_cancelled)
+}
+
 fn walk_paths(root: &Path) -> (Vec<String>, Skipped) {
-    let tree = walk(root, Limits::default(), &|| false).expect("a tree");
+    let tree = walk_unprotected(root, Limits::default(), &|| false).expect("a tree");
     (tree.candidates.into_iter().map(|candidate| candidate.path).collect(), tree.skipped)
 }
 
@@ -146,7 +154,7 @@ fn files_above_the_repository_limit_are_skipped() {
         write(root.path(), &format!("{n}.txt"), [b'a'; 100]);
     }
     let limits = Limits { repository_bytes: 350, ..Limits::default() };
-    let tree = walk(root.path(), limits, &|| false).expect("a tree");
+    let tree = walk_unprotected(root.path(), limits, &|| false).expect("a tree");
     assert_eq!(tree.candidates.len(), 3);
     assert_eq!(tree.skipped, Skipped::from([(SkipReason::RepositoryTooLarge, 7)]));
 }
@@ -154,12 +162,12 @@ fn files_above_the_repository_limit_are_skipped() {
 #[test]
 fn cancelled_walk_stops() {
     let root = tempfile::tempdir().expect("directory");
-    let cancelled = walk(root.path(), Limits::default(), &|| true);
+    let cancelled = walk_unprotected(root.path(), Limits::default(), &|| true);
     assert!(matches!(cancelled, Err(Error::Cancelled)));
 }
 
 fn read_one(root: &Path, path: &str) -> Result<Source, SkipReason> {
-    let tree = walk(root, Limits::default(), &|| false).expect("a tree");
+    let tree = walk_unprotected(root, Limits::default(), &|| false).expect("a tree");
     let bytes = Root::open(root).expect("root").read(path, Limits::default().file_bytes)?;
     tree.decode(path, &bytes)
 }
@@ -224,7 +232,7 @@ fn files_below_an_unreadable_directory_are_unreadable() {
     write(root.path(), "shut/deep/b.txt", "b");
     without_root_capabilities(|| {
         fs::set_permissions(root.path().join("shut"), Permissions::from_mode(0o0)).expect("a mode");
-        let tree = walk(root.path(), Limits::default(), &|| false).expect("a tree");
+        let tree = walk_unprotected(root.path(), Limits::default(), &|| false).expect("a tree");
         fs::set_permissions(root.path().join("shut"), Permissions::from_mode(0o700))
             .expect("a mode");
         assert_eq!(tree.skipped, Skipped::from([(SkipReason::Unreadable, 1)]));
@@ -245,7 +253,7 @@ fn file_that_cannot_be_inspected_is_unreadable() {
     without_root_capabilities(|| {
         let directory = root.path().join("listed");
         fs::set_permissions(&directory, Permissions::from_mode(0o400)).expect("a mode");
-        let tree = walk(root.path(), Limits::default(), &|| false).expect("a tree");
+        let tree = walk_unprotected(root.path(), Limits::default(), &|| false).expect("a tree");
         fs::set_permissions(&directory, Permissions::from_mode(0o700)).expect("a mode");
         assert!(tree.candidates.is_empty());
         assert!(tree.is_unreadable("listed/a.txt"));

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use mc_connectors::client::Connector;
 use mc_connectors::{contains_repository, parse_plain_git};
-use mc_indexer::source::{self, AllowedPrivateHost, NetworkAccess};
+use mc_indexer::source::{self, NetworkAccess};
 use mc_store::repositories::{self, Repository};
 use mc_store::{Store, files, ingest_runs};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use super::{Position, SyncError, SyncOutcome, SyncSession};
+use super::{Position, SyncContext, SyncError, SyncOutcome, SyncSession};
 
 /// Delay before a failed run is enqueued again, since its cause may last.
 const FAILED_RUN_RETRY_DELAY: Duration = Duration::from_hours(1);
@@ -48,7 +48,7 @@ impl SyncSession<'_> {
     /// directory, if its ref moved. It has the network access of index runs.
     pub(super) async fn sync_plain_git_refs(
         &self,
-        allowed_private_hosts: &[AllowedPrivateHost],
+        context: &SyncContext,
     ) -> Result<SyncOutcome, SyncError> {
         let mut position = Position::load(self.target);
         let repository = match parse_plain_git(&self.target.resource) {
@@ -59,8 +59,7 @@ impl SyncSession<'_> {
         };
         let repository = repository.ok_or_else(|| self.not_indexed())?;
         let requested_ref = self.last_requested_ref(&repository).await?;
-        let fingerprint =
-            fingerprint(self.store, &repository, &requested_ref, allowed_private_hosts).await?;
+        let fingerprint = fingerprint(self.store, &repository, &requested_ref, context).await?;
         if let Some(head) = fingerprint {
             self.enqueue_if_moved(&mut position, &repository, &requested_ref, head).await?;
         }
@@ -124,16 +123,17 @@ async fn fingerprint(
     store: &Store,
     repository: &Repository,
     requested_ref: &str,
-    allowed_private_hosts: &[AllowedPrivateHost],
+    context: &SyncContext,
 ) -> Result<Option<String>, SyncError> {
     let origin = source::parse(&repository.location)?;
     let access = if repository.allows_private_network {
         NetworkAccess::Anywhere
     } else {
-        NetworkAccess::Public(allowed_private_hosts)
+        NetworkAccess::Public(&context.allowed_private_hosts)
     };
     // A token that is never cancelled: git ends when this future is dropped.
-    let state = source::state(&origin, requested_ref, access, &CancellationToken::new()).await?;
+    let cancel = CancellationToken::new();
+    let state = source::state(&origin, requested_ref, access, &context.protected, &cancel).await?;
     if source::is_empty_directory(&origin).await? && files::has_any(store, repository.id).await? {
         return Err(SyncError::Other(format!(
             "the directory {} is empty; is it mounted? If it is meant to be empty, index it again \

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use mc_contract::operations::hygiene::HygieneRun;
 use mc_crypto::{EncryptionKey, Encryptor};
 use mc_domain::{HygieneRunId, HygieneTask, ProjectId, RecordId, UserId};
+use mc_indexer::protected::ProtectedDirectories;
 use mc_jobs::{Embedding, JobContext, JobSettings, SyncContext};
 use mc_memory::normalize::content_hash;
 use mc_store::hygiene;
@@ -51,6 +52,7 @@ impl Fixture {
             connectors: Arc::default(),
             encryptor: Arc::new(Encryptor::new(EncryptionKey::generate(), Vec::new())),
             allowed_private_hosts: Arc::default(),
+            protected: ProtectedDirectories::default(),
         };
         let model = vectors::register_model(db.store(), "new", 3, &json!({})).await.unwrap();
         let embedding = Embedding { model: model.clone(), is_remote: true };

@@ -10,6 +10,7 @@ use mc_connectors::client::{Connector, ConnectorConfig, Limits, Provider};
 use mc_contract::operations::integration::Integration;
 use mc_crypto::{EncryptionKey, Encryptor};
 use mc_domain::{Capability, IntegrationId, ProjectId, UserId};
+use mc_indexer::protected::ProtectedDirectories;
 use mc_jobs::{Embedding, JobContext, JobSettings, SyncContext, Timing};
 use mc_store::integrations::{self, NewIntegration};
 use mc_store::testing::{execute, text};
@@ -134,6 +135,7 @@ impl Fixture {
             connectors: Arc::new(connectors),
             encryptor: Arc::new(Encryptor::new(EncryptionKey::generate(), Vec::new())),
             allowed_private_hosts: Arc::default(),
+            protected: ProtectedDirectories::default(),
         };
         // These jobs embed nothing.
         let model = Model { id: 0, name: String::new(), dimensions: 3, provider: json!({}) };

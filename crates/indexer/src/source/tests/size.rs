@@ -33,7 +33,8 @@ async fn copy(directory: &Path, cache: &Path, limits: Limits) -> Result<Checkout
     let url = Url::from_file_path(directory).expect("a URL").to_string();
     let cache = Cache { directory: cache, limits };
     let (origin, cancel) = (parse(&url).expect("a location"), CancellationToken::new());
-    checkout(&origin, "", NetworkAccess::Anywhere, cache, &cancel).await
+    let protected = ProtectedDirectories::default();
+    checkout(&origin, "", NetworkAccess::Anywhere, &protected, cache, &cancel).await
 }
 
 #[tokio::test]

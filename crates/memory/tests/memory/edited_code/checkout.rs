@@ -8,7 +8,8 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use mc_domain::{IngestStatus, ProjectId};
 use mc_indexer::index::{Context, FilesObserver};
-use mc_indexer::{chunker, history, run, walk};
+use mc_indexer::protected::ProtectedDirectories;
+use mc_indexer::{chunker, history, run, source, walk};
 use mc_memory::recheck_files;
 use mc_store::{Store, ingest_runs, repositories};
 use tempfile::TempDir;
@@ -51,7 +52,9 @@ impl Checkout {
             store: store.clone(),
             cache: cache.path().to_owned(),
             inside: Vec::new(),
+            protected: ProtectedDirectories::default(),
             worker: "tests".into(),
+            repository: source::Limits::default(),
             walk: walk::Limits::default(),
             cut: chunker::Limits::default(),
             history: history::Limits::default(),

@@ -1,0 +1,132 @@
+//! Directories that are never indexed. They are recognized by device and inode, so neither another
+//! spelling of a path nor a bind mount hides them.
+
+use std::collections::HashSet;
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use url::Url;
+
+use crate::Error;
+use crate::source::Location;
+
+/// Directories of the kernel: devices, and the memory and environment of processes.
+const KERNEL: &[&str] = &["/proc", "/sys", "/dev"];
+
+/// Directories that are never indexed, whoever requests it: those of the kernel, and the data
+/// directory of the service. That has the encryption key, the local token, and copies of the
+/// repositories of every project, with unmasked text.
+#[derive(Debug, Clone, Default)]
+pub struct ProtectedDirectories {
+    data_dir: Option<PathBuf>,
+}
+
+/// Device and inode of a directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Identity {
+    pub device: u64,
+    pub inode: u64,
+}
+
+impl ProtectedDirectories {
+    /// Protects this data directory, too.
+    pub fn with_data_dir(data_dir: &Path) -> Self {
+        Self { data_dir: Some(data_dir.to_owned()) }
+    }
+
+    /// Rejects a directory or `file:` repository that is protected, is in a protected directory, or
+    /// contains the data directory. Other URLs are accepted.
+    pub fn check(&self, location: &Location) -> Result<(), Error> {
+        let Some(path) = local_path(location)? else { return Ok(()) };
+        self.check_inside(&path)?;
+        let Some(data_dir) = &self.data_dir else { return Ok(()) };
+        let data_dir = data_dir.canonicalize().map_err(Error::io(data_dir))?;
+        if identity(&path)?.is_some_and(|own| contains(own, &data_dir)) {
+            return Err(refused(&path, "contains the data directory of the service"));
+        }
+        Ok(())
+    }
+
+    /// Rejects a path that is protected or is in a protected directory.
+    pub(crate) fn check_inside(&self, path: &Path) -> Result<(), Error> {
+        let protected = self.identities()?;
+        let real = nearest_existing(path)?;
+        for directory in real.ancestors() {
+            if identity(directory)?.is_some_and(|each| protected.contains(&each)) {
+                return Err(never_indexed(path));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns what the protected directories are at this moment.
+    pub(crate) fn identities(&self) -> Result<HashSet<Identity>, Error> {
+        let mut found = HashSet::new();
+        for directory in KERNEL {
+            found.extend(identity(Path::new(directory))?);
+        }
+        if let Some(data_dir) = &self.data_dir {
+            let missing = || Error::io(data_dir)(ErrorKind::NotFound.into());
+            found.insert(identity(data_dir)?.ok_or_else(missing)?);
+        }
+        Ok(found)
+    }
+}
+
+/// Returns the path of a location on this disk.
+fn local_path(location: &Location) -> Result<Option<PathBuf>, Error> {
+    match location {
+        Location::Directory(path) => Ok(Some(path.clone())),
+        Location::Url(url) if url.scheme() == "file" => file_path(url).map(Some),
+        Location::Url(_) => Ok(None),
+    }
+}
+
+/// Returns the path that git opens for a `file:` URL.
+fn file_path(url: &Url) -> Result<PathBuf, Error> {
+    url.to_file_path().map_err(|()| {
+        Error::InvalidLocation("a file URL has no host; write it as file:///path".into())
+    })
+}
+
+/// Returns the real path, without the components at its end that don't exist. Git tries other names
+/// for a repository that does not exist, in the same directory.
+fn nearest_existing(path: &Path) -> Result<PathBuf, Error> {
+    for each in path.ancestors() {
+        match each.canonicalize() {
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            real => return real.map_err(Error::io(path)),
+        }
+    }
+    Ok(PathBuf::from("/"))
+}
+
+/// Returns whether a directory with this identity is above `path`, which has no symbolic links.
+fn contains(directory: Identity, path: &Path) -> bool {
+    path.ancestors().skip(1).any(|each| identity(each).is_ok_and(|each| each == Some(directory)))
+}
+
+/// Returns the identity of a path, whose symbolic links are followed; `None` if it does not exist.
+pub(crate) fn identity(path: &Path) -> Result<Option<Identity>, Error> {
+    match path.metadata() {
+        Ok(metadata) => Ok(Some(Identity { device: metadata.dev(), inode: metadata.ino() })),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::io(path)(error)),
+    }
+}
+
+/// Returns the error for a path that is protected or is in a protected directory.
+pub(crate) fn never_indexed(path: &Path) -> Error {
+    refused(path, "is in the data directory of the service, or in /proc, /sys or /dev")
+}
+
+fn refused(path: &Path, reason: &str) -> Error {
+    Error::InvalidLocation(format!(
+        "{} {reason}, which is never indexed; give another directory",
+        path.display()
+    ))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,134 @@
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::Command;
+
+use super::*;
+use crate::source::parse;
+use crate::walk::{self, Limits};
+
+/// Environment variable with the directory of [`helper_bind_mount`].
+const HELPER_DIRECTORY: &str = "MC_TEST_BIND_MOUNT_DIRECTORY";
+
+/// Returns the message with which a location is rejected; `None` if it is accepted.
+fn rejection(protected: &ProtectedDirectories, location: &str) -> Option<String> {
+    let origin = parse(location).expect(location);
+    protected.check(&origin.location).err().map(|error| error.to_string())
+}
+
+/// Returns a location as a path and as a URL.
+fn spellings(path: &Path) -> [String; 2] {
+    let url = Url::from_file_path(path).expect("an absolute path");
+    [path.to_str().expect("UTF-8").to_owned(), url.to_string()]
+}
+
+#[test]
+fn data_directory_its_content_and_its_parents_are_rejected() {
+    let root = tempfile::tempdir().expect("directory");
+    let outer = root.path().join("outer");
+    let data = outer.join("data");
+    let (copy, shop) = (data.join("repositories/copy"), outer.join("shop"));
+    fs::create_dir_all(&copy).expect("directory");
+    fs::create_dir_all(&shop).expect("directory");
+    symlink(&data, shop.join("link")).expect("link");
+    let protected = ProtectedDirectories::with_data_dir(&data);
+    for path in [root.path(), &outer, &data, &copy, &shop.join("link/repositories")] {
+        for location in spellings(path) {
+            let message = rejection(&protected, &location).expect(&location);
+            assert!(message.contains("never indexed; give another directory"), "{message}");
+        }
+    }
+    assert!(rejection(&protected, "/").is_some());
+    for location in spellings(&shop) {
+        assert_eq!(rejection(&protected, &location), None, "{location}");
+    }
+    // A repository that does not exist yet; git would also try `<name>.git`.
+    let [_, inside] = spellings(&data.join("none"));
+    let [_, outside] = spellings(&shop.join("none"));
+    assert!(rejection(&protected, &inside).is_some());
+    assert_eq!(rejection(&protected, &outside), None);
+    assert_eq!(rejection(&protected, "https://example.org/acme/cart.git"), None);
+}
+
+#[test]
+fn directories_of_the_kernel_are_rejected() {
+    let protected = ProtectedDirectories::default();
+    for location in ["/proc", "/proc/self/task", "/sys", "/dev", "file:///proc/self/task"] {
+        assert!(rejection(&protected, location).is_some(), "{location}");
+    }
+}
+
+#[test]
+fn missing_data_directory_rejects_every_directory() {
+    let root = tempfile::tempdir().expect("directory");
+    let protected = ProtectedDirectories::with_data_dir(&root.path().join("gone"));
+    let location = Location::Directory(root.path().to_owned());
+    assert!(matches!(protected.check(&location), Err(Error::Io { .. })));
+}
+
+#[test]
+fn walk_leaves_the_data_directory_out() {
+    let root = tempfile::tempdir().expect("directory");
+    let data = root.path().join("deep/data");
+    fs::create_dir_all(data.join("index")).expect("directory");
+    for path in ["a.txt", "deep/b.txt", "deep/data/token", "deep/data/index/c.txt"] {
+        fs::write(root.path().join(path), "text\n").expect("file");
+    }
+    let protected = ProtectedDirectories::with_data_dir(&data);
+    assert_eq!(walked(root.path(), &protected), ["a.txt", "deep/b.txt"]);
+    let error = walk::walk(&data, Limits::default(), &protected, &|| false).expect_err("protected");
+    assert!(error.to_string().contains("never indexed"), "{error}");
+}
+
+fn walked(root: &Path, protected: &ProtectedDirectories) -> Vec<String> {
+    let tree = walk::walk(root, Limits::default(), protected, &|| false).expect("a tree");
+    tree.candidates.into_iter().map(|candidate| candidate.path).collect()
+}
+
+/// The mount is in a namespace of its own, so it ends with the process.
+#[test]
+fn bind_mount_of_the_data_directory_is_protected() {
+    let root = tempfile::tempdir().expect("directory");
+    let (data, mounted) = (root.path().join("data"), root.path().join("shop/mounted"));
+    fs::create_dir_all(data.join("index")).expect("directory");
+    fs::create_dir_all(&mounted).expect("directory");
+    fs::write(data.join("token"), "text\n").expect("file");
+    fs::write(root.path().join("shop/a.txt"), "text\n").expect("file");
+    let program = std::env::current_exe().expect("this program");
+    let mut namespace = Command::new("unshare");
+    namespace.arg("--mount");
+    if !rustix::process::geteuid().is_root() {
+        namespace.arg("--map-root-user");
+    }
+    namespace
+        .args(["sh", "-c", "mount --bind \"$0\" \"$1\" || exit 77; shift; exec \"$@\""])
+        .args([&data, &mounted, &program])
+        .args(["--exact", "protected::tests::helper_bind_mount", "--ignored", "--nocapture"])
+        .env(HELPER_DIRECTORY, root.path());
+    let code = namespace.status().ok().and_then(|status| status.code());
+    // A failed test ends with 101.
+    if !matches!(code, Some(0 | 101)) {
+        #[allow(clippy::print_stderr, reason = "a skipped test says so")]
+        {
+            eprintln!("skipped: this system allows no mount in a namespace ({code:?})");
+        }
+        return;
+    }
+    assert_eq!(code, Some(0));
+    assert!(root.path().join("checked").exists(), "the helper ran");
+}
+
+/// Runs where the data directory is mounted at a second path.
+#[test]
+#[ignore = "runs in its own process, with a mount"]
+fn helper_bind_mount() {
+    let root = PathBuf::from(std::env::var_os(HELPER_DIRECTORY).expect("a directory"));
+    let protected = ProtectedDirectories::with_data_dir(&root.join("data"));
+    let shop = root.join("shop");
+    for path in [shop.join("mounted"), shop.join("mounted/index")] {
+        for location in spellings(&path) {
+            assert!(rejection(&protected, &location).is_some(), "{location}");
+        }
+    }
+    assert_eq!(walked(&shop, &protected), ["a.txt"]);
+    fs::write(root.join("checked"), "").expect("file");
+}
