@@ -91,7 +91,17 @@ impl Service {
 
     /// Returns a command of the binary with this service's environment.
     pub fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(binary());
+        self.complete(Command::new(binary()), args)
+    }
+
+    /// Returns a command of the binary that inherits an umask without restrictions.
+    pub fn command_without_umask(&self, args: &[&str]) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", "umask 000; exec \"$0\" \"$@\""]).arg(binary());
+        self.complete(command, args)
+    }
+
+    fn complete(&self, mut command: Command, args: &[&str]) -> Command {
         command.args(self.config.iter().flat_map(|file| [OsStr::new("--config"), file.as_ref()]));
         command.args(args);
         self.surround(&mut command);
@@ -122,8 +132,13 @@ impl Service {
 
     /// Starts or restarts the process and waits until it is ready.
     pub async fn launch(&mut self) {
-        let child = self
-            .command(&["serve"])
+        let command = self.command(&["serve"]);
+        self.launch_by(command).await;
+    }
+
+    /// Starts the process by this command and waits until it is ready.
+    pub async fn launch_by(&mut self, mut command: Command) {
+        let child = command
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(self.open_log())

@@ -12,6 +12,7 @@ mod commands;
 mod costs;
 mod crash;
 mod credentials;
+mod data_dir;
 mod encryption;
 mod full_disk;
 mod harness;

@@ -1,6 +1,9 @@
 //! The data directory of the service.
 
+pub mod permissions;
+
 use std::fs::{DirBuilder, Permissions, set_permissions};
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
 
@@ -11,22 +14,40 @@ use uuid::Uuid;
 use crate::private_file;
 
 /// Creates the directory, and locks it until the value is dropped. Two processes in one directory
-/// would treat each other's jobs as their own unfinished jobs.
+/// would treat each other's jobs as their own unfinished jobs. Closes to other users what an
+/// earlier version, or another program, left open to them.
 pub fn create_locked(dir: &Path) -> Result<DataDirLock> {
     create(dir)?;
-    Ok(DataDirLock::acquire(dir)?)
+    let lock = DataDirLock::acquire(dir)?;
+    permissions::close(dir)
+        .with_context(|| format!("data_dir {} can't be listed; set another", dir.display()))?;
+    Ok(lock)
 }
 
-/// Creates the directory, private to the service. As root it is searchable by others, because the
-/// embedded database runs as another user.
+/// Creates the directory, private to the service.
 fn create(dir: &Path) -> Result<()> {
-    let mode = if rustix::process::geteuid().is_root() { 0o711 } else { 0o700 };
-    DirBuilder::new()
-        .recursive(true)
-        .mode(mode)
-        .create(dir)
+    let mode = permissions::of_data_dir(rustix::process::geteuid().is_root());
+    create_parents(dir, mode)
+        .and_then(|()| DirBuilder::new().recursive(true).mode(mode).create(dir))
         .and_then(|()| set_permissions(dir, Permissions::from_mode(mode)))
         .with_context(|| format!("data_dir {} can't be created; set another", dir.display()))
+}
+
+/// Creates the missing parents with exactly this mode: the umask would close them to PostgreSQL's
+/// user.
+fn create_parents(dir: &Path, mode: u32) -> io::Result<()> {
+    let parents = dir.ancestors().skip(1);
+    let missing: Vec<&Path> =
+        parents.take_while(|each| !each.as_os_str().is_empty() && !each.exists()).collect();
+    for parent in missing.into_iter().rev() {
+        match DirBuilder::new().mode(mode).create(parent) {
+            Ok(()) => set_permissions(parent, Permissions::from_mode(mode))?,
+            // Another process created it, or the path ends with `..`.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 /// Returns the id of the node, generated at the first start. It is unique even if hosts and

@@ -27,6 +27,11 @@ pub struct Database {
     embedded: Option<Embedded>,
 }
 
+/// Name of the embedded server's directory in the data directory.
+pub const EMBEDDED_DIR: &str = "postgresql";
+/// Name of the directory of an embedded server that is being restored.
+pub const RESTORING_DIR: &str = "restoring";
+
 /// Connections for webhook deliveries.
 const RECEIVING_CONNECTIONS: u32 = 2;
 /// Connections for the job queue.
@@ -101,7 +106,7 @@ async fn start(config: &Config, shutdown: &CancellationToken) -> Result<Option<E
 
 /// Returns the directory of the embedded server.
 pub fn embedded_dir(config: &Config) -> PathBuf {
-    config.data_dir.join("postgresql")
+    config.data_dir.join(EMBEDDED_DIR)
 }
 
 /// Starts an embedded server in a directory.

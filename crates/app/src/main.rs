@@ -28,6 +28,8 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{CommandFactory, Parser};
+use rustix::fs::Mode;
+use rustix::process::umask;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -42,8 +44,14 @@ use output::Format;
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
+fn main() -> ExitCode {
+    // Before the first thread and the first file: no other user may use what the program creates.
+    umask(Mode::RWXG | Mode::RWXO);
+    run_to_exit()
+}
+
 #[tokio::main]
-async fn main() -> ExitCode {
+async fn run_to_exit() -> ExitCode {
     logging::log_panics();
     match run(parse_arguments()).await {
         Ok(()) => ExitCode::SUCCESS,

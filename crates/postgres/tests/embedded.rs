@@ -81,7 +81,9 @@ async fn data_dir_is_private_and_the_password_is_required() {
     for closed in ["", "cluster", "socket", "log"] {
         assert_eq!(mode(&data_dir.join(closed)), 0o700, "{closed}");
     }
-    assert_eq!(mode(&data_dir.join("password")), 0o600);
+    for private in ["password", "lock", "log/start.log"] {
+        assert_eq!(mode(&data_dir.join(private)), 0o600, "{private}");
+    }
 
     let password = fs::read_to_string(data_dir.join("password")).unwrap();
     let wrong = server.url().replace(&password, "wrong");

@@ -1,6 +1,8 @@
 //! `memory-copilot doctor`: checks the installation and suggests fixes.
 
-use std::os::unix::fs::PermissionsExt;
+mod files;
+
+use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
@@ -29,7 +31,7 @@ struct CheckResult {
     check: String,
     ok: bool,
     message: String,
-    fix: &'static str,
+    fix: Cow<'static, str>,
 }
 
 /// Runs every check; fails if one of them failed.
@@ -42,7 +44,8 @@ pub async fn run(config: &Config, format: Format) -> Result<()> {
         redis(config).await,
         onnx(config),
         model(config),
-        token(config),
+        files::token(config),
+        files::data_dir(config),
     ];
     results.push(match &status {
         Ok(status) => {
@@ -157,19 +160,6 @@ fn model(config: &Config) -> CheckResult {
     }
 }
 
-fn token(config: &Config) -> CheckResult {
-    let path = config.token_file();
-    let fix =
-        "start the service once to create the token; if others can read the file, chmod 600 it";
-    match std::fs::metadata(&path) {
-        Ok(meta) if meta.permissions().mode().trailing_zeros() >= 6 => {
-            good("token", path.display().to_string())
-        }
-        Ok(_) => bad("token", format!("{} can be read by others", path.display()), fix),
-        Err(_) => bad("token", format!("{} does not exist", path.display()), fix),
-    }
-}
-
 /// Checks each configured connector: whether its provider accepts the credential.
 async fn connectors(config: &Config) -> Vec<CheckResult> {
     match config.connectors.open() {
@@ -239,11 +229,11 @@ async fn count_discarded(remote: &ApiClient) -> Option<CheckResult> {
 }
 
 fn good(check: &str, message: String) -> CheckResult {
-    CheckResult { check: check.to_owned(), ok: true, message, fix: "" }
+    CheckResult { check: check.to_owned(), ok: true, message, fix: Cow::Borrowed("") }
 }
 
-fn bad(check: &str, message: String, fix: &'static str) -> CheckResult {
-    CheckResult { check: check.to_owned(), ok: false, message, fix }
+fn bad(check: &str, message: String, fix: impl Into<Cow<'static, str>>) -> CheckResult {
+    CheckResult { check: check.to_owned(), ok: false, message, fix: fix.into() }
 }
 
 fn as_text(result: &CheckResult) -> String {

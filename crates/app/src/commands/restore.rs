@@ -18,8 +18,6 @@ use crate::config::Config;
 use crate::output::{Format, list, text};
 use crate::{audit_heads, data_dir, database, encryption_key, progress};
 
-/// Name of the directory of an embedded database until it is complete.
-const UNFINISHED_DIR: &str = "restoring";
 /// Number of hexadecimal digits that are printed of the fingerprint of a key.
 const FINGERPRINT_LENGTH: usize = 8;
 /// Number of connections that verify the audit.
@@ -117,7 +115,7 @@ impl Restore<'_> {
              move that directory, or set another data_dir",
             destination.display()
         );
-        let directory = self.config.data_dir.join(UNFINISHED_DIR);
+        let directory = self.config.data_dir.join(database::RESTORING_DIR);
         embedded::remove(&directory).await?;
         let result = self.fill_cluster(&directory, encryptor).await;
         if result.is_err() {

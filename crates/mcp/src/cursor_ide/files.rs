@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fs;
 use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use mc_domain::{Classified, ErrorKind};
@@ -127,7 +128,7 @@ fn write_atomically(path: &Path, content: &str) -> Result<(), Error> {
     // The file may be a link, for example to a directory of dotfiles: its target is changed.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let directory = target.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(directory).map_err(io_error(directory))?;
+    create_directory(directory)?;
     let mut file = tempfile::NamedTempFile::new_in(directory).map_err(io_error(directory))?;
     file.write_all(content.as_bytes()).map_err(io_error(&target))?;
     file.as_file().sync_all().map_err(io_error(&target))?;
@@ -138,9 +139,20 @@ fn write_atomically(path: &Path, content: &str) -> Result<(), Error> {
     Ok(())
 }
 
+/// Creates the directory and its missing parents with the permissions of ordinary directories of a
+/// project. The umask of the program would make them private.
+fn create_directory(directory: &Path) -> Result<(), Error> {
+    let missing: Vec<&Path> = directory.ancestors().take_while(|each| !each.exists()).collect();
+    fs::create_dir_all(directory).map_err(io_error(directory))?;
+    for each in missing.into_iter().filter(|each| !each.as_os_str().is_empty()) {
+        let permissions = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(each, permissions).map_err(io_error(each))?;
+    }
+    Ok(())
+}
+
 /// Returns the permissions of ordinary project files; a temporary file is private.
 fn readable_by_all() -> fs::Permissions {
-    use std::os::unix::fs::PermissionsExt;
     fs::Permissions::from_mode(0o644)
 }
 

@@ -1,6 +1,8 @@
 //! One process of the server, from its start to its end.
 
-use std::fs::File;
+use std::fs::{File, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -104,7 +106,7 @@ fn delete_old_logs(cluster: &Cluster) {
 
 fn spawn(cluster: &Cluster) -> Result<Child> {
     let path = cluster.paths.start_log();
-    let log = File::create(&path).map_err(EmbeddedError::io("create", &path))?;
+    let log = create_private_file(&path).map_err(EmbeddedError::io("create", &path))?;
     let copy = log.try_clone().map_err(EmbeddedError::io("create", &path))?;
     let mut command: Command = cluster.installation.command("postgres");
     command.arg("-D").arg(cluster.paths.cluster());
@@ -126,6 +128,13 @@ fn spawn(cluster: &Cluster) -> Result<Child> {
         user.apply_to(&mut command);
     }
     command.spawn().map_err(EmbeddedError::io("run", &cluster.installation.bin))
+}
+
+/// Creates or truncates a file that only its owner can use.
+fn create_private_file(path: &Path) -> std::io::Result<File> {
+    let file = File::create(path)?;
+    file.set_permissions(Permissions::from_mode(0o600))?;
+    Ok(file)
 }
 
 async fn create_database(cluster: &Cluster) -> Result<(), sqlx::Error> {

@@ -1,0 +1,165 @@
+//! Permissions below the data directory: other users have none.
+//!
+//! Paths are opened one component at a time and no symbolic link is followed, so a link in the
+//! directory does not change the permissions of another file.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, Permissions};
+use std::io::{self, ErrorKind};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, open, openat, statat};
+
+use crate::database::{EMBEDDED_DIR, RESTORING_DIR};
+
+/// Permission bits of users other than the owner.
+const OTHERS: u32 = 0o077;
+/// All bits that a mode can set.
+const ALL: u32 = 0o7777;
+/// Directories in which the service creates all files.
+const OWN: [&str; 2] = ["index", "repositories"];
+/// Directories of the embedded PostgreSQL, whose content belongs to its own user. It checks that
+/// content itself.
+const EMBEDDED: [&str; 2] = [EMBEDDED_DIR, RESTORING_DIR];
+
+/// A file or directory that other users may use.
+#[derive(Debug, PartialEq, Eq)]
+pub struct OpenPath {
+    /// Path below the data directory; empty for the data directory itself.
+    pub path: PathBuf,
+    /// Permission bits.
+    pub mode: u32,
+}
+
+impl OpenPath {
+    /// Returns the first component of the path, below which a recursive command has to start.
+    pub fn top(&self) -> &OsStr {
+        self.path.iter().next().unwrap_or_default()
+    }
+}
+
+/// Returns the mode of the data directory. As root it is searchable by others, because the embedded
+/// PostgreSQL runs as another user; others can't list it.
+pub fn of_data_dir(is_root: bool) -> u32 {
+    if is_root { 0o711 } else { 0o700 }
+}
+
+/// Lists the paths that other users may use. A directory that the service did not create is listed,
+/// but not its content.
+pub fn list_open(dir: &Path) -> io::Result<Vec<OpenPath>> {
+    let data_dir = fs::metadata(dir)?;
+    let mode = data_dir.mode() & ALL;
+    let mut found = Vec::new();
+    if mode & OTHERS & !of_data_dir(data_dir.uid() == 0) != 0 {
+        found.push(OpenPath { path: PathBuf::new(), mode });
+    }
+    found.extend(below(&open_directory(dir)?).into_iter().map(|(path, _)| path));
+    Ok(found)
+}
+
+/// Removes the permissions of other users from everything that the service creates, and from other
+/// files directly in the data directory. Directories of others stay unchanged: the data directory
+/// may have been set to one with many other files.
+pub fn close(dir: &Path) -> io::Result<()> {
+    let root = open_directory(dir)?;
+    let mut closed = 0_u64;
+    for (OpenPath { path, .. }, is_foreign) in below(&root) {
+        if is_foreign {
+            continue;
+        }
+        match close_one(&root, &path) {
+            Ok(()) => closed += 1,
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => tracing::warn!(
+                path = %dir.join(&path).display(),
+                %error,
+                "other users may use a file of the data directory, and its permissions can't be \
+                 changed; `memory-copilot doctor` shows the command to run as its owner"
+            ),
+        }
+    }
+    if closed > 0 {
+        tracing::warn!(closed, "files of the data directory were open to other users; fixed");
+    }
+    Ok(())
+}
+
+fn open_directory(dir: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(open(dir, flags, Mode::empty())?)
+}
+
+/// Lists the open paths below the data directory, each with whether it is a directory that the
+/// service did not create.
+fn below(root: &OwnedFd) -> Vec<(OpenPath, bool)> {
+    let mut found = Vec::new();
+    let mut todo = vec![PathBuf::new()];
+    while let Some(directory) = todo.pop() {
+        for (name, stat) in list(root, &directory) {
+            let path = directory.join(&name);
+            let kind = FileType::from_raw_mode(stat.st_mode);
+            let is_directory = kind == FileType::Directory;
+            let is_own = !directory.as_os_str().is_empty() || OWN.iter().any(|own| name == *own);
+            if is_directory && is_own {
+                todo.push(path.clone());
+            }
+            let is_open = kind != FileType::Symlink && stat.st_mode & OTHERS != 0;
+            if is_open {
+                let is_embedded = EMBEDDED.iter().any(|embedded| name == *embedded);
+                let is_foreign = is_directory && !is_own && !is_embedded;
+                found.push((OpenPath { path, mode: stat.st_mode & ALL }, is_foreign));
+            }
+        }
+    }
+    found
+}
+
+/// Lists a directory. It is empty if it was deleted meanwhile, or if this user can't list it:
+/// then it belongs to another user.
+fn list(root: &OwnedFd, directory: &Path) -> Vec<(OsString, Stat)> {
+    let Ok(handle) = open_below(root, directory, OFlags::RDONLY | OFlags::DIRECTORY) else {
+        return Vec::new();
+    };
+    let Ok(entries) = Dir::read_from(&handle) else { return Vec::new() };
+    entries
+        .map_while(Result::ok)
+        .filter(|entry| !matches!(entry.file_name().to_bytes(), b"." | b".."))
+        .filter_map(|entry| {
+            let name = entry.file_name();
+            let stat = statat(&handle, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+            Some((OsStr::from_bytes(name.to_bytes()).to_owned(), stat))
+        })
+        .collect()
+}
+
+/// Opens a path below the directory. Fails if a component is a symbolic link, unless the last one
+/// is and `flags` have `PATH`: then the link itself is opened.
+fn open_below(root: &OwnedFd, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+    let base = OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut parent: Option<OwnedFd> = None;
+    for name in path.parent().into_iter().flatten() {
+        let at = parent.as_ref().unwrap_or(root);
+        let next = openat(at, name, base | OFlags::PATH | OFlags::DIRECTORY, Mode::empty())?;
+        parent = Some(next);
+    }
+    let name = path.file_name().unwrap_or(OsStr::new("."));
+    Ok(openat(parent.as_ref().unwrap_or(root), name, base | flags, Mode::empty())?)
+}
+
+fn close_one(root: &OwnedFd, path: &Path) -> io::Result<()> {
+    // With `PATH`, the file need not be readable, and opening a device has no effect.
+    let handle = open_below(root, path, OFlags::PATH)?;
+    let mode = fstat(&handle)?.st_mode;
+    if FileType::from_raw_mode(mode) == FileType::Symlink {
+        return Ok(());
+    }
+    // Such a handle can be changed only by its name in /proc.
+    let name = format!("/proc/self/fd/{}", handle.as_raw_fd());
+    fs::set_permissions(name, Permissions::from_mode(mode & ALL & !OTHERS))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,87 @@
+use std::os::unix::fs::symlink;
+
+use super::*;
+
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, Permissions::from_mode(mode)).expect("permissions");
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).expect("a path").mode() & 0o777
+}
+
+fn open_names(dir: &Path) -> Vec<String> {
+    let found = list_open(dir).expect("a directory");
+    let mut names: Vec<_> =
+        found.iter().map(|open| open.path.to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// Creates a data directory of which everything is open to all users.
+fn open_data_dir() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().expect("a directory");
+    for directory in ["repositories/copy/.git", "index", "postgresql/cluster", "cache/deep"] {
+        fs::create_dir_all(dir.path().join(directory)).expect("a directory");
+    }
+    for file in ["token", "repositories/copy/run.sh", "postgresql/password", "cache/deep/a"] {
+        fs::write(dir.path().join(file), "").expect("a file");
+        set_mode(&dir.path().join(file), 0o755);
+    }
+    for directory in
+        ["", "repositories", "repositories/copy", "index", "postgresql", "cache", "cache/deep"]
+    {
+        set_mode(&dir.path().join(directory), 0o755);
+    }
+    set_mode(&dir.path().join("repositories/copy/.git"), 0o700);
+    dir
+}
+
+#[test]
+fn close_removes_the_permissions_of_others() {
+    let dir = open_data_dir();
+    let open = ["cache", "index", "postgresql", "repositories", "repositories/copy"];
+    let files = ["repositories/copy/run.sh", "token"];
+    assert_eq!(open_names(dir.path()), [&[""][..], &open, &files].concat());
+    close(dir.path()).expect("closed");
+    set_mode(dir.path(), 0o700);
+    assert_eq!(open_names(dir.path()), ["cache"], "a directory that the service did not create");
+    assert_eq!(mode(&dir.path().join("repositories/copy")), 0o700);
+    assert_eq!(mode(&dir.path().join("repositories/copy/run.sh")), 0o700);
+    assert_eq!(mode(&dir.path().join("cache/deep/a")), 0o755);
+    // It belongs to PostgreSQL's user, below a closed directory.
+    assert_eq!(mode(&dir.path().join("postgresql/password")), 0o755);
+    assert_eq!(mode(&dir.path().join("postgresql")), 0o700);
+}
+
+#[test]
+fn close_follows_no_symbolic_link() {
+    let (dir, outside) = (open_data_dir(), tempfile::tempdir().expect("a directory"));
+    let file = outside.path().join("file");
+    fs::write(&file, "").expect("a file");
+    set_mode(&file, 0o644);
+    set_mode(outside.path(), 0o755);
+    for (target, link) in [
+        (outside.path(), "repositories/link"),
+        (file.as_path(), "index/link"),
+        (file.as_path(), "x"),
+    ] {
+        symlink(target, dir.path().join(link)).expect("a link");
+    }
+    close(dir.path()).expect("closed");
+    assert_eq!((mode(&file), mode(outside.path())), (0o644, 0o755));
+    let root = open_directory(dir.path()).expect("a directory");
+    close_one(&root, Path::new("x")).expect("the link itself has no permissions");
+    close_one(&root, Path::new("repositories/link/file")).expect_err("a link");
+    assert_eq!(mode(&file), 0o644);
+}
+
+#[test]
+fn data_directory_of_root_can_be_searched_and_not_listed() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let is_root = fs::metadata(dir.path()).expect("a directory").uid() == 0;
+    for (mode, is_open) in [(0o700, false), (0o711, !is_root), (0o755, true), (0o744, true)] {
+        set_mode(dir.path(), mode);
+        assert_eq!(!open_names(dir.path()).is_empty(), is_open, "{mode:o}");
+    }
+}

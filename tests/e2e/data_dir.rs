@@ -1,0 +1,174 @@
+//! The data directory: closed to other users, and never indexed.
+
+use std::fs::{self, Permissions};
+use std::io::Write as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use rustix::process::geteuid;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::harness::Service;
+use crate::repository;
+
+/// Id of a user and group without account, files or memberships.
+const STRANGER: u32 = 54_321;
+
+/// The service also replaces permissions that an earlier version, or a person, left open.
+#[tokio::test]
+async fn data_directory_is_closed_to_other_users() {
+    let (mut service, _repository) = service_with_a_clone().await;
+    assert_closed(&service.data_dir);
+    let check = permissions_check(&service);
+    assert_eq!(check["ok"], true, "{check}");
+    assert!(service.stop().success(), "{}", service.log());
+
+    let outside = tempfile::tempdir().unwrap();
+    let linked = outside.path().join("linked");
+    fs::write(&linked, "").unwrap();
+    fs::set_permissions(&linked, Permissions::from_mode(0o644)).unwrap();
+    symlink(&linked, service.data_dir.join("repositories/link")).unwrap();
+    let opened = ["index", "repositories", "token"].map(|name| service.data_dir.join(name));
+    let chmod = Command::new("chmod").args(["-R", "go+rX"]).args(&opened).status().unwrap();
+    assert!(chmod.success());
+    let check = permissions_check(&service);
+    assert_eq!(check["ok"], false, "{check}");
+    let fix = check["fix"].as_str().unwrap();
+    assert!(fix.starts_with("chmod -R go= ") && fix.contains("/repositories'"), "{fix}");
+
+    service.launch().await;
+    assert_closed(&service.data_dir);
+    assert_eq!(fs::metadata(&linked).unwrap().mode() & 0o777, 0o644, "a link is not followed");
+    let check = permissions_check(&service);
+    assert_eq!(check["ok"], true, "{check}");
+}
+
+#[tokio::test]
+#[allow(clippy::print_stderr, reason = "a skipped test says so")]
+async fn unprivileged_user_lists_and_reads_nothing_of_the_data_directory() {
+    if !geteuid().is_root() {
+        eprintln!("skipped: only root can run a program as another user");
+        return;
+    }
+    let (service, _repository) = service_with_a_clone().await;
+    let listing = as_stranger("ls").arg(&service.data_dir).output().unwrap();
+    assert!(!listing.status.success() && listing.stdout.is_empty(), "{listing:?}");
+
+    let script = "while IFS= read -r path; do if [ -r \"$path\" ]; then echo \"$path\"; fi; done";
+    let mut shell = as_stranger("sh");
+    shell.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut shell = shell.spawn().unwrap();
+    let mut paths = shell.stdin.take().unwrap();
+    for (path, _) in entries(&service.data_dir) {
+        writeln!(paths, "{}", path.display()).unwrap();
+    }
+    // It shows that the user can read at all.
+    writeln!(paths, "/etc/passwd").unwrap();
+    drop(paths);
+    let readable = shell.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&readable.stdout), "/etc/passwd\n");
+}
+
+#[tokio::test]
+async fn written_files_are_private_except_those_of_a_project() {
+    let service = Service::embedded().await;
+    service.project("shop").await;
+    let directory = tempfile::tempdir().unwrap();
+    let export = directory.path().join("export.yaml");
+    let (file, project) = (export.to_str().unwrap(), directory.path().to_str().unwrap());
+    let exporting = ["export", "-p", "shop", "-o", file];
+    let installing = ["cursor", "install", "-p", "shop", "--dir", project];
+    for args in [&exporting[..], &installing] {
+        let output = service.command_without_umask(args).output().unwrap();
+        assert!(output.status.success(), "{args:?}: {output:?}");
+    }
+    let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
+    assert_eq!(mode(&export), 0o600);
+    assert_eq!(mode(&directory.path().join(".cursor")), 0o755);
+    assert_eq!(mode(&directory.path().join(".cursor/mcp.json")), 0o644);
+}
+
+#[tokio::test]
+async fn data_directory_is_indexed_for_no_administrator() {
+    let service = Service::embedded().await;
+    service.project("shop").await;
+    let data_dir = service.data_dir.display();
+    let parent = service.data_dir.parent().unwrap().display();
+    for location in [
+        format!("{data_dir}"),
+        format!("{data_dir}/index"),
+        format!("{parent}"),
+        format!("file://{data_dir}/repositories/copy"),
+        "/proc/self".to_owned(),
+    ] {
+        let body = json!({ "project_key": "shop", "location": location });
+        let (status, problem) = service.try_post("/ingest/git", &body).await.unwrap();
+        assert_eq!(status, 400, "{location}: {problem}");
+        assert!(problem["detail"].as_str().unwrap().contains("never indexed"), "{problem}");
+    }
+}
+
+/// Starts a service with an umask that closes nothing, and indexes a repository that it clones. The
+/// parents of its data directory don't exist before.
+async fn service_with_a_clone() -> (Service, TempDir) {
+    let mut service = Service::prepared();
+    let data_dir = service.data_dir.join("deep/data");
+    service.set("MEMORY_COPILOT__DATA_DIR", data_dir.clone());
+    service.data_dir = data_dir;
+    let command = service.command_without_umask(&["serve"]);
+    service.launch_by(command).await;
+    let directory = tempfile::tempdir().unwrap();
+    let shop = repository::cart_sessions(directory.path());
+    service.project("shop").await;
+    let url = format!("file://{}", shop.display());
+    service.index("shop", Path::new(&url)).await;
+    let is_cloned = |(path, _): &(PathBuf, u32)| path.ends_with("app/models/order.rb");
+    assert!(entries(&service.data_dir.join("repositories")).iter().any(is_cloned));
+    (service, directory)
+}
+
+/// Asserts that other users can use nothing below the data directory, and can't list it.
+fn assert_closed(data_dir: &Path) {
+    let mode = fs::metadata(data_dir).unwrap().mode() & 0o777;
+    // PostgreSQL's own user passes through the directory of a service that is root.
+    assert_eq!(mode, if geteuid().is_root() { 0o711 } else { 0o700 });
+    let open: Vec<_> =
+        entries(data_dir).into_iter().filter(|(_, mode)| mode & 0o077 != 0).collect();
+    assert!(open.is_empty(), "{open:?}");
+}
+
+/// Lists everything below a directory with its permission bits, except links. Files of a running
+/// service may vanish meanwhile.
+fn entries(directory: &Path) -> Vec<(PathBuf, u32)> {
+    let mut found = Vec::new();
+    let mut todo = vec![directory.to_owned()];
+    while let Some(directory) = todo.pop() {
+        for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
+            let Ok(metadata) = entry.path().symlink_metadata() else { continue };
+            if metadata.is_dir() {
+                todo.push(entry.path());
+            }
+            if !metadata.is_symlink() {
+                found.push((entry.path(), metadata.mode() & 0o777));
+            }
+        }
+    }
+    found
+}
+
+fn as_stranger(program: &str) -> Command {
+    let mut command = Command::new(program);
+    command.uid(STRANGER).gid(STRANGER);
+    command
+}
+
+/// Returns `doctor`'s report on the permissions of the data directory.
+fn permissions_check(service: &Service) -> Value {
+    let output = service.command(&["--json", "doctor"]).output().unwrap();
+    let checks: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let checks = checks.as_array().unwrap();
+    checks.iter().find(|check| check["check"] == "permissions").unwrap().clone()
+}
