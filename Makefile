@@ -36,6 +36,12 @@ build: ## Build the release binary
 build-quick:
 	@$(OFFLINE) cargo build --profile quick --no-default-features --locked --package mc-app
 
+# A release needs the check of security advisories, which `make lint` leaves out without network.
+.PHONY: release
+release: export ADVISORIES := required
+release: lint test build ## Run every check and build the release binary
+	@echo "release: $(BINARY)"
+
 PREFIX ?= $(HOME)/.local
 .PHONY: install
 install: setup build ## Install the program into PREFIX/bin (PREFIX=~/.local)
@@ -130,12 +136,14 @@ bench-gate: setup ## Fail if HEAD is slower than the commit before it (GATE_COMM
 	@scripts/bench-gate $(CARGO_TARGET_DIR)/release/mc-bench '$(GATE_COMMIT)' '$(GATE_BASELINE)' -- $(ARGS)
 
 .PHONY: lint
-lint: deny ## Check format, clippy, licenses and advisories
+# The dependencies come last, so that a warning about advisories ends the output.
+lint: ## Check format, clippy, licenses and advisories
 	@cargo fmt --all --check
 	@$(OFFLINE) cargo clippy --locked --workspace --all-targets -- --deny warnings
+	@$(MAKE) --no-print-directory deny
 
 .PHONY: deny
-deny: ## Check the dependencies' licenses, sources and advisories
+deny: ## Check the dependencies' licenses, sources and advisories (ADVISORIES=required: fail if unchecked)
 	@scripts/cargo-tool cargo-deny $(DENY)
 	@scripts/deny
 

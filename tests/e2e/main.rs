@@ -13,6 +13,7 @@ mod costs;
 mod crash;
 mod credentials;
 mod data_dir;
+mod deny;
 mod encryption;
 mod full_disk;
 mod harness;
