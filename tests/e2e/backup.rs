@@ -30,6 +30,7 @@ async fn restore_has_everything_acknowledged_before_the_backup() {
     saving.end().await;
     service = Arc::into_inner(service_now).unwrap();
     assert_eq!(mode(&file), 0o600);
+    assert_has_no_credentials(&std::fs::read(&file).unwrap(), &service);
     let rows = |table: &str| rows(&taken["manifest"], table);
     assert!(rows("public.memory_records") >= 12, "{taken}");
     assert!(rows("public.embeddings") >= 12, "{taken}");
@@ -54,6 +55,17 @@ async fn restore_has_everything_acknowledged_before_the_backup() {
     printed(service.command(&["--json", "restore", path(&file)]));
     service.launch().await;
     before.assert_present(&service).await;
+}
+
+/// Asserts that a backup has neither the encryption key nor the local token.
+fn assert_has_no_credentials(backup: &[u8], service: &Service) {
+    let key = std::fs::read_to_string(service.data_dir.join("encryption.key")).unwrap();
+    let key = key.trim();
+    for credential in
+        [key.as_bytes(), &hex::decode(key).unwrap(), service.token().trim().as_bytes()]
+    {
+        assert!(!backup.windows(credential.len()).any(|bytes| bytes == credential));
+    }
 }
 
 /// The contents of the service before the backup.

@@ -16,6 +16,7 @@ mod data_dir;
 mod deny;
 mod encryption;
 mod full_disk;
+mod git;
 mod harness;
 mod history;
 mod integrations;

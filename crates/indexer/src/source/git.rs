@@ -480,6 +480,8 @@ mod tests {
         assert_eq!(set(&git, "HOME").as_deref(), Some(NO_HOME));
         assert_eq!(set(&git, "XDG_CONFIG_HOME").as_deref(), Some(NO_HOME));
         assert_eq!(set(&git, "GIT_CONFIG_GLOBAL").as_deref(), Some("/dev/null"));
+        assert_eq!(set(&git, "GIT_TERMINAL_PROMPT").as_deref(), Some("0"));
+        assert_eq!(set(&git, "GIT_ALLOW_PROTOCOL").as_deref(), Some("https:ssh:file"));
         let ssh = Url::parse("ssh://git@example.org/a/b").expect("a URL");
         let over_ssh = Git::in_directory(Path::new("/")).with_remote(&ssh, Vec::new());
         assert_eq!(set(&over_ssh, "HOME"), None);

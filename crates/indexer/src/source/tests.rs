@@ -1,4 +1,5 @@
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 use std::sync::Arc;
 
@@ -215,6 +216,13 @@ async fn no_code_of_the_repository_is_run() {
     let path = directory.path().to_str().expect("UTF-8");
     content(path, "", cache.path()).await.expect("tree");
     content(path, "one", cache.path()).await.expect("tree");
+    let mut copies = fs::read_dir(cache.path()).expect("directory").flatten();
+    let copy = copies.find(|entry| entry.path().join(".git").is_dir()).expect("a copy");
+    let hook = copy.path().join(".git/hooks/post-checkout");
+    fs::create_dir_all(hook.parent().expect("a directory")).expect("directory");
+    fs::copy(&script, &hook).expect("file");
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).expect("permissions");
+    content(path, "two", cache.path()).await.expect("tree");
     assert!(!marker.exists());
 }
 
