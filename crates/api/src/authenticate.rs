@@ -103,7 +103,8 @@ pub async fn count_denials(
     response
 }
 
-fn bearer(headers: &HeaderMap) -> Option<&str> {
+/// Returns the bearer token of a request, valid or not.
+pub fn bearer(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, credential) = value.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| credential.trim())

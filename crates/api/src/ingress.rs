@@ -5,6 +5,7 @@ mod address_rate_limit;
 mod auth_throttle;
 mod authority;
 mod client_info;
+mod fetch_site;
 mod forwarded;
 mod host_origin;
 mod origin;

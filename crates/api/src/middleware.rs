@@ -26,6 +26,7 @@ use caller_rate_limit::{CallerRateLimit, limit_caller};
 use concurrency_limit::{BodyMemory, ConcurrencyLimit, limit_requests, limit_streams};
 pub use request_limits::{declared_length, drain_unauthenticated};
 use request_limits::{limit_body, limit_time};
+pub use security_headers::is_api_page;
 
 /// Rate and concurrency limits; cheap to clone, and shared by all routers of a service.
 #[derive(Clone)]

@@ -4,6 +4,8 @@ mod access;
 mod constraints;
 pub(crate) mod schemas;
 
+use std::collections::HashSet;
+
 use serde_json::{Value, json};
 use utoipa::openapi::header::{Header, HeaderBuilder};
 use utoipa::openapi::path::{Operation, Parameter};
@@ -103,6 +105,20 @@ pub fn add_problems(mut document: OpenApi) -> OpenApi {
         }));
     }
     document
+}
+
+/// Returns the routes whose `GET` is a page or a redirect, which browsers open.
+pub fn pages(document: &OpenApi) -> HashSet<String> {
+    let paths = document.paths.paths.iter();
+    let pages = paths.filter(|(_, item)| item.get.as_ref().is_some_and(is_page));
+    pages.map(|(path, _)| path.clone()).collect()
+}
+
+fn is_page(operation: &Operation) -> bool {
+    operation.responses.responses.iter().any(|(status, response)| {
+        let RefOr::T(response) = response else { return false };
+        status == "303" || response.content.contains_key("text/html")
+    })
 }
 
 /// Adds examples to pages, made from the example of their items.

@@ -1,5 +1,8 @@
 //! The layers around all routes, and the routes without a token.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::response::Redirect;
@@ -15,13 +18,16 @@ use crate::ApiState;
 use crate::ingress::{Ingress, ingress_layers};
 use crate::limits::{MAX_BODY_BYTES, MAX_DELIVERY_BYTES};
 use crate::middleware::{
-    common_layers, with_auth, with_auth_streaming, with_delivery_limits, with_limits,
+    common_layers, is_api_page, with_auth, with_auth_streaming, with_delivery_limits, with_limits,
 };
-use crate::openapi::{ApiDocument, add_problems};
+use crate::openapi::{ApiDocument, add_problems, pages};
 use crate::problem::Problem;
 use crate::routes::{protected, public};
 use crate::sign_in::{browser, device, token_endpoint};
 use crate::webhook_receiver;
+
+/// The route that redirects to the API page.
+const FRONT: &str = "/";
 
 /// Returns the routes of sign-in.
 fn signing_in() -> OpenApiRouter<ApiState> {
@@ -50,6 +56,15 @@ pub fn openapi() -> OpenApi {
     add_problems(routes.merge(protected()).merge(open).into_openapi())
 }
 
+/// The pages of sign-in.
+static SIGN_IN_PAGES: LazyLock<HashSet<String>> = LazyLock::new(|| pages(&openapi()));
+
+/// Whether `GET` of this route is meant for a browser's tab: the API page, or a page or redirect of
+/// sign-in.
+pub fn is_page(route: &str) -> bool {
+    route == FRONT || is_api_page(route) || SIGN_IN_PAGES.contains(route)
+}
+
 /// Returns the whole API for callers in this process. It has `/docs` and `/openapi.json`, and `/`
 /// redirects to `/docs`.
 pub fn router(state: ApiState) -> Router {
@@ -71,7 +86,7 @@ pub fn with_ingress(router: Router, ingress: &Ingress) -> Router {
 
 fn routes(state: ApiState) -> Router {
     let docs: Router = SwaggerUi::new("/docs").url("/openapi.json", openapi()).into();
-    let front = Router::new().route("/", get(async || Redirect::temporary("/docs/")));
+    let front = Router::new().route(FRONT, get(async || Redirect::temporary("/docs/")));
     let public = Router::from(public().with_state(state.clone())).merge(docs).merge(front);
     let (settings, admission) = (state.settings.clone(), state.admission.clone());
     let signing_in =

@@ -10,6 +10,7 @@ use http::{Method, StatusCode};
 
 use super::Ingress;
 use super::client_info::{ClientInfo, ClientNetwork};
+use crate::authenticate::bearer;
 use crate::middleware::drain_unauthenticated;
 use crate::problem::Problem;
 use crate::routes::is_probe;
@@ -31,8 +32,10 @@ pub async fn limit_address(
         drain_unauthenticated(request.into_body()).await;
         return Err(problem);
     }
+    let has_token = bearer(request.headers()).is_some();
     let response = next.run(request).await;
-    let has_failed = response.status() == StatusCode::UNAUTHORIZED
+    // A request without a token is no guess: any page can have a browser send one.
+    let has_failed = (has_token && response.status() == StatusCode::UNAUTHORIZED)
         || response.extensions().get::<AuthFailed>().is_some();
     if let (true, Some(failures)) = (has_failed, &ingress.0.auth_failures) {
         failures.record(client.network).await;
@@ -98,7 +101,7 @@ impl Ingress {
     async fn check_request(&self, network: ClientNetwork) -> Result<(), Problem> {
         let failures = self.0.auth_failures.as_ref();
         if let Some(wait) = failures.and_then(|failures| failures.retry_after(network)) {
-            return Err(Problem::rate_limited("too many requests without a valid token", wait)
+            return Err(Problem::rate_limited("too many requests with an invalid token", wait)
                 .hint("correct the token of every client at this address first"));
         }
         self.spend(network).await.map_err(|wait| {

@@ -1,6 +1,6 @@
 //! The client of a request: its network and its connection.
 
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;
@@ -35,13 +35,15 @@ pub struct ClientInfo {
     pub is_https: bool,
 }
 
-/// The unit of limits by address: an IPv4 address, or a /64 of IPv6.
+/// The unit of limits by address: an IPv4 address, or a /64 of IPv6. All loopback addresses are
+/// one: a program on this machine can call from any of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ClientNetwork(IpAddr);
 
 impl ClientNetwork {
     pub fn of(address: IpAddr) -> Self {
         Self(match address.to_canonical() {
+            address if address.is_loopback() => Ipv4Addr::LOCALHOST.into(),
             IpAddr::V4(address) => address.into(),
             IpAddr::V6(address) => {
                 let network = address.to_bits() >> NETWORK_BITS << NETWORK_BITS;
@@ -108,5 +110,15 @@ mod tests {
         assert_eq!(network("::ffff:192.0.2.7"), network("192.0.2.7"));
         assert_ne!(network("192.0.2.7"), network("192.0.2.8"));
         assert_eq!(network("2001:db8::1").to_string(), "2001:db8::/64");
+    }
+
+    #[test]
+    fn all_loopback_addresses_are_one_network() {
+        let network = |address: &str| ClientNetwork::of(address.parse().expect("an address"));
+        for address in ["127.0.0.2", "127.255.255.254", "::1", "::ffff:127.9.8.7"] {
+            assert_eq!(network(address), network("127.0.0.1"), "{address}");
+        }
+        assert_ne!(network("::"), network("::1"), "the rest of that /64");
+        assert_ne!(network("128.0.0.1"), network("127.0.0.1"));
     }
 }

@@ -1,7 +1,7 @@
 //! Protection against DNS rebinding. A site can make its own name resolve to this machine, so that
 //! its scripts call the service as their own origin. Their requests have that name as `Host`, those
-//! of other pages an `Origin`; pages can forge neither. Both are checked here alone, for REST,
-//! `/mcp`, pages and probes.
+//! of other pages an `Origin` or `Sec-Fetch-Site`; pages can forge none of them. All are checked here
+//! alone, for REST, `/mcp`, pages and probes.
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;
@@ -9,7 +9,7 @@ use axum::response::Response;
 use http::{HeaderMap, HeaderValue, Uri, header};
 
 use super::client_info::ClientInfo;
-use super::{Authority, Ingress, Origin};
+use super::{Authority, Ingress, Origin, fetch_site};
 use crate::middleware::drain_unauthenticated;
 use crate::problem::Problem;
 
@@ -30,7 +30,8 @@ impl Ingress {
     fn check_request_host(&self, request: &Request) -> Result<(), Problem> {
         let client = request.extensions().get::<ClientInfo>().ok_or_else(Problem::internal)?;
         let host = self.check_host(request.uri(), request.headers(), client)?;
-        self.check_origin(request.headers(), &host, client)
+        self.check_origin(request.headers(), &host, client)?;
+        fetch_site::check(request)
     }
 
     fn check_host(
@@ -61,7 +62,8 @@ impl Ingress {
         let is_allowed = |sent: &HeaderValue| {
             self.allows_origin(sent) || own.is_some() && read(sent).as_ref() == own.as_ref()
         };
-        // A request without an origin is from no page, or from one of this service.
+        // A request without an origin is from no page, from one of this service, or one that
+        // `fetch_site` decides about.
         if headers.get_all(header::ORIGIN).iter().all(is_allowed) {
             return Ok(());
         }

@@ -23,7 +23,7 @@ const CROSS_ORIGIN_RESOURCE_POLICY: HeaderName =
 
 /// Adds the headers to every response, including errors. Caches must not store a team's knowledge.
 pub async fn set_security_headers(request: Request, next: Next) -> Response {
-    let is_page = is_page(request.uri().path());
+    let is_page = is_api_page(request.uri().path());
     let mut response = next.run(request).await;
     let policy = if is_page { PAGE_POLICY } else { API_POLICY };
     let headers = response.headers_mut();
@@ -41,6 +41,7 @@ pub async fn set_security_headers(request: Request, next: Next) -> Response {
     response
 }
 
-fn is_page(path: &str) -> bool {
+/// Whether a path or route is that of the API page or one of its files.
+pub fn is_api_page(path: &str) -> bool {
     path == "/docs" || path.starts_with("/docs/")
 }

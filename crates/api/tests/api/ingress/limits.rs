@@ -46,8 +46,41 @@ async fn a_limit_of_zero_is_no_limit() {
     };
     let service = Service::behind(ingress).await;
     for _ in 0..100 {
-        assert_eq!(service.get("/closed").await.status, 401);
+        assert_eq!(service.ask(&with_token("/closed", "wrong")).await.status, 401);
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn requests_without_a_token_block_no_address() {
+    let api = TestApi::start().await;
+    let ingress =
+        IngressConfig { auth_failures_per_minute_per_address: 2, ..IngressConfig::default() };
+    let service = served(&api, ApiSettings::default(), ingress).await;
+    for _ in 0..5 {
+        for path in ["/status", "/mcp", "/records"] {
+            assert_eq!(service.get(path).await.status, 401, "{path}");
+        }
+    }
+    assert_eq!(service.ask(&with_token("/status", SECRET)).await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pages_of_other_sites_take_nothing_from_an_address() {
+    let api = TestApi::start().await;
+    let ingress = IngressConfig {
+        requests_per_minute_per_address: 1,
+        auth_failures_per_minute_per_address: 1,
+        ..IngressConfig::default()
+    };
+    let service = served(&api, ApiSettings::default(), ingress).await;
+    let image = "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\nSec-Fetch-Dest: image";
+    for path in ["/status", "/mcp", "/auth/oauth/any/start", "/auth/token"] {
+        for _ in 0..3 {
+            let head = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{image}");
+            assert_eq!(service.ask(&head).await.status, 403, "{path}");
+        }
+    }
+    assert_eq!(service.ask(&with_token("/status", SECRET)).await.status, 200);
 }
 
 #[tokio::test]
@@ -259,6 +292,7 @@ pub async fn served(api: &TestApi, settings: ApiSettings, ingress: IngressConfig
     Service::of(router, Serving::default()).await
 }
 
-fn with_token(path: &str, token: &str) -> String {
+/// A `GET` with a bearer token.
+pub fn with_token(path: &str, token: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}")
 }

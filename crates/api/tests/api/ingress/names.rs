@@ -1,8 +1,10 @@
 //! Host, Origin and CORS.
 
-use mc_api::{IngressConfig, Serving};
+use mc_api::{ApiSettings, IngressConfig, Serving};
 
+use super::limits::served;
 use super::wire::{Service, routes_behind};
+use crate::client::TestApi;
 
 fn open_to(hosts: &[&str], origins: &[&str]) -> IngressConfig {
     IngressConfig {
@@ -131,6 +133,47 @@ async fn only_pages_of_the_service_and_allowed_origins_may_call() {
                 assert_eq!(answer.header("access-control-allow-origin"), None);
             }
         }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pages_of_other_sites_only_open_pages() {
+    let api = TestApi::start().await;
+    let ingress = open_to(&[], &["https://app.example"]);
+    let service = served(&api, ApiSettings::default(), ingress).await;
+    let ask = async |path: &str, headers: &str| {
+        let head = format!("GET {path} HTTP/1.1\r\nHost: localhost:7391\r\n{headers}");
+        service.ask(&head).await
+    };
+    let opened = "Sec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document";
+    // A page or a redirect, and an unknown provider: the request has reached its handler.
+    let pages = [("/", 307), ("/docs/", 200), ("/auth/device", 200)];
+    let redirects = [("/auth/oauth/any/start", 404), ("/auth/oauth/any/callback", 404)];
+    let others = ["/healthz", "/openapi.json", "/status", "/mcp", "/nowhere", "/auth/token"];
+    for site in ["cross-site", "same-site"] {
+        let from = format!("Sec-Fetch-Site: {site}");
+        for (path, status) in pages.into_iter().chain(redirects) {
+            let answer = ask(path, &format!("{from}\r\n{opened}")).await;
+            assert_eq!(answer.status, status, "{path} opened from {site}");
+            let framed = "Sec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: iframe";
+            for part in ["Sec-Fetch-Mode: no-cors\r\nSec-Fetch-Dest: image", framed] {
+                let answer = ask(path, &format!("{from}\r\n{part}")).await;
+                assert_eq!(answer.status, 403, "{path} as {part} of {site}");
+            }
+        }
+        for path in others {
+            let answer = ask(path, &format!("{from}\r\n{opened}")).await;
+            assert_eq!(answer.status, 403, "{path} from {site}");
+            assert_eq!(answer.problem()["field"], "Sec-Fetch-Site");
+            assert!(answer.problem()["hint"].is_string(), "{answer:?}");
+        }
+    }
+    for headers in [
+        "Sec-Fetch-Site: none",
+        "Sec-Fetch-Site: same-origin",
+        "Sec-Fetch-Site: cross-site\r\nOrigin: https://app.example",
+    ] {
+        assert_eq!(ask("/openapi.json", headers).await.status, 200, "{headers}");
     }
 }
 

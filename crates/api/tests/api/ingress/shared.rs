@@ -8,6 +8,7 @@ use mc_crypto::{EncryptionKey, Encryptor};
 use mc_redis::{RedisClient, Settings, SharedRateLimits};
 use mc_testkit::Redis;
 
+use super::limits::with_token;
 use super::wire::{Service, routes_at};
 
 /// A node with its Redis client.
@@ -40,6 +41,11 @@ impl Node {
 
     async fn status(&self, path: &str) -> u16 {
         self.service.get(path).await.status
+    }
+
+    /// Sends a wrong token.
+    async fn guess(&self) -> u16 {
+        self.service.ask(&with_token("/closed", "wrong")).await.status
     }
 }
 
@@ -83,12 +89,12 @@ async fn failed_authentications_are_counted_across_nodes() {
     let ingress =
         IngressConfig { auth_failures_per_minute_per_address: 2, ..IngressConfig::default() };
     let [one, other] = nodes(&redis, &ingress).await;
-    assert_eq!(one.status("/closed").await, 401);
-    assert_eq!(other.status("/closed").await, 401);
+    assert_eq!(one.guess().await, 401);
+    assert_eq!(other.guess().await, 401);
     assert_eq!(one.status("/").await, 200, "two are allowed");
     for node in [&one, &other] {
         // A node blocks an address at the next failure that it sees itself.
-        assert_eq!(node.status("/closed").await, 401);
+        assert_eq!(node.guess().await, 401);
         assert_eq!(node.status("/").await, 429);
     }
 }
