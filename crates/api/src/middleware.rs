@@ -11,6 +11,8 @@ mod request_limits;
 mod security_headers;
 mod trace;
 
+use std::num::NonZeroU32;
+
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
@@ -54,6 +56,11 @@ impl Admission {
             reader: BodyReader::new(settings.request_timeout),
             bodies: BodyMemory::new(MAX_DELIVERY_MEMORY_BYTES),
         }
+    }
+
+    /// Takes one unit from the rate limit of a caller that a handler has authenticated.
+    pub async fn count_caller(&self, caller: &mc_accounts::Principal) -> Result<(), Problem> {
+        self.callers.spend(caller, NonZeroU32::MIN).await
     }
 }
 

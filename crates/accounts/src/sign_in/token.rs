@@ -14,22 +14,22 @@ use serde_json::{Value, json};
 use super::device_grant::{self, Answer};
 use super::refresh::{self, Verdict};
 use super::{SignIn, browser};
-use crate::{Error, commit};
+use crate::{Error, Principal, commit};
 
 /// Client id of the command line, which is the default.
 const CLI: &str = "memory-copilot-cli";
 /// Error code of a grant that is not valid (RFC 6749, section 5.2).
 pub const INVALID_GRANT: &str = "invalid_grant";
 
-/// A grant to exchange for an access token; each is the text that the client sent.
+/// A grant to exchange for an access token.
 #[derive(Debug)]
 pub enum TokenGrant {
-    /// A refresh token, which is rotated.
+    /// The text of a refresh token, which is rotated.
     RefreshToken(String),
     /// The code of a device login.
     DeviceCode(String),
-    /// A personal access token (token exchange).
-    PersonalAccessToken(String),
+    /// The owner of a personal access token (token exchange), from [`find_subject`].
+    PersonalAccessToken(Principal),
 }
 
 /// An access token, with the refresh token of a session.
@@ -116,8 +116,8 @@ pub async fn exchange(
     let issued = match grant {
         TokenGrant::RefreshToken(token) => rotate(sign_in, client, token, scopes).await,
         TokenGrant::DeviceCode(code) => poll_device_login(sign_in, client, code).await,
-        TokenGrant::PersonalAccessToken(token) => {
-            exchange_access_token(sign_in, client, token, scopes).await
+        TokenGrant::PersonalAccessToken(subject) => {
+            exchange_access_token(sign_in, client, subject, scopes).await
         }
     };
     if issued.as_ref().is_err_and(|error| error.code() == Some(INVALID_GRANT)) {
@@ -181,8 +181,9 @@ async fn poll_device_login(
     if let Answer::Redeem { user, scopes } = answer {
         return redeem(sign_in, tx, key, row, client, user, scopes).await;
     }
-    if let (Answer::Replayed, Some(session)) = (answer, row.session) {
-        revoke_reused(&mut tx, session, row.user, "a device code was reused").await?;
+    if let (Answer::Replayed, Some(session)) = (answer, row.session)
+        && revoke_reused(&mut tx, session, row.user, "a device code was reused").await?
+    {
         tracing::warn!(session.id = %session, "device code reused; session revoked");
     }
     sessions::put_device(&mut tx, key, &row).await?;
@@ -217,26 +218,37 @@ async fn redeem(
     Ok(issued)
 }
 
+/// Returns the owner of a personal access token to exchange. An invalid token is counted as a
+/// denial.
+pub async fn find_subject(sign_in: &SignIn, token: &str) -> Result<Principal, GrantError> {
+    let hash = PersonalAccessToken::parse(token).map(|token| token.hash());
+    let owner = match &hash {
+        Some(hash) => accounts::holder(sign_in.store(), hash.as_bytes()).await?,
+        None => None,
+    };
+    owner.map(Principal::from).ok_or_else(|| {
+        sign_in.denials().token();
+        GrantError::InvalidGrant
+    })
+}
+
 /// Exchanges a personal access token. Its id is the session, so both are revoked together.
 async fn exchange_access_token(
     sign_in: &SignIn,
     client: ClientId,
-    token: &str,
+    subject: &Principal,
     scopes: Option<Scopes>,
 ) -> Result<IssuedTokens, GrantError> {
-    let hash = PersonalAccessToken::parse(token).ok_or(GrantError::InvalidGrant)?.hash();
-    let owner = accounts::holder(sign_in.store(), hash.as_bytes()).await?;
-    let owner = owner.ok_or(GrantError::InvalidGrant)?;
-    let scopes = scopes.unwrap_or(owner.scopes);
-    if !scopes.is_subset_of(owner.scopes) {
-        return Err(GrantError::ExcessiveScopes(owner.scopes));
+    let scopes = scopes.unwrap_or(subject.scopes());
+    if !scopes.is_subset_of(subject.scopes()) {
+        return Err(GrantError::ExcessiveScopes(subject.scopes()));
     }
-    let session = SessionId(owner.token.0);
+    let (user, session) = (subject.user, SessionId(subject.credential().0));
     let details = session_details(&client, scopes);
     let event = NewEvent::new(AuditAction::SessionCreated, session).with(details);
-    let grant = Grant { user: owner.user, client, session, scopes, session_ends_at: None };
+    let grant = Grant { user, client, session, scopes, session_ends_at: None };
     let issued = sign_in.issue(grant, None).await?;
-    audit::record_in_own_tx(sign_in.store(), Chain::Service, Some(owner.user), &[event]).await?;
+    audit::record_in_own_tx(sign_in.store(), Chain::Service, Some(user), &[event]).await?;
     Ok(issued)
 }
 
@@ -247,21 +259,28 @@ pub async fn revoke(sign_in: &SignIn, token: &str) -> Result<(), Error> {
     let Some(row) = sessions::refresh(&mut tx, token.hash().as_bytes()).await? else {
         return Ok(());
     };
-    sessions::revoke(&mut tx, row.session).await?;
+    if !sessions::revoke(&mut tx, row.session).await? {
+        // Revoked before: another event for each call would let its caller fill the audit.
+        return Ok(());
+    }
     commit(tx, row.user, AuditAction::SessionRevoked, row.session, json!({})).await
 }
 
+/// Revokes the session of a grant that was used twice. Returns `false` if it was revoked before:
+/// each later use is counted as a denial, and has no event of its own.
 async fn revoke_reused(
     tx: &mut Tx,
     session: SessionId,
     user: Option<UserId>,
     reason: &str,
-) -> Result<(), Error> {
-    sessions::revoke(tx, session).await?;
+) -> Result<bool, Error> {
+    if !sessions::revoke(tx, session).await? {
+        return Ok(false);
+    }
     let details = json!({ "reason": reason, "session_revoked": true });
     let event = NewEvent::new(AuditAction::AccessDenied, session).with(details);
     audit::add(tx, Chain::Service, user, &[event]);
-    Ok(())
+    Ok(true)
 }
 
 fn session_details(client: &ClientId, scopes: Scopes) -> Value {

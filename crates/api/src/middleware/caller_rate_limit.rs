@@ -46,12 +46,29 @@ impl CallerRateLimit {
         let users = SharedLimiter::per_minute("rates.users", user_units, rates);
         Self(callers.zip(users).map(|(callers, users)| Arc::new(Buckets { callers, users })))
     }
+
+    /// Takes `units` from the limit of a caller.
+    pub async fn spend(
+        &self,
+        caller: &mc_accounts::Principal,
+        units: NonZeroU32,
+    ) -> Result<(), Problem> {
+        let Some(buckets) = &self.0 else { return Ok(()) };
+        buckets.spend(caller, units).await.map_err(|wait| {
+            Problem::rate_limited("too many requests by this caller", wait)
+                .hint("the operator sets the limit with server.limits.units_per_minute_per_caller")
+        })
+    }
 }
 
 impl Buckets {
     /// Takes units of the caller first, so that a caller over its limit takes none of its user's
     /// other callers.
-    async fn spend(&self, caller: &Principal, units: NonZeroU32) -> Result<(), Duration> {
+    async fn spend(
+        &self,
+        caller: &mc_accounts::Principal,
+        units: NonZeroU32,
+    ) -> Result<(), Duration> {
         self.callers.spend(&caller.credential(), units).await?;
         self.users.spend(&caller.user, units).await
     }
@@ -63,14 +80,12 @@ pub async fn limit_caller(
     request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
-    let Some(buckets) = &limit.0 else { return Ok(next.run(request).await) };
     let caller = request.extensions().get::<Principal>().cloned();
     let caller = caller.ok_or_else(Problem::unauthenticated)?;
     let units = cost(request.extensions());
-    if let Err(wait) = buckets.spend(&caller, units).await {
+    if let Err(problem) = limit.spend(&caller, units).await {
         drain_unauthenticated(request.into_body()).await;
-        return Err(Problem::rate_limited("too many requests by this caller", wait)
-            .hint("the operator sets the limit with server.limits.units_per_minute_per_caller"));
+        return Err(problem);
     }
     Ok(next.run(request).await)
 }

@@ -162,7 +162,7 @@ pub async fn issue_token(
     let client = token::parse_client(request.client_id.as_deref())?;
     let scopes = request.scope.as_deref().map(Scopes::parse).transpose();
     let scopes = scopes.map_err(|error| TokenError::new("invalid_scope", error.to_string()))?;
-    let grant = grant(request)?;
+    let grant = grant(&api, request).await?;
     let issued = token::exchange(&api.sign_in, client, &grant, scopes).await?;
     let is_exchange = matches!(grant, TokenGrant::PersonalAccessToken(_));
     Ok(Json(TokenResponse {
@@ -171,7 +171,7 @@ pub async fn issue_token(
     }))
 }
 
-fn grant(request: TokenRequest) -> Result<TokenGrant, TokenError> {
+async fn grant(api: &ApiState, request: TokenRequest) -> Result<TokenGrant, TokenError> {
     let required = |name: &str, value: Option<String>| {
         value.ok_or_else(|| TokenError::new("invalid_request", format!("`{name}` is missing")))
     };
@@ -185,7 +185,11 @@ fn grant(request: TokenRequest) -> Result<TokenGrant, TokenError> {
                 let description = format!("`subject_token_type` must be {ACCESS_TOKEN}");
                 return Err(TokenError::new("invalid_request", description));
             }
-            Ok(TokenGrant::PersonalAccessToken(required("subject_token", request.subject_token)?))
+            let token = required("subject_token", request.subject_token)?;
+            let subject = token::find_subject(&api.sign_in, &token).await?;
+            // It authenticates in its body, so the layers have not counted it for its caller.
+            api.admission.count_caller(&subject).await?;
+            Ok(TokenGrant::PersonalAccessToken(subject))
         }
         _ => Err(TokenError::new(
             "unsupported_grant_type",

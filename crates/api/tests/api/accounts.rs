@@ -545,6 +545,29 @@ async fn an_approval_without_a_common_scope_denies_the_device_login() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn repeated_failures_of_grants_add_no_more_events() {
+    let api = TestApi::start().await;
+    let started = approved_grant(&api, "local").await;
+    let session = redeem(&api, &started).await.ok();
+    let token = session["refresh_token"].as_str().unwrap();
+    let count = async |action: &str| {
+        let sql = format!("select count(*)::text from audit_events where action = '{action}'");
+        api.text(&sql).await
+    };
+    for _ in 0..5 {
+        assert_eq!(redeem(&api, &started).await.body["error"], "invalid_grant");
+        assert_eq!(refresh(&api, &session).await.body["error"], "invalid_grant");
+        assert_eq!(api.form("/auth/revoke", &[("token", token)]).await.status, 200);
+    }
+    assert_eq!(count("access.denied").await, "1", "the code was reused");
+    assert_eq!(count("session.revoked").await, "0", "it had ended by then");
+    api.state.sign_in.denials().flush(&api.state.background).await.unwrap();
+    assert_eq!(count("access.denied").await, "2", "all others are one count");
+    let events = api.get("/audit?action=access.denied").await.ok();
+    assert_eq!(events["items"][0]["details"], json!({"count": 10}));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_invalid_grant_has_an_error_code_of_oauth() {
     let api = TestApi::start().await;
     for (fields, error) in [

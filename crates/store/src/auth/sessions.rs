@@ -60,9 +60,9 @@ pub async fn begin_granted(tx: &mut Tx, session: &NewSession<'_>) -> Result<Opti
     Ok(is_enabled.then_some(id))
 }
 
-/// Revokes a session with all its tokens.
-pub async fn revoke(tx: &mut Tx, session: SessionId) -> Result<()> {
-    tx.run(sqlx::query!(
+/// Revokes a session with all its tokens; returns `false` if it was revoked before.
+pub async fn revoke(tx: &mut Tx, session: SessionId) -> Result<bool> {
+    tx.has_changed(sqlx::query!(
         "update sessions set revoked_at = now() where id = $1 and revoked_at is null",
         session.0
     ))

@@ -137,6 +137,32 @@ async fn an_invalid_grant_counts_as_a_failed_authentication() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_exchange_counts_for_its_caller() {
+    let api = TestApi::start().await;
+    let made = api.post("/tokens", json!({"name": "ci", "scopes": ["memory:read"]})).await.ok();
+    let token = made["token"].as_str().unwrap();
+    let settings = ApiSettings { units_per_minute_per_caller: 1, ..ApiSettings::default() };
+    let service = served(&api, settings, IngressConfig::default()).await;
+    let exchange = form(
+        "/auth/token",
+        &format!(
+            "grant_type=urn:ietf:params:oauth:grant-type:token-exchange&subject_token={token}\
+             &subject_token_type=urn:ietf:params:oauth:token-type:access_token"
+        ),
+    );
+    let events = "select count(*)::text from audit_events where action = 'session.created'";
+    let before = api.text(events).await;
+    assert_eq!(service.ask(&exchange).await.status, 200);
+    let counted = api.text(events).await;
+    assert_ne!(counted, before);
+    for _ in 0..3 {
+        assert_refused_for_now(&service.ask(&exchange).await, 429);
+    }
+    assert_refused_for_now(&service.ask(&with_token("/status", token)).await, 429);
+    assert_eq!(api.text(events).await, counted, "a rejected exchange has no event");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn started_logins_are_limited_by_address() {
     let api = TestApi::start().await;
     let ingress =
