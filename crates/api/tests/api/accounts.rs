@@ -10,6 +10,7 @@ use mc_store::accounts::{self, UserUpdate};
 use mc_store::sessions::{self, NewSession};
 use mc_store::testing::waiting_for_a_lock;
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 use tokio::sync::oneshot;
 
 use crate::client::{Answer, TestApi};
@@ -187,6 +188,24 @@ async fn a_token_is_limited_by_its_scopes_and_its_creator() {
     api.delete(&format!("/tokens/{id}")).await.ok();
     assert_eq!(reading.get("/projects/shop").await.status, 401);
     assert_eq!(api.delete(&format!("/tokens/{id}")).await.fault(404), "id");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_name_makes_no_token_local() {
+    let api = TestApi::start().await;
+    let named = json!({"name": "local token of here", "scopes": ["memory:read"]});
+    let made = api.post("/tokens", named.clone()).await.ok();
+    let reading = api.with(made["token"].as_str().unwrap());
+    assert_eq!(reading.post("/tokens", named).await.status, 403);
+    assert_eq!(reading.get("/tokens").await.status, 403);
+    let started = api.form("/auth/device", &[]).await.ok();
+    let decision = json!({"user_code": started["user_code"], "approve": true});
+    assert_eq!(reading.post("/auth/device/decision", decision).await.status, 403);
+    // A new local token of that node replaces the former one alone.
+    let hash = Sha256::digest("another local token").into();
+    accounts::set_local_token(api.service(), "here", &hash, "oken").await.unwrap();
+    assert_eq!(api.get("/whoami").await.status, 401);
+    assert_eq!(reading.get("/whoami").await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

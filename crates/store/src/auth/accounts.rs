@@ -12,7 +12,7 @@ use crate::{Result, Store};
 pub use tokens::{NewToken, create_token, revoke, revoke_any, tokens};
 pub use users::{NewUser, UserUpdate, change, create, find, list};
 
-/// Prefix of the names of local tokens.
+/// Prefix of the names of local tokens. Others may have such a name, too.
 const LOCAL_NAME: &str = "local token of ";
 
 /// sha256 of a secret.
@@ -52,7 +52,7 @@ pub async fn holder(store: &Store, hash: &SecretHash) -> Result<Option<TokenOwne
     let mut session = store.plain().await?;
     let row = sqlx::query!(
         "with found as (
-             select t.id, t.user_id, t.name, t.scopes, u.login, u.is_admin, t.last_used_at
+             select t.id, t.user_id, t.is_local, t.scopes, u.login, u.is_admin, t.last_used_at
              from access_tokens t join users u on u.id = t.user_id
              where t.hash = $1 and t.revoked_at is null
                  and (t.expires_at is null or t.expires_at > now()) and u.disabled_at is null),
@@ -60,14 +60,14 @@ pub async fn holder(store: &Store, hash: &SecretHash) -> Result<Option<TokenOwne
              update access_tokens t set last_used_at = now() from found f
              where t.id = f.id
                  and (f.last_used_at is null or f.last_used_at < now() - interval '1 minute'))
-         select id, user_id, name, scopes, login, is_admin from found",
+         select id, user_id, is_local, scopes, login, is_admin from found",
         hash.as_slice()
     )
     .fetch_optional(&mut *session)
     .await?;
     session.done();
     let Some(row) = row else { return Ok(None) };
-    let is_local = row.user_id == UserId::LOCAL.0 && row.name.starts_with(LOCAL_NAME);
+    let is_local = row.user_id == UserId::LOCAL.0 && row.is_local;
     let owner = read!(row => TokenOwner {
         user: row.user_id.into(), login, is_admin, token: row.id.into(),
         by: if is_local { CredentialKind::Local } else { CredentialKind::Token },
@@ -87,10 +87,12 @@ pub async fn set_local_token(
     sqlx::query!(
         "with replaced as (
              update access_tokens set revoked_at = now()
-             where user_id = $2 and name = $6 and hash <> $3 and revoked_at is null)
-         insert into access_tokens (id, user_id, name, hash, hint, scopes)
-         values ($1, $2, $6, $3, $4, $5)
-         on conflict (hash) do update set name = excluded.name, scopes = excluded.scopes",
+             where user_id = $2 and name = $6 and is_local and hash <> $3
+                 and revoked_at is null)
+         insert into access_tokens (id, user_id, name, hash, hint, scopes, is_local)
+         values ($1, $2, $6, $3, $4, $5, true)
+         on conflict (hash) do update
+             set name = excluded.name, scopes = excluded.scopes, is_local = true",
         TokenId::generate().0,
         UserId::LOCAL.0,
         hash.as_slice(),
