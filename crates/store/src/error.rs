@@ -20,9 +20,10 @@ pub enum Error {
     /// A unique constraint, which protects this object, was violated.
     #[error("{what} exists already")]
     AlreadyExists { what: &'static str },
-    /// The name of a repository (`repo:owner/name`) belongs to another location.
-    #[error("{namespace} is indexed from {location}, and a name can have one location only")]
-    LocationConflict { namespace: String, location: String },
+    /// The name of a repository (`repo:owner/name`) belongs to another location. The message leaves
+    /// that location out: it may be a path of the server.
+    #[error("{namespace} is indexed from another location, and a name can have one location only")]
+    LocationConflict { namespace: String },
     /// A row that the statement refers to was deleted.
     #[error("the referenced item was deleted meanwhile; reload it and try again")]
     DeletedConcurrently,

@@ -46,8 +46,7 @@ pub async fn ensure(
     if repository.location == location {
         Ok(repository)
     } else {
-        let Repository { namespace, location, .. } = repository;
-        Err(Error::LocationConflict { namespace, location })
+        Err(Error::LocationConflict { namespace: repository.namespace })
     }
 }
 
