@@ -26,7 +26,7 @@ pub struct Health {
     status: &'static str,
 }
 
-/// Versions and state of the service.
+/// State of the service.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(example = json!({
     "version": "0.1.0", "uptime_seconds": 86400, "postgres": "18.1", "pgvector": "0.8.1",
@@ -34,12 +34,15 @@ pub struct Health {
     "index": {"phase": "live", "passages": 12480}, "pending_vectors": 0
 }))]
 pub struct Status {
-    /// This service's version.
-    version: &'static str,
+    /// This service's version; for service administrators, as are those of its components.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<&'static str>,
     uptime_seconds: i64,
     /// The database server's version.
-    postgres: String,
-    pgvector: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    postgres: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pgvector: Option<String>,
     /// The active embedding model.
     model: EmbeddingModel,
     index: KeywordIndex,
@@ -110,10 +113,10 @@ pub async fn get_readiness(State(api): State<ApiState>) -> Result<Json<Health>, 
     Ok(Json(Health { status: "ok" }))
 }
 
-/// Get versions and state of the service.
+/// Get the state of the service.
 ///
-/// Returns the versions of the service and its database, the embedding model and the phase of the
-/// keyword index. Counts over all projects are for service administrators.
+/// Returns the embedding model and the phase of the keyword index; for service administrators also
+/// the versions of the service and its database, and counts over all projects.
 #[utoipa::path(
     get, path = "/status", tag = "service",
     extensions(("x-access" = json!(Access::Credential))),
@@ -123,24 +126,27 @@ pub async fn get_status(
     State(api): State<ApiState>,
     caller: Principal,
 ) -> Result<Json<Status>, Problem> {
-    let versions = server::versions(&api.store).await?;
     let current = api.memory.search.models.current();
-    // Sizes of all projects are for those who may see all projects.
-    let pending_vectors = if caller.is_service_admin() {
-        Some(vectors::queue_length(&api.background, None, current.is_remote).await?)
-    } else {
-        None
-    };
-    let model = current.model;
-    Ok(Json(Status {
-        version: env!("CARGO_PKG_VERSION"),
+    let is_admin = caller.is_service_admin();
+    let mut status = Status {
+        version: None,
         uptime_seconds: (Utc::now() - api.started_at).num_seconds(),
-        postgres: versions.postgres,
-        pgvector: versions.pgvector,
-        model: EmbeddingModel { name: model.name, dimensions: model.dimensions },
-        index: KeywordIndex::of(&api.memory.search.keyword.status(), caller.is_service_admin()),
-        pending_vectors,
-    }))
+        postgres: None,
+        pgvector: None,
+        model: EmbeddingModel { name: current.model.name, dimensions: current.model.dimensions },
+        index: KeywordIndex::of(&api.memory.search.keyword.status(), is_admin),
+        pending_vectors: None,
+    };
+    // Versions name known faults, and sizes of all projects are for those who may see them all.
+    if is_admin {
+        let versions = server::versions(&api.store).await?;
+        let pending = vectors::queue_length(&api.background, None, current.is_remote).await?;
+        status.version = Some(env!("CARGO_PKG_VERSION"));
+        status.postgres = Some(versions.postgres);
+        status.pgvector = Some(versions.pgvector);
+        status.pending_vectors = Some(pending);
+    }
+    Ok(Json(status))
 }
 
 impl KeywordIndex {

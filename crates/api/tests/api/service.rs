@@ -2,8 +2,10 @@
 
 use axum::body::{Body, to_bytes};
 use http::Request;
+use serde_json::json;
 use tower::ServiceExt as _;
 
+use crate::accounts::newcomer;
 use crate::client::TestApi;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -42,6 +44,22 @@ async fn the_status_names_versions_model_and_index() {
     assert_eq!(status["index"]["phase"], "live");
     assert!(status["pgvector"].as_str().unwrap().starts_with("0."), "{status}");
     assert_eq!(status["pending_vectors"], 0);
+    assert!(status["version"].is_string() && status["postgres"].is_string(), "{status}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_service_administrators_see_versions() {
+    let api = TestApi::start().await;
+    let ann = newcomer(&api, "ann").await;
+    let scopes = json!({"name": "reader", "scopes": ["memory:read"]});
+    let reader = api.post("/tokens", scopes).await.ok();
+    for token in [ann.as_str(), reader["token"].as_str().unwrap()] {
+        let status = api.with(token).get("/status").await.ok();
+        assert_eq!(status["index"]["phase"], "live");
+        for field in ["version", "postgres", "pgvector", "pending_vectors"] {
+            assert_eq!(status.get(field), None, "{field}: {status}");
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -48,9 +48,7 @@ pub async fn run(config: &Config, format: Format) -> Result<()> {
         files::data_dir(config),
     ];
     results.push(match &status {
-        Ok(status) => {
-            good("service", format!("version {} at {}", text(status, "version"), config.base_url()))
-        }
+        Ok(status) => good("service", format!("{} at {}", version(status), config.base_url())),
         Err(error) => bad("service", error.to_string(), "memory-copilot serve, or make run"),
     });
     if let Ok(status) = &status {
@@ -204,12 +202,23 @@ fn keyword_index(status: &Value) -> CheckResult {
     }
 }
 
+/// Describes the service's version, which only service administrators see.
+fn version(status: &Value) -> String {
+    match status["version"].as_str() {
+        Some(version) => format!("version {version}"),
+        None => "responds".to_owned(),
+    }
+}
+
 fn components(status: &Value) -> String {
+    let model = format!("model {}", text(&status["model"], "name"));
+    if status["postgres"].is_null() {
+        return model;
+    }
     format!(
-        "PostgreSQL {}, pgvector {}, model {}, {} passages without a vector",
+        "PostgreSQL {}, pgvector {}, {model}, {} passages without a vector",
         text(status, "postgres"),
         text(status, "pgvector"),
-        text(&status["model"], "name"),
         status["pending_vectors"]
     )
 }
