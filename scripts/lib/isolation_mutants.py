@@ -116,13 +116,13 @@ MUTANTS = [
     Mutant(
         "status-counts",
         ROUTES + "status.rs",
-        "let pending_vectors = if [[caller.is_service_admin()]] {",
+        "if [[is_admin]] {",
         ALLOW,
     ),
     Mutant(
         "status-index",
         ROUTES + "status.rs",
-        "keyword.status(), [[caller.is_service_admin()]])",
+        "keyword.status(), [[is_admin]])",
         ALLOW,
     ),
     Mutant(
@@ -373,7 +373,7 @@ MUTANTS = [
     Mutant(
         "exchange-scopes",
         ACCOUNTS + "sign_in/token.rs",
-        "if [[!scopes.is_subset_of(owner.scopes)]] {",
+        "if [[!scopes.is_subset_of(subject.scopes())]] {",
         NOT_DENY,
     ),
     # Browser sessions.
