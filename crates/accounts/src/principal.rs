@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mc_domain::{Scope, Scopes, TokenId, UserId};
+use mc_domain::{Caller, Scope, Scopes, TokenId, UserId};
 use mc_store::accounts::{CredentialKind, TokenOwner};
 
 use crate::Error;
@@ -29,6 +29,11 @@ impl Principal {
     /// Returns the id of the personal access token or session, which derived tokens share.
     pub fn credential(&self) -> TokenId {
         self.credential
+    }
+
+    /// Returns the user with the credential.
+    pub fn caller(&self) -> Caller {
+        Caller { user: self.user, credential: self.credential }
     }
 
     /// Returns the scopes of the credential.

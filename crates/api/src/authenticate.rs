@@ -77,6 +77,8 @@ pub async fn require_bearer(
         drain_unauthenticated(request.into_body()).await;
         return Err(Problem::unauthenticated());
     };
+    // `/mcp` knows callers, and no principals.
+    request.extensions_mut().insert(principal.caller());
     request.extensions_mut().insert(Principal(principal));
     Ok(next.run(request).await)
 }

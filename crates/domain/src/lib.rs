@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod address;
+pub mod caller;
 pub mod error;
 pub mod handle;
 pub mod ids;
@@ -14,6 +15,7 @@ pub mod text;
 pub mod untrusted;
 
 pub use address::{is_loopback, is_public};
+pub use caller::Caller;
 pub use error::{Classified, ErrorKind};
 pub use handle::{Handle, HandleKind, InvalidHandle};
 pub use ids::*;

@@ -1,10 +1,16 @@
 //! Streamable HTTP server at `/mcp`, with the bearer token of each caller.
 
+mod sessions;
+
+use std::sync::Arc;
+
 use axum::Router;
+use axum::middleware::from_fn_with_state;
 use rmcp::ServerHandler;
-use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
+
+use sessions::{CallerSessions, run_as_caller};
 
 /// Maximum request body, in bytes; outer layers must not set a lower limit. It is far above the
 /// limits of tools, so that an oversized argument gets an error with its field's name.
@@ -14,6 +20,9 @@ const MAX_BODY: usize = 16 * 1024 * 1024;
 ///
 /// It has to be behind the layers of the API that check `Host` and `Origin` (against DNS rebinding)
 /// and bearer tokens, because it accepts any host and origin itself.
+///
+/// A session belongs to the [`Caller`](mc_domain::Caller) that those layers add to the extensions
+/// of a request. Without it, all requests are of one caller.
 ///
 /// `server` is a [`MemoryServer`](crate::MemoryServer) over
 /// [`CoreClient::in_process`](crate::CoreClient::in_process): each tool then calls the API in this
@@ -28,9 +37,10 @@ where
         .disable_allowed_origins()
         .with_max_request_body_bytes(MAX_BODY)
         .with_cancellation_token(shutdown);
-    let sessions = LocalSessionManager::default().into();
-    let service = StreamableHttpService::new(move || Ok(server.clone()), sessions, config);
-    Router::new().fallback_service(service)
+    let sessions = Arc::new(CallerSessions::default());
+    let server = move || Ok(server.clone());
+    let service = StreamableHttpService::new(server, Arc::clone(&sessions), config);
+    Router::new().fallback_service(service).layer(from_fn_with_state(sessions, run_as_caller))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ mod connections;
 mod docs;
 mod limits;
 mod names;
+mod sessions;
 mod shared;
 mod tls;
 mod urls;

@@ -5,9 +5,11 @@ use axum::body::Body;
 use axum::routing::post;
 use http::{HeaderMap, StatusCode, header};
 use http_body_util::BodyExt;
+use mc_domain::{Caller, TokenId, UserId};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
+use super::sessions::MAX_SESSIONS;
 use super::*;
 use crate::{CoreClient, MemoryServer, ServerSettings};
 
@@ -123,16 +125,89 @@ async fn header_sets_the_default_project() {
 #[tokio::test]
 async fn session_of_older_revisions_spans_several_requests() {
     let app = mounted();
-    let opened = send(&app, &[("authorization", TOKEN)], &initialize()).await;
-    assert_eq!(opened.message()["result"]["protocolVersion"], "2025-06-18", "{}", opened.body);
-    let session = opened.headers["mcp-session-id"].to_str().expect("text").to_owned();
+    let session = open(&app).await;
     let headers = [("authorization", TOKEN), ("mcp-session-id", session.as_str())];
-    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-    assert_eq!(send(&app, &headers, &initialized).await.status, StatusCode::ACCEPTED);
     let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
     let listed = send(&app, &headers, &list).await;
     let tools = listed.message()["result"]["tools"].as_array().map(Vec::len);
     assert_eq!(tools, Some(crate::tools::TOOLS.len()), "{}", listed.body);
+}
+
+/// Returns the router as one caller sees it.
+fn as_caller(app: &Router, user: UserId) -> Router {
+    let caller = Caller { user, credential: TokenId::generate() };
+    app.clone().layer(axum::Extension(caller))
+}
+
+/// Opens a session and returns its id.
+async fn open(app: &Router) -> String {
+    let opened = send(app, &[("authorization", TOKEN)], &initialize()).await;
+    assert_eq!(opened.message()["result"]["protocolVersion"], "2025-06-18", "{}", opened.body);
+    let session = opened.headers["mcp-session-id"].to_str().expect("text").to_owned();
+    let headers = [("authorization", TOKEN), ("mcp-session-id", session.as_str())];
+    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    assert_eq!(send(app, &headers, &initialized).await.status, StatusCode::ACCEPTED);
+    session
+}
+
+/// Sends a request of a session: a `POST` lists the tools.
+async fn in_session(app: &Router, method: &str, session: &str) -> StatusCode {
+    if method == "POST" {
+        let headers = [("authorization", TOKEN), ("mcp-session-id", session)];
+        let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
+        return send(app, &headers, &list).await.status;
+    }
+    let request = http::Request::builder()
+        .method(method)
+        .uri("/mcp")
+        .header(header::HOST, "127.0.0.1:7717")
+        .header(header::ACCEPT, "text/event-stream")
+        .header("mcp-session-id", session)
+        .body(Body::empty())
+        .expect("a request");
+    app.clone().oneshot(request).await.expect("an answer").status()
+}
+
+#[tokio::test]
+async fn session_of_another_caller_is_unknown() {
+    let app = mounted();
+    let user = UserId::generate();
+    let ann = as_caller(&app, user);
+    let session = open(&ann).await;
+    let other_token = as_caller(&app, user);
+    for stranger in [&other_token, &as_caller(&app, UserId::generate()), &app] {
+        for method in ["POST", "GET", "DELETE"] {
+            for session in [session.as_str(), "5c8a4f0e-made-up"] {
+                let status = in_session(stranger, method, session).await;
+                assert_eq!(status, StatusCode::NOT_FOUND, "{method} {session}");
+            }
+        }
+    }
+    for method in ["POST", "GET"] {
+        assert_eq!(in_session(&ann, method, &session).await, StatusCode::OK, "{method}");
+    }
+    assert_eq!(in_session(&ann, "DELETE", &session).await, StatusCode::ACCEPTED);
+    for method in ["POST", "GET", "DELETE"] {
+        let status = in_session(&ann, method, &session).await;
+        assert_eq!(status, StatusCode::NOT_FOUND, "{method} after the end");
+    }
+}
+
+#[tokio::test]
+async fn caller_keeps_the_sessions_used_last() {
+    let app = mounted();
+    let (ann, bob) = (as_caller(&app, UserId::generate()), as_caller(&app, UserId::generate()));
+    let of_bob = open(&bob).await;
+    let (first, second) = (open(&ann).await, open(&ann).await);
+    for _ in 2..MAX_SESSIONS {
+        open(&ann).await;
+    }
+    assert_eq!(in_session(&ann, "POST", &first).await, StatusCode::OK);
+    let newest = open(&ann).await;
+    assert_eq!(in_session(&ann, "POST", &second).await, StatusCode::NOT_FOUND);
+    for (caller, session) in [(&ann, &first), (&ann, &newest), (&bob, &of_bob)] {
+        assert_eq!(in_session(caller, "POST", session).await, StatusCode::OK);
+    }
 }
 
 #[tokio::test]
