@@ -1,8 +1,7 @@
 //! A remote terminal signs in, works, creates a token and signs out.
 
-use std::io::{BufRead, BufReader};
-use std::iter::once;
-use std::process::{Command, Output, Stdio};
+use std::io::{BufRead, BufReader, Lines};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -36,18 +35,47 @@ impl<'a> Elsewhere<'a> {
         self.command(args).output().unwrap()
     }
 
-    /// Signs in; a user with the local token approves the login.
+    /// Signs in with scopes that a user with the local token grants.
     pub fn sign_in(&self, scopes: &[&str]) {
-        let scopes = scopes.iter().flat_map(|&scope| ["--scope", scope]);
-        let args: Vec<_> = once("login").chain(scopes).collect();
-        let mut login = self.command(&args).stdout(Stdio::piped()).spawn().unwrap();
-        let mut lines = BufReader::new(login.stdout.take().unwrap()).lines().map_while(Result::ok);
-        let code = lines.find_map(|line| line.strip_prefix("and type ").map(str::to_owned));
-        let approve = code.unwrap().to_lowercase();
-        let approved = self.service.command(&["login", "--approve", &approve]).output().unwrap();
+        let waiting = self.begin(scopes);
+        let approved = self.approve(&waiting.code, scopes);
         assert!(approved.status.success(), "{}", said(&approved));
-        let rest: Vec<_> = lines.collect();
-        assert!(login.wait().unwrap().success(), "{rest:?}");
+        waiting.finish();
+    }
+
+    /// Starts a login.
+    fn begin(&self, scopes: &[&str]) -> WaitingLogin {
+        let args = [vec!["login"], options(scopes)].concat();
+        let mut program = self.command(&args).stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(program.stdout.take().unwrap()).lines();
+        let mut shown = lines.by_ref().map_while(Result::ok);
+        let code = shown.find_map(|line| line.strip_prefix("and type ").map(str::to_owned));
+        WaitingLogin { program, lines, code: code.unwrap() }
+    }
+
+    /// Approves a login on the service's host, as a script does.
+    fn approve(&self, code: &str, scopes: &[&str]) -> Output {
+        let code = code.to_lowercase();
+        let args = [vec!["login", "--approve", code.as_str()], options(scopes)].concat();
+        self.service.command(&args).output().unwrap()
+    }
+}
+
+fn options<'a>(scopes: &[&'a str]) -> Vec<&'a str> {
+    scopes.iter().flat_map(|&scope| ["--scope", scope]).collect()
+}
+
+/// A login that waits for a decision.
+struct WaitingLogin {
+    program: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+    code: String,
+}
+
+impl WaitingLogin {
+    fn finish(mut self) {
+        let rest: Vec<_> = self.lines.map_while(Result::ok).collect();
+        assert!(self.program.wait().unwrap().success(), "{rest:?}");
         assert!(rest.iter().any(|line| line == "Signed in as local."), "{rest:?}");
     }
 }
@@ -94,6 +122,26 @@ async fn remote_terminal_signs_in_works_and_signs_out() {
     assert!(out.status.success() && said(&out).contains("Signed out"), "{}", said(&out));
     assert!(!elsewhere.run(&["whoami"]).status.success());
     assert!(!service.log().contains(token), "the log has a token");
+}
+
+#[tokio::test]
+async fn approval_shows_the_login_and_grants_what_is_named() {
+    let service = Service::embedded().await;
+    let elsewhere = Elsewhere::of(&service);
+    let waiting = elsewhere.begin(&["memory:read", "ingest", "admin"]);
+    let unconfirmed = elsewhere.approve(&waiting.code, &[]);
+    let shown = said(&unconfirmed);
+    assert!(!unconfirmed.status.success() && shown.contains("--scope"), "{shown}");
+    for part in ["memory-copilot-cli", waiting.code.as_str(), "memory:read ingest admin"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let too_much = elsewhere.approve(&waiting.code, &["coding"]);
+    assert!(!too_much.status.success() && said(&too_much).contains("coding"));
+    let approved = elsewhere.approve(&waiting.code, &["memory:read"]);
+    assert!(approved.status.success(), "{}", said(&approved));
+    waiting.finish();
+    let me: Value = serde_json::from_slice(&elsewhere.run(&["--json", "whoami"]).stdout).unwrap();
+    assert_eq!(me["scopes"], serde_json::json!(["memory:read"]));
 }
 
 #[tokio::test]

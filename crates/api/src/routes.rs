@@ -120,7 +120,7 @@ pub fn protected() -> OpenApiRouter<ApiState> {
         .routes(routes!(jobs::list_jobs))
         .routes(routes!(jobs::get_job, jobs::delete_job))
         .routes(routes!(jobs::retry_job))
-        .routes(routes!(device::decide_device_login))
+        .routes(routes!(device::get_device_login, device::decide_device_login))
         .routes(routes!(status::get_status))
 }
 

@@ -108,7 +108,7 @@ async fn run(cli: Cli) -> Result<()> {
         Command::Import(args) => commands::import::run(args, &remote, format).await,
         Command::Eval(args) => commands::eval::run(args, &remote, format).await,
         Command::Login(args) => {
-            commands::login::run(args, &remote, &config, cancelled_on_signals()?).await
+            commands::login::run(args, &remote, &config, cancelled_on_signals).await
         }
         Command::Logout(args) => commands::login::out(&args, &remote, &config).await,
         Command::Whoami => commands::login::whoami(&remote, format).await,

@@ -81,3 +81,19 @@ pub fn limited_nonempty<'de, const MAX: usize, D: Deserializer<'de>, T: Deserial
     let items = limited::<MAX, _, _>(deserializer)?;
     if items.is_empty() { Err(D::Error::custom("must hold at least one item")) } else { Ok(items) }
 }
+
+/// Like [`limited_nonempty`], for a list that may be missing or null.
+pub fn optional_nonempty<'de, const MAX: usize, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<Vec<T>>, D::Error> {
+    let present = Option::<Nonempty<T, MAX>>::deserialize(deserializer)?;
+    Ok(present.map(|items| items.0))
+}
+
+struct Nonempty<T, const MAX: usize>(Vec<T>);
+
+impl<'de, T: Deserialize<'de>, const MAX: usize> Deserialize<'de> for Nonempty<T, MAX> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        limited_nonempty::<MAX, _, _>(deserializer).map(Self)
+    }
+}

@@ -63,6 +63,11 @@ impl Scopes {
         Self(self.0 & other.0)
     }
 
+    /// Returns the other scopes of the set.
+    pub fn without(self, scope: Scope) -> Self {
+        Self(self.0 & !scope.bit())
+    }
+
     /// Whether the set has no scope.
     pub fn is_empty(self) -> bool {
         self.0 == 0

@@ -36,6 +36,16 @@ pub struct PendingDeviceLogin {
     pub scopes: Scopes,
 }
 
+/// A decision about a device login.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// Sign the device in with these scopes, as far as it requests them and the decider has them.
+    /// `None` is every scope except `admin`, which has to be named.
+    Approve(Option<Scopes>),
+    /// Do not sign the device in.
+    Deny,
+}
+
 /// The user who decides about a device login, and the credential for that.
 #[derive(Debug, Clone, Copy)]
 pub struct Decider {
@@ -94,18 +104,23 @@ pub async fn decide(
     sign_in: &SignIn,
     code: &UserCode,
     decider: Decider,
-    is_approved: bool,
+    decision: Decision,
 ) -> Result<(), Error> {
     let hash = code.hash();
     let key = DeviceCodeKey::User(hash.as_bytes());
     let mut tx = sign_in.store().begin().await?;
     let mut row = sessions::device(&mut tx, key).await?.ok_or(Error::UnknownUserCode)?;
-    let decision = if is_approved {
-        device_grant::approve(&mut row, decider.user, decider.scopes, Utc::now())
-    } else {
-        device_grant::deny(&mut row, Utc::now())
+    let outcome = match decision {
+        Decision::Approve(named) => {
+            let named = named.unwrap_or(Scopes::ALL.without(Scope::Admin));
+            device_grant::approve(&mut row, decider.user, decider.scopes, named, Utc::now())
+        }
+        Decision::Deny => device_grant::deny(&mut row, Utc::now()),
     };
-    if let Err(error @ (DecisionError::Expired | DecisionError::Decided)) = decision {
+    // An approval that can grant nothing is a denial, which is stored.
+    if let Err(error) = outcome
+        && !matches!(error, DecisionError::NoCommonScope { .. })
+    {
         return Err(error.into());
     }
     // After the row is locked: a revocation of all sessions denies approved logins, and must not
@@ -114,7 +129,8 @@ pub async fn decide(
         return Err(Error::CredentialRevoked);
     }
     sessions::put_device(&mut tx, key, &row).await?;
-    let details = json!({ "approved": decision.is_ok() && is_approved, "client": row.client });
+    let is_approved = row.state == DeviceState::Approved;
+    let details = json!({ "approved": is_approved, "client": row.client });
     commit(tx, decider.user, AuditAction::DeviceLoginDecided, "device", details).await?;
-    Ok(decision?)
+    Ok(outcome?)
 }

@@ -64,16 +64,24 @@ pub enum DecisionError {
     /// The grant was already approved or denied.
     #[error("this login has been decided; start it at the terminal again if you did not decide")]
     Decided,
+    /// The user names none of the scopes that are requested and theirs. The grant stays pending.
+    #[error(
+        "none of the scopes to grant is named; of those that are requested, yours are          {grantable}, and `admin` is granted only by its name; name some of them (`scopes`, \
+         --scope)"
+    )]
+    NoNamedScope {
+        /// The requested scopes that the user has.
+        grantable: Scopes,
+    },
     /// The user has none of the requested scopes, so the tokens could be used for nothing. The
     /// grant was denied.
     #[error(
-        "the login is denied: none of the requested scopes ({requested}) is one of yours \
-         ({allowed}); start it again and request one of yours: memory-copilot login --scope"
+        "the login is denied: none of the requested scopes ({requested}) is one of yours          ({allowed}); start it again and request one of yours: memory-copilot login --scope"
     )]
     NoCommonScope {
         /// The scopes that the client requests.
         requested: Scopes,
-        /// The scopes that the user can grant.
+        /// The scopes that the user has.
         allowed: Scopes,
     },
 }
@@ -82,7 +90,7 @@ impl Classified for DecisionError {
     fn kind(&self) -> ErrorKind {
         match self {
             Self::Expired | Self::Decided => ErrorKind::Conflict,
-            Self::NoCommonScope { .. } => ErrorKind::Forbidden,
+            Self::NoCommonScope { .. } | Self::NoNamedScope { .. } => ErrorKind::Forbidden,
         }
     }
 }
@@ -106,21 +114,26 @@ pub(super) fn begin(
     }
 }
 
-/// Approves a grant for `user`. `allowed` are the scopes that the user agreed to and has. Without a
-/// common scope the grant is denied, so that the client gets `access_denied` and stops polling
-/// (RFC 8628, section 3.5) in place of waiting for the expiry.
+/// Approves a grant for `user`, who has the scopes `allowed` and agrees to those that are `named`.
+/// Without a common scope the grant is denied, so that the client gets `access_denied` and stops
+/// polling (RFC 8628, section 3.5) in place of waiting for the expiry.
 pub(super) fn approve(
     grant: &mut DeviceGrant,
     user: UserId,
     allowed: Scopes,
+    named: Scopes,
     now: DateTime<Utc>,
 ) -> Result<(), DecisionError> {
     check_undecided(grant, now)?;
     let requested = grant.requested_scopes;
-    let scopes = requested.intersection(allowed);
-    if scopes.is_empty() {
+    let grantable = requested.intersection(allowed);
+    if grantable.is_empty() {
         grant.state = DeviceState::Denied;
         return Err(DecisionError::NoCommonScope { requested, allowed });
+    }
+    let scopes = grantable.intersection(named);
+    if scopes.is_empty() {
+        return Err(DecisionError::NoNamedScope { grantable });
     }
     grant.state = DeviceState::Approved;
     grant.user = Some(user);
@@ -198,7 +211,7 @@ mod tests {
         let mut grant = pending_grant();
         let user = UserId::generate();
         assert_eq!(poll(&mut grant, &cli(), at(0)), Answer::Pending);
-        approve(&mut grant, user, Scopes::ALL, at(1)).expect("still pending");
+        approve(&mut grant, user, Scopes::ALL, Scopes::ALL, at(1)).expect("still pending");
         let scopes = scopes("memory:read memory:write");
         assert_eq!(poll(&mut grant, &cli(), at(2)), Answer::Redeem { user, scopes });
         assert_eq!(poll(&mut grant, &cli(), at(20)), Answer::Replayed);
@@ -209,7 +222,8 @@ mod tests {
     fn approval_grants_only_requested_and_own_scopes() {
         let mut grant = pending_grant();
         let user = UserId::generate();
-        approve(&mut grant, user, scopes("memory:read admin"), at(1)).expect("still pending");
+        approve(&mut grant, user, scopes("memory:read admin"), Scopes::ALL, at(1))
+            .expect("still pending");
         assert_eq!((grant.user, grant.scopes), (Some(user), scopes("memory:read")));
     }
 
@@ -217,9 +231,19 @@ mod tests {
     fn approval_without_a_common_scope_denies_the_login() {
         let mut grant = pending_grant();
         let (requested, allowed) = (grant.requested_scopes, scopes("ingest admin"));
-        let rejected = approve(&mut grant, UserId::generate(), allowed, at(1));
+        let rejected = approve(&mut grant, UserId::generate(), allowed, Scopes::ALL, at(1));
         assert_eq!(rejected, Err(DecisionError::NoCommonScope { requested, allowed }));
         assert_eq!(poll(&mut grant, &cli(), at(2)), Answer::Denied);
+    }
+
+    #[test]
+    fn approval_without_a_named_scope_leaves_the_login_pending() {
+        let mut grant = pending_grant();
+        let (own, named) = (Scopes::ALL, scopes("ingest admin"));
+        let rejected = approve(&mut grant, UserId::generate(), own, named, at(1));
+        let grantable = grant.requested_scopes;
+        assert_eq!(rejected, Err(DecisionError::NoNamedScope { grantable }));
+        assert_eq!(poll(&mut grant, &cli(), at(2)), Answer::Pending);
     }
 
     #[test]
@@ -243,7 +267,7 @@ mod tests {
     fn denied_login_stays_denied() {
         let mut grant = pending_grant();
         deny(&mut grant, at(1)).expect("still pending");
-        let late = approve(&mut grant, UserId::generate(), Scopes::ALL, at(2));
+        let late = approve(&mut grant, UserId::generate(), Scopes::ALL, Scopes::ALL, at(2));
         assert_eq!(late, Err(DecisionError::Decided));
         assert_eq!(poll(&mut grant, &cli(), at(3)), Answer::Denied);
     }
@@ -252,19 +276,21 @@ mod tests {
     fn expired_login_is_neither_approved_nor_redeemed() {
         let end = LIFETIME.num_seconds();
         let mut pending = pending_grant();
-        let late = approve(&mut pending, UserId::generate(), Scopes::ALL, at(end));
+        let late = approve(&mut pending, UserId::generate(), Scopes::ALL, Scopes::ALL, at(end));
         assert_eq!(late, Err(DecisionError::Expired));
         assert_eq!(poll(&mut pending, &cli(), at(end)), Answer::Expired);
 
         let mut approved = pending_grant();
-        approve(&mut approved, UserId::generate(), Scopes::ALL, at(end - 1)).expect("in time");
+        approve(&mut approved, UserId::generate(), Scopes::ALL, Scopes::ALL, at(end - 1))
+            .expect("in time");
         assert_eq!(poll(&mut approved, &cli(), at(end)), Answer::Expired);
     }
 
     #[test]
     fn poll_of_another_client_changes_nothing() {
         let mut grant = pending_grant();
-        approve(&mut grant, UserId::generate(), Scopes::ALL, at(1)).expect("still pending");
+        approve(&mut grant, UserId::generate(), Scopes::ALL, Scopes::ALL, at(1))
+            .expect("still pending");
         let other = ClientId::parse("another").expect("an id");
         assert_eq!(poll(&mut grant, &other, at(2)), Answer::Foreign);
         assert_eq!((grant.state, grant.last_polled_at), (DeviceState::Approved, None));

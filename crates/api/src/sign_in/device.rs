@@ -5,10 +5,10 @@ use axum::Json;
 use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use http::{HeaderMap, StatusCode};
-use mc_accounts::sign_in::device::{self, Decider};
+use mc_accounts::sign_in::device::{self, Decider, Decision};
 use mc_accounts::sign_in::token::parse_client;
 use mc_auth::secret::UserCode;
-use mc_contract::operations::sign_in::DeviceDecision;
+use mc_contract::operations::sign_in::{DeviceDecision, DeviceLogin, DeviceLoginQuery};
 use mc_domain::Scopes;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -17,7 +17,7 @@ use super::token_endpoint::{OauthError, TokenError};
 use super::{browser, pages};
 use crate::ApiState;
 use crate::authenticate::Principal;
-use crate::extract::{Form, JsonBody};
+use crate::extract::{Form, JsonBody, QueryString};
 use crate::openapi::Access;
 use crate::openapi::schemas;
 use crate::problem::Problem;
@@ -88,11 +88,37 @@ pub async fn start_device_login(
     }))
 }
 
+/// Get a device login that waits for a decision.
+///
+/// Returns the program and the scopes that it requests, for the decision. A personal access token
+/// can't decide: the caller has to be signed in.
+#[utoipa::path(
+    get, path = "/auth/device/decision", tag = "accounts", params(DeviceLoginQuery),
+    extensions(("x-access" = json!(Access::Interactive))),
+    responses((status = 200, description = "The login", body = DeviceLogin))
+)]
+pub async fn get_device_login(
+    State(api): State<ApiState>,
+    caller: Principal,
+    QueryString(query): QueryString<DeviceLoginQuery>,
+) -> Result<Json<DeviceLogin>, Problem> {
+    caller.require_interactive()?;
+    let code = parse_code(&query.user_code)?;
+    let login = device::find_pending(&api.sign_in, &code).await?;
+    let login = login.ok_or(mc_accounts::Error::UnknownUserCode)?;
+    Ok(Json(DeviceLogin {
+        user_code: code.to_string(),
+        client: login.client,
+        requested_scopes: login.scopes.iter().collect(),
+        grantable_scopes: login.scopes.intersection(caller.scopes()).iter().collect(),
+    }))
+}
+
 /// Approve or deny a device login.
 ///
-/// Signs the terminal in as the caller, or refuses it. It is also refused, with an error, if the
-/// caller approves but has none of the requested scopes. A personal access token can't decide: the
-/// caller has to be signed in.
+/// Signs the terminal in as the caller, or refuses it. The terminal gets the scope `admin` only if
+/// the decision names it. A login of which the caller has none of the requested scopes is refused,
+/// with an error. A personal access token can't decide: the caller has to be signed in.
 #[utoipa::path(
     post, path = "/auth/device/decision", tag = "accounts", request_body = DeviceDecision,
     extensions(("x-access" = json!(Access::Interactive))),
@@ -103,11 +129,19 @@ pub async fn decide_device_login(
     caller: Principal,
     JsonBody(request): JsonBody<DeviceDecision>,
 ) -> Result<StatusCode, Problem> {
-    let code = UserCode::parse(&request.user_code);
-    let code = code.map_err(|error| Problem::from(error).field("user_code"))?;
+    let code = parse_code(&request.user_code)?;
     caller.require_interactive()?;
-    device::decide(&api.sign_in, &code, Decider::from(&*caller), request.approve).await?;
+    let decision = if request.approve {
+        Decision::Approve(request.scopes.map(|scopes| scopes.into_iter().collect()))
+    } else {
+        Decision::Deny
+    };
+    device::decide(&api.sign_in, &code, Decider::from(&*caller), decision).await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+fn parse_code(typed: &str) -> Result<UserCode, Problem> {
+    UserCode::parse(typed).map_err(|error| Problem::from(error).field("user_code"))
 }
 
 /// Show the page on which a person decides about a device login.
@@ -180,7 +214,10 @@ pub async fn submit_device_page(
     }
     let code = UserCode::parse(&form.user_code)?;
     let is_approved = form.decision == "approve";
-    device::decide(&api.sign_in, &code, Decider::from(&session), is_approved).await?;
+    // The page has shown every requested scope, so `admin` was named.
+    let decision =
+        if is_approved { Decision::Approve(Some(session.scopes)) } else { Decision::Deny };
+    device::decide(&api.sign_in, &code, Decider::from(&session), decision).await?;
     let (title, text) = if is_approved {
         ("You are signed in at the terminal", "You can close this page.")
     } else {

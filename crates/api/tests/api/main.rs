@@ -7,6 +7,7 @@ mod audit;
 #[path = "../../../../tests/cache.rs"]
 mod cache;
 mod client;
+mod device_logins;
 #[path = "../shared/document.rs"]
 mod document;
 mod documents;

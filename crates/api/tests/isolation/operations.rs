@@ -124,6 +124,7 @@ pub const OPERATIONS: &[(&str, Generator)] = &[
     ("create_token", accounts::make_token),
     ("list_tokens", accounts::tokens),
     ("revoke_token", accounts::revoke_token),
+    ("get_device_login", sign_in::show),
     ("decide_device_login", sign_in::decide),
     ("issue_token", sign_in::token),
     ("revoke_session_token", sign_in::revoke),

@@ -7,15 +7,17 @@ use clap::{Args, Subcommand};
 /// Arguments of `login`.
 #[derive(Debug, Args)]
 pub struct LoginArgs {
-    /// Approve a login at another terminal; CODE is the code that it shows.
+    /// Approve a login at another terminal; CODE is the code that it shows. You are shown the
+    /// program and its scopes, and confirm them.
     #[arg(long, value_name = "CODE", conflicts_with = "deny")]
     pub approve: Option<String>,
     /// Deny a login at another terminal.
     #[arg(long, value_name = "CODE")]
     pub deny: Option<String>,
     /// Scope to request: memory:read, memory:write, ingest, coding, github:write or admin; by
-    /// default all. You get only the scopes that your roles allow.
-    #[arg(long = "scope", value_name = "SCOPE")]
+    /// default all. You get only the scopes that your roles allow. With --approve: scope to grant;
+    /// by default all that the program asks for, except admin.
+    #[arg(long = "scope", alias = "scopes", value_name = "SCOPE")]
     pub scopes: Vec<String>,
 }
 

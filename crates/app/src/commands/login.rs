@@ -1,9 +1,11 @@
 //! `memory-copilot login`, `logout` and `whoami`.
 
+mod decision;
+
 use anyhow::{Context, Result, bail};
 use mc_domain::Scopes;
 use secrecy::ExposeSecret;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::api_client::ApiClient;
@@ -12,21 +14,21 @@ use crate::config::Config;
 use crate::credentials::Logins;
 use crate::output::{self, Format, text};
 
-/// Signs in, or approves or denies a login in another terminal.
+/// Signs in, or approves or denies a login in another terminal. `on_signals` returns a token that
+/// signals cancel: while a person is asked to confirm, a signal ends the program at once.
 pub async fn run(
     args: LoginArgs,
     remote: &ApiClient,
     config: &Config,
-    stop: CancellationToken,
+    on_signals: impl FnOnce() -> Result<CancellationToken>,
 ) -> Result<()> {
-    if let Some((code, approve)) =
-        args.approve.map(|code| (code, true)).or(args.deny.map(|code| (code, false)))
-    {
-        let decision = json!({ "user_code": code, "approve": approve });
-        remote.post("/auth/device/decision", decision).await?;
-        output::line(if approve { "The other terminal is signed in as you." } else { "Refused." });
-        return Ok(());
+    if let Some(code) = args.approve {
+        return decision::approve(&code, &args.scopes, remote).await;
     }
+    if let Some(code) = args.deny {
+        return decision::deny(&code, remote).await;
+    }
+    let stop = on_signals()?;
     let scopes =
         if args.scopes.is_empty() { Scopes::ALL } else { Scopes::parse(&args.scopes.join(" "))? };
     let logins = Logins::new(config)?;

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 use mc_domain::{IngestRunId, IngestStatus};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::list::{ShortTexts, limited_nonempty};
+use crate::list::{ShortTexts, limited_nonempty, optional_nonempty};
 use crate::text::{
     DocumentSource, DocumentText, ExternalId, GitRef, MessageText, Name, RepositoryLocation,
     RepositoryPart, Title, WebUrl,
@@ -166,7 +166,7 @@ pub struct DocumentInput {
     pub content: Option<DocumentText>,
     /// A conversation in place of `content`, oldest message first: an issue with its comments, a
     /// thread. Search finds each message, with the two before it. 1 to 500.
-    #[serde(default, deserialize_with = "messages")]
+    #[serde(default, deserialize_with = "optional_nonempty::<500, _, _>")]
     #[schema(min_items = 1, max_items = 500)]
     pub messages: Option<Vec<ThreadMessage>>,
     /// Its address.
@@ -190,19 +190,6 @@ impl DocumentInput {
             _ => Ok(()),
         }
     }
-}
-
-fn messages<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<Vec<ThreadMessage>>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(transparent)]
-    struct Messages {
-        #[serde(deserialize_with = "limited_nonempty::<500, _, _>")]
-        present: Vec<ThreadMessage>,
-    }
-    let messages = Option::<Messages>::deserialize(deserializer)?;
-    Ok(messages.map(|messages| messages.present))
 }
 
 /// A message of a conversation.

@@ -26,6 +26,19 @@ pub fn decide(d: &mut Draw<'_>) -> Attempt {
     let (code, sql) = waiting();
     let body = json!({"user_code": code.to_string(), "approve": d.one_in(2)});
     let attempt = d.for_anyone(Attempt::post("/auth/device/decision", &body).expect(204));
+    by_a_person(d, attempt, sql)
+}
+
+/// The login that waits, before the decision.
+pub fn show(d: &mut Draw<'_>) -> Attempt {
+    let (code, sql) = waiting();
+    let path = format!("/auth/device/decision?user_code={code}");
+    let attempt = d.for_anyone(Attempt::get(path));
+    by_a_person(d, attempt, sql)
+}
+
+/// An attempt for a waiting login, which only a person who is present may see and decide.
+fn by_a_person(d: &mut Draw<'_>, attempt: Attempt, sql: String) -> Attempt {
     if !attempt.is_allowed() {
         return attempt;
     }

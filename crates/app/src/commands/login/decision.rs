@@ -1,0 +1,141 @@
+//! Decisions about logins at other terminals.
+
+use std::io::IsTerminal as _;
+
+use anyhow::{Context, Result, bail, ensure};
+use mc_auth::secret::UserCode;
+use mc_domain::{Scope, Scopes};
+use serde_json::{Value, json};
+
+use crate::api_client::ApiClient;
+use crate::output::{self, list, text};
+
+const PATH: &str = "/auth/device/decision";
+
+/// Signs the terminal that shows `code` in as the user. Shows which program asks, and asks for a
+/// confirmation; without a terminal, `named` has to name the scopes to grant.
+pub async fn approve(code: &str, named: &[String], remote: &ApiClient) -> Result<()> {
+    let code = UserCode::parse(code)?.to_string();
+    let login = remote.get(PATH, &[("user_code", code.as_str())]).await?;
+    let granted = granted_scopes(&login, named)?;
+    output::line(&describe(&login, granted));
+    if std::io::stdin().is_terminal() {
+        if !is_confirmed()? {
+            output::line(&format!("Not approved. To deny it: memory-copilot login --deny {code}"));
+            return Ok(());
+        }
+    } else if named.is_empty() {
+        bail!(
+            "this is not confirmed, because standard input is not a terminal; name the scopes to \
+             grant: memory-copilot login --approve {code} --scope memory:read"
+        );
+    }
+    let scopes: Vec<_> = granted.iter().map(Scope::as_str).collect();
+    let decision = json!({ "user_code": code, "approve": true, "scopes": scopes });
+    remote.post(PATH, decision).await?;
+    output::line("The other terminal is signed in as you.");
+    Ok(())
+}
+
+/// Denies the login at the terminal that shows `code`.
+pub async fn deny(code: &str, remote: &ApiClient) -> Result<()> {
+    remote.post(PATH, json!({ "user_code": code, "approve": false })).await?;
+    output::line("Denied.");
+    Ok(())
+}
+
+/// Returns the scopes to grant: those that are named, or all that the user can grant but `admin`.
+fn granted_scopes(login: &Value, named: &[String]) -> Result<Scopes> {
+    let grantable = scopes_in(login, "grantable_scopes");
+    if named.is_empty() {
+        let granted = grantable.without(Scope::Admin);
+        ensure!(
+            !granted.is_empty(),
+            "{}\nthere is no scope to grant; you can grant: [{grantable}]; `admin` is granted only \
+             if you name it: --scope admin",
+            describe(login, granted)
+        );
+        return Ok(granted);
+    }
+    let named = Scopes::parse(&named.join(" "))?;
+    ensure!(
+        named.is_subset_of(grantable),
+        "the scopes [{named}] can't all be granted: the program asks for [{}], and of these you \
+         can grant [{grantable}]; name only these with --scope",
+        scopes_in(login, "requested_scopes")
+    );
+    Ok(named)
+}
+
+/// Returns the scopes in a field. Those that this version does not know are left out.
+fn scopes_in(login: &Value, field: &str) -> Scopes {
+    let names = list(login, field).iter().filter_map(Value::as_str);
+    names.filter_map(|name| name.parse::<Scope>().ok()).collect()
+}
+
+fn describe(login: &Value, granted: Scopes) -> String {
+    format!(
+        "program    {}\ncode       {}\nasks for   {}\nyou grant  {granted}",
+        text(login, "client"),
+        text(login, "user_code"),
+        scopes_in(login, "requested_scopes")
+    )
+}
+
+fn is_confirmed() -> Result<bool> {
+    output::line(
+        "Approve only if you have just started this login, and its terminal shows this code.\n\
+         Type yes to approve:",
+    );
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer).context("standard input can't be read")?;
+    Ok(answer.trim().eq_ignore_ascii_case("yes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn login(grantable: &[&str]) -> Value {
+        json!({
+            "user_code": "BCDF-GHJK", "client": "memory-copilot-cli",
+            "requested_scopes": ["memory:read", "ingest", "admin"],
+            "grantable_scopes": grantable
+        })
+    }
+
+    fn granted(grantable: &[&str], named: &[&str]) -> Result<String, String> {
+        let named: Vec<_> = named.iter().map(|&name| name.to_owned()).collect();
+        let granted = granted_scopes(&login(grantable), &named);
+        granted.map(|scopes| scopes.to_string()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn admin_is_granted_only_by_its_name() {
+        let all = ["memory:read", "ingest", "admin"];
+        assert_eq!(granted(&all, &[]).as_deref(), Ok("memory:read ingest"));
+        assert_eq!(granted(&all, &["memory:read"]).as_deref(), Ok("memory:read"));
+        assert_eq!(granted(&all, &["ingest", "admin"]).as_deref(), Ok("ingest admin"));
+        let only_admin = granted(&["admin"], &[]).expect_err("nothing to grant");
+        assert!(only_admin.contains("--scope admin"), "{only_admin}");
+    }
+
+    #[test]
+    fn scopes_that_cannot_be_granted_are_rejected() {
+        for named in ["coding", "admin"] {
+            let error = granted(&["memory:read", "ingest"], &[named]).expect_err("too much");
+            assert!(error.contains(&format!("[{named}]")), "{error}");
+            assert!(error.contains("you can grant [memory:read ingest]"), "{error}");
+        }
+        assert!(granted(&["memory:read"], &["root"]).is_err());
+    }
+
+    #[test]
+    fn program_code_and_scopes_are_shown() {
+        let shown = describe(&login(&[]), Scopes::parse("ingest").expect("scopes"));
+        for part in ["memory-copilot-cli", "BCDF-GHJK", "memory:read ingest admin", "grant  ingest"]
+        {
+            assert!(shown.contains(part), "{shown}");
+        }
+    }
+}
