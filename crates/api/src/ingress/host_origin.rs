@@ -1,7 +1,7 @@
 //! Protection against DNS rebinding. A site can make its own name resolve to this machine, so that
 //! its scripts call the service as their own origin. Their requests have that name as `Host`, those
-//! of other pages an `Origin` or `Sec-Fetch-Site`; pages can forge none of them. All are checked here
-//! alone, for REST, `/mcp`, pages and probes.
+//! of other pages an `Origin` or `Sec-Fetch-Site`; pages can forge none of them. All are checked
+//! here alone, for REST, `/mcp`, pages and probes.
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;
