@@ -184,6 +184,9 @@ pub struct DecisionForm {
     user_code: String,
     /// `approve` or `deny`.
     decision: String,
+    /// `yes` also grants the scope `admin`, if the program requests it.
+    #[schema(nullable = false)]
+    admin: Option<String>,
     /// The CSRF token, which only pages of the session have.
     proof: String,
 }
@@ -214,9 +217,8 @@ pub async fn submit_device_page(
     }
     let code = UserCode::parse(&form.user_code)?;
     let is_approved = form.decision == "approve";
-    // The page has shown every requested scope, so `admin` was named.
-    let decision =
-        if is_approved { Decision::Approve(Some(session.scopes)) } else { Decision::Deny };
+    let named = (form.admin.as_deref() == Some("yes")).then_some(session.scopes);
+    let decision = if is_approved { Decision::Approve(named) } else { Decision::Deny };
     device::decide(&api.sign_in, &code, Decider::from(&session), decision).await?;
     let (title, text) = if is_approved {
         ("You are signed in at the terminal", "You can close this page.")

@@ -30,6 +30,11 @@ const STYLE: &str = concat!(
     "a.button,button{background:#21262d}}",
 );
 
+/// The box of the scope `admin`.
+const ADMIN_BOX: &str = "<p><label><input type=\"checkbox\" name=\"admin\" value=\"yes\"> It also \
+     asks for admin: to change policies, members and keys. Tick this only if it needs \
+     that.</label></p>";
+
 impl IntoResponse for Page {
     fn into_response(self) -> Response {
         let mut response = Html(self.0).into_response();
@@ -76,9 +81,13 @@ pub fn ask_for_code(session: &BrowserSession) -> Page {
     page("Sign in at a terminal", &body)
 }
 
-/// Renders the question whether to approve a device login.
+/// Renders the question whether to approve a device login. The scope `admin` has a box of its own,
+/// so that a person grants it on purpose.
 pub fn consent_page(session: &BrowserSession, code: &UserCode, login: &PendingDeviceLogin) -> Page {
-    let scopes: Vec<_> = login.scopes.iter().map(Scope::as_str).collect();
+    let scopes = login.scopes.without(Scope::Admin);
+    let scopes: Vec<_> = scopes.iter().map(Scope::as_str).collect();
+    let scopes = if scopes.is_empty() { "no scope".to_owned() } else { scopes.join(", ") };
+    let admin = if login.scopes.contains(Scope::Admin) { ADMIN_BOX } else { "" };
     let body = format!(
         "<p>The program <strong>{client}</strong> asks to sign in as you, with: {scopes}.</p>\
          <p>Approve only if your own terminal shows this code, and you have just started the \
@@ -86,11 +95,11 @@ pub fn consent_page(session: &BrowserSession, code: &UserCode, login: &PendingDe
          <p><code>{code}</code></p>\
          <form method=\"post\" action=\"/auth/device/page\">\
          <input type=\"hidden\" name=\"user_code\" value=\"{code}\">\
-         <input type=\"hidden\" name=\"proof\" value=\"{proof}\">\
+         <input type=\"hidden\" name=\"proof\" value=\"{proof}\">{admin}\
          <button class=\"yes\" name=\"decision\" value=\"approve\">Approve</button>\
          <button name=\"decision\" value=\"deny\">Deny</button></form>{leave}",
         client = escaped(&login.client),
-        scopes = escaped(&scopes.join(", ")),
+        scopes = escaped(&scopes),
         proof = escaped(&session.csrf_token),
         leave = sign_out(session),
     );

@@ -610,6 +610,29 @@ async fn an_invalid_grant_has_an_error_code_of_oauth() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_page_of_a_device_login_grants_admin_if_ticked() {
+    let api = TestApi::start().await;
+    let cookie = visit(&api, "local").await;
+    let proof = proof(&api, &cookie).await.unwrap();
+    for (ticked, expected) in [("", "memory:read"), ("&admin=yes", "memory:read admin")] {
+        let started = api.form("/auth/device", &[("scope", "memory:read admin")]).await.ok();
+        let code = started["user_code"].as_str().unwrap();
+        let page = api.page(&format!("/auth/device?user_code={code}"), &cookie).await.ok();
+        for part in ["memory-copilot-cli", code, "with: memory:read.", "name=\"admin\""] {
+            assert!(page.as_str().unwrap().contains(part), "{part}: {page}");
+        }
+        let form = format!("user_code={code}&decision=approve&proof={proof}{ticked}");
+        let request = Request::post("/auth/device/page")
+            .header(header::COOKIE, &cookie)
+            .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .body(Body::from(form))
+            .unwrap();
+        assert_eq!(api.answer(request).await.status, 200);
+        assert_eq!(redeem(&api, &started).await.ok()["scope"], expected);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn login_page_without_providers_suggests_the_alternative() {
     let api = TestApi::start().await;
     let page = api.get("/auth/device?user_code=%3Cscript%3E").await;

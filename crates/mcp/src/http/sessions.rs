@@ -54,7 +54,7 @@ pub async fn run_as_caller(
     let caller = request.extensions().get::<Caller>().copied();
     let is_delete = request.method() == Method::DELETE;
     let is_unknown =
-        is_delete && !session_id(request.headers()).is_some_and(|id| sessions.is_own(id, caller));
+        is_delete && session_id(request.headers()).is_none_or(|id| !sessions.is_own(id, caller));
     let response = CALLER.scope(caller, next.run(request)).await;
     // The library accepts the deletion of any id.
     if is_unknown && response.status() == StatusCode::ACCEPTED {
