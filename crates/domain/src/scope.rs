@@ -14,8 +14,11 @@ vocabularies! {
         MemoryRead = "memory:read",
         /// Save and propose records, give feedback.
         MemoryWrite = "memory:write",
-        /// Index repositories and documents.
+        /// Index repositories at public https URLs, and documents.
         Ingest = "ingest",
+        /// With [`Scope::Ingest`], of a service administrator: index directories of the service's
+        /// machine, `file:` and ssh URLs, and hosts of its private network.
+        Reach = "ingest:local",
         /// Draft and review patches; nothing leaves the service.
         Coding = "coding",
         /// Push branches, open and merge pull requests.
@@ -26,7 +29,7 @@ vocabularies! {
 }
 
 impl Scope {
-    fn bit(self) -> u8 {
+    const fn bit(self) -> u8 {
         1 << self as u8
     }
 }
@@ -41,6 +44,9 @@ impl Scopes {
     pub const NONE: Self = Self(0);
     /// Every scope.
     pub const ALL: Self = Self((1 << Scope::ALL.len()) - 1);
+    /// Scopes that the approval of a login grants only if it names them, since they allow more than
+    /// daily work.
+    pub const BY_NAME_ONLY: Self = Self(Scope::Reach.bit() | Scope::Admin.bit());
 
     /// Parses names separated by spaces, in any order; an empty text is the empty set.
     pub fn parse(text: &str) -> Result<Self, UnknownValue> {
@@ -63,9 +69,9 @@ impl Scopes {
         Self(self.0 & other.0)
     }
 
-    /// Returns the other scopes of the set.
-    pub fn without(self, scope: Scope) -> Self {
-        Self(self.0 & !scope.bit())
+    /// Returns the scopes of the set that are not in `other`.
+    pub fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
     }
 
     /// Whether the set has no scope.
@@ -134,7 +140,15 @@ mod tests {
     fn unknown_scope_error_names_the_scope() {
         let error = Scopes::parse("ingest memory:delete").expect_err("no such scope").to_string();
         assert!(error.contains("\"memory:delete\""), "{error}");
-        assert!(error.contains("memory:read, memory:write, ingest, coding"), "{error}");
+        let names = "memory:read, memory:write, ingest, ingest:local, coding";
+        assert!(error.contains(names), "{error}");
+    }
+
+    #[test]
+    fn scopes_beyond_daily_work_are_granted_by_name_only() {
+        assert_eq!(Scopes::BY_NAME_ONLY.to_string(), "ingest:local admin");
+        let daily = Scopes::ALL.without(Scopes::BY_NAME_ONLY);
+        assert_eq!(daily.to_string(), "memory:read memory:write ingest coding github:write");
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub struct PendingDeviceLogin {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
     /// Sign the device in with these scopes, as far as it requests them and the decider has them.
-    /// `None` is every scope except `admin`, which has to be named.
+    /// `None` is every scope except [`Scopes::BY_NAME_ONLY`].
     Approve(Option<Scopes>),
     /// Do not sign the device in.
     Deny,
@@ -112,7 +112,7 @@ pub async fn decide(
     let mut row = sessions::device(&mut tx, key).await?.ok_or(Error::UnknownUserCode)?;
     let outcome = match decision {
         Decision::Approve(named) => {
-            let named = named.unwrap_or(Scopes::ALL.without(Scope::Admin));
+            let named = named.unwrap_or(Scopes::ALL.without(Scopes::BY_NAME_ONLY));
             device_grant::approve(&mut row, decider.user, decider.scopes, named, Utc::now())
         }
         Decision::Deny => device_grant::deny(&mut row, Utc::now()),

@@ -66,8 +66,9 @@ pub enum DecisionError {
     Decided,
     /// The user names none of the scopes that are requested and theirs. The grant stays pending.
     #[error(
-        "none of the scopes to grant is named; of those that are requested, yours are          {grantable}, and `admin` is granted only by its name; name some of them (`scopes`, \
-         --scope)"
+        "none of the scopes to grant is named; of those that are requested, yours are {grantable}; \
+         {} are granted only by their names; name some of them (`scopes`, --scope)",
+        Scopes::BY_NAME_ONLY
     )]
     NoNamedScope {
         /// The requested scopes that the user has.
@@ -76,7 +77,8 @@ pub enum DecisionError {
     /// The user has none of the requested scopes, so the tokens could be used for nothing. The
     /// grant was denied.
     #[error(
-        "the login is denied: none of the requested scopes ({requested}) is one of yours          ({allowed}); start it again and request one of yours: memory-copilot login --scope"
+        "the login is denied: none of the requested scopes ({requested}) is one of yours \
+         ({allowed}); start it again and request one of yours: memory-copilot login --scope"
     )]
     NoCommonScope {
         /// The scopes that the client requests.

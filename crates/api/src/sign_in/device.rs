@@ -9,7 +9,7 @@ use mc_accounts::sign_in::device::{self, Decider, Decision};
 use mc_accounts::sign_in::token::parse_client;
 use mc_auth::secret::UserCode;
 use mc_contract::operations::sign_in::{DeviceDecision, DeviceLogin, DeviceLoginQuery};
-use mc_domain::Scopes;
+use mc_domain::{Scope, Scopes};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -116,9 +116,10 @@ pub async fn get_device_login(
 
 /// Approve or deny a device login.
 ///
-/// Signs the terminal in as the caller, or refuses it. The terminal gets the scope `admin` only if
-/// the decision names it. A login of which the caller has none of the requested scopes is refused,
-/// with an error. A personal access token can't decide: the caller has to be signed in.
+/// Signs the terminal in as the caller, or refuses it. The terminal gets the scopes `ingest:local`
+/// and `admin` only if the decision names them. A login of which the caller has none of the
+/// requested scopes is refused, with an error. A personal access token can't decide: the caller has
+/// to be signed in.
 #[utoipa::path(
     post, path = "/auth/device/decision", tag = "accounts", request_body = DeviceDecision,
     extensions(("x-access" = json!(Access::Interactive))),
@@ -187,8 +188,29 @@ pub struct DecisionForm {
     /// `yes` also grants the scope `admin`, if the program requests it.
     #[schema(nullable = false)]
     admin: Option<String>,
+    /// `yes` also grants the scope `ingest:local`, if the program requests it.
+    #[schema(nullable = false)]
+    ingest_local: Option<String>,
     /// The CSRF token, which only pages of the session have.
     proof: String,
+}
+
+impl DecisionForm {
+    /// Returns the scopes to grant. Those that are granted by name only need a tick.
+    fn named_scopes(&self) -> Scopes {
+        let is_named =
+            |scope: &Scope| !Scopes::BY_NAME_ONLY.contains(*scope) || self.is_ticked(*scope);
+        Scopes::ALL.iter().filter(is_named).collect()
+    }
+
+    fn is_ticked(&self, scope: Scope) -> bool {
+        let value = match scope {
+            Scope::Reach => &self.ingest_local,
+            Scope::Admin => &self.admin,
+            _ => return false,
+        };
+        value.as_deref() == Some("yes")
+    }
 }
 
 /// Receive the decision of the page of a device login.
@@ -217,8 +239,8 @@ pub async fn submit_device_page(
     }
     let code = UserCode::parse(&form.user_code)?;
     let is_approved = form.decision == "approve";
-    let named = (form.admin.as_deref() == Some("yes")).then_some(session.scopes);
-    let decision = if is_approved { Decision::Approve(named) } else { Decision::Deny };
+    let decision =
+        if is_approved { Decision::Approve(Some(form.named_scopes())) } else { Decision::Deny };
     device::decide(&api.sign_in, &code, Decider::from(&session), decision).await?;
     let (title, text) = if is_approved {
         ("You are signed in at the terminal", "You can close this page.")

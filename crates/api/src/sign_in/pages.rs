@@ -6,7 +6,7 @@ use mc_accounts::SignIn;
 use mc_accounts::sign_in::browser::BrowserSession;
 use mc_accounts::sign_in::device::PendingDeviceLogin;
 use mc_auth::secret::UserCode;
-use mc_domain::Scope;
+use mc_domain::{Scope, Scopes};
 
 /// An HTML page, with all values escaped.
 pub struct Page(String);
@@ -30,10 +30,16 @@ const STYLE: &str = concat!(
     "a.button,button{background:#21262d}}",
 );
 
-/// The box of the scope `admin`.
-const ADMIN_BOX: &str = "<p><label><input type=\"checkbox\" name=\"admin\" value=\"yes\"> It also \
-     asks for admin: to change policies, members and keys. Tick this only if it needs \
-     that.</label></p>";
+/// The scopes that a person grants on purpose ([`Scopes::BY_NAME_ONLY`]), each with the field of
+/// its box in the form and what it is for.
+const BOXES: [(Scope, &str, &str); 2] = [
+    (
+        Scope::Reach,
+        "ingest_local",
+        "to index directories of the service's machine, and what its network and its SSH key open",
+    ),
+    (Scope::Admin, "admin", "to change policies, members and keys"),
+];
 
 impl IntoResponse for Page {
     fn into_response(self) -> Response {
@@ -81,13 +87,15 @@ pub fn ask_for_code(session: &BrowserSession) -> Page {
     page("Sign in at a terminal", &body)
 }
 
-/// Renders the question whether to approve a device login. The scope `admin` has a box of its own,
-/// so that a person grants it on purpose.
+/// Renders the question whether to approve a device login. Each of [`Scopes::BY_NAME_ONLY`] has a
+/// box of its own, so that a person grants it on purpose.
 pub fn consent_page(session: &BrowserSession, code: &UserCode, login: &PendingDeviceLogin) -> Page {
-    let scopes = login.scopes.without(Scope::Admin);
+    let scopes = login.scopes.without(Scopes::BY_NAME_ONLY);
     let scopes: Vec<_> = scopes.iter().map(Scope::as_str).collect();
     let scopes = if scopes.is_empty() { "no scope".to_owned() } else { scopes.join(", ") };
-    let admin = if login.scopes.contains(Scope::Admin) { ADMIN_BOX } else { "" };
+    let requested = BOXES.iter().filter(|(scope, ..)| login.scopes.contains(*scope));
+    let boxes: String =
+        requested.map(|(scope, field, purpose)| tick_box(*scope, field, purpose)).collect();
     let body = format!(
         "<p>The program <strong>{client}</strong> asks to sign in as you, with: {scopes}.</p>\
          <p>Approve only if your own terminal shows this code, and you have just started the \
@@ -95,7 +103,7 @@ pub fn consent_page(session: &BrowserSession, code: &UserCode, login: &PendingDe
          <p><code>{code}</code></p>\
          <form method=\"post\" action=\"/auth/device/page\">\
          <input type=\"hidden\" name=\"user_code\" value=\"{code}\">\
-         <input type=\"hidden\" name=\"proof\" value=\"{proof}\">{admin}\
+         <input type=\"hidden\" name=\"proof\" value=\"{proof}\">{boxes}\
          <button class=\"yes\" name=\"decision\" value=\"approve\">Approve</button>\
          <button name=\"decision\" value=\"deny\">Deny</button></form>{leave}",
         client = escaped(&login.client),
@@ -104,6 +112,15 @@ pub fn consent_page(session: &BrowserSession, code: &UserCode, login: &PendingDe
         leave = sign_out(session),
     );
     page("Sign in at a terminal", &body)
+}
+
+/// Renders the box with which a person grants a scope.
+fn tick_box(scope: Scope, field: &str, purpose: &str) -> String {
+    format!(
+        "<p><label><input type=\"checkbox\" name=\"{field}\" value=\"yes\"> It also asks for \
+         {scope}: {purpose}. Tick this only if it needs that.</label></p>",
+        purpose = escaped(purpose)
+    )
 }
 
 /// Renders the outcome of a decision, with a way to sign out of a shared browser.
@@ -169,6 +186,12 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_scope_that_is_granted_by_name_only_has_a_box() {
+        let scopes: Scopes = BOXES.iter().map(|(scope, ..)| *scope).collect();
+        assert_eq!(scopes, Scopes::BY_NAME_ONLY);
+    }
 
     #[test]
     fn texts_are_escaped() {

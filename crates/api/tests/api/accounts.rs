@@ -24,7 +24,7 @@ pub async fn newcomer(api: &TestApi, login: &str) -> String {
     api.post("/users", json!({"login": login})).await.ok();
     let session = signed_in(api, login).await;
     let access = access(&session);
-    let scopes = ["memory:read", "memory:write", "ingest", "coding", "github:write", "admin"];
+    let scopes: Vec<_> = mc_domain::Scope::ALL.iter().map(|scope| scope.as_str()).collect();
     let made =
         api.with(access).post("/tokens", json!({"name": "test", "scopes": scopes})).await.ok();
     made["token"].as_str().unwrap().to_owned()
@@ -38,8 +38,8 @@ async fn signed_in(api: &TestApi, login: &str) -> Value {
 
 /// Starts a device login that a user has approved and no device has fetched.
 async fn approved_grant(api: &TestApi, login: &str) -> Value {
-    let all = "memory:read memory:write ingest coding github:write admin";
-    let started = api.form("/auth/device", &[("scope", all)]).await.ok();
+    let all = mc_domain::Scopes::ALL.to_string();
+    let started = api.form("/auth/device", &[("scope", &all)]).await.ok();
     approve(api, &started, id(api, login).await).await;
     started
 }
@@ -610,15 +610,22 @@ async fn an_invalid_grant_has_an_error_code_of_oauth() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_page_of_a_device_login_grants_admin_if_ticked() {
+async fn the_page_of_a_device_login_grants_some_scopes_only_if_ticked() {
     let api = TestApi::start().await;
     let cookie = visit(&api, "local").await;
     let proof = proof(&api, &cookie).await.unwrap();
-    for (ticked, expected) in [("", "memory:read"), ("&admin=yes", "memory:read admin")] {
-        let started = api.form("/auth/device", &[("scope", "memory:read admin")]).await.ok();
+    let requested = [("scope", "memory:read ingest:local admin")];
+    for (ticked, expected) in [
+        ("", "memory:read"),
+        ("&admin=yes", "memory:read admin"),
+        ("&ingest_local=yes", "memory:read ingest:local"),
+        ("&ingest_local=yes&admin=yes", "memory:read ingest:local admin"),
+    ] {
+        let started = api.form("/auth/device", &requested).await.ok();
         let code = started["user_code"].as_str().unwrap();
         let page = api.page(&format!("/auth/device?user_code={code}"), &cookie).await.ok();
-        for part in ["memory-copilot-cli", code, "with: memory:read.", "name=\"admin\""] {
+        let boxes = ["name=\"ingest_local\"", "name=\"admin\""];
+        for part in ["memory-copilot-cli", code, "with: memory:read."].into_iter().chain(boxes) {
             assert!(page.as_str().unwrap().contains(part), "{part}: {page}");
         }
         let form = format!("user_code={code}&decision=approve&proof={proof}{ticked}");

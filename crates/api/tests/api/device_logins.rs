@@ -47,24 +47,28 @@ async fn decider_sees_program_code_and_scopes() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_approval_grants_admin_by_its_name_only() {
+async fn an_approval_grants_some_scopes_by_name_only() {
     let api = TestApi::start().await;
     let client = "importer";
     for (named, expected) in [
         (Value::Null, "memory:read ingest"),
         (json!(["memory:read"]), "memory:read"),
         (json!(["ingest", "admin"]), "ingest admin"),
+        (json!(["ingest", "ingest:local"]), "ingest ingest:local"),
         (json!(["memory:read", "coding"]), "memory:read"),
     ] {
-        let started = begin(&api, client, "memory:read ingest admin").await;
+        let started = begin(&api, client, "memory:read ingest ingest:local admin").await;
         assert_eq!(granted(&api, &started, client, named).await, expected);
     }
-    let started = begin(&api, client, "admin").await;
-    let decision = json!({"user_code": started["user_code"], "approve": true});
-    let refused = api.post(PATH, decision).await;
-    assert_eq!(refused.status, 403, "{}", refused.body);
-    assert!(refused.body["detail"].as_str().unwrap().contains("`admin`"), "{}", refused.body);
-    let none = json!({"user_code": started["user_code"], "approve": true, "scopes": []});
-    assert_eq!(api.post(PATH, none).await.fault(400), "scopes");
-    assert_eq!(granted(&api, &started, client, json!(["admin"])).await, "admin");
+    for scope in ["ingest:local", "admin"] {
+        let started = begin(&api, client, scope).await;
+        let decision = json!({"user_code": started["user_code"], "approve": true});
+        let refused = api.post(PATH, decision).await;
+        assert_eq!(refused.status, 403, "{}", refused.body);
+        let detail = refused.body["detail"].as_str().unwrap();
+        assert!(detail.contains(&format!("yours are {scope};")), "{detail}");
+        let none = json!({"user_code": started["user_code"], "approve": true, "scopes": []});
+        assert_eq!(api.post(PATH, none).await.fault(400), "scopes");
+        assert_eq!(granted(&api, &started, client, json!([scope])).await, scope);
+    }
 }

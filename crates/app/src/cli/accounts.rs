@@ -14,9 +14,10 @@ pub struct LoginArgs {
     /// Deny a login at another terminal.
     #[arg(long, value_name = "CODE")]
     pub deny: Option<String>,
-    /// Scope to request: memory:read, memory:write, ingest, coding, github:write or admin; by
-    /// default all. You get only the scopes that your roles allow. With --approve: scope to grant;
-    /// by default all that the program asks for, except admin.
+    /// Scope to request: memory:read, memory:write, ingest, ingest:local, coding, github:write or
+    /// admin; by default all. You get only the scopes that the person who approves has and grants.
+    /// With --approve: scope to grant; by default all that the program asks for, except
+    /// ingest:local and admin.
     #[arg(long = "scope", alias = "scopes", value_name = "SCOPE")]
     pub scopes: Vec<String>,
 }

@@ -49,9 +49,9 @@ pub struct DeviceDecision {
     /// Whether the terminal is signed in as the caller.
     pub approve: bool,
     /// Scopes to grant, of those that the program requests and the caller has; by default all of
-    /// these except `admin`.
+    /// these except `ingest:local` and `admin`.
     #[serde(default, deserialize_with = "optional_nonempty::<{ Scope::ALL.len() }, _, _>")]
-    #[schema(min_items = 1, max_items = 6)]
+    #[schema(min_items = 1, max_items = 7)]
     pub scopes: Option<Vec<Scope>>,
 }
 

@@ -19,10 +19,10 @@ use crate::text::{Identifier, Login};
 pub struct CreateToken {
     /// Display name.
     pub name: Identifier,
-    /// `memory:read`, `memory:write`, `ingest`, `coding`, `github:write` and `admin`; at most the
-    /// scopes of the token of this request.
+    /// `memory:read`, `memory:write`, `ingest`, `ingest:local`, `coding`, `github:write` and
+    /// `admin`; at most the scopes of the token of this request.
     #[serde(deserialize_with = "limited_nonempty::<{ Scope::ALL.len() }, _, _>")]
-    #[schema(min_items = 1, max_items = 6)]
+    #[schema(min_items = 1, max_items = 7)]
     pub scopes: Vec<Scope>,
     /// 1 to 366 days; 90 by default.
     pub expires_in_days: Option<TokenDays>,

@@ -44,16 +44,18 @@ pub async fn deny(code: &str, remote: &ApiClient) -> Result<()> {
     Ok(())
 }
 
-/// Returns the scopes to grant: those that are named, or all that the user can grant but `admin`.
+/// Returns the scopes to grant: those that are named, or all that the user can grant except
+/// [`Scopes::BY_NAME_ONLY`].
 fn granted_scopes(login: &Value, named: &[String]) -> Result<Scopes> {
     let grantable = scopes_in(login, "grantable_scopes");
     if named.is_empty() {
-        let granted = grantable.without(Scope::Admin);
+        let granted = grantable.without(Scopes::BY_NAME_ONLY);
         ensure!(
             !granted.is_empty(),
-            "{}\nthere is no scope to grant; you can grant: [{grantable}]; `admin` is granted only \
-             if you name it: --scope admin",
-            describe(login, granted)
+            "{}\nthere is no scope to grant; you can grant: [{grantable}]; [{}] are granted only \
+             if you name them with --scope",
+            describe(login, granted),
+            Scopes::BY_NAME_ONLY
         );
         return Ok(granted);
     }
@@ -99,7 +101,7 @@ mod tests {
     fn login(grantable: &[&str]) -> Value {
         json!({
             "user_code": "BCDF-GHJK", "client": "memory-copilot-cli",
-            "requested_scopes": ["memory:read", "ingest", "admin"],
+            "requested_scopes": ["memory:read", "ingest", "ingest:local", "admin"],
             "grantable_scopes": grantable
         })
     }
@@ -111,13 +113,17 @@ mod tests {
     }
 
     #[test]
-    fn admin_is_granted_only_by_its_name() {
-        let all = ["memory:read", "ingest", "admin"];
+    fn scopes_beyond_daily_work_are_granted_only_by_name() {
+        let all = ["memory:read", "ingest", "ingest:local", "admin"];
         assert_eq!(granted(&all, &[]).as_deref(), Ok("memory:read ingest"));
         assert_eq!(granted(&all, &["memory:read"]).as_deref(), Ok("memory:read"));
         assert_eq!(granted(&all, &["ingest", "admin"]).as_deref(), Ok("ingest admin"));
-        let only_admin = granted(&["admin"], &[]).expect_err("nothing to grant");
-        assert!(only_admin.contains("--scope admin"), "{only_admin}");
+        assert_eq!(granted(&all, &["ingest:local"]).as_deref(), Ok("ingest:local"));
+        for name in ["ingest:local", "admin"] {
+            let error = granted(&[name], &[]).expect_err("nothing to grant");
+            let grantable = format!("you can grant: [{name}]");
+            assert!(error.contains(&grantable) && error.contains("--scope"), "{error}");
+        }
     }
 
     #[test]
@@ -133,8 +139,12 @@ mod tests {
     #[test]
     fn program_code_and_scopes_are_shown() {
         let shown = describe(&login(&[]), Scopes::parse("ingest").expect("scopes"));
-        for part in ["memory-copilot-cli", "BCDF-GHJK", "memory:read ingest admin", "grant  ingest"]
-        {
+        for part in [
+            "memory-copilot-cli",
+            "BCDF-GHJK",
+            "memory:read ingest ingest:local admin",
+            "grant  ingest",
+        ] {
             assert!(shown.contains(part), "{shown}");
         }
     }
