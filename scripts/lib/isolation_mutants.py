@@ -61,6 +61,18 @@ MUTANTS = [
         ALLOW,
     ),
     Mutant(
+        "reach-admin",
+        ACCOUNTS + "principal.rs",
+        "[[self.is_admin]] && self.scopes.contains(Scope::Reach)",
+        ALLOW,
+    ),
+    Mutant(
+        "reach-scope",
+        ACCOUNTS + "principal.rs",
+        "self.is_admin && [[self.scopes.contains(Scope::Reach)]]",
+        ALLOW,
+    ),
+    Mutant(
         "require-service-admin",
         ACCOUNTS + "principal.rs",
         "if [[self.is_admin]] { Ok(()) }",
@@ -153,13 +165,13 @@ MUTANTS = [
     Mutant(
         "repository-location",
         INTEGRATIONS + "index_runs.rs",
-        "if [[is_public || principal.is_admin]] {",
+        "if [[is_public || principal.has_reach()]] {",
         ALLOW,
     ),
     Mutant(
         "private-network",
         INTEGRATIONS + "index_runs.rs",
-        "if [[principal.is_service_admin() || !is_https]] {",
+        "async fn allows_private_network( ... if [[principal.has_reach()]] {",
         ALLOW,
     ),
     Mutant(

@@ -63,6 +63,12 @@ impl Principal {
         self.is_admin && self.scopes.contains(Scope::Admin)
     }
 
+    /// Whether the user is a service administrator and the credential has the scope
+    /// `ingest:local`. Without both, only repositories at public https URLs may be indexed.
+    pub fn has_reach(&self) -> bool {
+        self.is_admin && self.scopes.contains(Scope::Reach)
+    }
+
     /// Requires [`Self::is_service_admin`].
     pub fn require_service_admin(&self) -> Result<(), Error> {
         self.require(Scope::Admin)?;

@@ -20,7 +20,8 @@ pub enum Error {
     /// The host has no public address, and its private address is not allowed.
     #[error(
         "the host \"{0}\" has no public address; an administrator of the service may request the \
-        repository, or list the host in the configuration (`ingest.allowed_private_hosts`)"
+        repository with a token that has the scope `ingest:local`, or list the host in the \
+        configuration (`ingest.allowed_private_hosts`)"
     )]
     PrivateAddress(String),
     /// The host redirects git to another URL, which is not followed.

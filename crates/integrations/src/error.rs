@@ -2,7 +2,7 @@
 
 use mc_connectors::SignatureError;
 use mc_contract::ValidationError;
-use mc_domain::{Classified, ErrorKind, IngestRunId, ProjectKey, Role};
+use mc_domain::{Classified, ErrorKind, IngestRunId, ProjectKey, Role, Scope};
 
 /// A failed use-case.
 #[derive(Debug, thiserror::Error)]
@@ -10,9 +10,12 @@ pub enum Error {
     /// A value breaks a rule of the project, the connector or the provider.
     #[error(transparent)]
     Invalid(#[from] ValidationError),
-    /// The location is not public, and the principal does not administer the service.
+    /// The location is a directory or a URL other than https, and the principal does not administer
+    /// the service, or the credential lacks the scope `ingest:local`.
     #[error(
-        "only a service administrator may index directories of the machine, or use its SSH key"
+        "directories of the service's machine, `file:` and ssh URLs require a service \
+         administrator and a token with the scope `{}`",
+        Scope::Reach
     )]
     PrivateLocation,
     /// No index run has this id, or the principal may not see it.
@@ -165,7 +168,11 @@ impl Classified for Error {
                  on the command line). If the same repository moved here, set `relocate` to true \
                  (--relocate): files that are not here are then deleted from the index."
             }
-            Self::PrivateLocation => "give the repository's https URL",
+            Self::PrivateLocation | Self::Source(mc_indexer::Error::PrivateAddress(_)) => {
+                "give the public https URL of the repository; otherwise a service administrator \
+                 creates a token with that scope (memory-copilot token create NAME --scope ingest \
+                 --scope ingest:local)"
+            }
             Self::UnknownRepository(_) => "index it with POST /ingest/git",
             Self::NotIndexed(_) => "index it with POST /ingest/git first",
             Self::IntegrationPaused => "resume it first: PATCH it with {\"is_paused\": false}",

@@ -8,7 +8,7 @@ use mc_contract::operations::ingest::{IngestGit, IngestRun, RepositoryNamePath};
 use mc_contract::text::{GitRef, RepositoryPart};
 use mc_domain::{IngestRunId, IngestStatus};
 use mc_indexer::protected::ProtectedDirectories;
-use mc_indexer::source::{self, AllowedPrivateHost, Location, Origin};
+use mc_indexer::source::{self, AllowedPrivateHost, Origin};
 use mc_memory::ProjectContext;
 use mc_memory::content_filter::run_blocking;
 use mc_store::repositories::{self, Repository};
@@ -72,11 +72,10 @@ pub async fn get_latest(
 }
 
 /// Checks that the principal may have the service read this location: its disk, which holds other
-/// projects' repositories, or what its SSH key opens. An administrator's token with the scope
-/// `ingest` alone is enough, for schedules that index directories.
+/// projects' repositories, or what its SSH key opens. The check is before the disk is read.
 fn check_access(principal: &Principal, location: &str) -> Result<(), Error> {
     let is_public = location.starts_with("https://");
-    if is_public || principal.is_admin { Ok(()) } else { Err(Error::PrivateLocation) }
+    if is_public || principal.has_reach() { Ok(()) } else { Err(Error::PrivateLocation) }
 }
 
 fn allowed_origin(
@@ -88,16 +87,15 @@ fn allowed_origin(
     Ok(origin)
 }
 
-/// Returns whether git may connect to the private network for this location. Others than
-/// administrators could scan the service's network and index its hosts: they are rejected here, and
-/// again when git connects. Other URLs than https have passed [`check_access`].
+/// Returns whether git may connect to the private network for this location. Without
+/// [`Principal::has_reach`], callers could scan the service's network and index its hosts: they are
+/// rejected here, and again when git connects.
 async fn allows_private_network(
     principal: &Principal,
     allowed_private_hosts: &[AllowedPrivateHost],
     origin: &Origin,
 ) -> Result<bool, Error> {
-    let is_https = matches!(&origin.location, Location::Url(url) if url.scheme() == "https");
-    if principal.is_service_admin() || !is_https {
+    if principal.has_reach() {
         return Ok(true);
     }
     source::check_public(&origin.location, allowed_private_hosts).await?;

@@ -19,9 +19,11 @@ use crate::problem::Problem;
 /// Index a repository.
 ///
 /// Enqueues an index run. A queued run of the same repository and ref is returned instead of a
-/// second one; while one is running, another is queued, since it may have missed a change. With
-/// `?webhook_id=`, the path receives the deliveries of GitHub and GitLab instead, without a token
-/// and signed as they sign (`X-Hub-Signature-256`; `webhook-signature` or `X-Gitlab-Token`).
+/// second one; while one is running, another is queued, since it may have missed a change.
+/// Locations other than public https URLs also require an administrator of the service and the
+/// scope `ingest:local`. With `?webhook_id=`, the path receives the deliveries of GitHub and GitLab
+/// instead, without a token and signed as they sign (`X-Hub-Signature-256`; `webhook-signature` or
+/// `X-Gitlab-Token`).
 #[utoipa::path(
     post, path = "/ingest/git", tag = "ingest", request_body = IngestGit,
     extensions(("x-access" = json!(Access::Permission(Permission::Ingest)))),

@@ -15,6 +15,7 @@ mod handles;
 mod hostile;
 mod hygiene;
 mod ingest;
+mod ingest_reach;
 mod ingress;
 mod injection;
 mod integrations;

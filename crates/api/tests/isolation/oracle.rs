@@ -22,20 +22,27 @@ pub enum Scope {
     Read,
     Write,
     Ingest,
+    Reach,
     Coding,
     Github,
     Admin,
 }
 
 impl Scope {
-    pub const ALL: [(Self, &'static str); 6] = [
+    pub const ALL: [(Self, &'static str); 7] = [
         (Self::Read, "memory:read"),
         (Self::Write, "memory:write"),
         (Self::Ingest, "ingest"),
+        (Self::Reach, "ingest:local"),
         (Self::Coding, "coding"),
         (Self::Github, "github:write"),
         (Self::Admin, "admin"),
     ];
+
+    /// The bit of the scope in a set of scopes.
+    pub const fn bit(self) -> u8 {
+        1 << self as u8
+    }
 }
 
 /// Something that is done in a project, as the table of roles has it.

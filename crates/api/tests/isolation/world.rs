@@ -356,5 +356,5 @@ async fn ids_and_marks_in_the_fixture_are_unique() {
         assert_eq!(key, [(Places::one(project.place), project.key.clone())]);
     }
     let scopes: HashSet<_> = Scope::ALL.iter().map(|(_, name)| name).collect();
-    assert_eq!(scopes.len(), 6);
+    assert_eq!(scopes.len(), 7);
 }

@@ -9,7 +9,8 @@ use super::ProjectArg;
 /// Arguments of `ingest`.
 #[derive(Debug, Args)]
 pub struct IngestArgs {
-    /// Path or git URL.
+    /// Path on the service's machine, or git URL. A path, a file: or ssh URL and a private host
+    /// require an administrator of the service and a token with the scope ingest:local.
     pub location: String,
     #[command(flatten)]
     pub project: ProjectArg,

@@ -25,8 +25,9 @@ use crate::{ProjectKey, Request, ValidationError};
 pub struct IngestGit {
     /// Key of the project.
     pub project_key: ProjectKey,
-    /// A directory on the service's machine, or the URL of a git repository. Only service
-    /// administrators may name a directory, an ssh URL or a host of the private network.
+    /// A directory on the service's machine, or the URL of a git repository. A directory, a `file:`
+    /// or ssh URL and a host of the private network require a service administrator and the scope
+    /// `ingest:local`.
     pub location: RepositoryLocation,
     /// Branch, tag or commit; the default branch, or the checked-out commit, when absent.
     pub r#ref: Option<GitRef>,

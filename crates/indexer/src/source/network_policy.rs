@@ -1,8 +1,9 @@
 //! Restriction of the hosts from which git may fetch.
 //!
-//! The service can reach its private network, which its callers cannot. So locations that no
-//! administrator requested are restricted to public addresses. The host is resolved before git
-//! runs, and git connects to exactly these addresses (pinning), whatever the DNS says later.
+//! The service can reach its private network, which its callers cannot. So locations that were not
+//! requested by an administrator with the scope `ingest:local` are restricted to public addresses.
+//! The host is resolved before git runs, and git connects to exactly these addresses (pinning),
+//! whatever the DNS says later.
 
 use std::io;
 use std::net::IpAddr;
@@ -32,7 +33,8 @@ const NO_ADDRESS_MESSAGES: &[&str] = &[
 /// Hosts from which a repository may be fetched.
 #[derive(Debug, Clone, Copy)]
 pub enum NetworkAccess<'a> {
-    /// All hosts, because an administrator of the service requested the repository.
+    /// All hosts, because an administrator of the service requested the repository with the scope
+    /// `ingest:local`.
     Anywhere,
     /// Public addresses and these hosts, by https.
     Public(&'a [AllowedPrivateHost]),
@@ -77,8 +79,8 @@ impl AllowedPrivateHost {
     }
 }
 
-/// Checks that callers who are not administrators of the service may request the location. The
-/// check is repeated when git runs, because the addresses of the host may change.
+/// Checks that callers without access to private locations may request the location. The check is
+/// repeated when git runs, because the addresses of the host may change.
 pub async fn check_public(
     location: &Location,
     allowed: &[AllowedPrivateHost],
@@ -188,8 +190,9 @@ pub(super) fn pin(name: &str, port: u16, addresses: &[IpAddr]) -> String {
 
 fn https_required() -> Error {
     Error::InvalidLocation(
-        "only an administrator of the service may index from its disk or with its ssh key; give \
-        the https URL of the repository, or ask an administrator"
+        "only an administrator of the service may index from its disk or with its ssh key, with a \
+        token that has the scope `ingest:local`; give the https URL of the repository, or ask an \
+        administrator"
             .into(),
     )
 }

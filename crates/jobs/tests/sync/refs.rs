@@ -189,6 +189,8 @@ async fn moved_ref_of_plain_git_enqueues_one_index_run() {
     commit(&directory, "two");
     let moved = fixture.sync(id).await;
     assert_eq!(fixture.text(RUN_COUNT).await, "2");
+    let access = "select allows_private_network::text from repositories";
+    assert_eq!(fixture.text(access).await, "true", "as the repository was requested");
     assert_eq!(moved.last_run.map(|run| run.items_synced), Some(1));
     let unchanged = fixture.sync(id).await;
     assert_eq!(fixture.text(RUN_COUNT).await, "2", "the run is enqueued once");

@@ -24,8 +24,8 @@ pub struct Repository {
     pub namespace: String,
     /// A path or a URL, without credentials.
     pub location: String,
-    /// Whether a service administrator requested the last run, which may then fetch from the
-    /// service's private network.
+    /// Whether a service administrator requested the last run with the scope `ingest:local`. It may
+    /// then fetch from the service's private network. Runs that a job repeats keep this.
     pub allows_private_network: bool,
     /// Commit of the last index run; empty outside git.
     pub source_ref: String,
@@ -122,7 +122,7 @@ pub async fn list_stale(store: &Store, project: ProjectId, days: i32) -> Result<
 }
 
 /// Sets whether git may fetch the repository from the service's private network, which a service
-/// administrator may allow. The last request decides.
+/// administrator with the scope `ingest:local` may allow. The last request decides.
 pub async fn set_network_access(
     tx: &mut Tx,
     id: RepositoryId,

@@ -75,7 +75,11 @@ fn unnamed(d: &mut Draw<'_>, attempt: Attempt, login: String) -> Attempt {
 
 pub fn make_token(d: &mut Draw<'_>) -> Attempt {
     // An operation that few callers may use should not fail by their scopes.
-    let scopes = if d.who.administers_service() { 1 } else { d.pick(&[1_u8, 2, 3, 32, 63]) };
+    let scopes = if d.who.administers_service() {
+        1
+    } else {
+        d.pick(&[1_u8, 2, 3, Scope::Admin.bit(), ALL])
+    };
     let is_for_another = d.one_in(4) != d.who.administers_service();
     // The agent sees the name of its token.
     let name = if is_for_another { d.name() } else { d.own_name() };

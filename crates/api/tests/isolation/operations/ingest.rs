@@ -13,10 +13,11 @@ pub fn git(d: &mut Draw<'_>) -> Attempt {
         return webhook_receiver::from_git_host(d);
     }
     let target = d.project();
-    // A folder of the machine and a host inside its network are for its administrators; nothing
-    // runs the ingest here.
+    // A folder of the machine, its SSH key and a host inside its network are for administrators
+    // with a scope of its own; nothing runs the ingest here.
     let (location, name) = d.pick(&[
         ("/srv/repositories/core", "local"),
+        ("ssh://git@10.0.0.5/by-ssh.git", "by-ssh"),
         ("https://10.0.0.5:8443/inside.git", "inside"),
         ("https://93.184.215.14/spare.git", "spare"),
     ]);
@@ -27,9 +28,8 @@ pub fn git(d: &mut Draw<'_>) -> Attempt {
     if !attempt.is_allowed() || name == "spare" {
         return attempt;
     }
-    // A host inside takes a token that is for administering, too.
-    let is_enough = name == "local" || d.with.is_for(Scope::Admin);
-    match (d.who.administers_service() && is_enough, name) {
+    let has_reach = d.who.administers_service() && d.with.is_for(Scope::Reach);
+    match (has_reach, name) {
         (false, _) => refused(attempt, 403),
         // The folder is not there: an administrator gets as far as that.
         (true, "local") => attempt.expect(400).or(404),

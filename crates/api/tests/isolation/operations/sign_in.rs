@@ -6,6 +6,7 @@ use serde_json::json;
 use super::Draw;
 use super::draw::refused;
 use crate::attempt::Attempt;
+use crate::oracle::Scope;
 use crate::world::{ACCESS, ALL, EXCHANGE, Post, TokenState, hash, names_of, session};
 
 /// A login that waits at a terminal: its code, and the statement that makes it.
@@ -56,7 +57,7 @@ pub fn token(d: &mut Draw<'_>) -> Attempt {
 
 fn exchange(d: &mut Draw<'_>) -> Attempt {
     let token = d.pick(&d.who.tokens);
-    let asked = d.pick(&[1_u8, 32, token.scopes]);
+    let asked = d.pick(&[1_u8, Scope::Admin.bit(), token.scopes]);
     let scope = names_of(asked).join(" ");
     let form = [
         ("grant_type", EXCHANGE),

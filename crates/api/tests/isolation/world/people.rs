@@ -99,19 +99,19 @@ pub struct Credential {
 
 impl Credential {
     pub fn is_for(&self, scope: Scope) -> bool {
-        self.scopes >> scope as u8 & 1 == 1
+        self.scopes & scope.bit() != 0
     }
 }
 
 /// Every scope.
-pub const ALL: u8 = 0b11_1111;
+pub const ALL: u8 = 0b111_1111;
 const LOCAL: &str = "00000000-0000-7000-8000-000000000001";
 
 /// The names of scopes, with a space between.
 pub fn names(scopes: u8) -> Vec<&'static str> {
     Scope::ALL
         .iter()
-        .filter(|(scope, _)| scopes >> *scope as u8 & 1 == 1)
+        .filter(|(scope, _)| scopes & scope.bit() != 0)
         .map(|(_, name)| *name)
         .collect()
 }
@@ -153,12 +153,14 @@ fn person(rng: &mut StdRng, number: usize, tenant: Option<usize>, post: Post) ->
 }
 
 fn tokens(rng: &mut StdRng) -> Vec<Token> {
-    let one = 1 << rng.random_range(0..6);
+    let one = 1 << rng.random_range(0..Scope::ALL.len());
     let some = rng.random_range(1..ALL);
     [
         (ALL, TokenState::Valid),
         (one, TokenState::Valid),
         (some, TokenState::Valid),
+        // Enough for all but the locations that an administrator may index.
+        (ALL & !Scope::Reach.bit(), TokenState::Valid),
         (ALL, TokenState::Expired),
         (ALL, TokenState::Revoked),
         (ALL, TokenState::RevokedLater),
