@@ -10,13 +10,17 @@
 //! ended continues it and is joined without LF.
 
 mod boundaries;
+mod enclosing;
 mod outline;
 mod pack;
 mod summary;
 
+use std::collections::{HashMap, HashSet};
+
 use crate::grammar;
 use crate::hash::{self, Hash};
 use crate::text::Lines;
+use enclosing::Enclosing;
 use outline::{Defined, Outline};
 use pack::Span;
 
@@ -26,7 +30,7 @@ pub(crate) use pack::pack;
 
 /// Version of the chunker. It is increased when the same file would be chunked, masked or trusted
 /// differently, or when more of it is stored; files of an older version are chunked again.
-pub const VERSION: i32 = 6;
+pub const VERSION: i32 = 7;
 
 /// Unit of search of a source file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,31 +92,34 @@ pub fn cut(path: &str, language: &str, text: &str, limits: Limits) -> ChunkedFil
         Some(Outline { defined, boundaries }) => (boundaries.costs(&lines), defined),
         None => (boundaries::by_lines(&lines), Vec::new()),
     };
+    let mut enclosing = Enclosing::new(&defined);
     let chunks = pack(&lines, &costs, limits)
         .into_iter()
         .enumerate()
-        .map(|(index, span)| chunk(path, &lines, &defined, index, &span))
+        .map(|(index, span)| chunk(path, &lines, &mut enclosing, index, &span))
         .collect();
-    let symbols = defined.into_iter().map(|defined| symbol(&lines, defined)).collect();
-    ChunkedFile { chunks, symbols, line_count: lines.count() }
+    ChunkedFile { chunks, symbols: symbols(&lines, defined), line_count: lines.count() }
 }
 
-fn chunk(path: &str, lines: &Lines<'_>, defined: &[Defined], index: usize, span: &Span) -> Chunk {
+fn chunk(
+    path: &str,
+    lines: &Lines<'_>,
+    enclosing: &mut Enclosing<'_>,
+    index: usize,
+    span: &Span,
+) -> Chunk {
     let text = match &span.part {
         Some(part) => &lines.get(span.start)[part.clone()],
         None => lines.span(span.start, span.end),
     };
     let is_continuation = span.part.as_ref().is_some_and(|part| part.start > 0);
     let new = span.start + span.overlap..span.end;
-    let starting: Vec<&Defined> = starting_in(defined, new.start, new.end);
-    let starting = if is_continuation { Vec::new() } else { starting };
-    let parent = innermost(defined, new.start, new.end - 1);
-    let mut symbols: Vec<String> = Vec::new();
-    for name in starting.iter().map(|defined| &defined.name) {
-        if !symbols.contains(name) {
-            symbols.push(name.clone());
-        }
-    }
+    let starting: &[Defined] =
+        if is_continuation { &[] } else { enclosing.starting_in(new.start, new.end) };
+    let parent = enclosing.innermost(new.start, new.end - 1);
+    let mut known = HashSet::new();
+    let names = starting.iter().map(|defined| &defined.name);
+    let symbols = names.filter(|name| known.insert(*name)).cloned().collect();
     let chunk_hash = hash::of(text.as_bytes());
     let (line_start, line_end) = (span.start + 1, span.end);
     let parent_symbol = parent.map(|parent| parent.name.clone());
@@ -133,7 +140,7 @@ fn chunk(path: &str, lines: &Lines<'_>, defined: &[Defined], index: usize, span:
             lines,
             text,
             span.overlap,
-            starting.first().copied(),
+            starting.first(),
             parent_symbol.as_deref(),
         ),
         parent_symbol,
@@ -141,28 +148,22 @@ fn chunk(path: &str, lines: &Lines<'_>, defined: &[Defined], index: usize, span:
     }
 }
 
-/// Returns the definitions that start on a row of `start..end`.
-fn starting_in(defined: &[Defined], start: usize, end: usize) -> Vec<&Defined> {
-    // An outline is built from the top, so it is sorted by start.
-    let first = defined.partition_point(|defined| defined.start < start);
-    defined[first..].iter().take_while(|defined| defined.start < end).collect()
-}
-
-/// Returns the innermost definition that contains the rows `start..=end`.
-fn innermost(defined: &[Defined], start: usize, end: usize) -> Option<&Defined> {
-    let before = defined.partition_point(|defined| defined.start <= start);
-    defined[..before].iter().rev().find(|defined| defined.end >= end)
-}
-
-fn symbol(lines: &Lines<'_>, defined: Defined) -> Symbol {
-    let end = (defined.end + 1).min(lines.count());
-    Symbol {
-        span_hash: hash::of(lines.span(defined.start, end).as_bytes()),
-        name: defined.name,
-        kind: defined.kind,
-        line_start: defined.start + 1,
-        line_end: end,
-    }
+/// Converts the definitions. Those on the same lines share one hash: a line of generated code may
+/// have thousands.
+fn symbols(lines: &Lines<'_>, defined: Vec<Defined>) -> Vec<Symbol> {
+    let mut hashes: HashMap<(usize, usize), Hash> = HashMap::new();
+    let symbol = |defined: Defined| {
+        let end = (defined.end + 1).min(lines.count());
+        let hash = || hash::of(lines.span(defined.start, end).as_bytes());
+        Symbol {
+            span_hash: *hashes.entry((defined.start, end)).or_insert_with(hash),
+            name: defined.name,
+            kind: defined.kind,
+            line_start: defined.start + 1,
+            line_end: end,
+        }
+    };
+    defined.into_iter().map(symbol).collect()
 }
 
 #[cfg(test)]

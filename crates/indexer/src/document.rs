@@ -8,10 +8,10 @@ use mc_store::passages::NewPassage;
 use crate::adr;
 use crate::chunker::Limits;
 use crate::markdown::{self, Section};
-use crate::text::as_i32;
+use crate::text::{as_i32, shorten};
 
 /// Maximum length of a title or heading path, in characters.
-const MAX_TITLE: usize = 300;
+const MAX_TITLE: usize = markdown::MAX_HEADING_CHARS;
 /// Maximum number of tags or scopes of a document.
 const MAX_LABELS: usize = 32;
 
@@ -76,7 +76,7 @@ pub(crate) fn assemble(
     sanitizing: &Policy,
 ) -> (NewDoc, Vec<NewPassage>) {
     let title = Some(page.title.trim()).filter(|title| !title.is_empty());
-    let title = shorten(title.unwrap_or_else(|| file_name(&page.doc_id)).to_owned(), MAX_TITLE);
+    let title = shorten(title.unwrap_or_else(|| file_name(&page.doc_id)), MAX_TITLE).to_owned();
     let (tags, scope) = (unique_labels(&page.tags), unique_labels(&page.scope));
     let masked = |text: &str| mask_with(text, sanitizing).text;
     let location = mask_identifier(page.location(), sanitizing);
@@ -122,24 +122,17 @@ fn file_name(path: &str) -> &str {
 fn section_title(title: &str, headings: &[String]) -> String {
     let rest = headings.strip_prefix(&[title.to_owned()]).unwrap_or(headings);
     let parts: Vec<&str> = std::iter::once(title).chain(rest.iter().map(String::as_str)).collect();
-    shorten(parts.join(" > "), MAX_TITLE)
+    shorten(&parts.join(" > "), MAX_TITLE).to_owned()
 }
 
 fn unique_labels(words: &[String]) -> Vec<String> {
     let mut unique: Vec<String> = Vec::new();
-    for word in words.iter().map(|word| shorten(word.clone(), MAX_LABEL_CHARS)) {
-        if unique.len() < MAX_LABELS && !unique.contains(&word) {
-            unique.push(word);
+    for word in words.iter().map(|word| shorten(word, MAX_LABEL_CHARS)) {
+        if unique.len() < MAX_LABELS && !unique.iter().any(|known| known == word) {
+            unique.push(word.to_owned());
         }
     }
     unique
-}
-
-fn shorten(text: String, max: usize) -> String {
-    match text.char_indices().nth(max) {
-        Some((end, _)) => text[..end].to_owned(),
-        None => text,
-    }
 }
 
 #[cfg(test)]

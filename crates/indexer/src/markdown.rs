@@ -3,7 +3,13 @@
 use serde_norway::{Mapping, Value};
 
 use crate::chunker::{Limits, WITHIN_DEFINITION, pack};
-use crate::text::Lines;
+use crate::text::{Lines, shorten};
+
+/// Maximum length of a heading in a path, in characters.
+pub(crate) const MAX_HEADING_CHARS: usize = 300;
+/// Maximum number of headings that start a section. The text after more of them is split by size
+/// alone, so that a document of headings does not become a passage, and a vector, for each line.
+const MAX_HEADINGS: usize = 5_000;
 
 /// Markdown document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -34,7 +40,7 @@ pub struct Section {
 }
 
 /// Splits a normalized text into sections. Front matter that is not a YAML mapping counts as text;
-/// an invalid field of it is skipped.
+/// an invalid field of it is skipped. The time is linear in the text.
 pub fn parse(text: &str, limits: Limits) -> Document {
     let lines = Lines::of(text);
     let (mut document, first) = front_matter(&lines).unwrap_or_default();
@@ -42,14 +48,15 @@ pub fn parse(text: &str, limits: Limits) -> Document {
     let sections = &mut document.sections;
     let mut path: Vec<(usize, String)> = Vec::new();
     let mut start = first;
-    for (number, heading) in headings.iter().enumerate() {
+    // Headings are in order and do not overlap, so each line is looked at once.
+    let mut after_heading = first;
+    for heading in headings.iter().take(MAX_HEADINGS) {
         // A heading without text belongs to the next section.
-        if (start..heading.line)
-            .any(|line| !is_heading_line(&headings[..number], line) && !lines.is_blank(line))
-        {
+        if (after_heading..heading.line).any(|line| !lines.is_blank(line)) {
             push(sections, &lines, &fenced, &path, start, heading.line, limits);
             start = heading.line;
         }
+        after_heading = heading.end;
         path.retain(|(level, _)| *level < heading.level);
         path.push((heading.level, heading.text.clone()));
     }
@@ -86,11 +93,16 @@ fn scalar(value: &Value) -> Option<String> {
 /// Returns a document with the fields of the front matter, and the index of the line after it.
 fn front_matter(lines: &Lines<'_>) -> Option<(Document, usize)> {
     const MAX_LINES: usize = 200;
+    // The YAML parser takes quadratic time for nested collections.
+    const MAX_BYTES: usize = 16 * 1024;
     if lines.count() == 0 || lines.get(0).trim_end() != "---" {
         return None;
     }
     let end = (1..lines.count().min(MAX_LINES))
         .find(|line| matches!(lines.get(*line).trim_end(), "---" | "..."))?;
+    if lines.span_len(1, end) > MAX_BYTES {
+        return None;
+    }
     let fields = serde_norway::from_str::<Option<Mapping>>(lines.span(1, end)).ok()?;
     let fields = fields.unwrap_or_default();
     let document = Document {
@@ -110,14 +122,6 @@ struct Heading {
     end: usize,
     level: usize,
     text: String,
-}
-
-fn is_heading_line(headings: &[Heading], line: usize) -> bool {
-    headings
-        .iter()
-        .rev()
-        .take_while(|heading| heading.end > line)
-        .any(|heading| heading.line <= line)
 }
 
 /// Finds the headings from line `first` on, and marks the lines inside a code fence.
@@ -144,7 +148,7 @@ fn scan(lines: &Lines<'_>, first: usize) -> (Vec<Heading>, Vec<bool>) {
             && line > first
             && is_setext_text(lines.get(line - 1))
         {
-            let text = lines.get(line - 1).trim().to_owned();
+            let text = shorten(lines.get(line - 1).trim(), MAX_HEADING_CHARS).to_owned();
             headings.push(Heading { line: line - 1, end: line + 1, level, text });
         }
     }
@@ -185,7 +189,7 @@ fn atx_heading(line: &str) -> Option<(usize, String)> {
     let closed = title.trim_end_matches('#');
     let title =
         if closed.is_empty() || closed.ends_with([' ', '\t']) { closed.trim_end() } else { title };
-    Some((level, title.to_owned()))
+    Some((level, shorten(title, MAX_HEADING_CHARS).to_owned()))
 }
 
 fn setext_level(line: &str) -> Option<usize> {

@@ -70,6 +70,11 @@ pub fn normalize(text: &str) -> String {
     }
 }
 
+/// Returns the start of a text, of at most `max` characters.
+pub(crate) fn shorten(text: &str, max: usize) -> &str {
+    text.char_indices().nth(max).map_or(text, |(end, _)| &text[..end])
+}
+
 /// Converts a number of lines or bytes to the type of its database column.
 pub(crate) fn as_i32(number: impl TryInto<i32>) -> i32 {
     number.try_into().unwrap_or(i32::MAX)

@@ -14,6 +14,9 @@ const PARSE_LIMIT: Duration = Duration::from_secs(2);
 /// Maximum length of a qualified name. Longer names come from broken code that the parser
 /// misreads, and would not fit a database index.
 const MAX_NAME_BYTES: usize = 400;
+/// Maximum nesting of symbols; deeper ones are not listed. The hash of a symbol covers all that is
+/// inside of it, so without a limit, nested ones would take quadratic time.
+const MAX_NESTING: usize = 64;
 
 /// Definition, with 0-based rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +43,7 @@ pub(super) fn outline(grammar: &Grammar, text: &str, lines: &Lines<'_>) -> Optio
         grammar,
         text,
         outline: Outline { defined: Vec::new(), boundaries: Boundaries::new(lines.count()) },
-        scopes: vec![Scope { depth: 0, name: String::new(), separator_inside: None }],
+        scopes: vec![Scope { depth: 0, symbols: 0, name: String::new(), separator_inside: None }],
         containers: vec![false],
     };
     walk.run(&tree);
@@ -70,6 +73,8 @@ fn parse(grammar: &Grammar, text: &str) -> Option<Tree> {
 /// Name that qualifies the definitions below `depth`.
 struct Scope {
     depth: usize,
+    /// Number of symbols around the definitions, its own included.
+    symbols: usize,
     name: String,
     separator_inside: Option<&'static str>,
 }
@@ -138,7 +143,8 @@ impl Walk<'_> {
     fn define(&mut self, rule: &Rule, own: &str, node: Node<'_>, (start, end): (usize, usize)) {
         let Some(scope) = self.scopes.last_mut() else { return };
         let name = qualify(scope, rule, own);
-        if name.len() > MAX_NAME_BYTES {
+        let symbols = scope.symbols + usize::from(!rule.kind.is_empty());
+        if name.len() > MAX_NAME_BYTES || symbols > MAX_NESTING {
             return;
         }
         if !rule.kind.is_empty() {
@@ -150,6 +156,7 @@ impl Walk<'_> {
         }
         self.scopes.push(Scope {
             depth: self.containers.len(),
+            symbols,
             name,
             separator_inside: rule.separator_inside,
         });
@@ -180,5 +187,6 @@ fn rows(node: Node<'_>) -> (usize, usize) {
 fn is_first_in_row(node: Node<'_>, text: &str) -> bool {
     let start = node.start_byte();
     let row_start = start - node.start_position().column;
-    text.get(row_start..start).is_some_and(|before| before.trim().is_empty())
+    // Read from the end, up to the node before: a row may have thousands of nodes.
+    text.get(row_start..start).is_some_and(|before| before.trim_end().is_empty())
 }
