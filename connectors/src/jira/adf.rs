@@ -104,17 +104,29 @@ fn inline_node(node: &Value, depth: usize) -> String {
     }
 }
 
+/// Writes a text between its marks, the first one innermost. The text is copied once, however many
+/// marks it has.
 fn marked(node: &Value) -> String {
-    let text = node["text"].as_str().unwrap_or_default().to_owned();
-    let marks = node["marks"].as_array().into_iter().flatten();
-    marks.fold(text, |text, mark| match kind(mark) {
-        "code" => format!("`{text}`"),
-        "strong" => format!("**{text}**"),
-        "em" => format!("*{text}*"),
-        "strike" => format!("~~{text}~~"),
-        "link" => format!("[{text}]({})", attribute(mark, "href")),
-        _ => text,
-    })
+    let text = node["text"].as_str().unwrap_or_default();
+    let (mut opening, mut closing) = (Vec::new(), String::new());
+    for mark in node["marks"].as_array().into_iter().flatten() {
+        let (before, after) = match kind(mark) {
+            "code" => ("`", "`"),
+            "strong" => ("**", "**"),
+            "em" => ("*", "*"),
+            "strike" => ("~~", "~~"),
+            "link" => ("[", "]("),
+            _ => continue,
+        };
+        opening.push(before);
+        closing.push_str(after);
+        if before == "[" {
+            closing.push_str(attribute(mark, "href"));
+            closing.push(')');
+        }
+    }
+    opening.reverse();
+    format!("{}{text}{closing}", opening.concat())
 }
 
 fn date(millis: &str) -> String {

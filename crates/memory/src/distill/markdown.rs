@@ -31,6 +31,8 @@ static PREFIX: LazyLock<Regex> =
     LazyLock::new(|| regex(r"^\s*(?:#{1,6}\s+|>(?:\s+|$)|[*+•·]\s+|-\s+)*"));
 static BULLET: LazyLock<Regex> = LazyLock::new(|| regex(r"^\s*(?:>\s?)*(?:[*+•·-]\s+)"));
 
+const COMMENT_END: &str = "-->";
+
 /// A text split into units.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SplitText {
@@ -44,6 +46,7 @@ pub struct SplitText {
 pub fn read(text: &str) -> SplitText {
     let mut split_text = SplitText::default();
     let lines: Vec<_> = text.lines().collect();
+    let comment_ends = comment_ends(&lines);
     let mut fence: Option<Fence> = None;
     let mut at = 0;
     while let Some(line) = lines.get(at).copied() {
@@ -57,9 +60,9 @@ pub fn read(text: &str) -> SplitText {
             }
         } else if let Some(open) = Fence::opened_by(line) {
             fence = Some(open);
-        } else if let Some(more) = rest_of_comment(line, &lines[at..]) {
-            split_text.left_out.push(lines[at - 1..at + more].join("\n").trim().to_owned());
-            at += more;
+        } else if let Some(end) = end_of_comment(&lines, at - 1, &comment_ends) {
+            split_text.left_out.push(lines[at - 1..end].join("\n").trim().to_owned());
+            at = end;
         } else {
             read_line(line, &mut split_text);
         }
@@ -111,15 +114,32 @@ impl Fence {
     }
 }
 
-/// Returns how many following lines belong to the HTML comment that `line` opens. `None` without
-/// one, or if it does not end or has text rest it.
-fn rest_of_comment(line: &str, following: &[&str]) -> Option<usize> {
-    let line = line.trim().strip_prefix("<!--")?;
-    let mut lines = std::iter::once(&line).chain(following);
-    let end = lines.position(|line| line.contains("-->"))?;
-    let last = if end == 0 { line } else { following[end - 1] };
-    let (_, rest) = last.split_once("-->")?;
-    rest.trim().is_empty().then_some(end)
+/// Returns, for each line, the first line from it on that ends an HTML comment. It is found once for
+/// all lines, because each of them may open a comment that never ends.
+fn comment_ends(lines: &[&str]) -> Vec<Option<usize>> {
+    let mut ends = vec![None; lines.len()];
+    let mut end = None;
+    for (at, line) in lines.iter().enumerate().rev() {
+        if line.contains(COMMENT_END) {
+            end = Some(at);
+        }
+        ends[at] = end;
+    }
+    ends
+}
+
+/// Returns the index after the last line of the HTML comment that line `at` opens. `None` without
+/// one, or if it does not end or text follows it.
+fn end_of_comment(lines: &[&str], at: usize, ends: &[Option<usize>]) -> Option<usize> {
+    let opening = lines[at].trim().strip_prefix("<!--")?;
+    let (end, last) = if opening.contains(COMMENT_END) {
+        (at, opening)
+    } else {
+        let end = ends.get(at + 1).copied().flatten()?;
+        (end, lines[end])
+    };
+    let (_, rest) = last.split_once(COMMENT_END)?;
+    rest.trim().is_empty().then_some(end + 1)
 }
 
 fn read_line(line: &str, split_text: &mut SplitText) {

@@ -121,15 +121,15 @@ fn frames(tokens: &[Token]) -> Vec<Frame> {
         Token::Relation(relation) => Some(*relation),
         _ => None,
     };
-    let mut frames: Vec<_> = tokens
-        .iter()
-        .enumerate()
-        .filter_map(|(at, token)| {
-            let operator = operator(token)?;
-            let object = tokens[at + 1..].iter().find_map(object).unwrap_or_default().to_owned();
-            Some(Frame { operator, object })
-        })
-        .collect();
+    let mut frames = Vec::new();
+    // From the end, so that the next object is known: a text of denials alone has thousands.
+    let mut next = "";
+    for token in tokens.iter().rev() {
+        if let Some(operator) = operator(token) {
+            frames.push(Frame { operator, object: next.to_owned() });
+        }
+        next = object(token).unwrap_or(next);
+    }
     frames.sort();
     frames.dedup();
     frames
