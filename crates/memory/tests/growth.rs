@@ -1,0 +1,51 @@
+//! Distilling and comparing notes takes linear time, for any text.
+
+use std::hint::black_box;
+
+#[path = "../../../tests/growth.rs"]
+mod growth;
+
+use growth::{assert_linear, repetitions};
+use mc_domain::RecordKind;
+use mc_memory::distill::{self, Raw};
+use mc_memory::judge::{ParsedNote, reject};
+use mc_memory::normalize::normalize;
+use mc_memory::simhash::simhash;
+use mc_memory::text::{cut, sentences, tokenize};
+
+const BYTES: usize = 16 * 1024;
+
+#[test]
+fn note_is_distilled_in_linear_time() {
+    assert_linear("distill", BYTES, &repetitions(), |text| {
+        black_box(distill::distill(&Raw {
+            kind: RecordKind::Fact,
+            content: text,
+            title: None,
+            scope: &[],
+            tags: &[],
+            files: &[],
+            symbols: &[],
+        }));
+    });
+    assert_linear("condense", BYTES, &repetitions(), |text| {
+        black_box(distill::condense(text, 300));
+    });
+}
+
+#[test]
+fn note_is_read_for_comparison_in_linear_time() {
+    type Parser = (&'static str, fn(&str));
+    let parsers: [Parser; 7] = [
+        ("tokenize", |text| drop(black_box(tokenize(text)))),
+        ("sentences", |text| drop(black_box(sentences(text)))),
+        ("cut", |text| drop(black_box(cut(text, text.len() / 2)))),
+        ("normalize", |text| drop(black_box(normalize(text)))),
+        ("simhash", |text| _ = black_box(simhash(text))),
+        ("note", |text| drop(black_box(ParsedNote::read(text)))),
+        ("reject", |text| _ = black_box(reject(text))),
+    ];
+    for (name, parse) in parsers {
+        assert_linear(name, BYTES, &repetitions(), parse);
+    }
+}
