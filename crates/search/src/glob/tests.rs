@@ -71,6 +71,7 @@ fn invalid_glob_is_rejected_with_a_reason() {
         ("{{{{{a}}}}}", "too deeply"),
         (&"x".repeat(MAX_GLOB_BYTES + 1), "longer than"),
         (&format!("*a{}", "?".repeat(60)), "too many wildcards"),
+        (&"*/".repeat(33), "too many wildcards"),
     ] {
         let error = to_regex(glob).expect_err(glob).to_string();
         assert!(error.contains(reason), "{glob}: {error}");
