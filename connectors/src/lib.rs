@@ -8,6 +8,9 @@ mod error;
 mod event;
 mod github;
 mod gitlab;
+#[cfg(test)]
+#[path = "../../tests/growth.rs"]
+mod growth;
 mod http;
 mod incremental;
 mod jira;

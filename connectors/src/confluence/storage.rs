@@ -51,6 +51,7 @@ fn options() -> htmd::options::Options {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::growth::{assert_linear, family, repetitions};
 
     #[test]
     fn page_becomes_markdown() {
@@ -131,5 +132,24 @@ mod tests {
         }
         assert_eq!(to_markdown("<p>kept</p><"), "kept");
         assert_eq!(to_markdown("<script>alert(1)</script><p>x</p>"), "x");
+    }
+    #[test]
+    fn text_between_cells_becomes_a_cell() {
+        let page = "<table><tbody><tr><td>1</td>two</tr><tr><b>three</b></tr>four</tbody></table>";
+        let markdown = to_markdown(page);
+        let cells: Vec<&str> = markdown.split(['|', ' ', '\n', '-']).collect();
+        for cell in ["1", "two", "three", "four"] {
+            assert!(cells.contains(&cell), "{markdown}");
+        }
+    }
+
+    #[test]
+    fn page_is_converted_in_linear_time() {
+        let convert = |page: &str| drop(to_markdown(page));
+        assert_linear("storage", 8 * 1024, &repetitions(), convert);
+        let text_between_cells = family("text between cells", |bytes| {
+            format!("<table>{}</table>", "a<b>b</b>".repeat(bytes / 9))
+        });
+        assert_linear("storage", 32 * 1024, &[text_between_cells], convert);
     }
 }

@@ -71,7 +71,7 @@ fn code_is_split_in_linear_time() {
     let numbered = |before: &'static str, after: &'static str| {
         move |bytes: usize| {
             let count = bytes / (before.len() + after.len() + 5);
-            (0..count).map(|number| format!("{before}{number:05}{after}")).collect()
+            (0..count).map(|number| format!("{before}{number:05}{after}")).collect::<String>()
         }
     };
     let nested = |open: &'static str, close: &'static str| {

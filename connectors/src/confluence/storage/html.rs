@@ -10,6 +10,8 @@ const VOID: [&str; 6] = ["br", "hr", "img", "col", "wbr", "input"];
 /// Elements of HTML that Markdown has.
 const KNOWN: &str = "p h1 h2 h3 h4 h5 h6 ul ol li table thead tbody tr th td pre code blockquote \
     strong b em i del s a img br hr div span dl dt dd";
+/// Elements of HTML that may be directly in a table or its rows.
+const TABLE_PARTS: [&str; 5] = ["thead", "tbody", "tr", "th", "td"];
 /// Elements with ids or settings, and substitutes that older versions show.
 const DROPPED: &str = "ac:task-id ac:task-uuid ac:emoticon ac:placeholder ac:adf-attribute \
     ac:adf-fallback script style";
@@ -43,6 +45,8 @@ enum Role {
 struct Writer {
     html: String,
     open: Vec<Role>,
+    /// The open elements of HTML, of which there are at most [`MAX_DEPTH`].
+    tags: Vec<&'static str>,
     /// The number of open elements that are dropped.
     dropped: usize,
     /// The language of the current macro.
@@ -83,10 +87,18 @@ pub(super) fn from_storage(storage: &str) -> String {
 impl Writer {
     fn start(&mut self, start: &BytesStart<'_>) {
         let is_too_deep = self.open.len() >= MAX_DEPTH;
-        let role = match self.role(start) {
-            Role::Tag(..) | Role::Box | Role::Code | Role::Title if is_too_deep => Role::Bare,
-            role => role,
+        let role = self.role(start);
+        let tag = match &role {
+            Role::Tag(tag, _) => Some(*tag),
+            Role::Box => Some("blockquote"),
+            Role::Title => Some("strong"),
+            Role::Code => Some("pre"),
+            _ => None,
         };
+        let is_misplaced = tag.is_some_and(|tag| !TABLE_PARTS.contains(&tag)) && self.is_in_table();
+        let is_bare = tag.is_some() && (is_too_deep || is_misplaced);
+        let role = if is_bare { Role::Bare } else { role };
+        self.tags.extend(tag.filter(|_| !is_bare));
         match &role {
             Role::Tag(tag, attributes) => self.html.push_str(&format!("<{tag}{attributes}>")),
             Role::Box => self.html.push_str("<blockquote>"),
@@ -103,12 +115,15 @@ impl Writer {
 
     fn end(&mut self) {
         let Some(role) = self.open.pop() else { return };
+        if matches!(role, Role::Tag(..) | Role::Box | Role::Title | Role::Code) {
+            self.tags.pop();
+        }
         match role {
             Role::Tag(tag, _) if !VOID.contains(&tag) => self.html.push_str(&format!("</{tag}>")),
             Role::Box => self.html.push_str("</blockquote>"),
             Role::Title => self.html.push_str("</strong></p>"),
             Role::Code => self.html.push_str("</code></pre>"),
-            Role::Link { title, has_text: false } => self.html.push_str(&quoted(&title)),
+            Role::Link { title, has_text: false } => self.write(&quoted(&title)),
             Role::Dropped => self.dropped -= 1,
             _ => {}
         }
@@ -117,13 +132,30 @@ impl Writer {
     fn text(&mut self, text: &str) {
         match self.open.last() {
             Some(Role::TaskStatus) => {
-                self.html.push_str(if text.trim() == "complete" { "[x] " } else { "[ ] " });
+                self.write(if text.trim() == "complete" { "[x] " } else { "[ ] " });
             }
-            Some(Role::Title) => self.html.push_str(text),
+            Some(Role::Title) => self.write(text),
             Some(Role::Language) => self.language.push_str(text),
-            _ if self.dropped == 0 => self.html.push_str(text),
+            _ if self.dropped == 0 => self.write(text),
             _ => {}
         }
+    }
+
+    /// Writes a text. Between the cells of a table, it becomes a cell of its own: a parser of HTML
+    /// moves such text before the table, which takes quadratic time.
+    fn write(&mut self, text: &str) {
+        if text.trim().is_empty() || !self.is_in_table() {
+            self.html.push_str(text);
+        } else if self.tags.last() == Some(&"tr") {
+            self.html.push_str(&format!("<td>{text}</td>"));
+        } else {
+            self.html.push_str(&format!("<tr><td>{text}</td></tr>"));
+        }
+    }
+
+    /// Whether the innermost element is a table, and no cell of it.
+    fn is_in_table(&self) -> bool {
+        self.tags.last().is_some_and(|tag| matches!(*tag, "table" | "thead" | "tbody" | "tr"))
     }
 
     /// Returns the conversion of a macro's setting. Most are not visible.
@@ -160,7 +192,7 @@ impl Writer {
             _ if name.starts_with("ri:") => self.target(&name, start),
             _ if name.starts_with("ac:") => Role::Bare,
             "time" => {
-                self.html.push_str(&quoted(&attribute(start, b"datetime")));
+                self.write(&quoted(&attribute(start, b"datetime")));
                 Role::Bare
             }
             _ => html_tag(&name, start),
@@ -179,7 +211,7 @@ impl Writer {
         match self.open.last_mut() {
             Some(Role::Link { title, .. }) => *title = title_of_target,
             _ if !title_of_target.is_empty() => {
-                self.html.push_str(&format!("[{}]", quoted(&title_of_target)));
+                self.write(&format!("[{}]", quoted(&title_of_target)));
             }
             _ => {}
         }
