@@ -88,6 +88,31 @@ fn long_sections_are_cut_between_paragraphs() {
     assert!(document.sections[1].text.starts_with("A paragraph"));
 }
 
+#[test]
+fn text_after_too_many_headings_is_split_by_size() {
+    let text = "# a\ntext\n".repeat(MAX_HEADINGS + 1_000);
+    let document = parse(&text, Limits::default());
+    assert!((MAX_HEADINGS..MAX_HEADINGS + 100).contains(&document.sections.len()));
+    let line_count: usize = document.sections.iter().map(|s| s.text.lines().count()).sum();
+    assert_eq!(line_count, text.lines().count(), "no text is lost");
+}
+
+#[test]
+fn long_heading_is_shortened_in_the_path() {
+    let text = format!("# {}\ntext\n", "é".repeat(2 * MAX_HEADING_CHARS));
+    let document = parse(&text, Limits::default());
+    assert_eq!(document.title, "é".repeat(MAX_HEADING_CHARS));
+    assert_eq!(document.sections[0].heading_path, [document.title]);
+}
+
+#[test]
+fn long_front_matter_is_text() {
+    let text = format!("---\ntags: [{}]\n---\ntext\n", "a,".repeat(8 * 1024));
+    let document = parse(&text, Limits::default());
+    assert!(document.sections[0].text.starts_with("---"));
+    assert!(document.tags.is_empty());
+}
+
 proptest! {
     #[test]
     fn every_word_is_in_some_section(

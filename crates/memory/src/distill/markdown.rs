@@ -114,8 +114,8 @@ impl Fence {
     }
 }
 
-/// Returns, for each line, the first line from it on that ends an HTML comment. It is found once for
-/// all lines, because each of them may open a comment that never ends.
+/// Returns for each line the first one, from it on, that ends an HTML comment. All are found in one
+/// pass, because each line may open a comment that never ends.
 fn comment_ends(lines: &[&str]) -> Vec<Option<usize>> {
     let mut ends = vec![None; lines.len()];
     let mut end = None;
