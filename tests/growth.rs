@@ -16,7 +16,7 @@ const MAX_EXPONENT: f64 = 1.6;
 const NEGLIGIBLE: f64 = 0.005;
 /// Measurements of which one has to be linear.
 const ATTEMPTS: usize = 5;
-/// Measurements of one time, of which the shortest counts.
+/// Measurements of one time, of which the shortest counts: the first may compile expressions.
 const RUNS: usize = 3;
 
 /// Parts that a family repeats, each without its end or in great number.
@@ -63,8 +63,6 @@ pub fn repetitions() -> Vec<Family> {
 /// # Panics
 /// If the time for a family grows faster.
 pub fn assert_linear(parser: &str, bytes: usize, families: &[Family], parse: impl Fn(&str)) {
-    // The first call compiles expressions and loads tables.
-    parse("A text, with password=abc and [a](b).");
     for Family { name, text } in families {
         let is_linear = (0..ATTEMPTS)
             .map(|_| exponent(bytes, text, &parse))
