@@ -40,7 +40,7 @@ fn front_matter(yaml: &str) -> String {
 #[test]
 fn document_and_conversation_are_split_in_linear_time() {
     let policy = Policy::default();
-    assert_linear("document", 4 * 1024, &repetitions(), |text| {
+    assert_linear("document", 2 * 1024, &repetitions(), |text| {
         let page = Page { content: mask(text).text, ..Page::default() };
         black_box(document::cut(page, Limits::default(), &policy));
     });

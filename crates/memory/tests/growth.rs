@@ -13,7 +13,7 @@ use mc_memory::normalize::normalize;
 use mc_memory::simhash::simhash;
 use mc_memory::text::{cut, sentences, tokenize};
 
-const BYTES: usize = 16 * 1024;
+const BYTES: usize = 8 * 1024;
 
 #[test]
 fn note_is_distilled_in_linear_time() {
@@ -28,6 +28,10 @@ fn note_is_distilled_in_linear_time() {
             symbols: &[],
         }));
     });
+}
+
+#[test]
+fn text_is_condensed_in_linear_time() {
     assert_linear("condense", BYTES, &repetitions(), |text| {
         black_box(distill::condense(text, 300));
     });
