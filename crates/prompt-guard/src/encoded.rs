@@ -1,5 +1,5 @@
-//! Encoded text: base64, hex, percent-encoding, character references, escapes, rot13 and reversed
-//! text. The decoded text is inspected like any other text.
+//! Encoded text: base64, hex, percent-encoding, character references, rot13 and reversed text. The
+//! decoded text is inspected like any other text. Escapes are decoded in the plain reading.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -10,7 +10,7 @@ use base64::alphabet::{STANDARD, URL_SAFE};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use regex::{Captures, Regex};
 
-use crate::detection::{FLAG_THRESHOLD, Family};
+use crate::detection::{Detection, FLAG_THRESHOLD, Family};
 use crate::inspect::{Signal, detect};
 use crate::patterns::regex;
 
@@ -24,7 +24,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(&STANDARD, LENIENT);
 const BASE64_URL: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, LENIENT);
 
 /// Runs of the alphabet of an encoding with a minimum length. Base64 may be wrapped into lines.
-static RUNS: LazyLock<[(Regex, Decoder); 5]> = LazyLock::new(|| {
+static RUNS: LazyLock<[(Regex, Decoder); 4]> = LazyLock::new(|| {
     [
         (regex(r"[A-Za-z0-9+/_-]{20,}(?:\r?\n[A-Za-z0-9+/_-]{20,})*={0,2}"), base64 as Decoder),
         (
@@ -37,7 +37,6 @@ static RUNS: LazyLock<[(Regex, Decoder); 5]> = LazyLock::new(|| {
         (regex(r"(?:[a-zA-Z .,]{0,3}&#(?:[0-9]{2,7}|[xX][0-9A-Fa-f]{2,6});){6,}"), |run| {
             Some(references(run))
         }),
-        (regex(r"(?:[a-zA-Z .,]{0,3}\\u\{?[0-9A-Fa-f]{4,6}\}?){6,}"), |run| Some(escapes(run))),
     ]
 });
 
@@ -78,6 +77,18 @@ fn judge(text: &str, span: Range<usize>, depth: usize, signals: &mut Vec<Signal>
         let reason = "an encoded prompt injection";
         signals.push(Signal { family: Family::Encoded, span, confidence: ENCODED, reason });
     }
+}
+
+/// Minimum number of escapes in a phrase that are no accident.
+const MIN_ESCAPES: usize = 6;
+
+/// Returns the detection of a phrase that is written in escapes, by the text of a detection.
+pub(crate) fn escaped(text: &str, span: &Range<usize>) -> Option<Detection> {
+    let escapes = ["\\u", "\\U", "\\x"].map(|escape| text[span.clone()].matches(escape).count());
+    (escapes.iter().sum::<usize>() >= MIN_ESCAPES).then(|| {
+        let reason = "an encoded prompt injection";
+        Detection::new(Family::Encoded, span.clone(), ENCODED, reason)
+    })
 }
 
 /// Characters of a run that are decoded first, so that keys and images cost little.
@@ -123,7 +134,6 @@ fn percent(run: &str) -> Option<String> {
 
 static REFERENCE: LazyLock<Regex> =
     LazyLock::new(|| regex(r"&#(?:([0-9]{2,7})|[xX]([0-9A-Fa-f]{2,6}));"));
-static ESCAPE: LazyLock<Regex> = LazyLock::new(|| regex(r"\\u\{?([0-9A-Fa-f]{4,6})\}?"));
 
 fn references(run: &str) -> String {
     let character = |found: &Captures<'_>| {
@@ -132,14 +142,6 @@ fn references(run: &str) -> String {
         decimal.or_else(hex).and_then(char::from_u32).map(String::from).unwrap_or_default()
     };
     REFERENCE.replace_all(run, character).into_owned()
-}
-
-fn escapes(run: &str) -> String {
-    let character = |found: &Captures<'_>| {
-        let code = u32::from_str_radix(&found[1], 16).ok();
-        code.and_then(char::from_u32).map(String::from).unwrap_or_default()
-    };
-    ESCAPE.replace_all(run, character).into_owned()
 }
 
 fn text(bytes: Vec<u8>) -> Option<String> {

@@ -1,17 +1,17 @@
 //! Two normalized readings of a text, each with a mapping back to its bytes.
 //!
-//! *Plain* has no invisible characters, compatibility forms, no accents on Latin letters, and Latin
-//! letters in place of look-alikes in mixed words. Regexes for code and markup read it. *Folded*
-//! has in addition lower case, letters in place of similar digits, single spaces, and no
+//! *Plain* is what a reader sees (see [`mc_sanitizer::reading`]): it has no invisible characters,
+//! escapes and terminal sequences. It also has no compatibility forms, no accents on Latin letters,
+//! and Latin letters in place of look-alikes in mixed words. Regexes for code and markup read it.
+//! *Folded* has in addition lower case, letters in place of similar digits, single spaces, and no
 //! punctuation inside words. The lexicon reads it.
 
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use mc_sanitizer::reading::{self, Piece, Shown, invisible_kind};
 use unicode_normalization::UnicodeNormalization;
 use unicode_security::skeleton;
-
-use crate::invisible::{self, InvisibleKind, invisible_kind};
 
 /// A mapping from offsets in a reading to offsets in the text.
 #[derive(Debug, Clone, Default)]
@@ -55,24 +55,24 @@ impl Plain {
     pub fn of(text: &str) -> Self {
         let mut plain = Self::default();
         plain.text.reserve(text.len());
-        if text.is_ascii() {
+        if text.is_ascii() && reading::next_change(text, 0).is_none() {
             plain.text.push_str(text);
             plain.offsets.add(0, 0);
             return plain;
         }
         let mut word = Word::default();
-        for (at, c) in text.char_indices() {
-            match invisible_kind(c) {
-                Some(InvisibleKind::Tag) => plain.take(&mut word, at, invisible::ascii_of_tag(c)),
-                Some(_) => {}
-                None if c.is_ascii() => plain.take(&mut word, at, Some(c)),
-                None => match latin_base(c) {
-                    Some(base) => plain.take(&mut word, at, Some(base)),
-                    None if is_accent(c) => {}
-                    // Before its compatibility form, which may not look like a Latin letter.
-                    None if latin_twin(c).is_some() => plain.take(&mut word, at, Some(c)),
-                    None => plain.take(&mut word, at, std::iter::once(c).nfkc()),
-                },
+        for Piece { shown, at } in reading::pieces(text) {
+            let Shown::Char(c) = shown else { continue };
+            if c.is_ascii() {
+                plain.take(&mut word, at.start, Some(c));
+                continue;
+            }
+            match latin_base(c) {
+                Some(base) => plain.take(&mut word, at.start, Some(base)),
+                None if is_accent(c) || invisible_kind(c).is_some() => {}
+                // Before its compatibility form, which may not look like a Latin letter.
+                None if latin_twin(c).is_some() => plain.take(&mut word, at.start, Some(c)),
+                None => plain.take(&mut word, at.start, std::iter::once(c).nfkc()),
             }
         }
         plain.flush(&mut word);

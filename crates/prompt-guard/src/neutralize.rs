@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
+use mc_sanitizer::reading::{InvisibleKind, invisible_kind, is_legitimate};
 use regex::Regex;
 
-use crate::invisible::{InvisibleKind, invisible_kind, is_legitimate};
 use crate::patterns::regex;
 
 /// The character that replaces a run of invisible characters.

@@ -1,14 +1,24 @@
 //! Secrets and personal data that are encoded or split. A view is the decoded or joined text; its
 //! findings are mapped back to the original text.
 
+mod base32;
 mod base64;
 mod concatenated;
+mod dump;
+mod entities;
+mod hex;
 mod percent;
+mod quoted_printable;
+mod regions;
+mod shown;
 mod wrapped;
+mod wrapped_runs;
 
 use std::ops::Range;
 
 pub(crate) use concatenated::JOIN_SIGNS;
+pub(crate) use entities::reference_signs;
+pub(crate) use quoted_printable::QUOTED_SIGNS;
 pub(crate) use wrapped::end_of_wrapped_line;
 
 use crate::keyword_scan::KeywordScan;
@@ -48,6 +58,24 @@ enum ViewKind {
 }
 
 impl View {
+    fn empty(kind: ViewKind) -> Self {
+        Self { text: String::new(), origin: Origin::Bytes(Vec::new()), kind }
+    }
+
+    /// Returns a view of decoded bytes, each with its origin, if they are text.
+    fn of_bytes(bytes: Vec<u8>, origins: Vec<Range<usize>>) -> Option<Self> {
+        let text = String::from_utf8(bytes).ok()?;
+        Some(Self { text, origin: Origin::Bytes(origins), kind: ViewKind::Decoded })
+    }
+
+    /// Appends a character that stands for the bytes `at` of the original text.
+    fn push(&mut self, c: char, at: Range<usize>) {
+        self.text.push(c);
+        if let Origin::Bytes(origins) = &mut self.origin {
+            origins.extend(std::iter::repeat_n(at, c.len_utf8()));
+        }
+    }
+
     /// Whether a finding in the view counts.
     fn accepts(&self, ranked: &Ranked) -> bool {
         let span = &ranked.finding.span;
@@ -92,8 +120,7 @@ fn scan_views(
         return Vec::new();
     }
     let mut found: Vec<Ranked> = wrapped::secrets(rules, scan).collect();
-    let encoded = base64::views(scan).chain(percent::views(scan.text));
-    for view in encoded.chain(concatenated::views(scan)) {
+    for view in views(scan) {
         let inner_scan = rules.scan_keywords(&view.text);
         let mut inner = scan::secrets(rules, &inner_scan);
         inner.extend(scan_views(rules, &inner_scan, personal, depth - 1));
@@ -104,4 +131,15 @@ fn scan_views(
         found.extend(accepted.map(|ranked| view.map_back(ranked)));
     }
     found
+}
+
+/// Returns the views of a text. Each decoder first looks for a sign of its encoding, which most
+/// texts do not have.
+fn views<'r>(scan: &'r KeywordScan<'_>) -> impl Iterator<Item = View> + 'r {
+    let runs = base64::views(scan).chain(base32::views(scan)).chain(hex::views(scan));
+    let marked = percent::views(scan.text)
+        .chain(entities::views(scan))
+        .chain(quoted_printable::views(scan))
+        .chain(dump::views(scan.text));
+    runs.chain(marked).chain(shown::views(scan.text)).chain(concatenated::views(scan))
 }

@@ -16,6 +16,12 @@ pub(crate) struct KeywordScan<'t> {
     pub words: Vec<(Range<usize>, Strength)>,
     /// Offsets where string literals or lines may be concatenated.
     pub joins: Vec<usize>,
+    /// Offsets of possible character references of HTML.
+    pub references: Vec<usize>,
+    /// Offsets of possible bytes and line breaks in quoted-printable.
+    pub quoted: Vec<usize>,
+    /// Offsets of the marks of here-documents.
+    pub documents: Vec<usize>,
     /// Ranks of formats, with the text from a keyword to the end of its line, if the token may
     /// continue on the next line.
     pub wraps: Vec<(usize, Range<usize>)>,
@@ -30,6 +36,9 @@ impl<'t> KeywordScan<'t> {
             windows: BTreeMap::new(),
             words: Vec::new(),
             joins: Vec::new(),
+            references: Vec::new(),
+            quoted: Vec::new(),
+            documents: Vec::new(),
             wraps: Vec::new(),
             runs: runs(text).collect(),
         }

@@ -9,6 +9,7 @@ mod mask;
 mod personal_data;
 mod policy;
 mod randomness;
+pub mod reading;
 mod rules;
 mod runs;
 mod sanitized;

@@ -9,7 +9,7 @@ use regex::Regex;
 
 use crate::allowlist::Allowlist;
 use crate::assignment::{Names, Strength};
-use crate::decode::{JOIN_SIGNS, end_of_wrapped_line};
+use crate::decode::{JOIN_SIGNS, QUOTED_SIGNS, end_of_wrapped_line, reference_signs};
 use crate::keyword_scan::KeywordScan;
 use crate::validators::Validator;
 pub use file::RuleError;
@@ -54,6 +54,12 @@ enum Meaning {
     Name(Strength),
     /// May concatenate two parts of a text.
     Join,
+    /// May be a character reference of HTML.
+    Reference,
+    /// May be encoded in quoted-printable.
+    Quoted,
+    /// May begin a here-document.
+    Document,
 }
 
 impl Rules {
@@ -79,7 +85,11 @@ impl Rules {
         let of_names =
             merged.words.iter().map(|(word, strength)| (word.as_str(), Meaning::Name(*strength)));
         let of_joints = JOIN_SIGNS.iter().map(|sign| (*sign, Meaning::Join));
-        let all: Vec<(&str, Meaning)> = of_formats.chain(of_names).chain(of_joints).collect();
+        let of_encodings = (reference_signs().map(|sign| (sign, Meaning::Reference)))
+            .chain(QUOTED_SIGNS.iter().map(|sign| (*sign, Meaning::Quoted)))
+            .chain([("<<", Meaning::Document)]);
+        let all: Vec<(&str, Meaning)> =
+            of_formats.chain(of_names).chain(of_joints).chain(of_encodings).collect();
         let keywords = AhoCorasick::builder()
             .ascii_case_insensitive(true)
             .match_kind(MatchKind::Standard)
@@ -102,6 +112,9 @@ impl Rules {
         for hit in self.keywords.find_overlapping_iter(text) {
             match self.meanings[hit.pattern().as_usize()] {
                 Meaning::Join => scan.joins.push(hit.start()),
+                Meaning::Reference => scan.references.push(hit.start()),
+                Meaning::Quoted => scan.quoted.push(hit.start()),
+                Meaning::Document => scan.documents.push(hit.start()),
                 Meaning::Name(strength) => scan.words.push((hit.range(), strength)),
                 Meaning::Format(rank) => {
                     let rule = &self.formats[rank];

@@ -6,17 +6,25 @@ use std::ops::Range;
 const MIN_LENGTH: usize = 20;
 
 /// Returns the runs of at least [`MIN_LENGTH`] base64 characters, in the standard or the URL
-/// alphabet, without padding. A run covers one byte of every [`MIN_LENGTH`], so most bytes of a
-/// text are skipped.
+/// alphabet, without padding.
 pub(crate) fn runs(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
-    let bytes = text.as_bytes();
+    runs_of(text.as_bytes(), MIN_LENGTH, is_base64)
+}
+
+/// Returns the runs of at least `min` bytes that are `inside`. A run covers one byte of every `min`,
+/// so most bytes of a text are skipped.
+pub(crate) fn runs_of<'t>(
+    bytes: &'t [u8],
+    min: usize,
+    inside: impl Fn(u8) -> bool + 't,
+) -> impl Iterator<Item = Range<usize>> + 't {
     let mut at = 0;
     std::iter::from_fn(move || {
-        while at + MIN_LENGTH <= bytes.len() {
-            let window = &bytes[at..at + MIN_LENGTH];
-            let Some(outside) = window.iter().rposition(|byte| !is_base64(*byte)) else {
+        while at + min <= bytes.len() {
+            let window = &bytes[at..at + min];
+            let Some(outside) = window.iter().rposition(|byte| !inside(*byte)) else {
                 let start = at;
-                at += bytes[at..].iter().take_while(|byte| is_base64(**byte)).count();
+                at += bytes[at..].iter().take_while(|byte| inside(**byte)).count();
                 return Some(start..at);
             };
             at += outside + 1;
@@ -25,7 +33,7 @@ pub(crate) fn runs(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     })
 }
 
-fn is_base64(byte: u8) -> bool {
+pub(crate) fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
 }
 

@@ -1,11 +1,15 @@
 //! Base64 in the standard or the URL alphabet, with or without padding.
 
+use std::ops::Range;
+
 use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
+use super::wrapped_runs::wrapped;
 use super::{Origin, View, ViewKind};
 use crate::keyword_scan::KeywordScan;
+use crate::runs::is_base64;
 
 /// Minimum length of a decoded run, in characters: a secret has at least eighteen bytes.
 const MIN_LENGTH: usize = 24;
@@ -13,21 +17,36 @@ const MIN_LENGTH: usize = 24;
 /// Characters of a run that are decoded first, to skip runs that are not text.
 const PROBE: usize = 64;
 
-/// Returns a view of each base64 run that decodes to text.
+/// Returns a view of each base64 run that decodes to text, and one of each text that is wrapped into
+/// several lines.
 pub(super) fn views<'r>(scan: &'r KeywordScan<'_>) -> impl Iterator<Item = View> + 'r {
     let text = scan.text;
     let long = scan.runs.iter().filter(|run| run.len() >= MIN_LENGTH);
-    long.filter_map(move |run| {
+    let mut done = 0;
+    long.flat_map(move |run| {
         let characters = &text[run.clone()];
-        is_text(characters.get(..PROBE).unwrap_or(characters)).then_some(())?;
-        let decoded = String::from_utf8(decode(characters)?).ok()?;
-        let padding = text[run.end..].bytes().take(2).take_while(|byte| *byte == b'=').count();
-        let whole = run.start..run.end + padding;
-        (!has_control(&decoded)).then_some(View {
-            text: decoded,
-            origin: Origin::Range(whole),
-            kind: ViewKind::Decoded,
-        })
+        if !is_text(characters.get(..PROBE).unwrap_or(characters)) {
+            return [None, None];
+        }
+        // Lines of whole groups only.
+        let is_wrapped = run.start >= done && run.len().is_multiple_of(4);
+        let lines = is_wrapped.then(|| wrapped(text, run.clone(), is_base64)).unwrap_or_default();
+        done = lines.last().map_or(done, |last| last.end);
+        let joined = (lines.len() > 1).then(|| view(text, &lines)).flatten();
+        [joined, view(text, std::slice::from_ref(run))]
+    })
+    .flatten()
+}
+
+fn view(text: &str, lines: &[Range<usize>]) -> Option<View> {
+    let characters: String = lines.iter().map(|line| &text[line.clone()]).collect();
+    let decoded = String::from_utf8(decode(&characters)?).ok()?;
+    let (start, end) = (lines.first()?.start, lines.last()?.end);
+    let padding = text[end..].bytes().take(2).take_while(|byte| *byte == b'=').count();
+    (!has_control(&decoded)).then_some(View {
+        text: decoded,
+        origin: Origin::Range(start..end + padding),
+        kind: ViewKind::Decoded,
     })
 }
 
@@ -58,7 +77,8 @@ fn is_text(probe: &str) -> bool {
 }
 
 fn has_control(text: &str) -> bool {
-    text.bytes().any(|b| b.is_ascii_control() && !matches!(b, b'\n' | b'\r' | b'\t'))
+    // The NULs of UTF-16 belong to text, too.
+    text.bytes().any(|b| b.is_ascii_control() && !matches!(b, b'\n' | b'\r' | b'\t' | 0))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Origin, View, ViewKind};
+use super::View;
 
 /// Returns a view of each run of characters with percent-encoded bytes.
 pub(super) fn views(text: &str) -> impl Iterator<Item = View> + '_ {
@@ -44,8 +44,7 @@ fn decoded(text: &str, run: Range<usize>) -> Option<View> {
         origins.push(at..at + length);
         at += length;
     }
-    let text = String::from_utf8(decoded).ok()?;
-    Some(View { text, origin: Origin::Bytes(origins), kind: ViewKind::Decoded })
+    View::of_bytes(decoded, origins)
 }
 
 /// Decodes the byte at `at`.

@@ -1,0 +1,241 @@
+//! The text as a reader sees it: without invisible characters and terminal sequences, with escapes
+//! decoded and full-width forms replaced.
+//!
+//! The sanitizer and the detection of prompt injection match the same reading, so that neither
+//! misses what a terminal, a browser or a JSON parser makes of a text.
+
+mod escapes;
+mod invisible;
+mod sequences;
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use unicode_normalization::UnicodeNormalization as _;
+
+pub use invisible::{InvisibleKind, ascii_of_tag, invisible_kind, is_legitimate};
+
+/// A part of the reading.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shown {
+    /// A character.
+    Char(char),
+    /// A terminal sequence, such as a change of color: it shows nothing, but words touch it.
+    Sequence,
+}
+
+/// A part of the reading, with the bytes of the text that it stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece {
+    /// The character or sequence.
+    pub shown: Shown,
+    /// The bytes of the text; both ends are character boundaries.
+    pub at: Range<usize>,
+}
+
+/// Returns the reading of `text`, in text order. Invisible characters have no piece.
+pub fn pieces(text: &str) -> impl Iterator<Item = Piece> + '_ {
+    let mut at = 0;
+    let mut before = None;
+    // Further characters of a compatibility form, last one first.
+    let mut pending: Vec<Piece> = Vec::new();
+    std::iter::from_fn(move || {
+        loop {
+            if let Some(piece) = pending.pop() {
+                return Some(piece);
+            }
+            let c = text[at..].chars().next()?;
+            let (length, step) = step(text, at, c, before);
+            let piece = |shown| Piece { shown, at: at..at + length };
+            match step {
+                Step::Show(c) => {
+                    before = Some(c);
+                    pending.push(piece(Shown::Char(c)));
+                }
+                Step::Sequence => pending.push(piece(Shown::Sequence)),
+                Step::Form => {
+                    pending.extend(std::iter::once(c).nfkc().map(|c| piece(Shown::Char(c))));
+                    pending.reverse();
+                    before = Some(c);
+                }
+                Step::Hide => {}
+            }
+            at += length;
+        }
+    })
+}
+
+/// Returns the offset of the next character from `from` on that the reading shows as another one,
+/// or not at all. Escapes that change no word do not count, since most are of this kind: those of
+/// quotes and backslashes, and those of spaces and line breaks before a sign.
+pub fn next_change(text: &str, from: usize) -> Option<usize> {
+    /// Size of a chunk, in bytes: the compiler vectorizes the search for its signs.
+    const CHUNK: usize = 16;
+    let bytes = text.as_bytes();
+    let candidates = &*CANDIDATES;
+    let is_candidate = |at: &usize| {
+        let is_index = bytes[*at] == b'[' && !bytes.get(at + 1).is_some_and(u8::is_ascii_digit);
+        candidates[usize::from(bytes[*at])] && !is_index
+    };
+    let starts = (from..bytes.len()).step_by(CHUNK);
+    let chunks = starts.map(|start| start..bytes.len().min(start + CHUNK));
+    let signed = chunks.filter(|chunk| may_change(&bytes[chunk.clone()]));
+    signed.flatten().filter(is_candidate).find(|at| is_changed(text, *at))
+}
+
+/// Whether one of the bytes is neither a letter, a digit nor a usual sign.
+fn may_change(chunk: &[u8]) -> bool {
+    let is_sign = |byte: u8| {
+        let is_control = (byte < b' ') & (byte != b'\n') & (byte != b'\t') & (byte != b'\r');
+        is_control | (byte == b'\\') | (byte == b'[') | (byte > b'~')
+    };
+    chunk.iter().fold(false, |found, byte| found | is_sign(*byte))
+}
+
+/// The first bytes of characters that may change. They are rare in text of any language.
+static CANDIDATES: LazyLock<[bool; 256]> = LazyLock::new(|| {
+    let is_candidate = |byte: u8| match byte {
+        b'\t' | b'\n' | b'\r' => false,
+        // Those from 0xc2 on are of the blocks of invisible characters and compatibility forms.
+        b'\\' | b'[' | 0x7f | 0xc2 | 0xcd | 0xd8 | 0xe1..=0xe3 | 0xee..=0xf0 | 0xf3.. => true,
+        byte => byte < b' ',
+    };
+    std::array::from_fn(|byte| u8::try_from(byte).is_ok_and(is_candidate))
+});
+
+fn is_changed(text: &str, at: usize) -> bool {
+    let Some(c) = text[at..].chars().next() else { return false };
+    if c == '\\' {
+        return escapes::escape(text.as_bytes(), at).is_some_and(|(c, end)| match c {
+            '"' | '\'' | '`' | '\\' | '/' => false,
+            // A word follows that seems to begin with the letter of the escape.
+            '\n' | '\t' | '\r' if end == at + 2 => {
+                text.as_bytes().get(end).is_some_and(|byte| is_of_word(*byte))
+            }
+            _ => true,
+        });
+    }
+    let before = text[..at].chars().next_back();
+    !matches!(step(text, at, c, before).1, Step::Show(shown) if shown == c)
+}
+
+fn is_of_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii()
+}
+
+/// What the reading shows of a character.
+enum Step {
+    Show(char),
+    /// Show its compatibility form.
+    Form,
+    Sequence,
+    Hide,
+}
+
+/// Returns the number of bytes at `at`, where `c` is, and what the reading shows of them. The
+/// character `before` is the last one shown.
+fn step(text: &str, at: usize, c: char, before: Option<char>) -> (usize, Step) {
+    let bytes = text.as_bytes();
+    let length = c.len_utf8();
+    match c {
+        '\\' => match escapes::escape(bytes, at) {
+            Some((c, end)) => shown_escape(bytes, c, at, end),
+            None => (1, Step::Show(c)),
+        },
+        '[' => match sequences::bare(bytes, at) {
+            Some(end) => (end - at, Step::Sequence),
+            None => (1, Step::Show(c)),
+        },
+        '\u{1b}' | '\u{9b}' => match sequences::end(bytes, c, at + length) {
+            Some(end) => (end - at, Step::Sequence),
+            None => (length, Step::Hide),
+        },
+        '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => (length, Step::Show('\n')),
+        _ => (length, shown(text, at, c, before)),
+    }
+}
+
+fn shown(text: &str, at: usize, c: char, before: Option<char>) -> Step {
+    let Some(kind) = invisible_kind(c) else {
+        return if has_form(c) { Step::Form } else { Step::Show(c) };
+    };
+    if let (InvisibleKind::Tag, Some(ascii)) = (kind, ascii_of_tag(c)) {
+        return Step::Show(ascii);
+    }
+    let after = text[at + c.len_utf8()..].chars().next();
+    // A selector after a digit shows a key of a phone, but digits are in tokens, too.
+    let follows_ascii = before.is_some_and(|before| before.is_ascii());
+    if !follows_ascii && is_legitimate(before, c, after) { Step::Show(c) } else { Step::Hide }
+}
+
+/// Returns what the reading shows of an escape from `at` to `end` that stands for `c`.
+fn shown_escape(bytes: &[u8], c: char, at: usize, end: usize) -> (usize, Step) {
+    let sequence = sequences::end(bytes, c, end).filter(|_| matches!(c, '\u{1b}' | '\u{9b}'));
+    match sequence {
+        Some(end) => (end - at, Step::Sequence),
+        None if matches!(c, '\u{b}' | '\u{c}') => (end - at, Step::Show('\n')),
+        None if invisible_kind(c).is_some() => (end - at, Step::Hide),
+        None => (end - at, Step::Show(c)),
+    }
+}
+
+/// Whether `c` is a form of an ASCII character with another width, weight or frame.
+fn has_form(c: char) -> bool {
+    matches!(c, '\u{ff01}'..='\u{ff5e}' | '\u{2460}'..='\u{24ff}')
+        || matches!(c, '\u{1d400}'..='\u{1d7ff}' | '\u{1f100}'..='\u{1f18a}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(text: &str) -> String {
+        let shown = pieces(text).map(|piece| match piece.shown {
+            Shown::Char(c) => c,
+            Shown::Sequence => '|',
+        });
+        shown.collect()
+    }
+
+    #[test]
+    fn reading_is_the_text_that_a_reader_sees() {
+        for (text, expected) in [
+            ("a\u{200b}b\u{ad}c\u{2060}d\u{feff}", "abcd"),
+            ("\u{e0061}\u{e0062}", "ab"),
+            ("ｇｈｐ＿ 𝐠𝐡𝐩 ⓖ", "ghp_ ghp g"),
+            (r"a\nb\tc \u003d\x3d\u{3d}\U0000003d\075", "a\nb\tc ====="),
+            ("g\0h\0p\0", "ghp"),
+            ("\u{1b}[31mred\u{1b}[0m", "|red|"),
+            ("\u{1b}]8;;https://a.b\u{7}link\u{1b}]8;;\u{1b}\\.", "|link|."),
+            (r"\x1b[31mred\u001b[0m \033[1;32mgreen\e[m \e]0;title\a.", "|red| |green| |."),
+            ("[31mred[0m of [1m]", "|red| of [1m]"),
+            ("\u{1b}(Bx \u{1b}c", "|x c"),
+            ("a\u{b}b\u{2028}c", "a\nb\nc"),
+            ("👨\u{200d}👩, ❤\u{fe0f}, не\u{ad}видимый", "👨\u{200d}👩, ❤\u{fe0f}, невидимый"),
+            (r"C:\dir \u00g1 \xzz \", r"C:\dir \u00g1 \xzz \"),
+        ] {
+            assert_eq!(reading(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn pieces_have_the_bytes_that_they_stand_for() {
+        let text = "é\u{200b}\\u003d\u{1b}[1m𝐠";
+        let parts: Vec<&str> = pieces(text).map(|piece| &text[piece.at]).collect();
+        assert_eq!(parts, ["é", "\\u003d", "\u{1b}[1m", "𝐠"]);
+    }
+
+    #[test]
+    fn only_changed_characters_are_found() {
+        for (text, expected) in [
+            ("let a = b[0]; // \"c\" \\\" \\\\ \t\r\n", None),
+            ("println!(\"a\\n\\n\"); '\\t' ", None),
+            ("Обычный текст, 日本語。 — “quoted” … €5 😀 ❤\u{fe0f}", None),
+            ("ab\\nc", Some(2)),
+            ("ж\u{ad}", Some(2)),
+            ("日本ｇ", Some(6)),
+        ] {
+            assert_eq!(next_change(text, 0), expected, "{text:?}");
+        }
+    }
+}

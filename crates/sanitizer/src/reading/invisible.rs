@@ -1,0 +1,85 @@
+//! Invisible characters and their legitimate uses.
+
+/// The kind of an invisible character.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InvisibleKind {
+    /// Joins, separates or fills without a width.
+    ZeroWidth,
+    /// Belongs to the layout: soft hyphens, direction marks.
+    Layout,
+    /// Displays text in another order than it is stored.
+    Bidi,
+    /// A copy of an ASCII character that no font shows.
+    Tag,
+    /// Selects a variant of the previous character.
+    Selector,
+    /// A character of private use.
+    Private,
+    /// A control character.
+    Control,
+}
+
+/// Returns the kind of `c` if it is invisible.
+pub fn invisible_kind(c: char) -> Option<InvisibleKind> {
+    Some(match c {
+        '\t' | '\n' | '\r' | ' '..='~' => return None,
+        '\0'..='\x1f' | '\x7f'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{fff9}'..='\u{fffb}' => {
+            InvisibleKind::Control
+        }
+        '\u{200b}'..='\u{200d}'
+        | '\u{2060}'..='\u{2065}'
+        | '\u{206a}'..='\u{206f}'
+        | '\u{feff}'
+        | '\u{180e}'
+        | '\u{34f}'
+        | '\u{115f}'
+        | '\u{1160}'
+        | '\u{17b4}'
+        | '\u{17b5}'
+        | '\u{3164}'
+        | '\u{ffa0}'
+        | '\u{2800}'
+        | '\u{1d173}'..='\u{1d17a}' => InvisibleKind::ZeroWidth,
+        '\u{ad}' | '\u{200e}' | '\u{200f}' | '\u{61c}' => InvisibleKind::Layout,
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => InvisibleKind::Bidi,
+        '\u{e0000}'..='\u{e007f}' => InvisibleKind::Tag,
+        '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' | '\u{180b}'..='\u{180d}' => {
+            InvisibleKind::Selector
+        }
+        '\u{e000}'..='\u{f8ff}' | '\u{f0000}'.. => InvisibleKind::Private,
+        _ => return None,
+    })
+}
+
+/// The character that a tag stands for, where it is one of text.
+pub fn ascii_of_tag(c: char) -> Option<char> {
+    let ascii = u8::try_from(u32::from(c).checked_sub(0xE0000)?).ok()?;
+    matches!(ascii, b' '..=b'~').then_some(char::from(ascii))
+}
+
+/// Whether the script needs `c`: a joiner between Arabic or Indic letters or inside an emoji, or
+/// one selector after a symbol.
+pub fn is_legitimate(before: Option<char>, c: char, after: Option<char>) -> bool {
+    let joins = |c: char| {
+        is_emoji(c)
+            || matches!(c, '\u{600}'..='\u{109f}' | '\u{1780}'..='\u{18af}')
+            || matches!(c, '\u{fb50}'..='\u{fdff}')
+    };
+    match c {
+        '\u{200c}' | '\u{200d}' => {
+            let before = before
+                .is_some_and(|b| joins(b) || invisible_kind(b) == Some(InvisibleKind::Selector));
+            before && after.is_none_or(|a| joins(a) || a.is_whitespace())
+        }
+        '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' | '\u{180b}'..='\u{180d}' => before
+            .is_some_and(|b| {
+                let is_base = !b.is_ascii_alphabetic() && !b.is_whitespace();
+                is_base && invisible_kind(b).is_none()
+            }),
+        _ => false,
+    }
+}
+
+fn is_emoji(c: char) -> bool {
+    matches!(c, '\u{2190}'..='\u{2bff}' | '\u{3030}'..='\u{303d}' | '\u{1f000}'..='\u{1faff}')
+}

@@ -1,0 +1,182 @@
+//! Tokens of many vendors in many disguises: none may pass.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use mc_sanitizer::mask;
+use mc_sanitizer::reading::{Shown, pieces};
+
+/// Digits and letters of both cases, generated for these tests. Tokens are assembled here, so that
+/// other scanners find none in the sources.
+const RANDOM: &str = "q8Zr2Lm0Tx5vB7nKc3Wd9Yh4Jf6Gs1Pa0QeRuT3kLw8Vb5Mz2Xc7Nj4Hg9Fd6Sa1Po0IyE5tRq";
+const HEX: &str = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+const UPPER: &str = "Q8ZR2LM5TX7VB3NKC4WD";
+
+/// Returns the vendors' names, each with a token.
+fn tokens() -> Vec<(&'static str, String)> {
+    let of = |parts: &[&str]| parts.concat();
+    let pem = |word: &str| format!("-----{word} PRIVATE KEY-----");
+    vec![
+        ("github", of(&["gh", "p_", &RANDOM[..36]])),
+        ("gitlab", of(&["gl", "pat-", &RANDOM[..20]])),
+        ("aws", of(&["AK", "IA", &UPPER[..16]])),
+        ("aws-pair", format!("AK{}:aws_secret_access_key={}", &RANDOM[..9], &RANDOM[..40])),
+        ("stripe", of(&["sk", "_live_", &RANDOM[..24]])),
+        ("slack", of(&["xo", "xb-123456789012-", &RANDOM[..24]])),
+        ("openai", of(&["sk", "-proj-", &RANDOM[..60]])),
+        ("anthropic", of(&["sk", "-ant-api03-", &RANDOM[..70]])),
+        ("google", of(&["AI", "za", &RANDOM[..35]])),
+        ("npm", of(&["np", "m_", &RANDOM[..36]])),
+        ("pypi", of(&["py", "pi-AgEIcHlwaS5vcmc", &RANDOM[..60]])),
+        ("sendgrid", of(&["S", "G.", &RANDOM[..22], ".", &RANDOM[20..63]])),
+        ("twilio", of(&["S", "K", &HEX[..32]])),
+        ("azure", of(&["q8Z", "0Q~", &RANDOM[..34]])),
+        ("jwt", of(&["ey", "JhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.", &RANDOM[..43]])),
+        ("private-key", of(&[&pem("BEGIN"), "\n", &RANDOM[..64], "\n", &pem("END")])),
+    ]
+}
+
+/// Returns the text with `shown` for each of its ASCII characters.
+fn each(text: &str, shown: impl Fn(char) -> String) -> String {
+    text.chars().map(shown).collect()
+}
+
+/// Returns the token with `inside` after its second and its tenth character.
+fn split(token: &str, inside: &str) -> String {
+    [&token[..2], inside, &token[2..10], inside, &token[10..]].concat()
+}
+
+fn full_width(c: char) -> String {
+    let wide = char::from_u32(u32::from(c) + 0xFEE0).filter(|_| c.is_ascii_graphic());
+    wide.unwrap_or(c).to_string()
+}
+
+/// A way to write a token.
+type Disguise = fn(&str) -> String;
+
+const DISGUISES: &[(&str, Disguise)] = &[
+    ("plain", |token| token.to_owned()),
+    ("after an escaped line break", |token| format!("\"first\\n{token}\"")),
+    ("after an escaped tab", |token| format!("\"first\\t{token}\\tlast\"")),
+    ("after an escaped line break in escaped text", |token| format!("{{\\\"a\\\\n{token}\\\"}}")),
+    ("after an escaped sign", |token| format!("\"x\\u003d{token}\"")),
+    ("after a hexadecimal escape", |token| format!("'x\\x3d{token}'")),
+    ("in a color", |token| format!("\u{1b}[31m{token}\u{1b}[0m")),
+    ("after a word in a color", |token| format!("key\u{1b}[1;32m{token}\u{1b}[0mend")),
+    ("in a written color", |token| format!("echo \"\\033[31m{token}\\e[0m\"")),
+    ("in a color without its escape", |token| format!("[32m{token}[0m")),
+    ("in a link of a terminal", |token| {
+        format!("\u{1b}]8;;https://a.b\u{7}{token}\u{1b}]8;;\u{7}")
+    }),
+    ("with colors inside", |token| split(token, "\u{1b}[0m")),
+    ("with zero-width spaces inside", |token| split(token, "\u{200b}")),
+    ("with soft hyphens inside", |token| split(token, "\u{ad}")),
+    ("with word joiners inside", |token| split(token, "\u{2060}")),
+    ("with joiners between all characters", |token| each(token, |c| format!("{c}\u{200d}"))),
+    ("with selectors after all characters", |token| each(token, |c| format!("{c}\u{fe0f}"))),
+    ("in full-width characters", |token| each(token, full_width)),
+    ("in base64", |token| STANDARD.encode(token)),
+    ("in base64 twice", |token| STANDARD.encode(STANDARD.encode(token))),
+    ("in hexadecimal digits", |token| each(token, |c| format!("{:02x}", u32::from(c)))),
+    ("in percent-encoding", |token| each(token, |c| format!("%{:02X}", u32::from(c)))),
+    ("in UTF-16 escapes", |token| each(token, |c| format!("\\u{:04x}", u32::from(c)))),
+    ("in byte escapes", |token| each(token, |c| format!("\\x{:02x}", u32::from(c)))),
+    ("in UTF-16", |token| each(token, |c| format!("{c}\0"))),
+    ("in character references", |token| each(token, |c| format!("&#{};", u32::from(c)))),
+    ("in quotes of HTML", |token| format!("x=&quot;{token}&quot;")),
+    ("in quoted-printable", |token| each(token, |c| format!("={:02X}", u32::from(c)))),
+    ("after an equals sign in quoted-printable", |token| format!("x=3D{token}")),
+    ("in base32", base32),
+    ("in a dump", dump),
+    ("in bytes with colons", |token| {
+        each(token, |c| format!("{:02x}:", u32::from(c))).trim_end_matches(':').to_owned()
+    }),
+];
+
+fn base32(text: &str) -> String {
+    let bits: String = text.bytes().map(|byte| format!("{byte:08b}")).collect();
+    let digit = |bits: &[u8]| {
+        let bits = std::str::from_utf8(bits).expect("zeros and ones");
+        let index = usize::from_str_radix(&format!("{bits:0<5}"), 2).expect("five bits");
+        char::from(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"[index])
+    };
+    bits.as_bytes().chunks(5).map(digit).collect()
+}
+
+/// Returns the text as `xxd` prints it.
+fn dump(text: &str) -> String {
+    let line = |(index, bytes): (usize, &[u8])| {
+        let words = bytes.chunks(2).map(hex_of).collect::<Vec<_>>().join(" ");
+        let shown: String = bytes.iter().map(|byte| char::from(*byte)).collect();
+        format!("{:08x}: {words:39}  {}\n", index * 16, shown.replace('\n', "."))
+    };
+    text.as_bytes().chunks(16).enumerate().map(line).collect()
+}
+
+fn hex_of(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Returns the last part of each line of the text, which no part of a mask may leave.
+fn tails(text: &str) -> Vec<&str> {
+    const LENGTH: usize = 14;
+    let tail = |line: &'_ str| {
+        let start = line.char_indices().rev().nth(LENGTH - 1).map(|(at, _)| at);
+        start.map(|at| at..line.len())
+    };
+    text.lines().filter_map(|line| tail(line).map(|range| &line[range])).collect()
+}
+
+#[test]
+fn no_token_passes_in_any_disguise() {
+    let mut passed = Vec::new();
+    for (vendor, token) in tokens() {
+        // Without the name of the value, and without the frame of a key block.
+        let secret = token.lines().nth(1).unwrap_or(&token).rsplit('=').next().unwrap_or(&token);
+        for (disguise, write) in DISGUISES {
+            let text = format!("before {} after\n", write(&token));
+            let masked = mask(&text).text.into_string();
+            let reading: String = pieces(&masked)
+                .filter_map(|piece| match piece.shown {
+                    Shown::Char(c) => Some(c),
+                    Shown::Sequence => None,
+                })
+                .collect();
+            let written = write(secret);
+            let is_left = masked == text
+                || reading.contains(&secret[secret.len() - 14..])
+                || tails(&written).iter().any(|tail| masked.contains(tail) && !is_frame(tail));
+            if is_left {
+                passed.push(format!("{vendor} {disguise}: {masked:?}"));
+            }
+            assert_eq!(masked.matches('\n').count(), text.matches('\n').count(), "{masked}");
+            assert_eq!(mask(&masked).text.as_str(), masked, "masking again");
+        }
+    }
+    assert!(passed.is_empty(), "{} pass:\n{}", passed.len(), passed.join("\n"));
+}
+
+/// Whether the end of a written token is the frame around it.
+fn is_frame(tail: &str) -> bool {
+    ["\\e[0m", "[0m", "\u{1b}", "&quot;", "\"", "\\tlast"].iter().any(|frame| tail.contains(frame))
+}
+
+#[test]
+fn encoded_texts_are_masked_across_their_lines() {
+    let token = &tokens()[0].1;
+    let long = format!("# settings of the service, copied from the old machine\nTOKEN={token}\n");
+    let wrap = |text: String| {
+        let lines = text.as_bytes().chunks(76).map(String::from_utf8_lossy);
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    let hex = wrap(hex_of(long.as_bytes()));
+    let base64 = wrap(STANDARD.encode(&long));
+    let dump = dump(&long);
+    for text in [&hex, &base64, &dump] {
+        let masked = mask(&format!("data:\n{text}\n")).text.into_string();
+        let last = text.trim_end().lines().last().expect("a line");
+        assert!(!masked.contains(&last[..last.len().min(20)]), "{masked}");
+    }
+    let mail = format!("{}={}", &token[..20], "\n") + &token[20..];
+    let mail = format!("{}{mail}\n", "Please keep this one for the machine in Cologne, thanks: ");
+    assert!(!mask(&mail).text.as_str().contains(&token[20..]), "{mail}");
+}
