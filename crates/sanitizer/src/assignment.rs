@@ -5,15 +5,19 @@
 //! the time is linear in the text.
 
 mod cursor;
+mod document;
 mod name;
 mod operator;
+mod table;
 mod value;
 
 use std::ops::Range;
 
 use crate::randomness;
+pub(crate) use document::secrets_in_documents;
 use name::Name;
 pub(crate) use name::{Names, Strength};
+pub(crate) use table::secrets_in_columns;
 
 /// A secret assigned to a name.
 #[derive(Debug, PartialEq)]
@@ -153,6 +157,7 @@ mod tests {
             "пароль от базы: @",
             "пароль пользователя: @",
             "с паролем @",
+            "пароль для прода @",
             "X-Acme-Token: @",
             "token = \\\n  '@'",
             "SecretString(\"@\")",
@@ -197,5 +202,13 @@ mod tests {
             assert_eq!(found(text), ["hunter2!"], "{text}");
         }
         assert_eq!(found("token = \"hunter2!\""), [""; 0]);
+        for text in ["пароль для прода hunter2!", "Пароль от базы: hunter2!\n", "пароль hunter2!."]
+        {
+            assert_eq!(found(text), ["hunter2!"], "{text}");
+        }
+        for text in ["пароль для сервера db-main-2", "пароль из users.password2", "пароль ждут"]
+        {
+            assert_eq!(found(text), [""; 0], "{text}");
+        }
     }
 }

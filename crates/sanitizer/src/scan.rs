@@ -8,6 +8,7 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use regex::Regex;
 
 use crate::allowlist::AllowedLines;
+use crate::assignment::Strength;
 use crate::keyword_scan::KeywordScan;
 use crate::rules::{Rule, Rules};
 use crate::{Class, Finding, Policy, assignment, decode, personal_data, randomness, unlabeled};
@@ -102,15 +103,18 @@ pub(crate) const VALUE: &str = "secret-value";
 
 fn of_names(rules: &Rules, scan: &KeywordScan<'_>) -> Vec<Ranked> {
     let rank = rules.formats.len();
-    let mut found = Vec::new();
-    for (word, strength) in &scan.words {
-        for assigned in assignment::secrets(scan.text, word.clone(), *strength, &rules.names) {
-            let category = if assigned.human_chosen { PASSWORD } else { VALUE };
-            let finding = secret(category, assigned.span, assigned.confidence);
-            found.push(Ranked { rank, finding });
-        }
-    }
-    found
+    let of_word = |(word, strength): &(Range<usize>, Strength)| {
+        assignment::secrets(scan.text, word.clone(), *strength, &rules.names)
+    };
+    let assigned = scan.words.iter().flat_map(of_word);
+    let assigned = assigned
+        .chain(assignment::secrets_in_columns(scan, &rules.names))
+        .chain(assignment::secrets_in_documents(scan, &rules.names));
+    let ranked = assigned.map(|assigned| {
+        let category = if assigned.human_chosen { PASSWORD } else { VALUE };
+        Ranked { rank, finding: secret(category, assigned.span, assigned.confidence) }
+    });
+    ranked.collect()
 }
 
 fn secret(category: &'static str, span: Range<usize>, confidence: f32) -> Finding {
@@ -158,7 +162,8 @@ const REPEATED: Range<usize> = 12..513;
 /// Finds the other occurrences of the values in `found`: a value that was found by its name is
 /// secret without the name as well.
 fn repetitions(text: &str, found: &[Ranked], placeholders: &[Range<usize>]) -> Vec<Ranked> {
-    let long = found.iter().filter(|ranked| REPEATED.contains(&ranked.finding.span.len()));
+    // In reverse, so that of equal values the first one counts, which is in the text itself.
+    let long = found.iter().rev().filter(|one| REPEATED.contains(&one.finding.span.len()));
     // Each value once: an automaton of thousands of equal values would be slow.
     let values: BTreeMap<&str, &Ranked> =
         long.map(|ranked| (&text[ranked.finding.span.clone()], ranked)).collect();

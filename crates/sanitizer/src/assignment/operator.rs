@@ -14,6 +14,8 @@ pub(super) struct Operator {
     pub is_distant: bool,
     /// The value is the argument of a call, which may look it up: `env("PASSWORD_1")`.
     pub is_wrapped: bool,
+    /// A value in ASCII follows words in another script, which do not name it by accident.
+    pub is_foreign: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,11 +47,11 @@ impl Operator {
             Strength::HumanChosen | Strength::Random => (evidence + extra, length),
             Strength::Weak => (evidence + extra + 5.0, length.max(16)),
         };
+        let is_near = !self.is_distant && matches!(self.kind, Kind::Assigned | Kind::Element);
         let may_be_human_chosen = strength == Strength::HumanChosen
-            && !self.is_distant
+            && (is_near || self.is_foreign)
             && !self.is_wrapped
             && !candidate.is_part
-            && matches!(self.kind, Kind::Assigned | Kind::Element)
             && (quoted || candidate.ends_line);
         let human_chosen_length = may_be_human_chosen.then_some(if quoted { 6 } else { 8 });
         Requirements { evidence, length, human_chosen_length }
@@ -78,7 +80,32 @@ pub(super) fn after(text: &str, end: usize) -> Option<Operator> {
         return None;
     }
     let space_only = (!has_closing_mark).then(|| to_value(text, cursor, Kind::Space, false));
-    beyond_words(text, cursor).or(space_only)
+    let is_foreign = !text.as_bytes()[end - 1].is_ascii();
+    let foreign = || is_foreign.then(|| beyond_foreign_words(text, cursor)).flatten();
+    let beyond = beyond_words(text, cursor).map(|operator| Operator {
+        is_foreign: is_foreign && begins_ascii(text, operator.value_start),
+        ..operator
+    });
+    beyond.or_else(foreign).or(space_only)
+}
+
+/// Returns a space as the operator before the first word in ASCII: `пароль для прода hunter2!`.
+fn beyond_foreign_words(text: &str, mut cursor: Cursor<'_>) -> Option<Operator> {
+    for index in 0..MAX_WORDS_BETWEEN {
+        if begins_ascii(text, cursor.at) {
+            let operator = to_value(text, cursor, Kind::Space, index > 0);
+            return Some(Operator { is_foreign: true, ..operator });
+        }
+        let length = cursor.skip(2 * MAX_WORD_BYTES + 1, |byte| !byte.is_ascii());
+        if length == 0 || length > 2 * MAX_WORD_BYTES || cursor.spaces() == 0 {
+            return None;
+        }
+    }
+    None
+}
+
+fn begins_ascii(text: &str, at: usize) -> bool {
+    text.as_bytes().get(at).is_some_and(|byte| byte.is_ascii_graphic())
 }
 
 /// Returns the operator after some words: `token for staging: `.
@@ -117,7 +144,7 @@ fn to_value(text: &str, mut cursor: Cursor<'_>, kind: Kind, is_distant: bool) ->
     let calls = name > 0 && inside.skip(2, |byte| matches!(byte, b'(' | b'[')) > 0;
     let is_wrapped = calls && value::opens_quote(text, inside.at);
     let value_start = if is_wrapped { inside.at } else { cursor.at };
-    Operator { value_start, kind, is_distant, is_wrapped }
+    Operator { value_start, kind, is_distant, is_wrapped, is_foreign: false }
 }
 
 /// Returns the cursor after the sign in `name="token" value="..."` of XML, JSON and YAML, and in

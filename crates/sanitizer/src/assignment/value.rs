@@ -12,7 +12,7 @@ pub(super) struct Candidate {
     pub is_quoted: bool,
     /// Whether it is one word of a longer value.
     pub is_part: bool,
-    /// Whether only punctuation follows on the line.
+    /// Whether only punctuation follows on the line, in the literal, or before the next parameter.
     pub ends_line: bool,
 }
 
@@ -108,7 +108,8 @@ fn unquoted(text: &str, at: usize) -> Vec<Candidate> {
         return Vec::new();
     }
     cursor.skip(4, |byte| matches!(byte, b',' | b';' | b' ' | b'\t' | b'\r'));
-    let ends_line = cursor.peek().is_none_or(|byte| byte == b'\n' || byte == b'&');
+    let ends = |byte| matches!(byte, b'\n' | b'&' | b'"' | b'\'' | b'\\');
+    let ends_line = cursor.peek().is_none_or(ends);
     let is_part = false;
     vec![Candidate { span: at..at + value.len(), is_quoted: false, is_part, ends_line }]
 }
