@@ -24,6 +24,16 @@ const PHONE_WORDS: &[&str] = &[
     "телефон", "тел", "моб", "звонить", "факс",
 ];
 
+/// Words for numbers of documents, which are neither cards nor phones.
+#[rustfmt::skip]
+const ORDER_WORDS: &[&str] = &[
+    "order", "orders", "invoice", "bestellung", "bestellnummer", "auftragsnummer", "rechnung",
+    "rechnungsnummer", "заказ", "заказа", "заказу", "заказе", "заказом", "заказы", "счёт", "счет",
+];
+/// Words that may stand between them and the number.
+#[rustfmt::skip]
+const NUMBER_WORDS: &[&str] = &["number", "no", "nr", "num", "id", "ref", "is", "номер", "номером"];
+
 static IP_ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
     compile(r"(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f.]{1,15}|[0-9]{1,3}(?:\.[0-9]{1,3}){3}")
 });
@@ -198,10 +208,13 @@ fn number(text: &str, span: &Range<usize>) -> Option<Finding> {
     let value = &text[span.clone()];
     let digits: Vec<u8> = value.bytes().filter(u8::is_ascii_digit).collect();
     let shape: String = value.chars().map(|c| if c.is_ascii_digit() { '9' } else { c }).collect();
+    let context = Context::of(text, span);
+    if context.names_order() {
+        return None;
+    }
     if is_card(&digits, &shape) {
         return Some(personal("card", span, CHECKED));
     }
-    let context = Context::of(text, span);
     identifier(&digits, &shape, &context)
         .or_else(|| is_phone(value, &shape, &context).then_some("phone"))
         .map(|category| personal(category, span, NAMED))
@@ -317,6 +330,14 @@ impl Context {
             is_whole_line: is_first && (end.is_empty() || end.starts_with('\n')),
             is_first,
         }
+    }
+
+    /// Whether the last word before the number names an order.
+    fn names_order(&self) -> bool {
+        let is_sign = |c: char| " \t:=#№.'\"_-".contains(c);
+        let mut words = self.before.rsplit(is_sign).filter(|word| !word.is_empty());
+        let last = words.find(|word| !NUMBER_WORDS.contains(word));
+        last.is_some_and(|word| ORDER_WORDS.contains(&word))
     }
 
     /// Whether one of the words, in lower case, precedes the number, with no letter on either side.

@@ -65,7 +65,21 @@ fn follows_word(text: &str, start: usize, names: &Names) -> bool {
     let is_inner = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let word = &before[before.trim_end_matches(is_inner).len()..];
     let is_word = word.bytes().filter(u8::is_ascii_alphabetic).count() >= 2;
-    is_open && is_word && !last.contains("://") && !names.denies(before) && !names.is_other(word)
+    is_open
+        && is_word
+        && !last.contains("://")
+        && !names.denies(before)
+        && !names.is_other(word)
+        && !is_number_of_other(before, word, names)
+}
+
+/// Whether the word is that of a number, as in `order id`, and the one before it makes it the number
+/// of something else.
+fn is_number_of_other(before: &str, word: &str, names: &Names) -> bool {
+    let is_number = ["id", "number", "no", "nr"].iter().any(|one| word.eq_ignore_ascii_case(one));
+    let rest = before[..before.len() - word.len()].trim_end_matches(' ');
+    let letters = rest.bytes().rev().take_while(u8::is_ascii_alphabetic).count();
+    is_number && names.is_other(&rest[rest.len() - letters..])
 }
 
 #[cfg(test)]

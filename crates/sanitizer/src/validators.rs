@@ -24,6 +24,8 @@ pub(crate) enum Validator {
     HumanChosen,
     /// The first part decodes to the header of a JSON Web Token.
     Jwt,
+    /// As many words as a mnemonic phrase has, and no sentence.
+    Mnemonic,
     /// The body of a PEM block: contains a line's length of base64.
     Pem,
     /// Ends in the checksum of the characters before it.
@@ -42,7 +44,7 @@ impl Validator {
         match self {
             Self::Pem | Self::Crc => 1.0,
             Self::Prefixed | Self::Jwt => 0.95,
-            Self::Random => 0.85,
+            Self::Random | Self::Mnemonic => 0.85,
             Self::Assigned => 0.7,
             Self::HumanChosen => 0.5,
         }
@@ -60,6 +62,7 @@ impl Validator {
             Self::Random => randomness::evidence(value) >= MIN_EVIDENCE && !is_stand_in(),
             Self::HumanChosen => randomness::is_human_chosen(value) && !is_stand_in(),
             Self::Jwt => has_jwt_header(value),
+            Self::Mnemonic => is_mnemonic(value),
             Self::Pem => has_base64_run(value, 24),
         };
         let is_wrong = self == Self::Crc && !crc::is_valid(value);
@@ -78,6 +81,19 @@ fn has_jwt_header(token: &str) -> bool {
     };
     let has = |key: &[u8]| json.windows(key.len()).any(|part| part == key);
     json.starts_with(b"{") && (has(b"\"alg\"") || has(b"\"typ\""))
+}
+
+/// Whether the value has the number of words of a mnemonic phrase, and none of the words that most
+/// sentences have and the list of BIP 39 has not.
+fn is_mnemonic(value: &str) -> bool {
+    #[rustfmt::skip]
+    const OF_SENTENCES: [&str; 16] = [
+        "the", "and", "for", "from", "are", "which", "your", "into", "must", "its", "was", "not",
+        "with", "should", "these", "words",
+    ];
+    let words: Vec<&str> =
+        value.split(|c: char| !c.is_ascii_lowercase()).filter(|word| !word.is_empty()).collect();
+    (12..=24).contains(&words.len()) && !words.iter().any(|word| OF_SENTENCES.contains(word))
 }
 
 fn has_base64_run(body: &str, length: usize) -> bool {

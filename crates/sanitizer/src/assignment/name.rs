@@ -111,8 +111,16 @@ impl<'t> Name<'t> {
         if !is_whole && !qualified && is_part_of_others {
             return None;
         }
+        // `order key`. A stronger word has its own meaning: `object password`.
+        let is_other =
+            of_word == Strength::Weak && previous.is_empty() && self.is_preceded_by(&names.kinds);
         let is_about = words(tail).any(|part| names.aspects.contains(&part));
-        if is_about || names.kinds.contains(&previous) || names.denies(head) || names.denies(tail) {
+        if is_other
+            || is_about
+            || names.kinds.contains(&previous)
+            || names.denies(head)
+            || names.denies(tail)
+        {
             return None;
         }
         Some(if qualified && of_word == Strength::Weak { Strength::Random } else { of_word })
