@@ -86,8 +86,8 @@ pub fn next_change(text: &str, from: usize) -> Option<usize> {
 /// Whether one of the bytes is neither a letter, a digit nor a usual sign.
 fn may_change(chunk: &[u8]) -> bool {
     let is_sign = |byte: u8| {
-        let is_control = (byte < b' ') & (byte != b'\n') & (byte != b'\t') & (byte != b'\r');
-        is_control | (byte == b'\\') | (byte == b'[') | (byte > b'~')
+        let is_control = byte < b' ' && byte != b'\n' && byte != b'\t' && byte != b'\r';
+        is_control || byte == b'\\' || byte == b'[' || byte > b'~'
     };
     chunk.iter().fold(false, |found, byte| found | is_sign(*byte))
 }

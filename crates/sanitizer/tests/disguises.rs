@@ -54,7 +54,7 @@ fn full_width(c: char) -> String {
 type Disguise = fn(&str) -> String;
 
 const DISGUISES: &[(&str, Disguise)] = &[
-    ("plain", |token| token.to_owned()),
+    ("plain", str::to_owned),
     ("after an escaped line break", |token| format!("\"first\\n{token}\"")),
     ("after an escaped tab", |token| format!("\"first\\t{token}\\tlast\"")),
     ("after an escaped line break in escaped text", |token| format!("{{\\\"a\\\\n{token}\\\"}}")),
@@ -176,7 +176,8 @@ fn encoded_texts_are_masked_across_their_lines() {
         let last = text.trim_end().lines().last().expect("a line");
         assert!(!masked.contains(&last[..last.len().min(20)]), "{masked}");
     }
-    let mail = format!("{}={}", &token[..20], "\n") + &token[20..];
-    let mail = format!("{}{mail}\n", "Please keep this one for the machine in Cologne, thanks: ");
-    assert!(!mask(&mail).text.as_str().contains(&token[20..]), "{mail}");
+    let (head, tail) = token.split_at(20);
+    let mail =
+        format!("Please keep this for the machine in Cologne, many thanks: {head}=\n{tail}\n");
+    assert!(!mask(&mail).text.as_str().contains(tail), "{mail}");
 }

@@ -105,7 +105,7 @@ fn beyond_foreign_words(text: &str, mut cursor: Cursor<'_>) -> Option<Operator> 
 }
 
 fn begins_ascii(text: &str, at: usize) -> bool {
-    text.as_bytes().get(at).is_some_and(|byte| byte.is_ascii_graphic())
+    text.as_bytes().get(at).is_some_and(u8::is_ascii_graphic)
 }
 
 /// Returns the operator after some words: `token for staging: `.

@@ -30,7 +30,7 @@ pub(super) fn views<'r>(scan: &'r KeywordScan<'_>) -> impl Iterator<Item = View>
         }
         // Lines of whole groups only.
         let is_wrapped = run.start >= done && run.len().is_multiple_of(4);
-        let lines = is_wrapped.then(|| wrapped(text, run.clone(), is_base64)).unwrap_or_default();
+        let lines = if is_wrapped { wrapped(text, run.clone(), is_base64) } else { Vec::new() };
         done = lines.last().map_or(done, |last| last.end);
         let joined = (lines.len() > 1).then(|| view(text, &lines)).flatten();
         [joined, view(text, std::slice::from_ref(run))]

@@ -41,8 +41,8 @@ pub(super) fn views(text: &str) -> impl Iterator<Item = View> + '_ {
 }
 
 fn is_next_line(text: &str, end: usize, start: usize) -> bool {
-    let between = &text.as_bytes()[end..start.max(end)];
-    between.len() <= MAX_REST && between.iter().filter(|byte| **byte == b'\n').count() == 1
+    let between = &text[end..start.max(end)];
+    between.len() <= MAX_REST && between.matches('\n').count() == 1
 }
 
 fn view(text: &str, dump: &[Line]) -> Option<View> {
