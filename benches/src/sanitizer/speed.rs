@@ -4,9 +4,9 @@ use std::path::Path;
 
 use anyhow::{Result, ensure};
 use mc_sanitizer::{Policy, mask_with};
-use rustix::time::{ClockId, clock_gettime};
 
 use super::Args;
+use crate::harness::machine::thread_seconds;
 use crate::harness::report::Report;
 use crate::harness::stats::Spread;
 
@@ -24,21 +24,15 @@ pub fn measure(args: &Args, report: &mut Report) -> Result<()> {
     mask_with("call +49 30 901820", &policy);
     let runs: Vec<f64> = (0..args.runs)
         .map(|_| {
-            let start = processor_seconds();
+            let start = thread_seconds();
             for file in &files {
                 mask_with(file, &policy);
             }
-            bytes as f64 / 1e6 / (processor_seconds() - start)
+            bytes as f64 / 1e6 / (thread_seconds() - start)
         })
         .collect();
     report.add_budgeted("clean source code, one core", "MB/s", Spread::of(runs), ">= 100 MB/s");
     Ok(())
-}
-
-/// Returns the processor time of this thread, so that other processes do not count.
-fn processor_seconds() -> f64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
 /// Returns the text of the files below a directory, sorted by name.
