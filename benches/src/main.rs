@@ -6,6 +6,7 @@ mod bundles;
 mod crash;
 mod duplicates;
 mod endpoint;
+mod flood;
 mod gate;
 mod harness;
 mod ingest;
@@ -52,6 +53,9 @@ enum Command {
     /// Two nodes on one database, of which one is killed repeatedly: nothing lost, and response
     /// times of the other
     Nodes(nodes::Args),
+    /// Attacks by floods of requests and connections while another caller recalls: response times
+    /// and memory
+    Flood(flood::Args),
     /// Recall, false positives and speed of the sanitizer on labeled texts and source code
     Sanitizer(sanitizer::Args),
     /// Detection of duplicates among generated records: recall and time
@@ -74,6 +78,7 @@ async fn main() -> Result<()> {
         Command::Webhooks(args) => webhooks::run(args).await,
         Command::Crash(args) => crash::run(args).await,
         Command::Nodes(args) => nodes::run(args).await,
+        Command::Flood(args) => flood::run(args).await,
         Command::Sanitizer(args) => sanitizer::run(&args),
         Command::Duplicates(args) => duplicates::run(&args),
         Command::Bundles(args) => bundles::run(args).await,

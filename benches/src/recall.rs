@@ -1,7 +1,7 @@
 //! A service with many records: times of recall and save, memory, and time of a start.
 
 mod measure;
-mod seed;
+pub mod seed;
 mod trust;
 
 use std::path::{Path, PathBuf};
