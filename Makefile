@@ -56,13 +56,22 @@ run: setup build-quick ## Start the service (Ctrl-C stops it)
 demo: setup build-quick ## Index a repository, save, recall and search (REPO=<path or git URL>)
 	@scripts/demo $(QUICK_BINARY) $(REPO)
 
-.PHONY: test
-test: setup ## Run every test (ARGS are passed to nextest only)
+# What tests need besides `make setup`.
+.PHONY: test-setup
+test-setup: setup
 	@scripts/setup mcp-client mcp-client-typescript oidc-provider vendors webhook-examples redis bundle-source
 	@scripts/cargo-tool cargo-nextest $(NEXTEST) --no-default-features --features default-no-update
+
+.PHONY: test
+test: test-setup ## Run every test (ARGS are passed to nextest only)
 	@$(OFFLINE) scripts/with-postgres cargo nextest run --locked --workspace $(ARGS)
 	@$(OFFLINE) scripts/with-postgres cargo test --quiet --locked --workspace --doc
 	@$(MAKE) --no-print-directory conformance rls fuzz-smoke bench-tiny
+
+.PHONY: attack
+attack: test-setup build ## Run every attack: the tests that SECURITY.md names, and floods of the release binary (ARGS='--seconds 10')
+	@$(OFFLINE) cargo build --release --locked --package mc-bench
+	@$(OFFLINE) scripts/attack $(CARGO_TARGET_DIR)/release $(ARGS)
 
 .PHONY: isolation
 # The attempts fail if they take more than an hour (ISOLATION_SECONDS).

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::used_underscore_binding)]
 
 mod architecture;
+mod attacks;
 mod backup;
 #[path = "../bundles/mod.rs"]
 mod bundle_sets;
