@@ -11,6 +11,7 @@ use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection};
 use url::Url;
 
+use crate::context_key::ContextKey;
 use crate::{Error, MIGRATIONS, backup, server_version};
 
 /// Group whose members see only rows of the project that their transaction entered.
@@ -49,6 +50,8 @@ pub(crate) async fn migrate(owner: &str, connection: &mut PgConnection) -> Resul
     apply_migrations(connection).await?;
     prepare_queue(connection).await?;
     let service = ensure_role(connection, &mut url, &password, SERVICE_GROUP).await?;
+    ContextKey::of_login(&service)?.store(connection, url.username()).await?;
+    ContextKey::ensure_seal(connection).await?;
     let worker = ensure_role(connection, &mut url, &password, WORKER_GROUP).await?;
     Ok(DbRoles { service, worker })
 }

@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod backup;
+pub mod context_key;
 pub mod db_roles;
 pub mod embedded;
 mod error;

@@ -138,6 +138,9 @@ async fn owner_without_superuser_restores_and_backs_up_every_row() {
     let count = "select count(*)::text from projects";
     assert_eq!(text(&worker, count).await.unwrap(), "2");
     assert_eq!(text(&service, count).await.unwrap(), "0", "no project is entered");
+    let shop = text(&worker, "select id::text from projects where key = 'shop'").await.unwrap();
+    let shop = service.for_project(mc_domain::UserId::LOCAL, shop.parse().unwrap());
+    assert_eq!(text(&shop, count).await.unwrap(), "1", "its codes are verified");
     let names = "select string_agg(p.key, ' ' order by p.key)
                  from mc.list_projects('00000000-0000-7000-8000-000000000001') p";
     let owners = "select string_agg(distinct pg_get_userbyid(proowner), ' ') from pg_proc

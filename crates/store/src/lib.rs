@@ -27,16 +27,17 @@ use std::time::Duration;
 use mc_crypto::Head;
 use mc_domain::{ProjectId, UserId};
 use mc_postgres::CONNECT_TIMEOUT;
+use mc_postgres::context_key::ContextKey;
 use sqlx::postgres::{PgArguments, PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::query::Query;
-use sqlx::{AssertSqlSafe, ConnectOptions, Postgres, raw_sql};
+use sqlx::{ConnectOptions, Postgres, raw_sql};
 use tokio::sync::Mutex;
 use tracing::log::LevelFilter;
 use uuid::Uuid;
 
 use audit::{Chain, Chains, PendingEvent};
 use pool::Pool;
-use rls::{Planning, PooledTransaction, Reading, RlsContext, RlsTarget, SharedReads};
+use rls::{Entry, Planning, PooledTransaction, Reading, RlsContext, RlsTarget, SharedReads};
 
 pub use auth::{accounts, members, sessions};
 pub use error::{Error, Result};
@@ -64,6 +65,8 @@ pub struct Store {
     pool: Pool,
     /// The principal and project that row-level security applies.
     context: Option<RlsContext>,
+    /// Proves the context to the database.
+    context_key: Arc<ContextKey>,
     /// A transaction that several reads share ([`Store::share_reads`]), once one of them has
     /// started it.
     shared_reads: Option<Arc<Mutex<SharedReads>>>,
@@ -125,6 +128,7 @@ impl Store {
     /// `max_connections`, and one more for each listener.
     pub async fn connect(url: &str, max_connections: u32, chains: Chains) -> Result<Self> {
         let options: PgConnectOptions = url.parse().map_err(|_| mc_postgres::Error::BadUrl)?;
+        let context_key = Arc::new(ContextKey::of_login(url)?);
         let options = options
             .application_name("memory-copilot")
             .log_slow_statements(LevelFilter::Warn, Duration::from_secs(1));
@@ -136,7 +140,15 @@ impl Store {
         let pool = Pool::over(pool, CONNECT_TIMEOUT);
         let listening = PgPoolOptions::new().max_connections(LISTENERS).connect_lazy_with(options);
         let hnsw_cache = vectors::hnsw_cache();
-        Ok(Self { pool, context: None, shared_reads: None, listening, chains, hnsw_cache })
+        Ok(Self {
+            pool,
+            context: None,
+            context_key,
+            shared_reads: None,
+            listening,
+            chains,
+            hnsw_cache,
+        })
     }
 
     /// Returns the store acting for a principal in a project. Each statement runs in a transaction
@@ -173,6 +185,10 @@ impl Store {
     /// Returns the principal that the store acts for, if any.
     pub fn principal(&self) -> Option<UserId> {
         self.context.map(|context| context.principal)
+    }
+
+    fn entry(&self) -> Option<Entry<'_>> {
+        self.context.map(|context| Entry { context, key: &self.context_key })
     }
 
     /// Returns the audit chains.
@@ -214,8 +230,8 @@ impl Store {
         if self.context.is_none() && settings.is_empty() {
             return self.plain().await;
         }
-        let begin = format!("begin read only; {settings} {}", rls::set_context(self.context));
-        PooledTransaction::begin(&self.pool, begin).await
+        let begin = format!("begin read only; {settings}");
+        PooledTransaction::begin(&self.pool, &begin, self.entry()).await
     }
 
     /// Starts a transaction.
@@ -225,15 +241,16 @@ impl Store {
 
     /// Starts a transaction for frequent writes of one shape: its statements use generic plans.
     pub async fn begin_frequent(&self) -> Result<Tx> {
-        self.begin_with("set local plan_cache_mode = force_generic_plan").await
+        self.begin_with("set local plan_cache_mode = force_generic_plan;").await
     }
 
-    /// Starts a transaction and runs `statements`, never made of input, in one round trip.
+    /// Starts a transaction and runs `statements`, never made of input and each with its semicolon,
+    /// in one round trip.
     async fn begin_with(&self, statements: &str) -> Result<Tx> {
-        let begin = format!("begin; {} {statements}", rls::set_context(self.context));
+        let begin = format!("begin; {statements}");
         let (context, chains) = (self.context, self.chains.clone());
         let trail = AuditTrail { context, chains, events: Vec::new(), appended: Vec::new() };
-        Ok(Tx(PooledTransaction::begin(&self.pool, begin).await?, trail))
+        Ok(Tx(PooledTransaction::begin(&self.pool, &begin, self.entry()).await?, trail))
     }
 
     /// Starts a transaction with the lock on a project's memory, so that concurrent saves of the
@@ -244,7 +261,7 @@ impl Store {
         // scan them, and would be kept when they are large.
         self.begin_with(&format!(
             "set local enable_seqscan = off; set local plan_cache_mode = force_generic_plan;
-             select pg_advisory_xact_lock({key})"
+             select pg_advisory_xact_lock({key});"
         ))
         .await
     }
@@ -269,8 +286,7 @@ impl Tx {
     /// Starts a part of the transaction that [`Tx::rollback_to`] can roll back, acting for the
     /// principal of `store`. It ends with the next part, or with the transaction.
     pub async fn savepoint(&mut self, store: &Store) -> Result<Savepoint> {
-        let begin = format!("savepoint part; {}", rls::set_context(store.context));
-        raw_sql(AssertSqlSafe(begin)).execute(&mut *self.0).await?;
+        self.0.enter("savepoint part;", store.entry()).await?;
         self.1.context = store.context;
         Ok(Savepoint { events: self.1.events.len() })
     }

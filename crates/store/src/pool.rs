@@ -49,6 +49,7 @@ struct Idle {
 #[derive(Debug)]
 struct IdleConnection {
     connection: PoolConnection<Postgres>,
+    backend_pid: Option<i32>,
     acquired_at: Instant,
     since: Instant,
 }
@@ -69,6 +70,8 @@ impl Drop for Idle {
 #[derive(Debug)]
 pub(crate) struct PooledConnection {
     pub connection: PoolConnection<Postgres>,
+    /// The process id of the server's session, once it is known.
+    backend_pid: Option<i32>,
     /// When it was taken from sqlx.
     acquired_at: Instant,
     idle: Arc<Mutex<Idle>>,
@@ -94,17 +97,29 @@ impl Pool {
         let permit = permit.map_err(|_| sqlx::Error::PoolTimedOut)?;
         let permit = permit.map_err(|_| sqlx::Error::PoolClosed)?;
         let idle = Arc::clone(&self.idle);
-        while let Some(IdleConnection { mut connection, acquired_at, since }) = self.last() {
-            if is_trusted(since)
-                || matches!(timeout(self.wait, connection.ping()).await, Ok(Ok(())))
+        while let Some(mut last) = self.last() {
+            if is_trusted(last.since)
+                || matches!(timeout(self.wait, last.connection.ping()).await, Ok(Ok(())))
             {
-                return Ok(PooledConnection { connection, acquired_at, idle, _permit: permit });
+                let IdleConnection { connection, backend_pid, acquired_at, .. } = last;
+                return Ok(PooledConnection {
+                    connection,
+                    backend_pid,
+                    acquired_at,
+                    idle,
+                    _permit: permit,
+                });
             }
             // Broken, or the server is gone: sqlx would test it once more.
-            drop(connection.detach());
+            drop(last.connection.detach());
         }
-        let connection = self.inner.acquire().await?;
-        Ok(PooledConnection { connection, acquired_at: Instant::now(), idle, _permit: permit })
+        Ok(PooledConnection {
+            connection: self.inner.acquire().await?,
+            backend_pid: None,
+            acquired_at: Instant::now(),
+            idle,
+            _permit: permit,
+        })
     }
 
     fn last(&self) -> Option<IdleConnection> {
@@ -125,14 +140,26 @@ impl Pool {
 }
 
 impl PooledConnection {
+    /// Returns the process id of the server's session, for which it asks the server once.
+    pub(crate) async fn backend_pid(&mut self) -> Result<i32> {
+        if let Some(pid) = self.backend_pid {
+            return Ok(pid);
+        }
+        let pid: i32 =
+            sqlx::query_scalar("select pg_backend_pid()").fetch_one(&mut *self.connection).await?;
+        self.backend_pid = Some(pid);
+        Ok(pid)
+    }
+
     /// Returns the connection to the pool. All its statements are completed, and it is in no
     /// transaction.
     pub(crate) fn release(self) {
-        let Self { connection, acquired_at, idle, _permit } = self;
+        let Self { connection, backend_pid, acquired_at, idle, _permit } = self;
         let mut idle = lock(&idle);
         if !idle.is_closed && acquired_at.elapsed() < MAX_AGE {
             idle.connections.push(IdleConnection {
                 connection,
+                backend_pid,
                 acquired_at,
                 since: Instant::now(),
             });

@@ -3,6 +3,7 @@
 use std::ops::{Deref, DerefMut};
 
 use mc_domain::{ProjectId, UserId};
+use mc_postgres::context_key::ContextKey;
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, raw_sql};
 use tokio::sync::OwnedMutexGuard;
@@ -26,17 +27,26 @@ pub(crate) enum RlsTarget {
     Audit(Chain),
 }
 
-/// Returns the statement that sets the context at the start of a transaction. It can't bind
-/// parameters; ids are hexadecimal digits and hyphens.
-pub(crate) fn set_context(context: Option<RlsContext>) -> String {
-    match context {
-        Some(RlsContext { principal, target: RlsTarget::Project(project) }) => {
-            format!("select mc.set_project_context('{principal}', '{project}');")
-        }
-        Some(RlsContext { principal, target: RlsTarget::Audit(chain) }) => {
-            format!("select mc.set_audit_context('{principal}', '{}');", chain.id())
-        }
-        None => String::new(),
+/// A context to enter, and the key that proves to the database that the service enters it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Entry<'a> {
+    pub context: RlsContext,
+    pub key: &'a ContextKey,
+}
+
+impl Entry<'_> {
+    /// Returns the message that runs `statements`, never made of input, and then enters the
+    /// context. It can't bind parameters; ids are hexadecimal digits and hyphens. Other sessions
+    /// of the service can read it, so its code is valid for this message in this session only.
+    fn message(&self, statements: &str, backend_pid: i32) -> String {
+        let RlsContext { principal, target } = self.context;
+        let (function, target) = match target {
+            RlsTarget::Project(project) => ("set_project_context", project.0),
+            RlsTarget::Audit(chain) => ("set_audit_context", chain.id()),
+        };
+        let before_code = format!("{statements} select mc.{function}('{principal}', '{target}', '");
+        let code = self.key.code(backend_pid, &before_code);
+        format!("{before_code}{code}')")
     }
 }
 
@@ -67,13 +77,28 @@ impl PooledTransaction {
         Ok(Self { connection: Some(pool.take().await?), state: State::Plain })
     }
 
-    /// Returns a connection in a transaction that `begin` starts, in one round trip.
-    pub async fn begin(pool: &Pool, begin: String) -> Result<Self> {
+    /// Returns a connection in a transaction that `begin` starts, in one round trip. Then the
+    /// transaction enters the context.
+    pub async fn begin(pool: &Pool, begin: &str, entry: Option<Entry<'_>>) -> Result<Self> {
         let mut session = Self::plain(pool).await?;
+        let message = session.message(begin, entry).await?;
         // Before it is sent: if this is cancelled, the transaction may have started.
         session.state = State::Open;
-        raw_sql(AssertSqlSafe(begin)).execute(&mut *session).await?;
+        raw_sql(AssertSqlSafe(message)).execute(&mut *session).await?;
         Ok(session)
+    }
+
+    /// Runs statements, each with its semicolon, and enters the context, in one round trip.
+    pub async fn enter(&mut self, statements: &str, entry: Option<Entry<'_>>) -> Result<()> {
+        let message = self.message(statements, entry).await?;
+        raw_sql(AssertSqlSafe(message)).execute(&mut **self).await?;
+        Ok(())
+    }
+
+    async fn message(&mut self, statements: &str, entry: Option<Entry<'_>>) -> Result<String> {
+        let Some(entry) = entry else { return Ok(statements.to_owned()) };
+        let connection = self.connection.as_mut().expect("a connection until it is dropped");
+        Ok(entry.message(statements, connection.backend_pid().await?))
     }
 
     /// Commits, and returns the connection to the pool.

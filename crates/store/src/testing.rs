@@ -1,5 +1,6 @@
 //! Databases for tests, copied from one migrated template.
 
+use mc_postgres::context_key::ContextKey;
 use mc_postgres::db_roles::{self, DbRoles};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 
@@ -31,11 +32,18 @@ pub async fn create_database(url: &str, name: &str) -> Result<(String, DbRoles)>
         let building = format!("{TEMPLATE}_building");
         run(&mut admin, &format!("drop database if exists {building}")).await?;
         run(&mut admin, &format!("create database {building}")).await?;
-        db_roles::prepare(&with_database(url, &building)?).await?;
+        let building_url = with_database(url, &building)?;
+        db_roles::prepare(&building_url).await?;
         for (role, group) in LOGINS {
             run(&mut admin, &format!("create role {role} login password '{role}'")).await?;
             run(&mut admin, &format!("grant {group} to {role}")).await?;
         }
+        let (service, _) = LOGINS[0];
+        let key = ContextKey::of_login(&logged_in(&building_url, service)?)?;
+        let mut owner = PgConnection::connect(&building_url).await?;
+        key.store(&mut owner, service).await?;
+        // PostgreSQL can't rename a database in use.
+        owner.close().await?;
         run(&mut admin, &format!("alter database {building} rename to {TEMPLATE}")).await?;
     }
     run(&mut admin, &format!("create database {name} template {TEMPLATE}")).await?;
@@ -79,6 +87,17 @@ pub async fn write(store: &Store, sql: &str) -> Result<u64> {
 /// Returns the text result of a query as the store's role and principal.
 pub async fn text(store: &Store, sql: &str) -> Result<String> {
     Ok(sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(&mut *store.read().await?).await?)
+}
+
+/// Runs statements in one writing transaction as the store's role and principal, and rolls it back;
+/// returns the text result of the last.
+pub async fn last_text(store: &Store, statements: &[&str]) -> Result<String> {
+    let mut tx = store.begin().await?;
+    let (last, before) = statements.split_last().expect("a statement");
+    for sql in before {
+        sqlx::query(AssertSqlSafe(*sql)).execute(&mut *tx.0).await?;
+    }
+    Ok(sqlx::query_scalar(AssertSqlSafe(*last)).fetch_one(&mut *tx.0).await?)
 }
 
 /// A session with an open transaction, which ends on drop.

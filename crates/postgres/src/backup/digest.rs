@@ -7,9 +7,10 @@ use sqlx::{AssertSqlSafe, Row as _};
 use super::{BackupError, Result};
 
 /// Tables whose rows are left out. The change feed is ordered by transaction numbers, which mean
-/// nothing in another cluster; its followers rebuild there.
-pub(super) const EXCLUDED_TABLES: [&str; 2] =
-    ["public.change_feed", "public.change_feed_watermark"];
+/// nothing in another cluster; its followers rebuild there. Keys of codes are those of the logins
+/// of one server.
+pub(super) const EXCLUDED_TABLES: [&str; 3] =
+    ["public.change_feed", "public.change_feed_watermark", "mc.mac_keys"];
 
 /// Settings that make the text form of values independent of the server and the role.
 pub(super) const TEXT_SETTINGS: &str = "set local timezone = 'UTC';

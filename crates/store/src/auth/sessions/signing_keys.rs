@@ -36,7 +36,8 @@ pub async fn keys(store: &Store) -> Result<Vec<Key>> {
 /// Adds a key, unless another node has just added one that signs from a time after `newest`. Each
 /// key signs until the next one does.
 pub async fn rotate_keys(store: &Store, newest: Option<DateTime<Utc>>, key: &Key) -> Result<()> {
-    let mut tx = store.begin_with("select pg_advisory_xact_lock(hashtext('signing_keys'))").await?;
+    let mut tx =
+        store.begin_with("select pg_advisory_xact_lock(hashtext('signing_keys'));").await?;
     let latest = sqlx::query_scalar!(r#"select max(active_from) from signing_keys"#)
         .fetch_one(&mut *tx.0)
         .await?;
