@@ -43,13 +43,9 @@ const FUNCTIONS: &[(&str, &str, &str)] = &[
     ("effective_role", "m.team_id = t.team_id and m.user_id = u.id", "m.team_id = t.team_id"),
     ("effective_role", "m.team_id = t.team_id and m.user_id = u.id", "m.user_id = u.id"),
     ("effective_role", "where t.project_id = p.id", "where true"),
-    (
-        "set_project_context",
-        "case when role is null then '' else project::text end",
-        "project::text",
-    ),
-    ("set_project_context", "role >= 'agent'", "role is not null"),
-    ("set_project_context", "role >= 'admin'", "role >= 'member'"),
+    ("set_project_context", "coalesce(role::text, 'none')", "coalesce(role::text, 'viewer')"),
+    ("project_as_agent", "'{agent,", "'{viewer,agent,"),
+    ("project_as_admin", "'{admin}'", "'{member,maintainer,admin}'"),
     ("find_project_by_key", "r.role, p.policy", "coalesce(r.role, 'viewer'), p.policy"),
     ("list_projects", "r.role, p.policy", "coalesce(r.role, 'viewer'), p.policy"),
     ("find_project", "r.role, p.policy", "coalesce(r.role, 'admin'), p.policy"),
@@ -63,8 +59,8 @@ const FUNCTIONS: &[(&str, &str, &str)] = &[
     ("find_project_of_ingest_run", "select p.*", AS_ADMIN),
     ("find_project_of_quarantine_item", "p.role >= 'maintainer'", "true"),
     ("find_project_of_quarantine_item", "p.role >= 'maintainer'", "p.role >= 'member'"),
-    ("set_project_context", "role >= 'member'", "role is not null"),
-    ("set_project_context", "role >= 'maintainer'", "role >= 'member'"),
+    ("project_as_member", "'{member,", "'{viewer,agent,member,"),
+    ("project_as_maintainer", "'{maintainer,", "'{member,maintainer,"),
     ("set_audit_context", "u.is_admin and ", ""),
     (
         "set_audit_context",
@@ -82,6 +78,9 @@ const FUNCTIONS: &[(&str, &str, &str)] = &[
     ),
     ("create_project", " and u.disabled_at is null", ""),
     ("create_project", " and not u.is_agent", ""),
+    ("is_proved", "and code = mc.mac(session_user", "and '' <> mc.mac(session_user"),
+    ("project_as_viewer", "right(context, 64) = encode(", "'' <> encode("),
+    ("principal", "right(context, 64) = encode(", "'' <> encode("),
 ];
 
 const AS_ADMIN: &str =

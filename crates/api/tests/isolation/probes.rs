@@ -5,6 +5,7 @@ mod decisions;
 mod filters;
 mod interference;
 pub mod policies;
+mod proof;
 
 pub use counts::counts;
 
@@ -16,6 +17,7 @@ use crate::world::World;
 /// All that look at the database, which takes well under a second.
 pub async fn of_the_database(world: &World) -> Result<(), Fault> {
     decisions::decisions(world).await?;
+    proof::proof(world).await?;
     policies::policies(world, false).await
 }
 

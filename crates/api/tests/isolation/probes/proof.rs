@@ -1,0 +1,53 @@
+//! SQL of an attacker's choice that runs as the service's role: it enters no project.
+
+use mc_store::testing::{last_text, text, write};
+
+use crate::run::Fault;
+use crate::world::{Person, Post, World};
+
+/// Functions that the policies call.
+const FUNCTIONS: [&str; 6] = [
+    "principal",
+    "project_as_viewer",
+    "project_as_agent",
+    "project_as_member",
+    "project_as_maintainer",
+    "project_as_admin",
+];
+
+pub async fn proof(world: &World) -> Result<(), Fault> {
+    let is_root = |one: &&Person| one.post == Post::Root;
+    let root = world.people.iter().find(is_root).expect("an administrator").id;
+    let project = world.projects[0].id;
+    let service = world.database.service();
+    let seal = "0".repeat(64);
+    for (function, target) in
+        [("set_project_context", project.to_string()), ("set_audit_context", uuid_of_service())]
+    {
+        let call = format!("select mc.{function}('{root}', '{target}', '{seal}')");
+        if write(service, &call).await.is_ok() {
+            return Err(format!("an invented code is accepted: {call}"));
+        }
+    }
+    let set = format!(
+        "select set_config('memory_copilot.context', 'admin {project} {root} {seal}', true)"
+    );
+    for function in FUNCTIONS {
+        let id = format!("select coalesce(mc.{function}()::text, '')");
+        let forged = last_text(service, &[&set, &id]).await.map_err(|error| error.to_string())?;
+        if !forged.is_empty() {
+            return Err(format!("mc.{function} believes an invented setting"));
+        }
+        // Otherwise the probe would show nothing.
+        let entered = text(&service.for_project(root.into(), project.into()), &id).await;
+        if entered.map_err(|error| error.to_string())?.is_empty() {
+            return Err(format!("mc.{function} returns nothing in a project that was entered"));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the id of the service's audit chain.
+fn uuid_of_service() -> String {
+    mc_store::audit::Chain::Service.id().to_string()
+}
