@@ -44,8 +44,8 @@ begin
     end loop;
 end $$;
 
--- mc.project_as_viewer() and similar functions only read a setting. The policies get their bodies
--- instead, so that the tool can set the setting itself.
+-- mc.project_as_viewer() and similar functions return the project that the service has proved to have
+-- entered. The policies get settings instead, which the tool can set itself.
 do $$
 declare
     policy record;
