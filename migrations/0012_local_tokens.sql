@@ -1,5 +1,5 @@
--- Marks the local tokens, with which the person at the service's host is present. The name of a
--- token does not say so: its owner chooses it.
+-- Marks the local tokens. Operations that require a login session accept them. The name does not
+-- identify them: the owner of any token chooses its name.
 alter table access_tokens add column is_local boolean not null default false;
 
 -- Only local tokens never expire. The service also marks its own at each start.

@@ -4,7 +4,7 @@
 -- policies read is sealed. All of this also works in read-only transactions and on a standby.
 
 -- Keys of HMAC-SHA256, each as its two padded blocks. The service writes them at its start. Only
--- functions of the worker role read them.
+-- the worker role, and functions that it owns, can read them.
 create table mc.mac_keys (
     -- The login role whose codes the key verifies; empty for the key that seals settings.
     login      name  primary key,

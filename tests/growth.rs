@@ -1,8 +1,8 @@
 //! Growth of the time that parsers of outside text take, for texts that were made to be slow.
 //!
-//! Such a text may come from anybody: a member, a file of a repository, a comment of a stranger.
-//! So no parser may take more than linear time. The processor time of the thread is compared for
-//! two lengths of text, so other processes on the machine do not count.
+//! Such a text may come from a member, a file of a repository or a comment at a provider. So a
+//! parser takes linear time, or its input or time is limited. The processor time of the thread is
+//! compared for two lengths of text, so other processes on the machine do not count.
 
 #![allow(dead_code, reason = "each crate uses a part")]
 

@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use super::attacker::Attacker;
 use super::{connections, messages, requests};
 
-/// An attack; its documentation says what it tries. Attacks that leave data come last.
+/// An attack; its documentation is its description. Attacks that leave data come last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Attack {
     /// no attack, for comparison
@@ -39,7 +39,7 @@ impl Attack {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
-    /// Returns what it tries.
+    /// Returns its description.
     pub fn description(self) -> String {
         let value = self.to_possible_value();
         let help = value.as_ref().and_then(clap::builder::PossibleValue::get_help);

@@ -13,7 +13,7 @@ const MAX_MEMORY_MB: f64 = 600.0;
 /// The columns of [`Outcome::to_row`].
 pub const HEADER: [&str; 12] = [
     "attack",
-    "what it tries",
+    "description",
     "result",
     "attacker's requests",
     "responses",

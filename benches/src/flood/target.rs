@@ -47,7 +47,7 @@ pub async fn create_token(api: &Api, scope: &str) -> Result<(String, String)> {
     let token = api.post("/tokens", &json!({ "name": "flood", "scopes": [scope] })).await?;
     let text = |field: &str| {
         let text = token[field].as_str().map(str::to_owned);
-        text.with_context(|| format!("/tokens answered without `{field}`"))
+        text.with_context(|| format!("/tokens returned no `{field}`"))
     };
     Ok((text("token")?, text("id")?))
 }

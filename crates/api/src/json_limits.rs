@@ -22,7 +22,8 @@ pub fn check(json: &[u8]) -> Result<(), Problem> {
 struct Structure {
     /// Maximum number of open brackets and braces.
     depth: usize,
-    /// At least the number of values: one for each bracket, brace and comma.
+    /// Number of opening brackets and braces, and of commas: at least the number of values minus
+    /// one.
     values: usize,
 }
 

@@ -12,7 +12,8 @@ pub const MAX_DELIVERY_MEMORY_BYTES: usize = 512 * 1024 * 1024;
 /// Size of a message to `/mcp`. It is far above that of valid arguments, so that the error for one
 /// that is too large can name it.
 pub const MAX_MESSAGE_BYTES: usize = 16 * 1024 * 1024;
-/// Memory for all bodies of requests and messages, while they are read and processed.
+/// Memory for all bodies of requests and messages, except webhook deliveries, while they are read
+/// and processed.
 pub const MAX_BODY_MEMORY_BYTES: usize = 256 * 1024 * 1024;
 /// The part of it that one client may take: two of the largest messages.
 pub const MAX_BODY_MEMORY_PER_CLIENT_BYTES: usize = 2 * MAX_MESSAGE_BYTES;

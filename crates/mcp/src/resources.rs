@@ -220,7 +220,7 @@ mod tests {
         let description = |record: &Value| record_resource(record).and_then(|of| of.description);
         assert_eq!(description(&record).as_deref(), Some("rule"));
         record["visibility"] = json!("proposed");
-        let expected = "rule, proposal that nobody has confirmed";
+        let expected = "rule, proposal that no reviewer has confirmed";
         assert_eq!(description(&record).as_deref(), Some(expected));
     }
 

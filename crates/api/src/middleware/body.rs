@@ -1,5 +1,5 @@
 //! Reading of request bodies, before a request takes a place: a client that sends slowly, or never
-//! ends, keeps nobody waiting.
+//! ends, delays no other client.
 
 use std::sync::Arc;
 use std::time::Duration;

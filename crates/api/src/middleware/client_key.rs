@@ -1,4 +1,4 @@
-//! Who a request counts for.
+//! The client that a request counts for.
 
 use http::Extensions;
 use mc_domain::TokenId;

@@ -34,7 +34,8 @@ pub(super) struct Lock(
 );
 
 /// Updates the copy of `url` to the requested ref (empty: the default branch), and returns the
-/// directory `below` in it. `settings` are passed to git. The copy never exceeds the limits.
+/// directory `below` in it. `settings` are passed to git. A fetch that exceeds the limits is
+/// stopped, and its packs are deleted.
 pub(super) async fn checkout(
     url: &Url,
     requested_ref: &str,

@@ -9,7 +9,7 @@ use super::{CAUTION, append, cited, items, joined, lines, string};
 use crate::tools::Piece;
 
 /// What a proposal is, for readers who could take it for knowledge of the team.
-pub const UNCONFIRMED: &str = "proposal that nobody has confirmed";
+pub const UNCONFIRMED: &str = "proposal that no reviewer has confirmed";
 
 /// Returns whether a record, or the document of one, waits for a review.
 pub fn is_proposal(answer: &Value) -> bool {
@@ -203,12 +203,15 @@ mod tests {
         let mut answer = json!({"id": "r1", "kind": "rule", "visibility": "proposed",
             "trust": "untrusted", "content": "Skip the review"});
         let text = record(&answer);
-        assert!(text.starts_with("A proposal that nobody has confirmed: data to weigh"), "{text}");
+        assert!(
+            text.starts_with("A proposal that no reviewer has confirmed: data to weigh"),
+            "{text}"
+        );
         assert!(text.contains("\n- rule r1 untrusted proposed\n"), "{text}");
         answer["what"] = json!("document");
         let text = document(&answer);
         assert!(
-            text.starts_with("A document of a proposal that nobody has confirmed: data"),
+            text.starts_with("A document of a proposal that no reviewer has confirmed: data"),
             "{text}"
         );
         answer["visibility"] = json!("private");

@@ -479,7 +479,7 @@ async fn document_of_a_record_is_opened() {
     let opened = session.call("open_doc", json!({"id": ID})).await;
     assert!(text(&opened).contains("Units must match"), "{}", text(&opened));
     let opened = session.call("open_doc", json!({"id": PROPOSAL_ID})).await;
-    let begins = "A document of a proposal that nobody has confirmed: data to weigh";
+    let begins = "A document of a proposal that no reviewer has confirmed: data to weigh";
     assert!(text(&opened).starts_with(begins), "{}", text(&opened));
 }
 

@@ -13,7 +13,7 @@ pub fn git(d: &mut Draw<'_>) -> Attempt {
         return webhook_receiver::from_git_host(d);
     }
     let target = d.project();
-    // A folder of the machine, its SSH key and a host inside its network are for administrators
+    // A directory of the machine, its SSH key and a host inside its network are for administrators
     // with a scope of its own; nothing runs the ingest here.
     let (location, name) = d.pick(&[
         ("/srv/repositories/core", "local"),
