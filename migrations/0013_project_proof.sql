@@ -57,7 +57,8 @@ begin
     if not mc.is_proved(called, principal, target, code) then
         raise insufficient_privilege
             using message = 'the code does not prove that the service has entered this project',
-                hint = 'Only the service can compute codes. If it is refused its own, restart it.';
+                hint = 'Only the service can compute codes. If the service gets this error, restart '
+                    'it: it stores its key again at each start.';
     end if;
     return set_config('memory_copilot.context', context || ' ' || mc.mac('', int4send(
         pg_backend_pid()) || timestamptz_send(now()) || convert_to(context, 'UTF8')), true);

@@ -19,8 +19,13 @@ use crate::private_file;
 pub fn create_locked(dir: &Path) -> Result<DataDirLock> {
     create(dir)?;
     let lock = DataDirLock::acquire(dir)?;
-    permissions::close(dir)
-        .with_context(|| format!("data_dir {} can't be listed; set another", dir.display()))?;
+    permissions::close(dir).with_context(|| {
+        format!(
+            "data_dir {} can't be listed; set data_dir to a directory that the service's user can \
+             read and write",
+            dir.display()
+        )
+    })?;
     Ok(lock)
 }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use url::Url;
 
 use crate::Error;
-use crate::source::Location;
+use crate::source::{FILE_URL_WITH_HOST, Location};
 
 /// Directories of the kernel: devices, and the memory and environment of processes.
 const KERNEL: &[&str] = &["/proc", "/sys", "/dev"];
@@ -85,9 +85,7 @@ fn local_path(location: &Location) -> Result<Option<PathBuf>, Error> {
 
 /// Returns the path that git opens for a `file:` URL.
 fn file_path(url: &Url) -> Result<PathBuf, Error> {
-    url.to_file_path().map_err(|()| {
-        Error::InvalidLocation("a file URL has no host; write it as file:///path".into())
-    })
+    url.to_file_path().map_err(|()| Error::InvalidLocation(FILE_URL_WITH_HOST.into()))
 }
 
 /// Returns the real path, without the components at its end that don't exist. Git tries other names
@@ -123,7 +121,7 @@ pub(crate) fn never_indexed(path: &Path) -> Error {
 
 fn refused(path: &Path, reason: &str) -> Error {
     Error::InvalidLocation(format!(
-        "{} {reason}, which is never indexed; give another directory",
+        "{} {reason}; the service never indexes it; give another directory",
         path.display()
     ))
 }

@@ -25,6 +25,9 @@ pub use size::Limits;
 
 /// Maximum length of a location, in bytes.
 const MAX_LOCATION: usize = 4096;
+/// Error for a `file:` URL with a host.
+pub(crate) const FILE_URL_WITH_HOST: &str =
+    "a file URL must not contain a host; write it as file:///path";
 /// Maximum length of a ref, in bytes.
 const MAX_REF: usize = 200;
 /// Timeout of git for a repository on this disk.
@@ -281,7 +284,7 @@ fn from_url(url: &Url) -> Result<Origin, Error> {
     let host = url.host_str().unwrap_or_default();
     // Git takes the host for the first component of the path.
     if url.scheme() == "file" && !host.is_empty() {
-        return Err(invalid("a file URL has no host; write it as file:///path"));
+        return Err(invalid(FILE_URL_WITH_HOST));
     }
     if host.starts_with('-')
         || url.username().starts_with('-')

@@ -66,8 +66,8 @@ pub enum DecisionError {
     Decided,
     /// The user names none of the scopes that are requested and theirs. The grant stays pending.
     #[error(
-        "none of the scopes to grant is named; of those that are requested, yours are {grantable}; \
-         {} are granted only by their names; name some of them (`scopes`, --scope)",
+        "the approval grants no scope, because {} must be selected explicitly; select at least one \
+         of {grantable}: tick its box, set `scopes`, or pass --scope",
         Scopes::BY_NAME_ONLY
     )]
     NoNamedScope {

@@ -23,8 +23,8 @@ pub fn check(request: &Request) -> Result<(), Problem> {
     Err(Problem::forbidden("pages of other sites may not call this service")
         .field("Sec-Fetch-Site")
         .hint(
-            "call it from a program, or type the address; for a page that is yours, have it call \
-             with `fetch`, and add its origin to server.allowed_origins",
+            "open the address in a new tab, or call it from a program. A page of your own must use \
+             `fetch`, and the operator must add its origin to server.allowed_origins",
         ))
 }
 

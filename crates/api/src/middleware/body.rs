@@ -26,7 +26,7 @@ use crate::shares::{Share, Shares};
 
 /// The unit in which memory is counted.
 const UNIT_BYTES: usize = 16 * 1024;
-/// When a client with too many unfinished bodies may try again.
+/// When a client above one of its limits may try again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Limits of reading bodies: of all clients, and of each. Cheap to clone.
@@ -86,7 +86,7 @@ impl BodyReader {
         max: usize,
         client: ClientKey,
     ) -> Result<(Bytes, Reserved), Problem> {
-        let of_client = self.of_client.take(client, 0).ok_or_else(too_many_bodies)?;
+        let of_client = self.of_client.take(client, 0).ok_or_else(too_much_memory)?;
         let mut memory = Reserved { of_client, units: None };
         let mut read = BytesMut::new();
         while let Some(frame) = body.frame().await {
@@ -110,7 +110,7 @@ impl Reserved {
             return Ok(());
         }
         if !self.of_client.grow(more) {
-            return Err(too_many_bodies());
+            return Err(too_much_memory());
         }
         let units = u32::try_from(more).map_err(|_| overloaded())?;
         let units = Arc::clone(all).try_acquire_many_owned(units).map_err(|_| overloaded())?;
@@ -125,6 +125,11 @@ impl Reserved {
 fn too_many_bodies() -> Problem {
     Problem::rate_limited("this client has too many unfinished requests", RETRY_AFTER)
         .hint("send fewer requests at once, and finish each")
+}
+
+fn too_much_memory() -> Problem {
+    Problem::rate_limited("the request bodies of this client take too much memory", RETRY_AFTER)
+        .hint("wait for the responses of earlier requests, or send smaller bodies")
 }
 
 /// Reads the body of a request, and keeps its memory reserved until the response.
@@ -178,7 +183,9 @@ mod tests {
         let status = |problem: Problem| problem.status().as_u16();
         let (bytes, first) = read(2).await.expect("two of three");
         assert_eq!(bytes.len(), 2 * UNIT_BYTES);
-        assert_eq!(read(2).await.map(drop).map_err(status), Err(429));
+        let refused = read(2).await.map(drop).expect_err("four of three");
+        assert!(refused.to_string().contains("take too much memory"), "{refused}");
+        assert_eq!(status(refused), 429);
         assert!(read(1).await.is_ok(), "the memory of the failed one is free");
         let caller = ClientKey::Caller(mc_domain::TokenId(uuid::Uuid::nil()));
         assert_eq!(collect(3, caller).await.map(drop).map_err(status), Err(503));

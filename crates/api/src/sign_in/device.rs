@@ -116,10 +116,10 @@ pub async fn get_device_login(
 
 /// Approve or deny a device login.
 ///
-/// Signs the terminal in as the caller, or refuses it. The terminal gets the scopes `ingest:local`
-/// and `admin` only if the decision names them. A login of which the caller has none of the
-/// requested scopes is refused, with an error. A personal access token can't decide: the caller has
-/// to be signed in.
+/// Approves the login, which signs the terminal in as the caller, or denies it. `ingest:local` and
+/// `admin` are granted only if `scopes` contains them. If the caller has none of the requested
+/// scopes, the login is denied and the response is an error. A personal access token can't decide:
+/// the caller must be signed in.
 #[utoipa::path(
     post, path = "/auth/device/decision", tag = "accounts", request_body = DeviceDecision,
     extensions(("x-access" = json!(Access::Interactive))),

@@ -66,7 +66,7 @@ async fn an_approval_grants_some_scopes_by_name_only() {
         let refused = api.post(PATH, decision).await;
         assert_eq!(refused.status, 403, "{}", refused.body);
         let detail = refused.body["detail"].as_str().unwrap();
-        assert!(detail.contains(&format!("yours are {scope};")), "{detail}");
+        assert!(detail.contains(&format!("at least one of {scope}:")), "{detail}");
         let none = json!({"user_code": started["user_code"], "approve": true, "scopes": []});
         assert_eq!(api.post(PATH, none).await.fault(400), "scopes");
         assert_eq!(granted(&api, &started, client, json!([scope])).await, scope);

@@ -7,17 +7,17 @@ use clap::{Args, Subcommand};
 /// Arguments of `login`.
 #[derive(Debug, Args)]
 pub struct LoginArgs {
-    /// Approve a login at another terminal; CODE is the code that it shows. You are shown the
-    /// program and its scopes, and confirm them.
+    /// Approve a login at another terminal; CODE is the code that it shows. Shows the program and
+    /// its scopes, and asks for a confirmation.
     #[arg(long, value_name = "CODE", conflicts_with = "deny")]
     pub approve: Option<String>,
     /// Deny a login at another terminal.
     #[arg(long, value_name = "CODE")]
     pub deny: Option<String>,
     /// Scope to request: memory:read, memory:write, ingest, ingest:local, coding, github:write or
-    /// admin; by default all. You get only the scopes that the person who approves has and grants.
-    /// With --approve: scope to grant; by default all that the program asks for, except
-    /// ingest:local and admin.
+    /// admin; by default all. The approver can grant only scopes that they have. With --approve:
+    /// scope to grant, required without a terminal; by default all requested scopes that you have,
+    /// except ingest:local and admin.
     #[arg(long = "scope", alias = "scopes", value_name = "SCOPE")]
     pub scopes: Vec<String>,
 }

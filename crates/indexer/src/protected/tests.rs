@@ -34,7 +34,7 @@ fn data_directory_its_content_and_its_parents_are_rejected() {
     for path in [root.path(), &outer, &data, &copy, &shop.join("link/repositories")] {
         for location in spellings(path) {
             let message = rejection(&protected, &location).expect(&location);
-            assert!(message.contains("never indexed; give another directory"), "{message}");
+            assert!(message.contains("never indexes it; give another directory"), "{message}");
         }
     }
     assert!(rejection(&protected, "/").is_some());
@@ -76,7 +76,7 @@ fn walk_leaves_the_data_directory_out() {
     let protected = ProtectedDirectories::with_data_dir(&data);
     assert_eq!(walked(root.path(), &protected), ["a.txt", "deep/b.txt"]);
     let error = walk::walk(&data, Limits::default(), &protected, &|| false).expect_err("protected");
-    assert!(error.to_string().contains("never indexed"), "{error}");
+    assert!(error.to_string().contains("never indexes it"), "{error}");
 }
 
 fn walked(root: &Path, protected: &ProtectedDirectories) -> Vec<String> {

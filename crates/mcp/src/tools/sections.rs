@@ -51,8 +51,13 @@ pub struct NoSection {
 
 fn problem(candidates: &[UntrustedText], is_ambiguous: bool) -> &'static str {
     match (candidates, is_ambiguous) {
-        ([], _) => "the document has no headings; read on with offset",
-        (_, true) => "several sections are called that; give the headings above it, too",
+        ([], _) => {
+            "the document has no headings; leave out `section`, and use `offset` to read further"
+        }
+        (_, true) => {
+            "several sections have this name; put the headings above it first, such as \
+             `Guide > Install`"
+        }
         (_, false) => "the document has no section of that name; name one of its sections",
     }
 }

@@ -15,8 +15,8 @@ const PERMISSIONS: &str = "permissions";
 /// Checks that the local token exists and that only its owner can read it.
 pub(super) fn token(config: &Config) -> CheckResult {
     let path = config.token_file();
-    let fix =
-        "start the service once to create the token; if others can read the file, chmod 600 it";
+    let fix = "start the service once to create the token; if other users can read the file, run \
+               `chmod 600` on it";
     match std::fs::metadata(&path) {
         Ok(meta) if meta.permissions().mode().trailing_zeros() >= 6 => {
             good("token", path.display().to_string())
@@ -50,10 +50,13 @@ pub(super) fn data_dir(config: &Config) -> CheckResult {
         [] => good(PERMISSIONS, format!("{} is closed to other users", dir.display())),
         [first, others @ ..] => {
             let path = quoted(dir, &first.path);
-            let (mode, others) = (first.mode, others.len());
-            let message = format!(
-                "{path} is open to other users (mode {mode:o}), and {others} more paths are"
-            );
+            let mode = first.mode;
+            let message = match others.len() {
+                0 => format!("{path} is open to other users (mode {mode:o})"),
+                others => {
+                    format!("{path} (mode {mode:o}) and {others} more are open to other users")
+                }
+            };
             bad(PERMISSIONS, message, closing_command(dir, &open))
         }
     }
@@ -113,11 +116,16 @@ mod tests {
         set_modes(0o755, &["", "index", "keys"]);
         let found = check();
         assert!(!found.ok);
-        assert!(found.message.contains("data' is open to other users (mode 755), and 2 more"));
+        let expected = "data' (mode 755) and 2 more are open to other users";
+        assert!(found.message.ends_with(expected), "{}", found.message);
         let fixed = Command::new("sh").args(["-c", &*found.fix]).status().expect("a shell");
         assert!(fixed.success(), "{}", found.fix);
         assert!(check().ok, "{}", check().message);
         let cache = fs::metadata(dir.join("cache")).expect("the cache");
         assert_eq!(cache.permissions().mode() & 0o777, 0o755);
+
+        set_modes(0o755, &["keys"]);
+        let message = check().message;
+        assert!(message.ends_with("keys' is open to other users (mode 755)"), "{message}");
     }
 }

@@ -48,23 +48,28 @@ pub async fn deny(code: &str, remote: &ApiClient) -> Result<()> {
 /// [`Scopes::BY_NAME_ONLY`].
 fn granted_scopes(login: &Value, named: &[String]) -> Result<Scopes> {
     let grantable = scopes_in(login, "grantable_scopes");
+    let requested = scopes_in(login, "requested_scopes");
+    ensure!(
+        !grantable.is_empty(),
+        "you have none of the scopes that the program requests ([{requested}]); deny the login: \
+         memory-copilot login --deny {}",
+        text(login, "user_code")
+    );
     if named.is_empty() {
         let granted = grantable.without(Scopes::BY_NAME_ONLY);
         ensure!(
             !granted.is_empty(),
-            "{}\nthere is no scope to grant; you can grant: [{grantable}]; [{}] are granted only \
-             if you name them with --scope",
-            describe(login, granted),
-            Scopes::BY_NAME_ONLY
+            "{}\nthe program requests only scopes that you must list: [{grantable}]; repeat the \
+             command with --scope and one of them",
+            describe(login, granted)
         );
         return Ok(granted);
     }
     let named = Scopes::parse(&named.join(" "))?;
     ensure!(
         named.is_subset_of(grantable),
-        "the scopes [{named}] can't all be granted: the program asks for [{}], and of these you \
-         can grant [{grantable}]; name only these with --scope",
-        scopes_in(login, "requested_scopes")
+        "the scopes [{named}] can't all be granted: the program asks for [{requested}], and of \
+         these you can grant [{grantable}]; name only these with --scope"
     );
     Ok(named)
 }
@@ -121,7 +126,7 @@ mod tests {
         assert_eq!(granted(&all, &["ingest:local"]).as_deref(), Ok("ingest:local"));
         for name in ["ingest:local", "admin"] {
             let error = granted(&[name], &[]).expect_err("nothing to grant");
-            let grantable = format!("you can grant: [{name}]");
+            let grantable = format!("that you must list: [{name}]");
             assert!(error.contains(&grantable) && error.contains("--scope"), "{error}");
         }
     }
@@ -134,6 +139,16 @@ mod tests {
             assert!(error.contains("you can grant [memory:read ingest]"), "{error}");
         }
         assert!(granted(&["memory:read"], &["root"]).is_err());
+    }
+
+    #[test]
+    fn a_login_without_a_grantable_scope_is_to_be_denied() {
+        for named in [&[] as &[&str], &["memory:read"]] {
+            let error = granted(&[], named).expect_err("nothing to grant");
+            let requested = "requests ([memory:read ingest ingest:local admin])";
+            assert!(error.contains(requested), "{error}");
+            assert!(error.ends_with("memory-copilot login --deny BCDF-GHJK"), "{error}");
+        }
     }
 
     #[test]
