@@ -1,12 +1,12 @@
--- The proof of the project that a transaction has entered. SQL that runs as the service role can
--- set every setting and call every function with the ids of others. So a code that the service
--- computes outside the database proves that it entered the project, and the setting that the
--- policies read is sealed. All of this also works in read-only transactions and on a standby.
+-- The proof of the project context of a transaction. SQL that runs as the service role can set
+-- every setting and call every function with the ids of others. So a code that the service computes
+-- outside the database proves that it sets the context, and the setting that the policies read has
+-- a MAC. All of this also works in read-only transactions and on a standby.
 
 -- Keys of HMAC-SHA256, each as its two padded blocks. The service writes them at its start. Only
 -- the worker role, and functions that it owns, can read them.
 create table mc.mac_keys (
-    -- The login role whose codes the key verifies; empty for the key that seals settings.
+    -- The login role whose codes the key verifies; empty for the MAC of settings.
     login      name  primary key,
     inner_pad  bytea not null constraint mac_keys_inner_pad_check check (length(inner_pad) = 64),
     outer_pad  bytea not null constraint mac_keys_outer_pad_check check (length(outer_pad) = 64)
@@ -45,10 +45,10 @@ begin
                               convert_to(pg_backend_pid() || ' ' || before_code, 'UTF8'))) is true;
 end $$;
 
--- Enters a target at a level, if the code proves it: at a role on a project, at `audit` for an audit
--- chain, or at `none`. The seal binds the setting to this session and transaction. Returns the
--- setting.
-create function mc.enter(called text, code text, level text, target uuid, principal uuid)
+-- Sets the context to a target at a level, if the code proves it: at a role on a project, at
+-- `audit` for an audit chain, or at `none`. The MAC binds the setting to this session and
+-- transaction. Returns the setting.
+create function mc.set_context(called text, code text, level text, target uuid, principal uuid)
 returns text
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
@@ -56,18 +56,18 @@ declare
 begin
     if not mc.is_proved(called, principal, target, code) then
         raise insufficient_privilege
-            using message = 'the code does not prove that the service has entered this project',
-                hint = 'Only the service can compute codes. If the service gets this error, restart '
-                    'it: it stores its key again at each start.';
+            using message = 'the code does not prove that the service sets this context',
+                hint = 'Only the service can compute codes. If the service gets this error, '
+                    'restart it: it stores its key again at each start.';
     end if;
     return set_config('memory_copilot.context', context || ' ' || mc.mac('', int4send(
         pg_backend_pid()) || timestamptz_send(now()) || convert_to(context, 'UTF8')), true);
 end $$;
 
 -- Replaces the functions of the policies. Each returns an id of the setting if its level suffices
--- and its seal is genuine: the key is read first and the seal of mc.enter computed in place, which
+-- and its MAC is valid: the key is read first and the MAC of mc.set_context computed here, which
 -- takes half the time of a call of mc.mac. They are restricted to the leader of a parallel query,
--- whose process id the seal covers.
+-- whose process id the MAC covers.
 do $$
 declare
     replaced record;
@@ -119,7 +119,7 @@ create function mc.set_project_context(principal uuid, project uuid, code text) 
 language plpgsql volatile security definer set search_path = pg_catalog, public, pg_temp as $$
 declare
     role constant mc.role := mc.effective_role(principal, project);
-    context constant text := mc.enter(
+    context constant text := mc.set_context(
         'set_project_context', code, coalesce(role::text, 'none'), project, principal);
 begin
     return role;
@@ -135,7 +135,7 @@ declare
             select from users u
             where u.id = set_audit_context.principal and u.is_admin and u.disabled_at is null)
         and not exists (select from projects p where p.id = set_audit_context.chain);
-    context constant text := mc.enter(
+    context constant text := mc.set_context(
         'set_audit_context', code, case when is_allowed then 'audit' else 'none' end, chain,
         principal);
 begin
@@ -145,9 +145,9 @@ end $$;
 call mc.set_worker_owner(array[
     'mc.set_project_context(uuid, uuid, text)', 'mc.set_audit_context(uuid, uuid, text)',
     'mc.mac(name, bytea)', 'mc.is_proved(text, uuid, uuid, text)',
-    'mc.enter(text, text, text, uuid, uuid)',
+    'mc.set_context(text, text, text, uuid, uuid)',
     'mc.principal()', 'mc.project_as_viewer()', 'mc.project_as_agent()', 'mc.project_as_member()',
     'mc.project_as_maintainer()', 'mc.project_as_admin()']::regprocedure[]);
 -- Only the functions above call these, with the rights of the worker role.
 revoke execute on function mc.mac(name, bytea), mc.is_proved(text, uuid, uuid, text),
-    mc.enter(text, text, text, uuid, uuid) from memory_copilot_service;
+    mc.set_context(text, text, text, uuid, uuid) from memory_copilot_service;

@@ -61,15 +61,15 @@ MUTANTS = [
         ALLOW,
     ),
     Mutant(
-        "reach-admin",
+        "local-access-admin",
         ACCOUNTS + "principal.rs",
-        "[[self.is_admin]] && self.scopes.contains(Scope::Reach)",
+        "[[self.is_admin]] && self.scopes.contains(Scope::IngestLocal)",
         ALLOW,
     ),
     Mutant(
-        "reach-scope",
+        "local-access-scope",
         ACCOUNTS + "principal.rs",
-        "self.is_admin && [[self.scopes.contains(Scope::Reach)]]",
+        "self.is_admin && [[self.scopes.contains(Scope::IngestLocal)]]",
         ALLOW,
     ),
     Mutant(
@@ -165,13 +165,13 @@ MUTANTS = [
     Mutant(
         "repository-location",
         INTEGRATIONS + "index_runs.rs",
-        "if [[is_public || principal.has_reach()]] {",
+        "if [[is_public || principal.has_local_access()]] {",
         ALLOW,
     ),
     Mutant(
         "private-network",
         INTEGRATIONS + "index_runs.rs",
-        "async fn allows_private_network( ... if [[principal.has_reach()]] {",
+        "async fn allows_private_network( ... if [[principal.has_local_access()]] {",
         ALLOW,
     ),
     Mutant(

@@ -65,8 +65,8 @@ impl Principal {
 
     /// Whether the user is a service administrator and the credential has the scope
     /// `ingest:local`. Without both, only repositories at public https URLs may be indexed.
-    pub fn has_reach(&self) -> bool {
-        self.is_admin && self.scopes.contains(Scope::Reach)
+    pub fn has_local_access(&self) -> bool {
+        self.is_admin && self.scopes.contains(Scope::IngestLocal)
     }
 
     /// Requires [`Self::is_service_admin`].

@@ -64,10 +64,10 @@ impl Admission {
     }
 }
 
-/// Puts the limits of body, concurrency and time around `router`. A request takes a place once its
-/// body is read.
+/// Puts the limits of body, concurrency and time around `router`. A request gets a permit once its
+/// body is received.
 pub fn with_limits(router: Router, settings: &ApiSettings, admission: &Admission) -> Router {
-    in_place(router, settings, admission.requests.clone())
+    with_concurrency_limit(router, settings, admission.requests.clone())
         .layer(from_fn_with_state(admission.reader.clone(), read_body))
 }
 
@@ -80,10 +80,14 @@ pub fn with_delivery_limits(
     admission: &Admission,
 ) -> Router {
     let router = router.layer(from_fn_with_state(body, limit_body));
-    in_place(router, settings, admission.deliveries.clone())
+    with_concurrency_limit(router, settings, admission.deliveries.clone())
 }
 
-fn in_place(router: Router, settings: &ApiSettings, concurrency: ConcurrencyLimit) -> Router {
+fn with_concurrency_limit(
+    router: Router,
+    settings: &ApiSettings,
+    concurrency: ConcurrencyLimit,
+) -> Router {
     router
         .method_not_allowed_fallback(async || Problem::method_not_allowed())
         .layer(from_fn_with_state(settings.request_timeout, limit_time))

@@ -18,7 +18,7 @@ vocabularies! {
         Ingest = "ingest",
         /// With [`Scope::Ingest`], of a service administrator: index directories of the service's
         /// machine, `file:` and ssh URLs, and hosts of its private network.
-        Reach = "ingest:local",
+        IngestLocal = "ingest:local",
         /// Draft and review patches; nothing leaves the service.
         Coding = "coding",
         /// Push branches, open and merge pull requests.
@@ -46,7 +46,7 @@ impl Scopes {
     pub const ALL: Self = Self((1 << Scope::ALL.len()) - 1);
     /// Scopes that the approval of a login grants only if it names them, since they allow more than
     /// daily work.
-    pub const BY_NAME_ONLY: Self = Self(Scope::Reach.bit() | Scope::Admin.bit());
+    pub const BY_NAME_ONLY: Self = Self(Scope::IngestLocal.bit() | Scope::Admin.bit());
 
     /// Parses names separated by spaces, in any order; an empty text is the empty set.
     pub fn parse(text: &str) -> Result<Self, UnknownValue> {

@@ -15,7 +15,7 @@ pub enum Error {
     #[error(
         "directories of the service's machine, `file:` and ssh URLs require a service \
          administrator and a token with the scope `{}`",
-        Scope::Reach
+        Scope::IngestLocal
     )]
     PrivateLocation,
     /// No index run has this id, or the principal may not see it.

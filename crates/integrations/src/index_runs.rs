@@ -75,7 +75,7 @@ pub async fn get_latest(
 /// projects' repositories, or what its SSH key opens. The check is before the disk is read.
 fn check_access(principal: &Principal, location: &str) -> Result<(), Error> {
     let is_public = location.starts_with("https://");
-    if is_public || principal.has_reach() { Ok(()) } else { Err(Error::PrivateLocation) }
+    if is_public || principal.has_local_access() { Ok(()) } else { Err(Error::PrivateLocation) }
 }
 
 fn allowed_origin(
@@ -88,14 +88,14 @@ fn allowed_origin(
 }
 
 /// Returns whether git may connect to the private network for this location. Without
-/// [`Principal::has_reach`], callers could scan the service's network and index its hosts: they are
-/// rejected here, and again when git connects.
+/// [`Principal::has_local_access`], callers could scan the service's network and index its hosts:
+/// they are rejected here, and again when git connects.
 async fn allows_private_network(
     principal: &Principal,
     allowed_private_hosts: &[AllowedPrivateHost],
     origin: &Origin,
 ) -> Result<bool, Error> {
-    if principal.has_reach() {
+    if principal.has_local_access() {
         return Ok(true);
     }
     source::check_public(&origin.location, allowed_private_hosts).await?;

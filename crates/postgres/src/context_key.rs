@@ -1,4 +1,4 @@
-//! The key with which the service proves to PostgreSQL that it has entered a project
+//! The key with which the service proves to PostgreSQL that it sets a project context
 //! (`migrations/0013_project_proof.sql`). SQL that runs as the service's login can't read it.
 
 use hmac::{Hmac, Mac};
@@ -46,8 +46,8 @@ impl ContextKey {
         .await
     }
 
-    /// Generates the key with which the database seals settings, if it has none.
-    pub(crate) async fn ensure_seal(owner: &mut PgConnection) -> Result<(), Error> {
+    /// Generates the key of the MAC of settings, if the database has none.
+    pub(crate) async fn ensure_setting_key(owner: &mut PgConnection) -> Result<(), Error> {
         Self(rand::random())
             .insert(
                 owner,

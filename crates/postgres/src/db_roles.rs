@@ -51,7 +51,7 @@ pub(crate) async fn migrate(owner: &str, connection: &mut PgConnection) -> Resul
     prepare_queue(connection).await?;
     let service = ensure_role(connection, &mut url, &password, SERVICE_GROUP).await?;
     ContextKey::of_login(&service)?.store(connection, url.username()).await?;
-    ContextKey::ensure_seal(connection).await?;
+    ContextKey::ensure_setting_key(connection).await?;
     let worker = ensure_role(connection, &mut url, &password, WORKER_GROUP).await?;
     Ok(DbRoles { service, worker })
 }

@@ -37,7 +37,9 @@ use uuid::Uuid;
 
 use audit::{Chain, Chains, PendingEvent};
 use pool::Pool;
-use rls::{Entry, Planning, PooledTransaction, Reading, RlsContext, RlsTarget, SharedReads};
+use rls::{
+    Planning, PooledTransaction, ProvenContext, Reading, RlsContext, RlsTarget, SharedReads,
+};
 
 pub use auth::{accounts, members, sessions};
 pub use error::{Error, Result};
@@ -187,8 +189,8 @@ impl Store {
         self.context.map(|context| context.principal)
     }
 
-    fn entry(&self) -> Option<Entry<'_>> {
-        self.context.map(|context| Entry { context, key: &self.context_key })
+    fn proven_context(&self) -> Option<ProvenContext<'_>> {
+        self.context.map(|context| ProvenContext { context, key: &self.context_key })
     }
 
     /// Returns the audit chains.
@@ -231,7 +233,7 @@ impl Store {
             return self.plain().await;
         }
         let begin = format!("begin read only; {settings}");
-        PooledTransaction::begin(&self.pool, &begin, self.entry()).await
+        PooledTransaction::begin(&self.pool, &begin, self.proven_context()).await
     }
 
     /// Starts a transaction.
@@ -250,7 +252,7 @@ impl Store {
         let begin = format!("begin; {statements}");
         let (context, chains) = (self.context, self.chains.clone());
         let trail = AuditTrail { context, chains, events: Vec::new(), appended: Vec::new() };
-        Ok(Tx(PooledTransaction::begin(&self.pool, &begin, self.entry()).await?, trail))
+        Ok(Tx(PooledTransaction::begin(&self.pool, &begin, self.proven_context()).await?, trail))
     }
 
     /// Starts a transaction with the lock on a project's memory, so that concurrent saves of the
@@ -286,7 +288,7 @@ impl Tx {
     /// Starts a part of the transaction that [`Tx::rollback_to`] can roll back, acting for the
     /// principal of `store`. It ends with the next part, or with the transaction.
     pub async fn savepoint(&mut self, store: &Store) -> Result<Savepoint> {
-        self.0.enter("savepoint part;", store.entry()).await?;
+        self.0.set_context("savepoint part;", store.proven_context()).await?;
         self.1.context = store.context;
         Ok(Savepoint { events: self.1.events.len() })
     }

@@ -27,17 +27,17 @@ pub(crate) enum RlsTarget {
     Audit(Chain),
 }
 
-/// A context to enter, and the key that proves to the database that the service enters it.
+/// An RLS context, and the key with which the service proves to PostgreSQL that it sets it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Entry<'a> {
+pub(crate) struct ProvenContext<'a> {
     pub context: RlsContext,
     pub key: &'a ContextKey,
 }
 
-impl Entry<'_> {
-    /// Returns the message that runs `statements`, never made of input, and then enters the
-    /// context. It can't bind parameters; ids are hexadecimal digits and hyphens. Other sessions
-    /// of the service can read it, so its code is valid for this message in this session only.
+impl ProvenContext<'_> {
+    /// Returns the message that runs `statements`, never made of input, and then sets the context.
+    /// It can't bind parameters; ids are hexadecimal digits and hyphens. Other sessions of the
+    /// service can read it, so its code is valid for this message in this session only.
     fn message(&self, statements: &str, backend_pid: i32) -> String {
         let RlsContext { principal, target } = self.context;
         let (function, target) = match target {
@@ -78,27 +78,39 @@ impl PooledTransaction {
     }
 
     /// Returns a connection in a transaction that `begin` starts, in one round trip. Then the
-    /// transaction enters the context.
-    pub async fn begin(pool: &Pool, begin: &str, entry: Option<Entry<'_>>) -> Result<Self> {
+    /// context is set.
+    pub async fn begin(
+        pool: &Pool,
+        begin: &str,
+        context: Option<ProvenContext<'_>>,
+    ) -> Result<Self> {
         let mut session = Self::plain(pool).await?;
-        let message = session.message(begin, entry).await?;
+        let message = session.message(begin, context).await?;
         // Before it is sent: if this is cancelled, the transaction may have started.
         session.state = State::Open;
         raw_sql(AssertSqlSafe(message)).execute(&mut *session).await?;
         Ok(session)
     }
 
-    /// Runs statements, each with its semicolon, and enters the context, in one round trip.
-    pub async fn enter(&mut self, statements: &str, entry: Option<Entry<'_>>) -> Result<()> {
-        let message = self.message(statements, entry).await?;
+    /// Runs statements, each with its semicolon, and sets the context, in one round trip.
+    pub async fn set_context(
+        &mut self,
+        statements: &str,
+        context: Option<ProvenContext<'_>>,
+    ) -> Result<()> {
+        let message = self.message(statements, context).await?;
         raw_sql(AssertSqlSafe(message)).execute(&mut **self).await?;
         Ok(())
     }
 
-    async fn message(&mut self, statements: &str, entry: Option<Entry<'_>>) -> Result<String> {
-        let Some(entry) = entry else { return Ok(statements.to_owned()) };
+    async fn message(
+        &mut self,
+        statements: &str,
+        context: Option<ProvenContext<'_>>,
+    ) -> Result<String> {
+        let Some(context) = context else { return Ok(statements.to_owned()) };
         let connection = self.connection.as_mut().expect("a connection until it is dropped");
-        Ok(entry.message(statements, connection.backend_pid().await?))
+        Ok(context.message(statements, connection.backend_pid().await?))
     }
 
     /// Commits, and returns the connection to the pool.

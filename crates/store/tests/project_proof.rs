@@ -1,5 +1,5 @@
-//! SQL of an attacker's choice that runs as the service's role: it sees no rows of a project that
-//! the service has not entered in its transaction.
+//! SQL of an attacker's choice that runs as the service's role: it sees no rows of a project whose
+//! context the service has not set in its transaction.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use mc_domain::{ProjectId, UserId};
@@ -52,8 +52,8 @@ impl World {
         Self { db, theirs, ann, local }
     }
 
-    /// Runs statements in a transaction that reads and in one that writes, with and without a project
-    /// that the service has entered; none shows the other project. Returns whether all failed.
+    /// Runs statements in a transaction that reads and in one that writes, with and without a
+    /// project context of the service; none shows the other project. Returns whether all failed.
     async fn reveals_nothing(&self, attack: &[&str]) -> bool {
         let mut are_refused = true;
         for store in [&self.ann, self.db.service()] {
@@ -79,8 +79,8 @@ fn set(setting: &str, value: &str) -> String {
     format!("select set_config('{setting}', '{value}', true)")
 }
 
-/// Returns a statement that enters a project with a code.
-fn enter(project: ProjectId, code: &str) -> String {
+/// Returns a statement that sets a project context with a code.
+fn set_context(project: ProjectId, code: &str) -> String {
     format!("select mc.set_project_context('{LOCAL}', '{project}', {code})")
 }
 
@@ -111,17 +111,17 @@ async fn service_enters_a_project_to_read_and_to_write() {
 }
 
 #[tokio::test]
-async fn setting_without_a_genuine_seal_enters_no_project() {
+async fn setting_without_a_valid_mac_enters_no_project() {
     let world = World::new().await;
     let theirs = world.theirs;
-    let sealed = text(&world.ann, CONTEXT).await.unwrap();
-    let seal = sealed.rsplit_once(' ').unwrap().1.to_owned();
+    let genuine = text(&world.ann, CONTEXT).await.unwrap();
+    let mac = genuine.rsplit_once(' ').unwrap().1.to_owned();
     for value in [
         theirs.to_string(),
         format!("admin {theirs} {LOCAL}"),
         format!("admin {theirs} {LOCAL} {}", "0".repeat(64)),
-        format!("admin {theirs} {LOCAL} {seal}"),
-        format!("{sealed} admin {theirs} {LOCAL}"),
+        format!("admin {theirs} {LOCAL} {mac}"),
+        format!("{genuine} admin {theirs} {LOCAL}"),
     ] {
         for setting in SETTINGS {
             world.reveals_nothing(&[&set(setting, &value)]).await;
@@ -133,19 +133,19 @@ async fn setting_without_a_genuine_seal_enters_no_project() {
 async fn setting_of_another_transaction_enters_no_project() {
     let world = World::new().await;
     let theirs = world.local.share_reads();
-    let sealed = text(&theirs, CONTEXT).await.unwrap();
-    world.reveals_nothing(&[&set("memory_copilot.context", &sealed)]).await;
-    // In its own transaction it is genuine.
+    let genuine = text(&theirs, CONTEXT).await.unwrap();
+    world.reveals_nothing(&[&set("memory_copilot.context", &genuine)]).await;
+    // In its own transaction it is valid.
     assert_eq!(text(&theirs, &set("memory_copilot.context", "")).await.unwrap(), "");
     assert_eq!(text(&theirs, TASKS).await.unwrap(), "");
-    assert_eq!(text(&theirs, &set("memory_copilot.context", &sealed)).await.unwrap(), sealed);
+    assert_eq!(text(&theirs, &set("memory_copilot.context", &genuine)).await.unwrap(), genuine);
     assert_eq!(text(&theirs, TASKS).await.unwrap(), "theirs");
 
     // An earlier transaction of the same session.
     let single = Store::connect(&world.db.logins().service, 1, chains()).await.unwrap();
     let local = single.for_project(LOCAL, world.theirs);
-    let sealed = set("memory_copilot.context", &last_text(&local, &[CONTEXT]).await.unwrap());
-    assert_eq!(last_text(&single, &[&sealed, TASKS]).await.unwrap(), "");
+    let restored = set("memory_copilot.context", &last_text(&local, &[CONTEXT]).await.unwrap());
+    assert_eq!(last_text(&single, &[&restored, TASKS]).await.unwrap(), "");
     single.close().await;
 }
 
@@ -153,7 +153,7 @@ async fn setting_of_another_transaction_enters_no_project() {
 async fn call_without_a_valid_code_enters_no_project() {
     let world = World::new().await;
     for code in ["null", "''", "repeat('0', 64)", "encode(sha256(''), 'hex')"] {
-        assert!(world.reveals_nothing(&[&enter(world.theirs, code)]).await, "{code}");
+        assert!(world.reveals_nothing(&[&set_context(world.theirs, code)]).await, "{code}");
     }
     let chain = "00000000-0000-0000-0000-000000000000";
     let audit = format!("select mc.set_audit_context('{LOCAL}', '{chain}', '')");
@@ -174,7 +174,7 @@ async fn code_of_another_session_enters_no_project() {
     // The last message of a session is visible to others; only the first one has the code.
     let tx = world.local.begin().await.unwrap();
     let message = foreign_message(&world.ann, world.theirs).await;
-    let replayed = enter(world.theirs, &code_in(&message));
+    let replayed = set_context(world.theirs, &code_in(&message));
     assert!(is_refused(text(&world.ann, &replayed).await));
     assert!(is_refused(text(world.db.service(), &replayed).await));
     assert!(world.reveals_nothing(&[&replayed]).await);
@@ -195,7 +195,7 @@ async fn code_of_the_same_session_enters_no_project_again() {
     let before = last_text(&local, &[backend]).await.unwrap();
     assert_eq!(last_text(&single, &[backend]).await.unwrap(), before, "the test is blind");
 
-    let replayed = enter(world.theirs, &code_in(&message));
+    let replayed = set_context(world.theirs, &code_in(&message));
     assert!(is_refused(last_text(&single, &[&replayed, TASKS]).await));
     assert!(is_refused(text(&single, &replayed).await));
     // The message as a comment or a text of the statement.
@@ -217,7 +217,7 @@ async fn code_for_one_project_or_user_is_refused_for_another() {
          where pid <> pg_backend_pid() and query like '%set_project_context%{ours}%'"
     );
     let code = code_in(&text(world.db.service(), &sql).await.unwrap());
-    assert!(world.reveals_nothing(&[&enter(world.theirs, &code)]).await);
+    assert!(world.reveals_nothing(&[&set_context(world.theirs, &code)]).await);
     let as_local = format!("select mc.set_project_context('{LOCAL}', '{ours}', {code})");
     assert!(world.reveals_nothing(&[&as_local]).await);
     tx.commit().await.unwrap();
@@ -230,7 +230,7 @@ async fn keys_and_the_functions_that_use_them_are_hidden() {
     let count = text(world.db.store(), key).await.unwrap();
     assert!(count.parse::<i64>().unwrap() >= 2, "{count} keys: the test is blind");
     let forged = format!(
-        "select mc.enter('set_project_context', '', 'admin', '{}', '{LOCAL}')",
+        "select mc.set_context('set_project_context', '', 'admin', '{}', '{LOCAL}')",
         world.theirs
     );
     for sql in [
@@ -254,9 +254,9 @@ async fn keys_and_the_functions_that_use_them_are_hidden() {
 #[tokio::test]
 async fn changed_search_path_enters_no_project() {
     let world = World::new().await;
-    let sealed = format!("admin {} {LOCAL} {}", world.theirs, "0".repeat(64));
-    let setting = set("memory_copilot.context", &sealed);
-    let call = enter(world.theirs, "''");
+    let forged = format!("admin {} {LOCAL} {}", world.theirs, "0".repeat(64));
+    let setting = set("memory_copilot.context", &forged);
+    let call = set_context(world.theirs, "''");
     // Each would make the check succeed if the functions found it.
     let shadows = [
         "create function pg_temp.encode(bytea, text) returns text language sql

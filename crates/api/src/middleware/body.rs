@@ -1,4 +1,4 @@
-//! Reading of request bodies, before a request takes a place: a client that sends slowly, or never
+//! Reading of request bodies, before a request gets a permit: a client that sends slowly, or never
 //! ends, delays no other client.
 
 use std::sync::Arc;

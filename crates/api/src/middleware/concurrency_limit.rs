@@ -32,9 +32,9 @@ pub struct ConcurrencyLimit {
     timeout: Duration,
 }
 
-/// A place of a request, until it is dropped.
+/// Permit of a request, and its part of its client's share, until it is dropped.
 #[derive(Debug)]
-pub struct Place {
+pub struct RequestPermit {
     _permit: OwnedSemaphorePermit,
     _of_client: Share<ClientKey>,
 }
@@ -57,14 +57,14 @@ impl ConcurrencyLimit {
         Self { permits: semaphore(), queue: semaphore(), of_client: Shares::new(0), timeout }
     }
 
-    /// Returns a place for a request of `client`, at once or within the timeout.
-    async fn place(&self, client: ClientKey) -> Result<Place, Problem> {
+    /// Returns a permit for a request of `client`, at once or within the timeout.
+    async fn acquire_for(&self, client: ClientKey) -> Result<RequestPermit, Problem> {
         let of_client = self.of_client.take(client, 1).ok_or_else(|| {
             Problem::rate_limited("this client has too many concurrent requests", self.timeout)
                 .hint("send fewer requests at once, and wait for their responses")
         })?;
         let permit = self.acquire().await.ok_or_else(overloaded)?;
-        Ok(Place { _permit: permit, _of_client: of_client })
+        Ok(RequestPermit { _permit: permit, _of_client: of_client })
     }
 
     /// Returns a permit, at once or within the timeout; `None` if there is none.
@@ -115,29 +115,32 @@ impl BodyMemory {
     }
 }
 
-/// Runs a request in a place until its handler returns.
+/// Runs a request, which holds a permit until its handler returns.
 pub async fn limit_requests(
     State(limit): State<ConcurrencyLimit>,
     request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
-    let (request, _place) = placed(&limit, request).await?;
+    let (request, _permit) = acquire_permit(&limit, request).await?;
     Ok(next.run(request).await)
 }
 
-/// Runs a request in a place until its response is sent or its client disconnects.
+/// Runs a request, which holds a permit until its response is sent or its client disconnects.
 pub async fn limit_streams(
     State(limit): State<ConcurrencyLimit>,
     request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
-    let (request, place) = placed(&limit, request).await?;
-    Ok(hold_until_sent(next.run(request).await, place))
+    let (request, permit) = acquire_permit(&limit, request).await?;
+    Ok(hold_until_sent(next.run(request).await, permit))
 }
 
-async fn placed(limit: &ConcurrencyLimit, request: Request) -> Result<(Request, Place), Problem> {
-    match limit.place(ClientKey::of(request.extensions())).await {
-        Ok(place) => Ok((request, place)),
+async fn acquire_permit(
+    limit: &ConcurrencyLimit,
+    request: Request,
+) -> Result<(Request, RequestPermit), Problem> {
+    match limit.acquire_for(ClientKey::of(request.extensions())).await {
+        Ok(permit) => Ok((request, permit)),
         Err(problem) => {
             tracing::warn!("request rejected: too many concurrent requests");
             drain_unauthenticated(request.into_body()).await;
@@ -214,18 +217,18 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_client_gets_half_of_the_places() {
+    async fn a_client_gets_half_of_the_permits() {
         let limit = ConcurrencyLimit::new(SHARED_FROM);
-        let mut places = Vec::new();
+        let mut permits = Vec::new();
         for _ in 0..SHARED_FROM / 2 {
-            places.push(limit.place(ClientKey::Process).await.expect("half of them"));
+            permits.push(limit.acquire_for(ClientKey::Process).await.expect("half of them"));
         }
-        let refused = limit.place(ClientKey::Process).await.expect_err("no more");
+        let refused = limit.acquire_for(ClientKey::Process).await.expect_err("no more");
         assert_eq!(refused.status().as_u16(), 429);
         let other = ClientKey::Caller(mc_domain::TokenId(uuid::Uuid::nil()));
-        assert!(limit.place(other).await.is_ok());
-        places.pop();
-        assert!(limit.place(ClientKey::Process).await.is_ok());
+        assert!(limit.acquire_for(other).await.is_ok());
+        permits.pop();
+        assert!(limit.acquire_for(ClientKey::Process).await.is_ok());
     }
 
     #[tokio::test]

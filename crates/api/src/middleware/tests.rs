@@ -411,7 +411,7 @@ async fn send_unfinished(app: &Router) -> tokio::task::JoinHandle<Reply> {
 }
 
 #[tokio::test]
-async fn an_unfinished_body_takes_no_place() {
+async fn an_unfinished_body_gets_no_permit() {
     let settings = ApiSettings { max_concurrent_requests: 1, ..ApiSettings::default() };
     let app = app_with(&settings);
     let unfinished = send_unfinished(&app).await;

@@ -205,7 +205,7 @@ impl DecisionForm {
 
     fn is_ticked(&self, scope: Scope) -> bool {
         let value = match scope {
-            Scope::Reach => &self.ingest_local,
+            Scope::IngestLocal => &self.ingest_local,
             Scope::Admin => &self.admin,
             _ => return false,
         };

@@ -34,7 +34,7 @@ const STYLE: &str = concat!(
 /// its box in the form and what it is for.
 const BOXES: [(Scope, &str, &str); 2] = [
     (
-        Scope::Reach,
+        Scope::IngestLocal,
         "ingest_local",
         "to index directories of the service's machine, and what its network and its SSH key open",
     ),

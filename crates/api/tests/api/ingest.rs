@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use crate::accounts::newcomer;
 use crate::client::TestApi;
-use crate::ingest_reach::token_with;
+use crate::ingest_local::token_with;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn second_ingest_request_returns_the_queued_run() {

@@ -15,7 +15,7 @@ mod handles;
 mod hostile;
 mod hygiene;
 mod ingest;
-mod ingest_reach;
+mod ingest_local;
 mod ingress;
 mod injection;
 mod integrations;

@@ -28,8 +28,8 @@ pub fn git(d: &mut Draw<'_>) -> Attempt {
     if !attempt.is_allowed() || name == "spare" {
         return attempt;
     }
-    let has_reach = d.who.administers_service() && d.with.is_for(Scope::Reach);
-    match (has_reach, name) {
+    let has_local_access = d.who.administers_service() && d.with.is_for(Scope::IngestLocal);
+    match (has_local_access, name) {
         (false, _) => refused(attempt, 403),
         // The folder is not there: an administrator gets as far as that.
         (true, "local") => attempt.expect(400).or(404),

@@ -1,4 +1,4 @@
-//! SQL of an attacker's choice that runs as the service's role: it enters no project.
+//! SQL of an attacker's choice that runs as the service's role: it can't set a project context.
 
 use mc_store::testing::{last_text, text, write};
 
@@ -20,17 +20,17 @@ pub async fn proof(world: &World) -> Result<(), Fault> {
     let root = world.people.iter().find(is_root).expect("an administrator").id;
     let project = world.projects[0].id;
     let service = world.database.service();
-    let seal = "0".repeat(64);
+    let mac = "0".repeat(64);
     for (function, target) in
         [("set_project_context", project.to_string()), ("set_audit_context", uuid_of_service())]
     {
-        let call = format!("select mc.{function}('{root}', '{target}', '{seal}')");
+        let call = format!("select mc.{function}('{root}', '{target}', '{mac}')");
         if write(service, &call).await.is_ok() {
             return Err(format!("an invented code is accepted: {call}"));
         }
     }
     let set = format!(
-        "select set_config('memory_copilot.context', 'admin {project} {root} {seal}', true)"
+        "select set_config('memory_copilot.context', 'admin {project} {root} {mac}', true)"
     );
     for function in FUNCTIONS {
         let id = format!("select coalesce(mc.{function}()::text, '')");
@@ -41,7 +41,7 @@ pub async fn proof(world: &World) -> Result<(), Fault> {
         // Otherwise the probe would show nothing.
         let entered = text(&service.for_project(root.into(), project.into()), &id).await;
         if entered.map_err(|error| error.to_string())?.is_empty() {
-            return Err(format!("mc.{function} returns nothing in a project that was entered"));
+            return Err(format!("mc.{function} returns nothing in a project context"));
         }
     }
     Ok(())

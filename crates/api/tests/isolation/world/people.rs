@@ -160,7 +160,7 @@ fn tokens(rng: &mut StdRng) -> Vec<Token> {
         (one, TokenState::Valid),
         (some, TokenState::Valid),
         // Enough for all but the locations that an administrator may index.
-        (ALL & !Scope::Reach.bit(), TokenState::Valid),
+        (ALL & !Scope::IngestLocal.bit(), TokenState::Valid),
         (ALL, TokenState::Expired),
         (ALL, TokenState::Revoked),
         (ALL, TokenState::RevokedLater),

@@ -213,7 +213,7 @@ pub fn proposal(project: &Project, id: Uuid, words: &str, amends: Option<Uuid>) 
     )
 }
 
-/// A statement that holds a save of `sender`'s, sealed as the service does it.
+/// A statement that holds a save of `sender`'s, encrypted as the service does it.
 pub fn quarantine_item(
     world: &World,
     project: &Project,
