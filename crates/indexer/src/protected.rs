@@ -69,6 +69,9 @@ impl ProtectedDirectories {
         if let Some(data_dir) = &self.data_dir {
             let missing = || Error::io(data_dir)(ErrorKind::NotFound.into());
             found.insert(identity(data_dir)?.ok_or_else(missing)?);
+            // Each of its directories may be on another disk, by a link or a mount.
+            let entries = data_dir.read_dir().into_iter().flatten().flatten();
+            found.extend(entries.filter_map(|entry| identity(&entry.path()).ok().flatten()));
         }
         Ok(found)
     }

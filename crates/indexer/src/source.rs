@@ -4,6 +4,7 @@ mod cache;
 mod fingerprint;
 mod git;
 pub(crate) mod history;
+mod local;
 mod network_policy;
 mod size;
 
@@ -128,6 +129,7 @@ pub async fn checkout(
 ) -> Result<Checkout, Error> {
     check_ref(requested_ref)?;
     protected.check(&origin.location)?;
+    local::check(&origin.location, protected, cancel).await?;
     match &origin.location {
         Location::Url(url) => {
             let settings = network_policy::settings(url, access).await?;
@@ -206,7 +208,7 @@ async fn plan(
         }
         _ => work_tree(&git, &root, requested_ref, cancel).await?,
     };
-    // Git may have found it elsewhere, by a file `.git`.
+    // The configuration of the repository may name another work tree.
     protected.check_inside(&repository)?;
     let repository = Url::from_file_path(&repository)
         .map_err(|()| invalid("the path of the repository cannot be written as a URL"))?;

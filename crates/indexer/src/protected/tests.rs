@@ -58,6 +58,22 @@ fn directories_of_the_kernel_are_rejected() {
 }
 
 #[test]
+fn directory_of_the_data_directory_on_another_disk_is_protected() {
+    let root = tempfile::tempdir().expect("directory");
+    let (data, disk) = (root.path().join("data"), root.path().join("disk/repositories"));
+    fs::create_dir_all(&data).expect("directory");
+    fs::create_dir_all(disk.join("copy")).expect("directory");
+    symlink(&disk, data.join("repositories")).expect("link");
+    let protected = ProtectedDirectories::with_data_dir(&data);
+    for path in [&disk, &disk.join("copy")] {
+        for location in spellings(path) {
+            assert!(rejection(&protected, &location).is_some(), "{location}");
+        }
+    }
+    assert!(walked(&root.path().join("disk"), &protected).is_empty());
+}
+
+#[test]
 fn missing_data_directory_rejects_every_directory() {
     let root = tempfile::tempdir().expect("directory");
     let protected = ProtectedDirectories::with_data_dir(&root.path().join("gone"));

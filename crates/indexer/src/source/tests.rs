@@ -14,6 +14,7 @@ use mc_domain::{Classified as _, ErrorKind};
 
 use super::*;
 
+mod local;
 mod size;
 
 /// Returns a cache in this directory.
