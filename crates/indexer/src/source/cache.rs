@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use super::git::Git;
-use super::size::Packs;
+use super::size::Objects;
 use super::{Cache, Checkout};
 use crate::{Error, hash, walk};
 
@@ -123,8 +123,9 @@ impl Update<'_> {
         if !self.copy.join(".git").exists() {
             self.git.run(&["init", "--quiet", "--template="], STEP_LIMIT, cancel).await?;
         }
+        self.ignore_conversions()?;
         remove_files(self.copy, STALE_LOCKS)?;
-        self.packs().remove_incomplete()?;
+        self.objects().remove_incomplete()?;
         match self.commit(cancel).await {
             Ok(sha) => Ok(Some(sha)),
             Err(unknown @ Error::UnknownRef(_)) => {
@@ -178,12 +179,21 @@ impl Update<'_> {
         let fetch = [&options[..], depth, &remote, refs].concat();
         let limits = self.cache.limits;
         let fetched =
-            self.packs().fetch(self.git, &fetch, limits.bytes, FETCH_LIMIT, cancel).await?;
+            self.objects().fetch(self.git, &fetch, limits.bytes, FETCH_LIMIT, cancel).await?;
         fetched.map(drop).ok_or_else(|| limits.exceeded())
     }
 
-    fn packs(&self) -> Packs {
-        Packs::of(&self.copy.join(".git"))
+    fn objects(&self) -> Objects {
+        Objects::of(&self.copy.join(".git"))
+    }
+
+    /// Makes git write files as they are stored: their sizes were checked, and the repository may
+    /// ask for another encoding, which takes four times as many bytes.
+    fn ignore_conversions(&self) -> Result<(), Error> {
+        let info = self.copy.join(".git/info");
+        create(&info)?;
+        let attributes = "* !working-tree-encoding !ident\n";
+        std::fs::write(info.join("attributes"), attributes).map_err(Error::io(&info))
     }
 
     fn clear(&self) -> Result<(), Error> {
@@ -195,7 +205,11 @@ impl Update<'_> {
 /// without our settings, so it needs the permission to read directories of other users again.
 pub(super) fn upload_pack(url: &Url) -> &'static str {
     match url.scheme() {
-        "file" => "--upload-pack=git -c safe.directory='*' upload-pack",
+        // It starts without our settings, and would map a large pack whole: no limit of memory.
+        "file" => concat!(
+            "--upload-pack=ulimit -S -v unlimited 2>/dev/null; ",
+            "git -c safe.directory='*' upload-pack"
+        ),
         _ => "--upload-pack=git-upload-pack",
     }
 }

@@ -32,7 +32,7 @@ const SETTINGS: &[&str] = &[
     "core.pager=cat",
     "credential.helper=",
     "fetch.recurseSubmodules=false",
-    // All that is fetched is stored in packs, whose size is limited.
+    // A fetch stores packs, of which each counts from its first byte.
     "fetch.unpackLimit=1",
     "gc.auto=0",
     // Credentials of the service's user are not offered to hosts.
@@ -74,9 +74,9 @@ const UNSET: &str = "
 ";
 
 /// Shell commands that limit the address space of each process, in KiB, and start git. A pack may
-/// hold objects that git would load whole.
+/// hold objects that git would load whole. A lower limit of the system stays.
 #[cfg(target_os = "linux")]
-const START: &str = "ulimit -c 0; ulimit -v 4194304; exec \"$@\"";
+const START: &str = "ulimit -c 0; ulimit -S -v 4194304 2>/dev/null; exec \"$@\"";
 /// Other systems do not limit the address space.
 #[cfg(not(target_os = "linux"))]
 const START: &str = "ulimit -c 0; exec \"$@\"";

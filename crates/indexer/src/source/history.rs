@@ -9,7 +9,7 @@ use url::Url;
 
 use super::cache;
 use super::git::Git;
-use super::size::Packs;
+use super::size::Objects;
 use crate::Error;
 use crate::history::Limits;
 use crate::history::log::FORMAT;
@@ -257,7 +257,7 @@ impl Fetch<'_> {
         fetch.extend([cache::upload_pack(self.url), &depth]);
         fetch.extend(["--end-of-options", self.url.as_str(), &refspec]);
         let time = remaining(self.deadline);
-        let fetched = self.packs().fetch(git, &fetch, self.limits.bytes, time, cancel).await?;
+        let fetched = self.objects().fetch(git, &fetch, self.limits.bytes, time, cancel).await?;
         let Some(warnings) = fetched else {
             self.clear()?;
             return Err(Error::HistoryTooLarge(self.limits.bytes));
@@ -268,8 +268,8 @@ impl Fetch<'_> {
         Ok(())
     }
 
-    fn packs(&self) -> Packs {
-        Packs::of(self.copy)
+    fn objects(&self) -> Objects {
+        Objects::of(self.copy)
     }
 
     fn clear(&self) -> Result<(), Error> {
@@ -280,6 +280,6 @@ impl Fetch<'_> {
     fn remove_leftovers(&self) -> Result<(), Error> {
         let locks = ["shallow.lock", "HEAD.lock", "config.lock", "refs/history/newest.lock"];
         cache::remove_files(self.copy, &locks)?;
-        self.packs().remove_incomplete()
+        self.objects().remove_incomplete()
     }
 }

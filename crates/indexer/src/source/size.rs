@@ -1,5 +1,6 @@
 //! Limits of the size of a copy: a pack of some megabytes may hold millions of files.
 
+use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -56,16 +57,17 @@ impl Limits {
     }
 }
 
-/// Packs of a copy, including incomplete ones.
-pub(super) struct Packs(PathBuf);
+/// Objects of a copy, including incomplete packs. A fetch stores packs, unless the server is a
+/// plain web server, which has single objects.
+pub(super) struct Objects(PathBuf);
 
-impl Packs {
-    /// Returns the packs of the repository whose directory of git is `git_directory`.
+impl Objects {
+    /// Returns the objects of the repository whose directory of git is `git_directory`.
     pub(super) fn of(git_directory: &Path) -> Self {
-        Self(git_directory.join("objects/pack"))
+        Self(git_directory.join("objects"))
     }
 
-    /// Runs a fetch and returns its error stream. Stops it, and returns `None`, if the packs have
+    /// Runs a fetch and returns its error stream. Stops it, and returns `None`, if the objects take
     /// more than `max_bytes`.
     pub(super) async fn fetch(
         &self,
@@ -99,21 +101,21 @@ impl Packs {
 
     /// Deletes the incomplete packs of a killed git.
     pub(super) fn remove_incomplete(&self) -> Result<(), Error> {
-        let incomplete =
-            self.files().filter(|pack| pack.file_name().to_string_lossy().starts_with("tmp_"));
-        for pack in incomplete {
+        let packs = list(&self.0.join("pack"));
+        for pack in packs.filter(|pack| pack.file_name().to_string_lossy().starts_with("tmp_")) {
             std::fs::remove_file(pack.path()).map_err(Error::io(&self.0))?;
         }
         Ok(())
     }
 
     fn size(&self) -> u64 {
-        self.files().filter_map(|file| Some(file.metadata().ok()?.len())).sum()
+        let files = list(&self.0).flat_map(|directory| list(&directory.path()));
+        files.filter_map(|file| Some(file.metadata().ok()?.len())).sum()
     }
+}
 
-    fn files(&self) -> impl Iterator<Item = std::fs::DirEntry> {
-        std::fs::read_dir(&self.0).into_iter().flatten().flatten()
-    }
+fn list(directory: &Path) -> impl Iterator<Item = DirEntry> + use<> {
+    std::fs::read_dir(directory).into_iter().flatten().flatten()
 }
 
 /// Returns the size in a line of `git ls-tree -l`; 0 for a submodule, which has none.

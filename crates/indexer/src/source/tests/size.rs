@@ -1,6 +1,7 @@
 //! Limits of copies, with repositories on this disk.
 
 use super::*;
+use crate::source::size::Objects;
 
 /// Returns bytes that git can't compress.
 fn random(count: usize, seed: u64) -> Vec<u8> {
@@ -70,6 +71,34 @@ async fn small_pack_with_large_files_is_not_written() {
     let limits = Limits { bytes: 2 << 20, ..Limits::default() };
     let error = copy(directory.path(), cache.path(), limits).await.expect_err("3 MiB");
     assert!(matches!(error, Error::RepositoryTooLarge { megabytes: 2, .. }), "{error}");
+}
+
+#[tokio::test]
+async fn files_are_written_as_they_are_stored() {
+    let (directory, cache) =
+        (tempfile::tempdir().expect("directory"), tempfile::tempdir().expect("directory"));
+    repository(directory.path());
+    let attributes = "*.txt working-tree-encoding=UTF-32LE ident\n";
+    fs::write(directory.path().join(".gitattributes"), attributes).expect("file");
+    git(directory.path(), &["add", ".gitattributes"]);
+    git(directory.path(), &["commit", "--quiet", "-m", "attributes"]);
+    let tree = copy(directory.path(), cache.path(), Limits::default()).await.expect("a tree");
+    assert_eq!(fs::read_to_string(tree.root.join("lib/a.txt")).expect("file"), "two");
+}
+
+#[tokio::test]
+async fn single_objects_count_like_packs() {
+    let directory = tempfile::tempdir().expect("directory");
+    repository(directory.path());
+    let git_directory = directory.path().join(".git");
+    let (git, cancel) = (Git::in_directory(directory.path()), CancellationToken::new());
+    let objects = Objects::of(&git_directory);
+    let version = &["version"];
+    let limit = Duration::from_mins(1);
+    let within = objects.fetch(&git, version, 1 << 20, limit, &cancel).await.expect("git");
+    assert!(within.is_some());
+    let beyond = objects.fetch(&git, version, 10, limit, &cancel).await.expect("git");
+    assert!(beyond.is_none(), "a repository of a few commits has no pack");
 }
 
 #[tokio::test]
