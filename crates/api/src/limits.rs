@@ -5,6 +5,8 @@ use std::time::Duration;
 
 /// Size of a request body.
 pub const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
+/// Size of a body of sign-in, which has no token yet: a form with some fields.
+pub const MAX_FORM_BYTES: usize = 64 * 1024;
 /// Size of a delivery of a git host: GitHub sends at most 25 MB. Trackers have [`MAX_BODY_BYTES`].
 pub const MAX_DELIVERY_BYTES: usize = 25 * 1024 * 1024;
 /// Size of all deliveries in memory. Usual ones have some kilobytes and never reach it.

@@ -21,7 +21,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::ApiSettings;
 use crate::authenticate::{Authenticator, count_denials, require_bearer};
-use crate::limits::MAX_DELIVERY_MEMORY_BYTES;
+use crate::limits::{MAX_BODY_BYTES, MAX_DELIVERY_MEMORY_BYTES};
 use crate::problem::Problem;
 use body::{BodyReader, read_body, read_message};
 use caller_rate_limit::{CallerRateLimit, limit_caller};
@@ -64,11 +64,17 @@ impl Admission {
     }
 }
 
-/// Puts the limits of body, concurrency and time around `router`. A request gets a permit once its
+/// Puts the limits of body, concurrency and time around `router`, with bodies of at most `max`
+/// bytes. A request gets a permit once its
 /// body is received.
-pub fn with_limits(router: Router, settings: &ApiSettings, admission: &Admission) -> Router {
+pub fn with_limits(
+    router: Router,
+    max: usize,
+    settings: &ApiSettings,
+    admission: &Admission,
+) -> Router {
     with_concurrency_limit(router, settings, admission.requests.clone())
-        .layer(from_fn_with_state(admission.reader.clone(), read_body))
+        .layer(from_fn_with_state((admission.reader.clone(), max), read_body))
 }
 
 /// Puts the limits of webhook deliveries around `router`: concurrency of their own, and bodies of
@@ -102,7 +108,7 @@ pub fn with_auth(
     settings: &ApiSettings,
     admission: &Admission,
 ) -> Router {
-    with_limits(router, settings, admission)
+    with_limits(router, MAX_BODY_BYTES, settings, admission)
         .layer(from_fn_with_state(authenticator.clone(), count_denials))
         .layer(from_fn_with_state(admission.callers.clone(), limit_caller))
         .layer(from_fn_with_state(authenticator, require_bearer))

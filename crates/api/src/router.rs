@@ -16,7 +16,7 @@ use utoipa_swagger_ui::SwaggerUi;
 
 use crate::ApiState;
 use crate::ingress::{Ingress, ingress_layers};
-use crate::limits::{MAX_BODY_BYTES, MAX_DELIVERY_BYTES};
+use crate::limits::{MAX_BODY_BYTES, MAX_DELIVERY_BYTES, MAX_FORM_BYTES};
 use crate::middleware::{
     common_layers, is_api_page, with_auth, with_auth_streaming, with_delivery_limits, with_limits,
 };
@@ -89,8 +89,12 @@ fn routes(state: ApiState) -> Router {
     let front = Router::new().route(FRONT, get(async || Redirect::temporary("/docs/")));
     let public = Router::from(public().with_state(state.clone())).merge(docs).merge(front);
     let (settings, admission) = (state.settings.clone(), state.admission.clone());
-    let signing_in =
-        with_limits(signing_in().with_state(state.clone()).into(), &settings, &admission);
+    let signing_in = with_limits(
+        signing_in().with_state(state.clone()).into(),
+        MAX_FORM_BYTES,
+        &settings,
+        &admission,
+    );
     let deliveries = |router, body| with_delivery_limits(router, body, &settings, &admission);
     let receiving = deliveries(receiving().with_state(state.clone()).into(), MAX_BODY_BYTES);
     let git_hosts = Router::new().route(GIT_HOST_PATH, post(webhook_receiver::receive_git));

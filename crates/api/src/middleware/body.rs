@@ -15,10 +15,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::client_key::ClientKey;
 use super::concurrency_limit::{hold_until_sent, overloaded};
-use super::request_limits::reject_declared;
+use super::request_limits::{drain_unauthenticated, reject_declared};
 use crate::json_limits;
 use crate::limits::{
-    MAX_BODIES_PER_CLIENT, MAX_BODY_BYTES, MAX_BODY_MEMORY_BYTES, MAX_BODY_MEMORY_PER_CLIENT_BYTES,
+    MAX_BODIES_PER_CLIENT, MAX_BODY_MEMORY_BYTES, MAX_BODY_MEMORY_PER_CLIENT_BYTES,
     MAX_MESSAGE_BYTES,
 };
 use crate::problem::Problem;
@@ -69,20 +69,30 @@ impl BodyReader {
             return Ok((request, None));
         }
         let client = ClientKey::of(request.extensions());
-        let _unfinished = self.unfinished.take(client, 1).ok_or_else(too_many_bodies)?;
-        let (parts, body) = request.into_parts();
-        let reading = tokio::time::timeout(self.timeout, self.collect(body, max, client));
-        let (bytes, memory) = reading.await.map_err(|_elapsed| {
-            tracing::warn!(limit_ms = self.timeout.as_millis(), "body not received in time");
-            Problem::timeout()
-        })??;
-        Ok((Request::from_parts(parts, Body::from(bytes)), Some(memory)))
+        let Some(_unfinished) = self.unfinished.take(client, 1) else {
+            drain_unauthenticated(request.into_body()).await;
+            return Err(too_many_bodies());
+        };
+        let (parts, mut body) = request.into_parts();
+        match tokio::time::timeout(self.timeout, self.collect(&mut body, max, client)).await {
+            Ok(Ok((bytes, memory))) => {
+                Ok((Request::from_parts(parts, Body::from(bytes)), Some(memory)))
+            }
+            Ok(Err(problem)) => {
+                drain_unauthenticated(body).await;
+                Err(problem)
+            }
+            Err(_elapsed) => {
+                tracing::warn!(limit_ms = self.timeout.as_millis(), "body not received in time");
+                Err(Problem::timeout())
+            }
+        }
     }
 
     /// Reads a body. Memory is reserved for what has been received, not for what is declared.
     async fn collect(
         &self,
-        mut body: Body,
+        body: &mut Body,
         max: usize,
         client: ClientKey,
     ) -> Result<(Bytes, Reserved), Problem> {
@@ -132,13 +142,14 @@ fn too_much_memory() -> Problem {
         .hint("wait for the responses of earlier requests, or send smaller bodies")
 }
 
-/// Reads the body of a request, and keeps its memory reserved until the response.
+/// Reads the body of a request, of at most `max` bytes, and keeps its memory reserved until the
+/// response.
 pub async fn read_body(
-    State(reader): State<BodyReader>,
+    State((reader, max)): State<(BodyReader, usize)>,
     request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
-    let (request, _memory) = reader.read(request, MAX_BODY_BYTES).await?;
+    let (request, _memory) = reader.read(request, max).await?;
     Ok(next.run(request).await)
 }
 
@@ -177,8 +188,9 @@ mod tests {
     #[tokio::test]
     async fn memory_is_limited_for_all_and_for_each() {
         let reader = reader(4, 3);
-        let collect =
-            async |chunks, client| reader.collect(body(chunks), MAX_BODY_BYTES, client).await;
+        let collect = async |chunks, client| {
+            reader.collect(&mut body(chunks), MAX_MESSAGE_BYTES, client).await
+        };
         let read = async |chunks| collect(chunks, ClientKey::Process).await;
         let status = |problem: Problem| problem.status().as_u16();
         let (bytes, first) = read(2).await.expect("two of three");

@@ -1,7 +1,7 @@
 //! Limits of concurrent requests. More requests wait a moment and are then rejected, while that is
 //! cheap: a service that accepts everything responds too late to everyone.
 
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use super::client_key::ClientKey;
 use super::drain_unauthenticated;
@@ -29,6 +29,8 @@ pub struct ConcurrencyLimit {
     permits: Arc<Semaphore>,
     queue: Arc<Semaphore>,
     of_client: Shares<ClientKey>,
+    /// Notifies requests that wait for their client's share.
+    released: Arc<Notify>,
     timeout: Duration,
 }
 
@@ -37,6 +39,17 @@ pub struct ConcurrencyLimit {
 pub struct RequestPermit {
     _permit: OwnedSemaphorePermit,
     _of_client: Share<ClientKey>,
+    // Last, so that it notifies when the share has been released.
+    _released: NotifyOnDrop,
+}
+
+#[derive(Debug)]
+struct NotifyOnDrop(Arc<Notify>);
+
+impl Drop for NotifyOnDrop {
+    fn drop(&mut self) {
+        self.0.notify_waiters();
+    }
 }
 
 impl ConcurrencyLimit {
@@ -54,17 +67,41 @@ impl ConcurrencyLimit {
     fn with_timeout(max: usize, timeout: Duration) -> Self {
         let max = if max == 0 { Semaphore::MAX_PERMITS } else { max };
         let semaphore = || Arc::new(Semaphore::new(max.min(Semaphore::MAX_PERMITS)));
-        Self { permits: semaphore(), queue: semaphore(), of_client: Shares::new(0), timeout }
+        Self {
+            permits: semaphore(),
+            queue: semaphore(),
+            of_client: Shares::new(0),
+            released: Arc::default(),
+            timeout,
+        }
     }
 
     /// Returns a permit for a request of `client`, at once or within the timeout.
     async fn acquire_for(&self, client: ClientKey) -> Result<RequestPermit, Problem> {
-        let of_client = self.of_client.take(client, 1).ok_or_else(|| {
-            Problem::rate_limited("this client has too many concurrent requests", self.timeout)
-                .hint("send fewer requests at once, and wait for their responses")
-        })?;
+        let of_client = match self.of_client.take(client, 1) {
+            Some(of_client) => of_client,
+            None => self.wait_for_share(client).await.ok_or_else(too_many_requests)?,
+        };
         let permit = self.acquire().await.ok_or_else(overloaded)?;
-        Ok(RequestPermit { _permit: permit, _of_client: of_client })
+        let released = NotifyOnDrop(Arc::clone(&self.released));
+        Ok(RequestPermit { _permit: permit, _of_client: of_client, _released: released })
+    }
+
+    /// Returns a part of the client's share once another request releases it; `None` on timeout.
+    async fn wait_for_share(&self, client: ClientKey) -> Option<Share<ClientKey>> {
+        let _waiting = self.queue.try_acquire().ok()?;
+        let share = async {
+            loop {
+                let mut released = pin!(self.released.notified());
+                // Before the share is looked at, so that no release in between is missed.
+                released.as_mut().enable();
+                if let Some(share) = self.of_client.take(client, 1) {
+                    return share;
+                }
+                released.await;
+            }
+        };
+        tokio::time::timeout(self.timeout, share).await.ok()
     }
 
     /// Returns a permit, at once or within the timeout; `None` if there is none.
@@ -149,6 +186,11 @@ async fn acquire_permit(
     }
 }
 
+fn too_many_requests() -> Problem {
+    Problem::rate_limited("this client has too many concurrent requests", QUEUE_TIMEOUT)
+        .hint("send fewer requests at once, and wait for their responses")
+}
+
 /// Returns the problem of a service at its limit.
 pub fn overloaded() -> Problem {
     Problem::overloaded("the service has as many requests as it can process at once")
@@ -218,7 +260,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_client_gets_half_of_the_permits() {
-        let limit = ConcurrencyLimit::new(SHARED_FROM);
+        let limit =
+            ConcurrencyLimit { timeout: Duration::ZERO, ..ConcurrencyLimit::new(SHARED_FROM) };
         let mut permits = Vec::new();
         for _ in 0..SHARED_FROM / 2 {
             permits.push(limit.acquire_for(ClientKey::Process).await.expect("half of them"));
@@ -229,6 +272,25 @@ mod tests {
         assert!(limit.acquire_for(other).await.is_ok());
         permits.pop();
         assert!(limit.acquire_for(ClientKey::Process).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_request_waits_for_the_share_of_its_client() {
+        let limit =
+            ConcurrencyLimit { timeout: Duration::MAX, ..ConcurrencyLimit::new(SHARED_FROM) };
+        let mut permits = Vec::new();
+        for _ in 0..SHARED_FROM / 2 {
+            permits.push(limit.acquire_for(ClientKey::Process).await.expect("half of them"));
+        }
+        let waiting = tokio::spawn({
+            let limit = limit.clone();
+            async move { limit.acquire_for(ClientKey::Process).await.is_ok() }
+        });
+        while limit.queue.available_permits() == SHARED_FROM {
+            tokio::task::yield_now().await;
+        }
+        permits.pop();
+        assert!(waiting.await.expect("a permit"));
     }
 
     #[tokio::test]
