@@ -87,13 +87,15 @@ pub fn ask_for_code(session: &BrowserSession) -> Page {
     page("Sign in at a terminal", &body)
 }
 
-/// Renders the question whether to approve a device login. Each of [`Scopes::BY_NAME_ONLY`] has a
+/// Renders the question whether to approve a device login, with the scopes that the person has.
+/// Each of [`Scopes::BY_NAME_ONLY`] has a
 /// box of its own, so that a person grants it on purpose.
 pub fn consent_page(session: &BrowserSession, code: &UserCode, login: &PendingDeviceLogin) -> Page {
-    let scopes = login.scopes.without(Scopes::BY_NAME_ONLY);
+    let grantable = login.scopes.intersection(session.scopes);
+    let scopes = grantable.without(Scopes::BY_NAME_ONLY);
     let scopes: Vec<_> = scopes.iter().map(Scope::as_str).collect();
     let scopes = if scopes.is_empty() { "no scope".to_owned() } else { scopes.join(", ") };
-    let requested = BOXES.iter().filter(|(scope, ..)| login.scopes.contains(*scope));
+    let requested = BOXES.iter().filter(|(scope, ..)| grantable.contains(*scope));
     let boxes: String =
         requested.map(|(scope, field, purpose)| tick_box(*scope, field, purpose)).collect();
     let body = format!(
