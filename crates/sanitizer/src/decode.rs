@@ -68,6 +68,25 @@ impl View {
         Some(Self { text, origin: Origin::Bytes(origins), kind: ViewKind::Decoded })
     }
 
+    /// Returns a view of decoded bytes, each with its origin. Bytes that are no text become U+FFFD:
+    /// a text in Latin-1 has some, and an attacker may add one.
+    fn of_bytes_lossy(bytes: &[u8], origins: &[Range<usize>]) -> Self {
+        let mut view = Self::empty(ViewKind::Decoded);
+        let mut at = 0;
+        for chunk in bytes.utf8_chunks() {
+            for c in chunk.valid().chars() {
+                let last = at + c.len_utf8() - 1;
+                view.push(c, origins[at].start..origins[last].end);
+                at = last + 1;
+            }
+            if !chunk.invalid().is_empty() {
+                view.push(char::REPLACEMENT_CHARACTER, origins[at].clone());
+                at += chunk.invalid().len();
+            }
+        }
+        view
+    }
+
     /// Appends a character that stands for the bytes `at` of the original text.
     fn push(&mut self, c: char, at: Range<usize>) {
         self.text.push(c);

@@ -11,8 +11,8 @@ pub(crate) fn runs(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     runs_of(text.as_bytes(), MIN_LENGTH, is_base64)
 }
 
-/// Returns the runs of at least `min` bytes that are `inside`. A run covers one byte of every `min`,
-/// so most bytes of a text are skipped.
+/// Returns the runs of at least `min` bytes that are `inside`. A run covers one byte of every
+/// `min`, so most bytes of a text are skipped.
 pub(crate) fn runs_of<'t>(
     bytes: &'t [u8],
     min: usize,

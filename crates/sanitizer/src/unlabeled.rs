@@ -73,8 +73,8 @@ fn follows_word(text: &str, start: usize, names: &Names) -> bool {
         && !is_number_of_other(before, word, names)
 }
 
-/// Whether the word is that of a number, as in `order id`, and the one before it makes it the number
-/// of something else.
+/// Whether the word is that of a number, as in `order id`, and the one before it makes it the
+/// number of something else.
 fn is_number_of_other(before: &str, word: &str, names: &Names) -> bool {
     let is_number = ["id", "number", "no", "nr"].iter().any(|one| word.eq_ignore_ascii_case(one));
     let rest = before[..before.len() - word.len()].trim_end_matches(' ');

@@ -85,6 +85,7 @@ fn columns_of_secrets_are_masked() {
         ("Имя,Пароль\nАнна,@\n", "Hunter2!x"),
     ] {
         check(&table.replace('@', secret), secret);
+        check(&table.replace('@', secret).replace('\n', "\r\n"), secret);
     }
     let all = mask("user,password\nann,Hunter2!x\nbob,Sommer2024!\n\nSommer2023").text;
     assert_eq!(

@@ -51,8 +51,8 @@ pub(crate) fn secrets_in_documents(scan: &KeywordScan<'_>, names: &Names) -> Vec
     found
 }
 
-/// Returns the name of the file that the command with the mark of a here-document writes to, and the
-/// delimiter of the document.
+/// Returns the name of the file that the command with the mark of a here-document writes to, and
+/// the delimiter of the document.
 fn command(text: &str, mark: usize, end: usize) -> Option<(Range<usize>, &str)> {
     let near = text.floor_char_boundary(mark.saturating_sub(MAX_COMMAND));
     let start = text[near..mark].rfind('\n').map_or(near, |line_break| near + line_break + 1);
@@ -113,8 +113,8 @@ fn names_secret(scan: &KeywordScan<'_>, file: &Range<usize>) -> bool {
     !is_other && words(scan, file).any(|(_, strength)| strength != Strength::Weak)
 }
 
-/// Returns the value of a setting whose name is that of a password. In a file of secrets, a password
-/// may consist of words.
+/// Returns the value of a setting whose name is that of a password. In a file of secrets, a
+/// password may consist of words.
 fn setting(
     scan: &KeywordScan<'_>,
     line: Range<usize>,

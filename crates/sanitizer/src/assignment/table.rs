@@ -106,7 +106,7 @@ impl<'t> Table<'t> {
         found: &mut Vec<AssignedSecret>,
     ) -> usize {
         let mut end = self.header.end;
-        while let Some(row) = line_at(self.text, end + 1) {
+        while let Some(row) = line_at(self.text, next_line(self.text, end)) {
             let cells = cells(self.text, &row, self.separator);
             if cells.len() != self.cells.len() {
                 break;
@@ -126,6 +126,12 @@ impl<'t> Table<'t> {
 
 fn is_of_header(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte >= 0x80 || b" \t_-.(),;|\"'`*".contains(&byte)
+}
+
+/// Returns the start of the line after the one that ends at `end`, before its line break.
+fn next_line(text: &str, end: usize) -> usize {
+    let line_break = text.as_bytes()[end..].iter().take_while(|byte| **byte == b'\r').count();
+    end + line_break + 1
 }
 
 /// Returns the line that begins at `start`, unless it is too long for a row.

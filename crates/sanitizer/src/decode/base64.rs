@@ -17,8 +17,8 @@ const MIN_LENGTH: usize = 24;
 /// Characters of a run that are decoded first, to skip runs that are not text.
 const PROBE: usize = 64;
 
-/// Returns a view of each base64 run that decodes to text, and one of each text that is wrapped into
-/// several lines.
+/// Returns a view of each base64 run that decodes to text, and one of each text that is wrapped
+/// into several lines.
 pub(super) fn views<'r>(scan: &'r KeywordScan<'_>) -> impl Iterator<Item = View> + 'r {
     let text = scan.text;
     let long = scan.runs.iter().filter(|run| run.len() >= MIN_LENGTH);

@@ -16,9 +16,7 @@ pub(super) fn views(text: &str) -> impl Iterator<Item = View> + '_ {
             }
             let run = run_around(text, at);
             from = run.end.max(from);
-            if let Some(view) = decoded(text, run) {
-                return Some(view);
-            }
+            return Some(decoded(text, run));
         }
     })
 }
@@ -34,7 +32,7 @@ fn run_around(text: &str, at: usize) -> Range<usize> {
     text.ceil_char_boundary(start)..end
 }
 
-fn decoded(text: &str, run: Range<usize>) -> Option<View> {
+fn decoded(text: &str, run: Range<usize>) -> View {
     let bytes = text.as_bytes();
     let (mut decoded, mut origins) = (Vec::new(), Vec::new());
     let mut at = run.start;
@@ -44,7 +42,7 @@ fn decoded(text: &str, run: Range<usize>) -> Option<View> {
         origins.push(at..at + length);
         at += length;
     }
-    View::of_bytes(decoded, origins)
+    View::of_bytes_lossy(&decoded, &origins)
 }
 
 /// Decodes the byte at `at`.

@@ -6,15 +6,15 @@ use super::View;
 use super::regions::{end_of, regions};
 use crate::keyword_scan::KeywordScan;
 
-/// Minimum length of a line that is continued, in bytes: mail wraps at 76. Shorter lines of code may
-/// end in an equals sign.
+/// Minimum length of a line that is continued, in bytes: mail wraps at 76. Shorter lines of code
+/// may end in an equals sign.
 const MIN_CONTINUED_LINE: usize = 60;
 
 /// Encoded bytes in a row that are no coincidence.
 const MIN_ENCODED: usize = 3;
 
-/// The possible beginnings of encoded bytes, of which letters and digits have these, and of continued
-/// lines.
+/// The possible beginnings of encoded bytes, of which letters and digits have these, and of
+/// continued lines.
 pub(crate) const QUOTED_SIGNS: &[&str] = &["=3d", "=4", "=5", "=6", "=7", "=\n", "=\r\n"];
 
 /// Returns a view of each region with encoded bytes or continued lines.
@@ -22,7 +22,7 @@ pub(super) fn views<'r>(scan: &'r KeywordScan<'_>) -> impl Iterator<Item = View>
     let text = scan.text;
     let signs = scan.quoted.iter().copied();
     let changes = signs.filter(|at| is_encoded(text.as_bytes(), *at));
-    regions(text, changes).filter_map(|region| decoded(text, region))
+    regions(text, changes).map(|region| decoded(text, region))
 }
 
 fn is_encoded(bytes: &[u8], at: usize) -> bool {
@@ -32,7 +32,7 @@ fn is_encoded(bytes: &[u8], at: usize) -> bool {
     (0..MIN_ENCODED).all(|index| byte_at(bytes, at + 3 * index).is_some())
 }
 
-fn decoded(text: &str, region: Range<usize>) -> Option<View> {
+fn decoded(text: &str, region: Range<usize>) -> View {
     let bytes = text.as_bytes();
     let (mut decoded, mut origins) = (Vec::new(), Vec::new());
     let (mut at, mut end) = (region.start, region.end);
@@ -50,7 +50,7 @@ fn decoded(text: &str, region: Range<usize>) -> Option<View> {
         origins.push(at..at + length);
         at += length;
     }
-    View::of_bytes(decoded, origins)
+    View::of_bytes_lossy(&decoded, &origins)
 }
 
 /// Returns the end of the line break that the sign at `at` removes.

@@ -8,8 +8,9 @@ const MAX_PARAMETERS: usize = 64;
 /// Maximum length of a title or link, in bytes.
 const MAX_STRING: usize = 1024;
 
-/// Returns the end of the sequence that `introducer` begins, which ends at `at`: an escape character
-/// or the control sequence introducer. The introducer and the terminator may be written as escapes.
+/// Returns the end of the sequence that `introducer` begins, which ends at `at`: an escape
+/// character or the control sequence introducer. The introducer and the terminator may be written
+/// as escapes.
 pub(super) fn end(bytes: &[u8], introducer: char, at: usize) -> Option<usize> {
     if introducer == '\u{9b}' {
         return control(bytes, at);
