@@ -14,7 +14,7 @@ use http_body_util::BodyExt as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::client_key::ClientKey;
-use super::concurrency_limit::{hold_until_sent, overloaded};
+use super::concurrency_limit::{UNIT_BYTES, hold_until_sent, overloaded};
 use super::request_limits::{drain_unauthenticated, reject_declared};
 use crate::json_limits;
 use crate::limits::{
@@ -24,8 +24,6 @@ use crate::limits::{
 use crate::problem::Problem;
 use crate::shares::{Share, Shares};
 
-/// The unit in which memory is counted.
-const UNIT_BYTES: usize = 16 * 1024;
 /// When a client above one of its limits may try again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
@@ -63,10 +61,10 @@ impl BodyReader {
         &self,
         request: Request,
         max: usize,
-    ) -> Result<(Request, Option<Reserved>), Problem> {
+    ) -> Result<(http::Request<Bytes>, Option<Reserved>), Problem> {
         let request = reject_declared(request, max).await?;
         if request.body().is_end_stream() {
-            return Ok((request, None));
+            return Ok((request.map(|_| Bytes::new()), None));
         }
         let client = ClientKey::of(request.extensions());
         let Some(_unfinished) = self.unfinished.take(client, 1) else {
@@ -75,9 +73,7 @@ impl BodyReader {
         };
         let (parts, mut body) = request.into_parts();
         match tokio::time::timeout(self.timeout, self.collect(&mut body, max, client)).await {
-            Ok(Ok((bytes, memory))) => {
-                Ok((Request::from_parts(parts, Body::from(bytes)), Some(memory)))
-            }
+            Ok(Ok((bytes, memory))) => Ok((http::Request::from_parts(parts, bytes), Some(memory))),
             Ok(Err(problem)) => {
                 drain_unauthenticated(body).await;
                 Err(problem)
@@ -150,7 +146,7 @@ pub async fn read_body(
     next: Next,
 ) -> Result<Response, Problem> {
     let (request, _memory) = reader.read(request, max).await?;
-    Ok(next.run(request).await)
+    Ok(next.run(request.map(Body::from)).await)
 }
 
 /// Reads a message to `/mcp`, rejects JSON that would take too much to parse, and keeps its memory
@@ -161,10 +157,8 @@ pub async fn read_message(
     next: Next,
 ) -> Result<Response, Problem> {
     let (request, memory) = reader.read(request, MAX_MESSAGE_BYTES).await?;
-    let (parts, body) = request.into_parts();
-    let message = body.collect().await.map_err(|_| Problem::internal())?.to_bytes();
-    json_limits::check(&message)?;
-    let response = next.run(Request::from_parts(parts, Body::from(message))).await;
+    json_limits::check(request.body())?;
+    let response = next.run(request.map(Body::from)).await;
     Ok(hold_until_sent(response, memory))
 }
 

@@ -123,8 +123,8 @@ pub struct BodyMemory {
     timeout: Duration,
 }
 
-/// The smallest amount of [`BodyMemory`].
-const UNIT_BYTES: usize = 16 * 1024;
+/// The unit in which memory for bodies is counted.
+pub const UNIT_BYTES: usize = 16 * 1024;
 
 impl BodyMemory {
     /// Creates memory of `bytes`, and a permit per core: a body may take many times its size while
