@@ -78,7 +78,7 @@ impl ProtectedDirectories {
 }
 
 /// Returns the path of a location on this disk.
-fn local_path(location: &Location) -> Result<Option<PathBuf>, Error> {
+pub(crate) fn local_path(location: &Location) -> Result<Option<PathBuf>, Error> {
     match location {
         Location::Directory(path) => Ok(Some(path.clone())),
         Location::Url(url) if url.scheme() == "file" => file_path(url).map(Some),

@@ -101,19 +101,17 @@ struct Update<'a> {
 impl Update<'_> {
     /// Fetches the commit of the ref; `None` for an empty repository, without branches and tags.
     async fn run(&self, cancel: &CancellationToken) -> Result<Option<String>, Error> {
+        let is_too_large =
+            |newest: &Result<_, Error>| matches!(newest, Err(Error::RepositoryTooLarge { .. }));
         let had_commits = self.copy.join(".git").exists();
-        let newest = self.newest(cancel).await;
-        if !matches!(newest, Err(Error::RepositoryTooLarge { .. })) {
-            return newest;
+        let mut newest = self.newest(cancel).await;
+        if had_commits && is_too_large(&newest) {
+            // Objects of earlier fetches count, too. A new copy has none.
+            self.clear()?;
+            create(self.copy)?;
+            newest = self.newest(cancel).await;
         }
-        // Packs of earlier fetches count, too. A new copy has none.
-        self.clear()?;
-        if !had_commits {
-            return newest;
-        }
-        create(self.copy)?;
-        let newest = self.newest(cancel).await;
-        if matches!(newest, Err(Error::RepositoryTooLarge { .. })) {
+        if is_too_large(&newest) {
             self.clear()?;
         }
         newest

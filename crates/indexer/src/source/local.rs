@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::git::Git;
 use super::{LOCAL_LIMIT, Location};
 use crate::Error;
-use crate::protected::ProtectedDirectories;
+use crate::protected::{ProtectedDirectories, local_path};
 
 /// Maximum number of directories of objects that are checked; git follows fewer levels of them.
 const MAX_ALTERNATES: usize = 64;
@@ -19,7 +19,7 @@ pub(super) async fn check(
     protected: &ProtectedDirectories,
     cancel: &CancellationToken,
 ) -> Result<(), Error> {
-    for directory in directories(location) {
+    for directory in directories(location)? {
         let git = Git::in_directory(&directory);
         let arguments = ["rev-parse", "--absolute-git-dir", "--git-common-dir"];
         match git.run(&arguments, LOCAL_LIMIT, cancel).await {
@@ -38,19 +38,15 @@ pub(super) async fn check(
 }
 
 /// Returns the directories in which git looks for the repository of a location.
-fn directories(location: &Location) -> Vec<PathBuf> {
-    match location {
-        Location::Directory(path) => vec![path.clone()],
-        Location::Url(url) if url.scheme() == "file" => {
-            let path = url.to_file_path().ok();
-            path.map_or_else(Vec::new, |path| {
-                let mut with_suffix = path.clone().into_os_string();
-                with_suffix.push(".git");
-                vec![path, with_suffix.into()]
-            })
-        }
-        Location::Url(_) => Vec::new(),
+fn directories(location: &Location) -> Result<Vec<PathBuf>, Error> {
+    let Some(path) = local_path(location)? else { return Ok(Vec::new()) };
+    let mut found = vec![path];
+    if let Location::Url(_) = location {
+        let mut with_suffix = found[0].clone().into_os_string();
+        with_suffix.push(".git");
+        found.push(with_suffix.into());
     }
+    Ok(found)
 }
 
 fn check_alternates(objects: &Path, protected: &ProtectedDirectories) -> Result<(), Error> {
