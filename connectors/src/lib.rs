@@ -25,6 +25,9 @@ mod time_zone;
 pub mod traits;
 mod youtrack;
 
+/// The parsers of this crate, for the child process.
+pub const PARSERS: [mc_sandbox::Entry; 1] = [mc_sandbox::Entry::of::<confluence::StorageParser>()];
+
 pub use delivery::{Delivery, ParseError, parse};
 pub use event::{
     CiRun, Comment, Event, Issue, Link, PullRequestEvent, Push, Release, Review, StoredEventError,

@@ -13,6 +13,7 @@ const LAYERS: &[&[&str]] = &[
     &["mc-domain"],
     &[
         "mc-sanitizer",
+        "mc-sandbox",
         "mc-contract",
         "mc-prompt-guard",
         "mc-crypto",
@@ -41,6 +42,7 @@ const RESERVED: &[(&str, &[&str])] = &[
     ("rmcp", &["mc-mcp"]),
     ("octocrab", &["mc-connectors"]),
     ("tree-sitter", &["mc-indexer"]),
+    ("seccompiler", &["mc-sandbox"]),
     ("fastembed", &["mc-embed"]),
     ("jsonwebtoken", &["mc-auth"]),
     ("oauth2", &["mc-auth"]),

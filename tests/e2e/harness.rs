@@ -194,6 +194,11 @@ impl Service {
         }
     }
 
+    /// Returns the id of the running process.
+    pub fn process_id(&self) -> u32 {
+        self.process.as_ref().expect("a running service").id()
+    }
+
     /// Kills the process as `kill -9` does.
     pub fn kill(&mut self) {
         let mut child = self.process.take().expect("a running service");

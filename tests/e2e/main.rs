@@ -25,6 +25,7 @@ mod isolation_mutants;
 mod leaks;
 mod logging;
 mod mcp;
+mod parsers;
 mod provider;
 mod redis;
 mod repository;

@@ -199,6 +199,10 @@ impl Source for SpacePages {
         let mut items = found.results;
         for item in &mut items {
             item.is_public = self.is_public(item).await?;
+            if item.is_public {
+                let storage = std::mem::take(&mut item.body.storage.value);
+                item.markdown = storage::convert(storage).await;
+            }
         }
         Ok(ListPage { items, more, tick: zone.resolution(TICK) })
     }
@@ -216,7 +220,7 @@ impl Source for SpacePages {
             id: item.id.clone(),
             title: line(&item.title, NAME),
             url: self.page_url(item),
-            markdown: lines(&storage::to_markdown(&item.body.storage.value), PAGE),
+            markdown: lines(&item.markdown, PAGE),
             labels: names(&mut labels.iter().map(|label| &label.name)),
             path: names(&mut item.ancestors.iter().map(|ancestor| &ancestor.title)),
             attachments: names(&mut attachments.iter().map(|file| &file.title)),

@@ -6,6 +6,8 @@
 
 mod html;
 
+use mc_sandbox::Parser;
+
 /// Characters with a meaning in Markdown, and their substitutes during the conversion. The
 /// converter would escape them with a backslash, and neither the sanitizer nor a search would find
 /// secrets and identifiers with one inside.
@@ -17,8 +19,39 @@ const SUBSTITUTES: [(char, char); 5] = [
     ('\\', '\u{e004}'),
 ];
 
+/// Text of a page that exceeds the limits of the child process that converts it.
+const NOT_CONVERTED: &str = "*This page could not be converted to text. Open it in the wiki.*";
+
+/// Converts the body of a page in a child process.
+pub(super) async fn convert(storage: String) -> String {
+    let convert = move || mc_sandbox::call::<StorageParser>(&storage);
+    match tokio::task::spawn_blocking(convert).await {
+        Ok(Ok(markdown)) => markdown,
+        Ok(Err(error)) => {
+            tracing::warn!(%error, "a page of the wiki is synced without its text");
+            NOT_CONVERTED.to_owned()
+        }
+        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        // The runtime is shutting down, and drops this future, too.
+        Err(_) => std::future::pending().await,
+    }
+}
+
+/// Converts the storage format.
+pub(crate) struct StorageParser;
+
+impl Parser for StorageParser {
+    const NAME: &'static str = "confluence-storage";
+    type Input<'a> = &'a str;
+    type Output = String;
+
+    fn parse(storage: &str) -> String {
+        to_markdown(storage)
+    }
+}
+
 /// Converts the body of a page. The part after a syntax error is left out.
-pub(super) fn to_markdown(storage: &str) -> String {
+fn to_markdown(storage: &str) -> String {
     let converter = htmd::HtmlToMarkdown::builder()
         .options(options())
         .skip_tags(vec!["script", "style", "colgroup"]);

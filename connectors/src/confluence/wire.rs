@@ -39,6 +39,9 @@ pub(super) struct Item {
     /// Whether every reader of the space may read the page. Set after the search.
     #[serde(skip)]
     pub(super) is_public: bool,
+    /// The body as Markdown, of a public page. Set with `is_public`.
+    #[serde(skip)]
+    pub(super) markdown: String,
 }
 
 #[derive(Deserialize)]

@@ -16,6 +16,7 @@ mod input;
 mod logging;
 mod node;
 mod output;
+mod parsers;
 mod private_file;
 mod progress;
 mod redis;
@@ -45,6 +46,9 @@ use output::Format;
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
+    if let Some(exit_code) = parsers::serve_if_child() {
+        return exit_code;
+    }
     // Before the first thread and the first file: no other user may use what the program creates.
     umask(Mode::RWXG | Mode::RWXO);
     run_to_exit()
@@ -53,7 +57,10 @@ fn main() -> ExitCode {
 #[tokio::main]
 async fn run_to_exit() -> ExitCode {
     logging::log_panics();
-    match run(parse_arguments()).await {
+    let outcome = run(parse_arguments()).await;
+    // No thread may wait for a parser: the runtime waits for its threads.
+    mc_sandbox::stop();
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             report_error(&error);

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::background::models;
 use crate::config::Config;
-use crate::redis;
+use crate::{parsers, redis};
 
 /// What requests and background services of a node share, beside the database.
 pub struct Node {
@@ -35,6 +35,7 @@ impl Node {
         encryptor: Arc<Encryptor>,
         shutdown: &CancellationToken,
     ) -> Result<Option<Self>> {
+        parsers::start().await?;
         let connectors = Arc::new(config.connectors.open()?);
         let redis = redis::open(config, store).await?;
         let query_vectors = redis::query_vectors(redis.as_ref(), &encryptor);

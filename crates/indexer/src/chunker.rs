@@ -17,8 +17,11 @@ mod summary;
 
 use std::collections::{HashMap, HashSet};
 
+use serde::{Deserialize, Serialize};
+
 use crate::grammar;
 use crate::hash::{self, Hash};
+use crate::parsers::{CodeParser, SourceFile};
 use crate::text::Lines;
 use enclosing::Enclosing;
 use outline::{Defined, Outline};
@@ -33,7 +36,7 @@ pub(crate) use pack::pack;
 pub const VERSION: i32 = 7;
 
 /// Unit of search of a source file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chunk {
     /// Position in the file, from 0.
     pub index: usize,
@@ -58,12 +61,12 @@ pub struct Chunk {
 }
 
 /// Definition in a source file: a function, class, module or the like.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Symbol {
     /// Qualified name, as the language's users write it (`Cart::Setting#delay`).
     pub name: String,
     /// `function`, `class`, ...
-    pub kind: &'static str,
+    pub kind: String,
     /// First line, 1-based.
     pub line_start: usize,
     /// Last line, 1-based, inclusive.
@@ -73,7 +76,7 @@ pub struct Symbol {
 }
 
 /// Chunks and symbols of one file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChunkedFile {
     /// Chunks in the order of the file.
     pub chunks: Vec<Chunk>,
@@ -83,22 +86,52 @@ pub struct ChunkedFile {
     pub line_count: usize,
 }
 
-/// Splits the normalized text ([`crate::text::normalize`]) of a file into chunks.
+/// Splits the normalized text ([`crate::text::normalize`]) of a file into chunks. Blocks the thread,
+/// because a child process parses the text.
+///
+/// A file that exceeds the limits of that process is split by lines, as one without a grammar is.
 pub fn cut(path: &str, language: &str, text: &str, limits: Limits) -> ChunkedFile {
-    let lines = Lines::of(text);
-    let outline =
-        grammar::find(language).and_then(|grammar| outline::outline(grammar, text, &lines));
-    let (costs, defined) = match outline {
-        Some(Outline { defined, boundaries }) => (boundaries.costs(&lines), defined),
-        None => (boundaries::by_lines(&lines), Vec::new()),
-    };
+    let file = SourceFile { path, language, text, limits };
+    if grammar::find(language).is_none() {
+        return cut_by_lines(file);
+    }
+    mc_sandbox::call::<CodeParser>(file).unwrap_or_else(|error| {
+        tracing::warn!(file.path = path, %error, "splitting a source file by lines");
+        cut_by_lines(file)
+    })
+}
+
+/// Splits a file along its definitions.
+pub(crate) fn cut_by_syntax(file: SourceFile<'_>) -> ChunkedFile {
+    let lines = Lines::of(file.text);
+    let outline = grammar::find(file.language)
+        .and_then(|grammar| outline::outline(grammar, file.text, &lines));
+    match outline {
+        Some(Outline { defined, boundaries }) => {
+            assemble(file, &lines, &boundaries.costs(&lines), defined)
+        }
+        None => cut_by_lines(file),
+    }
+}
+
+fn cut_by_lines(file: SourceFile<'_>) -> ChunkedFile {
+    let lines = Lines::of(file.text);
+    assemble(file, &lines, &boundaries::by_lines(&lines), Vec::new())
+}
+
+fn assemble(
+    SourceFile { path, limits, .. }: SourceFile<'_>,
+    lines: &Lines<'_>,
+    costs: &[u32],
+    defined: Vec<Defined>,
+) -> ChunkedFile {
     let mut enclosing = Enclosing::new(&defined);
-    let chunks = pack(&lines, &costs, limits)
+    let chunks = pack(lines, costs, limits)
         .into_iter()
         .enumerate()
-        .map(|(index, span)| chunk(path, &lines, &mut enclosing, index, &span))
+        .map(|(index, span)| chunk(path, lines, &mut enclosing, index, &span))
         .collect();
-    ChunkedFile { chunks, symbols: symbols(&lines, defined), line_count: lines.count() }
+    ChunkedFile { chunks, symbols: symbols(lines, defined), line_count: lines.count() }
 }
 
 fn chunk(
@@ -158,7 +191,7 @@ fn symbols(lines: &Lines<'_>, defined: Vec<Defined>) -> Vec<Symbol> {
         Symbol {
             span_hash: *hashes.entry((defined.start, end)).or_insert_with(hash),
             name: defined.name,
-            kind: defined.kind,
+            kind: defined.kind.to_owned(),
             line_start: defined.start + 1,
             line_end: end,
         }

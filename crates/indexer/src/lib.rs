@@ -13,6 +13,7 @@ pub mod hnsw;
 pub mod index;
 pub mod language;
 pub mod markdown;
+mod parsers;
 pub mod protected;
 pub mod run;
 pub mod source;
@@ -20,3 +21,4 @@ pub mod text;
 pub mod walk;
 
 pub use error::Error;
+pub use parsers::PARSERS;

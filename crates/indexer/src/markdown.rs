@@ -1,8 +1,10 @@
 //! Splitting of Markdown at its headings.
 
+use serde::{Deserialize, Serialize};
 use serde_norway::{Mapping, Value};
 
 use crate::chunker::{Limits, WITHIN_DEFINITION, pack};
+use crate::parsers::MarkdownParser;
 use crate::text::{Lines, shorten};
 
 /// Maximum length of a heading in a path, in characters.
@@ -12,7 +14,7 @@ pub(crate) const MAX_HEADING_CHARS: usize = 300;
 const MAX_HEADINGS: usize = 5_000;
 
 /// Markdown document.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Document {
     /// Title in the front matter, else the first heading; empty without either.
     pub title: String,
@@ -27,7 +29,7 @@ pub struct Document {
 }
 
 /// Part of a document, within one heading.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Section {
     /// Headings from the outermost to the innermost.
     pub heading_path: Vec<String>,
@@ -40,8 +42,21 @@ pub struct Section {
 }
 
 /// Splits a normalized text into sections. Front matter that is not a YAML mapping counts as text;
-/// an invalid field of it is skipped. The time is linear in the text.
+/// an invalid field of it is skipped. Blocks the thread, because a child process parses the text.
+///
+/// A document that exceeds the limits of that process is split by size alone.
 pub fn parse(text: &str, limits: Limits) -> Document {
+    mc_sandbox::call::<MarkdownParser>((text, limits)).unwrap_or_else(|error| {
+        tracing::warn!(%error, "splitting a document by size");
+        let (lines, mut document) = (Lines::of(text), Document::default());
+        let fenced = vec![false; lines.count()];
+        push(&mut document.sections, &lines, &fenced, &[], 0, lines.count(), limits);
+        document
+    })
+}
+
+/// Splits a text at its headings. The time is linear in the text.
+pub(crate) fn parse_by_headings(text: &str, limits: Limits) -> Document {
     let lines = Lines::of(text);
     let (mut document, first) = front_matter(&lines).unwrap_or_default();
     let (headings, fenced) = scan(&lines, first);

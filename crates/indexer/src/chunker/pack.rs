@@ -2,11 +2,13 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use super::boundaries::{ATTACHED, WITHIN_DEFINITION};
 use crate::text::Lines;
 
 /// Size limits of a chunk.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Limits {
     /// Maximum bytes of text, including line ends between lines.
     pub bytes: usize,

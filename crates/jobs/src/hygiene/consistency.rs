@@ -9,6 +9,7 @@ use mc_indexer::conversation;
 use mc_indexer::document::{self, Page};
 use mc_memory::Error;
 use mc_memory::consistency::{repair_dialogs, repair_records};
+use mc_memory::content_filter::run_blocking;
 use mc_sanitizer::Sanitized;
 use mc_store::consistency::UnindexedDoc;
 use mc_store::doc_parts::DocKey;
@@ -140,10 +141,18 @@ async fn chunk_doc(
         None => Vec::new(),
     };
     let (page, limits) = (page_of(doc), Limits::default());
-    if !messages.is_empty() {
-        return Ok(Some(conversation::cut(page, &messages, limits, masking).1));
+    if messages.is_empty() && has_comments {
+        return Ok(None);
     }
-    Ok((!has_comments).then(|| document::cut(page, limits, masking).1))
+    let masking = masking.clone();
+    let cut = move || {
+        if messages.is_empty() {
+            document::cut(page, limits, &masking).1
+        } else {
+            conversation::cut(page, &messages, limits, &masking).1
+        }
+    };
+    Ok(Some(run_blocking(cut).await))
 }
 
 /// Returns a stored document in the form in which it was imported.

@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::SaveRequest;
 use super::sanitize::SanitizedRequest;
+use crate::content_filter::run_blocking;
 use crate::distill::Distilled;
 
 /// Source of such a document if the save names none.
@@ -29,7 +30,7 @@ pub(crate) struct LongText {
 
 impl LongText {
     /// Builds the document of the whole masked text. `title` is the record's.
-    pub fn of(
+    pub async fn of(
         clean: &SanitizedRequest,
         distilled: &Distilled,
         kind: RecordKind,
@@ -49,7 +50,9 @@ impl LongText {
             scope: distilled.scope.clone(),
             tags: distilled.tags.clone(),
         };
-        let (doc, passages) = document::cut(page, Limits::default(), sanitizing);
+        let sanitizing = sanitizing.clone();
+        let cut = move || document::cut(page, Limits::default(), &sanitizing);
+        let (doc, passages) = run_blocking(cut).await;
         Self { doc, passages, length }
     }
 

@@ -107,7 +107,7 @@ pub(super) async fn prepare(
     let CheckedNew { citations, unknown: unknown_citations } =
         check_new(&ctx.store, request.project, &clean.citations).await?;
     let title = filter.filter_again(&distilled.title);
-    let (content, long_text) = split_content(request, &clean, &distilled, &title, filter)?;
+    let (content, long_text) = split_content(request, &clean, &distilled, &title, filter).await?;
     let SanitizedRequest { text, source, owner, meta, .. } = clean;
     let mut body = RecordBody {
         kind: request.kind,
@@ -166,7 +166,7 @@ pub(super) async fn prepare(
 
 /// Splits a note into the record's content and, where it is too long for a record, the document
 /// behind it. A private note has to fit, as the team can find documents.
-fn split_content(
+async fn split_content(
     request: &SaveRequest,
     clean: &SanitizedRequest,
     distilled: &Distilled,
@@ -183,7 +183,8 @@ fn split_content(
     let statement = condense(&distilled.content, distill::MAX_CHARS);
     let statement = mask_distilled(filter, &statement, CONTENT_MAX_CHARS);
     let text = filter.filter_again(&clean.text);
-    let whole = LongText::of(clean, distilled, request.kind, title, text, filter.sanitizing());
+    let sanitizing = filter.sanitizing();
+    let whole = LongText::of(clean, distilled, request.kind, title, text, sanitizing).await;
     Ok((statement, Some(whole)))
 }
 

@@ -1,0 +1,41 @@
+//! Messages between the service and a child process: four bytes of length, then the content.
+
+use std::io::{self, ErrorKind, Read, Write};
+
+/// Maximum length of a message, in bytes. A text and what parsers make of it are far below.
+pub const MAX: usize = 256 << 20;
+/// Bytes of the length.
+pub const HEADER: usize = 4;
+
+/// Returns the message with its length in front.
+pub fn encode(content: &[u8]) -> io::Result<Vec<u8>> {
+    let length = u32::try_from(content.len()).ok().filter(|_| content.len() <= MAX);
+    let length = length.ok_or_else(|| io::Error::new(ErrorKind::FileTooLarge, "message"))?;
+    let mut message = Vec::with_capacity(HEADER + content.len());
+    message.extend_from_slice(&length.to_le_bytes());
+    message.extend_from_slice(content);
+    Ok(message)
+}
+
+/// Returns the length of the content; an error if it exceeds [`MAX`].
+pub fn length(header: [u8; HEADER]) -> io::Result<usize> {
+    let length = usize::try_from(u32::from_le_bytes(header)).unwrap_or(usize::MAX);
+    if length <= MAX { Ok(length) } else { Err(io::Error::new(ErrorKind::InvalidData, "length")) }
+}
+
+/// Reads a message; `None` at the end of the stream.
+pub fn read(stream: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
+    let mut header = [0; HEADER];
+    match stream.read_exact(&mut header) {
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(None),
+        read => read?,
+    }
+    let mut content = vec![0; length(header)?];
+    stream.read_exact(&mut content)?;
+    Ok(Some(content))
+}
+
+/// Writes a message.
+pub fn write(stream: &mut impl Write, content: &[u8]) -> io::Result<()> {
+    stream.write_all(&encode(content)?)
+}

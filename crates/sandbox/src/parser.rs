@@ -1,0 +1,96 @@
+//! Parsers, and the child process that runs them.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::process::ExitCode;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::confine::{self, Limits};
+use crate::frame;
+
+/// First argument of the program in a child process; the program then calls [`serve`].
+pub const PROCESS_ARGUMENT: &str = "parser-process";
+
+/// A function on text from outside, which runs in a child process.
+pub trait Parser {
+    /// Name, unique in the program.
+    const NAME: &'static str;
+    /// Text and options.
+    type Input<'a>: Serialize + Deserialize<'a>;
+    /// Result. It comes from a process that its input may have taken over, so it is as untrusted as
+    /// the text.
+    type Output: Serialize + DeserializeOwned;
+
+    /// Parses the text.
+    fn parse(input: Self::Input<'_>) -> Self::Output;
+
+    /// Parses the text in this process, but exchanges input and result as with a child process.
+    fn exchanged(input: Self::Input<'_>) -> postcard::Result<Self::Output>
+    where
+        Self: Sized,
+    {
+        postcard::from_bytes(&run::<Self>(&postcard::to_allocvec(&input)?)?)
+    }
+}
+
+/// A parser of the child process.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry {
+    name: &'static str,
+    run: fn(&[u8]) -> postcard::Result<Vec<u8>>,
+}
+
+impl Entry {
+    /// Returns the entry of a parser.
+    pub const fn of<P: Parser>() -> Self {
+        Self { name: P::NAME, run: run::<P> }
+    }
+}
+
+/// A call of a parser, as it is sent to a child process.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Request<'a> {
+    pub parser: &'a str,
+    pub input: &'a [u8],
+}
+
+fn run<P: Parser>(input: &[u8]) -> postcard::Result<Vec<u8>> {
+    postcard::to_allocvec(&P::parse(postcard::from_bytes(input)?))
+}
+
+/// Gives up the privileges of this process, then runs parsers for the service until it closes
+/// standard input. The first message to the service is empty, or says why privileges remain.
+pub fn serve(parsers: &[Entry], limits: Limits) -> ExitCode {
+    match serve_until_closed(parsers, limits) {
+        Ok(()) => ExitCode::SUCCESS,
+        // Nobody reads a message: the service sees the end of standard output.
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+fn serve_until_closed(parsers: &[Entry], limits: Limits) -> io::Result<()> {
+    // Without the buffers of the standard library, which end at line breaks.
+    let mut input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let mut output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+    if let Err(error) = confine::give_up_privileges(limits) {
+        frame::write(&mut output, error.to_string().as_bytes())?;
+        return Err(error);
+    }
+    frame::write(&mut output, b"")?;
+    while let Some(message) = frame::read(&mut input)? {
+        confine::limit_processor_time(limits)?;
+        frame::write(&mut output, &answer(parsers, &message)?)?;
+    }
+    Ok(())
+}
+
+fn answer(parsers: &[Entry], message: &[u8]) -> io::Result<Vec<u8>> {
+    let invalid = |error: postcard::Error| io::Error::new(io::ErrorKind::InvalidData, error);
+    let Request { parser, input } = postcard::from_bytes(message).map_err(invalid)?;
+    let parser = parsers.iter().find(|entry| entry.name == parser);
+    let parser = parser.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
+    (parser.run)(input).map_err(invalid)
+}

@@ -1,0 +1,117 @@
+//! Users without privileges, as which programs run on untrusted content. If an attacker takes over
+//! such a program of a service that is root, the program can't use root's rights.
+
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::process::geteuid;
+
+/// Id of a user, and of its group, that exist only for these programs.
+///
+/// It is not `nobody`: the embedded PostgreSQL may run as `nobody`, and other programs of the
+/// machine often do. A program that was taken over could then read the files of the database.
+/// Debian gives the ids from 65000 to 65533 to no account, and systemd those from 65520 to 65533.
+/// A container with its own users has ids only up to 65535.
+const OWN_ID: u32 = 65_527;
+
+/// User as which a service that is root runs a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnprivilegedUser {
+    /// Id of the user.
+    pub uid: u32,
+    /// Id of its only group.
+    pub gid: u32,
+}
+
+impl UnprivilegedUser {
+    /// User that exists only for programs of the service, without an account.
+    pub const OWN: Self = Self { uid: OWN_ID, gid: OWN_ID };
+
+    /// Returns [`UnprivilegedUser::OWN`] if the service is root, since no other user can change it.
+    pub fn if_root() -> Option<Self> {
+        geteuid().is_root().then_some(Self::OWN)
+    }
+
+    /// Returns the owner of a directory, unless that is root or the service is not root.
+    pub fn owner_of(directory: &Path) -> io::Result<Option<Self>> {
+        if !geteuid().is_root() {
+            return Ok(None);
+        }
+        let found = fs::metadata(directory)?;
+        // Root's group may read files of root.
+        let gid = if found.gid() == 0 { OWN_ID } else { found.gid() };
+        Ok((found.uid() != 0).then_some(Self { uid: found.uid(), gid }))
+    }
+
+    /// Returns the topmost directory that keeps this user from `path`, by its permission bits.
+    pub fn first_closed_directory(self, path: &Path) -> Option<PathBuf> {
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let mut directories: Vec<&Path> = path.ancestors().collect();
+        directories.reverse();
+        let is_closed =
+            |path: &&Path| fs::metadata(path).is_ok_and(|directory| !self.can_enter(&directory));
+        directories.into_iter().find(is_closed).map(Path::to_owned)
+    }
+
+    fn can_enter(self, directory: &Metadata) -> bool {
+        let execute = if directory.uid() == self.uid {
+            0o100
+        } else if directory.gid() == self.gid {
+            0o010
+        } else {
+            0o001
+        };
+        directory.mode() & execute != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::{PermissionsExt as _, chown};
+
+    use super::*;
+
+    #[test]
+    fn topmost_closed_directory_is_found() {
+        let root = tempfile::tempdir().expect("a directory");
+        let [outer, inner] = ["outer", "outer/inner"].map(|name| root.path().join(name));
+        fs::create_dir_all(&inner).expect("a directory");
+        let set_modes = |modes: [u32; 3]| {
+            for (path, mode) in [root.path(), &outer, &inner].into_iter().zip(modes) {
+                fs::set_permissions(path, Permissions::from_mode(mode)).expect("permissions");
+            }
+        };
+        let stranger = UnprivilegedUser::OWN;
+        let closed = |modes| {
+            set_modes(modes);
+            stranger.first_closed_directory(&inner)
+        };
+        // The machine may keep its temporary files in a closed directory.
+        let outside = stranger.first_closed_directory(root.path().parent().expect("a directory"));
+        let real = |path: &Path| {
+            outside.clone().or_else(|| Some(fs::canonicalize(path).expect("a directory")))
+        };
+        assert_eq!(closed([0o711, 0o711, 0o711]), outside);
+        assert_eq!(closed([0o711, 0o711, 0o744]), real(&inner));
+        assert_eq!(closed([0o711, 0o710, 0o700]), real(&outer));
+        assert_eq!(closed([0o700, 0o711, 0o711]), real(root.path()));
+    }
+
+    #[test]
+    fn owner_of_a_directory_is_used_only_by_root() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let owner = || UnprivilegedUser::owner_of(directory.path()).expect("a directory");
+        assert_eq!(owner(), None, "the service's own user");
+        if geteuid().is_root() {
+            chown(directory.path(), Some(54_321), Some(54_322)).expect("a new owner");
+            assert_eq!(owner(), Some(UnprivilegedUser { uid: 54_321, gid: 54_322 }));
+            chown(directory.path(), Some(54_321), Some(0)).expect("a new owner");
+            assert_eq!(owner(), Some(UnprivilegedUser { uid: 54_321, gid: OWN_ID }));
+        }
+        let own = geteuid().is_root().then_some(UnprivilegedUser::OWN);
+        assert_eq!(UnprivilegedUser::if_root(), own);
+    }
+}

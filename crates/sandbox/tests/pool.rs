@@ -1,0 +1,130 @@
+//! Child processes with parsers that misbehave: they reach nothing, and the pool goes on.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::net::TcpListener;
+use std::thread;
+
+use mc_sandbox::{CallError, Parser, ParserPool, Program, UnprivilegedUser};
+
+/// Names a parser of the program; what it does is in `programs/probe.rs`.
+macro_rules! probes {
+    ($($name:ident),+) => {
+        $(struct $name;
+        impl Parser for $name {
+            const NAME: &'static str = stringify!($name);
+            type Input<'a> = &'a str;
+            type Output = String;
+            fn parse(_: &str) -> String {
+                unreachable!("it runs in a child process")
+            }
+        })+
+    };
+}
+
+probes!(
+    Reverse, Loop, Allocate, Abort, Panic, ReadFile, ListFiles, WriteFile, Connect, Run, User,
+    Signal, RaiseLimit, Unknown
+);
+
+fn pool() -> ParserPool {
+    ParserPool::start(Program::new(env!("CARGO_BIN_EXE_sandbox-probe"), &[])).unwrap()
+}
+
+fn fails<P>(pool: &ParserPool, input: &str) -> bool
+where
+    P: for<'a> Parser<Input<'a> = &'a str, Output = String>,
+{
+    matches!(pool.call::<P>(input), Err(CallError::Failed { .. }))
+}
+
+#[test]
+fn parser_returns_its_result() {
+    let pool = pool();
+    assert_eq!(pool.call::<Reverse>("abc").unwrap(), "cba");
+    assert_eq!(pool.call::<Reverse>("").unwrap(), "");
+    let long = "a".repeat(5 << 20);
+    assert_eq!(pool.call::<Reverse>(&long).unwrap(), long);
+}
+
+#[test]
+fn calls_of_many_threads_get_their_own_results() {
+    let pool = pool();
+    thread::scope(|scope| {
+        for number in 0..16 {
+            let pool = &pool;
+            scope.spawn(move || {
+                for round in 0..20 {
+                    let text = format!("{number} {round}");
+                    let reversed: String = text.chars().rev().collect();
+                    assert_eq!(pool.call::<Reverse>(&text).unwrap(), reversed);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_parser_that_fails_ends_its_process_only() {
+    let pool = pool();
+    for _ in 0..2 {
+        assert!(fails::<Abort>(&pool, ""));
+        assert!(fails::<Panic>(&pool, "text"));
+        assert!(fails::<Unknown>(&pool, ""));
+        assert_eq!(pool.call::<Reverse>("abc").unwrap(), "cba");
+    }
+}
+
+#[test]
+fn processor_time_and_memory_are_limited() {
+    let pool = pool();
+    assert!(fails::<Allocate>(&pool, &(2_u64 << 30).to_string()));
+    assert_eq!(pool.call::<Allocate>("1000000").unwrap(), "1000000");
+    assert_eq!(pool.call::<RaiseLimit>("").unwrap(), "PermissionDenied");
+    assert!(fails::<Loop>(&pool, ""));
+    assert_eq!(pool.call::<Reverse>("abc").unwrap(), "cba");
+}
+
+#[test]
+fn files_network_and_processes_are_out_of_reach() {
+    let pool = pool();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let denied = "PermissionDenied";
+    assert_eq!(pool.call::<ReadFile>("/etc/hostname").unwrap(), denied);
+    assert_eq!(pool.call::<ReadFile>("/proc/self/environ").unwrap(), denied);
+    assert_eq!(pool.call::<ListFiles>("/").unwrap(), denied);
+    assert_eq!(pool.call::<WriteFile>("/tmp/sandbox-probe").unwrap(), denied);
+    assert_eq!(pool.call::<Connect>(&address).unwrap(), denied);
+    assert_ne!(pool.call::<Run>("/bin/true").unwrap(), "run");
+    assert_eq!(pool.call::<Signal>(&std::process::id().to_string()).unwrap(), denied);
+    // The same calls succeed where the process has its privileges.
+    assert!(std::fs::read_dir("/").is_ok() && std::net::TcpStream::connect(&address).is_ok());
+}
+
+#[test]
+fn root_runs_parsers_as_another_user() {
+    let expected = UnprivilegedUser::if_root()
+        .map_or_else(|| nix::unistd::geteuid().as_raw(), |user| user.uid);
+    let pool = pool();
+    assert_eq!(pool.call::<User>("").unwrap(), expected.to_string());
+}
+
+#[test]
+fn a_stopped_pool_ends_running_calls() {
+    let pool = pool();
+    thread::scope(|scope| {
+        let running = scope.spawn(|| pool.call::<Loop>(""));
+        pool.stop();
+        assert!(running.join().unwrap().is_err());
+    });
+    assert!(matches!(pool.call::<Reverse>("abc"), Err(CallError::Stopped)));
+}
+
+#[test]
+fn a_program_that_is_no_parser_is_refused() {
+    for path in ["/nonexistent/program", "/bin/true"] {
+        let error = ParserPool::start(Program::new(path, &[])).unwrap_err();
+        assert!(matches!(error, CallError::Unavailable(_)), "{error}");
+    }
+}

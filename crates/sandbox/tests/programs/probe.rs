@@ -1,0 +1,73 @@
+//! The program of `tests/pool.rs`: parsers that misbehave.
+
+use std::net::TcpStream;
+use std::process::{Command, ExitCode};
+
+use mc_sandbox::{Entry, Limits, Parser, serve};
+
+/// Defines a parser of a text.
+macro_rules! probe {
+    ($name:ident, $text:ident => $result:expr) => {
+        struct $name;
+        impl Parser for $name {
+            const NAME: &'static str = stringify!($name);
+            type Input<'a> = &'a str;
+            type Output = String;
+            fn parse($text: &str) -> String {
+                $result
+            }
+        }
+    };
+}
+
+probe!(Reverse, text => text.chars().rev().collect());
+probe!(Loop, text => loop {
+    std::hint::black_box(text);
+});
+probe!(Allocate, text => {
+    let bytes = text.parse().expect("a number");
+    std::hint::black_box(vec![1_u8; bytes]).len().to_string()
+});
+probe!(Abort, _text => std::process::abort());
+probe!(Panic, text => panic!("{text}"));
+probe!(ReadFile, text => outcome(std::fs::read_to_string(text)));
+probe!(ListFiles, text => outcome(std::fs::read_dir(text).map(|_| "listed")));
+probe!(WriteFile, text => outcome(std::fs::write(text, "written").map(|()| "written")));
+probe!(Connect, text => outcome(TcpStream::connect(text).map(|_| "connected")));
+probe!(Run, text => outcome(Command::new(text).output().map(|_| "run")));
+probe!(User, _text => nix::unistd::geteuid().to_string());
+probe!(Signal, text => {
+    let process = nix::unistd::Pid::from_raw(text.parse().expect("a process"));
+    outcome(nix::sys::signal::kill(process, None).map(|()| "sent").map_err(Into::into))
+});
+probe!(RaiseLimit, _text => {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    let all = Rlimit { current: None, maximum: None };
+    outcome(setrlimit(Resource::As, all).map(|()| "raised").map_err(Into::into))
+});
+
+fn outcome(result: std::io::Result<impl ToString>) -> String {
+    match result {
+        Ok(done) => done.to_string(),
+        Err(error) => format!("{:?}", error.kind()),
+    }
+}
+
+fn main() -> ExitCode {
+    let parsers = [
+        Entry::of::<Reverse>(),
+        Entry::of::<Loop>(),
+        Entry::of::<Allocate>(),
+        Entry::of::<Abort>(),
+        Entry::of::<Panic>(),
+        Entry::of::<ReadFile>(),
+        Entry::of::<ListFiles>(),
+        Entry::of::<WriteFile>(),
+        Entry::of::<Connect>(),
+        Entry::of::<Run>(),
+        Entry::of::<User>(),
+        Entry::of::<Signal>(),
+        Entry::of::<RaiseLimit>(),
+    ];
+    serve(&parsers, Limits { processor_seconds: 1, ..Limits::default() })
+}
