@@ -92,8 +92,10 @@ impl Objects {
                 }
             }
         };
-        // A fetch may complete before its size was checked.
-        if is_too_large || (fetched.is_ok() && self.size() > max_bytes) {
+        // A fetch may end before its size was checked: it is complete, or a pack reached the limit
+        // of a file that git writes.
+        let is_ended = matches!(fetched, Ok(_) | Err(Error::Unreachable(_)));
+        if is_too_large || (is_ended && self.size() > max_bytes) {
             return Ok(None);
         }
         Ok(Some(fetched?.1))

@@ -101,6 +101,23 @@ async fn single_objects_count_like_packs() {
     assert!(beyond.is_none(), "a repository of a few commits has no pack");
 }
 
+/// Git fails if a pack reaches the limit of a file. That is no failure of the network.
+#[tokio::test]
+async fn failed_fetch_beyond_the_limit_is_too_large() {
+    let directory = tempfile::tempdir().expect("directory");
+    repository(directory.path());
+    let (git, cancel) = (Git::in_directory(directory.path()), CancellationToken::new());
+    let objects = Objects::of(&directory.path().join(".git"));
+    let fetch = ["fetch", "--quiet", "file:///no/such/server"];
+    let limit = Duration::from_mins(1);
+    let error = objects.fetch(&git, &["no-such-command"], 1 << 20, limit, &cancel).await;
+    assert!(matches!(error, Err(Error::Unreachable(_))), "{error:?}");
+    let too_large = objects.fetch(&git, &["no-such-command"], 10, limit, &cancel).await;
+    assert!(matches!(too_large, Ok(None)), "{too_large:?}");
+    let missing = objects.fetch(&git, &fetch, 10, limit, &cancel).await;
+    assert!(matches!(missing, Err(Error::RepositoryNotFound(_))), "{missing:?}");
+}
+
 #[tokio::test]
 async fn directory_that_a_commit_lists_many_times_ends_at_the_limit() {
     let (directory, cache) =
