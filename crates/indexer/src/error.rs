@@ -43,8 +43,37 @@ pub enum Error {
     #[error("the repository has no branch, tag or commit \"{0}\"")]
     UnknownRef(String),
     /// The `git` program could not be run.
-    #[error("git could not be run ({0}); install git and make sure that it is on the PATH")]
+    #[error(
+        "git could not be run ({0}); install git where all users may run it, and make sure that it \
+        is on the PATH"
+    )]
     GitNotFound(std::io::Error),
+    /// The service is root, and can't run a program, or own a file, as another user.
+    #[error(
+        "the service is root and can't run git, or create its files, as the user {uid} ({cause}); \
+        give the service the capabilities CAP_SETUID, CAP_SETGID, CAP_CHOWN, CAP_DAC_OVERRIDE and \
+        CAP_KILL, its container the ids up to 65535, and data_dir a disk that stores the owners of \
+        files, or run the service as another user than root"
+    )]
+    PrivilegesNotDropped {
+        /// Id of the other user.
+        uid: u32,
+        /// Error of the operating system.
+        cause: std::io::Error,
+    },
+    /// Git runs as another user than the service, who can't enter a directory.
+    #[error(
+        "git runs as the user {uid}, who can't enter {closed} on the way to {path}; run `chmod a+x \
+        {closed}`, or move the indexed directory, or data_dir, out of it"
+    )]
+    ClosedDirectory {
+        /// Id of the user.
+        uid: u32,
+        /// Directory in which git should run.
+        path: String,
+        /// Directory that the user can't enter.
+        closed: String,
+    },
     /// `git` did not finish in time.
     #[error("git did not finish within {0} s")]
     Timeout(u64),
@@ -98,7 +127,11 @@ impl Classified for Error {
     fn kind(&self) -> ErrorKind {
         match self {
             Self::Unreachable(_) | Self::Timeout(_) | Self::Cancelled => ErrorKind::Unavailable,
-            Self::GitNotFound(_) | Self::GitTooOld(_) | Self::Observer(_) => ErrorKind::Internal,
+            Self::GitNotFound(_)
+            | Self::GitTooOld(_)
+            | Self::PrivilegesNotDropped { .. }
+            | Self::ClosedDirectory { .. }
+            | Self::Observer(_) => ErrorKind::Internal,
             Self::PrivateAddress(_) => ErrorKind::Forbidden,
             Self::HistoryTooLarge(_) | Self::RepositoryTooLarge { .. } => ErrorKind::TooLarge,
             Self::RunTakenOver => ErrorKind::Conflict,

@@ -1,6 +1,7 @@
 //! Origin of a tree: a directory that is indexed in place, or a repository that git fetches.
 
 mod cache;
+mod copy;
 mod fingerprint;
 mod git;
 pub(crate) mod history;
@@ -158,7 +159,7 @@ async fn checkout_directory(
 ) -> Result<Checkout, Error> {
     match plan(directory, requested_ref, protected, cancel).await? {
         CheckoutPlan::InPlace(root) => {
-            let git = Git::in_directory(&root);
+            let git = Git::in_place(&root)?;
             let source_ref = head(&git, cancel).await?;
             let history = if source_ref.is_empty() {
                 None
@@ -195,7 +196,7 @@ async fn plan(
     cancel: &CancellationToken,
 ) -> Result<CheckoutPlan, Error> {
     let root = walk::resolve(directory)?;
-    let git = Git::in_directory(&root);
+    let git = Git::in_place(&root)?;
     let bare = bare_repository(&git, cancel).await?;
     let is_bare = bare.as_deref() == Some(&root);
     if requested_ref.is_empty() && !is_bare {

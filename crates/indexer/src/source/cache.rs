@@ -1,15 +1,18 @@
 //! Copies of repositories in the cache, one directory each, fetched without history.
 
-use std::fs::{File, TryLockError};
+use std::fs::{self, DirBuilder, File, Permissions, TryLockError};
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use super::git::Git;
+use super::copy::CopyDirectory;
+use super::git::{self, Git};
 use super::size::Objects;
 use super::{Cache, Checkout};
+use crate::privileges::UnprivilegedUser;
 use crate::{Error, hash, walk};
 
 /// Timeout of a fetch.
@@ -26,6 +29,11 @@ const STALE_LOCKS: &[&str] = &[
     ".git/config.lock",
     ".git/FETCH_HEAD.lock",
 ];
+
+/// Start of the name of a pack that git has not fetched completely.
+pub(super) const INCOMPLETE_PACK: &str = "tmp_";
+/// Permission of users other than the owner to pass through a directory.
+const SEARCH: u32 = 0o011;
 
 /// Exclusive lock on a copy. It is released when dropped, and when the process dies.
 #[derive(Debug)]
@@ -44,10 +52,12 @@ pub(super) async fn checkout(
     cache: Cache<'_>,
     cancel: &CancellationToken,
 ) -> Result<Checkout, Error> {
-    let copy = copy(url, cache.directory);
-    create(&copy)?;
-    let lock = lock(&copy.with_extension("lock"), cancel).await?;
-    let git = Git::in_directory(&copy).with_remote(url, settings);
+    create_cache(cache.directory)?;
+    let path = copy(url, cache.directory);
+    let lock = lock(&path.with_extension("lock"), cancel).await?;
+    let copy = CopyDirectory::create(&path, git::user_of(url))?;
+    let git = Git::in_copy(&copy).with_remote(url, settings);
+    let git = git.with_max_file_bytes(cache.limits.bytes);
     git.check_version(STEP_LIMIT, cancel).await?;
     let update = Update { git: &git, url, requested_ref, copy: &copy, cache };
     let sha = update.run(cancel).await?;
@@ -60,7 +70,7 @@ pub(super) async fn checkout(
         git.run(&["read-tree", "--empty"], STEP_LIMIT, cancel).await?;
     }
     git.run(&["clean", "--quiet", "-ffdx"], STEP_LIMIT, cancel).await?;
-    let root = inside(&copy, below, requested_ref)?;
+    let root = inside(&path, below, requested_ref)?;
     let source_ref = sha.unwrap_or_default();
     Ok(Checkout { root, source_ref, history: None, _lock: Some(lock) })
 }
@@ -94,7 +104,7 @@ struct Update<'a> {
     git: &'a Git,
     url: &'a Url,
     requested_ref: &'a str,
-    copy: &'a Path,
+    copy: &'a CopyDirectory,
     cache: Cache<'a>,
 }
 
@@ -103,27 +113,27 @@ impl Update<'_> {
     async fn run(&self, cancel: &CancellationToken) -> Result<Option<String>, Error> {
         let is_too_large =
             |newest: &Result<_, Error>| matches!(newest, Err(Error::RepositoryTooLarge { .. }));
-        let had_commits = self.copy.join(".git").exists();
+        let had_commits = self.git_directory().exists();
         let mut newest = self.newest(cancel).await;
         if had_commits && is_too_large(&newest) {
             // Objects of earlier fetches count, too. A new copy has none.
-            self.clear()?;
-            create(self.copy)?;
+            self.copy.clear()?;
+            CopyDirectory::create(self.copy.path(), self.copy.user())?;
             newest = self.newest(cancel).await;
         }
         if is_too_large(&newest) {
-            self.clear()?;
+            self.copy.clear()?;
         }
         newest
     }
 
     async fn newest(&self, cancel: &CancellationToken) -> Result<Option<String>, Error> {
-        if !self.copy.join(".git").exists() {
+        if !self.git_directory().exists() {
             self.git.run(&["init", "--quiet", "--template="], STEP_LIMIT, cancel).await?;
         }
         self.ignore_conversions()?;
-        remove_files(self.copy, STALE_LOCKS)?;
-        self.objects().remove_incomplete()?;
+        self.copy.remove(STALE_LOCKS)?;
+        self.copy.remove_with_prefix(".git/objects/pack", INCOMPLETE_PACK)?;
         match self.commit(cancel).await {
             Ok(sha) => Ok(Some(sha)),
             Err(unknown @ Error::UnknownRef(_)) => {
@@ -182,20 +192,17 @@ impl Update<'_> {
     }
 
     fn objects(&self) -> Objects {
-        Objects::of(&self.copy.join(".git"))
+        Objects::of(&self.git_directory())
+    }
+
+    fn git_directory(&self) -> PathBuf {
+        self.copy.path().join(".git")
     }
 
     /// Makes git write files as they are stored: their sizes were checked, and the repository may
     /// ask for another encoding, which takes four times as many bytes.
     fn ignore_conversions(&self) -> Result<(), Error> {
-        let info = self.copy.join(".git/info");
-        create(&info)?;
-        let attributes = "* !working-tree-encoding !ident\n";
-        std::fs::write(info.join("attributes"), attributes).map_err(Error::io(&info))
-    }
-
-    fn clear(&self) -> Result<(), Error> {
-        std::fs::remove_dir_all(self.copy).map_err(Error::io(self.copy))
+        self.copy.write(".git/info/attributes", b"* !working-tree-encoding !ident\n")
     }
 }
 
@@ -218,21 +225,20 @@ async fn commit(git: &Git, name: &str, cancel: &CancellationToken) -> Result<Str
         .await
 }
 
-pub(super) fn create(copy: &Path) -> Result<(), Error> {
-    std::fs::create_dir_all(copy).map_err(Error::io(copy))
-}
-
-/// Deletes the files with these names in a copy, if they exist.
-pub(super) fn remove_files(copy: &Path, names: &[&str]) -> Result<(), Error> {
-    for name in names {
-        match std::fs::remove_file(copy.join(name)) {
-            Err(cause) if cause.kind() != std::io::ErrorKind::NotFound => {
-                return Err(Error::io(copy)(cause));
-            }
-            _ => {}
-        }
+/// Creates the directory of the copies. Git's user passes through the directory of a service that
+/// is root to its own copies, but can't list it, and changes nothing in it: the locks in it stay
+/// root's.
+fn create_cache(directory: &Path) -> Result<(), Error> {
+    let io = Error::io(directory);
+    DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(&io)?;
+    if UnprivilegedUser::if_root().is_none() {
+        return Ok(());
     }
-    Ok(())
+    let mode = fs::metadata(directory).map_err(&io)?.permissions().mode();
+    if mode & SEARCH == SEARCH {
+        return Ok(());
+    }
+    fs::set_permissions(directory, Permissions::from_mode(mode | SEARCH)).map_err(io)
 }
 
 async fn lock(path: &Path, cancel: &CancellationToken) -> Result<Lock, Error> {

@@ -108,7 +108,7 @@ async fn fingerprint_dir(
     protected: &ProtectedDirectories,
     cancel: &CancellationToken,
 ) -> Result<String, Error> {
-    let commit = head(&Git::in_directory(&root), cancel).await?;
+    let commit = head(&Git::in_place(&root)?, cancel).await?;
     // Stops the walk when this function is dropped.
     let stop = cancel.child_token();
     let _stops_walk = stop.clone().drop_guard();

@@ -1,5 +1,9 @@
 //! Execution of the `git` program on untrusted repositories.
 
+mod environment;
+mod limits;
+
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -10,50 +14,17 @@ use tokio::process::{Child, Command};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
+use super::copy::CopyDirectory;
 use super::network_policy;
 use crate::Error;
+use crate::privileges::UnprivilegedUser;
+use environment::SETTINGS;
 
 /// Maximum bytes of git's output that are kept.
 const MAX_OUTPUT: u64 = 64 * 1024;
 
 /// Maximum bytes of one field of git's output, such as a commit message.
 const MAX_FIELD: usize = 64 * 1024;
-
-/// Settings that the configuration of a repository cannot override. They prevent git from running
-/// code of the repository, and restrict its transports.
-const SETTINGS: &[&str] = &[
-    "core.hooksPath=/dev/null",
-    "core.fsmonitor=false",
-    "core.autocrlf=false",
-    // Git streams larger files instead of loading them into memory.
-    "core.bigFileThreshold=16m",
-    "core.packedGitLimit=512m",
-    "core.packedGitWindowSize=64m",
-    "core.pager=cat",
-    "credential.helper=",
-    "fetch.recurseSubmodules=false",
-    // A fetch stores packs, of which each counts from its first byte.
-    "fetch.unpackLimit=1",
-    "gc.auto=0",
-    // Credentials of the service's user are not offered to hosts.
-    "http.emptyAuth=false",
-    "maintenance.auto=false",
-    // Each thread reserves address space, which is limited.
-    "pack.threads=2",
-    "protocol.allow=never",
-    "protocol.file.allow=always",
-    "protocol.https.allow=always",
-    "protocol.ssh.allow=always",
-    // Directories of other users may be read; nothing in them is run.
-    "safe.directory=*",
-    "submodule.recurse=false",
-    // Everything is fetched from the requested URL, even if the host names others.
-    "transfer.bundleURI=false",
-];
-
-/// Home directory without `.netrc`, `.gitconfig` or attributes, in which no process can create any.
-/// If it were not set, git would read them in the home directory of the service's user.
-const NO_HOME: &str = "/dev/null";
 
 /// First version of git that can pin the addresses of a host.
 const MIN_PINNING_VERSION: (u32, u32) = (2, 37);
@@ -66,22 +37,12 @@ const GREETINGS: &[&str] = &["< # service=git-upload-pack", "< version 2"];
 const NO_GIT_SERVER: &str = "the response is not from a git server, although git reports an empty \
     repository; check for a broken proxy between the service and the host, then try again";
 
-/// Environment variables that would change the behavior of git.
-const UNSET: &str = "
-    GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_ASKPASS GIT_COMMON_DIR GIT_CONFIG GIT_CONFIG_COUNT
-    GIT_CONFIG_PARAMETERS GIT_DIR GIT_EXEC_PATH GIT_EXTERNAL_DIFF GIT_INDEX_FILE GIT_NAMESPACE
-    GIT_OBJECT_DIRECTORY GIT_PROXY_COMMAND GIT_SSH GIT_TEMPLATE_DIR GIT_WORK_TREE SSH_ASKPASS
-";
-
-/// Shell commands that limit the address space of each process, in KiB, and start git. A pack may
-/// hold objects that git would load whole. A lower limit of the system stays.
-#[cfg(target_os = "linux")]
-const START: &str = "ulimit -c 0; ulimit -S -v 4194304 2>/dev/null; exec \"$@\"";
-/// Other systems do not limit the address space.
-#[cfg(not(target_os = "linux"))]
-const START: &str = "ulimit -c 0; exec \"$@\"";
+/// Exit code of a shell that may not run a program.
+const NOT_EXECUTABLE: i32 = 126;
 /// Exit code of a shell that did not find a program.
 const NOT_FOUND: i32 = 127;
+/// Start and end of git's message for a directory that it can't enter.
+const CLOSED: (&str, &str) = ("fatal: cannot change to ", ": Permission denied");
 
 /// Git in one directory.
 #[derive(Debug, Default)]
@@ -89,6 +50,10 @@ pub(super) struct Git {
     directory: PathBuf,
     /// Settings in addition to [`SETTINGS`].
     settings: Vec<String>,
+    /// User that runs git; `None` for the service's.
+    user: Option<UnprivilegedUser>,
+    /// Maximum bytes of a file that git writes; at least [`limits::MIN_FILE_BYTES`].
+    max_file_bytes: u64,
     /// Whether git may start ssh.
     is_ssh: bool,
     /// Whether git uses HTTP, where another server may respond in place of a git server.
@@ -97,9 +62,39 @@ pub(super) struct Git {
     is_offline: bool,
 }
 
+/// Returns the user that runs git on a copy of `url`; `None` for the service's.
+///
+/// SSH needs the keys of the service's user, and a repository on this disk may be closed to others.
+/// Only callers who are trusted with the service's access to both request such a URL.
+pub(super) fn user_of(url: &Url) -> Option<UnprivilegedUser> {
+    if is_http(url) { UnprivilegedUser::if_root() } else { None }
+}
+
+fn is_http(url: &Url) -> bool {
+    matches!(url.scheme(), "http" | "https")
+}
+
 impl Git {
+    /// Returns git in a directory, as the service's user.
     pub fn in_directory(directory: &Path) -> Self {
         Self { directory: directory.to_owned(), ..Self::default() }
+    }
+
+    /// Returns git in a directory of a user of this machine. A service that is root runs it as the
+    /// owner, who may have prepared a repository that attacks its reader.
+    pub fn in_place(directory: &Path) -> Result<Self, Error> {
+        let user = UnprivilegedUser::owner_of(directory).map_err(Error::io(directory))?;
+        Ok(Self { user, ..Self::in_directory(directory) })
+    }
+
+    /// Returns git in a copy of a repository.
+    pub fn in_copy(copy: &CopyDirectory) -> Self {
+        Self { user: copy.user(), ..Self::in_directory(copy.path()) }
+    }
+
+    /// Limits each file that git writes to about this many bytes.
+    pub fn with_max_file_bytes(self, max_file_bytes: u64) -> Self {
+        Self { max_file_bytes, ..self }
     }
 
     /// Disables all transports. Missing objects of a partial clone are then an error, instead of
@@ -110,8 +105,8 @@ impl Git {
 
     /// Allows access to `url` with these settings.
     pub fn with_remote(self, url: &Url, settings: Vec<String>) -> Self {
-        let is_http = matches!(url.scheme(), "http" | "https");
-        Self { settings, is_ssh: url.scheme() == "ssh", is_http, ..self }
+        let (is_ssh, is_http, user) = (url.scheme() == "ssh", is_http(url), user_of(url));
+        Self { settings, user, is_ssh, is_http, ..self }
     }
 
     /// Rejects a version of git that would ignore the setting for pinned addresses.
@@ -150,7 +145,7 @@ impl Git {
         limit: Duration,
         cancel: &CancellationToken,
     ) -> Result<(String, String), Error> {
-        output_of(self.command(arguments), limit, cancel).await
+        self.output_of(self.command(arguments, limit), limit, cancel).await
     }
 
     /// Runs git and passes each field of its output, which ends with NUL, to `on_field`, between
@@ -162,11 +157,11 @@ impl Git {
         cancel: &CancellationToken,
         on_field: impl FnMut(&[u8]),
     ) -> Result<(), Error> {
-        let mut child = self.command(arguments).spawn().map_err(Error::GitNotFound)?;
+        let mut child = self.start(self.command(arguments, limit))?;
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let reading = async { tokio::try_join!(split(stdout, on_field), read(stderr)) };
         let (is_success, ((), stderr)) = wait_for_exit(child, reading, limit, cancel).await?;
-        if is_success { Ok(()) } else { Err(failure(&stderr)) }
+        if is_success { Ok(()) } else { Err(self.failure(&stderr)) }
     }
 
     /// Runs `git ls-remote` with these arguments.
@@ -183,18 +178,57 @@ impl Git {
         if !refs.is_empty() || !self.is_http {
             return Ok(refs);
         }
-        let mut traced = self.command(arguments);
+        let mut traced = self.command(arguments, limit);
         traced.env(TRACE, "1");
-        let (refs, trace) = output_of(traced, limit, cancel).await?;
+        let (refs, trace) = self.output_of(traced, limit, cancel).await?;
         if refs.is_empty() && !is_from_git_server(&trace) {
             return Err(Error::Unreachable(NO_GIT_SERVER.into()));
         }
         Ok(refs)
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    /// Runs a command, and returns its trimmed output and its error stream.
+    async fn output_of(
+        &self,
+        command: Command,
+        limit: Duration,
+        cancel: &CancellationToken,
+    ) -> Result<(String, String), Error> {
+        let mut child = self.start(command)?;
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let reading = async { tokio::try_join!(read(stdout), read(stderr)) };
+        let (is_success, (stdout, stderr)) = wait_for_exit(child, reading, limit, cancel).await?;
+        if is_success { Ok((stdout.trim().to_owned(), stderr)) } else { Err(self.failure(&stderr)) }
+    }
+
+    fn start(&self, mut command: Command) -> Result<Child, Error> {
+        command.spawn().map_err(|cause| match (self.user, cause.kind()) {
+            // A container with users of its own has no such id.
+            (Some(user), ErrorKind::PermissionDenied | ErrorKind::InvalidInput) => {
+                Error::PrivilegesNotDropped { uid: user.uid, cause }
+            }
+            _ => Error::GitNotFound(cause),
+        })
+    }
+
+    fn failure(&self, stderr: &str) -> Error {
+        let (start, end) = CLOSED;
+        let is_closed = stderr.lines().any(|line| line.starts_with(start) && line.ends_with(end));
+        let Some(user) = self.user.filter(|_| is_closed) else { return failure(stderr) };
+        let closed = user.first_closed_directory(&self.directory);
+        Error::ClosedDirectory {
+            uid: user.uid,
+            path: self.directory.display().to_string(),
+            closed: closed.as_deref().unwrap_or(&self.directory).display().to_string(),
+        }
+    }
+
+    /// Returns a command that ends soon after the time `limit`, even if the service died.
+    fn command(&self, arguments: &[&str], limit: Duration) -> Command {
         let mut command = Command::new("sh");
-        command.args(["-c", START, "sh", "git", "-C"]).arg(&self.directory);
+        command.args(["-c", limits::START, "sh"]);
+        command.args(limits::arguments(self.max_file_bytes, limit, self.user));
+        command.args(["git", "-C"]).arg(&self.directory);
         for setting in SETTINGS {
             command.args(["-c", setting]);
         }
@@ -202,24 +236,12 @@ impl Git {
             command.args(["-c", setting]);
         }
         command.args(arguments);
-        for name in UNSET.split_whitespace() {
-            command.env_remove(name);
-        }
-        // Programs that ssh starts may need the home directory of the user.
-        if !self.is_ssh {
-            command.env("HOME", NO_HOME).env("XDG_CONFIG_HOME", NO_HOME);
+        self.set_environment(&mut command);
+        if let Some(user) = self.user {
+            // It also drops root's groups.
+            command.uid(user.uid).gid(user.gid);
         }
         command
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            .env("GIT_ATTR_NOSYSTEM", "1")
-            .env("GIT_TERMINAL_PROMPT", "0")
-            .env("GIT_ALLOW_PROTOCOL", if self.is_offline { "" } else { "https:ssh:file" })
-            .env("GIT_SSH_COMMAND", "ssh -oBatchMode=yes")
-            .env("GIT_NO_REPLACE_OBJECTS", "1")
-            .env("GIT_OPTIONAL_LOCKS", "0")
-            .env("GIT_NO_LAZY_FETCH", if self.is_offline { "1" } else { "0" })
-            .env("LC_ALL", "C")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -229,34 +251,22 @@ impl Git {
     }
 }
 
-/// Runs a command, and returns its trimmed output and its error stream.
-async fn output_of(
-    mut command: Command,
-    limit: Duration,
-    cancel: &CancellationToken,
-) -> Result<(String, String), Error> {
-    let mut child = command.spawn().map_err(Error::GitNotFound)?;
-    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    let reading = async { tokio::try_join!(read(stdout), read(stderr)) };
-    let (is_success, (stdout, stderr)) = wait_for_exit(child, reading, limit, cancel).await?;
-    if is_success { Ok((stdout.trim().to_owned(), stderr)) } else { Err(failure(&stderr)) }
-}
-
 /// Reads a process to its end, and returns whether it succeeded. On timeout or cancellation, it is
 /// killed with its child processes.
 async fn wait_for_exit<T>(
     mut child: Child,
-    reading: impl Future<Output = std::io::Result<T>>,
+    reading: impl Future<Output = io::Result<T>>,
     limit: Duration,
     cancel: &CancellationToken,
 ) -> Result<(bool, T), Error> {
     let exit = async {
         let read = reading.await?;
         let status = child.wait().await?;
-        if status.code() == Some(NOT_FOUND) {
-            return Err(std::io::Error::from(std::io::ErrorKind::NotFound));
+        match status.code() {
+            Some(NOT_FOUND) => Err(io::Error::from(ErrorKind::NotFound)),
+            Some(NOT_EXECUTABLE) => Err(io::Error::from(ErrorKind::PermissionDenied)),
+            _ => Ok((status.success(), read)),
         }
-        Ok((status.success(), read))
     };
     let interruption = tokio::select! {
         finished = tokio::time::timeout(limit, exit) => match finished {
@@ -284,7 +294,7 @@ fn parse_version(output: &str) -> Option<(u32, u32)> {
 async fn split(
     stream: Option<impl AsyncRead + Unpin>,
     mut on_field: impl FnMut(&[u8]),
-) -> std::io::Result<()> {
+) -> io::Result<()> {
     let Some(mut stream) = stream else { return Ok(()) };
     let mut field = Vec::new();
     let mut buffer = vec![0; 64 * 1024];
@@ -311,7 +321,7 @@ fn append(field: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 /// Reads a stream to its end, so that the process never blocks, and returns its start.
-async fn read(stream: Option<impl AsyncRead + Unpin>) -> std::io::Result<String> {
+async fn read(stream: Option<impl AsyncRead + Unpin>) -> io::Result<String> {
     let Some(mut stream) = stream else { return Ok(String::new()) };
     let mut start = Vec::new();
     (&mut stream).take(MAX_OUTPUT).read_to_end(&mut start).await?;
@@ -376,152 +386,4 @@ fn format_message(line: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::ffi::OsStr;
-
-    use mc_domain::{Classified, ErrorKind};
-
-    use super::*;
-
-    #[test]
-    fn missing_or_forbidden_repository_is_not_retried() {
-        for (stderr, expected) in [
-            (
-                "remote: Repository not found.\nfatal: repository 'https://example.org/a/b/' not \
-                found\n",
-                "'https://example.org/a/b/'",
-            ),
-            (
-                "ERROR: Repository not found.\nfatal: Could not read from remote repository.\n",
-                "Repository not found",
-            ),
-            (
-                "fatal: '/srv/x' does not appear to be a git repository\nfatal: Could not read \
-                from remote repository.\n",
-                "/srv/x",
-            ),
-            ("fatal: Authentication failed for 'https://example.org/a/b/'\n", "Authentication"),
-            (
-                "fatal: could not read Username for 'https://example.org': terminal prompts \
-                disabled\n",
-                "Username",
-            ),
-            (
-                "git@example.org: Permission denied (publickey).\r\nfatal: Could not read from \
-                remote repository.\n",
-                "publickey",
-            ),
-            (
-                "Host key verification failed.\nfatal: Could not read from remote repository.\n",
-                "Host key",
-            ),
-        ] {
-            let error = failure(stderr);
-            assert_eq!(error.kind(), ErrorKind::NotFound, "{stderr}");
-            assert!(error.to_string().contains(expected), "{error}");
-            assert!(error.to_string().contains("ssh URL"), "{error}");
-        }
-    }
-
-    #[test]
-    fn redirect_is_not_retried() {
-        let error = failure(
-            "fatal: unable to access 'https://a.example/b/': The requested URL returned error: \
-            301\n",
-        );
-        assert!(matches!(error, Error::Redirected), "{error}");
-        assert_eq!(error.kind(), ErrorKind::Invalid);
-    }
-
-    #[test]
-    fn git_server_is_recognized_by_its_first_line() {
-        for (trace, expected) in [
-            (
-                "14:51:15.296885 pkt-line.c:86           packet:          git< # \
-                service=git-upload-pack\n",
-                true,
-            ),
-            ("14:51:15.331654 pkt-line.c:86           packet:          git< version 2\n", true),
-            ("14:51:15.331765 pkt-line.c:86           packet:    ls-remote< version 2\n", true),
-            ("14:51:15.331765 pkt-line.c:86           packet:    ls-remote> version 2\n", false),
-            ("warning: redirecting to https://example.org/version 2/\n", false),
-            ("", false),
-        ] {
-            assert_eq!(is_from_git_server(trace), expected, "{trace}");
-        }
-    }
-
-    #[test]
-    fn git_version_is_parsed_and_compared() {
-        assert!(parse_version("git version 2.36.6") < Some(MIN_PINNING_VERSION));
-        assert!(parse_version("git version 2.37.0.rc1") >= Some(MIN_PINNING_VERSION));
-        assert!(parse_version("git version 2.50.1 (Apple Git-155)") >= Some(MIN_PINNING_VERSION));
-        assert!(parse_version("git version 3.0") >= Some(MIN_PINNING_VERSION));
-        assert_eq!(parse_version("git"), None);
-    }
-
-    #[test]
-    fn git_reaches_only_allowed_hosts_and_no_user_credentials() {
-        let url = Url::parse("https://example.org/a/b").expect("a URL");
-        let settings = vec!["http.followRedirects=false".to_owned(), "http.proxy=".to_owned()];
-        let git = Git::in_directory(Path::new("/")).with_remote(&url, settings);
-        let command = git.command(&["fetch"]);
-        let arguments: Vec<_> = command.as_std().get_args().filter_map(OsStr::to_str).collect();
-        let last = ["-c", "http.followRedirects=false", "-c", "http.proxy=", "fetch"];
-        assert!(arguments.ends_with(&last), "{arguments:?}");
-        for setting in ["credential.helper=", "http.emptyAuth=false", "transfer.bundleURI=false"] {
-            assert!(arguments.windows(2).any(|pair| pair == ["-c", setting]), "{setting}");
-        }
-        let set = |git: &Git, name: &str| {
-            let command = git.command(&[]);
-            let found = command.as_std().get_envs().find(|(known, _)| *known == name);
-            found.and_then(|(_, value)| value?.to_str().map(str::to_owned))
-        };
-        assert_eq!(set(&git, "HOME").as_deref(), Some(NO_HOME));
-        assert_eq!(set(&git, "XDG_CONFIG_HOME").as_deref(), Some(NO_HOME));
-        assert_eq!(set(&git, "GIT_CONFIG_GLOBAL").as_deref(), Some("/dev/null"));
-        assert_eq!(set(&git, "GIT_TERMINAL_PROMPT").as_deref(), Some("0"));
-        assert_eq!(set(&git, "GIT_ALLOW_PROTOCOL").as_deref(), Some("https:ssh:file"));
-        let ssh = Url::parse("ssh://git@example.org/a/b").expect("a URL");
-        let over_ssh = Git::in_directory(Path::new("/")).with_remote(&ssh, Vec::new());
-        assert_eq!(set(&over_ssh, "HOME"), None);
-    }
-
-    #[cfg(target_os = "linux")]
-    #[tokio::test]
-    async fn memory_of_git_and_its_children_is_limited() {
-        let git = Git::in_directory(Path::new("/"));
-        let alias = ["-c", "alias.limit=!ulimit -v", "limit"];
-        let limit = git.run(&alias, Duration::from_mins(1), &CancellationToken::new()).await;
-        assert_eq!(limit.expect("a shell"), "4194304");
-    }
-
-    #[tokio::test]
-    async fn git_that_is_not_installed_is_named() {
-        let git = Git::in_directory(Path::new("/"));
-        let mut command = git.command(&["version"]);
-        // A path with the shell alone.
-        let programs = tempfile::tempdir().expect("a directory");
-        std::os::unix::fs::symlink("/bin/sh", programs.path().join("sh")).expect("a link");
-        command.env("PATH", programs.path());
-        let found = output_of(command, Duration::from_mins(1), &CancellationToken::new()).await;
-        assert!(matches!(found, Err(Error::GitNotFound(_))), "{found:?}");
-    }
-
-    #[test]
-    fn temporary_git_error_is_retried() {
-        for stderr in [
-            "fatal: unable to access 'https://example.org/a/b/': Could not resolve host: \
-            example.org\n",
-            "fatal: unable to access 'https://example.org/a/b/': The requested URL returned \
-            error: 503\n",
-            "ssh: connect to host example.org port 22: Connection refused\nfatal: Could not read \
-            from remote repository.\n",
-            "fatal: the remote end hung up unexpectedly\n",
-            "fatal: not a git repository (or any of the parent directories): .git\n",
-            "",
-        ] {
-            assert_eq!(failure(stderr).kind(), ErrorKind::Unavailable, "{stderr}");
-        }
-    }
-}
+mod tests;

@@ -1,6 +1,6 @@
 //! Commits of a checkout: their origin, and fetching them without the contents of files.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -8,7 +8,8 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use super::cache;
-use super::git::Git;
+use super::copy::CopyDirectory;
+use super::git::{self, Git};
 use super::size::Objects;
 use crate::Error;
 use crate::history::Limits;
@@ -79,22 +80,25 @@ impl Commits {
         cancel: &CancellationToken,
     ) -> Result<Self, Error> {
         let deadline = Instant::now() + limits.time;
-        let (directory, below) = match origin {
-            HistoryOrigin::Local { repository, below } => (repository, below.clone()),
+        let (git, below) = match origin {
+            HistoryOrigin::Local { repository, below } => {
+                (Git::in_place(repository)?, below.clone())
+            }
             HistoryOrigin::Remote { url, requested_ref, settings, copy } => {
-                let fetch = Fetch { url, requested_ref, settings, copy, limits, deadline };
+                let copy = CopyDirectory::create(copy, git::user_of(url))?;
+                let fetch = Fetch { url, requested_ref, settings, copy: &copy, limits, deadline };
                 let fetched = fetch.run(sha, cancel).await;
                 if let Err(Error::Timeout(_)) = fetched
-                    && copy.exists()
+                    && copy.path().exists()
                 {
                     // A killed git may leave an incomplete copy.
-                    fetch.clear()?;
+                    copy.clear()?;
                 }
                 fetched?;
-                (copy, String::new())
+                (Git::in_copy(&copy), String::new())
             }
         };
-        let git = Git::in_directory(directory).offline();
+        let git = git.offline();
         let mut commits =
             Self { git, below, has_exact_renames_only: false, is_shallow: false, deadline };
         commits.is_shallow =
@@ -207,7 +211,7 @@ struct Fetch<'a> {
     url: &'a Url,
     requested_ref: &'a str,
     settings: &'a [String],
-    copy: &'a Path,
+    copy: &'a CopyDirectory,
     limits: Limits,
     deadline: Instant,
 }
@@ -215,10 +219,10 @@ struct Fetch<'a> {
 impl Fetch<'_> {
     /// Fetches the history of `sha` into the copy. The lock of the checkout protects the copy.
     async fn run(&self, sha: &str, cancel: &CancellationToken) -> Result<(), Error> {
-        cache::create(self.copy)?;
-        let git = Git::in_directory(self.copy).with_remote(self.url, self.settings.to_vec());
+        let git = Git::in_copy(self.copy).with_remote(self.url, self.settings.to_vec());
+        let git = git.with_max_file_bytes(self.limits.bytes);
         git.check_version(remaining(self.deadline), cancel).await?;
-        if !self.copy.join("HEAD").exists() {
+        if !self.copy.path().join("HEAD").exists() {
             let init = ["init", "--quiet", "--bare", "--template="];
             git.run(&init, remaining(self.deadline), cancel).await?;
         }
@@ -243,7 +247,7 @@ impl Fetch<'_> {
 
     async fn has(&self, sha: &str, cancel: &CancellationToken) -> Result<bool, Error> {
         let commit = format!("{sha}^{{commit}}");
-        let git = Git::in_directory(self.copy).offline();
+        let git = Git::in_copy(self.copy).offline();
         let arguments = ["cat-file", "-e", &commit];
         let output = git.run(&arguments, remaining(self.deadline), cancel).await;
         Ok(if_successful(output)?.is_some())
@@ -259,27 +263,23 @@ impl Fetch<'_> {
         let time = remaining(self.deadline);
         let fetched = self.objects().fetch(git, &fetch, self.limits.bytes, time, cancel).await?;
         let Some(warnings) = fetched else {
-            self.clear()?;
+            self.copy.clear()?;
             return Err(Error::HistoryTooLarge(self.limits.bytes));
         };
         if warnings.contains(NO_FILTER) {
-            std::fs::write(self.copy.join(UNFILTERED), "").map_err(Error::io(self.copy))?;
+            self.copy.write(UNFILTERED, b"")?;
         }
         Ok(())
     }
 
     fn objects(&self) -> Objects {
-        Objects::of(self.copy)
-    }
-
-    fn clear(&self) -> Result<(), Error> {
-        std::fs::remove_dir_all(self.copy).map_err(Error::io(self.copy))
+        Objects::of(self.copy.path())
     }
 
     /// Deletes temporary files and locks of a killed git.
     fn remove_leftovers(&self) -> Result<(), Error> {
         let locks = ["shallow.lock", "HEAD.lock", "config.lock", "refs/history/newest.lock"];
-        cache::remove_files(self.copy, &locks)?;
-        self.objects().remove_incomplete()
+        self.copy.remove(&locks)?;
+        self.copy.remove_with_prefix("objects/pack", cache::INCOMPLETE_PACK)
     }
 }

@@ -20,7 +20,11 @@ pub(super) async fn check(
     cancel: &CancellationToken,
 ) -> Result<(), Error> {
     for directory in directories(location)? {
-        let git = Git::in_directory(&directory);
+        let git = match location {
+            Location::Directory(_) => Git::in_place(&directory)?,
+            // Git fetches from it as the service's user.
+            Location::Url(_) => Git::in_directory(&directory),
+        };
         let arguments = ["rev-parse", "--absolute-git-dir", "--git-common-dir"];
         match git.run(&arguments, LOCAL_LIMIT, cancel).await {
             Ok(found) => {

@@ -101,15 +101,6 @@ impl Objects {
         Ok(Some(fetched?.1))
     }
 
-    /// Deletes the incomplete packs of a killed git.
-    pub(super) fn remove_incomplete(&self) -> Result<(), Error> {
-        let packs = list(&self.0.join("pack"));
-        for pack in packs.filter(|pack| pack.file_name().to_string_lossy().starts_with("tmp_")) {
-            std::fs::remove_file(pack.path()).map_err(Error::io(&self.0))?;
-        }
-        Ok(())
-    }
-
     fn size(&self) -> u64 {
         let files = list(&self.0).flat_map(|directory| list(&directory.path()));
         files.filter_map(|file| Some(file.metadata().ok()?.len())).sum()

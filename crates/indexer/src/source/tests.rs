@@ -6,15 +6,17 @@ use std::sync::Arc;
 use rustls::ServerConfig;
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::PrivateKeyDer;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
 use mc_domain::{Classified as _, ErrorKind};
 
 use super::*;
+use crate::privileges::UnprivilegedUser;
 
 mod local;
+mod privileges;
 mod size;
 
 /// Returns a cache in this directory.
@@ -263,7 +265,7 @@ async fn repository_of_another_user_is_read() {
         (tempfile::tempdir().expect("directory"), tempfile::tempdir().expect("directory"));
     let [one, _] = repository(directory.path());
     if rustix::process::geteuid().is_root() {
-        change_owner(directory.path());
+        change_owner(directory.path(), NOBODY);
         let status = Command::new("git").arg("-C").arg(directory.path()).arg("status").output();
         assert!(!status.expect("git").status.success(), "git rejects it by default");
     }
@@ -275,12 +277,14 @@ async fn repository_of_another_user_is_read() {
     assert_eq!(content(path, &one[..10], cache.path()).await.expect("tree").0, "one");
 }
 
-fn change_owner(path: &Path) {
-    const NOBODY: u32 = 65_534;
-    std::os::unix::fs::lchown(path, Some(NOBODY), Some(NOBODY)).expect("a new owner");
+/// A user of the machine who is not the service's.
+const NOBODY: UnprivilegedUser = UnprivilegedUser { uid: 65_534, gid: 65_534 };
+
+fn change_owner(path: &Path, user: UnprivilegedUser) {
+    std::os::unix::fs::lchown(path, Some(user.uid), Some(user.gid)).expect("a new owner");
     if path.symlink_metadata().expect("there").is_dir() {
         for entry in fs::read_dir(path).expect("a directory") {
-            change_owner(&entry.expect("an entry").path());
+            change_owner(&entry.expect("an entry").path(), user);
         }
     }
 }
@@ -417,6 +421,9 @@ const TIMEOUT: Duration = Duration::from_mins(1);
 async fn fetch(url: &Url, settings: Vec<String>) -> Result<String, Error> {
     let directory = tempfile::tempdir().expect("directory");
     git(directory.path(), &["init", "--quiet"]);
+    if let Some(user) = git::user_of(url) {
+        change_owner(directory.path(), user);
+    }
     let git = Git::in_directory(directory.path()).with_remote(url, settings);
     git.check_version(TIMEOUT, &CancellationToken::new()).await?;
     git.run(&["fetch", "--quiet", url.as_str()], TIMEOUT, &CancellationToken::new()).await
@@ -468,6 +475,11 @@ async fn serve_refs(repository: &Path) -> Url {
 
 /// Serves this response to every request over TLS.
 async fn serve_response(response: Vec<u8>) -> Url {
+    serve(move |_| response.clone()).await
+}
+
+/// Serves the responses of a function to requests over TLS.
+async fn serve(respond: impl Fn(&[u8]) -> Vec<u8> + Send + 'static) -> Url {
     let issued = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("one");
     let key = PrivateKeyDer::try_from(issued.signing_key.serialize_der()).expect("a key");
     let provider = Arc::new(aws_lc_rs::default_provider());
@@ -483,14 +495,42 @@ async fn serve_response(response: Vec<u8>) -> Url {
     tokio::spawn(async move {
         while let Ok((stream, _)) = host.accept().await {
             let Ok(mut stream) = acceptor.accept(stream).await else { continue };
-            let mut request = [0; 4096];
-            let Ok(1..) = stream.read(&mut request).await else { continue };
+            let Some(request) = read_request(&mut stream).await else { continue };
+            let response = respond(&request);
             // Fails if the client has closed the connection.
             let _ = stream.write_all(&response).await;
             let _ = stream.shutdown().await;
         }
     });
     Url::parse(&format!("https://localhost:{port}/a/b")).expect("a URL")
+}
+
+/// Reads a request with its body; `None` if the client closes the connection before its end.
+async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> Option<Vec<u8>> {
+    let mut request = Vec::new();
+    loop {
+        let read = stream.read_buf(&mut request).await.ok()?;
+        if let Some((head, body)) = split_head(&request)
+            && body.len() >= header(&head, "content-length").parse::<usize>().unwrap_or(0)
+        {
+            return Some(request);
+        }
+        if read == 0 {
+            return None;
+        }
+    }
+}
+
+/// Splits an HTTP message into the lines of its head and its body.
+fn split_head(message: &[u8]) -> Option<(String, &[u8])> {
+    let end = message.windows(4).position(|part| part == b"\r\n\r\n")? + 4;
+    Some((String::from_utf8_lossy(&message[..end]).into_owned(), &message[end..]))
+}
+
+/// Returns the value of a header; empty without it.
+fn header<'a>(head: &'a str, name: &str) -> &'a str {
+    let mut headers = head.lines().filter_map(|line| line.split_once(": "));
+    headers.find(|(known, _)| known.eq_ignore_ascii_case(name)).map_or("", |(_, value)| value)
 }
 
 #[tokio::test]

@@ -1,0 +1,234 @@
+//! Directory of a copy in the cache.
+//!
+//! Its content belongs to the user that runs git. If an attacker takes over git, it may replace a
+//! directory in it by a symbolic link, and the service may write anywhere. So the service opens
+//! what it changes in a copy one directory at a time, and follows no link.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, ErrorKind, Write as _};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, fchown, lchown};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Dir, Mode, OFlags, mkdirat, open, openat, unlinkat};
+use rustix::process::geteuid;
+
+use crate::Error;
+use crate::privileges::UnprivilegedUser;
+
+/// Directory of a copy, private to the user that runs git.
+#[derive(Debug)]
+pub(super) struct CopyDirectory {
+    path: PathBuf,
+    user: Option<UnprivilegedUser>,
+}
+
+impl CopyDirectory {
+    /// Creates the directory for `user` (`None`: the service's), if it does not exist. As root, a
+    /// directory of another user is deleted first: it is a copy of an earlier version, or of a
+    /// service that ran as that user.
+    pub fn create(path: &Path, user: Option<UnprivilegedUser>) -> Result<Self, Error> {
+        let io = Error::io(path);
+        let copy = Self { path: path.to_owned(), user };
+        match path.symlink_metadata() {
+            Ok(found) if !copy.belongs_to_another(found.uid()) => return Ok(copy),
+            Ok(_) => copy.clear()?,
+            Err(cause) if cause.kind() == ErrorKind::NotFound => {}
+            Err(cause) => return Err(io(cause)),
+        }
+        DirBuilder::new().mode(0o700).create(path).map_err(io)?;
+        if let Some(user) = user {
+            lchown(path, Some(user.uid), Some(user.gid))
+                .map_err(|cause| Error::PrivilegesNotDropped { uid: user.uid, cause })?;
+        }
+        Ok(copy)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the user that runs git here; `None` for the service's.
+    pub fn user(&self) -> Option<UnprivilegedUser> {
+        self.user
+    }
+
+    /// Creates or replaces a file at this `/`-separated path, and its missing directories.
+    pub fn write(&self, file: &str, content: &[u8]) -> Result<(), Error> {
+        self.try_write(file, content).map_err(Error::io(&self.path.join(file)))
+    }
+
+    /// Deletes these files, if they exist.
+    pub fn remove(&self, files: &[&str]) -> Result<(), Error> {
+        files.iter().try_for_each(|file| {
+            self.try_remove(file).or_else(if_missing).map_err(Error::io(&self.path.join(file)))
+        })
+    }
+
+    /// Deletes the files in a directory whose names start with `prefix`.
+    pub fn remove_with_prefix(&self, directory: &str, prefix: &str) -> Result<(), Error> {
+        self.try_remove_with_prefix(directory, prefix)
+            .or_else(if_missing)
+            .map_err(Error::io(&self.path.join(directory)))
+    }
+
+    /// Deletes the directory with its content.
+    pub fn clear(&self) -> Result<(), Error> {
+        fs::remove_dir_all(&self.path).map_err(Error::io(&self.path))
+    }
+
+    fn belongs_to_another(&self, owner: u32) -> bool {
+        geteuid().is_root() && owner != self.user.map_or(0, |user| user.uid)
+    }
+
+    fn try_write(&self, file: &str, content: &[u8]) -> io::Result<()> {
+        let (below, name) = split(file);
+        let directory = self.create_below(below)?;
+        // A new file: the name may be another one of a file outside (hard link).
+        unlinkat(&directory, name, AtFlags::empty())
+            .map_err(io::Error::from)
+            .or_else(if_missing)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let mut written = File::from(openat(&directory, name, flags, Mode::RUSR | Mode::WUSR)?);
+        self.give_to_user(&written)?;
+        written.write_all(content)
+    }
+
+    fn try_remove(&self, file: &str) -> io::Result<()> {
+        let (below, name) = split(file);
+        Ok(unlinkat(self.open_below(below)?, name, AtFlags::empty())?)
+    }
+
+    fn try_remove_with_prefix(&self, directory: &str, prefix: &str) -> io::Result<()> {
+        let directory = self.open_below(directory)?;
+        for entry in Dir::read_from(&directory)? {
+            let entry = entry?;
+            if entry.file_name().to_bytes().starts_with(prefix.as_bytes()) {
+                unlinkat(&directory, entry.file_name(), AtFlags::empty())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn open_below(&self, below: &str) -> io::Result<OwnedFd> {
+        parts(below).try_fold(self.open()?, |directory, part| open_part(&directory, part))
+    }
+
+    fn create_below(&self, below: &str) -> io::Result<OwnedFd> {
+        parts(below).try_fold(self.open()?, |directory, part| {
+            let is_new = match mkdirat(&directory, part, Mode::RWXU).map_err(io::Error::from) {
+                Ok(()) => true,
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => false,
+                Err(error) => return Err(error),
+            };
+            let created = open_part(&directory, part)?;
+            if is_new {
+                self.give_to_user(&created)?;
+            }
+            Ok(created)
+        })
+    }
+
+    fn open(&self) -> io::Result<OwnedFd> {
+        Ok(open(&self.path, DIRECTORY, Mode::empty())?)
+    }
+
+    fn give_to_user(&self, created: impl AsFd) -> io::Result<()> {
+        match self.user {
+            Some(user) => fchown(created, Some(user.uid), Some(user.gid)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// How a directory is opened: not through a link.
+const DIRECTORY: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+fn open_part(directory: &OwnedFd, part: &str) -> io::Result<OwnedFd> {
+    Ok(openat(directory, part, DIRECTORY, Mode::empty())?)
+}
+
+/// Splits a path into its directory, which may be empty, and its name.
+fn split(file: &str) -> (&str, &str) {
+    file.rsplit_once('/').unwrap_or(("", file))
+}
+
+fn parts(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').filter(|part| !part.is_empty())
+}
+
+fn if_missing(error: io::Error) -> io::Result<()> {
+    if error.kind() == ErrorKind::NotFound { Ok(()) } else { Err(error) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// Git that was taken over may leave any link in its copy.
+    #[test]
+    fn links_in_a_copy_lead_the_service_nowhere() {
+        let [cache, outside] = [(); 2].map(|()| tempfile::tempdir().expect("a directory"));
+        let [kept, linked] = ["kept", "tmp_kept"].map(|name| outside.path().join(name));
+        for file in [&kept, &linked] {
+            fs::write(file, "kept").expect("a file");
+        }
+        let copy = CopyDirectory::create(&cache.path().join("copy"), None).expect("a copy");
+        symlink(outside.path(), copy.path().join("info")).expect("a link");
+        symlink(&kept, copy.path().join("file")).expect("a link");
+        fs::hard_link(&kept, copy.path().join("hard")).expect("a link");
+        copy.write("info/new", b"x").expect_err("a link");
+        copy.remove(&["info/kept"]).expect_err("a link");
+        copy.remove_with_prefix("info", "tmp_").expect_err("a link");
+        for name in ["file", "hard"] {
+            copy.write(name, b"replaced").expect("a file");
+            assert_eq!(fs::read(copy.path().join(name)).expect("a file"), b"replaced");
+        }
+        assert_eq!(fs::read_dir(outside.path()).expect("a directory").count(), 2);
+        for file in [&kept, &linked] {
+            assert_eq!(fs::read(file).expect("a file"), b"kept");
+        }
+    }
+
+    #[test]
+    fn files_are_written_and_removed_by_name_and_prefix() {
+        let cache = tempfile::tempdir().expect("a directory");
+        let copy = CopyDirectory::create(&cache.path().join("copy"), None).expect("a copy");
+        for file in ["a/b/tmp_1", "a/b/pack", "c"] {
+            copy.write(file, file.as_bytes()).expect("a file");
+            assert_eq!(fs::read(copy.path().join(file)).expect("a file"), file.as_bytes());
+        }
+        copy.remove(&["c", "no/such/file"]).expect("removed");
+        copy.remove_with_prefix("a/b", "tmp_").expect("removed");
+        copy.remove_with_prefix("no/such", "tmp_").expect("nothing there");
+        let left = |directory: &str| {
+            let entries = fs::read_dir(copy.path().join(directory)).expect("a directory");
+            entries.map(|entry| entry.expect("an entry").file_name()).collect::<Vec<_>>()
+        };
+        assert_eq!((left(""), left("a/b")), (vec!["a".into()], vec!["pack".into()]));
+    }
+
+    /// Only root can give a directory to another user.
+    #[test]
+    fn copy_of_another_user_is_replaced_by_root() {
+        let cache = tempfile::tempdir().expect("a directory");
+        let path = cache.path().join("copy");
+        let ours = CopyDirectory::create(&path, None).expect("a copy");
+        ours.write("a", b"").expect("a file");
+        CopyDirectory::create(&path, None).expect("the same copy");
+        assert!(path.join("a").exists());
+        let Some(user) = UnprivilegedUser::if_root() else { return };
+        let theirs = CopyDirectory::create(&path, Some(user)).expect("another copy");
+        assert!(!path.join("a").exists());
+        theirs.write("info/a", b"").expect("a file");
+        for path in [path.clone(), path.join("info"), path.join("info/a")] {
+            let found = fs::metadata(&path).expect("a path");
+            assert_eq!((found.uid(), found.gid(), found.mode() & 0o077), (user.uid, user.gid, 0));
+        }
+        CopyDirectory::create(&path, Some(user)).expect("the same copy");
+        assert!(path.join("info/a").exists());
+    }
+}

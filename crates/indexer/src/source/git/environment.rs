@@ -1,0 +1,84 @@
+//! Settings and environment of git.
+
+use tokio::process::Command;
+
+use super::Git;
+
+/// Settings that the configuration of a repository cannot override. They prevent git from running
+/// code of the repository, and restrict its transports.
+pub(super) const SETTINGS: &[&str] = &[
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.autocrlf=false",
+    // Git streams larger files instead of loading them into memory.
+    "core.bigFileThreshold=16m",
+    "core.packedGitLimit=512m",
+    "core.packedGitWindowSize=64m",
+    "core.pager=cat",
+    "credential.helper=",
+    "fetch.recurseSubmodules=false",
+    // A fetch stores packs, of which each counts from its first byte.
+    "fetch.unpackLimit=1",
+    "gc.auto=0",
+    // Credentials of the service's user are not offered to hosts.
+    "http.emptyAuth=false",
+    "maintenance.auto=false",
+    // Each thread reserves address space, which is limited.
+    "pack.threads=2",
+    "protocol.allow=never",
+    "protocol.file.allow=always",
+    "protocol.https.allow=always",
+    "protocol.ssh.allow=always",
+    // Directories of other users may be read; nothing in them is run.
+    "safe.directory=*",
+    "submodule.recurse=false",
+    // Everything is fetched from the requested URL, even if the host names others.
+    "transfer.bundleURI=false",
+];
+
+/// Home directory without `.netrc`, `.gitconfig` or attributes, in which no process can create any.
+/// If it were not set, git would read them in the home directory of the service's user.
+pub(super) const NO_HOME: &str = "/dev/null";
+
+/// Environment variables that would change the behavior of git.
+const UNSET: &str = "
+    GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_ASKPASS GIT_COMMON_DIR GIT_CONFIG GIT_CONFIG_COUNT
+    GIT_CONFIG_PARAMETERS GIT_DIR GIT_EXEC_PATH GIT_EXTERNAL_DIFF GIT_INDEX_FILE GIT_NAMESPACE
+    GIT_OBJECT_DIRECTORY GIT_PROXY_COMMAND GIT_SSH GIT_TEMPLATE_DIR GIT_WORK_TREE SSH_ASKPASS
+";
+
+/// Environment variables that git gets if it runs as another user: the others may be secrets of the
+/// service, such as its database's password or the credentials of connectors.
+const PASSED: &str = "
+    PATH LD_LIBRARY_PATH SSL_CERT_FILE SSL_CERT_DIR GIT_SSL_CAINFO GIT_SSL_CAPATH GIT_SSL_NO_VERIFY
+    http_proxy https_proxy all_proxy no_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY
+";
+
+impl Git {
+    /// Sets the environment variables of a process of git.
+    pub(super) fn set_environment(&self, command: &mut Command) {
+        if self.user.is_some() {
+            command.env_clear();
+            let passed = PASSED.split_whitespace();
+            command.envs(passed.filter_map(|name| Some((name, std::env::var_os(name)?))));
+        }
+        for name in UNSET.split_whitespace() {
+            command.env_remove(name);
+        }
+        // Programs that ssh starts may need the home directory of the user.
+        if !self.is_ssh {
+            command.env("HOME", NO_HOME).env("XDG_CONFIG_HOME", NO_HOME);
+        }
+        command
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_ATTR_NOSYSTEM", "1")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("GIT_ALLOW_PROTOCOL", if self.is_offline { "" } else { "https:ssh:file" })
+            .env("GIT_SSH_COMMAND", "ssh -oBatchMode=yes")
+            .env("GIT_NO_REPLACE_OBJECTS", "1")
+            .env("GIT_OPTIONAL_LOCKS", "0")
+            .env("GIT_NO_LAZY_FETCH", if self.is_offline { "1" } else { "0" })
+            .env("LC_ALL", "C");
+    }
+}

@@ -1,0 +1,50 @@
+//! Limits of a process of git. They also hold for each program that it starts.
+
+use std::time::Duration;
+
+use crate::privileges::UnprivilegedUser;
+
+/// Shell commands that set the limits of [`arguments`], and start the program after them. A limit
+/// that can't be set is left out: that of the system is lower, or the system has no such limit.
+pub(super) const START: &str = r#"
+{
+    ulimit -c 0
+    ulimit -S -v "$1"
+    ulimit -f "$2"
+    ulimit -t "$3"
+    # Some shells have another name for the number of processes.
+    [ -z "$4" ] || ulimit -u "$4" || ulimit -p "$4"
+} 2>/dev/null
+shift 4
+exec "$@"
+"#;
+
+/// Address space, in KiB: a pack may hold objects that git would load whole. Other systems than
+/// Linux don't limit it.
+const MEMORY_KIB: &str = if cfg!(target_os = "linux") { "4194304" } else { "unlimited" };
+/// Bytes of a block, the unit in which a POSIX shell limits files.
+const BLOCK_BYTES: u64 = 512;
+/// Smallest limit of a file, in bytes: lists of files grow with the number of files.
+pub(super) const MIN_FILE_BYTES: u64 = 32 << 20;
+/// Seconds of CPU time for each second of the timeout, since git uses several threads. The limit
+/// ends a process that the service does not kill at the timeout, because the service died.
+const CPU_SECONDS: u64 = 4;
+/// Seconds of CPU time in addition, so that the timeout always comes first.
+const MIN_CPU_SECONDS: u64 = 60;
+/// Maximum number of processes and threads of the service's own unprivileged user: all jobs of a
+/// node together need less. Other users have processes outside of the service.
+const PROCESSES: &str = "1024";
+
+/// Returns the arguments of [`START`] for a process that writes files of at most `file_bytes`, runs
+/// at most for `time`, and as `user`.
+pub(super) fn arguments(
+    file_bytes: u64,
+    time: Duration,
+    user: Option<UnprivilegedUser>,
+) -> [String; 4] {
+    // One block more, so that a file that reached the limit is larger than `file_bytes`.
+    let blocks = file_bytes.max(MIN_FILE_BYTES) / BLOCK_BYTES + 1;
+    let cpu = time.as_secs().saturating_mul(CPU_SECONDS).saturating_add(MIN_CPU_SECONDS);
+    let processes = if user == Some(UnprivilegedUser::OWN) { PROCESSES } else { "" };
+    [MEMORY_KIB.to_owned(), blocks.to_string(), cpu.to_string(), processes.to_owned()]
+}
