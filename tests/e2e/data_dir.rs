@@ -132,11 +132,13 @@ async fn service_with_a_clone() -> (Service, TempDir) {
 
 /// Asserts that other users can use nothing below the data directory, and can't list it.
 fn assert_closed(data_dir: &Path) {
-    let mode = fs::metadata(data_dir).unwrap().mode() & 0o777;
-    // PostgreSQL's own user passes through the directory of a service that is root.
-    assert_eq!(mode, if geteuid().is_root() { 0o711 } else { 0o700 });
-    let open: Vec<_> =
-        entries(data_dir).into_iter().filter(|(_, mode)| mode & 0o077 != 0).collect();
+    let (repositories, mut open) = (data_dir.join("repositories"), entries(data_dir));
+    // The users of PostgreSQL and git pass through these directories of a service that is root.
+    let passage = if geteuid().is_root() { 0o711 } else { 0o700 };
+    for directory in [data_dir, &repositories] {
+        assert_eq!(fs::metadata(directory).unwrap().mode() & 0o777, passage);
+    }
+    open.retain(|(path, mode)| *path != repositories && mode & 0o077 != 0);
     assert!(open.is_empty(), "{open:?}");
 }
 

@@ -19,8 +19,11 @@ use crate::database::{EMBEDDED_DIR, RESTORING_DIR};
 const OTHERS: u32 = 0o077;
 /// All bits that a mode can set.
 const ALL: u32 = 0o7777;
-/// Directories in which the service creates all files.
-const OWN: [&str; 2] = ["index", "repositories"];
+/// Directory of the copies of repositories. Git writes those of remote ones, as another user if the
+/// service is root.
+const REPOSITORIES: &str = "repositories";
+/// Directories in which only the service and its git create files.
+const OWN: [&str; 2] = ["index", REPOSITORIES];
 /// Directories of the embedded PostgreSQL, whose content belongs to its own user. It checks that
 /// content itself.
 const EMBEDDED: [&str; 2] = [EMBEDDED_DIR, RESTORING_DIR];
@@ -45,6 +48,13 @@ impl OpenPath {
 /// PostgreSQL runs as another user; others can't list it.
 pub fn of_data_dir(is_root: bool) -> u32 {
     if is_root { 0o711 } else { 0o700 }
+}
+
+/// Returns the permission bits of others that a path below the data directory may have. If the
+/// service is root, git has another user, who passes through the directory of all copies to its own
+/// ones.
+fn allowed(path: &Path, is_root: bool) -> u32 {
+    if path == Path::new(REPOSITORIES) { of_data_dir(is_root) & OTHERS } else { 0 }
 }
 
 /// Lists the paths that other users may use. A directory that the service did not create is listed,
@@ -95,6 +105,7 @@ fn open_directory(dir: &Path) -> io::Result<OwnedFd> {
 /// Lists the open paths below the data directory, each with whether it is a directory that the
 /// service did not create.
 fn below(root: &OwnedFd) -> Vec<(OpenPath, bool)> {
+    let is_root = is_owned_by_root(root);
     let mut found = Vec::new();
     let mut todo = vec![PathBuf::new()];
     while let Some(directory) = todo.pop() {
@@ -106,8 +117,8 @@ fn below(root: &OwnedFd) -> Vec<(OpenPath, bool)> {
             if is_directory && is_own {
                 todo.push(path.clone());
             }
-            let is_open = kind != FileType::Symlink && stat.st_mode & OTHERS != 0;
-            if is_open {
+            let open = stat.st_mode & OTHERS & !allowed(&path, is_root);
+            if kind != FileType::Symlink && open != 0 {
                 let is_embedded = EMBEDDED.iter().any(|embedded| name == *embedded);
                 let is_foreign = is_directory && !is_own && !is_embedded;
                 found.push((OpenPath { path, mode: stat.st_mode & ALL }, is_foreign));
@@ -115,6 +126,10 @@ fn below(root: &OwnedFd) -> Vec<(OpenPath, bool)> {
         }
     }
     found
+}
+
+fn is_owned_by_root(directory: &OwnedFd) -> bool {
+    fstat(directory).is_ok_and(|stat| stat.st_uid == 0)
 }
 
 /// Lists a directory. It is empty if it was deleted meanwhile, or if this user can't list it:
@@ -158,7 +173,8 @@ fn close_one(root: &OwnedFd, path: &Path) -> io::Result<()> {
     }
     // Such a handle can be changed only by its name in /proc.
     let name = format!("/proc/self/fd/{}", handle.as_raw_fd());
-    fs::set_permissions(name, Permissions::from_mode(mode & ALL & !OTHERS))
+    let removed = OTHERS & !allowed(path, is_owned_by_root(root));
+    fs::set_permissions(name, Permissions::from_mode(mode & ALL & !removed))
 }
 
 #[cfg(test)]

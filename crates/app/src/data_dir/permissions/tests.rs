@@ -54,6 +54,26 @@ fn close_removes_the_permissions_of_others() {
     assert_eq!(mode(&dir.path().join("postgresql")), 0o700);
 }
 
+/// As root, git is another user, who passes through the directory of the copies to its own ones.
+#[test]
+fn directory_of_copies_can_be_searched_in_that_of_root() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let is_root = fs::metadata(dir.path()).expect("a directory").uid() == 0;
+    let repositories = dir.path().join("repositories");
+    fs::create_dir_all(repositories.join("copy")).expect("a directory");
+    set_mode(dir.path(), 0o700);
+    set_mode(&repositories.join("copy"), 0o711);
+    for (before, is_open) in [(0o700, false), (0o711, !is_root), (0o755, true)] {
+        set_mode(&repositories, before);
+        let found = open_names(dir.path()).contains(&"repositories".to_owned());
+        assert_eq!(found, is_open, "{before:o}");
+    }
+    close(dir.path()).expect("closed");
+    assert_eq!(mode(&repositories), if is_root { 0o711 } else { 0o700 });
+    assert_eq!(mode(&repositories.join("copy")), 0o700);
+    assert!(open_names(dir.path()).is_empty());
+}
+
 #[test]
 fn close_follows_no_symbolic_link() {
     let (dir, outside) = (open_data_dir(), tempfile::tempdir().expect("a directory"));
