@@ -1,5 +1,6 @@
 //! Streamable HTTP server at `/mcp`, with the bearer token of each caller.
 
+mod held_response;
 mod sessions;
 
 use std::sync::Arc;

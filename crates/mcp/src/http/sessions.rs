@@ -1,6 +1,7 @@
 //! Sessions of `/mcp`, which older protocol revisions have. Each belongs to the caller that opened
 //! it, and is unknown to all others.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,10 +12,14 @@ use futures::Stream;
 use http::{HeaderMap, Method, StatusCode};
 use mc_domain::Caller;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
-use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::streamable_http_server::session::local::{
+    LocalSessionManager, LocalSessionManagerError,
+};
 use rmcp::transport::streamable_http_server::session::{
     ServerSseMessage, SessionId, SessionManager,
 };
+
+use super::held_response::hold_until_sent;
 
 /// Maximum number of open sessions of one caller. A session takes about 64 KiB.
 pub const MAX_SESSIONS: usize = 64;
@@ -22,8 +27,15 @@ pub const MAX_SESSIONS: usize = 64;
 const SESSION_ID: &str = "mcp-session-id";
 
 tokio::task_local! {
-    /// The caller of the current request; `None` if the router has no authentication.
-    static CALLER: Option<Caller>;
+    static CURRENT: CurrentRequest;
+}
+
+/// The request that the current task runs.
+struct CurrentRequest {
+    /// `None` if the router has no authentication.
+    caller: Option<Caller>,
+    /// Whether its caller has too many sessions for the one that it asks for.
+    is_refused: Cell<bool>,
 }
 
 /// Open sessions with their callers.
@@ -31,6 +43,19 @@ tokio::task_local! {
 pub struct CallerSessions {
     inner: LocalSessionManager,
     open: Mutex<OpenSessions>,
+    /// Held while a session is created, so that of two at once the second counts the first.
+    creating: tokio::sync::Mutex<()>,
+}
+
+/// Error of a session.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionsError {
+    /// Each session of the caller, of which it has as many as it may, has an open stream.
+    #[error("the caller has {MAX_SESSIONS} sessions with open streams")]
+    TooMany,
+    /// Error of the library.
+    #[error(transparent)]
+    Local(#[from] LocalSessionManagerError),
 }
 
 #[derive(Default)]
@@ -43,6 +68,8 @@ struct OpenSessions {
 struct OpenSession {
     caller: Option<Caller>,
     last_request: u64,
+    /// One further reference for each request in progress and each open stream.
+    in_use: Arc<()>,
 }
 
 /// Runs a request as its caller, which [`Caller`] in its extensions names.
@@ -53,14 +80,32 @@ pub async fn run_as_caller(
 ) -> Response {
     let caller = request.extensions().get::<Caller>().copied();
     let is_delete = request.method() == Method::DELETE;
-    let is_unknown =
-        is_delete && session_id(request.headers()).is_none_or(|id| !sessions.is_own(id, caller));
-    let response = CALLER.scope(caller, next.run(request)).await;
+    // Before the request runs, so that no new session takes its place meanwhile.
+    let session = session_id(request.headers()).and_then(|id| sessions.hold(id, caller));
+    let current = CurrentRequest { caller, is_refused: Cell::new(false) };
+    let run = async {
+        let response = next.run(request).await;
+        let is_refused = CURRENT.with(|current| current.is_refused.get());
+        // The library responds with 500 to every error.
+        if is_refused { too_many_sessions() } else { response }
+    };
+    let response = CURRENT.scope(current, run).await;
     // The library accepts the deletion of any id.
-    if is_unknown && response.status() == StatusCode::ACCEPTED {
+    if is_delete && session.is_none() && response.status() == StatusCode::ACCEPTED {
         return (StatusCode::NOT_FOUND, "Not Found: Session not found").into_response();
     }
-    response
+    match session {
+        Some(session) => hold_until_sent(response, session),
+        None => response,
+    }
+}
+
+fn too_many_sessions() -> Response {
+    let detail = format!(
+        "Too Many Requests: this token has {MAX_SESSIONS} sessions with open streams; close one of \
+         the clients that use it, or create a token for this client"
+    );
+    (StatusCode::TOO_MANY_REQUESTS, detail).into_response()
 }
 
 fn session_id(headers: &HeaderMap) -> Option<&str> {
@@ -72,24 +117,38 @@ impl CallerSessions {
         self.open().sessions.get(id).is_some_and(|session| session.caller == caller)
     }
 
+    /// Protects a session of the caller until the returned value is dropped: it is not ended for a
+    /// new one. Returns `None` if there is no such session.
+    fn hold(&self, id: &str, caller: Option<Caller>) -> Option<Arc<()>> {
+        let open = self.open();
+        let own = open.sessions.get(id).filter(|session| session.caller == caller)?;
+        Some(Arc::clone(&own.in_use))
+    }
+
     fn open(&self) -> MutexGuard<'_, OpenSessions> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl OpenSessions {
-    /// Adds a session. If its caller then has too many, removes and returns the one whose last
-    /// request is the oldest.
-    fn add(&mut self, id: SessionId, caller: Option<Caller>) -> Option<SessionId> {
-        self.requests += 1;
-        self.sessions.insert(id, OpenSession { caller, last_request: self.requests });
+    /// Makes room for another session of the caller. If it has too many, removes and returns the
+    /// one whose last request is the oldest, of those without an open stream.
+    fn make_room(&mut self, caller: Option<Caller>) -> Result<Option<SessionId>, SessionsError> {
         let own = self.sessions.iter().filter(|(_, session)| session.caller == caller);
-        if own.clone().count() <= MAX_SESSIONS {
-            return None;
+        if own.clone().count() < MAX_SESSIONS {
+            return Ok(None);
         }
-        let oldest = own.min_by_key(|(_, session)| session.last_request)?.0.clone();
+        let idle = own.filter(|(_, session)| Arc::strong_count(&session.in_use) == 1);
+        let oldest = idle.min_by_key(|(_, session)| session.last_request);
+        let oldest = oldest.ok_or(SessionsError::TooMany)?.0.clone();
         self.sessions.remove(&oldest);
-        Some(oldest)
+        Ok(Some(oldest))
+    }
+
+    fn add(&mut self, id: SessionId, caller: Option<Caller>) {
+        self.requests += 1;
+        let session = OpenSession { caller, last_request: self.requests, in_use: Arc::default() };
+        self.sessions.insert(id, session);
     }
 
     /// Notes a request to a session; returns `false` if it is not one of the caller.
@@ -102,16 +161,25 @@ impl OpenSessions {
 }
 
 fn current_caller() -> Option<Caller> {
-    CALLER.try_with(|caller| *caller).unwrap_or_default()
+    CURRENT.try_with(|current| current.caller).unwrap_or_default()
+}
+
+/// Marks the current request as refused, if there is one.
+fn note_refusal() {
+    CURRENT.try_with(|current| current.is_refused.set(true)).unwrap_or_default();
 }
 
 impl SessionManager for CallerSessions {
-    type Error = <LocalSessionManager as SessionManager>::Error;
+    type Error = SessionsError;
     type Transport = <LocalSessionManager as SessionManager>::Transport;
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
+        let caller = current_caller();
+        let creating = self.creating.lock().await;
+        let oldest = self.open().make_room(caller).inspect_err(|_| note_refusal())?;
         let created = self.inner.create_session().await?;
-        let oldest = self.open().add(created.0.clone(), current_caller());
+        self.open().add(created.0.clone(), caller);
+        drop(creating);
         if let Some(oldest) = oldest {
             tracing::info!(limit_sessions = MAX_SESSIONS, "too many MCP sessions; oldest ended");
             if let Err(error) = self.inner.close_session(&oldest).await {
@@ -126,7 +194,7 @@ impl SessionManager for CallerSessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<ServerJsonRpcMessage, Self::Error> {
-        self.inner.initialize_session(id, message).await
+        Ok(self.inner.initialize_session(id, message).await?)
     }
 
     /// Every request to a session asks this first.
@@ -137,12 +205,12 @@ impl SessionManager for CallerSessions {
 
     async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
         // Without a current request, the session has ended by itself.
-        let may_close = CALLER.try_with(|caller| self.is_own(id, *caller)).unwrap_or(true);
+        let may_close = CURRENT.try_with(|current| self.is_own(id, current.caller)).unwrap_or(true);
         if !may_close {
             return Ok(());
         }
         self.open().sessions.remove(id);
-        self.inner.close_session(id).await
+        Ok(self.inner.close_session(id).await?)
     }
 
     async fn create_stream(
@@ -150,7 +218,7 @@ impl SessionManager for CallerSessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        self.inner.create_stream(id, message).await
+        Ok(self.inner.create_stream(id, message).await?)
     }
 
     async fn accept_message(
@@ -158,14 +226,14 @@ impl SessionManager for CallerSessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<(), Self::Error> {
-        self.inner.accept_message(id, message).await
+        Ok(self.inner.accept_message(id, message).await?)
     }
 
     async fn create_standalone_stream(
         &self,
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        self.inner.create_standalone_stream(id).await
+        Ok(self.inner.create_standalone_stream(id).await?)
     }
 
     async fn resume(
@@ -173,6 +241,6 @@ impl SessionManager for CallerSessions {
         id: &SessionId,
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        self.inner.resume(id, last_event_id).await
+        Ok(self.inner.resume(id, last_event_id).await?)
     }
 }

@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::body::Body;
+use axum::response::Response;
 use axum::routing::post;
 use http::{HeaderMap, StatusCode, header};
 use http_body_util::BodyExt;
@@ -157,6 +158,11 @@ async fn in_session(app: &Router, method: &str, session: &str) -> StatusCode {
         let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
         return send(app, &headers, &list).await.status;
     }
+    without_body(app, method, session).await.status()
+}
+
+/// Sends a request without a body in a session: a `GET` opens a stream.
+async fn without_body(app: &Router, method: &str, session: &str) -> Response {
     let request = http::Request::builder()
         .method(method)
         .uri("/mcp")
@@ -165,7 +171,7 @@ async fn in_session(app: &Router, method: &str, session: &str) -> StatusCode {
         .header("mcp-session-id", session)
         .body(Body::empty())
         .expect("a request");
-    app.clone().oneshot(request).await.expect("an answer").status()
+    app.clone().oneshot(request).await.expect("an answer")
 }
 
 #[tokio::test]
@@ -207,6 +213,44 @@ async fn caller_keeps_the_sessions_used_last() {
     assert_eq!(in_session(&ann, "POST", &second).await, StatusCode::NOT_FOUND);
     for (caller, session) in [(&ann, &first), (&ann, &newest), (&bob, &of_bob)] {
         assert_eq!(in_session(caller, "POST", session).await, StatusCode::OK);
+    }
+}
+
+#[tokio::test]
+async fn session_with_an_open_stream_is_not_ended_for_a_new_one() {
+    let app = mounted();
+    let ann = as_caller(&app, UserId::generate());
+    let first = open(&ann).await;
+    let stream = without_body(&ann, "GET", &first).await;
+    assert_eq!(stream.status(), StatusCode::OK);
+    let second = open(&ann).await;
+    for _ in 2..=MAX_SESSIONS {
+        open(&ann).await;
+    }
+    assert_eq!(in_session(&ann, "POST", &second).await, StatusCode::NOT_FOUND);
+    assert_eq!(in_session(&ann, "POST", &first).await, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn session_is_refused_while_all_others_have_an_open_stream() {
+    let app = mounted();
+    let (ann, bob) = (as_caller(&app, UserId::generate()), as_caller(&app, UserId::generate()));
+    let mut streams = Vec::new();
+    for _ in 0..MAX_SESSIONS {
+        let session = open(&ann).await;
+        let stream = without_body(&ann, "GET", &session).await;
+        streams.push((session, stream));
+    }
+    let refused = send(&ann, &[("authorization", TOKEN)], &initialize()).await;
+    assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS, "{}", refused.body);
+    assert!(refused.body.contains("create a token for this client"), "{}", refused.body);
+    open(&bob).await;
+    let (idle, stream) = streams.remove(1);
+    drop(stream);
+    open(&ann).await;
+    assert_eq!(in_session(&ann, "POST", &idle).await, StatusCode::NOT_FOUND);
+    for (session, _stream) in &streams {
+        assert_eq!(in_session(&ann, "POST", session).await, StatusCode::OK);
     }
 }
 
