@@ -28,6 +28,8 @@ use crate::webhook_receiver;
 
 /// The route that redirects to the API page.
 const FRONT: &str = "/";
+/// The route of the OpenAPI document, which people open in a browser, too.
+const DOCUMENT: &str = "/openapi.json";
 
 /// Returns the routes of sign-in.
 fn signing_in() -> OpenApiRouter<ApiState> {
@@ -59,10 +61,10 @@ pub fn openapi() -> OpenApi {
 /// The pages of sign-in.
 static SIGN_IN_PAGES: LazyLock<HashSet<String>> = LazyLock::new(|| pages(&openapi()));
 
-/// Whether `GET` of this route is meant for a browser's tab: the API page, or a page or redirect of
-/// sign-in.
+/// Whether `GET` of this route is meant for a browser's tab: the API page, its document, or a page
+/// or redirect of sign-in.
 pub fn is_page(route: &str) -> bool {
-    route == FRONT || is_api_page(route) || SIGN_IN_PAGES.contains(route)
+    [FRONT, DOCUMENT].contains(&route) || is_api_page(route) || SIGN_IN_PAGES.contains(route)
 }
 
 /// Returns the whole API for callers in this process. It has `/docs` and `/openapi.json`, and `/`
@@ -85,7 +87,7 @@ pub fn with_ingress(router: Router, ingress: &Ingress) -> Router {
 }
 
 fn routes(state: ApiState) -> Router {
-    let docs: Router = SwaggerUi::new("/docs").url("/openapi.json", openapi()).into();
+    let docs: Router = SwaggerUi::new("/docs").url(DOCUMENT, openapi()).into();
     let front = Router::new().route(FRONT, get(async || Redirect::temporary("/docs/")));
     let public = Router::from(public().with_state(state.clone())).merge(docs).merge(front);
     let (settings, admission) = (state.settings.clone(), state.admission.clone());

@@ -13,7 +13,7 @@ const MODE: &str = "sec-fetch-mode";
 const DESTINATION: &str = "sec-fetch-dest";
 
 /// Rejects a request of a page of another site, unless a person opens one of the pages of this
-/// service from there, as an identity provider's redirect does. A request with an `Origin` was
+/// service from there, by a link or an identity provider's redirect. A request with an `Origin` was
 /// decided by that.
 pub fn check(request: &Request) -> Result<(), Problem> {
     let headers = request.headers();
@@ -23,8 +23,9 @@ pub fn check(request: &Request) -> Result<(), Problem> {
     Err(Problem::forbidden("pages of other sites may not call this service")
         .field("Sec-Fetch-Site")
         .hint(
-            "open the address in a new tab, or call it from a program. A page of your own must use \
-             `fetch`, and the operator must add its origin to server.allowed_origins",
+            "links of other sites open `/docs` and `/openapi.json`; paste any other address into \
+             the address bar, or call it from a program. A page of your own must use `fetch`, and \
+             the operator must add its origin to server.allowed_origins",
         ))
 }
 
