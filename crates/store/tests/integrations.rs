@@ -204,6 +204,25 @@ async fn a_shorter_interval_does_not_cut_the_wait_that_a_provider_demands() {
 }
 
 #[tokio::test]
+async fn a_pause_does_not_cut_the_wait_that_a_provider_demands() {
+    let db = TestDatabase::create().await;
+    let (project, shop, id) = with_integration(&db).await;
+    integrations::start_sync(db.store(), id).await.unwrap().unwrap();
+    integrations::reschedule(db.store(), id, None, Duration::from_hours(2)).await.unwrap();
+    let seen = async || integrations::find(&shop, project, id).await.unwrap().unwrap();
+    let allowed_at = seen().await.next_sync_at;
+    let pause = |is_paused| IntegrationUpdate { is_paused: Some(is_paused), ..Default::default() };
+    for (change, is_running) in
+        [(pause(true), false), (interval(10), false), (pause(false), true), (interval(5), true)]
+    {
+        update(&shop, project, id, &change).await;
+        let integration = seen().await;
+        assert_eq!(integration.next_sync_at, allowed_at, "{change:?}");
+        assert_eq!(integration.current_run.is_some(), is_running, "{change:?}");
+    }
+}
+
+#[tokio::test]
 async fn failures_are_counted_until_a_sync_succeeds() {
     let db = TestDatabase::create().await;
     let (project, shop, id) = with_integration(&db).await;

@@ -97,7 +97,8 @@ pub async fn create(tx: &mut Tx, project: ProjectId, new: &NewIntegration) -> Re
 
 /// Updates an integration; returns `false` if there is none. Only a shorter interval changes the
 /// due time: it is then at most that interval from now. During a sync run the due time stays: it
-/// may be the end of a wait that the provider demands, and the end of the run sets the next one.
+/// may be the end of a wait that the provider demands, and the end of the run sets the next one. A
+/// paused run does not end, so a pause does not cut that wait either.
 pub async fn update(
     tx: &mut Tx,
     project: ProjectId,
@@ -107,7 +108,6 @@ pub async fn update(
     tx.has_changed(sqlx::query!(
         "update integrations set interval_minutes = coalesce($3, interval_minutes),
              include_comments = coalesce($4, include_comments), is_paused = coalesce($5, is_paused),
-             run_started_at = case when coalesce($5, is_paused) then null else run_started_at end,
              next_sync_at = case when $3 < interval_minutes and run_started_at is null
                  then least(next_sync_at, now() + make_interval(mins => $3)) else next_sync_at end
          where project_id = $1 and id = $2",
@@ -177,7 +177,7 @@ async fn select(
         interval_minutes, include_comments, is_paused, created_by, created_at, next_sync_at,
         last_success_at, last_error, consecutive_failures, task_count: row.tasks,
         document_count: row.documents,
-        current_run: row.run_started_at.map(|started_at| SyncRun {
+        current_run: row.run_started_at.filter(|_| !row.is_paused).map(|started_at| SyncRun {
             started_at,
             pages_fetched: row.run_pages,
             items_synced: row.run_items,
