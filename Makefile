@@ -39,6 +39,8 @@ build-quick:
 # A release needs the check of security advisories, which `make lint` leaves out without network.
 .PHONY: release
 release: export ADVISORIES := required
+# Nor does it leave out the test that needs a mount in a namespace.
+release: export MC_TEST_MOUNTS := required
 release: lint test build ## Run every check and build the release binary
 	@echo "release: $(BINARY)"
 

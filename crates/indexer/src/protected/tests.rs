@@ -1,6 +1,6 @@
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::process::Command;
+use std::process::{Command, Output};
 
 use super::*;
 use crate::source::parse;
@@ -8,6 +8,9 @@ use crate::walk::{self, Limits};
 
 /// Environment variable with the directory of [`helper_bind_mount`].
 const HELPER_DIRECTORY: &str = "MC_TEST_BIND_MOUNT_DIRECTORY";
+/// Environment variable: with `required`, as a release sets it, a test whose mount the system
+/// forbids fails.
+const MOUNTS: &str = "MC_TEST_MOUNTS";
 
 /// Returns the message with which a location is rejected; `None` if it is accepted.
 fn rejection(protected: &ProtectedDirectories, location: &str) -> Option<String> {
@@ -120,17 +123,45 @@ fn bind_mount_of_the_data_directory_is_protected() {
         .args([&data, &mounted, &program])
         .args(["--exact", "protected::tests::helper_bind_mount", "--ignored", "--nocapture"])
         .env(HELPER_DIRECTORY, root.path());
-    let code = namespace.status().ok().and_then(|status| status.code());
-    // A failed test ends with 101.
-    if !matches!(code, Some(0 | 101)) {
-        #[allow(clippy::print_stderr, reason = "a skipped test says so")]
-        {
-            eprintln!("skipped: this system allows no mount in a namespace ({code:?})");
-        }
-        return;
-    }
-    assert_eq!(code, Some(0));
+    let Some(output) = run_in_namespace(&mut namespace) else { return };
+    assert!(output.status.success(), "{output:?}");
     assert!(root.path().join("checked").exists(), "the helper ran");
+}
+
+/// Returns the output; `None` after a notice if the system forbids the namespace or the mount.
+#[expect(clippy::print_stderr, reason = "reports the skipped test")]
+fn run_in_namespace(command: &mut Command) -> Option<Output> {
+    let reason = match command.output() {
+        // 1 is the status of a failed `unshare`, 77 of a failed mount. A failed test has 101.
+        Ok(output) if !matches!(output.status.code(), Some(1 | 77)) => return Some(output),
+        Ok(output) => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        Err(error) => format!("unshare: {error}"),
+    };
+    let notice = format!("this system allows no mount in a namespace ({reason})");
+    let is_required = std::env::var_os(MOUNTS).is_some_and(|value| value == "required");
+    assert!(!is_required, "{notice}; run the test as root, in a container with CAP_SYS_ADMIN");
+    eprintln!("skipped: {notice}; with {MOUNTS}=required, the test fails");
+    None
+}
+
+#[test]
+fn forbidden_mount_is_reported_and_fails_a_release() {
+    let without_programs = tempfile::tempdir().expect("directory");
+    let program = std::env::current_exe().expect("this program");
+    for (mounts, code, expected) in
+        [("", 0, "skipped: this system allows no mount"), ("required", 101, "run the test as root")]
+    {
+        let output = Command::new(&program)
+            .args(["--exact", "protected::tests::bind_mount_of_the_data_directory_is_protected"])
+            .arg("--nocapture")
+            .env("PATH", without_programs.path())
+            .env(MOUNTS, mounts)
+            .output()
+            .expect("this program runs");
+        let printed = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{printed}");
+        assert!(printed.contains(expected), "{printed}");
+    }
 }
 
 /// Runs where the data directory is mounted at a second path.
