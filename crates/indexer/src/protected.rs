@@ -22,6 +22,15 @@ pub struct ProtectedDirectories {
     data_dir: Option<PathBuf>,
 }
 
+/// What the protected directories were at one moment. A directory that is created in one of them
+/// later is protected by its parents.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    protected: HashSet<Identity>,
+    /// The directories that contain the data directory.
+    around: HashSet<Identity>,
+}
+
 /// Device and inode of a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Identity {
@@ -38,42 +47,58 @@ impl ProtectedDirectories {
     /// Rejects a directory or `file:` repository that is protected, is in a protected directory, or
     /// contains the data directory. Other URLs are accepted.
     pub fn check(&self, location: &Location) -> Result<(), Error> {
+        // The disk has no part in the check of a remote repository.
+        if local_path(location)?.is_none() {
+            return Ok(());
+        }
+        self.snapshot()?.check(location)
+    }
+
+    /// Lists what the protected directories are at this moment, to check any number of paths.
+    pub(crate) fn snapshot(&self) -> Result<Snapshot, Error> {
+        let (mut protected, mut around) = (HashSet::new(), HashSet::new());
+        for directory in KERNEL {
+            protected.extend(identity(Path::new(directory))?);
+        }
+        if let Some(data_dir) = &self.data_dir {
+            let missing = || Error::io(data_dir)(ErrorKind::NotFound.into());
+            protected.insert(identity(data_dir)?.ok_or_else(missing)?);
+            // Each of its directories may be on another disk, by a link or a mount.
+            let entries = data_dir.read_dir().into_iter().flatten().flatten();
+            protected.extend(entries.filter_map(|entry| identity(&entry.path()).ok().flatten()));
+            let real = data_dir.canonicalize().map_err(Error::io(data_dir))?;
+            let parents = real.ancestors().skip(1);
+            around.extend(parents.filter_map(|each| identity(each).ok().flatten()));
+        }
+        Ok(Snapshot { protected, around })
+    }
+}
+
+impl Snapshot {
+    /// Rejects a location as [`ProtectedDirectories::check`] does.
+    pub fn check(&self, location: &Location) -> Result<(), Error> {
         let Some(path) = local_path(location)? else { return Ok(()) };
         self.check_inside(&path)?;
-        let Some(data_dir) = &self.data_dir else { return Ok(()) };
-        let data_dir = data_dir.canonicalize().map_err(Error::io(data_dir))?;
-        if identity(&path)?.is_some_and(|own| contains(own, &data_dir)) {
+        if identity(&path)?.is_some_and(|own| self.around.contains(&own)) {
             return Err(refused(&path, "contains the data directory of the service"));
         }
         Ok(())
     }
 
     /// Rejects a path that is protected or is in a protected directory.
-    pub(crate) fn check_inside(&self, path: &Path) -> Result<(), Error> {
-        let protected = self.identities()?;
+    pub fn check_inside(&self, path: &Path) -> Result<(), Error> {
         let real = nearest_existing(path)?;
         for directory in real.ancestors() {
-            if identity(directory)?.is_some_and(|each| protected.contains(&each)) {
+            if identity(directory)?.is_some_and(|each| self.contains(each)) {
                 return Err(never_indexed(path));
             }
         }
         Ok(())
     }
 
-    /// Returns what the protected directories are at this moment.
-    pub(crate) fn identities(&self) -> Result<HashSet<Identity>, Error> {
-        let mut found = HashSet::new();
-        for directory in KERNEL {
-            found.extend(identity(Path::new(directory))?);
-        }
-        if let Some(data_dir) = &self.data_dir {
-            let missing = || Error::io(data_dir)(ErrorKind::NotFound.into());
-            found.insert(identity(data_dir)?.ok_or_else(missing)?);
-            // Each of its directories may be on another disk, by a link or a mount.
-            let entries = data_dir.read_dir().into_iter().flatten().flatten();
-            found.extend(entries.filter_map(|entry| identity(&entry.path()).ok().flatten()));
-        }
-        Ok(found)
+    /// Returns whether a directory is one of the protected ones.
+    pub fn contains(&self, directory: Identity) -> bool {
+        self.protected.contains(&directory)
     }
 }
 
@@ -101,11 +126,6 @@ fn nearest_existing(path: &Path) -> Result<PathBuf, Error> {
         }
     }
     Ok(PathBuf::from("/"))
-}
-
-/// Returns whether a directory with this identity is above `path`, which has no symbolic links.
-fn contains(directory: Identity, path: &Path) -> bool {
-    path.ancestors().skip(1).any(|each| identity(each).is_ok_and(|each| each == Some(directory)))
 }
 
 /// Returns the identity of a path, whose symbolic links are followed; `None` if it does not exist.

@@ -15,7 +15,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use crate::protected::ProtectedDirectories;
+use crate::protected::{ProtectedDirectories, Snapshot};
 use crate::{Error, walk};
 use cache::Lock;
 use git::Git;
@@ -129,8 +129,9 @@ pub async fn checkout(
     cancel: &CancellationToken,
 ) -> Result<Checkout, Error> {
     check_ref(requested_ref)?;
+    let protected = protected.snapshot()?;
     protected.check(&origin.location)?;
-    local::check(&origin.location, protected, cancel).await?;
+    local::check(&origin.location, &protected, cancel).await?;
     match &origin.location {
         Location::Url(url) => {
             let settings = network_policy::settings(url, access).await?;
@@ -145,7 +146,7 @@ pub async fn checkout(
             Ok(checkout)
         }
         Location::Directory(directory) => {
-            checkout_directory(directory, requested_ref, protected, cache, cancel).await
+            checkout_directory(directory, requested_ref, &protected, cache, cancel).await
         }
     }
 }
@@ -153,7 +154,7 @@ pub async fn checkout(
 async fn checkout_directory(
     directory: &Path,
     requested_ref: &str,
-    protected: &ProtectedDirectories,
+    protected: &Snapshot,
     cache: Cache<'_>,
     cancel: &CancellationToken,
 ) -> Result<Checkout, Error> {
@@ -192,7 +193,7 @@ enum CheckoutPlan {
 async fn plan(
     directory: &Path,
     requested_ref: &str,
-    protected: &ProtectedDirectories,
+    protected: &Snapshot,
     cancel: &CancellationToken,
 ) -> Result<CheckoutPlan, Error> {
     let root = walk::resolve(directory)?;

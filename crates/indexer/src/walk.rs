@@ -127,8 +127,8 @@ pub fn walk(
     protected: &ProtectedDirectories,
     is_cancelled: &dyn Fn() -> bool,
 ) -> Result<Tree, Error> {
-    let protected = protected.identities()?;
-    if protected::identity(root)?.is_some_and(|identity| protected.contains(&identity)) {
+    let protected = protected.snapshot()?;
+    if protected::identity(root)?.is_some_and(|identity| protected.contains(identity)) {
         return Err(protected::never_indexed(root));
     }
     let root = Root::open(root)?;

@@ -77,6 +77,25 @@ fn directory_of_the_data_directory_on_another_disk_is_protected() {
 }
 
 #[test]
+fn snapshot_checks_any_number_of_paths_with_one_listing() {
+    let root = tempfile::tempdir().expect("directory");
+    let (data, disk) = (root.path().join("data"), root.path().join("disk/repositories"));
+    fs::create_dir_all(&data).expect("directory");
+    fs::create_dir_all(disk.join("copy")).expect("directory");
+    symlink(&disk, data.join("repositories")).expect("link");
+    let snapshot = ProtectedDirectories::with_data_dir(&data).snapshot().expect("a data directory");
+    // Another listing would not find it any more.
+    fs::remove_file(data.join("repositories")).expect("link");
+    fs::create_dir_all(data.join("later/copy")).expect("directory");
+    for path in [&disk, &disk.join("copy"), &data.join("later/copy")] {
+        snapshot.check_inside(path).expect_err("protected");
+    }
+    snapshot.check_inside(&root.path().join("disk")).expect("not protected");
+    let around = Location::Directory(root.path().to_owned());
+    snapshot.check(&around).expect_err("contains the data directory");
+}
+
+#[test]
 fn missing_data_directory_rejects_every_directory() {
     let root = tempfile::tempdir().expect("directory");
     let protected = ProtectedDirectories::with_data_dir(&root.path().join("gone"));

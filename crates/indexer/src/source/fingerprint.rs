@@ -36,7 +36,8 @@ pub async fn state(
     cancel: &CancellationToken,
 ) -> Result<Option<String>, Error> {
     check_ref(requested_ref)?;
-    protected.check(&origin.location)?;
+    let listed = protected.snapshot()?;
+    listed.check(&origin.location)?;
     let directory = match &origin.location {
         Location::Url(url) => {
             let settings = network_policy::settings(url, access).await?;
@@ -44,7 +45,7 @@ pub async fn state(
         }
         Location::Directory(directory) => directory,
     };
-    match plan(directory, requested_ref, protected, cancel).await? {
+    match plan(directory, requested_ref, &listed, cancel).await? {
         CheckoutPlan::InPlace(root) => Ok(Some(fingerprint_dir(root, protected, cancel).await?)),
         CheckoutPlan::Fetched { repository, .. } => {
             resolve_ref(&repository, requested_ref, Vec::new(), cancel).await

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::git::Git;
 use super::{LOCAL_LIMIT, Location};
 use crate::Error;
-use crate::protected::{ProtectedDirectories, local_path};
+use crate::protected::{Snapshot, local_path};
 
 /// Maximum number of directories of objects that are checked; git follows fewer levels of them.
 const MAX_ALTERNATES: usize = 64;
@@ -16,7 +16,7 @@ const MAX_ALTERNATES: usize = 64;
 /// Rejects a location whose repository, or one whose objects it borrows, is protected.
 pub(super) async fn check(
     location: &Location,
-    protected: &ProtectedDirectories,
+    protected: &Snapshot,
     cancel: &CancellationToken,
 ) -> Result<(), Error> {
     for directory in directories(location)? {
@@ -53,7 +53,7 @@ fn directories(location: &Location) -> Result<Vec<PathBuf>, Error> {
     Ok(found)
 }
 
-fn check_alternates(objects: &Path, protected: &ProtectedDirectories) -> Result<(), Error> {
+fn check_alternates(objects: &Path, protected: &Snapshot) -> Result<(), Error> {
     let mut directories = vec![objects.to_owned()];
     let mut next = 0;
     while let Some(objects) = directories.get(next).filter(|_| next < MAX_ALTERNATES).cloned() {

@@ -1,6 +1,5 @@
 //! Traversal of the directories of a tree.
 
-use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +10,7 @@ use super::ignore_rules::Rules;
 use super::open::Entry;
 use super::{Candidate, IGNORED_DIRECTORIES, Limits, MAX_PATH_BYTES, Root, SkipReason, Tree};
 use crate::Error;
-use crate::protected::Identity;
+use crate::protected::Snapshot;
 
 struct Directory {
     path: String,
@@ -29,7 +28,7 @@ enum Classified {
 pub(super) fn list(
     root: &Root,
     limits: Limits,
-    protected: &HashSet<Identity>,
+    protected: &Snapshot,
     is_cancelled: &dyn Fn() -> bool,
 ) -> Result<Tree, Error> {
     let mut tree = Tree::default();
@@ -47,7 +46,7 @@ fn list_one(
     root: &Root,
     directory: Directory,
     limits: Limits,
-    protected: &HashSet<Identity>,
+    protected: &Snapshot,
     tree: &mut Tree,
     todo: &mut Vec<Directory>,
 ) {
@@ -62,7 +61,7 @@ fn list_one(
         let is_directory =
             entry.kind_and_size().is_some_and(|(kind, _)| kind == FileType::Directory);
         let is_ignored = rules.as_ref().is_some_and(|rules| rules.is_ignored(&path, is_directory));
-        let is_protected = entry.identity().is_some_and(|identity| protected.contains(&identity));
+        let is_protected = entry.identity().is_some_and(|identity| protected.contains(identity));
         if is_ignored || is_protected || is_never_entered(&entry.name, is_directory) {
             continue;
         }
