@@ -6,6 +6,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use rustix::process::geteuid;
 use serde_json::{Value, json};
@@ -44,6 +45,16 @@ async fn data_directory_is_closed_to_other_users() {
     assert_eq!(fs::metadata(&linked).unwrap().mode() & 0o777, 0o644, "a link is not followed");
     let check = permissions_check(&service);
     assert_eq!(check["ok"], true, "{check}");
+
+    // In a closed directory: the service may be ready before it is closed, too.
+    assert!(service.stop().success(), "{}", service.log());
+    let inside = service.data_dir.join("repositories/inside");
+    fs::write(&inside, "").unwrap();
+    fs::set_permissions(&inside, Permissions::from_mode(0o644)).unwrap();
+    service.launch().await;
+    while fs::metadata(&inside).unwrap().mode() & 0o077 != 0 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }
 
 #[tokio::test]

@@ -62,21 +62,12 @@ impl BackgroundServices<'_> {
         stop: &CancellationToken,
     ) -> Result<RunningServices> {
         let Self { config, node, serving } = self;
-        let Node { encryptor, connectors, models, .. } = node;
-        let sync = SyncContext {
-            connectors: Arc::clone(connectors),
-            encryptor: Arc::clone(encryptor),
-            allowed_private_hosts: config.ingest.hosts()?.into(),
-            protected: config.protected_directories(),
-        };
+        let context = job_context(config, node, store)?;
+        let Node { encryptor, models, .. } = node;
         let encryptor = Arc::clone(encryptor);
         let notifier =
             QuarantineNotifier::new(encryptor, config.notifications.allow_private_networks);
         let notifier = notifier.context("the client for notifications can't be created")?;
-        let ActiveModel { model, is_remote, .. } = models.current();
-        let embedding = Embedding { model, is_remote };
-        let settings = config.jobs.settings()?;
-        let context = JobContext { store: store.clone(), sync, embedding, settings };
         // A data directory belongs to one process, so a restarted one releases its former jobs at
         // once.
         let node = format!("{} {}", worker_name(config), data_dir::node(&config.data_dir)?);
@@ -105,6 +96,9 @@ impl BackgroundServices<'_> {
         running.spawn("notifications", services::send_notifications(notifier, store, stop));
         let (store, stop) = handles();
         running.spawn("audit heads", services::write_audit_heads(heads, store, stop));
+        let (data_dir, (_, stop)) = (config.data_dir.clone(), handles());
+        let close = move || services::close_data_dir(&data_dir, &stop);
+        running.adopt("permissions of the data directory", tokio::task::spawn_blocking(close));
         if let Some(ServingParts { sign_in, keyword, follower }) = serving {
             running.adopt("change feed follower", follower);
             let (store, stop) = handles();
@@ -121,6 +115,18 @@ impl BackgroundServices<'_> {
 pub fn worker_name(config: &Config) -> String {
     let host = rustix::system::uname();
     format!("{}:{}", host.nodename().to_string_lossy(), config.data_dir.display())
+}
+
+fn job_context(config: &Config, node: &Node, store: &Store) -> Result<JobContext> {
+    let sync = SyncContext {
+        connectors: Arc::clone(&node.connectors),
+        encryptor: Arc::clone(&node.encryptor),
+        allowed_private_hosts: config.ingest.hosts()?.into(),
+        protected: config.protected_directories(),
+    };
+    let ActiveModel { model, is_remote, .. } = node.models.current();
+    let embedding = Embedding { model, is_remote };
+    Ok(JobContext { store: store.clone(), sync, embedding, settings: config.jobs.settings()? })
 }
 
 fn index_settings(config: &Config) -> Result<IndexSettings> {

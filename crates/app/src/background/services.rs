@@ -1,7 +1,7 @@
-//! Background services that repeat one action. A failed action is logged and tried again at the
-//! next interval.
+//! Background services, most of which repeat one action. A failed action is logged and tried again
+//! at the next interval.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use mc_accounts::SignIn;
@@ -16,6 +16,7 @@ use super::{
     NOTIFICATIONS_INTERVAL,
 };
 use crate::audit_heads;
+use crate::data_dir::permissions;
 
 /// Waits for the interval; returns `false` if `stop` was cancelled meanwhile.
 async fn wait(interval: Duration, stop: &CancellationToken) -> bool {
@@ -41,6 +42,18 @@ pub async fn write_audit_heads(path: PathBuf, store: Store, stop: CancellationTo
         if let Err(error) = audit_heads::write(&path, &store.chains().heads()) {
             tracing::warn!(%error, "the heads of the audit chains can't be stored; trying again");
         }
+    }
+}
+
+/// Closes to other users, once, what is still open in the data directory. The start has closed the
+/// directories around it.
+pub fn close_data_dir(dir: &Path, stop: &CancellationToken) {
+    if let Err(error) = permissions::close_content(dir, &|| stop.is_cancelled()) {
+        tracing::warn!(
+            %error,
+            "the permissions in the data directory can't be checked; `memory-copilot doctor` lists \
+             those that are open"
+        );
     }
 }
 

@@ -66,21 +66,43 @@ pub fn list_open(dir: &Path) -> io::Result<Vec<OpenPath>> {
     if mode & OTHERS & !of_data_dir(data_dir.uid() == 0) != 0 {
         found.push(OpenPath { path: PathBuf::new(), mode });
     }
-    found.extend(below(&open_directory(dir)?).into_iter().map(|(path, _)| path));
+    found.extend(below(&open_directory(dir)?, &|| false).into_iter().map(|(path, _)| path));
     Ok(found)
 }
 
 /// Removes the permissions of other users from everything that the service creates, and from other
 /// files directly in the data directory. Directories of others stay unchanged: the data directory
 /// may have been set to one with many other files.
+///
+/// The content of the service's own directories is listed only if other users could enter one of
+/// them: copies of repositories have very many files. Otherwise [`close_content`] may follow later.
 pub fn close(dir: &Path) -> io::Result<()> {
     let root = open_directory(dir)?;
+    let (mut found, mut own) = (Vec::new(), Vec::new());
+    examine(&root, Path::new(""), &mut found, &mut own);
+    let was_open = found.iter().any(|(open, _)| own.contains(&open.path));
+    close_all(dir, &root, found);
+    if was_open { close_content(dir, &|| false) } else { Ok(()) }
+}
+
+/// Removes the permissions of other users from everything that the service creates, at any depth.
+/// Changes nothing more once `is_cancelled`.
+pub fn close_content(dir: &Path, is_cancelled: &dyn Fn() -> bool) -> io::Result<()> {
+    let root = open_directory(dir)?;
+    let found = below(&root, is_cancelled);
+    if !is_cancelled() {
+        close_all(dir, &root, found);
+    }
+    Ok(())
+}
+
+fn close_all(dir: &Path, root: &OwnedFd, found: Vec<(OpenPath, bool)>) {
     let mut closed = 0_u64;
-    for (OpenPath { path, .. }, is_foreign) in below(&root) {
+    for (OpenPath { path, .. }, is_foreign) in found {
         if is_foreign {
             continue;
         }
-        match close_one(&root, &path) {
+        match close_one(root, &path) {
             Ok(()) => closed += 1,
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => tracing::warn!(
@@ -94,7 +116,6 @@ pub fn close(dir: &Path) -> io::Result<()> {
     if closed > 0 {
         tracing::warn!(closed, "files of the data directory were open to other users; fixed");
     }
-    Ok(())
 }
 
 fn open_directory(dir: &Path) -> io::Result<OwnedFd> {
@@ -103,33 +124,46 @@ fn open_directory(dir: &Path) -> io::Result<OwnedFd> {
 }
 
 /// Lists the open paths below the data directory, each with whether it is a directory that the
-/// service did not create.
-fn below(root: &OwnedFd) -> Vec<(OpenPath, bool)> {
-    let is_root = is_owned_by_root(root);
+/// service did not create. Stops early if `is_cancelled`.
+fn below(root: &OwnedFd, is_cancelled: &dyn Fn() -> bool) -> Vec<(OpenPath, bool)> {
     let mut found = Vec::new();
     let mut todo = vec![PathBuf::new()];
-    while let Some(directory) = todo.pop() {
-        for (name, stat) in list(root, &directory) {
-            let path = directory.join(&name);
-            let kind = FileType::from_raw_mode(stat.st_mode);
-            let is_directory = kind == FileType::Directory;
-            let is_own = !directory.as_os_str().is_empty() || OWN.iter().any(|own| name == *own);
-            if is_directory && is_own {
-                todo.push(path.clone());
-            }
-            let open = stat.st_mode & OTHERS & !allowed(&path, is_root);
-            if kind != FileType::Symlink && open != 0 {
-                let is_embedded = EMBEDDED.iter().any(|embedded| name == *embedded);
-                let is_foreign = is_directory && !is_own && !is_embedded;
-                found.push((OpenPath { path, mode: stat.st_mode & ALL }, is_foreign));
-            }
-        }
+    while !is_cancelled()
+        && let Some(directory) = todo.pop()
+    {
+        examine(root, &directory, &mut found, &mut todo);
     }
     found
 }
 
 fn is_owned_by_root(directory: &OwnedFd) -> bool {
     fstat(directory).is_ok_and(|stat| stat.st_uid == 0)
+}
+
+/// Adds the open paths of one directory to `found`, and its directories that the service created to
+/// `own`.
+fn examine(
+    root: &OwnedFd,
+    directory: &Path,
+    found: &mut Vec<(OpenPath, bool)>,
+    own: &mut Vec<PathBuf>,
+) {
+    let is_root = is_owned_by_root(root);
+    for (name, stat) in list(root, directory) {
+        let path = directory.join(&name);
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        let is_directory = kind == FileType::Directory;
+        let is_own = !directory.as_os_str().is_empty() || OWN.iter().any(|own| name == *own);
+        if is_directory && is_own {
+            own.push(path.clone());
+        }
+        let open = stat.st_mode & OTHERS & !allowed(&path, is_root);
+        if kind != FileType::Symlink && open != 0 {
+            let is_embedded = EMBEDDED.iter().any(|embedded| name == *embedded);
+            let is_foreign = is_directory && !is_own && !is_embedded;
+            found.push((OpenPath { path, mode: stat.st_mode & ALL }, is_foreign));
+        }
+    }
 }
 
 /// Lists a directory. It is empty if it was deleted meanwhile, or if this user can't list it:

@@ -12,7 +12,7 @@ use super::copy::CopyDirectory;
 use super::git::{self, Git};
 use super::size::Objects;
 use super::{Cache, Checkout};
-use crate::privileges::UnprivilegedUser;
+use mc_sandbox::UnprivilegedUser;
 use crate::{Error, hash, walk};
 
 /// Timeout of a fetch.

@@ -14,7 +14,7 @@ use rustix::fs::{AtFlags, Dir, Mode, OFlags, mkdirat, open, openat, unlinkat};
 use rustix::process::geteuid;
 
 use crate::Error;
-use crate::privileges::UnprivilegedUser;
+use mc_sandbox::UnprivilegedUser;
 
 /// Directory of a copy, private to the user that runs git.
 #[derive(Debug)]

@@ -17,7 +17,7 @@ use url::Url;
 use super::copy::CopyDirectory;
 use super::network_policy;
 use crate::Error;
-use crate::privileges::UnprivilegedUser;
+use mc_sandbox::UnprivilegedUser;
 use environment::SETTINGS;
 
 /// Maximum bytes of git's output that are kept.

@@ -13,7 +13,7 @@ use tokio_rustls::TlsAcceptor;
 use mc_domain::{Classified as _, ErrorKind};
 
 use super::*;
-use crate::privileges::UnprivilegedUser;
+use mc_sandbox::UnprivilegedUser;
 
 mod local;
 mod privileges;

@@ -75,6 +75,24 @@ fn directory_of_copies_can_be_searched_in_that_of_root() {
 }
 
 #[test]
+fn close_leaves_the_content_of_closed_directories_for_later() {
+    let dir = open_data_dir();
+    for directory in ["index", "repositories"] {
+        set_mode(&dir.path().join(directory), 0o700);
+    }
+    close(dir.path()).expect("closed");
+    assert_eq!(mode(&dir.path().join("token")), 0o700);
+    let files = ["repositories/copy", "repositories/copy/run.sh"].map(|path| dir.path().join(path));
+    let are = |expected| files.iter().all(|file| mode(file) == expected);
+    assert!(are(0o755), "not listed at the start");
+    close_content(dir.path(), &|| true).expect("cancelled");
+    assert!(are(0o755), "cancelled");
+    close_content(dir.path(), &|| false).expect("closed");
+    assert!(are(0o700));
+    assert_eq!(mode(&dir.path().join("cache/deep/a")), 0o755);
+}
+
+#[test]
 fn close_follows_no_symbolic_link() {
     let (dir, outside) = (open_data_dir(), tempfile::tempdir().expect("a directory"));
     let file = outside.path().join("file");

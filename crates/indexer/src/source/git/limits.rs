@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::privileges::UnprivilegedUser;
+use mc_sandbox::UnprivilegedUser;
 
 /// Shell commands that set the limits of [`arguments`], and start the program after them. A limit
 /// that can't be set is left out: that of the system is lower, or the system has no such limit.
