@@ -2,6 +2,7 @@
 //! [`common_layers`] have their order.
 
 mod body;
+mod body_memory;
 mod caller_rate_limit;
 mod client_key;
 mod concurrency_limit;
@@ -12,11 +13,14 @@ mod security_headers;
 mod trace;
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::thread::available_parallelism;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
 use mc_redis::SharedRateLimits;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::ApiSettings;
@@ -24,8 +28,10 @@ use crate::authenticate::{Authenticator, count_denials, require_bearer};
 use crate::limits::{MAX_BODY_BYTES, MAX_DELIVERY_MEMORY_BYTES};
 use crate::problem::Problem;
 use body::{BodyReader, read_body, read_message};
+use body_memory::BodyMemory;
+pub use body_memory::ReservedMemory;
 use caller_rate_limit::{CallerRateLimit, limit_caller};
-use concurrency_limit::{BodyMemory, ConcurrencyLimit, limit_requests, limit_streams};
+use concurrency_limit::{ConcurrencyLimit, limit_requests, limit_streams};
 pub use request_limits::{declared_length, drain_unauthenticated};
 use request_limits::{limit_body, limit_time};
 pub use security_headers::is_api_page;
@@ -42,6 +48,8 @@ pub struct Admission {
     reader: BodyReader,
     /// Memory for the bodies of webhook deliveries.
     pub bodies: BodyMemory,
+    /// Permits to process a webhook delivery.
+    processors: Arc<Semaphore>,
 }
 
 impl Admission {
@@ -55,7 +63,14 @@ impl Admission {
             deliveries: ConcurrencyLimit::for_anyone(settings.max_concurrent_requests),
             reader: BodyReader::new(settings.request_timeout),
             bodies: BodyMemory::new(MAX_DELIVERY_MEMORY_BYTES),
+            // One for each core: a body may take many times its size while it is parsed.
+            processors: Arc::new(Semaphore::new(available_parallelism().map_or(1, usize::from))),
         }
+    }
+
+    /// Waits until a webhook delivery may be processed.
+    pub async fn wait_for_processor(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.processors).acquire_owned().await.ok()
     }
 
     /// Takes one unit from the rate limit of a caller that a handler has authenticated.

@@ -20,7 +20,7 @@ use url::form_urlencoded;
 use crate::ApiState;
 use crate::extract::{PathParams, QueryString, read_body};
 use crate::limits::MAX_DELIVERY_BYTES;
-use crate::middleware::{declared_length, drain_unauthenticated};
+use crate::middleware::{ReservedMemory, declared_length, drain_unauthenticated};
 use crate::problem::Problem;
 
 /// Whether a request is a webhook delivery, which has a signature instead of a token.
@@ -103,10 +103,10 @@ async fn receive(
     Ok((StatusCode::ACCEPTED, Json(receipt)))
 }
 
-/// A body with the permits that it takes, until it is dropped.
+/// A body with its memory and permit, until it is dropped.
 struct AdmittedBody {
     bytes: Bytes,
-    _memory: OwnedSemaphorePermit,
+    _memory: ReservedMemory,
     _processor: Option<OwnedSemaphorePermit>,
 }
 
@@ -118,16 +118,17 @@ impl AsRef<[u8]> for AdmittedBody {
 
 /// Reads a body once there is memory for it, and waits until it may be processed.
 async fn admit_body(api: &ApiState, request: Request) -> Result<AdmittedBody, Problem> {
-    let bodies = &api.admission.bodies;
     let declared = declared_length(request.headers());
     // Twice, because the body is assembled from its frames.
-    let memory = bodies.take(2 * declared.unwrap_or(MAX_DELIVERY_BYTES)).await?;
+    let memory = 2 * declared.unwrap_or(MAX_DELIVERY_BYTES);
+    let memory = api.admission.bodies.wait_for(memory).await?;
     // A declared length above the limit was rejected before the webhook was looked up. The error
     // for other lengths must not reveal that there is such a webhook.
     let bytes = read_body(request, MAX_DELIVERY_BYTES).await.map_err(|problem| {
         if declared.is_some() { problem } else { Error::InvalidSignature.into() }
     })?;
-    Ok(AdmittedBody { bytes, _memory: memory, _processor: bodies.turn().await })
+    let processor = api.admission.wait_for_processor().await;
+    Ok(AdmittedBody { bytes, _memory: memory, _processor: processor })
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! Reading of request bodies, before a request gets a permit: a client that sends slowly, or never
 //! ends, delays no other client.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -11,10 +10,10 @@ use axum::response::Response;
 use bytes::{Bytes, BytesMut};
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::body_memory::{BodyMemory, ReservedMemory, UNIT_BYTES};
 use super::client_key::ClientKey;
-use super::concurrency_limit::{UNIT_BYTES, hold_until_sent, overloaded};
+use super::concurrency_limit::hold_until_sent;
 use super::request_limits::{drain_unauthenticated, reject_declared};
 use crate::json_limits;
 use crate::limits::{
@@ -31,9 +30,8 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 #[derive(Clone)]
 pub struct BodyReader {
     timeout: Duration,
-    /// Units of memory.
-    memory: Arc<Semaphore>,
-    /// Units of each client.
+    memory: BodyMemory,
+    /// Units of memory of each client.
     of_client: Shares<ClientKey>,
     /// Bodies of each client that are being read.
     unfinished: Shares<ClientKey>,
@@ -42,7 +40,7 @@ pub struct BodyReader {
 /// Memory of a body, until it is dropped.
 struct Reserved {
     of_client: Share<ClientKey>,
-    units: Option<OwnedSemaphorePermit>,
+    memory: ReservedMemory,
 }
 
 impl BodyReader {
@@ -50,7 +48,7 @@ impl BodyReader {
     pub fn new(timeout: Duration) -> Self {
         Self {
             timeout,
-            memory: Arc::new(Semaphore::new(MAX_BODY_MEMORY_BYTES / UNIT_BYTES)),
+            memory: BodyMemory::new(MAX_BODY_MEMORY_BYTES),
             of_client: Shares::new(MAX_BODY_MEMORY_PER_CLIENT_BYTES / UNIT_BYTES),
             unfinished: Shares::new(MAX_BODIES_PER_CLIENT),
         }
@@ -93,7 +91,7 @@ impl BodyReader {
         client: ClientKey,
     ) -> Result<(Bytes, Reserved), Problem> {
         let of_client = self.of_client.take(client, 0).ok_or_else(too_much_memory)?;
-        let mut memory = Reserved { of_client, units: None };
+        let mut reserved = Reserved { of_client, memory: self.memory.reserve_none()? };
         let mut read = BytesMut::new();
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|_| Problem::invalid("the body is incomplete"))?;
@@ -101,30 +99,21 @@ impl BodyReader {
             if data.len() > max - read.len() {
                 return Err(Problem::too_large(max));
             }
-            memory.grow(&self.memory, read.len(), read.len() + data.len())?;
+            reserved.grow_to(read.len() + data.len())?;
             read.extend_from_slice(&data);
         }
-        Ok((read.freeze(), memory))
+        Ok((read.freeze(), reserved))
     }
 }
 
 impl Reserved {
-    /// Reserves memory for a body that grows from `before` to `after` bytes.
-    fn grow(&mut self, all: &Arc<Semaphore>, before: usize, after: usize) -> Result<(), Problem> {
-        let more = after.div_ceil(UNIT_BYTES) - before.div_ceil(UNIT_BYTES);
-        if more == 0 {
-            return Ok(());
-        }
-        if !self.of_client.grow(more) {
+    /// Reserves the memory that a body of `bytes` needs.
+    fn grow_to(&mut self, bytes: usize) -> Result<(), Problem> {
+        let more = self.memory.missing_units(bytes);
+        if more > 0 && !self.of_client.grow(more) {
             return Err(too_much_memory());
         }
-        let units = u32::try_from(more).map_err(|_| overloaded())?;
-        let units = Arc::clone(all).try_acquire_many_owned(units).map_err(|_| overloaded())?;
-        match &mut self.units {
-            Some(own) => own.merge(units),
-            none => *none = Some(units),
-        }
-        Ok(())
+        self.memory.grow(more)
     }
 }
 
@@ -173,7 +162,7 @@ mod tests {
 
     fn reader(all: usize, of_client: usize) -> BodyReader {
         BodyReader {
-            memory: Arc::new(Semaphore::new(all)),
+            memory: BodyMemory::new(all * UNIT_BYTES),
             of_client: Shares::new(of_client),
             ..BodyReader::new(Duration::from_mins(1))
         }
@@ -196,7 +185,7 @@ mod tests {
         let caller = ClientKey::Caller(mc_domain::TokenId(uuid::Uuid::nil()));
         assert_eq!(collect(3, caller).await.map(drop).map_err(status), Err(503));
         drop(first);
-        assert_eq!(reader.memory.available_permits(), 4);
+        assert_eq!(reader.memory.free_units(), 4);
         assert!(reader.of_client.is_unused());
     }
 }

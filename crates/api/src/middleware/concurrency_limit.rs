@@ -115,43 +115,6 @@ impl ConcurrencyLimit {
     }
 }
 
-/// Memory for bodies in units of [`UNIT_BYTES`], and permits to process one. Cheap to clone.
-#[derive(Debug, Clone)]
-pub struct BodyMemory {
-    units: Arc<Semaphore>,
-    processors: Arc<Semaphore>,
-    timeout: Duration,
-}
-
-/// The unit in which memory for bodies is counted.
-pub const UNIT_BYTES: usize = 16 * 1024;
-
-impl BodyMemory {
-    /// Creates memory of `bytes`, and a permit per core: a body may take many times its size while
-    /// it is parsed.
-    pub fn new(bytes: usize) -> Self {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let [units, processors] =
-            [bytes / UNIT_BYTES, cores].map(|number| Arc::new(Semaphore::new(number)));
-        Self { units, processors, timeout: QUEUE_TIMEOUT }
-    }
-
-    /// Waits for a permit to process a body.
-    pub async fn turn(&self) -> Option<OwnedSemaphorePermit> {
-        self.processors.clone().acquire_owned().await.ok()
-    }
-
-    /// Reserves memory until the returned permit is dropped, at once or within the timeout.
-    pub async fn take(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Problem> {
-        let units = u32::try_from(bytes.div_ceil(UNIT_BYTES).max(1)).unwrap_or(u32::MAX);
-        let permit = self.units.clone().acquire_many_owned(units);
-        match tokio::time::timeout(self.timeout, permit).await {
-            Ok(Ok(permit)) => Ok(permit),
-            _ => Err(overloaded()),
-        }
-    }
-}
-
 /// Runs a request, which holds a permit until its handler returns.
 pub async fn limit_requests(
     State(limit): State<ConcurrencyLimit>,
@@ -291,16 +254,6 @@ mod tests {
         }
         permits.pop();
         assert!(waiting.await.expect("a permit"));
-    }
-
-    #[tokio::test]
-    async fn body_memory_is_bounded() {
-        let memory = BodyMemory { timeout: Duration::ZERO, ..BodyMemory::new(4 * UNIT_BYTES) };
-        let large = memory.take(2 * UNIT_BYTES + 1).await.expect("three units");
-        let small = memory.take(0).await.expect("one unit");
-        assert!(memory.take(1).await.is_err());
-        drop((large, small));
-        assert!(memory.take(4 * UNIT_BYTES).await.is_ok());
     }
 
     #[tokio::test]
