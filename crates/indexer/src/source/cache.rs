@@ -12,8 +12,8 @@ use super::copy::CopyDirectory;
 use super::git::{self, Git};
 use super::size::Objects;
 use super::{Cache, Checkout};
-use mc_sandbox::UnprivilegedUser;
 use crate::{Error, hash, walk};
+use mc_sandbox::UnprivilegedUser;
 
 /// Timeout of a fetch.
 const FETCH_LIMIT: Duration = Duration::from_mins(15);

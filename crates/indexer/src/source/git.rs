@@ -17,8 +17,8 @@ use url::Url;
 use super::copy::CopyDirectory;
 use super::network_policy;
 use crate::Error;
-use mc_sandbox::UnprivilegedUser;
 use environment::SETTINGS;
+use mc_sandbox::UnprivilegedUser;
 
 /// Maximum bytes of git's output that are kept.
 const MAX_OUTPUT: u64 = 64 * 1024;
