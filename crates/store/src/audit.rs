@@ -117,7 +117,7 @@ pub fn record(tx: &mut Tx, event: NewEvent) {
         Some(RlsContext { principal, target: RlsTarget::Project(project) }) => {
             (Chain::Project(project), Some(principal))
         }
-        Some(RlsContext { principal, target: RlsTarget::Audit(_) }) => {
+        Some(RlsContext { principal, target: RlsTarget::Audit(_) | RlsTarget::User }) => {
             (Chain::Service, Some(principal))
         }
     };

@@ -168,6 +168,13 @@ impl Store {
         Self { context, shared_reads: None, ..self.clone() }
     }
 
+    /// Returns the store acting for a principal outside of projects: it finds their projects, and
+    /// creates one. The policies hide all rows.
+    pub fn for_user(&self, principal: UserId) -> Self {
+        let context = Some(RlsContext { principal, target: RlsTarget::User });
+        Self { context, shared_reads: None, ..self.clone() }
+    }
+
     /// Returns the store with one shared transaction for several reads that follow each other
     /// closely. They take turns on its connection until the last clone is dropped; writes have
     /// transactions of their own. After a failed read all later ones fail, and after a cancelled

@@ -72,7 +72,7 @@ pub async fn create(
     key: &ProjectKey,
     name: &str,
 ) -> Result<(Project, bool)> {
-    let mut tx = store.begin().await?;
+    let mut tx = store.for_user(principal).begin().await?;
     let created = sqlx::query_scalar!(
         "select mc.create_project($1, $2, $3, $4)",
         principal.0,
@@ -100,10 +100,7 @@ pub async fn create(
 
 /// Returns the project with this key, if the principal has a role on it.
 pub async fn find(store: &Store, principal: UserId, key: &ProjectKey) -> Result<Option<Project>> {
-    let mut session = store.plain().await?;
-    let found = find_by_key(&mut *session, principal, key).await?;
-    session.done();
-    Ok(found)
+    find_by_key(&mut *store.for_user(principal).read().await?, principal, key).await
 }
 
 async fn find_by_key(
@@ -173,7 +170,7 @@ pub async fn find_by_resource(
         ingest,
         item
     )
-    .fetch_optional(&mut *store.plain().await?)
+    .fetch_optional(&mut *store.for_user(principal).read().await?)
     .await?;
     row.map(Row::into_project).transpose()
 }
@@ -187,7 +184,7 @@ pub async fn list(store: &Store, principal: UserId) -> Result<Vec<Project>> {
            from mc.list_projects($1) order by key"#,
         principal.0
     )
-    .fetch_all(&mut *store.plain().await?)
+    .fetch_all(&mut *store.for_user(principal).read().await?)
     .await?;
     rows.into_iter().map(Row::into_project).collect()
 }

@@ -7,12 +7,13 @@ use mc_postgres::context_key::ContextKey;
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, raw_sql};
 use tokio::sync::OwnedMutexGuard;
+use uuid::Uuid;
 
 use crate::Result;
 use crate::audit::Chain;
 use crate::pool::{Pool, PooledConnection, take_note};
 
-/// The principal, and the project or audit chain, that row-level security applies to a transaction.
+/// The principal that a transaction acts for, and what row-level security shows it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RlsContext {
     pub principal: UserId,
@@ -25,6 +26,8 @@ pub(crate) enum RlsTarget {
     Project(ProjectId),
     /// An audit chain without a live project.
     Audit(Chain),
+    /// No rows. Functions look up the principal's projects, and create one.
+    User,
 }
 
 /// An RLS context, and the key with which the service proves to PostgreSQL that it sets it.
@@ -43,6 +46,7 @@ impl ProvenContext<'_> {
         let (function, target) = match target {
             RlsTarget::Project(project) => ("set_project_context", project.0),
             RlsTarget::Audit(chain) => ("set_audit_context", chain.id()),
+            RlsTarget::User => ("set_user_context", Uuid::nil()),
         };
         let before_code = format!("{statements} select mc.{function}('{principal}', '{target}', '");
         let code = self.key.code(backend_pid, &before_code);
