@@ -41,8 +41,7 @@ returns table (id uuid, key text, name text, created_at timestamptz, role mc.rol
 language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
     select p.id, p.key, p.name, p.created_at, r.role, p.policy, p.policy_version
     from projects p, lateral mc.effective_role(list_projects.principal, p.id) as r (role)
-    where r.role is not null
-        and (select mc.is_user_proved(list_projects.principal))
+    where (select mc.is_user_proved(list_projects.principal)) and r.role is not null
 $$;
 create or replace function mc.find_project(principal uuid, project uuid)
 returns table (id uuid, key text, name text, created_at timestamptz, role mc.role, policy jsonb,

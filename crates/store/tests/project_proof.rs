@@ -2,6 +2,9 @@
 //! context the service has not set in its transaction.
 #![allow(missing_docs, clippy::unwrap_used)]
 
+#[path = "project_proof/functions.rs"]
+mod functions;
+
 use mc_domain::{ProjectId, UserId};
 use mc_store::audit::Chain;
 use mc_store::testing::{chains, execute, last_text, text};
@@ -25,7 +28,9 @@ const LOCAL: UserId = UserId::LOCAL;
 /// Two projects with a task each, of which Ann has a role on one.
 struct World {
     db: TestDatabase,
+    ours: ProjectId,
     theirs: ProjectId,
+    ann_id: UserId,
     /// Acts for Ann in her project, in which the attacker's SQL runs.
     ann: Store,
     /// Acts for an administrator in the other project.
@@ -36,20 +41,20 @@ impl World {
     async fn new() -> Self {
         let db = TestDatabase::create().await;
         let (ours, theirs) = (db.project("ours").await.id, db.project("theirs").await.id);
-        let ann = UserId::generate();
+        let ann_id = UserId::generate();
         let rows = format!(
-            "with ann as (insert into users (id, login) values ('{ann}', 'ann')),
+            "with ann as (insert into users (id, login) values ('{ann_id}', 'ann')),
                   new_tasks as (insert into tasks (id, project_id, external_id, title) values
                       (gen_random_uuid(), '{ours}', 'T-1', 'ours'),
                       (gen_random_uuid(), '{theirs}', 'T-1', 'theirs'))
              insert into project_members (project_id, user_id, role)
-             values ('{ours}', '{ann}', 'admin')"
+             values ('{ours}', '{ann_id}', 'admin')"
         );
         // The foreign key of the member is checked at the end of the statement.
         execute(db.url(), &rows).await.unwrap();
         let service = db.service();
-        let (ann, local) = (service.for_project(ann, ours), service.for_project(LOCAL, theirs));
-        Self { db, theirs, ann, local }
+        let (ann, local) = (service.for_project(ann_id, ours), service.for_project(LOCAL, theirs));
+        Self { db, ours, theirs, ann_id, ann, local }
     }
 
     /// Runs statements in a transaction that reads and in one that writes, with and without a
@@ -86,9 +91,14 @@ fn set_context(project: ProjectId, code: &str) -> String {
 
 /// Returns the message that another session has sent, which the service's login can read.
 async fn foreign_message(store: &Store, project: ProjectId) -> String {
+    message_with(store, "set_project_context", &project.to_string()).await
+}
+
+async fn message_with(store: &Store, function: &str, argument: &str) -> String {
     let sql = format!(
         "select query from pg_stat_activity
-         where pid <> pg_backend_pid() and query like '%set_project_context%{project}%'"
+         where datname = current_database() and pid <> pg_backend_pid()
+             and query like '%mc.{function}(%{argument}%'"
     );
     text(store, &sql).await.unwrap()
 }
@@ -210,13 +220,8 @@ async fn code_of_the_same_session_enters_no_project_again() {
 async fn code_for_one_project_or_user_is_refused_for_another() {
     let world = World::new().await;
     let tx = world.ann.begin().await.unwrap();
-    let ours = text(world.db.store(), "select id::text from projects where key = 'ours'");
-    let ours = ours.await.unwrap();
-    let sql = format!(
-        "select query from pg_stat_activity
-         where pid <> pg_backend_pid() and query like '%set_project_context%{ours}%'"
-    );
-    let code = code_in(&text(world.db.service(), &sql).await.unwrap());
+    let ours = world.ours;
+    let code = code_in(&foreign_message(world.db.service(), ours).await);
     assert!(world.reveals_nothing(&[&set_context(world.theirs, &code)]).await);
     let as_local = format!("select mc.set_project_context('{LOCAL}', '{ours}', {code})");
     assert!(world.reveals_nothing(&[&as_local]).await);
@@ -239,6 +244,11 @@ async fn keys_and_the_functions_that_use_them_are_hidden() {
         "select mc.mac('', '')",
         &*forged,
         "select mc.is_proved('', null, null, '')::text",
+        "select mc.is_user_proved(null)::text",
+        "select mc.may_enqueue_job(null, null, null)::text",
+        "select mc.effective_role(null, null)::text",
+        "select key from mc.find_project(null, null)",
+        "select mc.new_job_id()",
         "select set_config('role', 'memory_copilot_worker', true)",
         "select set_config('role', 'test_worker', true)",
         "select set_config('session_authorization', 'test_worker', true)",

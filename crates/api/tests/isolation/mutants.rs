@@ -81,6 +81,34 @@ const FUNCTIONS: &[(&str, &str, &str)] = &[
     ("is_proved", "and code = mc.mac(session_user", "and '' <> mc.mac(session_user"),
     ("project_as_viewer", "right(context, 64) = encode(", "'' <> encode("),
     ("principal", "right(context, 64) = encode(", "'' <> encode("),
+    ("is_user_proved", "split_part(context, ' ', 1) = 'user'", "true"),
+    ("is_user_proved", "split_part(context, ' ', 3) = principal::text", "true"),
+    ("is_user_proved", "right(context, 64) = mc.mac(", "'' <> mc.mac("),
+    ("list_projects", "(select mc.is_user_proved(list_projects.principal))", "true"),
+    ("find_project_by_key", "(select mc.is_user_proved(find_project_by_key.principal))", "true"),
+    ("find_project", "(select mc.is_user_proved(find_project.principal))", "true"),
+    ("create_project", "(select mc.is_user_proved(create_project.principal))", "true"),
+    ("set_policy", "project = mc.project_as_maintainer() and principal = mc.principal()", "true"),
+    ("set_policy", "project = mc.project_as_maintainer() and ", ""),
+    ("set_policy", " and principal = mc.principal()", ""),
+    ("enqueue_job", "not mc.may_enqueue_job(", "false and not mc.may_enqueue_job("),
+    ("may_enqueue_job", "starts_with(unique_key, target || ' ')", "true"),
+    ("may_enqueue_job", "mc.project_as_agent()", "mc.project_as_viewer()"),
+    ("may_enqueue_job", "mc.project_as_member()", "mc.project_as_viewer()"),
+    ("may_enqueue_job", "mc.project_as_maintainer()", "mc.project_as_viewer()"),
+    (
+        "may_enqueue_job",
+        "from ingest_runs r where r.id = target)",
+        "from ingest_runs r where r.id = target) or true",
+    ),
+    (
+        "may_enqueue_job",
+        "from hygiene_runs r where r.id = target)",
+        "from hygiene_runs r where r.id = target) or true",
+    ),
+    ("may_enqueue_job", "where c.task_id = target)", "where c.task_id = target) or true"),
+    ("may_enqueue_job", "where i.id = target)", "where i.id = target) or true"),
+    ("may_enqueue_job", "where d.id = target)", "where d.id = target) or true"),
 ];
 
 const AS_ADMIN: &str =
@@ -90,7 +118,7 @@ const AS_ADMIN: &str =
 /// past it.
 const BESIDES: &[(&str, &str, &str)] = &[
     ("find_project_by_key", " and r.role is not null", ""),
-    ("list_projects", "where r.role is not null", ""),
+    ("list_projects", " and r.role is not null", ""),
     ("find_project", " and r.role is not null", ""),
     (
         "find_project_of_record",

@@ -3,6 +3,7 @@
 mod counts;
 mod decisions;
 mod filters;
+mod functions;
 mod interference;
 pub mod policies;
 mod proof;
@@ -18,6 +19,7 @@ use crate::world::World;
 pub async fn of_the_database(world: &World) -> Result<(), Fault> {
     decisions::decisions(world).await?;
     proof::proof(world).await?;
+    functions::functions(world).await?;
     policies::policies(world, false).await
 }
 

@@ -404,7 +404,7 @@ async fn read(store: &Store, sql: &str) -> Result<String, Fault> {
 }
 
 /// 42501: insufficient privilege.
-fn is_refused<T>(done: &Result<T, Error>) -> bool {
+pub fn is_refused<T>(done: &Result<T, Error>) -> bool {
     let Err(Error::Statement(error)) = done else { return false };
     error.as_database_error().and_then(|e| e.code().map(|code| code == "42501")) == Some(true)
 }

@@ -21,9 +21,11 @@ pub async fn proof(world: &World) -> Result<(), Fault> {
     let project = world.projects[0].id;
     let service = world.database.service();
     let mac = "0".repeat(64);
-    for (function, target) in
-        [("set_project_context", project.to_string()), ("set_audit_context", uuid_of_service())]
-    {
+    for (function, target) in [
+        ("set_project_context", project.to_string()),
+        ("set_audit_context", uuid_of_service()),
+        ("set_user_context", uuid::Uuid::nil().to_string()),
+    ] {
         let call = format!("select mc.{function}('{root}', '{target}', '{mac}')");
         if write(service, &call).await.is_ok() {
             return Err(format!("an invented code is accepted: {call}"));

@@ -1,0 +1,148 @@
+//! SQL of an attacker's choice that calls the functions of the worker role: none acts for a user or
+//! in a project that the service has not proved.
+
+use mc_store::testing::last_text;
+use mc_store::{Error, Store};
+use uuid::Uuid;
+
+use super::policies::is_refused;
+use crate::run::Fault;
+use crate::world::{Person, Post, Project, World};
+
+/// Kinds of jobs that requests enqueue, the argument with the id of their row, and the row.
+const JOBS: [(&str, &str, fn(&Project) -> Uuid); 5] = [
+    ("index_repository", "run", |project| project.runs[0].id),
+    ("post_task_comment", "task", |project| project.tasks[0].id),
+    ("run_hygiene_task", "report", |project| project.reports[0].id),
+    ("sync_integration", "id", |project| project.integrations[0].id),
+    ("process_delivery", "id", |project| project.deliveries[0].id),
+];
+
+pub async fn functions(world: &World) -> Result<(), Fault> {
+    let main =
+        |tenant| world.projects.iter().find(|one: &&Project| one.is_main && one.tenant == tenant);
+    let (ours, theirs) = (main(0).expect("a project"), main(1).expect("a project"));
+    let of = |tenant, post| {
+        let person = |one: &&Person| one.tenant == tenant && one.post == post;
+        world.people.iter().find(person).expect("everybody")
+    };
+    let (root, viewer) = (of(None, Post::Root), of(Some(0), Post::Viewer));
+    let maintainer = of(Some(0), Post::Maintainer);
+    look_ups(world, root, viewer, ours, theirs).await?;
+    policies(world, root, maintainer, ours, theirs).await?;
+    jobs(world, viewer, maintainer, ours, theirs).await
+}
+
+/// Returns calls of the functions that find or create projects, for `who`.
+fn calls_for(who: Uuid, project: &Project) -> Vec<String> {
+    let keys = |call: String| format!("select coalesce(string_agg(key, ','), '') from mc.{call}");
+    let (key, record) = (&project.key, project.records[0].id);
+    vec![
+        keys(format!("list_projects('{who}')")),
+        keys(format!("find_project_by_key('{who}', '{key}')")),
+        keys(format!("find_project_of_record('{who}', '{record}')")),
+        keys(format!("find_project_of_bundle('{who}', '{}')", project.bundles[0].id)),
+        keys(format!("find_project_of_ingest_run('{who}', '{}')", project.runs[0].id)),
+        keys(format!(
+            "find_project_of_quarantine_item('{who}', '{}')",
+            project.quarantine_items[0].id
+        )),
+        format!(
+            "select coalesce(mc.create_project('{who}', gen_random_uuid(), 'mine', '')::text, '')"
+        ),
+    ]
+}
+
+/// Only the context of a user finds their projects, not an invented one, that of another user, or
+/// that of a project.
+async fn look_ups(
+    world: &World,
+    root: &Person,
+    viewer: &Person,
+    ours: &Project,
+    theirs: &Project,
+) -> Result<(), Fault> {
+    let service = world.database.service();
+    let invented = format!(
+        "select set_config('memory_copilot.context', 'user {} {} {}', true)",
+        Uuid::nil(),
+        root.id,
+        "0".repeat(64)
+    );
+    let (as_viewer, as_root) =
+        (service.for_user(viewer.id.into()), service.for_user(root.id.into()));
+    let in_project = world.as_seen_by(root, ours);
+    let (nothing, forged): (&[&str], &[&str]) = (&[], &[&invented]);
+    for call in calls_for(root.id, theirs) {
+        for (store, before) in
+            [(service, nothing), (service, forged), (&as_viewer, nothing), (&in_project, nothing)]
+        {
+            yields_nothing(store, &[before, &[&*call]].concat()).await?;
+        }
+        yields(&as_root, &call).await?;
+    }
+    Ok(())
+}
+
+/// A policy is set only by a maintainer in the project that was entered for them.
+async fn policies(
+    world: &World,
+    root: &Person,
+    maintainer: &Person,
+    ours: &Project,
+    theirs: &Project,
+) -> Result<(), Fault> {
+    let set = |project: &Project| {
+        format!(
+            "select coalesce(mc.set_policy('{}', '{}', null, '{{}}')::text, '')",
+            root.id, project.id
+        )
+    };
+    let service = world.database.service();
+    yields_nothing(service, &[&set(theirs)]).await?;
+    yields_nothing(&service.for_user(root.id.into()), &[&set(theirs)]).await?;
+    yields_nothing(&world.as_seen_by(root, ours), &[&set(theirs)]).await?;
+    yields_nothing(&world.as_seen_by(maintainer, ours), &[&set(ours)]).await?;
+    yields(&world.as_seen_by(root, theirs), &set(theirs)).await
+}
+
+/// A job is enqueued only for a row of the project that was entered, with the role that it needs.
+async fn jobs(
+    world: &World,
+    viewer: &Person,
+    maintainer: &Person,
+    ours: &Project,
+    theirs: &Project,
+) -> Result<(), Fault> {
+    let as_maintainer = world.as_seen_by(maintainer, ours);
+    for (kind, field, row) in JOBS {
+        let (own, foreign) = (row(ours), row(theirs));
+        let enqueue = |id: Uuid, key: &str| {
+            format!("select mc.enqueue_job('{kind}', {key}, '{{\"{field}\": \"{id}\"}}', now(), 1)")
+        };
+        yields_nothing(world.database.service(), &[&enqueue(foreign, "null")]).await?;
+        yields_nothing(&world.as_seen_by(viewer, ours), &[&enqueue(own, "null")]).await?;
+        yields_nothing(&as_maintainer, &[&enqueue(foreign, "null")]).await?;
+        yields_nothing(&as_maintainer, &[&enqueue(own, &format!("'{foreign} 1'"))]).await?;
+        yields(&as_maintainer, &enqueue(own, &format!("'{own} 1'"))).await?;
+    }
+    Ok(())
+}
+
+async fn yields_nothing(store: &Store, statements: &[&str]) -> Result<(), Fault> {
+    let got = last_text(store, statements).await;
+    match &got {
+        Ok(text) if text.is_empty() => Ok(()),
+        Err(_) if is_refused(&got) => Ok(()),
+        _ => Err(format!("{statements:?} without a proof yields {got:?}")),
+    }
+}
+
+/// Otherwise the probe would show nothing.
+async fn yields(store: &Store, call: &str) -> Result<(), Fault> {
+    let got: Result<String, Error> = last_text(store, &[call]).await;
+    match got {
+        Ok(text) if !text.is_empty() => Ok(()),
+        got => Err(format!("{call} with a proof yields {got:?}")),
+    }
+}
