@@ -12,6 +12,7 @@ mod harness;
 mod ingest;
 mod load;
 mod nodes;
+mod proof;
 mod queue;
 mod recall;
 mod sanitizer;
@@ -40,6 +41,8 @@ enum Command {
     Gate(gate::Args),
     /// Index a repository: time until searchable, embedded, and re-indexed after a push
     Ingest(ingest::Args),
+    /// The proof of the project context: its cost for a transaction, a table and a look-up
+    Proof(proof::Args),
     /// The job queue: jobs per second, and latency of a start
     Queue(queue::Args),
     /// Vector search under filters compared with an exact scan
@@ -73,6 +76,7 @@ async fn main() -> Result<()> {
         Command::Writes(args) => load::run(args).await,
         Command::Gate(args) => gate::run(args).await,
         Command::Ingest(args) => ingest::run(args).await,
+        Command::Proof(args) => proof::run(args).await,
         Command::Queue(args) => queue::run(args).await,
         Command::Vectors(args) => vectors::run(args).await,
         Command::Webhooks(args) => webhooks::run(args).await,
