@@ -1,6 +1,7 @@
--- Functions that see rows of all projects act only for whom, or in which project, the service has
--- proved to act (0013_project_proof.sql). Before, SQL that runs as the service role could call them
--- with the ids of others. Logins of the worker role see all rows anyway and need no proof.
+-- Functions that see rows of all projects require a proof, too (0013_project_proof.sql). Those that
+-- find or create projects require the context of the user, those that set a policy or enqueue a job
+-- the context of the project. SQL that runs as the service role could call them with other ids.
+-- Logins of the worker role see all rows anyway and need no proof.
 
 -- Lets the transaction look up the projects of a user, and create one, as the user. It enters no
 -- project: the policies hide every row. `target` is the nil UUID, for no project.

@@ -1,5 +1,5 @@
-//! The cost of proving a context to PostgreSQL: for a transaction, for each table with policies, and
-//! for the look-up of a project; compared with settings without a MAC, as before the proof.
+//! The cost of proving a context to PostgreSQL, for a transaction, a table with policies and the
+//! look-up of a project, compared with settings without a MAC, as before the proof.
 
 use std::time::{Duration, Instant};
 
@@ -61,9 +61,9 @@ pub async fn run(args: Args) -> Result<()> {
     ];
     let mut report = Report::new("proof");
     report.note(format!(
-        "{transactions} transactions of each kind and run, one at a time on one connection; each is \
-         measured with the proof and without it in turn, on two databases of one PostgreSQL, and \
-         the other goes first the next time"
+        "{transactions} transactions of each kind and run, one at a time on one connection; each \
+         is measured with the proof and without it in turn, on two databases of one PostgreSQL, \
+         and the other goes first the next time"
     ));
     report.note(
         "a transaction has three messages: it begins and sets the context, reads the id of one row \
