@@ -10,8 +10,8 @@ use mc_store::{Result, Store};
 use super::{LOCAL, World, code_in, is_refused, message_with, set};
 
 const NIL: &str = "00000000-0000-0000-0000-000000000000";
-/// Functions without a proof. They return one bit about a job whose id, of which 14 characters are
-/// random, the caller must know.
+/// Functions without a proof. They return whether a job with an id waits or has ended, but not its
+/// kind, arguments or project.
 const REVIEWED: [&str; 2] = ["mc.is_job_due(text)", "mc.is_job_finished(text)"];
 /// Kinds of jobs that requests enqueue, the argument with the id of their row, and its table.
 const JOBS: [(&str, &str, &str); 5] = [

@@ -131,11 +131,11 @@ async fn jobs(
 
 async fn yields_nothing(store: &Store, statements: &[&str]) -> Result<(), Fault> {
     let got = last_text(store, statements).await;
-    match &got {
-        Ok(text) if text.is_empty() => Ok(()),
-        Err(_) if is_refused(&got) => Ok(()),
-        _ => Err(format!("{statements:?} without a proof yields {got:?}")),
+    let is_nothing = got.as_ref().map_or_else(|_| is_refused(&got), String::is_empty);
+    if is_nothing {
+        return Ok(());
     }
+    Err(format!("{statements:?} without a proof yields {got:?}"))
 }
 
 /// Otherwise the probe would show nothing.
