@@ -66,7 +66,10 @@ pub async fn retry_until_reachable(
 fn is_unreachable(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         matches!(cause.downcast_ref(), Some(mc_postgres::Error::Unavailable(_)))
-            || matches!(cause.downcast_ref(), Some(mc_store::Error::Unavailable(_)))
+            || matches!(
+                cause.downcast_ref(),
+                Some(mc_store::Error::Unavailable(_) | mc_store::Error::RolledBack(_))
+            )
     })
 }
 

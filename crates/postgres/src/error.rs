@@ -24,16 +24,23 @@ pub enum Error {
     Statement(#[source] sqlx::Error),
 }
 
+/// Returns whether the server rolled the transaction back because of another one: a deadlock or a
+/// serialization failure.
+pub fn is_rolled_back(error: &sqlx::Error) -> bool {
+    let sqlx::Error::Database(error) = error else { return false };
+    error.code().is_some_and(|code| matches!(&*code, "40P01" | "40001"))
+}
+
 /// Returns whether a retry may succeed: the server is unavailable, starting or stopping, or it
-/// rolled the transaction back because of a conflict with another one.
+/// rolled the transaction back.
 pub fn is_unavailable(error: &sqlx::Error) -> bool {
     use sqlx::Error as E;
     match error {
         E::PoolTimedOut | E::PoolClosed | E::Io(_) | E::Tls(_) | E::WorkerCrashed => true,
-        E::Database(error) => error.code().is_some_and(|code| {
-            // Deadlock and serialization failure; class 57P: the server starts, stops or crashed.
-            matches!(&*code, "40P01" | "40001") || code.starts_with("57P")
-        }),
+        // Class 57P: the server starts, stops or crashed.
+        E::Database(database) => {
+            is_rolled_back(error) || database.code().is_some_and(|code| code.starts_with("57P"))
+        }
         _ => false,
     }
 }

@@ -10,7 +10,7 @@ pub mod server_version;
 
 use std::time::Duration;
 
-pub use error::{Error, is_unavailable};
+pub use error::{Error, is_rolled_back, is_unavailable};
 
 /// The schema migrations, in order.
 static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations");

@@ -17,6 +17,9 @@ pub enum Error {
         "the database can't be reached; check that it runs (`memory-copilot doctor`) and try again"
     )]
     Unavailable(#[source] sqlx::Error),
+    /// The database rolled the transaction back because of another one at the same time.
+    #[error("another change at the same time came first, and this one was rolled back; try again")]
+    RolledBack(#[source] sqlx::Error),
     /// A unique constraint, which protects this object, was violated.
     #[error("{what} exists already")]
     AlreadyExists { what: &'static str },
@@ -63,7 +66,7 @@ const UNIQUE: &[(&str, &str)] = &[
 impl Error {
     /// Returns whether the transaction was rolled back because of a deadlock; it may be retried.
     pub fn is_deadlock(&self) -> bool {
-        let Self::Unavailable(sqlx::Error::Database(error)) = self else { return false };
+        let Self::RolledBack(sqlx::Error::Database(error)) = self else { return false };
         error.code().as_deref() == Some("40P01")
     }
 }
@@ -81,6 +84,7 @@ impl From<sqlx::Error> for Error {
                     None => Self::Statement(error),
                 }
             }
+            _ if mc_postgres::is_rolled_back(&error) => Self::RolledBack(error),
             _ if mc_postgres::is_unavailable(&error) => Self::Unavailable(error),
             _ => Self::Statement(error),
         }
@@ -100,7 +104,7 @@ impl From<mc_postgres::Error> for Error {
 impl Classified for Error {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::Unavailable(_) => ErrorKind::Unavailable,
+            Self::Unavailable(_) | Self::RolledBack(_) => ErrorKind::Unavailable,
             Self::AlreadyExists { .. }
             | Self::LocationConflict { .. }
             | Self::DeletedConcurrently
