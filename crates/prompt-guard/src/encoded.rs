@@ -1,5 +1,5 @@
 //! Encoded text: base64, hex, percent-encoding, character references, rot13 and reversed text. The
-//! decoded text is inspected like any other text. Escapes are decoded in the plain reading.
+//! decoded text is inspected like any other text. Escapes are decoded in the plain form.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -46,7 +46,7 @@ type Decoder = fn(&str) -> Option<String>;
 /// reported.
 const MAX_DECODED: usize = 400;
 
-/// Adds the signals of encoded parts of the plain reading; `folded` is its folded reading.
+/// Adds the signals of encoded parts of the plain form; `folded` is its folded form.
 pub(crate) fn find(plain: &str, folded: &str, depth: usize, signals: &mut Vec<Signal>) {
     let mut decoded_count = 0;
     for (pattern, decode) in &*RUNS {

@@ -1,22 +1,23 @@
-//! Two normalized readings of a text, each with a mapping back to its bytes.
+//! Two normalized forms of a text, each with a mapping back to its bytes.
 //!
-//! *Plain* is what a reader sees (see [`mc_sanitizer::reading`]): it has no invisible characters,
-//! escapes and terminal sequences. It also has no compatibility forms, no accents on Latin letters,
-//! and Latin letters in place of look-alikes in mixed words. Regexes for code and markup read it.
+//! *Plain* is what a reader sees (see [`mc_sanitizer::visible_text`]): it has no invisible
+//! characters, escapes and terminal sequences. It also has no compatibility forms, no accents on
+//! Latin letters, and Latin letters in place of look-alikes in mixed words. Regexes for code and
+//! markup read it.
 //! *Folded* has in addition lower case, letters in place of similar digits, single spaces, and no
 //! punctuation inside words. The lexicon reads it.
 
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use mc_sanitizer::reading::{self, Piece, Shown, invisible_kind};
+use mc_sanitizer::visible_text::{self, Piece, Shown, invisible_kind};
 use unicode_normalization::UnicodeNormalization;
 use unicode_security::skeleton;
 
-/// A mapping from offsets in a reading to offsets in the text.
+/// A mapping from offsets in a form to offsets in the text.
 #[derive(Debug, Clone, Default)]
 struct Offsets {
-    /// Pairs of offsets in the reading and in the text, where their difference changes.
+    /// Pairs of offsets in the form and in the text, where their difference changes.
     marks: Vec<(usize, usize)>,
 }
 
@@ -35,19 +36,19 @@ impl Offsets {
 
     /// Maps a span from its first to its last character. Characters that were removed after the
     /// last one are not included.
-    fn span(&self, span: &Range<usize>, reading: &str, text: &str) -> Range<usize> {
-        let last = reading[..span.end].char_indices().next_back().map_or(0, |(at, _)| at);
+    fn span(&self, span: &Range<usize>, form: &str, text: &str) -> Range<usize> {
+        let last = form[..span.end].char_indices().next_back().map_or(0, |(at, _)| at);
         let end = self.origin(last.max(span.start));
         self.origin(span.start)..end + text[end..].chars().next().map_or(0, char::len_utf8)
     }
 }
 
-/// The plain reading of a text.
+/// The plain form of a text.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Plain {
     pub text: String,
     offsets: Offsets,
-    /// Words of the reading in which letters of other scripts were replaced by Latin ones.
+    /// Words of the form in which letters of other scripts were replaced by Latin ones.
     pub mixed: Vec<Range<usize>>,
 }
 
@@ -55,13 +56,13 @@ impl Plain {
     pub fn of(text: &str) -> Self {
         let mut plain = Self::default();
         plain.text.reserve(text.len());
-        if text.is_ascii() && reading::next_change(text, 0).is_none() {
+        if text.is_ascii() && visible_text::next_change(text, 0).is_none() {
             plain.text.push_str(text);
             plain.offsets.add(0, 0);
             return plain;
         }
         let mut word = Word::default();
-        for Piece { shown, at } in reading::pieces(text) {
+        for Piece { shown, at } in visible_text::pieces(text) {
             let Shown::Char(c) = shown else { continue };
             if c.is_ascii() {
                 plain.take(&mut word, at.start, Some(c));
@@ -108,7 +109,7 @@ impl Plain {
         *word = Word { letters: std::mem::take(&mut word.letters), ..Word::default() };
     }
 
-    /// Maps `span` of this reading to `text`.
+    /// Maps `span` of this form to `text`.
     pub fn origin(&self, span: &Range<usize>, text: &str) -> Range<usize> {
         self.offsets.span(span, &self.text, text)
     }
@@ -196,7 +197,7 @@ fn twin(c: char) -> Option<char> {
     first.filter(|_| twin.next().is_none())
 }
 
-/// The folded reading of a text.
+/// The folded form of a text.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Folded {
     pub text: String,
@@ -259,13 +260,13 @@ impl Folded {
         !inside || self.joins.binary_search(&at).is_ok()
     }
 
-    /// Maps `span` of this reading to `plain`.
+    /// Maps `span` of this form to `plain`.
     pub fn origin(&self, span: &Range<usize>, plain: &str) -> Range<usize> {
         self.offsets.span(span, &self.text, plain)
     }
 }
 
-/// Returns a word of the lexicon as in the folded reading.
+/// Returns a word of the lexicon as in the folded form.
 pub(crate) fn folded_word(word: &str) -> String {
     let plain: String = word
         .chars()
@@ -361,9 +362,9 @@ mod tests {
     fn span_maps_back_to_its_original_bytes() {
         let text = "é\u{200b} — 𝐢gn\u{200b}ore it";
         let plain = Plain::of(text);
-        let reading = Folded::of(&plain.text);
-        let at = reading.text.find("ignore").expect("the word is there");
-        let span = plain.origin(&reading.origin(&(at..at + 6), &plain.text), text);
+        let folded = Folded::of(&plain.text);
+        let at = folded.text.find("ignore").expect("the word is there");
+        let span = plain.origin(&folded.origin(&(at..at + 6), &plain.text), text);
         assert_eq!(&text[span], "𝐢gn\u{200b}ore");
     }
 }

@@ -23,7 +23,7 @@ pub fn is_clean(text: &str) -> bool {
 /// Maximum depth of nested encodings.
 const MAX_DEPTH: usize = 2;
 
-/// A signal in the plain reading, before quotes are taken into account.
+/// A signal in the plain form, before quotes are taken into account.
 pub(crate) struct Signal {
     pub family: Family,
     pub span: Range<usize>,

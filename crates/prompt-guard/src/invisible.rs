@@ -1,6 +1,6 @@
 //! Detection of invisible characters.
 
-use mc_sanitizer::reading::{InvisibleKind, invisible_kind, is_legitimate};
+use mc_sanitizer::visible_text::{InvisibleKind, invisible_kind, is_legitimate};
 
 use crate::detection::{Detection, Family};
 

@@ -1,7 +1,7 @@
 //! Words by their role in a sentence that instructs a model. One word is no evidence; `rules.rs`
 //! lists the combinations that are.
 //!
-//! Words are matched in the folded reading, so case, accents, punctuation inside words and digits
+//! Words are matched in the folded form, so case, accents, punctuation inside words and digits
 //! in place of letters make no difference.
 
 mod concealment;
@@ -120,7 +120,7 @@ static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
         for word in *words {
             let (word, is_stem) =
                 word.strip_suffix('*').map_or((*word, false), |word| (word, true));
-            // The folded reading has no punctuation.
+            // The folded form has no punctuation.
             let word = word.strip_prefix('.').unwrap_or(word).replace("* ", " ");
             let folded = folded_word(&word.replace(['\'', '-', '_'], ""));
             let is_spaced = !folded.starts_with(is_unspaced);

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use mc_sanitizer::reading::{InvisibleKind, invisible_kind, is_legitimate};
+use mc_sanitizer::visible_text::{InvisibleKind, invisible_kind, is_legitimate};
 use regex::Regex;
 
 use crate::patterns::regex;

@@ -93,7 +93,7 @@ pub(crate) const RULES: &[Rule] = &[
         "orders a tool call with a URL"),
 ];
 
-/// A match of a rule, with its bytes of the folded reading.
+/// A match of a rule, with its bytes of the folded form.
 pub(crate) struct Match {
     pub rule: &'static Rule,
     pub start: usize,

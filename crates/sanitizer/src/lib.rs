@@ -9,7 +9,6 @@ mod mask;
 mod personal_data;
 mod policy;
 mod randomness;
-pub mod reading;
 mod rules;
 mod runs;
 mod sanitized;
@@ -17,6 +16,7 @@ mod sanitizer;
 mod scan;
 mod unlabeled;
 mod validators;
+pub mod visible_text;
 
 pub use finding::{Class, Finding};
 pub use mask::Masked;

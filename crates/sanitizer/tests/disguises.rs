@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use mc_sanitizer::mask;
-use mc_sanitizer::reading::{Shown, pieces};
+use mc_sanitizer::visible_text::{Shown, pieces};
 
 /// Digits and letters of both cases, generated for these tests. Tokens are assembled here, so that
 /// other scanners find none in the sources.
@@ -135,7 +135,7 @@ fn no_token_passes_in_any_disguise() {
         for (disguise, write) in DISGUISES {
             let text = format!("before {} after\n", write(&token));
             let masked = mask(&text).text.into_string();
-            let reading: String = pieces(&masked)
+            let visible: String = pieces(&masked)
                 .filter_map(|piece| match piece.shown {
                     Shown::Char(c) => Some(c),
                     Shown::Sequence => None,
@@ -143,7 +143,7 @@ fn no_token_passes_in_any_disguise() {
                 .collect();
             let written = write(secret);
             let is_left = masked == text
-                || reading.contains(&secret[secret.len() - 14..])
+                || visible.contains(&secret[secret.len() - 14..])
                 || tails(&written).iter().any(|tail| masked.contains(tail) && !is_frame(tail));
             if is_left {
                 passed.push(format!("{vendor} {disguise}: {masked:?}"));

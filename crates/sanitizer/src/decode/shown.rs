@@ -1,18 +1,18 @@
-//! The reading of a text, where it differs from the text: invisible characters, escapes, terminal
+//! The visible text, where it differs from the text: invisible characters, escapes, terminal
 //! sequences, full-width forms.
 
 use std::ops::Range;
 
 use super::regions::regions;
 use super::{View, ViewKind};
-use crate::reading::{self, Shown};
+use crate::visible_text::{self, Shown};
 
-/// Returns the reading of each region with a change. A region with terminal sequences has two
-/// readings: a sequence may be inside of a token, or between a token and a word.
+/// Returns the visible text of each region with a change. A region with terminal sequences has two
+/// views: a sequence may be inside of a token, or between a token and a word.
 pub(super) fn views(text: &str) -> impl Iterator<Item = View> + '_ {
     let mut from = 0;
     let changes = std::iter::from_fn(move || {
-        let at = reading::next_change(text, from)?;
+        let at = visible_text::next_change(text, from)?;
         from = at + 1;
         Some(at)
     });
@@ -33,12 +33,12 @@ fn with_key_block(text: &str, region: Range<usize>) -> Range<usize> {
     region.start..text.ceil_char_boundary((region.end + MAX_BLOCK).min(text.len()))
 }
 
-/// Returns the reading of a region with `sequence` in place of each terminal sequence, and whether
+/// Returns the visible text of a region with `sequence` in place of each terminal sequence, and whether
 /// there is one.
 fn view(text: &str, region: &Range<usize>, sequence: Option<char>) -> (View, bool) {
     let mut view = View::empty(ViewKind::Decoded);
     let mut has_sequences = false;
-    for piece in reading::pieces(&text[region.clone()]) {
+    for piece in visible_text::pieces(&text[region.clone()]) {
         let at = region.start + piece.at.start..region.start + piece.at.end;
         match piece.shown {
             Shown::Char(c) => view.push(c, at),
@@ -67,8 +67,8 @@ mod tests {
 
     #[test]
     fn sequence_is_removed_and_separates() {
-        let readings: Vec<String> = views("a\u{1b}[1mb").map(|view| view.text).collect();
-        assert_eq!(readings, ["ab", "a b"]);
+        let texts: Vec<String> = views("a\u{1b}[1mb").map(|view| view.text).collect();
+        assert_eq!(texts, ["ab", "a b"]);
         assert_eq!(views("a[0] = 'b';").count(), 0);
     }
 }
