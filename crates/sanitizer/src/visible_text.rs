@@ -1,7 +1,7 @@
 //! The text as a reader sees it: without invisible characters and terminal sequences, with escapes
 //! decoded and full-width forms replaced.
 //!
-//! The sanitizer and the detection of prompt injection match the same reading, so that neither
+//! The sanitizer and the detection of prompt injection match the same text, so that neither
 //! misses what a terminal, a browser or a JSON parser makes of a text.
 
 mod escapes;
@@ -15,7 +15,7 @@ use unicode_normalization::UnicodeNormalization as _;
 
 pub use invisible::{InvisibleKind, ascii_of_tag, invisible_kind, is_legitimate};
 
-/// A part of the reading.
+/// A part of the visible text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shown {
     /// A character.
@@ -24,7 +24,7 @@ pub enum Shown {
     Sequence,
 }
 
-/// A part of the reading, with the bytes of the text that it stands for.
+/// A part of the visible text, with the bytes of the text that it stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
     /// The character or sequence.
@@ -33,7 +33,7 @@ pub struct Piece {
     pub at: Range<usize>,
 }
 
-/// Returns the reading of `text`, in text order. Invisible characters have no piece.
+/// Returns the visible text of `text`, in text order. Invisible characters have no piece.
 pub fn pieces(text: &str) -> impl Iterator<Item = Piece> + '_ {
     let mut at = 0;
     let mut before = None;
@@ -65,7 +65,7 @@ pub fn pieces(text: &str) -> impl Iterator<Item = Piece> + '_ {
     })
 }
 
-/// Returns the offset of the next character from `from` on that the reading shows as another one,
+/// Returns the offset of the next character from `from` on that is visible as another one,
 /// or not at all. Escapes that change no word do not count, since most are of this kind: those of
 /// quotes and backslashes, and those of spaces and line breaks before a sign.
 pub fn next_change(text: &str, from: usize) -> Option<usize> {
@@ -123,7 +123,7 @@ fn is_of_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii()
 }
 
-/// What the reading shows of a character.
+/// What is visible of a character.
 enum Step {
     Show(char),
     /// Show its compatibility form.
@@ -132,7 +132,7 @@ enum Step {
     Hide,
 }
 
-/// Returns the number of bytes at `at`, where `c` is, and what the reading shows of them. The
+/// Returns the number of bytes at `at`, where `c` is, and what is visible of them. The
 /// character `before` is the last one shown.
 fn step(text: &str, at: usize, c: char, before: Option<char>) -> (usize, Step) {
     let bytes = text.as_bytes();
@@ -168,7 +168,7 @@ fn shown(text: &str, at: usize, c: char, before: Option<char>) -> Step {
     if !follows_ascii && is_legitimate(before, c, after) { Step::Show(c) } else { Step::Hide }
 }
 
-/// Returns what the reading shows of an escape from `at` to `end` that stands for `c`.
+/// Returns what is visible of an escape from `at` to `end` that stands for `c`.
 fn shown_escape(bytes: &[u8], c: char, at: usize, end: usize) -> (usize, Step) {
     let sequence = sequences::end(bytes, c, end).filter(|_| matches!(c, '\u{1b}' | '\u{9b}'));
     match sequence {
@@ -189,7 +189,7 @@ fn has_form(c: char) -> bool {
 mod tests {
     use super::*;
 
-    fn reading(text: &str) -> String {
+    fn visible(text: &str) -> String {
         let shown = pieces(text).map(|piece| match piece.shown {
             Shown::Char(c) => c,
             Shown::Sequence => '|',
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_is_the_text_that_a_reader_sees() {
+    fn visible_text_is_what_a_reader_sees() {
         for (text, expected) in [
             ("a\u{200b}b\u{ad}c\u{2060}d\u{feff}", "abcd"),
             ("\u{e0061}\u{e0062}", "ab"),
@@ -214,7 +214,7 @@ mod tests {
             ("👨\u{200d}👩, ❤\u{fe0f}, не\u{ad}видимый", "👨\u{200d}👩, ❤\u{fe0f}, невидимый"),
             (r"C:\dir \u00g1 \xzz \", r"C:\dir \u00g1 \xzz \"),
         ] {
-            assert_eq!(reading(text), expected, "{text:?}");
+            assert_eq!(visible(text), expected, "{text:?}");
         }
     }
 
