@@ -8,7 +8,8 @@ use aho_corasick::AhoCorasick;
 use base64::Engine;
 use base64::alphabet::{STANDARD, URL_SAFE};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use regex::{Captures, Regex};
+use mc_sanitizer::decode_references;
+use regex::Regex;
 
 use crate::detection::{Detection, FLAG_THRESHOLD, Family};
 use crate::inspect::{Signal, detect};
@@ -34,8 +35,8 @@ static RUNS: LazyLock<[(Regex, Decoder); 4]> = LazyLock::new(|| {
             hex,
         ),
         (regex(r"[a-zA-Z0-9_.~+-]*(?:%[0-9A-Fa-f]{2}[a-zA-Z0-9_.~+-]*){3,}"), percent),
-        (regex(r"(?:[a-zA-Z .,]{0,3}&#(?:[0-9]{2,7}|[xX][0-9A-Fa-f]{2,6});){6,}"), |run| {
-            Some(references(run))
+        (regex(r"(?:[a-zA-Z .,]{0,3}&#(?:[0-9]{2,}|[xX][0-9A-Fa-f]{2,});?){6,}"), |run| {
+            Some(decode_references(run).map(|(c, _)| c).collect::<String>())
         }),
     ]
 });
@@ -132,18 +133,6 @@ fn percent(run: &str) -> Option<String> {
     text(decoded)
 }
 
-static REFERENCE: LazyLock<Regex> =
-    LazyLock::new(|| regex(r"&#(?:([0-9]{2,7})|[xX]([0-9A-Fa-f]{2,6}));"));
-
-fn references(run: &str) -> String {
-    let character = |found: &Captures<'_>| {
-        let decimal = found.get(1).and_then(|code| code.as_str().parse().ok());
-        let hex = || found.get(2).and_then(|code| u32::from_str_radix(code.as_str(), 16).ok());
-        decimal.or_else(hex).and_then(char::from_u32).map(String::from).unwrap_or_default()
-    };
-    REFERENCE.replace_all(run, character).into_owned()
-}
-
 fn text(bytes: Vec<u8>) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
@@ -204,11 +193,13 @@ mod tests {
         let hex: String = PHRASE.bytes().map(|byte| format!("{byte:02x}")).collect();
         let percent: String = PHRASE.bytes().map(|byte| format!("%{byte:02X}")).collect();
         let references: String = PHRASE.bytes().map(|byte| format!("&#{byte};")).collect();
+        let zeros: String = PHRASE.bytes().map(|byte| format!("&#x000{byte:x}")).collect();
         let escapes: String = PHRASE.bytes().map(|byte| format!("\\u{byte:04x}")).collect();
         let reversed: String = PHRASE.chars().rev().collect();
         let once = STANDARD.encode(PHRASE);
         let twice = STANDARD.encode(&once);
-        for text in [once, twice, hex, percent, references, escapes, rot13(PHRASE), reversed] {
+        for text in [once, twice, hex, percent, references, zeros, escapes, rot13(PHRASE), reversed]
+        {
             let found = inspect(&text);
             assert!(found.iter().any(|one| one.family == Family::Encoded), "{text}: {found:?}");
         }

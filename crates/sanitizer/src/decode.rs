@@ -17,6 +17,7 @@ mod wrapped_runs;
 use std::ops::Range;
 
 pub(crate) use concatenated::JOIN_SIGNS;
+pub use entities::decode_references;
 pub(crate) use entities::reference_signs;
 pub(crate) use quoted_printable::QUOTED_SIGNS;
 pub(crate) use wrapped::end_of_wrapped_line;

@@ -18,6 +18,7 @@ mod unlabeled;
 mod validators;
 pub mod visible_text;
 
+pub use decode::decode_references;
 pub use finding::{Class, Finding};
 pub use mask::Masked;
 pub use policy::Policy;

@@ -82,6 +82,15 @@ const DISGUISES: &[(&str, Disguise)] = &[
     ("in byte escapes", |token| each(token, |c| format!("\\x{:02x}", u32::from(c)))),
     ("in UTF-16", |token| each(token, |c| format!("{c}\0"))),
     ("in character references", |token| each(token, |c| format!("&#{};", u32::from(c)))),
+    ("in character references with zeros", |token| {
+        each(token, |c| format!("&#{:07};", u32::from(c)))
+    }),
+    ("in character references without their ends", |token| {
+        each(token, |c| format!("&#{}", u32::from(c)))
+    }),
+    ("in hexadecimal references without their ends", |token| {
+        each(token, |c| format!("&#x00{:x}", u32::from(c)))
+    }),
     ("in quotes of HTML", |token| format!("x=&quot;{token}&quot;")),
     ("in quoted-printable", |token| each(token, |c| format!("={:02X}", u32::from(c)))),
     ("after an equals sign in quoted-printable", |token| format!("x=3D{token}")),
