@@ -1,6 +1,7 @@
 //! Validation and truncation of the fields of events.
 
 use chrono::{DateTime, Datelike as _, NaiveDateTime, Utc};
+use mc_domain::is_other_line_break;
 use serde::{Deserialize as _, Deserializer, de};
 use sha2::{Digest as _, Sha256};
 use url::Url;
@@ -147,7 +148,7 @@ pub(super) fn is_line(text: &str, max: usize) -> bool {
 }
 
 fn is_line_break(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
+    c.is_control() || is_other_line_break(c)
 }
 
 /// Returns whether a browser may open an address.

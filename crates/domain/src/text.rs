@@ -1,4 +1,4 @@
-//! Validation of characters. PostgreSQL cannot store NUL, and other control characters can harm
+//! Line breaks and the validation of characters. PostgreSQL cannot store NUL, and other control characters can harm
 //! terminals and prompts, so requests with either are rejected.
 
 /// The error of a text with a forbidden control character.
@@ -22,6 +22,11 @@ pub fn check_text(text: &str) -> Result<(), ForbiddenCharacter> {
 /// Checks a text of one line (a title, a tag, a path): no control characters at all.
 pub fn check_line(text: &str) -> Result<(), ForbiddenCharacter> {
     check(text, char::is_control)
+}
+
+/// Whether `c` breaks a line in some viewer, but is not a line feed.
+pub fn is_other_line_break(c: char) -> bool {
+    matches!(c, '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
 fn check(text: &str, forbidden: impl Fn(char) -> bool) -> Result<(), ForbiddenCharacter> {

@@ -6,6 +6,7 @@
 
 mod escapes;
 mod invisible;
+mod rendering;
 mod sequences;
 
 use std::ops::Range;
@@ -14,6 +15,10 @@ use std::sync::LazyLock;
 use unicode_normalization::UnicodeNormalization as _;
 
 pub use invisible::{InvisibleKind, ascii_of_tag, invisible_kind, is_legitimate};
+pub use mc_domain::is_other_line_break;
+pub use rendering::{
+    bare_sequence_end, is_unprintable, sequence_end, string_of_sequence, without_sequences,
+};
 
 /// A part of the visible text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +36,15 @@ pub struct Piece {
     pub shown: Shown,
     /// The bytes of the text; both ends are character boundaries.
     pub at: Range<usize>,
+}
+
+impl Piece {
+    fn character(&self) -> Option<char> {
+        match self.shown {
+            Shown::Char(c) => Some(c),
+            Shown::Sequence => None,
+        }
+    }
 }
 
 /// Returns the visible text of `text`, in text order. Invisible characters have no piece.
@@ -55,8 +69,9 @@ pub fn pieces(text: &str) -> impl Iterator<Item = Piece> + '_ {
                 Step::Sequence => pending.push(piece(Shown::Sequence)),
                 Step::Form => {
                     pending.extend(std::iter::once(c).nfkc().map(|c| piece(Shown::Char(c))));
+                    // A selector after a form of a letter belongs to no symbol.
+                    before = pending.last().and_then(Piece::character);
                     pending.reverse();
-                    before = Some(c);
                 }
                 Step::Hide => {}
             }
@@ -146,11 +161,11 @@ fn step(text: &str, at: usize, c: char, before: Option<char>) -> (usize, Step) {
             Some(end) => (end - at, Step::Sequence),
             None => (1, Step::Show(c)),
         },
-        '\u{1b}' | '\u{9b}' => match sequences::end(bytes, c, at + length) {
+        '\u{1b}' | '\u{90}'..='\u{9f}' => match sequences::end(bytes, c, at + length) {
             Some(end) => (end - at, Step::Sequence),
             None => (length, Step::Hide),
         },
-        '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => (length, Step::Show('\n')),
+        c if c != '\r' && is_other_line_break(c) => (length, Step::Show('\n')),
         _ => (length, shown(text, at, c, before)),
     }
 }
@@ -170,8 +185,7 @@ fn shown(text: &str, at: usize, c: char, before: Option<char>) -> Step {
 
 /// Returns what is visible of an escape from `at` to `end` that stands for `c`.
 fn shown_escape(bytes: &[u8], c: char, at: usize, end: usize) -> (usize, Step) {
-    let sequence = sequences::end(bytes, c, end).filter(|_| matches!(c, '\u{1b}' | '\u{9b}'));
-    match sequence {
+    match sequences::end(bytes, c, end) {
         Some(end) => (end - at, Step::Sequence),
         None if matches!(c, '\u{b}' | '\u{c}') => (end - at, Step::Show('\n')),
         None if invisible_kind(c).is_some() => (end - at, Step::Hide),
@@ -181,8 +195,16 @@ fn shown_escape(bytes: &[u8], c: char, at: usize, end: usize) -> (usize, Step) {
 
 /// Whether `c` is a form of an ASCII character with another width, weight or frame.
 fn has_form(c: char) -> bool {
-    matches!(c, '\u{ff01}'..='\u{ff5e}' | '\u{2460}'..='\u{24ff}')
+    matches!(c, '\u{ff01}'..='\u{ff5e}' | '\u{2460}'..='\u{24ff}' | '\u{fe4d}'..='\u{fe6b}')
         || matches!(c, '\u{1d400}'..='\u{1d7ff}' | '\u{1f100}'..='\u{1f18a}')
+        || is_letter_like(c)
+}
+
+/// Whether `c` is one of the letters that are missing among the mathematical ones.
+fn is_letter_like(c: char) -> bool {
+    matches!(c, '\u{2102}' | '\u{210a}'..='\u{2113}' | '\u{2115}' | '\u{2119}'..='\u{211d}')
+        || matches!(c, '\u{2124}' | '\u{2128}' | '\u{212a}'..='\u{2134}')
+        || matches!(c, '\u{2139}' | '\u{2145}'..='\u{2149}')
 }
 
 #[cfg(test)]
@@ -202,7 +224,8 @@ mod tests {
         for (text, expected) in [
             ("a\u{200b}b\u{ad}c\u{2060}d\u{feff}", "abcd"),
             ("\u{e0061}\u{e0062}", "ab"),
-            ("ｇｈｐ＿ 𝐠𝐡𝐩 ⓖ", "ghp_ ghp g"),
+            ("ｇｈｐ＿ 𝐠𝐡𝐩 ⓖ 𝑔ℎ𝑝﹍ ﹤", "ghp_ ghp g ghp_ <"),
+            ("ｇ\u{fe0f}ｈ\u{200d}ⓟ\u{200d}ⓠ", "ghpq"),
             (r"a\nb\tc \u003d\x3d\u{3d}\U0000003d\075", "a\nb\tc ====="),
             ("g\0h\0p\0", "ghp"),
             ("\u{1b}[31mred\u{1b}[0m", "|red|"),
@@ -210,6 +233,7 @@ mod tests {
             (r"\x1b[31mred\u001b[0m \033[1;32mgreen\e[m \e]0;title\a.", "|red| |green| |."),
             ("[31mred[0m of [1m]", "|red| of [1m]"),
             ("\u{1b}(Bx \u{1b}c", "|x c"),
+            ("\u{9b}31mred\u{9d}0;a\u{9c}b \u{90}q\u{1b}\\ \u{9d}М\u{9d}c", "|red|b | Мc"),
             ("a\u{b}b\u{2028}c", "a\nb\nc"),
             ("👨\u{200d}👩, ❤\u{fe0f}, не\u{ad}видимый", "👨\u{200d}👩, ❤\u{fe0f}, невидимый"),
             (r"C:\dir \u00g1 \xzz \", r"C:\dir \u00g1 \xzz \"),

@@ -50,6 +50,23 @@ fn full_width(c: char) -> String {
     wide.unwrap_or(c).to_string()
 }
 
+/// Returns the tag character of an ASCII character.
+fn tag(c: char) -> String {
+    let tag = char::from_u32(u32::from(c) + 0xE0000).filter(|_| !c.is_control());
+    tag.unwrap_or(c).to_string()
+}
+
+/// Returns the mathematical italic form of a letter. That of `h` is older than the others.
+fn italic(c: char) -> String {
+    let first = match c {
+        'h' => return "\u{210e}".to_owned(),
+        'A'..='Z' => 0x1d434 - u32::from('A'),
+        'a'..='z' => 0x1d44e - u32::from('a'),
+        _ => return c.to_string(),
+    };
+    char::from_u32(first + u32::from(c)).expect("a letter").to_string()
+}
+
 /// A way to write a token.
 type Disguise = fn(&str) -> String;
 
@@ -67,13 +84,35 @@ const DISGUISES: &[(&str, Disguise)] = &[
     ("in a link of a terminal", |token| {
         format!("\u{1b}]8;;https://a.b\u{7}{token}\u{1b}]8;;\u{7}")
     }),
+    ("in a link of a terminal with parameters", |token| {
+        format!("\u{1b}]8;id=1;https://a.b\u{1b}\\{token}\u{1b}]8;;\u{1b}\\")
+    }),
+    ("with links of a terminal inside", |token| split(token, "\u{1b}]8;;https://a.b\u{1b}\\")),
+    ("in a title of a terminal with zero-width spaces", |token| {
+        format!("\u{1b}]0;title {}\u{7}", split(token, "\u{200b}"))
+    }),
+    ("in a color of C1 controls", |token| format!("key\u{9b}31m{token}\u{9b}0mend")),
+    ("with C1 controls inside", |token| split(token, "\u{9b}0m")),
+    ("with titles of C1 controls inside", |token| split(token, "\u{9d}0;title\u{9c}")),
+    ("with overstrikes", |token| each(token, |c| format!("{c}\u{8}{c}"))),
+    ("underlined by overstrikes", |token| each(token, |c| format!("_\u{8}{c}"))),
     ("with colors inside", |token| split(token, "\u{1b}[0m")),
     ("with zero-width spaces inside", |token| split(token, "\u{200b}")),
     ("with soft hyphens inside", |token| split(token, "\u{ad}")),
     ("with word joiners inside", |token| split(token, "\u{2060}")),
     ("with joiners between all characters", |token| each(token, |c| format!("{c}\u{200d}"))),
     ("with selectors after all characters", |token| each(token, |c| format!("{c}\u{fe0f}"))),
+    ("with selectors of ideographs inside", |token| split(token, "\u{e0101}")),
+    ("with Mongolian selectors inside", |token| split(token, "\u{180b}")),
+    ("with Hangul fillers inside", |token| split(token, "\u{3164}\u{115f}\u{1160}\u{ffa0}")),
+    ("with grapheme joiners inside", |token| split(token, "\u{34f}")),
+    ("in tag characters", |token| each(token, tag)),
+    ("with tag characters inside", |token| split(token, "\u{e0041}\u{e007f}")),
     ("in full-width characters", |token| each(token, full_width)),
+    ("in full-width characters with selectors", |token| {
+        each(token, |c| full_width(c) + "\u{fe0f}")
+    }),
+    ("in italic letters", |token| each(token, italic)),
     ("in base64", |token| STANDARD.encode(token)),
     ("in base64 twice", |token| STANDARD.encode(STANDARD.encode(token))),
     ("in hexadecimal digits", |token| each(token, |c| format!("{:02x}", u32::from(c)))),

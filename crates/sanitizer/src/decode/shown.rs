@@ -5,10 +5,9 @@ use std::ops::Range;
 
 use super::regions::regions;
 use super::{View, ViewKind};
-use crate::visible_text::{self, Shown};
+use crate::visible_text::{self, Shown, ascii_of_tag, invisible_kind, string_of_sequence};
 
-/// Returns the visible text of each region with a change. A region with terminal sequences has two
-/// views: a sequence may be inside of a token, or between a token and a word.
+/// Returns the visible text of each region with a change, and a view for each other way to see it.
 pub(super) fn views(text: &str) -> impl Iterator<Item = View> + '_ {
     let mut from = 0;
     let changes = std::iter::from_fn(move || {
@@ -18,9 +17,10 @@ pub(super) fn views(text: &str) -> impl Iterator<Item = View> + '_ {
     });
     regions(text, changes).flat_map(move |region| {
         let region = with_key_block(text, region);
-        let (joined, has_sequences) = view(text, &region, None);
-        let spaced = has_sequences.then(|| view(text, &region, Some(' ')).0);
-        std::iter::once(joined).chain(spaced)
+        let (usual, mut others) = view(text, &region, Way::Usual);
+        add_ways(&mut others, &text[region.clone()]);
+        let others = others.into_iter().map(move |way| view(text, &region, way).0);
+        std::iter::once(usual).chain(others)
     })
 }
 
@@ -33,29 +33,123 @@ fn with_key_block(text: &str, region: Range<usize>) -> Range<usize> {
     region.start..text.ceil_char_boundary((region.end + MAX_BLOCK).min(text.len()))
 }
 
-/// Returns the visible text of a region with `sequence` in place of each terminal sequence, and whether
-/// there is one.
-fn view(text: &str, region: &Range<usize>, sequence: Option<char>) -> (View, bool) {
+/// A way to see a text: readers and renderers differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// The visible text.
+    Usual,
+    /// With a space for each terminal sequence, which may be between a token and a word.
+    Spaced,
+    /// With the strings of sequences, such as titles: a renderer that escapes shows them.
+    Opened,
+    /// Without tags. They stand for characters, or are inside of a token.
+    Untagged,
+    /// Without the characters that a backspace erases.
+    Overstruck,
+    /// With escapes as they are written, as renderers print them.
+    Written,
+}
+
+const BACKSPACE: char = '\u{8}';
+
+/// Completes the ways to see a region, which its pieces have shown.
+fn add_ways(ways: &mut Vec<Way>, region: &str) {
+    let is_invisible = |c| invisible_kind(c).is_some();
+    ways.retain(|way| *way != Way::Written || region.contains(is_invisible));
+    if region.contains(BACKSPACE) {
+        ways.push(Way::Overstruck);
+    }
+}
+
+/// Returns a view of a region, and the ways in which others may see its pieces.
+fn view(text: &str, region: &Range<usize>, way: Way) -> (View, Vec<Way>) {
     let mut view = View::empty(ViewKind::Decoded);
-    let mut has_sequences = false;
+    let mut others = Vec::new();
+    let mut end = region.start;
     for piece in visible_text::pieces(&text[region.clone()]) {
         let at = region.start + piece.at.start..region.start + piece.at.end;
+        let is_escape = at.len() > 1 && text.as_bytes()[at.start] == b'\\';
+        if is_escape {
+            add(&mut others, Way::Written);
+        }
+        if way == Way::Written {
+            push_written(&mut view, text, end..at.start);
+        }
+        end = at.end;
         match piece.shown {
-            Shown::Char(c) => view.push(c, at),
-            Shown::Sequence => {
-                has_sequences = true;
-                if let Some(c) = sequence {
+            _ if is_escape && way == Way::Written => push_written(&mut view, text, at),
+            Shown::Sequence => push_sequence(&mut view, &mut others, text, at, way),
+            Shown::Char(c) => {
+                let is_tag = is_tag(text, &at);
+                if is_tag {
+                    add(&mut others, Way::Untagged);
+                }
+                let is_erased = way == Way::Overstruck && text[at.end..].starts_with(BACKSPACE);
+                if !is_erased && !(is_tag && way == Way::Untagged) {
                     view.push(c, at);
                 }
             }
         }
     }
-    (view, has_sequences)
+    if way == Way::Written {
+        push_written(&mut view, text, end..region.end);
+    }
+    (view, others)
+}
+
+fn add(ways: &mut Vec<Way>, way: Way) {
+    if !ways.contains(&way) {
+        ways.push(way);
+    }
+}
+
+/// Appends what stands for a terminal sequence.
+fn push_sequence(view: &mut View, others: &mut Vec<Way>, text: &str, at: Range<usize>, way: Way) {
+    add(others, Way::Spaced);
+    let string = string_of_sequence(text, &at);
+    if string.is_some() {
+        add(others, Way::Opened);
+    }
+    match (way, string) {
+        (Way::Spaced, _) => view.push(' ', at),
+        (Way::Opened, Some(string)) => {
+            for piece in visible_text::pieces(&text[string.clone()]) {
+                if let Shown::Char(c) = piece.shown {
+                    view.push(c, string.start + piece.at.start..string.start + piece.at.end);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Appends the characters of a part of the text that are not invisible.
+fn push_written(view: &mut View, text: &str, part: Range<usize>) {
+    // The pieces of one form have the same bytes, so a part may end before its start.
+    if part.is_empty() {
+        return;
+    }
+    for (at, c) in text[part.clone()].char_indices() {
+        if invisible_kind(c).is_none() {
+            view.push(c, part.start + at..part.start + at + c.len_utf8());
+        }
+    }
+}
+
+/// Whether the bytes `at` are a tag that stands for a character.
+fn is_tag(text: &str, at: &Range<usize>) -> bool {
+    /// Length of a tag, in bytes.
+    const LENGTH: usize = 4;
+    at.len() == LENGTH && text[at.clone()].chars().next().and_then(ascii_of_tag).is_some()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn texts(text: &str) -> Vec<String> {
+        views(text).map(|view| view.text).collect()
+    }
 
     #[test]
     fn view_spans_map_to_escapes_and_invisible_characters() {
@@ -67,8 +161,29 @@ mod tests {
 
     #[test]
     fn sequence_is_removed_and_separates() {
-        let texts: Vec<String> = views("a\u{1b}[1mb").map(|view| view.text).collect();
-        assert_eq!(texts, ["ab", "a b"]);
+        assert_eq!(texts("a\u{1b}[1mb"), ["ab", "a b"]);
         assert_eq!(views("a[0] = 'b';").count(), 0);
+    }
+
+    #[test]
+    fn parts_are_seen_as_each_renderer_shows_them() {
+        assert_eq!(texts("a\u{1b}]0;b\u{200b}c\u{7}d"), ["ad", "a d", "a0;bcd"]);
+        assert_eq!(texts(r"a\e]0;b\ad"), ["ad", "a d", "a0;bd"]);
+        assert_eq!(texts("a\u{e0062}c"), ["abc", "ac"]);
+        assert_eq!(texts("a\u{8}ab\u{8}b"), ["aabb", "ab"]);
+        assert_eq!(texts("a\u{ad}b\\x3dc\\x00ｄ"), ["ab=cd", "ab\\x3dc\\x00d"]);
+    }
+
+    #[test]
+    fn other_ways_have_the_bytes_that_they_stand_for() {
+        let text = "a\u{1b}]0;b\u{200b}c\u{7}d\\x3d";
+        let origins = |way| {
+            let (view, _) = view(text, &(0..text.len()), way);
+            let part = view.text.find('b').map(|at| view.origin(&(at..view.text.len())));
+            part.map(|at| text[at].to_owned())
+        };
+        assert_eq!(origins(Way::Opened).as_deref(), Some("b\u{200b}c\u{7}d\\x3d"));
+        assert_eq!(origins(Way::Written), None);
+        assert_eq!(view(text, &(0..text.len()), Way::Written).0.text, "ad\\x3d");
     }
 }

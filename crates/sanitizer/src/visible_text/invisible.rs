@@ -61,9 +61,10 @@ pub fn ascii_of_tag(c: char) -> Option<char> {
 /// one selector after a symbol.
 pub fn is_legitimate(before: Option<char>, c: char, after: Option<char>) -> bool {
     let joins = |c: char| {
-        is_emoji(c)
+        let is_of_script = is_emoji(c)
             || matches!(c, '\u{600}'..='\u{109f}' | '\u{1780}'..='\u{18af}')
-            || matches!(c, '\u{fb50}'..='\u{fdff}')
+            || matches!(c, '\u{fb50}'..='\u{fdff}');
+        is_of_script && invisible_kind(c).is_none()
     };
     match c {
         '\u{200c}' | '\u{200d}' => {
@@ -71,11 +72,10 @@ pub fn is_legitimate(before: Option<char>, c: char, after: Option<char>) -> bool
                 .is_some_and(|b| joins(b) || invisible_kind(b) == Some(InvisibleKind::Selector));
             before && after.is_none_or(|a| joins(a) || a.is_whitespace())
         }
-        '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' | '\u{180b}'..='\u{180d}' => before
-            .is_some_and(|b| {
-                let is_base = !b.is_ascii_alphabetic() && !b.is_whitespace();
-                is_base && invisible_kind(b).is_none()
-            }),
+        _ if invisible_kind(c) == Some(InvisibleKind::Selector) => before.is_some_and(|b| {
+            let is_base = !b.is_ascii_alphabetic() && !b.is_whitespace();
+            is_base && invisible_kind(b).is_none()
+        }),
         _ => false,
     }
 }
