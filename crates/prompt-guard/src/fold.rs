@@ -10,26 +10,26 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use mc_sanitizer::visible_text::{self, Piece, Shown, invisible_kind};
+use mc_sanitizer::visible_text::{self, Piece, Shown, invisible_kind, string_of_sequence};
 use unicode_normalization::UnicodeNormalization;
 use unicode_security::skeleton;
 
 /// A mapping from offsets in a form to offsets in the text.
 #[derive(Debug, Clone, Default)]
-struct Offsets {
+pub(crate) struct Offsets {
     /// Pairs of offsets in the form and in the text, where their difference changes.
     marks: Vec<(usize, usize)>,
 }
 
 impl Offsets {
-    fn add(&mut self, read: usize, text: usize) {
+    pub fn add(&mut self, read: usize, text: usize) {
         let follows = self.marks.last().is_some_and(|(r, t)| read - r == text.wrapping_sub(*t));
         if !follows {
             self.marks.push((read, text));
         }
     }
 
-    fn origin(&self, read: usize) -> usize {
+    pub fn origin(&self, read: usize) -> usize {
         let next = self.marks.partition_point(|(r, _)| *r <= read);
         self.marks.get(next.wrapping_sub(1)).map_or(0, |(r, t)| t + (read - r))
     }
@@ -50,6 +50,8 @@ pub(crate) struct Plain {
     offsets: Offsets,
     /// Words of the form in which letters of other scripts were replaced by Latin ones.
     pub mixed: Vec<Range<usize>>,
+    /// The strings of terminal sequences, such as titles, as bytes of the text. The form has none.
+    pub strings: Vec<Range<usize>>,
 }
 
 impl Plain {
@@ -63,7 +65,10 @@ impl Plain {
         }
         let mut word = Word::default();
         for Piece { shown, at } in visible_text::pieces(text) {
-            let Shown::Char(c) = shown else { continue };
+            let Shown::Char(c) = shown else {
+                plain.strings.extend(string_of_sequence(text, &at));
+                continue;
+            };
             if c.is_ascii() {
                 plain.take(&mut word, at.start, Some(c));
                 continue;

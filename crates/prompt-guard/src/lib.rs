@@ -13,8 +13,10 @@ mod patterns;
 pub mod payloads;
 mod quotes;
 mod rules;
+mod special_tokens;
 mod tags;
 
 pub use detection::{Detection, FLAG_THRESHOLD, Family, QUARANTINE_THRESHOLD};
 pub use inspect::{inspect, is_clean};
 pub use neutralize::neutralize;
+pub use special_tokens::DELIMITER;

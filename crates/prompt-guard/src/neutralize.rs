@@ -1,72 +1,144 @@
 //! Neutralizing: makes text safe as data in a prompt.
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
+use std::ops::Range;
 
-use mc_sanitizer::visible_text::{InvisibleKind, invisible_kind, is_legitimate};
-use regex::Regex;
+use mc_sanitizer::visible_text::{
+    InvisibleKind, bare_sequence_end, invisible_kind, is_other_line_break, is_unprintable,
+    sequence_end,
+};
+use unicode_normalization::UnicodeNormalization as _;
 
-use crate::patterns::regex;
+use crate::fold::Offsets;
+use crate::special_tokens::TOKEN;
 
 /// The character that replaces a run of invisible characters.
 const REPLACEMENT: char = '\u{fffd}';
 
-/// Special tokens, which a tokenizer may read as the end of a turn, as a tool call or as a thought
-/// instead of as text. Llama, Gemma, Qwen and Command R have angle brackets, Mistral square ones.
-static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
-    regex(concat!(
-        r"<(?P<pipe>[|｜][A-Za-z0-9_▁]{1,40}[|｜])>|<(?P<angle>/?s|bos|eos|BOS_TOKEN|EOS_TOKEN|",
-        r"start_of_turn|end_of_turn|<SYS>|</SYS>|/?(?:tool_call|tool_response|think))>|",
-        r"\[(?P<square>/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|",
-        r"TOOL_CONTENT|CALL_ID|ARGS|THINK))\]",
-    ))
-});
-
 /// Returns `text` without invisible characters and special tokens of chat templates, with `\n` as
 /// its only line break.
 ///
-/// Zero-width and layout characters are removed; a run of others becomes one `�`, so that a reader
-/// sees that something was there. The brackets of special tokens become `‹›` and `⟦⟧`. Most text
-/// has none of these and is borrowed unchanged. Neutralizing again changes nothing.
+/// Zero-width and layout characters are removed; a run of others, or a terminal sequence, becomes
+/// one `�`, so that a reader sees that something was there. The brackets of special tokens become
+/// `‹›` and `⟦⟧`, also where invisible characters are inside or the letters have another width.
+/// Escapes such as `\n` stay as they are written. Most text has none of these and is borrowed
+/// unchanged. Neutralizing again changes nothing.
 pub fn neutralize(text: &str) -> Cow<'_, str> {
-    let without_invisible = without_invisible(text);
-    if !TOKEN.is_match(&without_invisible) {
-        return without_invisible;
+    match without_invisible(text) {
+        Cow::Borrowed(text) => defused(text).map_or(Cow::Borrowed(text), Cow::Owned),
+        Cow::Owned(text) => Cow::Owned(defused(&text).unwrap_or(text)),
     }
-    let defused = TOKEN.replace_all(&without_invisible, |found: &regex::Captures<'_>| {
-        let part = |name| found.name(name).map(|part| part.as_str());
-        match (part("square"), part("pipe").or(part("angle"))) {
-            (Some(token), _) => format!("⟦{token}⟧"),
-            (None, token) => format!("‹{}›", token.unwrap_or_default().replace(['<', '>'], "")),
-        }
-    });
-    Cow::Owned(defused.into_owned())
 }
 
 fn without_invisible(text: &str) -> Cow<'_, str> {
-    let is_other_line_break =
-        |c: char| matches!(c, '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}');
-    if !text.chars().any(|c| invisible_kind(c).is_some() || is_other_line_break(c)) {
+    if !text.chars().any(|c| is_unprintable(None, c, None)) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len());
-    let mut before = None;
-    let mut characters = text.chars().peekable();
-    while let Some(c) = characters.next() {
-        let after = characters.peek().copied();
-        match invisible_kind(c) {
-            _ if c == '\r' && after == Some('\n') => {}
-            _ if is_other_line_break(c) => shown.push('\n'),
-            None => shown.push(c),
-            Some(_) if is_legitimate(before, c, after) => shown.push(c),
-            Some(InvisibleKind::ZeroWidth | InvisibleKind::Layout) => {}
-            Some(_) if shown.ends_with(REPLACEMENT) => {}
-            Some(_) => shown.push(REPLACEMENT),
-        }
+    let mut at = 0;
+    while let Some(c) = text[at..].chars().next() {
+        let kind = invisible_kind(c);
+        let sequence = kind.and_then(|_| sequence_end(text, at));
+        at = sequence.unwrap_or(at + c.len_utf8());
+        let after = text[at..].chars().next();
         // A removed character is no neighbor.
-        before = shown.chars().next_back();
+        let before = shown.chars().next_back();
+        if !is_unprintable(before, c, after) {
+            shown.push(c);
+        } else if c == '\r' && after == Some('\n') {
+            // The line feed follows.
+        } else if is_other_line_break(c) {
+            shown.push('\n');
+        } else if !is_removed(kind) && before != Some(REPLACEMENT) {
+            shown.push(REPLACEMENT);
+        }
     }
     Cow::Owned(shown)
+}
+
+/// Whether an invisible character may vanish without a trace.
+fn is_removed(kind: Option<InvisibleKind>) -> bool {
+    matches!(kind, Some(InvisibleKind::ZeroWidth | InvisibleKind::Layout))
+}
+
+/// Returns `text` with other brackets around special tokens; `None` without any. The tokens are
+/// matched as a reader sees them.
+fn defused(text: &str) -> Option<String> {
+    if !text.chars().any(is_opening) {
+        return None;
+    }
+    let (plain, offsets) = plain(text);
+    let mut safe = String::new();
+    let mut copied = 0;
+    for found in TOKEN.find_iter(&plain) {
+        let is_square = found.as_str().starts_with('[');
+        let (open, close) = if is_square { ("⟦", "⟧") } else { ("‹", "›") };
+        let brackets = found.as_str().match_indices(['<', '>', '[', ']']);
+        let mut brackets = brackets.map(|(at, _)| found.start() + at).peekable();
+        let mut replacement = open;
+        while let Some(at) = brackets.next() {
+            let Range { start, end } = character(text, offsets.origin(at));
+            safe.push_str(&text[copied..start]);
+            safe.push_str(replacement);
+            copied = end;
+            // Only the last one closes.
+            replacement = "";
+            if let Some(next) = brackets.peek()
+                && *next + 1 == found.end()
+            {
+                replacement = close;
+            }
+        }
+    }
+    if copied == 0 {
+        return None;
+    }
+    safe.push_str(&text[copied..]);
+    Some(safe)
+}
+
+/// Whether a special token may begin with `c` or with a form of it.
+fn is_opening(c: char) -> bool {
+    match c {
+        '<' | '[' => true,
+        // Forms of brackets are in later blocks.
+        ..'\u{2000}' => false,
+        _ => matches!(std::iter::once(c).nfkc().next(), Some('<' | '[')),
+    }
+}
+
+/// Returns `text` without the characters that may be inside of a token, and with compatibility
+/// forms replaced.
+fn plain(text: &str) -> (Cow<'_, str>, Offsets) {
+    let mut offsets = Offsets::default();
+    if text.is_ascii() && !has_bare_sequence(text) {
+        offsets.add(0, 0);
+        return (Cow::Borrowed(text), offsets);
+    }
+    let mut plain = String::with_capacity(text.len());
+    let mut at = 0;
+    while let Some(c) = text[at..].chars().next() {
+        let start = at;
+        let bare = bare_sequence_end(text, at);
+        at = bare.unwrap_or(at + c.len_utf8());
+        if bare.is_some() || c == REPLACEMENT || invisible_kind(c).is_some() {
+            continue;
+        }
+        for c in std::iter::once(c).nfkc() {
+            offsets.add(plain.len(), start);
+            plain.push(c);
+        }
+    }
+    (Cow::Owned(plain), offsets)
+}
+
+fn has_bare_sequence(text: &str) -> bool {
+    text.match_indices('[').any(|(at, _)| bare_sequence_end(text, at).is_some())
+}
+
+/// Returns the bytes of the character at `at`.
+fn character(text: &str, at: usize) -> Range<usize> {
+    at..at + text[at..].chars().next().map_or(0, char::len_utf8)
 }
 
 #[cfg(test)]
@@ -80,7 +152,8 @@ mod tests {
             ("a\u{202e}b\u{2066}\u{2069}c", "a\u{fffd}b\u{fffd}c"),
             ("x\u{e0041}\u{e0042}\u{e007f}y", "x\u{fffd}y"),
             ("a\r\nb\rc\u{2028}d\u{85}e", "a\nb\nc\nd\ne"),
-            ("\u{1b}[2Jx", "\u{fffd}[2Jx"),
+            ("\u{1b}[2Jx", "\u{fffd}x"),
+            ("\u{1b} x [31mred[0m", "\u{fffd} x [31mred[0m"),
             ("<|im_start|>system", "‹|im_start|›system"),
             ("[INST] <<SYS>> </s>", "⟦INST⟧ ‹SYS› ‹/s›"),
             ("<s><bos><eos>", "‹s›‹bos›‹eos›"),
@@ -92,14 +165,38 @@ mod tests {
             ("[TOOL_CALLS]a[CALL_ID]b[ARGS]{}", "⟦TOOL_CALLS⟧a⟦CALL_ID⟧b⟦ARGS⟧{}"),
             ("[TOOL_RESULTS]a[TOOL_CONTENT]b", "⟦TOOL_RESULTS⟧a⟦TOOL_CONTENT⟧b"),
             ("<th\u{200b}ink><<tool_call>>", "‹think›<‹tool_call›>"),
-            (
-                "\u{1b}]8;;https://a.example\u{7}x\u{9b}31m",
-                "\u{fffd}]8;;https://a.example\u{fffd}x\u{fffd}31m",
-            ),
+            ("\u{1b}]8;;https://a.example\u{7}x\u{9b}31m", "\u{fffd}x\u{fffd}"),
+            ("\u{1b}]0;<think>\u{7}x\u{1b}]open <eos>", "\u{fffd}x\u{fffd}]open ‹eos›"),
             ("<|\u{200b}im_end|>", "‹|im_end|›"),
         ] {
             assert_eq!(neutralize(text), expected, "{text:?}");
         }
+    }
+
+    #[test]
+    fn tokens_are_matched_as_a_reader_sees_them() {
+        for (text, expected) in [
+            ("<tool\u{ad}_call>", "‹tool_call›"),
+            ("＜think＞ ＜／ｔｈｉｎｋ＞", "‹think› ‹／ｔｈｉｎｋ›"),
+            ("<tool\u{1b}[0m_call>", "‹tool\u{fffd}_call›"),
+            ("<tool[0m_call>", "‹tool[0m_call›"),
+            ("<|im\u{1b}]8;;https://a.example\u{1b}\\_start|>", "‹|im\u{fffd}_start|›"),
+            ("[IN\u{e0041}ST] ［ＡＲＧＳ］", "⟦IN\u{fffd}ST⟧ ⟦ＡＲＧＳ⟧"),
+            ("<\u{fe0f}s> <<S\u{202e}YS>>", "‹\u{fe0f}s› ‹S\u{fffd}YS›"),
+            ("﹤eos﹥ <\u{fb06}art_of_turn>", "‹eos› ‹\u{fb06}art_of_turn›"),
+            ("</rec\u{200b}alled x> ＜ ＲＥＣＡＬＬＥＤ", "‹/recalled x> ‹ ＲＥＣＡＬＬＥＤ"),
+        ] {
+            let safe = neutralize(text);
+            assert_eq!(safe, expected, "{text:?}");
+            assert_eq!(neutralize(&safe), safe, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn escapes_stay_as_they_are_written() {
+        let code = r#"let a = "one\ntwo\x1b[31m\u200b \u003cthink\u003e \e]0;title\a";"#;
+        assert_eq!(neutralize(code), code);
+        assert_eq!(neutralize(r"\e]0;<think>\a \x1b[ARGS]"), r"\e]0;‹think›\a \x1b⟦ARGS⟧");
     }
 
     #[test]

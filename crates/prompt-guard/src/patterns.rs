@@ -7,6 +7,7 @@ use regex::Regex;
 
 use crate::detection::Family;
 use crate::inspect::Signal;
+use crate::special_tokens::{DELIMITER, SQUARE_CALLS, SQUARE_PARTS, SYSTEM, TURNS};
 
 /// A regex whose matches are signals.
 struct Pattern {
@@ -43,10 +44,8 @@ static MARKERS: LazyLock<Vec<Pattern>> = LazyLock::new(|| vec![
         r"start_of_turn_token|end_of_turn_token|system_token|user_token|chatbot_token|",
         r"tool_call|tool_response|begin▁of▁sentence|end▁of▁sentence)\s?[|｜]>",
     )),
-    pattern(0.85, "a marker of a chat template", concat!(
-        r"\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_RESULTS)\]|<</?SYS>>|<(?:start|",
-        r"end)_of_turn>|<s>\s*\[INST|</s>\s*\[INST",
-    )),
+    pattern(0.85, "a marker of a chat template",
+        &format!(r"\[/?(?:{SQUARE_PARTS})\]|{SYSTEM}|<(?:{TURNS})>|</?s>\s*\[INST")),
     pattern(0.6, "a heading that begins a turn", concat!(
         r"(?im)^[\t ]{0,3}#{2,4}[\t ]*(?:system(?:[\t ]+(?:prompt|message|note|override))?|",
         r"instruction|human|assistant|user|response)[\t ]*:",
@@ -65,7 +64,8 @@ static MARKERS: LazyLock<Vec<Pattern>> = LazyLock::new(|| vec![
         r"(?m)^Human[:：][^\n]*\n{1,3}(?:[^\n]+\n){0,3}\n?Assistant[:：]|",
         r"^Assistant[:：][^\n]*\n{1,3}(?:[^\n]+\n){0,3}\n?Human[:：]",
     )),
-    pattern(0.9, "a marker of this service's own responses", r"(?i)</?[\t ]*recalled\b"),
+    pattern(0.9, "a marker of this service's own responses",
+        &format!(r"(?i)</?[\t ]*{DELIMITER}\b")),
     pattern(0.8, "a line that pretends to end or begin the data", concat!(
         r"(?i)(?:[-=*#_~]{3,}|\[|<)[\t ]*(?:end|begin|start)(?:[\t ]+of)?[\t ]+(?:the",
         r"[\t ]+)?(?:(?:retrieved|recalled|untrusted|external|user|system|team|quoted|new|",
@@ -111,10 +111,10 @@ static TOOL_CALLS: LazyLock<Vec<Pattern>> = LazyLock::new(|| vec![
         r"(?im)^[\t ]{0,8}`{3,}[\t ]?(?:tool_code|tool_call|tool_use|function_call|",
         r"tool)[\t ]?$",
     )),
-    pattern(0.85, "a marker that begins a tool call", concat!(
-        r"\[TOOL_CALLS\]|<\|python_tag\|>|<｜tool▁calls?▁begin｜>|to=(?:functions|browser|",
-        r"python|repo|memory)\.[a-z_]{2,40}",
-    )),
+    pattern(0.85, "a marker that begins a tool call", &(format!(r"\[{SQUARE_CALLS}\]|") + concat!(
+        r"<\|python_tag\|>|<｜tool▁calls?▁begin｜>|to=(?:functions|browser|python|repo|",
+        r"memory)\.[a-z_]{2,40}",
+    ))),
     pattern(0.85, "the text of a tool call",
         r"(?m)^Action[:：][\t ]{0,4}[A-Za-z_.]{2,40}[\t ]{0,4}\n[\t ]{0,4}Action Input[:：]"),
 ]);

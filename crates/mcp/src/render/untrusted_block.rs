@@ -20,13 +20,11 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 use mc_domain::UntrustedText;
-use mc_prompt_guard::neutralize;
+use mc_prompt_guard::{DELIMITER, neutralize};
 use rand::TryRngCore;
 use rand::rngs::OsRng;
 use serde_json::Value;
 
-/// Name of the delimiters. [`quoted`] defuses it in stored text that looks like a delimiter.
-const NAME: &str = "recalled";
 /// Characters of the random part of a delimiter; each of the 32 characters has five bits.
 const NONCE: usize = 16;
 /// Letters and digits that are hard to confuse.
@@ -94,7 +92,7 @@ impl Data {
     /// Returns the block with its delimiters.
     pub fn delimited(self) -> String {
         let nonce = nonce(&self.lines);
-        format!("<{NAME} {nonce}>\n{}</{NAME} {nonce}>", self.lines)
+        format!("<{DELIMITER} {nonce}>\n{}</{DELIMITER} {nonce}>", self.lines)
     }
 }
 
@@ -125,25 +123,9 @@ pub fn structured(value: &mut Value) {
     }
 }
 
-/// Neutralizes text and everything in it that looks like a delimiter.
+/// Neutralizes text, and with it everything that looks like a delimiter.
 pub(super) fn quoted(text: &str) -> String {
-    let neutral = neutralize(text);
-    let neutral = neutral.trim_end();
-    if !neutral.to_ascii_lowercase().contains(NAME) {
-        return neutral.to_owned();
-    }
-    let mut quoted = String::with_capacity(neutral.len());
-    for (index, c) in neutral.char_indices() {
-        let is_delimiter = c == '<' && looks_like_delimiter(&neutral[index + 1..]);
-        quoted.push(if is_delimiter { '‹' } else { c });
-    }
-    quoted
-}
-
-fn looks_like_delimiter(rest: &str) -> bool {
-    let name =
-        rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '/' | '\\' | '|'));
-    name.get(..NAME.len()).is_some_and(|name| name.eq_ignore_ascii_case(NAME))
+    neutralize(text).trim_end().to_owned()
 }
 
 fn is_word(c: char) -> bool {
