@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use mc_sanitizer::visible_text::without_sequences;
 use regex::Regex;
 
 use crate::text::regex;
@@ -11,10 +12,9 @@ const SHORT_MAX_CHARS: usize = 120;
 /// Most characters kept of a longer signal: more words would outweigh the query.
 const KEPT_MAX_CHARS: usize = 400;
 
-/// Parts that differ between runs: times, addresses, ids, terminal colors, and directories.
+/// Parts that differ between runs: times, addresses, ids, and directories.
 static NOISE: LazyLock<Regex> = LazyLock::new(|| {
     let parts = [
-        r"\x1b\[[0-9;]*[A-Za-z]",
         r"\b\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?)?(Z|[+-]\d{2}:?\d{2})?",
         r"\b\d{2}:\d{2}:\d{2}([.,]\d+)?\b",
         r"\b[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b",
@@ -39,6 +39,8 @@ pub fn condense_signal(signal: &str) -> String {
     if signal.chars().count() <= SHORT_MAX_CHARS {
         return signal.to_owned();
     }
+    // Colors and links of a terminal are no words, and hide how a line begins.
+    let signal = without_sequences(signal);
     let lines = signal.lines().map(str::trim).filter(|line| !line.is_empty());
     let (frames, messages): (Vec<&str>, Vec<&str>) = lines.partition(|line| FRAME.is_match(line));
     let (errors, others): (Vec<&str>, Vec<&str>) =
@@ -108,6 +110,14 @@ mod tests {
             condense_signal(&python).starts_with("KeyError: 'delay_unit' Traceback"),
             "{python}"
         );
+    }
+
+    #[test]
+    fn sequences_of_a_terminal_are_no_words() {
+        let frames = "\u{1b}[90m    at load (/srv/app/lib/a.js:1)\u{1b}[0m\n".repeat(9);
+        let link = "\u{1b}]8;;https://ci.example/7\u{7}job\u{1b}]8;;\u{7}";
+        let trace = format!("{frames}\u{9b}31mTypeError: no delay\u{9b}0m in {link}\n");
+        assert!(condense_signal(&trace).starts_with("TypeError: no delay in job at load"));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Folding characters that look or mean the same.
 
+use mc_sanitizer::visible_text::{InvisibleKind, invisible_kind, is_other_line_break};
 use unicode_normalization::UnicodeNormalization;
 
 /// Composes characters (NFC) and folds characters that editors insert by themselves: curly quotes,
@@ -15,14 +16,16 @@ pub fn fold(text: &str) -> String {
 }
 
 fn fold_char(c: char) -> Option<char> {
+    if let Some(InvisibleKind::ZeroWidth | InvisibleKind::Layout) = invisible_kind(c) {
+        return None;
+    }
     match c {
-        '\u{200B}'..='\u{200F}' | '\u{2060}' | '\u{FEFF}' | '\u{00AD}' => None,
         '\u{2018}' | '\u{2019}' | '\u{201A}' | '\u{02BC}' => Some('\''),
         '\u{201C}' | '\u{201D}' | '\u{201E}' | '«' | '»' => Some('"'),
         '\u{2010}'..='\u{2013}' | '\u{2212}' => Some('-'),
         // An em dash separates words even without spaces.
         '\u{2014}' | '\u{2015}' => Some(' '),
-        '\r' | '\u{2028}' | '\u{2029}' => Some('\n'),
+        c if is_other_line_break(c) => Some('\n'),
         c if c.is_whitespace() && c != '\n' => Some(' '),
         c => Some(c),
     }
@@ -42,6 +45,7 @@ mod tests {
     fn typographic_variants_fold_together() {
         assert_eq!(fold("don\u{2019}t \u{201C}x\u{201D}\u{00A0}1\u{2013}2"), "don't \"x\" 1-2");
         assert_eq!(fold("cafe\u{301}\u{200B}"), "caf\u{e9}");
+        assert_eq!(fold("a\u{AD}b\u{200D}c\u{34F}d\u{2063}e\rf\u{C}g"), "abcde\nf\ng");
     }
 
     #[test]
