@@ -7,6 +7,7 @@ use mc_accounts::sign_in::browser::BrowserSession;
 use mc_accounts::sign_in::device::PendingDeviceLogin;
 use mc_auth::secret::UserCode;
 use mc_domain::{Scope, Scopes};
+use mc_sanitizer::visible_text::is_unprintable;
 
 /// An HTML page, with all values escaped.
 pub struct Page(String);
@@ -170,10 +171,16 @@ fn style_hash() -> String {
     base64::engine::general_purpose::STANDARD.encode(sha2::Sha256::digest(STYLE))
 }
 
+/// Escapes markup, and replaces characters that no one sees, or that reorder the page.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
+    let mut before = None;
+    let mut characters = text.chars().peekable();
+    while let Some(c) = characters.next() {
+        let is_hidden = is_unprintable(before, c, characters.peek().copied());
+        before = (!is_hidden).then_some(c);
         match c {
+            _ if is_hidden => safe.push(char::REPLACEMENT_CHARACTER),
             '&' => safe.push_str("&amp;"),
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),
@@ -200,5 +207,6 @@ mod tests {
         let page = message("<b>", "\"><script>alert('1')</script>&").0;
         assert!(!page.contains("<script") && !page.contains("<b>"), "{page}");
         assert!(page.contains("&lt;script&gt;alert(&#39;1&#39;)"), "{page}");
+        assert_eq!(escaped("a\u{202e}b\u{200b}c 👩\u{200d}💻"), "a\u{fffd}b\u{fffd}c 👩\u{200d}💻");
     }
 }
