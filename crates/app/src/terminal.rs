@@ -1,31 +1,32 @@
-//! Text for a terminal. A terminal obeys some characters instead of showing them, and text from
-//! outside may have any: they are escaped visibly.
+//! Text for a terminal. A terminal obeys some characters instead of showing them, and shows nothing
+//! of others. Text from outside may have any: they are escaped visibly.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use mc_mcp::Suggestions;
+use mc_sanitizer::visible_text::is_unprintable;
 
 /// Escapes a text of one line, line breaks and tabs included.
 pub fn line<'t>(text: impl Into<Cow<'t, str>>) -> Cow<'t, str> {
-    escaped(text.into(), is_unwanted, push_escaped)
+    escaped(text.into(), "", push_escaped)
 }
 
 /// Escapes a text of several lines and keeps its line feeds and tabs.
 pub fn lines<'t>(text: impl Into<Cow<'t, str>>) -> Cow<'t, str> {
-    escaped(text.into(), |c| is_unwanted(c) && !matches!(c, '\n' | '\t'), push_escaped)
+    escaped(text.into(), "\n\t", push_escaped)
 }
 
 /// Escapes JSON of one line as JSON does, so that its values stay the same.
 pub fn json_line<'t>(json: impl Into<Cow<'t, str>>) -> Cow<'t, str> {
     // In JSON only strings can have such characters.
-    escaped(json.into(), is_unwanted, push_json_escaped)
+    escaped(json.into(), "", push_json_escaped)
 }
 
 /// Escapes indented JSON as JSON does, so that its values stay the same.
 pub fn json_lines<'t>(json: impl Into<Cow<'t, str>>) -> Cow<'t, str> {
     // A line feed in a string is escaped already.
-    escaped(json.into(), |c| is_unwanted(c) && c != '\n', push_json_escaped)
+    escaped(json.into(), "\n", push_json_escaped)
 }
 
 /// Returns the stored names that an error suggests as a line to append to its message; empty
@@ -36,15 +37,18 @@ pub fn suggestions(suggestions: Option<Suggestions<'_>>) -> String {
     format!("\n{intro}: {}", names.join("; "))
 }
 
-/// Returns whether a terminal obeys the character, or a viewer breaks the line at it or reorders
-/// the text after it.
+/// Returns whether a text may have the character only if its neighbors need it.
+#[cfg(test)]
 pub fn is_unwanted(c: char) -> bool {
-    c.is_control()
-        || matches!(
-            c,
-            '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{061c}'
-                | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-        )
+    is_escaped(None, c, None, "")
+}
+
+/// Returns whether `c` is escaped between these characters; line feeds and tabs may be `kept`.
+fn is_escaped(before: Option<char>, c: char, after: Option<char>, kept: &str) -> bool {
+    match c {
+        '\n' | '\t' => !kept.contains(c),
+        _ => is_unprintable(before, c, after),
+    }
 }
 
 fn push_escaped(text: &mut String, c: char) {
@@ -57,24 +61,41 @@ fn push_json_escaped(json: &mut String, c: char) {
     }
 }
 
-fn escaped(
-    text: Cow<'_, str>,
-    is_unwanted: impl Fn(char) -> bool,
-    escape: impl Fn(&mut String, char),
-) -> Cow<'_, str> {
-    if !text.contains(&is_unwanted) {
+fn escaped<'t>(text: Cow<'t, str>, kept: &str, escape: impl Fn(&mut String, char)) -> Cow<'t, str> {
+    // Most lines of a log have nothing else.
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return text;
     }
-    let mut shown = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        if is_unwanted(c) { escape(&mut shown, c) } else { shown.push(c) }
+    let mut shown = String::new();
+    let mut copied = 0;
+    let mut before = None;
+    let mut characters = text.char_indices().peekable();
+    while let Some((at, c)) = characters.next() {
+        let after = characters.peek().map(|(_, c)| *c);
+        let is_escaped = is_escaped(before, c, after, kept);
+        if is_escaped {
+            shown.push_str(&text[copied..at]);
+            escape(&mut shown, c);
+            copied = at + c.len_utf8();
+        }
+        // An escaped character is no neighbor.
+        before = (!is_escaped).then_some(c);
     }
+    if copied == 0 {
+        return text;
+    }
+    shown.push_str(&text[copied..]);
     Cow::Owned(shown)
 }
 
 #[cfg(test)]
+#[path = "../../../tests/disguised.rs"]
+mod disguised;
+
+#[cfg(test)]
 mod tests {
     use mc_domain::UntrustedText;
+    use proptest::prelude::*;
     use serde_json::{Value, json};
 
     use super::*;
@@ -92,7 +113,31 @@ mod tests {
         assert!(shown.ends_with(r"\u{202e}txt\u{2066} a\tb\r\nc\u{2028}d"), "{shown}");
         let shown = lines(HOSTILE);
         assert!(shown.ends_with("a\tb\\r\nc\\u{2028}d"), "{shown}");
-        assert!(matches!(lines("Привет, 世界 👩\u{200d}💻"), Cow::Borrowed(_)));
+        assert!(matches!(lines("Привет, 世界 👩\u{200d}💻 ❤\u{fe0f}"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn invisible_characters_are_escaped() {
+        let hidden = "a\u{200b}b\u{ad}c\u{e0041}d\u{feff}e\u{e000}f\u{fe0f}\u{200d}g";
+        let shown = r"a\u{200b}b\u{ad}c\u{e0041}d\u{feff}e\u{e000}f\u{fe0f}\u{200d}g";
+        assert_eq!(lines(hidden), shown);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        })]
+
+        /// The sanitizer has masked everything that the terminal shows.
+        #[test]
+        fn no_disguised_secret_reaches_a_terminal(text in disguised::text()) {
+            let masked = mc_sanitizer::mask(&text).text.into_string();
+            for shown in [lines(masked.as_str()), line(masked.as_str())] {
+                let found = disguised::secret_in(&disguised::without_escapes(&shown));
+                prop_assert_eq!(found, None, "{}", shown);
+            }
+        }
     }
 
     #[test]

@@ -3,6 +3,22 @@
 //!
 //! The sanitizer and the detection of prompt injection match the same text, so that neither
 //! misses what a terminal, a browser or a JSON parser makes of a text.
+//!
+//! # Contract
+//!
+//! Renderers print text for a model or for a terminal. For every text, the sanitizer and the guard
+//! match whatever a renderer makes visible of it:
+//!
+//! - A renderer removes, replaces or escapes the characters and sequences of this module only, and
+//!   has no list of its own: see [`is_unprintable`] and [`sequence_end`].
+//! - A renderer leaves escapes such as `\n` as they are written, since code must stay code. The
+//!   sanitizer matches them decoded and as they are written.
+//! - A renderer for a terminal escapes the controls of a sequence and shows its string, such as a
+//!   title; one for a model replaces the whole sequence. Both are matched: [`string_of_sequence`].
+//! - A renderer for a model finds special tokens in the text without invisible characters and with
+//!   compatibility forms replaced, so no token is left for one who strips or folds its output.
+//!
+//! `tests/disguised.rs` generates the texts that prove it for both renderers.
 
 mod escapes;
 mod invisible;
