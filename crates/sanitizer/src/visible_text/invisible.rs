@@ -23,7 +23,7 @@ pub enum InvisibleKind {
 pub fn invisible_kind(c: char) -> Option<InvisibleKind> {
     Some(match c {
         '\t' | '\n' | '\r' | ' '..='~' => return None,
-        '\0'..='\x1f' | '\x7f'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{fff9}'..='\u{fffb}' => {
+        '\0'..='\x1f' | '\x7f'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{fff0}'..='\u{fffb}' => {
             InvisibleKind::Control
         }
         '\u{200b}'..='\u{200d}'
@@ -39,13 +39,17 @@ pub fn invisible_kind(c: char) -> Option<InvisibleKind> {
         | '\u{3164}'
         | '\u{ffa0}'
         | '\u{2800}'
-        | '\u{1d173}'..='\u{1d17a}' => InvisibleKind::ZeroWidth,
+        | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0080}'..='\u{e00ff}'
+        | '\u{e01f0}'..='\u{e0fff}' => InvisibleKind::ZeroWidth,
         '\u{ad}' | '\u{200e}' | '\u{200f}' | '\u{61c}' => InvisibleKind::Layout,
         '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => InvisibleKind::Bidi,
         '\u{e0000}'..='\u{e007f}' => InvisibleKind::Tag,
-        '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' | '\u{180b}'..='\u{180d}' => {
-            InvisibleKind::Selector
-        }
+        '\u{fe00}'..='\u{fe0f}'
+        | '\u{e0100}'..='\u{e01ef}'
+        | '\u{180b}'..='\u{180d}'
+        | '\u{180f}' => InvisibleKind::Selector,
         '\u{e000}'..='\u{f8ff}' | '\u{f0000}'.. => InvisibleKind::Private,
         _ => return None,
     })
@@ -82,4 +86,38 @@ pub fn is_legitimate(before: Option<char>, c: char, after: Option<char>) -> bool
 
 fn is_emoji(c: char) -> bool {
     matches!(c, '\u{2190}'..='\u{2bff}' | '\u{3030}'..='\u{303d}' | '\u{1f000}'..='\u{1faff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The characters that Unicode 16 calls ignorable, which no font has to show.
+    const IGNORABLE: [(u32, u32); 17] = [
+        (0xad, 0xad),
+        (0x34f, 0x34f),
+        (0x61c, 0x61c),
+        (0x115f, 0x1160),
+        (0x17b4, 0x17b5),
+        (0x180b, 0x180f),
+        (0x200b, 0x200f),
+        (0x202a, 0x202e),
+        (0x2060, 0x206f),
+        (0x3164, 0x3164),
+        (0xfe00, 0xfe0f),
+        (0xfeff, 0xfeff),
+        (0xffa0, 0xffa0),
+        (0xfff0, 0xfff8),
+        (0x1bca0, 0x1bca3),
+        (0x1d173, 0x1d17a),
+        (0xe0000, 0xe0fff),
+    ];
+
+    #[test]
+    fn ignorable_characters_are_invisible() {
+        for c in IGNORABLE.into_iter().flat_map(|(first, last)| first..=last) {
+            let c = char::from_u32(c).expect("a character");
+            assert!(invisible_kind(c).is_some(), "{c:?}");
+        }
+    }
 }
