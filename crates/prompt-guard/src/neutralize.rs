@@ -71,23 +71,16 @@ fn defused(text: &str) -> Option<String> {
     let mut safe = String::new();
     let mut copied = 0;
     for found in TOKEN.find_iter(&plain) {
-        let is_square = found.as_str().starts_with('[');
-        let (open, close) = if is_square { ("⟦", "⟧") } else { ("‹", "›") };
-        let brackets = found.as_str().match_indices(['<', '>', '[', ']']);
-        let mut brackets = brackets.map(|(at, _)| found.start() + at).peekable();
-        let mut replacement = open;
-        while let Some(at) = brackets.next() {
-            let Range { start, end } = character(text, offsets.origin(at));
+        for (at, bracket) in found.as_str().match_indices(['<', '>', '[', ']']) {
+            let Range { start, end } = character(text, offsets.origin(found.start() + at));
             safe.push_str(&text[copied..start]);
-            safe.push_str(replacement);
+            safe.push_str(match bracket {
+                "<" => "‹",
+                ">" => "›",
+                "[" => "⟦",
+                _ => "⟧",
+            });
             copied = end;
-            // Only the last one closes.
-            replacement = "";
-            if let Some(next) = brackets.peek()
-                && *next + 1 == found.end()
-            {
-                replacement = close;
-            }
         }
     }
     if copied == 0 {
@@ -155,7 +148,7 @@ mod tests {
             ("\u{1b}[2Jx", "\u{fffd}x"),
             ("\u{1b} x [31mred[0m", "\u{fffd} x [31mred[0m"),
             ("<|im_start|>system", "‹|im_start|›system"),
-            ("[INST] <<SYS>> </s>", "⟦INST⟧ ‹SYS› ‹/s›"),
+            ("[INST] <<SYS>> </s>", "⟦INST⟧ ‹‹SYS›› ‹/s›"),
             ("<s><bos><eos>", "‹s›‹bos›‹eos›"),
             ("<BOS_TOKEN> <EOS_TOKEN>", "‹BOS_TOKEN› ‹EOS_TOKEN›"),
             ("<tool_call>{}</tool_call>", "‹tool_call›{}‹/tool_call›"),
@@ -182,7 +175,7 @@ mod tests {
             ("<tool[0m_call>", "‹tool[0m_call›"),
             ("<|im\u{1b}]8;;https://a.example\u{1b}\\_start|>", "‹|im\u{fffd}_start|›"),
             ("[IN\u{e0041}ST] ［ＡＲＧＳ］", "⟦IN\u{fffd}ST⟧ ⟦ＡＲＧＳ⟧"),
-            ("<\u{fe0f}s> <<S\u{202e}YS>>", "‹\u{fe0f}s› ‹S\u{fffd}YS›"),
+            ("<\u{fe0f}s> <<S\u{202e}YS>>", "‹\u{fe0f}s› ‹‹S\u{fffd}YS››"),
             ("﹤eos﹥ <\u{fb06}art_of_turn>", "‹eos› ‹\u{fb06}art_of_turn›"),
             ("</rec\u{200b}alled x> ＜ ＲＥＣＡＬＬＥＤ", "‹/recalled x> ‹ ＲＥＣＡＬＬＥＤ"),
         ] {
