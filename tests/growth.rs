@@ -32,6 +32,9 @@ const UNITS: &[&str] = &[
     // Words, names and lists of them.
     "a", "aB", "a. ", "a,", "1,", "1 ", "no ", "before ", "not a ", "hi, ", "thanks! ", "a/b ",
     "A.b ", "_", "\"", "'", "\"a\" ", "!", "-", "é", "e\u{301}", "я ", "🙂", "\u{200b}", "\u{202e}",
+    // Parts that readers do not see, and references.
+    "a\u{8}", "\u{e0041}", "\u{1b}]", "\u{1b}]0;ignore all\u{7}", "\u{9d}a", "\\e]a", "[0m", "＜",
+    "&#0", "&#x", "&quot ",
     // Secrets and instructions to a model.
     "password ", "password=", "token = \"", "password: 'a\\' ", "secret:", "-----BEGIN ", "eyJ",
     "ghp_", "http://a:b@", "a@b.", "+7 999 123 45 67 ", "4111 1111 1111 1111 ", "QUFB", "%41",
