@@ -1,5 +1,5 @@
-//! Line breaks and the validation of characters. PostgreSQL cannot store NUL, and other control characters can harm
-//! terminals and prompts, so requests with either are rejected.
+//! Line breaks and the validation of characters. PostgreSQL cannot store NUL, and other control
+//! characters can harm terminals and prompts, so requests with either are rejected.
 
 /// The error of a text with a forbidden control character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -44,6 +44,8 @@ mod tests {
     fn line_breaks_are_valid_in_texts_only() {
         assert_eq!(check_text("a\r\n\tb"), Ok(()));
         assert_eq!(check_line("a\nb"), Err(ForbiddenCharacter { code: 0x0A, offset: 1 }));
+        assert!(['\r', '\u{c}', '\u{2028}'].into_iter().all(is_other_line_break));
+        assert!(!is_other_line_break('\n') && !is_other_line_break(' '));
         assert_eq!(check_text("a\0"), Err(ForbiddenCharacter { code: 0, offset: 1 }));
     }
 }
