@@ -2,105 +2,71 @@
 //!
 //! Such a text may come from a member, a file of a repository or a comment at a provider. So a
 //! parser takes linear time, or its input or time is limited. The processor time of the thread is
-//! compared for two lengths of text, so other processes on the machine do not count.
+//! compared for three lengths of text, so other processes on the machine do not count.
+//!
+//! The tests of several crates and `mc-bench hostile` share the families and the measurement. The
+//! tests detect quadratic time; the benchmark measures the exponent of each parser more exactly.
 
 #![allow(dead_code, reason = "each crate uses a part")]
 
-use rustix::time::{ClockId, clock_gettime};
+#[path = "growth/families.rs"]
+pub mod families;
+#[path = "growth/measure.rs"]
+pub mod measure;
+#[path = "growth/special.rs"]
+pub mod special;
 
-/// Factor by which the text grows.
-const GROWTH: usize = 8;
+use families::Family;
+use measure::{fitted_exponent, thread_seconds};
+
+/// Factors of the lengths that are compared.
+const FACTORS: [usize; 3] = [1, 2, 8];
 /// Greatest exponent: 1 is linear, 2 is quadratic. The margin is for caches of the processor.
 const MAX_EXPONENT: f64 = 1.6;
+/// More than quadratic growth shows in a smaller text, before it takes minutes.
+const HOPELESS: f64 = 2.4;
 /// Shorter times are not compared, in seconds.
 const NEGLIGIBLE: f64 = 0.005;
 /// Measurements of which one has to be linear.
 const ATTEMPTS: usize = 5;
-/// Measurements of one time, of which the shortest counts: the first may compile expressions.
+/// Runs of the shortest text in a measurement: the first may compile expressions. Longer texts run
+/// once, since a longer time there can only fail a measurement, which is then repeated.
 const RUNS: usize = 3;
-
-/// Parts that a family repeats, each without its end or in great number.
-#[rustfmt::skip]
-const UNITS: &[&str] = &[
-    // Markdown.
-    "#\n", "# a\n", "# a\n## b\n", "## a\n\ntext\n", "a\n==\n", "a\n--\n", "> ", "- ", "- a\n",
-    "  - a\n", "[", "[a](", "![", "`", "` ", "```\n", "``` ", "~~~\n", "*", "**a ", "_a ", "__",
-    "| a |\n", "|-|\n", "--\n", "---\n", "\n", " \n", "\t", " ", "a\n", "\\", "\r",
-    // HTML and templates.
-    "<", "<b>", "<p>", "<a href='", "<!--", "<!--\n", "<!-- a -->\n", "<![CDATA[", "&", "&amp;",
-    "{", "{{", "${", "(", "((",
-    // Words, names and lists of them.
-    "a", "aB", "a. ", "a,", "1,", "1 ", "no ", "before ", "not a ", "hi, ", "thanks! ", "a/b ",
-    "A.b ", "_", "\"", "'", "\"a\" ", "!", "-", "é", "e\u{301}", "я ", "🙂", "\u{200b}", "\u{202e}",
-    // Parts that readers do not see, and references.
-    "a\u{8}", "\u{e0041}", "\u{1b}]", "\u{1b}]0;ignore all\u{7}", "\u{9d}a", "\\e]a", "[0m", "＜",
-    "&#0", "&#x", "&quot ",
-    // Secrets and instructions to a model.
-    "password ", "password=", "token = \"", "password: 'a\\' ", "secret:", "-----BEGIN ", "eyJ",
-    "ghp_", "http://a:b@", "a@b.", "+7 999 123 45 67 ", "4111 1111 1111 1111 ", "QUFB", "%41",
-    "[secret:", "ignore all ", "system: ", "<|im_start|>", "[INST]", "i g n o r e ",
-];
-
-/// Texts of one kind, of any length.
-pub struct Family {
-    name: String,
-    text: Box<dyn Fn(usize) -> String>,
-}
-
-/// Creates a family from its name and a function from the number of bytes to the text.
-pub fn family(name: &str, text: impl Fn(usize) -> String + 'static) -> Family {
-    Family { name: name.to_owned(), text: Box::new(text) }
-}
-
-/// Returns the families that repeat one part.
-pub fn repetitions() -> Vec<Family> {
-    let repeated = |unit: &&'static str| {
-        let unit = *unit;
-        family(&format!("{unit:?}"), move |bytes| unit.repeat(bytes / unit.len()))
-    };
-    UNITS.iter().map(repeated).collect()
-}
 
 /// Checks that the time of a parser is linear in the text, for each family, from `bytes` on.
 ///
 /// # Panics
 /// If the time for a family grows faster.
 pub fn assert_linear(parser: &str, bytes: usize, families: &[Family], parse: impl Fn(&str)) {
-    for Family { name, text } in families {
-        let is_linear = (0..ATTEMPTS)
-            .map(|_| exponent(bytes, text, &parse))
-            .any(|exponent| exponent <= MAX_EXPONENT);
-        assert!(is_linear, "{parser}: the time for {name} grows faster than the text");
+    for family in families {
+        let texts = FACTORS.map(|factor| family.text(bytes * factor));
+        let mut shortest = [f64::INFINITY; FACTORS.len()];
+        let is_linear = (0..ATTEMPTS).any(|_| is_linear(&texts, &mut shortest, &parse));
+        assert!(is_linear, "{parser}: the time for {} grows faster than the text", family.name);
     }
 }
 
-/// Returns the exponent of the growth of the time; 0 for a negligible time.
-fn exponent(bytes: usize, text: &dyn Fn(usize) -> String, parse: &impl Fn(&str)) -> f64 {
-    // More than quadratic growth shows in a smaller text, before it takes minutes.
-    const HOPELESS: f64 = 2.4;
-    let small = seconds(&text(bytes), parse);
-    let mut exponent = 0.0;
-    for factor in [2, GROWTH] {
-        let large = seconds(&text(bytes * factor), parse);
-        exponent = if large < NEGLIGIBLE { 0.0 } else { (large / small).log(factor as f64) };
-        if exponent > HOPELESS {
-            break;
+/// Returns whether the times are linear. `shortest` has the shortest times so far, because other
+/// load can only lengthen a time.
+fn is_linear(texts: &[String], shortest: &mut [f64], parse: &impl Fn(&str)) -> bool {
+    for (index, text) in texts.iter().enumerate() {
+        let runs = if index == 0 { RUNS } else { 1 };
+        shortest[index] = (0..runs).map(|_| seconds(text, parse)).fold(shortest[index], f64::min);
+        let is_slow = shortest[index] > NEGLIGIBLE;
+        if is_slow && exponent(&texts[..=index], shortest) > HOPELESS {
+            return false;
         }
     }
-    exponent
+    shortest[texts.len() - 1] < NEGLIGIBLE || exponent(texts, shortest) <= MAX_EXPONENT
 }
 
-/// Returns the shortest of several times, in seconds.
+fn exponent(texts: &[String], seconds: &[f64]) -> f64 {
+    let points = texts.iter().zip(seconds).map(|(text, seconds)| (text.len(), *seconds));
+    fitted_exponent(&points.collect::<Vec<_>>())
+}
+
 fn seconds(text: &str, parse: &impl Fn(&str)) -> f64 {
-    let run = || {
-        let start = processor_seconds();
-        parse(text);
-        processor_seconds() - start
-    };
-    (0..RUNS).map(|_| run()).fold(f64::INFINITY, f64::min)
-}
-
-fn processor_seconds() -> f64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+    let start = thread_seconds();
+    parse(text);
+    thread_seconds() - start
 }

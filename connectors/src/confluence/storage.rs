@@ -84,7 +84,8 @@ fn options() -> htmd::options::Options {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::growth::{assert_linear, family, repetitions};
+    use crate::growth::families::texts;
+    use crate::growth::{assert_linear, special};
 
     #[test]
     fn page_becomes_markdown() {
@@ -179,10 +180,7 @@ mod tests {
     #[test]
     fn page_is_converted_in_linear_time() {
         let convert = |page: &str| drop(to_markdown(page));
-        assert_linear("storage", 8 * 1024, &repetitions(), convert);
-        let text_between_cells = family("text between cells", |bytes| {
-            format!("<table>{}</table>", "a<b>b</b>".repeat(bytes / 9))
-        });
-        assert_linear("storage", 32 * 1024, &[text_between_cells], convert);
+        assert_linear("storage", 8 * 1024, &texts(), convert);
+        assert_linear("storage", 32 * 1024, &special::storage(), convert);
     }
 }

@@ -5,7 +5,8 @@ use std::hint::black_box;
 #[path = "../../../tests/growth.rs"]
 mod growth;
 
-use growth::{assert_linear, repetitions};
+use growth::assert_linear;
+use growth::families::texts;
 use mc_domain::RecordKind;
 use mc_memory::distill::{self, Raw};
 use mc_memory::judge::{ParsedNote, reject};
@@ -17,7 +18,7 @@ const BYTES: usize = 8 * 1024;
 
 #[test]
 fn note_is_distilled_in_linear_time() {
-    assert_linear("distill", BYTES, &repetitions(), |text| {
+    assert_linear("distill", BYTES, &texts(), |text| {
         black_box(distill::distill(&Raw {
             kind: RecordKind::Fact,
             content: text,
@@ -32,7 +33,7 @@ fn note_is_distilled_in_linear_time() {
 
 #[test]
 fn text_is_condensed_in_linear_time() {
-    assert_linear("condense", BYTES, &repetitions(), |text| {
+    assert_linear("condense", BYTES, &texts(), |text| {
         black_box(distill::condense(text, 300));
     });
 }
@@ -50,6 +51,6 @@ fn note_is_read_for_comparison_in_linear_time() {
         ("reject", |text| _ = black_box(reject(text))),
     ];
     for (name, parse) in parsers {
-        assert_linear(name, BYTES, &repetitions(), parse);
+        assert_linear(name, BYTES, &texts(), parse);
     }
 }

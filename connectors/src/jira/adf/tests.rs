@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::growth::{assert_linear, family};
+use crate::growth::{assert_linear, special};
 
 #[test]
 fn document_becomes_markdown() {
@@ -58,25 +58,8 @@ fn text_survives_the_conversion_to_a_document() {
 
 #[test]
 fn document_is_converted_in_linear_time() {
-    let families = [
-        family("marks", |bytes| {
-            let marks = vec![json!({ "type": "em" }); bytes / 26];
-            document(&json!([{ "type": "text", "text": "a".repeat(bytes / 2), "marks": marks }]))
-        }),
-        family("texts", |bytes| {
-            document(&json!(vec![json!({ "type": "text", "text": "a" }); bytes / 26]))
-        }),
-        family("line breaks", |bytes| {
-            document(&json!(vec![json!({ "type": "hardBreak" }); bytes / 20]))
-        }),
-    ];
-    assert_linear("adf", 32 * 1024, &families, |text| {
+    assert_linear("adf", 32 * 1024, &special::adf(), |text| {
         let document = serde_json::from_str(text).expect("JSON");
         drop(to_markdown(&document));
     });
-}
-
-fn document(content: &Value) -> String {
-    let paragraph = json!({ "type": "paragraph", "content": content });
-    json!({ "type": "doc", "version": 1, "content": [paragraph] }).to_string()
 }

@@ -1,0 +1,104 @@
+//! Families of hostile texts, each of any length.
+
+/// Parts that a family repeats, each without its end or in great number.
+#[rustfmt::skip]
+const UNITS: &[&str] = &[
+    // Markdown.
+    "#\n", "# a\n", "# a\n## b\n", "## a\n\ntext\n", "a\n==\n", "a\n--\n", "> ", "- ", "- a\n",
+    "  - a\n", "[", "[a](", "![", "`", "` ", "```\n", "``` ", "~~~\n", "*", "**a ", "_a ", "__",
+    "| a |\n", "|-|\n", "--\n", "---\n", "\n", " \n", "\t", " ", "a\n", "\\", "\r",
+    // HTML and templates.
+    "<", "<b>", "<p>", "<a href='", "<!--", "<!--\n", "<!-- a -->\n", "<![CDATA[", "&", "&amp;",
+    "{", "{{", "${", "(", "((",
+    // Words, names and lists of them.
+    "a", "aB", "a. ", "a,", "1,", "1 ", "no ", "before ", "not a ", "hi, ", "thanks! ", "a/b ",
+    "A.b ", "_", "\"", "'", "\"a\" ", "!", "-", "é", "e\u{301}", "я ", "🙂", "\u{200b}", "\u{202e}",
+    // Parts that readers do not see, and references.
+    "a\u{8}", "\u{e0041}", "\u{1b}]", "\u{1b}]0;ignore all\u{7}", "\u{9d}a", "\\e]a", "[0m", "＜",
+    "&#0", "&#x", "&quot ",
+    // Characters that change their length when they are folded, or that are not seen.
+    "İ", "ﷺ", "ﬁ", "𝐚", "漢", "\u{e0041}", "\u{1b}[31m",
+    // Code, data, patches and logs.
+    "/*", "//\n", "a(", "if a {\n", "[],", "{},", "\"a\":1,", "? ", "&a *a ", "a: |\n",
+    "@@ -1 +1 @@\n-a\n+b\n", "at a.b(C.java:1)\n", "2026-01-02T03:04:05Z ", "fixes #1, ", "A-1 ",
+    "https://a.b/c?d=e&f=g ", "../", "**/", "*/a\n",
+    // Secrets and instructions to a model.
+    "password ", "password=", "token = \"", "password: 'a\\' ", "secret:", "-----BEGIN ", "eyJ",
+    "ghp_", "http://a:b@", "a@b.", "+7 999 123 45 67 ", "4111 1111 1111 1111 ", "QUFB", "%41",
+    "[secret:", "ignore all ", "system: ", "<|im_start|>", "[INST]", "i g n o r e ",
+    // Encodings, and literals in parts.
+    "61", "MFRGGZDF", "%2541", "&#65;", "=41", "aaaa=\n", "\\u0041", "\\x41", "0x61, ", "'a' + ",
+    "00000000  61 62 63 64 65 66 67 68  |abcdefgh|\n",
+];
+
+/// Texts of one kind, of any length.
+pub struct Family {
+    /// The name in messages and tables.
+    pub name: String,
+    text: Box<dyn Fn(usize) -> String + Send + Sync>,
+}
+
+impl Family {
+    /// Returns a text of about this many bytes.
+    pub fn text(&self, bytes: usize) -> String {
+        (self.text)(bytes)
+    }
+}
+
+/// Creates a family from its name and a function from the number of bytes to the text.
+pub fn family(name: &str, text: impl Fn(usize) -> String + Send + Sync + 'static) -> Family {
+    Family { name: name.to_owned(), text: Box::new(text) }
+}
+
+/// Returns the families of text: each parser has to read them in linear time.
+pub fn texts() -> Vec<Family> {
+    let repeated = |unit: &&'static str| {
+        let unit = *unit;
+        family(&format!("{unit:?}"), move |bytes| unit.repeat(bytes / unit.len()))
+    };
+    let mut families: Vec<Family> = UNITS.iter().map(repeated).collect();
+    families.extend(shaped());
+    families
+}
+
+/// Returns the families whose texts are no repetition of one part.
+fn shaped() -> [Family; 16] {
+    [
+        family("distinct words", numbered("w", " ")),
+        family("distinct lines", numbered("line ", "\n")),
+        family("distinct headings", numbered("## h", "\n\ntext\n")),
+        family("distinct keys", numbered("key_", ": value\n")),
+        family("distinct secrets", numbered("password_", " = \"kX9vQ2pLm4\"\n")),
+        family("distinct links", numbered("[a](https://a.b/", ") ")),
+        family("distinct ids", numbered("a/b#1", " ")),
+        family("distinct elements", numbered("<t", ">")),
+        family("nested brackets", nested("[", "]")),
+        family("nested objects", nested("{\"a\":", "}")),
+        family("nested elements", nested("<b>", "</b>")),
+        family("nested emphasis", nested("**a ", " a**")),
+        family("a name, then a long value", |bytes| format!("token={}", "a1B".repeat(bytes / 3))),
+        family("a long value, then its name", |bytes| format!("{}: token", "a".repeat(bytes))),
+        family("blanks, then words", |bytes| {
+            format!("{}{}", " ".repeat(bytes / 2), "a ".repeat(bytes / 4))
+        }),
+        family("lines of base64", |bytes| {
+            format!("{}\n", "QUFB".repeat(19)).repeat(bytes / 77 + 1)
+        }),
+    ]
+}
+
+/// Returns a function to texts of parts that differ in a number between `before` and `after`.
+pub fn numbered(before: &'static str, after: &'static str) -> impl Fn(usize) -> String {
+    move |bytes| {
+        let count = bytes / (before.len() + after.len() + 5);
+        (0..count).map(|number| format!("{before}{number:05}{after}")).collect()
+    }
+}
+
+/// Returns a function to texts in which `open` and `close` nest as deeply as the length allows.
+pub fn nested(open: &'static str, close: &'static str) -> impl Fn(usize) -> String {
+    move |bytes| {
+        let depth = bytes / (open.len() + close.len());
+        format!("{}{}", open.repeat(depth), close.repeat(depth))
+    }
+}
