@@ -8,7 +8,10 @@ mod duplicates;
 mod endpoint;
 mod flood;
 mod gate;
+#[path = "../../tests/growth.rs"]
+mod growth;
 mod harness;
+mod hostile;
 mod ingest;
 mod load;
 mod nodes;
@@ -61,6 +64,8 @@ enum Command {
     Flood(flood::Args),
     /// Recall, false positives and speed of the sanitizer on labeled texts and source code
     Sanitizer(sanitizer::Args),
+    /// Growth of the time of every parser of outside text, for families of hostile texts
+    Hostile(hostile::Args),
     /// Detection of duplicates among generated records: recall and time
     Duplicates(duplicates::Args),
     /// Correctness of bundles on sets of notes and questions
@@ -84,6 +89,7 @@ async fn main() -> Result<()> {
         Command::Nodes(args) => nodes::run(args).await,
         Command::Flood(args) => flood::run(args).await,
         Command::Sanitizer(args) => sanitizer::run(&args),
+        Command::Hostile(args) => hostile::run(&args),
         Command::Duplicates(args) => duplicates::run(&args),
         Command::Bundles(args) => bundles::run(args).await,
         Command::Endpoint(args) => endpoint::run(args).await,

@@ -21,6 +21,8 @@ mod redmine;
 mod registry;
 mod resource_name;
 mod signature;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod time_zone;
 pub mod traits;
 mod youtrack;

@@ -14,7 +14,7 @@ const UNITS: &[&str] = &[
     "a", "aB", "a. ", "a,", "1,", "1 ", "no ", "before ", "not a ", "hi, ", "thanks! ", "a/b ",
     "A.b ", "_", "\"", "'", "\"a\" ", "!", "-", "é", "e\u{301}", "я ", "🙂", "\u{200b}", "\u{202e}",
     // Parts that readers do not see, and references.
-    "a\u{8}", "\u{e0041}", "\u{1b}]", "\u{1b}]0;ignore all\u{7}", "\u{9d}a", "\\e]a", "[0m", "＜",
+    "a\u{8}", "\u{1b}]", "\u{1b}]0;ignore all\u{7}", "\u{9d}a", "\\e]a", "[0m", "＜",
     "&#0", "&#x", "&quot ",
     // Characters that change their length when they are folded, or that are not seen.
     "İ", "ﷺ", "ﬁ", "𝐚", "漢", "\u{e0041}", "\u{1b}[31m",

@@ -11,7 +11,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::attack::Attack;
 use super::target::Target;
-use crate::harness::machine::thread_seconds;
+use crate::growth::measure::thread_seconds;
 
 /// The share of a core that the attacker may use, over the time since its start.
 pub const CORES: f64 = 0.5;

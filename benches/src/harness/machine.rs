@@ -2,7 +2,6 @@
 
 use std::process::Command;
 
-use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
 /// The conditions of a measurement.
@@ -62,12 +61,6 @@ pub fn field(file: &str, name: &str) -> Option<String> {
     let text = std::fs::read_to_string(file).ok()?;
     let line = text.lines().find(|line| line.starts_with(name))?;
     Some(line.split_once(':')?.1.trim().to_owned())
-}
-
-/// Returns the processor time of this thread, in seconds, so that other threads do not count.
-pub fn thread_seconds() -> f64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
 fn commit() -> String {

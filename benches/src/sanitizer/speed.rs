@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use mc_sanitizer::{Policy, mask_with};
 
 use super::Args;
-use crate::harness::machine::thread_seconds;
+use crate::growth::measure::thread_seconds;
 use crate::harness::report::Report;
 use crate::harness::stats::Spread;
 

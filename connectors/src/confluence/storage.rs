@@ -51,7 +51,7 @@ impl Parser for StorageParser {
 }
 
 /// Converts the body of a page. The part after a syntax error is left out.
-fn to_markdown(storage: &str) -> String {
+pub(crate) fn to_markdown(storage: &str) -> String {
     let converter = htmd::HtmlToMarkdown::builder()
         .options(options())
         .skip_tags(vec!["script", "style", "colgroup"]);

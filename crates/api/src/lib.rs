@@ -17,6 +17,8 @@ mod server;
 mod shares;
 mod sign_in;
 mod state;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod webhook_receiver;
 
 pub use authenticate::{Authenticate, Authenticator, Principal};

@@ -13,6 +13,8 @@ mod marker;
 mod message;
 mod read;
 mod rules;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;

@@ -1,0 +1,136 @@
+//! The cost of hostile input: the growth of the processor time of every parser of outside text, for
+//! families of texts that were made to be slow.
+
+mod measure;
+mod pairs;
+mod parsers;
+mod summary;
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::growth::families::texts;
+use crate::harness::report::{Report, short};
+use crate::harness::say;
+use crate::harness::stats::Spread;
+use measure::Plan;
+use pairs::{Measured, Outcome, Selection};
+
+/// The pairs of a parser and a family to measure, and how.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Parsers, by parts of their names, separated by commas; all when absent
+    #[arg(long = "parser", value_delimiter = ',')]
+    parsers: Vec<String>,
+    /// A family, by a part of its name; several times for several; all when absent
+    #[arg(long = "family")]
+    families: Vec<String>,
+    /// First length of the smallest text, in bytes; it grows until it takes --milliseconds
+    #[arg(long, default_value_t = 2_048)]
+    bytes: usize,
+    /// Processor time that the smallest text has to take, in milliseconds
+    #[arg(long, default_value_t = 2.0)]
+    milliseconds: f64,
+    /// Runs of each text, of which the median counts; an odd number
+    #[arg(long, default_value_t = 3)]
+    runs: usize,
+    /// Exponent that no pair may reach
+    #[arg(long, default_value_t = 1.3)]
+    max_exponent: f64,
+    /// Threads that measure at the same time
+    #[arg(long, default_value_t = 2)]
+    threads: usize,
+    /// File for the points of every pair, as JSON
+    #[arg(long)]
+    json: Option<PathBuf>,
+    /// Directory for the results
+    #[arg(long, default_value = "bench-results")]
+    out: PathBuf,
+}
+
+/// Measures all pairs and writes the report; fails if the time of a pair grows too fast.
+pub fn run(args: &Args) -> Result<()> {
+    args.check()?;
+    let start = Instant::now();
+    let (parsers, families) = (parsers::all(), texts());
+    let selection = Selection { parsers: &args.parsers, families: &args.families };
+    let pairs = selection.pairs(&parsers, &families)?;
+    let plan = Plan {
+        first_bytes: args.bytes,
+        min_seconds: args.milliseconds / 1e3,
+        runs: args.runs,
+        max_exponent: args.max_exponent,
+    };
+    let mut measured = pairs::measure(&plan, &pairs, args.threads);
+    pairs::repeat(&plan, &pairs, &mut measured);
+    pairs::apply_time_limits(&pairs, &mut measured);
+    if let Some(file) = &args.json {
+        write_json(file, &measured)?;
+    }
+    report(args, &measured, families.len(), start).write(&args.out)?;
+    fail_if_too_fast(&measured, args.max_exponent)
+}
+
+impl Args {
+    fn check(&self) -> Result<()> {
+        ensure!(self.runs % 2 == 1, "--runs must be odd, so that one run is the median");
+        ensure!(self.bytes > 0, "--bytes must be at least 1");
+        ensure!(self.threads > 0, "--threads must be at least 1");
+        ensure!(self.milliseconds >= 0.0, "--milliseconds must not be negative");
+        Ok(())
+    }
+}
+
+fn report(args: &Args, measured: &[Measured<'_>], families: usize, start: Instant) -> Report {
+    let mut report = Report::new("hostile");
+    report.note(format!(
+        "{families} families of text for each parser, and families of its own. The time is the \
+         processor time of the thread, the median of {} runs (of one if it takes more than 10 ms).",
+        args.runs
+    ));
+    report.note(format!(
+        "A pair is measured at n, 2n, 4n and 8n bytes. n begins at {} and grows until a text takes \
+         {} ms, or 8n is the longest text that the parser accepts; then each run repeats it.",
+        args.bytes,
+        short(args.milliseconds)
+    ));
+    report.note(
+        "The exponent is the slope through the logarithms of the four points. Above the limit, a \
+         pair is measured up to three times again, and the smallest exponent counts: other load \
+         can only add time.",
+    );
+    let one = |value: f64| Spread::of([value]);
+    let failed = measured.iter().filter(|pair| pair.outcome == Outcome::TooFast).count();
+    report.add("pairs of a parser and a family", "", one(measured.len() as f64));
+    report.add("pairs that grow too fast", "", one(failed as f64));
+    report.add("time of the benchmark", "s", one(start.elapsed().as_secs_f64()));
+    report.set_table(summary::table(measured));
+    report
+}
+
+fn write_json(file: &Path, measured: &[Measured<'_>]) -> Result<()> {
+    let text = serde_json::to_string_pretty(measured)? + "\n";
+    std::fs::write(file, text)
+        .with_context(|| format!("{} can't be written; choose another --json", file.display()))
+}
+
+/// Fails with a list of the pairs whose time grows too fast.
+fn fail_if_too_fast(measured: &[Measured<'_>], max_exponent: f64) -> Result<()> {
+    let failed: Vec<String> = measured
+        .iter()
+        .filter(|pair| pair.outcome == Outcome::TooFast)
+        .map(Measured::to_line)
+        .collect();
+    if failed.is_empty() {
+        say(&format!("the exponent of every pair is below {max_exponent}"));
+        return Ok(());
+    }
+    bail!(
+        "{} pairs have an exponent of {max_exponent} or more; measure one alone with --parser and \
+         --family:\n{}",
+        failed.len(),
+        failed.join("\n")
+    );
+}

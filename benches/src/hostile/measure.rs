@@ -1,0 +1,185 @@
+//! The time of one parser for one family, at four lengths.
+
+use serde::Serialize;
+
+use super::parsers::Parser;
+use crate::growth::families::Family;
+use crate::growth::measure::{fitted_exponent, thread_seconds};
+use crate::harness::stats::Spread;
+
+/// Factors of the lengths.
+const FACTORS: [usize; 4] = [1, 2, 4, 8];
+/// Factor of the longest text.
+const LARGEST: usize = 8;
+/// A run that takes longer, in seconds, is not repeated: the noise is a small part of it.
+const LONG: f64 = 0.01;
+/// After a text that takes longer, in seconds, no longer one is measured, if there are two points.
+const TOO_LONG: f64 = 5.0;
+/// Most calls of a parser in one run.
+const MAX_CALLS: usize = 10_000;
+/// Further measurements of a pair above the limit.
+const REPETITIONS: usize = 3;
+
+/// How a pair is measured.
+#[derive(Debug, Clone, Copy)]
+pub struct Plan {
+    /// The first length of the smallest text to try, in bytes.
+    pub first_bytes: usize,
+    /// Time that the smallest text has to take, in seconds.
+    pub min_seconds: f64,
+    /// Runs, of which the median counts.
+    pub runs: usize,
+    /// Exponent that no pair may reach.
+    pub max_exponent: f64,
+}
+
+/// The time of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Point {
+    /// Length of the text, in bytes.
+    pub bytes: usize,
+    /// Processor time, in seconds.
+    pub seconds: f64,
+}
+
+/// The times of one pair, shortest text first.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Growth {
+    /// At least two points.
+    pub points: Vec<Point>,
+    /// 1 for linear time, 2 for quadratic time.
+    pub exponent: f64,
+}
+
+impl Growth {
+    /// Fits the exponent to the points.
+    pub fn of(points: Vec<Point>) -> Self {
+        let pairs: Vec<_> = points.iter().map(|point| (point.bytes, point.seconds)).collect();
+        Self { exponent: fitted_exponent(&pairs), points }
+    }
+
+    /// Returns the point of the longest text.
+    pub fn last(&self) -> Point {
+        self.points[self.points.len() - 1]
+    }
+
+    /// Returns the time for a megabyte at the length of the longest text, in milliseconds.
+    pub fn milliseconds_per_megabyte(&self) -> f64 {
+        let Point { bytes, seconds } = self.last();
+        seconds * 1e3 / (bytes.max(1) as f64 / 1e6)
+    }
+}
+
+impl Plan {
+    /// Measures a pair.
+    pub fn growth(&self, parser: &Parser, family: &Family) -> Growth {
+        let (bytes, calls) = self.smallest(parser, family);
+        let mut points = Vec::new();
+        for factor in FACTORS {
+            let text = family.text(bytes * factor);
+            let seconds = self.median(parser, &parser.input(&text), calls);
+            points.push(Point { bytes: text.len(), seconds });
+            if seconds > TOO_LONG && points.len() > 1 {
+                break;
+            }
+        }
+        Growth::of(points)
+    }
+
+    /// Measures a pair again, up to three times, until its exponent is below the limit. The
+    /// smallest exponent counts, because other load can only add time to a point.
+    pub fn repeat(&self, parser: &Parser, family: &Family, growth: &mut Growth) {
+        for _ in 0..REPETITIONS {
+            if growth.exponent < self.max_exponent {
+                return;
+            }
+            let again = self.growth(parser, family);
+            if again.exponent < growth.exponent {
+                *growth = again;
+            }
+        }
+    }
+
+    /// Returns the time of the longest text that the parser accepts, in seconds.
+    pub fn largest(parser: &Parser, family: &Family) -> f64 {
+        seconds(parser, &parser.input(&family.text(parser.max_bytes)), 1)
+    }
+
+    /// Returns the length n of the smallest text, and the number of calls in a run.
+    fn smallest(&self, parser: &Parser, family: &Family) -> (usize, usize) {
+        let largest = (parser.max_bytes / LARGEST).max(1);
+        let mut bytes = self.first_bytes.min(largest);
+        loop {
+            let input = parser.input(&family.text(bytes));
+            // The first call may compile expressions.
+            let first = seconds(parser, &input, 1);
+            let seconds = if first < LONG { first.min(seconds(parser, &input, 1)) } else { first };
+            let missing = self.min_seconds / seconds.max(1e-9);
+            if missing <= 1.0 {
+                return (bytes, 1);
+            }
+            if bytes == largest {
+                return (bytes, whole(missing).clamp(1, MAX_CALLS));
+            }
+            bytes = (bytes * whole(missing.clamp(2.0, 8.0))).min(largest);
+        }
+    }
+
+    /// Returns the median time of one call, in seconds.
+    fn median(&self, parser: &Parser, input: &str, calls: usize) -> f64 {
+        let first = seconds(parser, input, calls);
+        let more = if first > LONG { 0 } else { self.runs - 1 };
+        let others = (0..more).map(|_| seconds(parser, input, calls));
+        Spread::of(std::iter::once(first).chain(others)).median / calls as f64
+    }
+}
+
+/// Returns the time of several calls together, in seconds.
+fn seconds(parser: &Parser, input: &str, calls: usize) -> f64 {
+    let start = thread_seconds();
+    for _ in 0..calls {
+        parser.parse(input);
+    }
+    thread_seconds() - start
+}
+
+/// Returns the number, rounded up. It is positive.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a cast saturates")]
+fn whole(number: f64) -> usize {
+    number.ceil() as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn growth(of: impl Fn(f64) -> f64) -> Growth {
+        let point = |factor: usize| Point {
+            bytes: 1_000 * factor,
+            seconds: of(1_000.0 * factor as f64) / 1e6,
+        };
+        Growth::of(FACTORS.map(point).to_vec())
+    }
+
+    #[test]
+    fn exponent_is_that_of_the_growth() {
+        let is = |growth: &Growth, wanted: f64| (growth.exponent - wanted).abs() < 1e-6;
+        assert!(is(&growth(|bytes| bytes), 1.0));
+        assert!(is(&growth(|bytes| 7.0 * bytes * bytes), 2.0));
+        assert!(is(&growth(|_| 3.0), 0.0));
+        let n_log_n = growth(|bytes| bytes * bytes.ln()).exponent;
+        assert!((1.0..1.3).contains(&n_log_n), "{n_log_n}");
+    }
+
+    #[test]
+    fn texts_of_one_length_have_no_growth() {
+        let point = |seconds| Point { bytes: 10, seconds };
+        assert!(Growth::of(vec![point(0.1), point(0.9)]).exponent.abs() < 1e-9);
+    }
+
+    #[test]
+    fn time_for_a_megabyte_is_that_of_the_longest_text() {
+        let time = growth(|bytes| bytes).milliseconds_per_megabyte();
+        assert!((time - 1_000.0).abs() < 1e-6, "{time}");
+    }
+}

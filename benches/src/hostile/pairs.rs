@@ -1,0 +1,195 @@
+//! The pairs of a parser and a family: their choice, their measurement, and its outcome.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use anyhow::{Result, ensure};
+use serde::Serialize;
+
+use super::measure::{Growth, Plan, Point};
+use super::parsers::Parser;
+use crate::growth::families::Family;
+use crate::harness::report::short;
+use crate::harness::say;
+
+/// Families with the longest times for which a parser with a time limit gets its longest text.
+const LARGEST_TEXTS: usize = 3;
+/// Factor of a parser's time limit that its longest text may take: other work follows the parsing.
+const TIME_LIMIT_MARGIN: f64 = 1.5;
+/// A pair of a parser with a time limit that takes longer, in seconds, is not measured again.
+const NO_NOISE: f64 = 0.1;
+
+/// Parts of the names of the chosen parsers and families; all if empty.
+#[derive(Debug, Clone, Copy)]
+pub struct Selection<'a> {
+    /// Parts of names of parsers.
+    pub parsers: &'a [String],
+    /// Parts of names of families.
+    pub families: &'a [String],
+}
+
+/// A parser and a family.
+#[derive(Clone, Copy)]
+pub struct Pair<'a> {
+    /// The parser.
+    pub parser: &'a Parser,
+    /// The family.
+    pub family: &'a Family,
+}
+
+/// What the growth of a pair means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The exponent is below the limit.
+    Linear,
+    /// The exponent is above the limit, but the parser stops by itself after a fixed time.
+    Limited,
+    /// The exponent is above the limit.
+    TooFast,
+}
+
+/// A measured pair.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Measured<'a> {
+    /// Name of the parser.
+    pub parser: &'a str,
+    /// Name of the family.
+    pub family: &'a str,
+    /// What the growth means.
+    pub outcome: Outcome,
+    /// The times.
+    #[serde(flatten)]
+    pub growth: Growth,
+}
+
+impl Measured<'_> {
+    /// Describes the pair in one line.
+    pub fn to_line(&self) -> String {
+        let point =
+            |point: &Point| format!("{} ms at {} bytes", short(point.seconds * 1e3), point.bytes);
+        let points: Vec<String> = self.growth.points.iter().map(point).collect();
+        let (parser, family, exponent) = (self.parser, self.family, self.growth.exponent);
+        format!("- {parser}, {family}: exponent {exponent:.2} ({})", points.join(", "))
+    }
+}
+
+impl Selection<'_> {
+    /// Returns the chosen pairs, parser by parser: each with the families of text and its own.
+    pub fn pairs<'a>(
+        &self,
+        parsers: &'a [Parser],
+        families: &'a [Family],
+    ) -> Result<Vec<Pair<'a>>> {
+        let is_chosen = |name: &str, parts: &[String]| {
+            parts.is_empty() || parts.iter().any(|part| name.contains(part.as_str()))
+        };
+        let chosen = parsers.iter().filter(|parser| is_chosen(&parser.name, self.parsers));
+        let pairs: Vec<Pair<'a>> = chosen
+            .flat_map(|parser| {
+                let families = families.iter().chain(&parser.own_families);
+                families.map(move |family| Pair { parser, family })
+            })
+            .filter(|pair| is_chosen(&pair.family.name, self.families))
+            .collect();
+        let names: Vec<&str> = parsers.iter().map(|parser| parser.name.as_str()).collect();
+        ensure!(
+            !pairs.is_empty(),
+            "no parser and family have these names; choose another --parser or --family. The \
+             parsers are: {}",
+            names.join(", ")
+        );
+        Ok(pairs)
+    }
+}
+
+/// Measures all pairs, on several threads.
+pub fn measure<'a>(plan: &Plan, pairs: &[Pair<'a>], threads: usize) -> Vec<Measured<'a>> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut measured = Vec::new();
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(pair) = pairs.get(index) else { return measured };
+            if is_first_of_its_parser(pairs, index) {
+                say(&pair.parser.name);
+            }
+            let _naming = NamedPanic(*pair);
+            measured.push((index, plan.growth(pair.parser, pair.family)));
+        }
+    };
+    let mut measured: Vec<(usize, Growth)> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(&work)).collect();
+        let join = |worker: thread::ScopedJoinHandle<'_, Vec<(usize, Growth)>>| {
+            worker.join().expect("a parser panicked; the output names it")
+        };
+        workers.into_iter().flat_map(join).collect()
+    });
+    measured.sort_by_key(|(index, _)| *index);
+    let outcome = |growth: &Growth| {
+        if growth.exponent < plan.max_exponent { Outcome::Linear } else { Outcome::TooFast }
+    };
+    pairs
+        .iter()
+        .zip(measured)
+        .map(|(pair, (_, growth))| Measured {
+            parser: &pair.parser.name,
+            family: &pair.family.name,
+            outcome: outcome(&growth),
+            growth,
+        })
+        .collect()
+}
+
+/// Measures the pairs above the limit again, on one thread.
+pub fn repeat(plan: &Plan, pairs: &[Pair<'_>], measured: &mut [Measured<'_>]) {
+    for (pair, found) in pairs.iter().zip(measured) {
+        let is_noise = pair.parser.time_limit.is_none() || found.growth.last().seconds < NO_NOISE;
+        if found.outcome == Outcome::TooFast && is_noise {
+            say(&format!("again: {}, {}", found.parser, found.family));
+            plan.repeat(pair.parser, pair.family, &mut found.growth);
+            if found.growth.exponent < plan.max_exponent {
+                found.outcome = Outcome::Linear;
+            }
+        }
+    }
+}
+
+/// Gives the parsers with a time limit their longest text, of the families above the limit with the
+/// longest times. If the parser stops in time, these pairs count as limited.
+pub fn apply_time_limits(pairs: &[Pair<'_>], measured: &mut [Measured<'_>]) {
+    let limited = (0..pairs.len())
+        .filter(|index| is_first_of_its_parser(pairs, *index))
+        .filter_map(|index| Some((pairs[index].parser, pairs[index].parser.time_limit?)));
+    for (parser, limit) in limited {
+        let mut failed: Vec<usize> = (0..pairs.len())
+            .filter(|index| std::ptr::eq(pairs[*index].parser, parser))
+            .filter(|index| measured[*index].outcome == Outcome::TooFast)
+            .collect();
+        let time = |index: &usize| measured[*index].growth.last().seconds;
+        failed.sort_by(|a, b| time(b).total_cmp(&time(a)));
+        let stops = failed.iter().take(LARGEST_TEXTS).all(|index| {
+            let seconds = Plan::largest(parser, pairs[*index].family);
+            say(&format!("{}: {} s for its longest text", parser.name, short(seconds)));
+            seconds < limit * TIME_LIMIT_MARGIN
+        });
+        for index in failed.into_iter().filter(|_| stops) {
+            measured[index].outcome = Outcome::Limited;
+        }
+    }
+}
+
+fn is_first_of_its_parser(pairs: &[Pair<'_>], index: usize) -> bool {
+    index == 0 || !std::ptr::eq(pairs[index - 1].parser, pairs[index].parser)
+}
+
+/// Names the pair if its parser panics.
+struct NamedPanic<'a>(Pair<'a>);
+
+impl Drop for NamedPanic<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            say(&format!("{} panicked on {}", self.0.parser.name, self.0.family.name));
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Notes, and queries about them.
+
+use std::hint::black_box;
+
+use mc_domain::{ProjectId, RecordKind};
+use mc_memory::content_filter::ContentFilter;
+use mc_memory::distill::{self, Raw};
+use mc_memory::judge::{ParsedNote, compare, reject};
+use mc_memory::normalize::normalize;
+use mc_memory::simhash::simhash;
+use mc_memory::text::{cut, sentences, tokenize};
+use mc_memory::{CONTENT_MAX_CHARS, tokens};
+use mc_search::query::{self, gloss};
+use mc_search::{Query, analyzer, glob, names};
+use mc_store::passages::PassageFilter;
+
+use super::Parser;
+
+/// Largest note of a request, in bytes.
+const MAX_NOTE: usize = 2 << 20;
+/// Longest query, in bytes.
+const MAX_QUERY: usize = 4_000;
+/// Longest path or symbol, in bytes.
+const MAX_NAME: usize = 1_000;
+/// Longest statement of a condensed note, in characters.
+const STATEMENT: usize = 300;
+
+/// Returns the parsers.
+pub fn parsers() -> Vec<Parser> {
+    let mut parsers = notes();
+    parsers.extend(queries());
+    parsers
+}
+
+fn notes() -> Vec<Parser> {
+    let any = |name: &str, parse: fn(&str)| Parser::new(name, parse).up_to(MAX_NOTE);
+    let name = |name: &str, parse: fn(&str)| Parser::new(name, parse).up_to(MAX_NAME);
+    vec![
+        any("distill", distill),
+        any("condense", |text| drop(black_box(distill::condense(text, STATEMENT)))),
+        any("words of a note", |text| drop(black_box(tokenize(text)))),
+        any("sentences", |text| drop(black_box(sentences(text)))),
+        any("cut a text", |text| drop(black_box(cut(text, text.len() / 2)))),
+        any("normalize", |text| drop(black_box(normalize(text)))),
+        any("simhash", |text| _ = black_box(simhash(text))),
+        any("note", |text| drop(black_box(ParsedNote::read(text)))),
+        any("reject", |text| _ = black_box(reject(text))),
+        any("tokens of a model", |text| _ = black_box(tokens::count(text))),
+        any("content filter", |text| drop(black_box(ContentFilter::strict().filter(text)))),
+        // A record has no longer text, and other notes are compared as documents.
+        Parser::new("compare notes", compare_notes).up_to(CONTENT_MAX_CHARS),
+        name("scope of a path", |path| drop(black_box(distill::scope_of_path(path)))),
+        name("scope of a symbol", |symbol| drop(black_box(distill::scope_of_symbol(symbol)))),
+    ]
+}
+
+fn queries() -> Vec<Parser> {
+    let query = |name: &str, parse: fn(&str)| Parser::new(name, parse).up_to(MAX_QUERY);
+    let name = |name: &str, parse: fn(&str)| Parser::new(name, parse).up_to(MAX_NAME);
+    vec![
+        Parser::new("terms of a passage", |text| drop(black_box(analyzer::analyze(text)))),
+        query("names of a query", |text| {
+            let filter = PassageFilter::project(ProjectId::generate());
+            drop(black_box(query::parse(&Query::text(text, filter))));
+        }),
+        query("terms of a query", |text| drop(black_box(query::significant_terms(text)))),
+        query("stems of a query", |text| drop(black_box(query::stem_terms(text)))),
+        query("gloss of a query", |text| drop(black_box(gloss::english(text)))),
+        query("stems of a name", |text| drop(black_box(query::stems(text)))),
+        name("key of a symbol", |symbol| drop(black_box(names::symbol_key(symbol)))),
+        name("key of a path", |path| drop(black_box(names::path_key(path)))),
+        Parser::new("glob", |text| drop(black_box(glob::to_regex(text))))
+            .up_to(glob::MAX_GLOB_BYTES),
+    ]
+}
+
+fn distill(text: &str) {
+    let raw = Raw {
+        kind: RecordKind::Fact,
+        content: text,
+        title: None,
+        scope: &[],
+        tags: &[],
+        files: &[],
+        symbols: &[],
+    };
+    black_box(distill::distill(&raw));
+}
+
+/// Compares a note with one that has a letter more.
+fn compare_notes(text: &str) {
+    let longer = format!("{text}b");
+    black_box(compare(&ParsedNote::read(text), &ParsedNote::read(&longer)));
+}

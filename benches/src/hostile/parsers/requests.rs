@@ -1,0 +1,98 @@
+//! Requests of callers, with and without an account, and the rendering of responses to models.
+
+use std::hint::black_box;
+
+use mc_api::testing::is_within_json_limits;
+use mc_auth::login::Callback;
+use mc_contract::operations::save::SaveRequest;
+use mc_contract::{read, rules};
+use mc_mcp::{TOOLS, Tool};
+use serde_json::{Map, Value};
+
+use super::{Parser, json_string};
+
+/// Longest line that a rule of a request accepts, in characters; longer than each of them.
+const LINE: usize = 8_000;
+/// Longest target of a request, in bytes.
+const MAX_TARGET: usize = 8 << 10;
+/// Largest message to `/mcp`, in bytes.
+const MAX_MESSAGE: usize = 16 << 20;
+
+/// Returns the parsers.
+pub fn parsers() -> Vec<Parser> {
+    let rule = |name: &str, check: fn(&str)| Parser::new(name, check).up_to(LINE);
+    vec![
+        Parser::new("limits of JSON", |body| {
+            black_box(is_within_json_limits(body.as_bytes()));
+        })
+        .up_to(MAX_MESSAGE),
+        Parser::new("request to save", |body| {
+            let request = object(body).map(read::from_object::<SaveRequest>);
+            drop(black_box(request));
+        })
+        .inside(save_request),
+        Parser::new("arguments of a tool", |arguments| {
+            let request = object(arguments).map(|arguments| {
+                let tool = tool("search");
+                tool.read(arguments).and_then(|arguments| tool.core_call(&arguments))
+            });
+            drop(black_box(request));
+        })
+        .inside(tool_arguments),
+        Parser::new("search result for a model", |response| render("search", response))
+            .inside(search_response),
+        Parser::new("bundle for a model", |response| render("recall", response))
+            .inside(recall_response),
+        Parser::new("callback of a login", |query| drop(black_box(Callback::from_query(query))))
+            .up_to(MAX_TARGET)
+            .inside(|text| format!("code={text}&state={text}")),
+        rule("rule: prose", |text| drop(black_box(rules::prose(text, LINE)))),
+        rule("rule: path", |text| drop(black_box(rules::relative_path(text, LINE)))),
+        rule("rule: URL", |text| drop(black_box(rules::web_url(text, LINE)))),
+        rule("rule: masked line", |text| drop(black_box(rules::masked_line(text, LINE)))),
+    ]
+}
+
+/// Returns the object that a JSON text has.
+fn object(json: &str) -> Option<Map<String, Value>> {
+    serde_json::from_str(json).ok()
+}
+
+fn tool(name: &str) -> &'static Tool {
+    TOOLS.iter().find(|tool| tool.name() == name).expect("a tool of this name")
+}
+
+/// Renders a response of the service for a model.
+fn render(name: &str, response: &str) {
+    let response = object(response).map_or(Value::Null, Value::Object);
+    drop(black_box(tool(name).result(&Map::new(), response)));
+}
+
+fn save_request(text: &str) -> String {
+    let text = json_string(text);
+    format!(
+        r#"{{"project_key":"shop","kind":"fact","content":{text},"title":{text},"tags":[{text}],
+        "meta":{{"source":{text}}},"citations":[{{"file":{text},"symbol":{text}}}]}}"#
+    )
+}
+
+fn tool_arguments(text: &str) -> String {
+    let text = json_string(text);
+    format!(r#"{{"query":{text},"path":{text},"tags":{text},"limit":{text}}}"#)
+}
+
+fn search_response(text: &str) -> String {
+    let text = json_string(text);
+    format!(
+        r#"{{"results":[{{"source":"code","location":{text},"title":{text},"line_start":1,
+        "line_end":9,"text":{text}}}]}}"#
+    )
+}
+
+fn recall_response(text: &str) -> String {
+    let text = json_string(text);
+    format!(
+        r#"{{"confidence":0.5,"facts":[{{"handle":"m1","kind":"fact","trust":"team",
+        "state":"active","text":{text}}}],"links":[],"few_shots":[]}}"#
+    )
+}

@@ -1,0 +1,25 @@
+//! The sanitizer and the prompt guard, through which every text passes. The families have texts in
+//! each encoding that they decode.
+
+use std::hint::black_box;
+
+use mc_prompt_guard::{inspect, neutralize};
+use mc_sanitizer::{Policy, identifier, mask, mask_with, reading};
+
+use super::Parser;
+
+/// Returns the parsers.
+pub fn parsers() -> Vec<Parser> {
+    vec![
+        Parser::new("mask", |text| drop(black_box(mask(text)))),
+        Parser::new("mask, strict", |text| {
+            drop(black_box(mask_with(text, &Policy::strict())));
+        }),
+        Parser::new("mask a name", |text| drop(black_box(identifier(text)))),
+        Parser::new("text as it is read", |text| {
+            black_box(reading::pieces(text).count());
+        }),
+        Parser::new("inspect", |text| drop(black_box(inspect(text)))),
+        Parser::new("neutralize", |text| drop(black_box(neutralize(text)))),
+    ]
+}
