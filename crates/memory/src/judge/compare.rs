@@ -12,6 +12,9 @@ const EXTRA_WORDS_SHARE: f32 = 0.15;
 const UNSHARED_MAX: usize = 100;
 /// Share of words with typos in a near duplicate; one word may always have one.
 const TYPO_SHARE: f32 = 0.2;
+/// Longest word that may have a typo, in characters. A longer one is no word of prose, and the
+/// comparison of two takes quadratic time and memory.
+const TYPO_WORD_MAX: usize = 64;
 
 /// A difference between two notes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -174,16 +177,18 @@ fn roles_swapped(a: &ParsedNote, b: &ParsedNote, alignment: &Alignment<'_>) -> O
 }
 
 /// Whether one word is a misspelling of the other: the same first letter, one edit (two in long
-/// words), and not both in the tokenizer's vocabulary (`contact`, `contract`).
+/// words, none in very long ones), and not both in the tokenizer's vocabulary (`contact`,
+/// `contract`).
 fn is_typo(a: &Word, b: &Word) -> bool {
     // Cheapest check first: most pairs of words end here.
     if a.written.chars().next() != b.written.chars().next() {
         return false;
     }
-    let shorter = a.written.chars().count().min(b.written.chars().count());
-    let allowed = match shorter {
+    let (a_length, b_length) = (a.written.chars().count(), b.written.chars().count());
+    let allowed = match a_length.min(b_length) {
         0..=3 => 0,
         4..=8 => 1,
+        _ if a_length.max(b_length) > TYPO_WORD_MAX => 0,
         _ => 2,
     };
     allowed > 0
@@ -234,6 +239,12 @@ mod tests {
         assert_eq!(edit_distance("worker", "wroker"), 1);
         assert_eq!(edit_distance("retry", "rety"), 1);
         assert_eq!(edit_distance("кэширование", "кешированее"), 2);
+    }
+
+    #[test]
+    fn word_that_is_too_long_for_prose_has_no_typo() {
+        let note = |end: &str| format!("The key is {}{end}", "a".repeat(TYPO_WORD_MAX));
+        assert!(difference(&note("b"), &note("c")).is_some());
     }
 
     #[test]
