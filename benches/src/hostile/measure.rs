@@ -14,7 +14,7 @@ const LARGEST: usize = 8;
 /// A run that takes longer, in seconds, is not repeated: the noise is a small part of it.
 const LONG: f64 = 0.01;
 /// After a text that takes longer, in seconds, no longer one is measured, if there are two points.
-const TOO_LONG: f64 = 5.0;
+const TOO_LONG: f64 = 2.0;
 /// Most calls of a parser in one run.
 const MAX_CALLS: usize = 10_000;
 /// Further measurements of a pair above the limit.

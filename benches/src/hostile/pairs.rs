@@ -114,7 +114,7 @@ pub fn measure<'a>(plan: &Plan, pairs: &[Pair<'a>], threads: usize) -> Vec<Measu
             if is_first_of_its_parser(pairs, index) {
                 say(&pair.parser.name);
             }
-            let _naming = NamedPanic(*pair);
+            let _stop = StopOnPanic { pair: *pair, next: &next, end: pairs.len() };
             measured.push((index, plan.growth(pair.parser, pair.family)));
         }
     };
@@ -183,13 +183,19 @@ fn is_first_of_its_parser(pairs: &[Pair<'_>], index: usize) -> bool {
     index == 0 || !std::ptr::eq(pairs[index - 1].parser, pairs[index].parser)
 }
 
-/// Names the pair if its parser panics.
-struct NamedPanic<'a>(Pair<'a>);
+/// Names the pair if its parser panics, and lets the other threads stop after their pairs.
+struct StopOnPanic<'a> {
+    pair: Pair<'a>,
+    next: &'a AtomicUsize,
+    end: usize,
+}
 
-impl Drop for NamedPanic<'_> {
+impl Drop for StopOnPanic<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
-            say(&format!("{} panicked on {}", self.0.parser.name, self.0.family.name));
+            self.next.store(self.end, Ordering::Relaxed);
+            let Pair { parser, family } = self.pair;
+            say(&format!("{} panicked on {}", parser.name, family.name));
         }
     }
 }
