@@ -99,7 +99,7 @@ fn report(args: &Args, measured: &[Measured<'_>], families: usize, start: Instan
     report.note(
         "The exponent is the slope through the logarithms of the four points. Above the limit, a \
          pair is measured up to three times again, and the smallest exponent counts: other load \
-         can only add time.",
+         adds time, above all to the longer texts.",
     );
     let one = |value: f64| Spread::of([value]);
     let failed = measured.iter().filter(|pair| pair.outcome == Outcome::TooFast).count();

@@ -87,7 +87,7 @@ impl Plan {
     }
 
     /// Measures a pair again, up to three times, until its exponent is below the limit. The
-    /// smallest exponent counts, because other load can only add time to a point.
+    /// smallest exponent counts, because other load adds time, above all to the longer texts.
     pub fn repeat(&self, parser: &Parser, family: &Family, growth: &mut Growth) {
         for _ in 0..REPETITIONS {
             if growth.exponent < self.max_exponent {
