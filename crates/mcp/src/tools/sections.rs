@@ -10,6 +10,9 @@ use crate::tokens;
 const OUTLINE_SHARE: usize = 2;
 /// Maximum number of headings in an error.
 const HEADINGS_MAX: usize = 30;
+/// Maximum length of a heading, in characters. A document may have a heading of a megabyte, which
+/// would be in the path of each of a hundred thousand sections below it.
+const TITLE_MAX: usize = 300;
 
 /// Section of a document, in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -166,7 +169,7 @@ fn sections(content: &str) -> Vec<Section<'_>> {
                 });
                 if let Some((level, title, start)) = heading {
                     found.push(Section {
-                        title,
+                        title: shortened(title),
                         level,
                         start,
                         end: content.len(),
@@ -181,6 +184,10 @@ fn sections(content: &str) -> Vec<Section<'_>> {
     }
     close(&mut found);
     found
+}
+
+fn shortened(title: &str) -> &str {
+    title.char_indices().nth(TITLE_MAX).map_or(title, |(end, _)| &title[..end])
 }
 
 /// Sets the end and the parents of each section.
@@ -251,19 +258,15 @@ fn within(lines: impl Iterator<Item = String>, budget: usize) -> (Vec<String>, b
 
 fn find<'s, 'a>(sections: &'s [Section<'a>], name: &str) -> Result<&'s Section<'a>, NoSection> {
     let name_key = plain(name);
-    let by = |fits: &dyn Fn(&Section<'_>) -> bool| -> Vec<&'s Section<'a>> {
-        sections.iter().filter(|section| fits(section)).collect()
-    };
+    let mut matches: [Vec<&'s Section<'a>>; RANKS] = Default::default();
+    let mut parents = PlainParents::default();
+    for section in sections.iter().filter(|_| !name_key.is_empty()) {
+        if let Some(rank) = rank(section, &name_key, &mut parents) {
+            matches[rank].push(section);
+        }
+    }
     let title = |section: &Section<'_>| plain(section.title);
-    let tries = [
-        by(&|section: &Section<'_>| {
-            title(section) == name_key || plain(&section.path()) == name_key
-        }),
-        by(&|section: &Section<'_>| plain(&section.path()).ends_with(&format!("> {name_key}"))),
-        by(&|section: &Section<'_>| title(section).starts_with(&name_key)),
-        by(&|section: &Section<'_>| title(section).contains(&name_key)),
-    ];
-    let found = tries.into_iter().find(|found| !found.is_empty() && !name_key.is_empty());
+    let found = matches.into_iter().find(|found| !found.is_empty());
     match found.as_deref() {
         Some([section]) => Ok(*section),
         Some(several) => Err(NoSection { candidates: paths(several), is_ambiguous: true }),
@@ -277,6 +280,55 @@ fn find<'s, 'a>(sections: &'s [Section<'a>], name: &str) -> Result<&'s Section<'
                 if candidates.is_empty() { sections.iter().collect() } else { candidates };
             Err(NoSection { candidates: paths(&candidates), is_ambiguous: false })
         }
+    }
+}
+
+/// Number of ranks of a match.
+const RANKS: usize = 4;
+
+/// Returns how well a section matches a name, best first: its title or path is the name, its path
+/// ends with the name, its title starts with it, or contains it.
+fn rank<'s>(
+    section: &'s Section<'_>,
+    name_key: &str,
+    parents: &mut PlainParents<'s>,
+) -> Option<usize> {
+    let title = plain(section.title);
+    if title == name_key {
+        return Some(0);
+    }
+    // Both are the end of a path that matches. Most paths are not composed.
+    if name_key.ends_with(&title) || title.ends_with(name_key) {
+        let path = parents.path(section, &title);
+        if path == name_key {
+            return Some(0);
+        }
+        if path.ends_with(&format!("> {name_key}")) {
+            return Some(1);
+        }
+    }
+    let ranks = [(2, title.starts_with(name_key)), (3, title.contains(name_key))];
+    ranks.into_iter().find(|(_, fits)| *fits).map(|(rank, _)| rank)
+}
+
+/// The parents of the last section, and their path as it is compared: adjacent sections share it.
+#[derive(Default)]
+struct PlainParents<'s> {
+    titles: &'s [&'s str],
+    path: String,
+}
+
+impl<'s> PlainParents<'s> {
+    /// Returns the path of a section as it is compared, from its title as it is compared.
+    fn path(&mut self, section: &'s Section<'_>, title: &str) -> String {
+        if self.titles != section.parents.as_slice() {
+            self.titles = &section.parents;
+            self.path = plain(&section.parents.join(" > "));
+        }
+        if self.titles.is_empty() {
+            return title.to_owned();
+        }
+        format!("{} > {title}", self.path).trim().to_owned()
     }
 }
 
@@ -347,6 +399,24 @@ mod tests {
         assert!(!error.to_string().contains("Guide"), "a heading in the message: {error}");
         let error = Piece::of_section("no headings", "x", 1_200).expect_err("none");
         assert!(error.to_string().contains("has no headings"), "{error}");
+    }
+
+    #[test]
+    fn long_heading_is_shortened_in_the_paths_of_its_sections() {
+        let content = format!("# {}\n\n## Install\n\nOn Linux.\n", "a".repeat(10_000));
+        let lengths: Vec<_> = titles(&content).iter().map(|(_, path)| path.len()).collect();
+        assert_eq!(lengths, [TITLE_MAX, TITLE_MAX + " > Install".len()]);
+        let piece = Piece::of_section(&content, "Install", 1_200).expect("a section");
+        assert_eq!(piece.text, "## Install\n\nOn Linux.\n");
+    }
+
+    #[test]
+    fn heading_without_words_is_part_of_a_path() {
+        let content = "# Guide\n\n## ***\n\n### Install\n\nOn Linux.\n";
+        for name in ["Guide > *** > Install", "*** > Install", "Install"] {
+            let piece = Piece::of_section(content, name, 1_200).expect("a section");
+            assert!(piece.text.starts_with("### Install"), "{name}");
+        }
     }
 
     fn long() -> String {
