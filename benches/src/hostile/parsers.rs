@@ -11,6 +11,8 @@ use crate::growth::families::Family;
 
 /// Longest text of a parser that has no shorter limit of its own, in bytes.
 const MAX_BYTES: usize = 4 << 20;
+/// Largest document of a request, in bytes.
+const MAX_DOCUMENT: usize = 2 << 20;
 
 /// A parser of outside text.
 pub struct Parser {

@@ -10,6 +10,8 @@ mod resources;
 mod server;
 mod settings;
 mod stdio;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod tokens;
 mod tools;
 

@@ -11,11 +11,9 @@ use mc_indexer::protected::ProtectedDirectories;
 use mc_indexer::{language, markdown, source, text, walk};
 use mc_sanitizer::{Policy, Sanitized};
 
-use super::Parser;
+use super::{MAX_DOCUMENT, Parser};
 use crate::growth::special;
 
-/// Largest document of a request, in bytes.
-const MAX_DOCUMENT: usize = 2 << 20;
 /// Largest file of a repository, in bytes.
 const MAX_FILE: usize = 1 << 20;
 /// Largest `.gitignore`, in bytes. A `.mcpignore` is read by the same code.

@@ -6,15 +6,19 @@ use mc_api::testing::is_within_json_limits;
 use mc_auth::login::Callback;
 use mc_contract::operations::save::SaveRequest;
 use mc_contract::{read, rules};
+use mc_mcp::testing::open_document;
 use mc_mcp::{TOOLS, Tool};
 use serde_json::{Map, Value};
 
-use super::{Parser, json_string};
+use super::{MAX_DOCUMENT, Parser, json_string};
+use crate::growth::special;
 
 /// Longest line that a rule of a request accepts, in characters; longer than each of them.
 const LINE: usize = 8_000;
 /// Longest target of a request, in bytes.
 const MAX_TARGET: usize = 8 << 10;
+/// Tokens of a document for a model.
+const TOKENS: usize = 1_200;
 /// Largest message to `/mcp`, in bytes.
 const MAX_MESSAGE: usize = 16 << 20;
 
@@ -43,6 +47,11 @@ pub fn parsers() -> Vec<Parser> {
             .inside(search_response),
         Parser::new("bundle for a model", |response| render("recall", response))
             .inside(recall_response),
+        Parser::new("document for a model", |content| {
+            black_box(open_document(content, "a > b", TOKENS));
+        })
+        .up_to(MAX_DOCUMENT)
+        .with(special::markdown()),
         Parser::new("callback of a login", |query| drop(black_box(Callback::from_query(query))))
             .up_to(MAX_TARGET)
             .inside(|text| format!("code={text}&state={text}")),
