@@ -119,7 +119,7 @@ pub fn measure<'a>(plan: &Plan, pairs: &[Pair<'a>], threads: usize) -> Vec<Measu
         }
     };
     let mut measured: Vec<(usize, Growth)> = thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(&work)).collect();
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
         let join = |worker: thread::ScopedJoinHandle<'_, Vec<(usize, Growth)>>| {
             worker.join().expect("a parser panicked; the output names it")
         };

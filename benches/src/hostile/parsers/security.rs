@@ -4,7 +4,7 @@
 use std::hint::black_box;
 
 use mc_prompt_guard::{inspect, neutralize};
-use mc_sanitizer::{Policy, identifier, mask, mask_with, reading};
+use mc_sanitizer::{Policy, identifier, mask, mask_with, visible_text};
 
 use super::Parser;
 
@@ -17,7 +17,7 @@ pub fn parsers() -> Vec<Parser> {
         }),
         Parser::new("mask a name", |text| drop(black_box(identifier(text)))),
         Parser::new("text as it is read", |text| {
-            black_box(reading::pieces(text).count());
+            black_box(visible_text::pieces(text).count());
         }),
         Parser::new("inspect", |text| drop(black_box(inspect(text)))),
         Parser::new("neutralize", |text| drop(black_box(neutralize(text)))),

@@ -84,8 +84,12 @@ fn view(text: &str, region: &Range<usize>, way: Way) -> (View, Vec<Way>) {
                 if is_tag {
                     add(&mut others, Way::Untagged);
                 }
-                let is_erased = way == Way::Overstruck && text[at.end..].starts_with(BACKSPACE);
-                if !is_erased && !(is_tag && way == Way::Untagged) {
+                let is_left_out = match way {
+                    Way::Overstruck => text[at.end..].starts_with(BACKSPACE),
+                    Way::Untagged => is_tag,
+                    _ => false,
+                };
+                if !is_left_out {
                     view.push(c, at);
                 }
             }

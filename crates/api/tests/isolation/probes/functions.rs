@@ -9,8 +9,10 @@ use super::policies::is_refused;
 use crate::run::Fault;
 use crate::world::{Person, Post, Project, World};
 
-/// Kinds of jobs that requests enqueue, the argument with the id of their row, and the row.
-const JOBS: [(&str, &str, fn(&Project) -> Uuid); 5] = [
+/// A kind of job that requests enqueue, the argument with the id of its row, and the row.
+type JobKind = (&'static str, &'static str, fn(&Project) -> Uuid);
+
+const JOBS: [JobKind; 5] = [
     ("index_repository", "run", |project| project.runs[0].id),
     ("post_task_comment", "task", |project| project.tasks[0].id),
     ("run_hygiene_task", "report", |project| project.reports[0].id),
