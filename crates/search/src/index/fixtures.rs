@@ -30,6 +30,7 @@ pub(crate) fn full(project: ProjectId) -> IndexedPassage {
 pub(crate) fn index_of(passages: &[IndexedPassage]) -> (Searcher, Fields) {
     let (schema, fields) = schema::schema();
     let index = Index::create_in_ram(schema);
+    schema::register_tokenizer(&index);
     let mut writer: IndexWriter =
         index.writer_with_num_threads(1, 15_000_000).expect("a writer in memory");
     for passage in passages {

@@ -103,6 +103,7 @@ impl Generation {
     }
 
     fn new(index: &Index, fields: Fields, database: &str) -> Result<Self, TantivyError> {
+        schema::register_tokenizer(index);
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
         let writer = index.writer_with_num_threads(1, WRITER_BYTES)?;
         writer.set_merge_policy(Box::new(merge_policy()));

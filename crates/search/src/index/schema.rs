@@ -5,19 +5,22 @@
 //! word nor the cost of a filter depends on other projects. The one exception is [`Fields::id`],
 //! which no search looks up. `retrievers/keyword.rs` has the BM25 weight of each field.
 
+mod term_list;
+
 use mc_domain::{PassageId, ProjectId, SourceKind};
 use mc_store::passages::IndexedPassage;
 use tantivy::schema::{
     BytesOptions, Field, IndexRecordOption, NumericOptions, Schema, TextFieldIndexing, TextOptions,
 };
-use tantivy::tokenizer::{PreTokenizedString, Token};
 use tantivy::{TantivyDocument, Term};
 
 use crate::analyzer::{Lexeme, analyze};
 use crate::names;
 
+pub use term_list::register as register_tokenizer;
+
 /// Version of the schema, the analyzer and the lookup spellings. Other versions are rebuilt.
-pub const FORMAT: u32 = 6;
+pub const FORMAT: u32 = 7;
 
 /// Fields of the keyword index.
 #[derive(Debug, Clone, Copy)]
@@ -105,11 +108,11 @@ fn exact() -> TextOptions {
 }
 
 /// Returns the options of a field of words. Positions are not indexed: no query has phrases, and
-/// they would double the size of the index. The tokenizer is not used, because fields get terms.
+/// they would double the size of the index. The fields get terms of the analyzer.
 fn words() -> TextOptions {
     TextOptions::default().set_indexing_options(
         TextFieldIndexing::default()
-            .set_tokenizer("raw")
+            .set_tokenizer(term_list::TOKENIZER)
             .set_index_option(IndexRecordOption::WithFreqs),
     )
 }
@@ -172,14 +175,9 @@ impl Scope {
         [self.0.as_str(), value].concat()
     }
 
-    fn tokens<'a>(&self, lexemes: impl IntoIterator<Item = &'a Lexeme>) -> PreTokenizedString {
-        // Positions are not indexed, but tantivy adds to them, and the default is the maximum.
-        let token = |lexeme: &Lexeme| Token {
-            text: self.prefixed(&lexeme.text),
-            position: 0,
-            ..Token::default()
-        };
-        PreTokenizedString { text: String::new(), tokens: lexemes.into_iter().map(token).collect() }
+    /// Returns the value of a field of words.
+    fn words<'a>(&self, lexemes: impl IntoIterator<Item = &'a Lexeme>) -> String {
+        term_list::join(&self.0, lexemes.into_iter().map(|lexeme| lexeme.text.as_str()))
     }
 }
 
@@ -217,7 +215,7 @@ impl Fields {
         if corpus == Corpus::Changes {
             add(self.source, passage.source.as_str());
             let text = analyze(&passage.text);
-            document.add_pre_tokenized_text(self.change, scope.tokens(&text));
+            document.add_text(self.change, scope.words(&text));
             return document;
         }
         if let Some(owner) = passage.private_to {
@@ -246,10 +244,10 @@ impl Fields {
         let [location, title, context, text] =
             [&passage.location, &passage.title, &passage.context, &passage.text]
                 .map(|s| analyze(s));
-        document.add_pre_tokenized_text(self.path, scope.tokens(&location));
-        document.add_pre_tokenized_text(self.body, scope.tokens(&text));
+        document.add_text(self.path, scope.words(&location));
+        document.add_text(self.body, scope.words(&text));
         let window = location.iter().chain(&title).chain(&context).chain(&text);
-        document.add_pre_tokenized_text(self.window, scope.tokens(window));
+        document.add_text(self.window, scope.words(window));
         if passage.source == SourceKind::Memory {
             let names: Vec<_> = passage
                 .tags
@@ -258,7 +256,7 @@ impl Fields {
                 .flat_map(|name| analyze(name))
                 .collect();
             let record = title.iter().chain(&context).chain(&text).chain(&location).chain(&names);
-            document.add_pre_tokenized_text(self.record, scope.tokens(record));
+            document.add_text(self.record, scope.words(record));
         }
     }
 }
