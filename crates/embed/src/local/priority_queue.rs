@@ -3,6 +3,9 @@
 //! As few threads as possible are at work. An idle thread is slow: its session's weights have left
 //! the processor's caches, which makes a short text take half as long again. So the thread that
 //! worked last works next, and saves and passages wait a moment for it before another one wakes.
+//!
+//! A text can't be interrupted. So that a query does not wait for passages, one of several threads
+//! takes none for a while after each query.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,7 +31,7 @@ impl EmbedRequest {
     }
 
     /// Embeds the text and sends the result. A panic becomes an error, as the thread continues.
-    pub(super) fn run(self, embed: impl FnOnce(&str) -> Answer) {
+    fn run(self, embed: impl FnOnce(&str) -> Answer) {
         let answer = catch_unwind(AssertUnwindSafe(|| embed(&self.text)))
             .unwrap_or_else(|_| Err("the model's runtime panicked".to_owned()));
         // Fails if the caller gave up while the model ran.
@@ -43,6 +46,9 @@ impl EmbedRequest {
 /// Bytes of saves and passages that may wait for a busy thread before another one is woken: about
 /// ten milliseconds of work for the default model.
 const WAITING_MAX: usize = 1_024;
+/// Passages that start after a query until all threads take passages again: about a second of one
+/// thread's work for the default model. A slow machine, where it matters most, takes longer.
+const PASSAGES_AFTER_QUERY: usize = 64;
 
 /// Requests that wait for a thread. Each holds a permit, which bounds their number.
 pub(super) struct PriorityQueue {
@@ -59,7 +65,33 @@ struct Waiting {
     patient_bytes: usize,
     /// Threads without work, the one that worked last at the end.
     idle: Vec<Thread>,
+    /// Passages that threads are embedding.
+    running_passages: usize,
+    /// Passages to start until no thread is kept free for queries.
+    reserved: usize,
     closed: bool,
+}
+
+/// Request that a thread has taken.
+pub(super) struct Running<'a> {
+    request: EmbedRequest,
+    _passage: Option<RunningPassage<'a>>,
+}
+
+/// Counts as a running passage until it is dropped.
+struct RunningPassage<'a>(&'a PriorityQueue);
+
+impl Running<'_> {
+    /// Embeds the text and sends the result. A panic becomes an error, as the thread continues.
+    pub(super) fn run(self, embed: impl FnOnce(&str) -> Answer) {
+        self.request.run(embed);
+    }
+}
+
+impl Drop for RunningPassage<'_> {
+    fn drop(&mut self) {
+        self.0.lock().running_passages -= 1;
+    }
 }
 
 impl PriorityQueue {
@@ -80,7 +112,8 @@ impl PriorityQueue {
             Purpose::Save => waiting.saves.push_back(job),
             Purpose::Passage => waiting.passages.push_back(job),
         }
-        let is_urgent = is_query || waiting.patient_bytes > WAITING_MAX;
+        let is_long = waiting.patient_bytes > WAITING_MAX;
+        let is_urgent = is_query || (is_long && waiting.can_start(self.threads));
         let all_rest = waiting.idle.len() == self.threads;
         let woken = if all_rest || is_urgent { waiting.idle.pop() } else { None };
         drop(guard);
@@ -90,15 +123,21 @@ impl PriorityQueue {
     }
 
     /// Waits for the next request whose caller still waits; `None` once the queue is closed.
-    pub(super) fn next(&self) -> Option<EmbedRequest> {
+    pub(super) fn next(&self) -> Option<Running<'_>> {
         let mut waiting = self.lock();
         loop {
             if waiting.closed {
                 return None;
             }
-            match waiting.pop() {
-                Some(job) if job.is_abandoned() => {}
-                Some(job) => return Some(job),
+            match waiting.pop(self.threads) {
+                Some((request, _)) if request.is_abandoned() => {}
+                Some((request, is_passage)) => {
+                    let passage = is_passage.then(|| {
+                        waiting.start_passage();
+                        RunningPassage(self)
+                    });
+                    return Some(Running { request, _passage: passage });
+                }
                 None => {
                     waiting.idle.push(thread::current());
                     drop(waiting);
@@ -114,7 +153,8 @@ impl PriorityQueue {
     /// Ends the threads. Waiting requests fail.
     pub(super) fn close(&self) {
         let mut waiting = self.lock();
-        let closed = Waiting { closed: true, ..Waiting::default() };
+        let running_passages = waiting.running_passages;
+        let closed = Waiting { closed: true, running_passages, ..Waiting::default() };
         let before = std::mem::replace(&mut *waiting, closed);
         drop(waiting);
         before.idle.iter().for_each(Thread::unpark);
@@ -127,13 +167,36 @@ impl PriorityQueue {
 }
 
 impl Waiting {
-    fn pop(&mut self) -> Option<EmbedRequest> {
+    /// Returns the next request, and whether it is a passage; `None` if none may start.
+    fn pop(&mut self, threads: usize) -> Option<(EmbedRequest, bool)> {
         if let Some(query) = self.queries.pop_front() {
-            return Some(query);
+            self.reserved = PASSAGES_AFTER_QUERY;
+            return Some((query, false));
         }
-        let patient = self.saves.pop_front().or_else(|| self.passages.pop_front())?;
+        let (patient, is_passage) = match self.saves.pop_front() {
+            Some(save) => (save, false),
+            None if self.takes_passages(threads) => (self.passages.pop_front()?, true),
+            None => return None,
+        };
         self.patient_bytes -= patient.text.len();
-        Some(patient)
+        Some((patient, is_passage))
+    }
+
+    /// Returns whether a thread without work would find some.
+    fn can_start(&self, threads: usize) -> bool {
+        let is_passage_next = self.queries.is_empty() && self.saves.is_empty();
+        !is_passage_next || (!self.passages.is_empty() && self.takes_passages(threads))
+    }
+
+    /// Returns whether another passage may start. A single thread is never kept free.
+    fn takes_passages(&self, threads: usize) -> bool {
+        let kept_free = usize::from(self.reserved > 0 && threads > 1);
+        self.running_passages + kept_free < threads
+    }
+
+    fn start_passage(&mut self) {
+        self.running_passages += 1;
+        self.reserved = self.reserved.saturating_sub(1);
     }
 }
 
@@ -146,8 +209,16 @@ mod tests {
         Purpose::Query("00000000-0000-0000-0000-000000000001".parse().expect("an id"))
     }
 
+    /// Runs the next request, and returns its text.
     fn next_text(lanes: &PriorityQueue) -> String {
-        lanes.next().expect("a job waits").text
+        lanes.next().expect("a job waits").request.text
+    }
+
+    /// Adds a request; it is abandoned when the receiver is dropped.
+    fn push(lanes: &PriorityQueue, text: &str, purpose: Purpose) -> oneshot::Receiver<Answer> {
+        let (request, answer) = EmbedRequest::new(text.into());
+        lanes.push(request, purpose);
+        answer
     }
 
     #[test]
@@ -163,6 +234,56 @@ mod tests {
         lanes.push(query, asking());
         let order = [(); 4].map(|()| next_text(&lanes));
         assert_eq!(order, ["query", "saved", "passage 1", "passage 2"]);
+    }
+
+    #[test]
+    fn a_thread_takes_no_passage_after_a_query() {
+        let lanes = PriorityQueue::new(2);
+        let answers = [("one", Purpose::Passage), ("two", Purpose::Passage), ("query", asking())]
+            .map(|(text, purpose)| push(&lanes, text, purpose));
+        assert_eq!(next_text(&lanes), "query");
+        let first = lanes.next().expect("a passage");
+        assert!(lanes.lock().pop(2).is_none(), "the other thread stays free");
+        let query = push(&lanes, "query", asking());
+        assert_eq!(next_text(&lanes), "query", "it does not wait for the passage");
+        drop(first);
+        assert_eq!(next_text(&lanes), "two");
+        drop((answers, query));
+    }
+
+    #[test]
+    fn a_save_takes_the_free_thread() {
+        let lanes = PriorityQueue::new(2);
+        let answers = [("passage", Purpose::Passage), ("query", asking())]
+            .map(|(text, purpose)| push(&lanes, text, purpose));
+        assert_eq!(next_text(&lanes), "query");
+        let passage = lanes.next().expect("a passage");
+        let save = push(&lanes, "save", Purpose::Save);
+        assert_eq!(next_text(&lanes), "save");
+        drop((answers, passage, save));
+    }
+
+    #[test]
+    fn all_threads_take_passages_some_time_after_a_query() {
+        let lanes = PriorityQueue::new(2);
+        let query = push(&lanes, "query", asking());
+        assert_eq!(next_text(&lanes), "query");
+        let answers = [(); PASSAGES_AFTER_QUERY + 2].map(|()| push(&lanes, "", Purpose::Passage));
+        for _ in 0..PASSAGES_AFTER_QUERY {
+            next_text(&lanes);
+        }
+        let running = lanes.next().expect("a passage");
+        assert!(lanes.lock().takes_passages(2));
+        drop((query, answers, running));
+    }
+
+    #[test]
+    fn a_single_thread_takes_passages_after_a_query() {
+        let lanes = PriorityQueue::new(1);
+        let answers = [("query", asking()), ("passage", Purpose::Passage)]
+            .map(|(text, purpose)| push(&lanes, text, purpose));
+        assert_eq!([(); 2].map(|()| next_text(&lanes)), ["query", "passage"]);
+        drop(answers);
     }
 
     #[test]
@@ -253,10 +374,10 @@ mod tests {
                 assert_eq!(lanes.lock().idle.len(), 1, "a short text waits for the first thread");
                 let (urgent, third) = EmbedRequest::new(text.into());
                 lanes.push(urgent, purpose);
-                // The first one is still held up: the second has run both.
-                assert!(second.blocking_recv().is_ok() && third.blocking_recv().is_ok());
+                // The first one is still held up: the second has run it.
+                assert!(third.blocking_recv().is_ok());
                 drop(closed);
-                assert!(first.blocking_recv().is_ok());
+                assert!(first.blocking_recv().is_ok() && second.blocking_recv().is_ok());
             });
         }
     }
