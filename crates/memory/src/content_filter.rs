@@ -1,6 +1,8 @@
 //! The content filter: applies a project's policy to incoming texts. Each is masked, and the whole
 //! is accepted, quarantined or rejected.
 
+mod turns;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use mc_domain::{FindingAction, Policy, QuarantineItemId};
@@ -8,6 +10,8 @@ use mc_prompt_guard::{FLAG_THRESHOLD, QUARANTINE_THRESHOLD};
 use mc_sanitizer::{Finding, Masked, Sanitized, mask_with};
 use mc_store::policies::sanitizing;
 use serde_json::{Map, Value};
+
+pub use turns::run_in_turn;
 
 /// How many findings of a category were masked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,8 +82,9 @@ pub fn filter_field_text(policy: &Policy, text: &str) -> String {
     filter_field(policy, text).into_string()
 }
 
-/// Runs long work on a blocking thread, so that other requests do not wait. Masking processes some
-/// megabytes a second; the prompt guard takes most of that time.
+/// Runs work on a blocking thread, so that other requests do not wait. Masking processes some
+/// megabytes a second; the prompt guard takes most of that time. Work that may take longer than a
+/// save waits for its turn ([`run_in_turn`]).
 pub async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result,

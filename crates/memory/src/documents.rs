@@ -1,6 +1,8 @@
 //! Preparing documents of clients, of quarantine and of wikis: masking by the project's policy, and
 //! chunking for search.
 
+use std::sync::Arc;
+
 use chrono::{DateTime, Utc};
 use mc_domain::{IntegrationId, Policy, ProjectId, Trust, UserId};
 use mc_indexer::chunker;
@@ -12,7 +14,7 @@ use mc_store::passages::NewPassage;
 use mc_store::{Error, Tx, Upserted, integrations};
 use serde::{Deserialize, Serialize};
 
-use crate::content_filter::{ContentFilter, FilterDecision, ReviewStatus, run_blocking};
+use crate::content_filter::{ContentFilter, FilterDecision, ReviewStatus, run_in_turn};
 
 /// A document with its source, not masked, as quarantine stores it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -81,17 +83,19 @@ pub struct Prepared {
     pub incoming: NewDocument,
 }
 
-/// Masks and chunks documents on a blocking thread; the largest batches take seconds.
+/// Masks and chunks documents one by one, each in its turn: the largest batches take seconds.
 pub async fn prepare_all(
     policy: &Policy,
     documents: Vec<NewDocument>,
     review_status: ReviewStatus,
 ) -> Vec<Prepared> {
-    let policy = policy.clone();
-    run_blocking(move || {
-        documents.into_iter().map(|one| one.prepare(&policy, review_status)).collect()
-    })
-    .await
+    let policy = Arc::new(policy.clone());
+    let mut prepared = Vec::with_capacity(documents.len());
+    for one in documents {
+        let policy = Arc::clone(&policy);
+        prepared.push(run_in_turn(move || one.prepare(&policy, review_status)).await);
+    }
+    prepared
 }
 
 impl NewDocument {

@@ -1,0 +1,103 @@
+//! Turns of long work, such as the preparation of documents: some of it runs at once, the rest
+//! waits. On as many threads as there are requests, it would take the processor from recalls.
+
+use std::sync::{Arc, LazyLock};
+use std::thread;
+
+use tokio::sync::Semaphore;
+
+use super::run_blocking;
+
+/// One core is left for everything else, if there are several.
+static LONG_WORK: LazyLock<Arc<Semaphore>> = LazyLock::new(|| {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    Arc::new(Semaphore::new(cores.saturating_sub(1).max(1)))
+});
+
+/// Runs long work on a blocking thread like [`run_blocking`], in the order of the calls. Work of
+/// several parts takes a turn for each, so that others do not wait for all of it. A caller that
+/// holds a transaction does not wait for turns.
+pub async fn run_in_turn<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    run_with_permit(&LONG_WORK, work).await
+}
+
+/// The work keeps its permit until it ends, even if the caller gives up before.
+async fn run_with_permit<T: Send + 'static>(
+    permits: &Arc<Semaphore>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> T {
+    let permit = Arc::clone(permits).acquire_owned().await;
+    let permit = permit.expect("the semaphore is never closed");
+    run_blocking(move || {
+        let _permit = permit;
+        work()
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::{Mutex, mpsc};
+
+    use futures::FutureExt as _;
+    use futures::future::join_all;
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn work_waits_for_its_turn() {
+        let permits = Arc::new(Semaphore::new(1));
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let (started, has_started) = oneshot::channel();
+        let (release, released) = mpsc::channel();
+        let (first_log, second_log) = (Arc::clone(&log), Arc::clone(&log));
+        let mut first = pin!(run_with_permit(&permits, move || {
+            started.send(()).expect("the test waits");
+            released.recv().expect("the test releases it");
+            first_log.lock().expect("no panic").push("first");
+        }));
+        assert!(first.as_mut().now_or_never().is_none());
+        has_started.await.expect("the first one starts");
+        let mut second = pin!(run_with_permit(&permits, move || {
+            second_log.lock().expect("no panic").push("second");
+        }));
+        assert!(second.as_mut().now_or_never().is_none());
+        release.send(()).expect("the first one waits");
+        first.await;
+        second.await;
+        assert_eq!(*log.lock().expect("no panic"), ["first", "second"]);
+        assert_eq!(permits.available_permits(), 1);
+    }
+
+    #[tokio::test]
+    async fn no_more_work_runs_at_once_than_there_are_permits() {
+        let permits = Arc::new(Semaphore::new(2));
+        let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let each = (0..32).map(|_| {
+            let (running, most) = (Arc::clone(&running), Arc::clone(&most));
+            run_with_permit(&permits, move || {
+                most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                (0..100).for_each(|_| thread::yield_now());
+                running.fetch_sub(1, Ordering::SeqCst);
+            })
+        });
+        join_all(each).await;
+        let most = most.load(Ordering::SeqCst);
+        assert!((1..=2).contains(&most), "{most}");
+    }
+
+    #[tokio::test]
+    async fn work_that_panics_ends_its_turn() {
+        let permits = Arc::new(Semaphore::new(1));
+        let panics = || -> u8 { panic!("requested by the test") };
+        let panicking = tokio::spawn({
+            let permits = Arc::clone(&permits);
+            async move { run_with_permit(&permits, panics).await }
+        });
+        assert!(panicking.await.is_err());
+        assert_eq!(run_with_permit(&permits, || 1).await, 1);
+    }
+}
