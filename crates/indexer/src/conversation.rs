@@ -1,5 +1,6 @@
 //! Conversations as documents, such as an issue with its comments or a chat thread. Each message is
-//! a passage, with the previous messages as its context.
+//! a passage, with the previous messages as its context. A conversation of too many, very short
+//! messages or sections is split by size alone.
 
 use chrono::{DateTime, Utc};
 use mc_sanitizer::{Policy, Sanitized, mask_with};
@@ -14,6 +15,8 @@ use crate::markdown::{self, Section};
 const CONTEXT_MESSAGES: usize = 2;
 /// Maximum length of each previous message in the context, in characters.
 const CONTEXT_MESSAGE_MAX: usize = 600;
+/// Average number of bytes of a message with its author, below which a conversation has too many.
+const MIN_MESSAGE_BYTES: usize = 16;
 
 /// Message of a conversation.
 #[derive(Debug, Clone)]
@@ -36,12 +39,33 @@ pub fn cut(
 ) -> (NewDoc, Vec<NewPassage>) {
     let texts: Vec<String> = messages.iter().map(message_text).collect();
     page.content = mask_with(&texts.join("\n\n"), sanitizing).text;
+    let pieces = by_message(messages, &texts, limits, sanitizing)
+        .unwrap_or_else(|| by_size(page.content.as_str(), limits));
+    assemble(page, pieces, sanitizing)
+}
+
+/// Returns the sections of each message with its context; `None` if they are too many.
+fn by_message(
+    messages: &[Message],
+    texts: &[String],
+    limits: Limits,
+    sanitizing: &Policy,
+) -> Option<Vec<Piece>> {
+    let bytes: usize = texts.iter().map(String::len).sum();
+    if messages.len() > (bytes / MIN_MESSAGE_BYTES).max(markdown::ALWAYS_ALLOWED) {
+        return None;
+    }
+    let max = messages.len() + markdown::max_sections(bytes);
     let mut pieces = Vec::with_capacity(messages.len());
     let mut line = 0;
     for (index, message) in messages.iter().enumerate() {
+        let sections = markdown::parse(&texts[index], limits).sections;
+        if pieces.len() + sections.len() > max {
+            return None;
+        }
         let previous = &texts[index.saturating_sub(CONTEXT_MESSAGES)..index];
         let context = context(message, previous, sanitizing);
-        for section in markdown::parse(&texts[index], limits).sections {
+        for section in sections {
             // Relative to the top of the conversation.
             let (line_start, line_end) = (section.line_start + line, section.line_end + line);
             let section = Section { line_start, line_end, ..section };
@@ -51,7 +75,13 @@ pub fn cut(
         // A blank line separates messages.
         line += texts[index].split('\n').count() + 1;
     }
-    assemble(page, pieces, sanitizing)
+    Some(pieces)
+}
+
+/// Splits the text of all messages by size. It has their authors.
+fn by_size(content: &str, limits: Limits) -> Vec<Piece> {
+    let piece = |section| Piece { section, author: String::new(), context: Sanitized::default() };
+    markdown::split_by_size(content, limits).into_iter().map(piece).collect()
 }
 
 /// Returns the author, time and number of lines of each message, which the document's text lacks.
@@ -181,6 +211,45 @@ mod tests {
         assert!(messages(doc.content.as_str(), &spans[1..]).is_none());
         assert!(messages(&format!("{}\nmore", doc.content.as_str()), &spans).is_none());
         assert!(messages("Ann: one", &spans).is_none());
+    }
+
+    /// Bytes of the passages' texts and contexts.
+    fn bytes_of(passages: &[NewPassage]) -> usize {
+        passages.iter().map(|p| p.text.as_str().len() + p.context.as_str().len()).sum()
+    }
+
+    #[test]
+    fn very_short_messages_are_joined() {
+        let short = |count| vec![message("", None, "a"); count];
+        let (_, passages) = cut_of(&short(markdown::ALWAYS_ALLOWED));
+        assert_eq!(passages.len(), markdown::ALWAYS_ALLOWED);
+        let (doc, passages) = cut_of(&short(500));
+        assert!(passages.len() < 10, "{}", passages.len());
+        assert!(passages.iter().all(|p| p.context.as_str().is_empty()));
+        let words = passages.iter().flat_map(|p| p.text.as_str().split_whitespace());
+        assert_eq!(words.count(), 500);
+        let last = usize::try_from(passages.last().unwrap().lines.unwrap().1).unwrap();
+        assert_eq!(last, doc.content.as_str().lines().count());
+    }
+
+    #[test]
+    fn short_messages_of_a_chat_are_passages() {
+        let chat = vec![message("Ann", None, "It is done."); 500];
+        assert_eq!(cut_of(&chat).1.len(), 500);
+    }
+
+    #[test]
+    fn short_sections_of_messages_get_no_context_each() {
+        let question = message("", None, &"word ".repeat(200));
+        // As many sections as one message may have, in each of many messages.
+        let sections = "# a\nb\n".repeat(markdown::ALWAYS_ALLOWED);
+        let messages: Vec<_> = (0..40)
+            .flat_map(|_| [question.clone(), question.clone(), message("", None, &sections)])
+            .collect();
+        let (doc, passages) = cut_of(&messages);
+        let bytes = doc.content.as_str().len();
+        assert!(bytes_of(&passages) <= 2 * bytes, "{} of {bytes}", bytes_of(&passages));
+        assert!(passages.len() <= markdown::max_sections(bytes), "{}", passages.len());
     }
 
     #[test]

@@ -79,14 +79,15 @@ pub(crate) fn assemble(
     let title = shorten(title.unwrap_or_else(|| file_name(&page.doc_id)), MAX_TITLE).to_owned();
     let (tags, scope) = (unique_labels(&page.tags), unique_labels(&page.scope));
     let masked = |text: &str| mask_with(text, sanitizing).text;
+    let (mut titles, mut authors) = (RepeatedTexts::default(), RepeatedTexts::default());
     let location = mask_identifier(page.location(), sanitizing);
     let passage = |Piece { section, author, context }: Piece| NewPassage {
-        title: masked(&section_title(&title, &section.heading_path)),
+        title: titles.get(section_title(&title, &section.heading_path), masked),
         location: location.clone(),
         scope: scope.clone(),
         tags: tags.clone(),
         language: "markdown".to_owned(),
-        author: masked(&author),
+        author: authors.get(author, masked),
         context,
         text: masked(&section.text),
         lines: Some((as_i32(section.line_start), as_i32(section.line_end))),
@@ -107,6 +108,24 @@ pub(crate) fn assemble(
         tags,
     };
     (doc, passages)
+}
+
+/// Masks a text once if it is that of the previous passage, too: neighbours often have the same
+/// author or title.
+#[derive(Default)]
+struct RepeatedTexts {
+    last: String,
+    masked: Sanitized,
+}
+
+impl RepeatedTexts {
+    fn get(&mut self, text: String, mask: impl FnOnce(&str) -> Sanitized) -> Sanitized {
+        if text != self.last {
+            self.masked = mask(&text);
+            self.last = text;
+        }
+        self.masked.clone()
+    }
 }
 
 /// Returns a path, URL or qualified name, masked if it contains a secret or an email address.
@@ -138,6 +157,20 @@ fn unique_labels(words: &[String]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn repeated_text_is_masked_once() {
+        let mut texts = RepeatedTexts::default();
+        let mut times = 0;
+        for text in ["", "a@acme-widgets.io", "a@acme-widgets.io", "b", "a@acme-widgets.io"] {
+            let masked = texts.get(text.to_owned(), |text| {
+                times += 1;
+                mask_with(text, &Policy::default()).text
+            });
+            assert_eq!(masked.as_str(), mask_with(text, &Policy::default()).text.as_str());
+        }
+        assert_eq!(times, 3);
+    }
 
     #[test]
     fn title_url_and_location_of_a_page_are_masked() {

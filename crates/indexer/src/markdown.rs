@@ -9,9 +9,16 @@ use crate::text::{Lines, shorten};
 
 /// Maximum length of a heading in a path, in characters.
 pub(crate) const MAX_HEADING_CHARS: usize = 300;
-/// Maximum number of headings that start a section. The text after more of them is split by size
-/// alone, so that a document of headings does not become a passage, and a vector, for each line.
-const MAX_HEADINGS: usize = 5_000;
+/// Average number of bytes of a section, below which a document has too many. The passage of a
+/// section costs some kilobytes and a vector, however short it is. Of 2,730 Markdown files of
+/// published packages, none has so many.
+const MIN_SECTION_BYTES: usize = 128;
+/// Number of sections that a document may have, however short they are.
+pub(crate) const ALWAYS_ALLOWED: usize = 64;
+/// Number of sections that no document may exceed.
+const MAX_SECTIONS: usize = 5_000;
+/// Deepest level of a heading.
+const DEEPEST: usize = 6;
 
 /// Markdown document.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,17 +48,21 @@ pub struct Section {
     pub text: String,
 }
 
+/// Returns the number of sections that a text may have at its headings.
+pub(crate) fn max_sections(bytes: usize) -> usize {
+    (bytes / MIN_SECTION_BYTES).clamp(ALWAYS_ALLOWED, MAX_SECTIONS)
+}
+
 /// Splits a normalized text into sections. Front matter that is not a YAML mapping counts as text;
 /// an invalid field of it is skipped. Blocks the thread, because a child process parses the text.
 ///
-/// A document that exceeds the limits of that process is split by size alone.
+/// If there are more sections than [`max_sections`], headings of the deepest levels start none, and
+/// a section that is too long is split by size. That may apply to headings of every level. It
+/// applies to a document that exceeds the limits of the child process, too.
 pub fn parse(text: &str, limits: Limits) -> Document {
     mc_sandbox::call::<MarkdownParser>((text, limits)).unwrap_or_else(|error| {
         tracing::warn!(%error, "splitting a document by size");
-        let (lines, mut document) = (Lines::of(text), Document::default());
-        let fenced = vec![false; lines.count()];
-        push(&mut document.sections, &lines, &fenced, &[], 0, lines.count(), limits);
-        document
+        Document { sections: split_by_size(text, limits), ..Document::default() }
     })
 }
 
@@ -60,28 +71,64 @@ pub(crate) fn parse_by_headings(text: &str, limits: Limits) -> Document {
     let lines = Lines::of(text);
     let (mut document, first) = front_matter(&lines).unwrap_or_default();
     let (headings, fenced) = scan(&lines, first);
+    let deepest = deepest_level(&lines, &headings, first);
     let sections = &mut document.sections;
-    let mut path: Vec<(usize, String)> = Vec::new();
+    split(&lines, &headings, first, deepest, |start, end, path| {
+        push(sections, &lines, &fenced, path, start, end, limits);
+    });
+    if let Some(heading) = headings.first()
+        && document.title.is_empty()
+    {
+        heading.text.clone_into(&mut document.title);
+    }
+    document
+}
+
+/// Splits a normalized text by size alone. The sections have no headings.
+pub(crate) fn split_by_size(text: &str, limits: Limits) -> Vec<Section> {
+    let lines = Lines::of(text);
+    let (_, fenced) = scan(&lines, 0);
+    let mut sections = Vec::new();
+    push(&mut sections, &lines, &fenced, &[], 0, lines.count(), limits);
+    sections
+}
+
+/// Returns the deepest level whose headings, with those above, start few enough sections; 0 if
+/// there is none.
+fn deepest_level(lines: &Lines<'_>, headings: &[Heading<'_>], first: usize) -> usize {
+    let max = max_sections(lines.span_len(first, lines.count()));
+    let is_allowed = |level: &usize| {
+        let mut count = 0;
+        split(lines, headings, first, *level, |_, _, _| count += 1);
+        count <= max
+    };
+    (1..=DEEPEST).rev().find(is_allowed).unwrap_or(0)
+}
+
+/// Adds the first line and the end of each section, with its headings from the outermost on.
+/// Headings below level `deepest` are text.
+fn split<'a>(
+    lines: &Lines<'_>,
+    headings: &[Heading<'a>],
+    first: usize,
+    deepest: usize,
+    mut add: impl FnMut(usize, usize, &[(usize, &'a str)]),
+) {
+    let mut path: Vec<(usize, &str)> = Vec::new();
     let mut start = first;
     // Headings are in order and do not overlap, so each line is looked at once.
     let mut after_heading = first;
-    for heading in headings.iter().take(MAX_HEADINGS) {
+    for heading in headings.iter().filter(|heading| heading.level <= deepest) {
         // A heading without text belongs to the next section.
         if (after_heading..heading.line).any(|line| !lines.is_blank(line)) {
-            push(sections, &lines, &fenced, &path, start, heading.line, limits);
+            add(start, heading.line, &path);
             start = heading.line;
         }
         after_heading = heading.end;
         path.retain(|(level, _)| *level < heading.level);
-        path.push((heading.level, heading.text.clone()));
+        path.push((heading.level, heading.text));
     }
-    push(sections, &lines, &fenced, &path, start, lines.count(), limits);
-    if let Some(heading) = headings.into_iter().next()
-        && document.title.is_empty()
-    {
-        document.title = heading.text;
-    }
-    document
+    add(start, lines.count(), &path);
 }
 
 /// Returns the items of a list, or of a text with commas.
@@ -130,17 +177,18 @@ fn front_matter(lines: &Lines<'_>) -> Option<(Document, usize)> {
     Some((document, end + 1))
 }
 
-struct Heading {
+struct Heading<'a> {
     /// 0-based.
     line: usize,
     /// One past the last line: a setext heading has two lines.
     end: usize,
     level: usize,
-    text: String,
+    /// At most [`MAX_HEADING_CHARS`].
+    text: &'a str,
 }
 
 /// Finds the headings from line `first` on, and marks the lines inside a code fence.
-fn scan(lines: &Lines<'_>, first: usize) -> (Vec<Heading>, Vec<bool>) {
+fn scan<'a>(lines: &Lines<'a>, first: usize) -> (Vec<Heading<'a>>, Vec<bool>) {
     let mut headings = Vec::new();
     let mut fenced = vec![false; lines.count()];
     let mut fence: Option<&str> = None;
@@ -163,7 +211,7 @@ fn scan(lines: &Lines<'_>, first: usize) -> (Vec<Heading>, Vec<bool>) {
             && line > first
             && is_setext_text(lines.get(line - 1))
         {
-            let text = shorten(lines.get(line - 1).trim(), MAX_HEADING_CHARS).to_owned();
+            let text = shorten(lines.get(line - 1).trim(), MAX_HEADING_CHARS);
             headings.push(Heading { line: line - 1, end: line + 1, level, text });
         }
     }
@@ -193,18 +241,18 @@ fn closes(line: &str, open: &str) -> bool {
     })
 }
 
-fn atx_heading(line: &str) -> Option<(usize, String)> {
+fn atx_heading(line: &str) -> Option<(usize, &str)> {
     let text = unindented(line)?;
     let rest = text.trim_start_matches('#');
     let level = text.len() - rest.len();
-    if !(1..=6).contains(&level) || !(rest.is_empty() || rest.starts_with([' ', '\t'])) {
+    if !(1..=DEEPEST).contains(&level) || !(rest.is_empty() || rest.starts_with([' ', '\t'])) {
         return None;
     }
     let title = rest.trim();
     let closed = title.trim_end_matches('#');
     let title =
         if closed.is_empty() || closed.ends_with([' ', '\t']) { closed.trim_end() } else { title };
-    Some((level, shorten(title, MAX_HEADING_CHARS).to_owned()))
+    Some((level, shorten(title, MAX_HEADING_CHARS)))
 }
 
 fn setext_level(line: &str) -> Option<usize> {
@@ -234,7 +282,7 @@ fn push(
     sections: &mut Vec<Section>,
     lines: &Lines<'_>,
     fenced: &[bool],
-    path: &[(usize, String)],
+    path: &[(usize, &str)],
     start: usize,
     end: usize,
     limits: Limits,
@@ -256,8 +304,8 @@ fn push(
         sections.push(Section {
             heading_path: path
                 .iter()
-                .map(|(_, text)| text.clone())
-                .filter(|text| !text.is_empty())
+                .filter(|(_, text)| !text.is_empty())
+                .map(|(_, text)| (*text).to_owned())
                 .collect(),
             line_start: start + span.start + 1,
             line_end: start + span.end,

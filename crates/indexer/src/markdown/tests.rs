@@ -88,13 +88,62 @@ fn long_sections_are_cut_between_paragraphs() {
     assert!(document.sections[1].text.starts_with("A paragraph"));
 }
 
-#[test]
-fn text_after_too_many_headings_is_split_by_size() {
-    let text = "# a\ntext\n".repeat(MAX_HEADINGS + 1_000);
-    let document = parse(&text, Limits::default());
-    assert!((MAX_HEADINGS..MAX_HEADINGS + 100).contains(&document.sections.len()));
-    let line_count: usize = document.sections.iter().map(|s| s.text.lines().count()).sum();
+/// Sections of a text, none of which is lost.
+fn sections(text: &str) -> Vec<Section> {
+    let sections = parse(text, Limits::default()).sections;
+    let line_count: usize = sections.iter().map(|s| s.text.lines().count()).sum();
     assert_eq!(line_count, text.lines().count(), "no text is lost");
+    sections
+}
+
+#[test]
+fn short_sections_are_as_many_as_their_bytes_allow() {
+    for count in [100, 2_000, 100_000] {
+        let text = "# a\nb\n".repeat(count);
+        let found = sections(&text);
+        assert!(found.len() <= max_sections(text.len()), "{} of {count}", found.len());
+        assert!(found.iter().all(|section| section.heading_path.is_empty()));
+    }
+    let of_bytes = |bytes: usize| format!("# a\n{}\n", "b".repeat(bytes - 5)).repeat(1_000);
+    assert_eq!(sections(&of_bytes(MIN_SECTION_BYTES + 1)).len(), 1_000);
+    assert!(sections(&of_bytes(MIN_SECTION_BYTES - 1)).len() < 100);
+}
+
+#[test]
+fn few_sections_are_kept_however_short_they_are() {
+    let short = |count| "# a\nb\n".repeat(count);
+    assert_eq!(sections(&short(ALWAYS_ALLOWED)).len(), ALWAYS_ALLOWED);
+    assert_eq!(sections(&short(ALWAYS_ALLOWED + 1)).len(), 1);
+}
+
+#[test]
+fn the_deepest_levels_of_too_many_headings_start_no_section() {
+    let release = format!("## 1.0\n### Added\n{}", "#### one\na\n".repeat(20));
+    let text = format!("# Changes\n{}", release.repeat(10));
+    let found = sections(&text);
+    assert_eq!(found.len(), 10);
+    for section in &found {
+        assert_eq!(section.heading_path, ["Changes", "1.0", "Added"]);
+        assert_eq!(section.text.lines().filter(|line| *line == "#### one").count(), 20);
+    }
+}
+
+#[test]
+fn no_document_has_more_sections_than_the_maximum() {
+    let paragraph = "A paragraph of an ordinary section, with some words.\n".repeat(6);
+    let text = format!("# a\n{paragraph}").repeat(MAX_SECTIONS + 1);
+    assert!(sections(&text).len() < MAX_SECTIONS);
+    let text = format!("# a\n{paragraph}").repeat(MAX_SECTIONS);
+    assert_eq!(sections(&text).len(), MAX_SECTIONS);
+}
+
+#[test]
+fn a_text_is_split_by_size_alone() {
+    let text = format!("# A\n\n{}", "Some words.\n\n## B\n\n".repeat(400));
+    let found = split_by_size(&text, Limits::default());
+    assert!((11..=15).contains(&found.len()), "{}", found.len());
+    assert!(found.iter().all(|section| section.heading_path.is_empty()));
+    assert_eq!((found[0].line_start, found[0].text.starts_with("# A")), (1, true));
 }
 
 #[test]
