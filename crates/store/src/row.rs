@@ -29,3 +29,8 @@ pub(crate) use read;
 pub(crate) fn uuids<T: Copy + Into<Uuid>>(ids: &[T]) -> Vec<Uuid> {
     ids.iter().map(|id| (*id).into()).collect()
 }
+
+/// Returns bytes in PostgreSQL's hex format, for a value of JSON.
+pub(crate) fn bytea(bytes: &[u8]) -> String {
+    format!("\\x{}", hex::encode(bytes))
+}

@@ -1,10 +1,14 @@
-//! The change feed, with concurrent transactions.
+//! The change feed, with concurrent transactions, and the writes that it lists.
 #![allow(missing_docs, clippy::unwrap_used)]
 
+use std::collections::HashSet;
+
+use mc_domain::DocId;
 use mc_sanitizer::{Sanitized, mask};
 use mc_store::change_feed::{self, FeedCursor};
 use mc_store::docs::{self, NewDoc};
-use mc_store::passages::NewPassage;
+use mc_store::passages::{self, NewPassage, PassageSource};
+use mc_store::testing::text;
 use mc_store::{Store, Tx};
 use mc_testkit::TestDatabase;
 
@@ -12,7 +16,7 @@ fn passage(text: &str) -> NewPassage {
     NewPassage { text: mask(text).text, ..NewPassage::default() }
 }
 
-async fn write(tx: &mut Tx, project: mc_domain::ProjectId, doc_id: &str, texts: &[&str]) {
+async fn write(tx: &mut Tx, project: mc_domain::ProjectId, doc_id: &str, texts: &[&str]) -> DocId {
     let doc = NewDoc {
         file: None,
         saved_by: None,
@@ -26,7 +30,7 @@ async fn write(tx: &mut Tx, project: mc_domain::ProjectId, doc_id: &str, texts: 
         tags: vec![],
     };
     let passages: Vec<_> = texts.iter().map(|t| passage(t)).collect();
-    docs::upsert(tx, project, &doc, &passages).await.unwrap();
+    docs::upsert(tx, project, &doc, &passages).await.unwrap().0
 }
 
 async fn final_entries(store: &Store, cursor: &mut FeedCursor) -> usize {
@@ -100,4 +104,68 @@ async fn cursor_passes_final_entries_once() {
         moved += final_entries(store, &mut cursor).await;
     }
     assert_eq!(final_entries(store, &mut cursor).await, 0, "nothing is seen twice");
+}
+
+#[tokio::test]
+async fn of_many_passages_only_the_changed_one_is_replaced() {
+    let db = TestDatabase::create().await;
+    let store = db.store();
+    let project = db.project("many").await.id;
+    let mut tx = store.begin().await.unwrap();
+    let source = PassageSource::Doc(write(&mut tx, project, "many", &[]).await);
+    // A hundred texts are there twice.
+    let mut new: Vec<_> = (0..600).map(|n| passage(&format!("text {}", n % 500))).collect();
+    let (first, kept) = passages::replace(&mut tx, project, source, &new).await.unwrap();
+    assert_eq!(kept, 0);
+    assert_eq!(first.iter().collect::<HashSet<_>>().len(), 600);
+    new[7] = passage("changed");
+    let (second, kept) = passages::replace(&mut tx, project, source, &new).await.unwrap();
+    assert_eq!(kept, 599);
+    let changed: Vec<_> = (0..600_usize).filter(|n| first[*n] != second[*n]).collect();
+    assert_eq!(changed, [7]);
+    tx.commit().await.unwrap();
+    let counts = "select count(*) || ' ' || count(distinct ordinal) from passages";
+    assert_eq!(text(store, counts).await.unwrap(), "600 600");
+}
+
+#[tokio::test]
+async fn a_passage_of_a_document_is_stored_with_all_its_fields() {
+    let db = TestDatabase::create().await;
+    let store = db.store();
+    let project = db.project("fields").await.id;
+    let mut tx = store.begin().await.unwrap();
+    let doc = write(&mut tx, project, "fields", &[]).await;
+    let new = NewPassage {
+        title: mask("A \"title\"").text,
+        location: mask("docs/a.md").text,
+        symbols: vec!["Cart::Item#total".into()],
+        scope: vec!["x, y".into(), "{z}".into()],
+        tags: vec!["a\\b".into()],
+        language: "markdown".into(),
+        author: mask("Ann").text,
+        context: mask("before").text,
+        text: mask("one\n\\two\t'three'").text,
+        lines: Some((3, 4)),
+        ..NewPassage::default()
+    };
+    let source = PassageSource::Doc(doc);
+    let one = std::slice::from_ref(&new);
+    let (ids, _) = passages::replace(&mut tx, project, source, one).await.unwrap();
+    tx.commit().await.unwrap();
+    let stored = passages::indexed(store, &ids).await.unwrap().remove(0);
+    assert_eq!((stored.id, stored.project, stored.private_to), (ids[0], project, None));
+    assert_eq!(stored.title, new.title.as_str());
+    assert_eq!(stored.location, new.location.as_str());
+    assert_eq!((&stored.symbols, &stored.scope), (&new.symbols, &new.scope));
+    assert_eq!((&stored.tags, &stored.language), (&new.tags, &new.language));
+    assert_eq!(stored.author, new.author.as_str());
+    assert_eq!(stored.context, new.context.as_str());
+    assert_eq!(stored.text, new.text.as_str());
+    let lines = "select line_start || '-' || line_end from passages";
+    assert_eq!(text(store, lines).await.unwrap(), "3-4");
+    // The vector's text has the same hash, so it counts as current.
+    let hash = "select encode(content_hash, 'hex') from passages";
+    let expected: String =
+        passages::content_hash(&new).iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(text(store, hash).await.unwrap(), expected);
 }

@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use super::{NO_END, Record, RecordAccess, RecordBody, RecordSource, Row};
 use crate::passages::{NewPassage, content_hash};
+use crate::row::bytea;
 use crate::vectors::Model;
 use crate::{Error, Result, Tx};
 
@@ -205,7 +206,7 @@ impl<'a> Values<'a> {
             is_ttl_explicit: body.is_ttl_explicit,
             quality: &body.quality,
             meta: &body.meta,
-            content_hash: bytes(&body.content_hash),
+            content_hash: bytea(&body.content_hash),
             simhash: body.simhash.cast_signed(),
             visibility: access.visibility.as_str(),
             private_to: access.private_to.map(|user| user.0),
@@ -224,13 +225,8 @@ impl<'a> Values<'a> {
             author: passage.author.as_str(),
             context: passage.context.as_str(),
             passage_text: passage.text.as_str(),
-            text_hash: bytes(&content_hash(passage)),
+            text_hash: bytea(&content_hash(passage)),
             is_searchable: access.visibility != Visibility::Proposed,
         }
     }
-}
-
-/// Returns bytes in PostgreSQL's hex format.
-fn bytes(bytes: &[u8]) -> String {
-    format!("\\x{}", hex::encode(bytes))
 }

@@ -1,9 +1,14 @@
 //! Writes of a source's passages.
 
+mod insert_many;
+
+use std::collections::{HashMap, VecDeque};
+
 use mc_domain::{DialogId, DocId, FileId, PassageId, ProjectId, RecordId, RecordKind, UserId};
 
 use super::{NewPassage, content_hash};
 use crate::{Result, Tx};
+use insert_many::{NewRow, insert_many};
 
 /// The row that a passage is made from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,35 +32,47 @@ pub async fn replace(
     source: PassageSource,
     passages: &[NewPassage],
 ) -> Result<(Vec<PassageId>, usize)> {
-    let mut existing = of_source(tx, source).await?;
+    let mut existing = SameText::default();
+    for old in of_source(tx, source).await? {
+        existing.entry(old.content_hash.clone()).or_default().push_back(old);
+    }
     let mut ids = Vec::with_capacity(passages.len());
-    let mut kept = 0;
+    let mut new = Vec::new();
     for (ordinal, passage) in passages.iter().enumerate() {
         let ordinal = i32::try_from(ordinal).unwrap_or(i32::MAX);
         let hash = content_hash(passage);
-        let same = existing.iter().position(|e| {
-            e.content_hash == hash
-                && e.symbols == passage.symbols
-                && e.scope == passage.scope
-                && e.tags == passage.tags
-                && e.author == passage.author.as_str()
-        });
-        if let Some(at) = same {
-            let old = existing.swap_remove(at);
+        if let Some(old) = take_same(&mut existing, &hash, passage) {
             if old.ordinal != ordinal || old.line_start.zip(old.line_end) != passage.lines {
                 move_to(tx, old.id, ordinal, passage.lines).await?;
             }
-            kept += 1;
             ids.push(old.id);
         } else {
-            ids.push(insert(tx, project, source, ordinal, passage, &hash, None).await?);
+            let id = PassageId::generate();
+            new.push(NewRow::of(id, ordinal, passage, &hash));
+            ids.push(id);
         }
     }
-    let obsolete: Vec<_> = existing.iter().map(|e| e.id.0).collect();
+    insert_many(tx, project, source, &new).await?;
+    let obsolete: Vec<_> = existing.values().flatten().map(|old| old.id.0).collect();
     if !obsolete.is_empty() {
         tx.run(sqlx::query!("delete from passages where id = any($1)", &obsolete)).await?;
     }
-    Ok((ids, kept))
+    Ok((ids, passages.len() - new.len()))
+}
+
+/// Existing passages by the hash of their text, in their order.
+type SameText = HashMap<Vec<u8>, VecDeque<Existing>>;
+
+/// Takes the first existing passage that is the same.
+fn take_same(existing: &mut SameText, hash: &[u8], passage: &NewPassage) -> Option<Existing> {
+    let same_text = existing.get_mut(hash)?;
+    let same = same_text.iter().position(|old| {
+        old.symbols == passage.symbols
+            && old.scope == passage.scope
+            && old.tags == passage.tags
+            && old.author == passage.author.as_str()
+    })?;
+    same_text.remove(same)
 }
 
 /// Updates the position of a passage in its source.
