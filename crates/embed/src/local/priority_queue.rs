@@ -5,7 +5,8 @@
 //! worked last works next, and saves and passages wait a moment for it before another one wakes.
 //!
 //! A text can't be interrupted. So that a query does not wait for passages, one of several threads
-//! takes none for a while after each query.
+//! takes none for a while after each query. So that it does not wait for long queries of others,
+//! the shortest one is next.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -49,6 +50,8 @@ const WAITING_MAX: usize = 1_024;
 /// Passages that start after a query until all threads take passages again: about a second of one
 /// thread's work for the default model. A slow machine, where it matters most, takes longer.
 const PASSAGES_AFTER_QUERY: usize = 64;
+/// Shorter queries that precede the oldest one. Twice as many may wait for two threads.
+const MAX_PRECEDING: usize = 8;
 
 /// Requests that wait for a thread. Each holds a permit, which bounds their number.
 pub(super) struct PriorityQueue {
@@ -59,6 +62,8 @@ pub(super) struct PriorityQueue {
 #[derive(Default)]
 struct Waiting {
     queries: VecDeque<EmbedRequest>,
+    /// Shorter queries that have preceded the oldest one.
+    preceding: usize,
     saves: VecDeque<EmbedRequest>,
     passages: VecDeque<EmbedRequest>,
     /// Bytes of the texts in `saves` and `passages`.
@@ -169,7 +174,7 @@ impl PriorityQueue {
 impl Waiting {
     /// Returns the next request, and whether it is a passage; `None` if none may start.
     fn pop(&mut self, threads: usize) -> Option<(EmbedRequest, bool)> {
-        if let Some(query) = self.queries.pop_front() {
+        if let Some(query) = self.pop_query() {
             self.reserved = PASSAGES_AFTER_QUERY;
             return Some((query, false));
         }
@@ -180,6 +185,17 @@ impl Waiting {
         };
         self.patient_bytes -= patient.text.len();
         Some((patient, is_passage))
+    }
+
+    /// Returns the shortest query, or the oldest one in its turn.
+    fn pop_query(&mut self) -> Option<EmbedRequest> {
+        let shortest = (0..self.queries.len()).min_by_key(|at| self.queries[*at].text.len())?;
+        if shortest == 0 || self.preceding == MAX_PRECEDING {
+            self.preceding = 0;
+            return self.queries.pop_front();
+        }
+        self.preceding += 1;
+        self.queries.remove(shortest)
     }
 
     /// Returns whether a thread without work would find some.
@@ -234,6 +250,29 @@ mod tests {
         lanes.push(query, asking());
         let order = [(); 4].map(|()| next_text(&lanes));
         assert_eq!(order, ["query", "saved", "passage 1", "passage 2"]);
+    }
+
+    #[test]
+    fn a_short_query_precedes_long_ones() {
+        let lanes = PriorityQueue::new(1);
+        let answers =
+            ["long query 1", "long query 2", "short"].map(|text| push(&lanes, text, asking()));
+        let order = [(); 3].map(|()| next_text(&lanes));
+        assert_eq!(order, ["short", "long query 1", "long query 2"]);
+        drop(answers);
+    }
+
+    #[test]
+    fn a_long_query_does_not_wait_for_all_short_ones() {
+        let lanes = PriorityQueue::new(1);
+        let long = push(&lanes, "long query", asking());
+        let short = [(); 2 * MAX_PRECEDING].map(|()| push(&lanes, "short", asking()));
+        for _ in 0..MAX_PRECEDING {
+            assert_eq!(next_text(&lanes), "short");
+        }
+        assert_eq!(next_text(&lanes), "long query");
+        assert_eq!(next_text(&lanes), "short");
+        drop((long, short));
     }
 
     #[test]
