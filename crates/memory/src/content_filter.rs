@@ -11,7 +11,7 @@ use mc_sanitizer::{Finding, Masked, Sanitized, mask_with};
 use mc_store::policies::sanitizing;
 use serde_json::{Map, Value};
 
-pub use turns::run_in_turn;
+pub use turns::{run_in_turn, turn_of_batch};
 
 /// How many findings of a category were masked.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,15 +4,21 @@
 use std::sync::{Arc, LazyLock};
 use std::thread;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::run_blocking;
 
+/// Work on blocking threads.
+static LONG_WORK: LazyLock<Arc<Semaphore>> = LazyLock::new(permits);
+/// Requests whose documents are prepared and written. Each of them takes permits of `LONG_WORK`, so
+/// none is acquired in the other order.
+static BATCHES: LazyLock<Arc<Semaphore>> = LazyLock::new(permits);
+
 /// One core is left for everything else, if there are several.
-static LONG_WORK: LazyLock<Arc<Semaphore>> = LazyLock::new(|| {
+fn permits() -> Arc<Semaphore> {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     Arc::new(Semaphore::new(cores.saturating_sub(1).max(1)))
-});
+}
 
 /// Runs long work on a blocking thread like [`run_blocking`], in the order of the calls. Work of
 /// several parts takes a turn for each, so that others do not wait for all of it. A caller that
@@ -21,13 +27,24 @@ pub async fn run_in_turn<T: Send + 'static>(work: impl FnOnce() -> T + Send + 's
     run_with_permit(&LONG_WORK, work).await
 }
 
+/// Waits for a turn to prepare and write the documents of a request, which lasts until the permit is
+/// dropped. Prepared documents take several times their size in memory, and the database takes a
+/// core to write them. The turn comes before the transaction.
+pub async fn turn_of_batch() -> OwnedSemaphorePermit {
+    permit_of(&BATCHES).await
+}
+
+async fn permit_of(permits: &Arc<Semaphore>) -> OwnedSemaphorePermit {
+    let permit = Arc::clone(permits).acquire_owned().await;
+    permit.expect("the semaphore is never closed")
+}
+
 /// The work keeps its permit until it ends, even if the caller gives up before.
 async fn run_with_permit<T: Send + 'static>(
     permits: &Arc<Semaphore>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> T {
-    let permit = Arc::clone(permits).acquire_owned().await;
-    let permit = permit.expect("the semaphore is never closed");
+    let permit = permit_of(permits).await;
     run_blocking(move || {
         let _permit = permit;
         work()
@@ -87,6 +104,17 @@ mod tests {
         join_all(each).await;
         let most = most.load(Ordering::SeqCst);
         assert!((1..=2).contains(&most), "{most}");
+    }
+
+    #[tokio::test]
+    async fn a_permit_delays_work_until_it_is_dropped() {
+        let permits = Arc::new(Semaphore::new(1));
+        let permit = permit_of(&permits).await;
+        let mut work = pin!(run_with_permit(&permits, || 1));
+        assert!(work.as_mut().now_or_never().is_none());
+        assert_eq!(permits.available_permits(), 0);
+        drop(permit);
+        assert_eq!(work.await, 1);
     }
 
     #[tokio::test]
