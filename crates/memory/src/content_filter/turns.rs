@@ -27,8 +27,8 @@ pub async fn run_in_turn<T: Send + 'static>(work: impl FnOnce() -> T + Send + 's
     run_with_permit(&LONG_WORK, work).await
 }
 
-/// Waits for a turn to prepare and write the documents of a request, which lasts until the permit is
-/// dropped. Prepared documents take several times their size in memory, and the database takes a
+/// Waits for a turn to prepare and write the documents of a request, which lasts until the permit
+/// is dropped. Prepared documents take several times their size in memory, and the database takes a
 /// core to write them. The turn comes before the transaction.
 pub async fn turn_of_batch() -> OwnedSemaphorePermit {
     permit_of(&BATCHES).await

@@ -1,0 +1,216 @@
+use super::*;
+
+/// For a question of the one project there is.
+fn asking() -> Purpose {
+    Purpose::Query("00000000-0000-0000-0000-000000000001".parse().expect("an id"))
+}
+
+/// Runs the next request, and returns its text.
+fn next_text(lanes: &PriorityQueue) -> String {
+    lanes.next().expect("a job waits").request.text
+}
+
+/// Adds a request; it is abandoned when the receiver is dropped.
+fn push(lanes: &PriorityQueue, text: &str, purpose: Purpose) -> oneshot::Receiver<Answer> {
+    let (request, answer) = EmbedRequest::new(text.into());
+    lanes.push(request, purpose);
+    answer
+}
+
+#[test]
+fn queries_precede_saves_and_saves_precede_passages() {
+    let lanes = PriorityQueue::new(1);
+    let (first, _first) = EmbedRequest::new("passage 1".into());
+    let (second, _second) = EmbedRequest::new("passage 2".into());
+    let (saved, _saved) = EmbedRequest::new("saved".into());
+    let (query, _query) = EmbedRequest::new("query".into());
+    lanes.push(first, Purpose::Passage);
+    lanes.push(second, Purpose::Passage);
+    lanes.push(saved, Purpose::Save);
+    lanes.push(query, asking());
+    let order = [(); 4].map(|()| next_text(&lanes));
+    assert_eq!(order, ["query", "saved", "passage 1", "passage 2"]);
+}
+
+#[test]
+fn a_short_query_precedes_long_ones() {
+    let lanes = PriorityQueue::new(1);
+    let answers =
+        ["long query 1", "long query 2", "short"].map(|text| push(&lanes, text, asking()));
+    let order = [(); 3].map(|()| next_text(&lanes));
+    assert_eq!(order, ["short", "long query 1", "long query 2"]);
+    drop(answers);
+}
+
+#[test]
+fn a_long_query_does_not_wait_for_all_short_ones() {
+    let lanes = PriorityQueue::new(1);
+    let long = push(&lanes, "long query", asking());
+    let short = [(); 2 * MAX_PRECEDING].map(|()| push(&lanes, "short", asking()));
+    for _ in 0..MAX_PRECEDING {
+        assert_eq!(next_text(&lanes), "short");
+    }
+    assert_eq!(next_text(&lanes), "long query");
+    assert_eq!(next_text(&lanes), "short");
+    drop((long, short));
+}
+
+#[test]
+fn a_thread_takes_no_passage_after_a_query() {
+    let lanes = PriorityQueue::new(2);
+    let answers = [("one", Purpose::Passage), ("two", Purpose::Passage), ("query", asking())]
+        .map(|(text, purpose)| push(&lanes, text, purpose));
+    assert_eq!(next_text(&lanes), "query");
+    let first = lanes.next().expect("a passage");
+    assert!(lanes.lock().pop(2).is_none(), "the other thread stays free");
+    let query = push(&lanes, "query", asking());
+    assert_eq!(next_text(&lanes), "query", "it does not wait for the passage");
+    drop(first);
+    assert_eq!(next_text(&lanes), "two");
+    drop((answers, query));
+}
+
+#[test]
+fn a_save_takes_the_free_thread() {
+    let lanes = PriorityQueue::new(2);
+    let answers = [("passage", Purpose::Passage), ("query", asking())]
+        .map(|(text, purpose)| push(&lanes, text, purpose));
+    assert_eq!(next_text(&lanes), "query");
+    let passage = lanes.next().expect("a passage");
+    let save = push(&lanes, "save", Purpose::Save);
+    assert_eq!(next_text(&lanes), "save");
+    drop((answers, passage, save));
+}
+
+#[test]
+fn all_threads_take_passages_some_time_after_a_query() {
+    let lanes = PriorityQueue::new(2);
+    let query = push(&lanes, "query", asking());
+    assert_eq!(next_text(&lanes), "query");
+    let answers = [(); PASSAGES_AFTER_QUERY + 2].map(|()| push(&lanes, "", Purpose::Passage));
+    for _ in 0..PASSAGES_AFTER_QUERY {
+        next_text(&lanes);
+    }
+    let running = lanes.next().expect("a passage");
+    assert!(lanes.lock().takes_passages(2));
+    drop((query, answers, running));
+}
+
+#[test]
+fn a_single_thread_takes_passages_after_a_query() {
+    let lanes = PriorityQueue::new(1);
+    let answers = [("query", asking()), ("passage", Purpose::Passage)]
+        .map(|(text, purpose)| push(&lanes, text, purpose));
+    assert_eq!([(); 2].map(|()| next_text(&lanes)), ["query", "passage"]);
+    drop(answers);
+}
+
+#[test]
+fn abandoned_request_is_not_run() {
+    let lanes = PriorityQueue::new(1);
+    let (abandoned, answer) = EmbedRequest::new("abandoned".into());
+    let (wanted, _wanted) = EmbedRequest::new("wanted".into());
+    drop(answer);
+    lanes.push(abandoned, asking());
+    lanes.push(wanted, Purpose::Passage);
+    assert_eq!(next_text(&lanes), "wanted");
+}
+
+/// Lets two threads work off the lanes until `test` is done.
+fn with_two_threads(embed: impl Fn(&str) + Sync, test: impl FnOnce(&PriorityQueue)) {
+    let lanes = PriorityQueue::new(2);
+    let work = || {
+        while let Some(job) = lanes.next() {
+            job.run(|text| {
+                embed(text);
+                Ok(vec![])
+            });
+        }
+    };
+    thread::scope(|scope| {
+        // Also when the test fails, or the scope would wait for ever.
+        let _closing = Closing(&lanes);
+        scope.spawn(work);
+        scope.spawn(work);
+        test(&lanes);
+    });
+}
+
+struct Closing<'a>(&'a PriorityQueue);
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+/// Waits until so many threads rest; the one that would be woken.
+fn resting(lanes: &PriorityQueue, threads: usize) -> thread::ThreadId {
+    loop {
+        let waiting = lanes.lock();
+        if waiting.idle.len() == threads {
+            return waiting.idle.last().expect("one that rests").id();
+        }
+        drop(waiting);
+        thread::yield_now();
+    }
+}
+
+#[test]
+fn most_recent_thread_runs_next() {
+    with_two_threads(
+        |_| {},
+        |lanes| {
+            let first = resting(lanes, 2);
+            for _ in 0..20 {
+                let (job, answer) = EmbedRequest::new("text".into());
+                lanes.push(job, asking());
+                assert_eq!(answer.blocking_recv(), Ok(Ok(vec![])));
+                assert_eq!(resting(lanes, 2), first);
+            }
+        },
+    );
+}
+
+#[test]
+fn second_thread_wakes_for_a_query_or_a_long_queue() {
+    let long = "long ".repeat(WAITING_MAX);
+    for (text, purpose) in [("query", asking()), (&*long, Purpose::Passage)] {
+        let gate = Mutex::new(());
+        let closed = gate.lock().expect("no one has panicked");
+        let pass = |text: &str| {
+            if text == "held up" {
+                drop(gate.lock());
+            }
+        };
+        with_two_threads(pass, |lanes| {
+            resting(lanes, 2);
+            let (held_up, first) = EmbedRequest::new("held up".into());
+            lanes.push(held_up, Purpose::Passage);
+            resting(lanes, 1);
+            let (short, second) = EmbedRequest::new("short".into());
+            lanes.push(short, Purpose::Passage);
+            assert_eq!(lanes.lock().idle.len(), 1, "a short text waits for the first thread");
+            let (urgent, third) = EmbedRequest::new(text.into());
+            lanes.push(urgent, purpose);
+            // The first one is still held up: the second has run it.
+            assert!(third.blocking_recv().is_ok());
+            drop(closed);
+            assert!(first.blocking_recv().is_ok() && second.blocking_recv().is_ok());
+        });
+    }
+}
+
+#[test]
+fn panic_fails_its_request_and_close_ends_the_wait() {
+    let (job, mut answer) = EmbedRequest::new("text".into());
+    job.run(|_| panic!("in the runtime"));
+    assert!(answer.try_recv().expect("it was answered").is_err());
+
+    let lanes = PriorityQueue::new(1);
+    let (job, mut answer) = EmbedRequest::new("text".into());
+    lanes.push(job, Purpose::Passage);
+    lanes.close();
+    assert!(lanes.next().is_none());
+    assert_eq!(answer.try_recv(), Err(oneshot::error::TryRecvError::Closed));
+}
