@@ -1,16 +1,19 @@
 //! Definitions of a file and the costs of cuts, from one walk over its syntax tree.
 
 use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
 
+use rustix::time::{ClockId, clock_gettime};
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 use super::boundaries::Boundaries;
 use crate::grammar::{Grammar, Role, Rule};
 use crate::text::Lines;
 
-/// Maximum time to parse a file. A megabyte of ordinary code takes a fraction of it.
-const PARSE_LIMIT: Duration = Duration::from_secs(2);
+/// Processor time to parse a file, in nanoseconds: for any file, and for each of its bytes. Ordinary
+/// code takes a tenth of it. For some texts a grammar takes time that grows with the square of the
+/// length; with a limit in proportion, all files together take linear time.
+const PARSE_LIMIT: i64 = 100_000_000;
+const PARSE_LIMIT_PER_BYTE: i64 = 2_000;
 /// Maximum length of a qualified name. Longer names come from broken code that the parser
 /// misreads, and would not fit a database index.
 const MAX_NAME_BYTES: usize = 400;
@@ -36,7 +39,7 @@ pub(super) struct Outline {
     pub boundaries: Boundaries,
 }
 
-/// Parses the text; `None` if parsing failed or timed out.
+/// Parses the text; `None` if parsing failed or took too long.
 pub(super) fn outline(grammar: &Grammar, text: &str, lines: &Lines<'_>) -> Option<Outline> {
     let tree = parse(grammar, text)?;
     let mut walk = Walk {
@@ -54,20 +57,28 @@ pub(super) fn outline(grammar: &Grammar, text: &str, lines: &Lines<'_>) -> Optio
 fn parse(grammar: &Grammar, text: &str) -> Option<Tree> {
     let mut parser = Parser::new();
     parser.set_language(&grammar.language).ok()?;
-    let started = Instant::now();
+    let bytes = text.as_bytes();
+    let length = i64::try_from(bytes.len()).unwrap_or(i64::MAX);
+    let limit = PARSE_LIMIT.saturating_add(length.saturating_mul(PARSE_LIMIT_PER_BYTE));
+    let started = processor_nanoseconds();
     let mut check_timeout = |_: &tree_sitter::ParseState| {
-        if started.elapsed() > PARSE_LIMIT {
+        if processor_nanoseconds() - started > limit {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())
         }
     };
-    let bytes = text.as_bytes();
     parser.parse_with_options(
         &mut |offset, _| bytes.get(offset..).unwrap_or_default(),
         None,
         Some(ParseOptions::new().progress_callback(&mut check_timeout)),
     )
+}
+
+/// Returns the processor time of this thread.
+fn processor_nanoseconds() -> i64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec)
 }
 
 /// Name that qualifies the definitions below `depth`.
