@@ -39,7 +39,7 @@ build-quick:
 # A release needs the check of security advisories, which `make lint` leaves out without network.
 .PHONY: release
 release: export ADVISORIES := required
-# Nor does it leave out the test that needs a mount in a namespace.
+# A release also fails if the test that needs a mount in a namespace is skipped.
 release: export MC_TEST_MOUNTS := required
 release: lint test build ## Run every check and build the release binary
 	@echo "release: $(BINARY)"

@@ -1,10 +1,11 @@
--- Functions that see rows of all projects require a proof, too (0013_project_proof.sql). Those that
--- find or create projects require the context of the user, those that set a policy or enqueue a job
--- the context of the project. SQL that runs as the service role could call them with other ids.
--- Logins of the worker role see all rows anyway and need no proof.
+-- Functions with access to all projects require a proof, too (0013_project_proof.sql), because SQL
+-- that is injected into a statement of the service role could call them with the ids of other users
+-- and projects. Functions that find or create projects require the context of the user. Those that
+-- set a policy or enqueue a job require the context of the project. Logins of the worker role see
+-- all rows anyway and need no proof.
 
--- Lets the transaction look up the projects of a user, and create one, as the user. It enters no
--- project: the policies hide every row. `target` is the nil UUID, for no project.
+-- Allows the transaction to look up the projects of a user and to create a project for them. The
+-- transaction enters no project, so the policies hide every row. `target` is the nil UUID.
 create function mc.set_user_context(principal uuid, target uuid, code text) returns void
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -12,9 +13,9 @@ declare
 begin
 end $$;
 
--- Returns whether the transaction has the context of this user. That of a project is not enough:
--- in it, the user's other projects are as hidden as those of others.
-create function mc.is_user_proved(principal uuid) returns boolean
+-- Returns whether the transaction has the context of this user. The context of a project does not
+-- count: it gives no access to other projects, not even to those of the same user.
+create function mc.has_user_context(principal uuid) returns boolean
 language plpgsql stable parallel restricted set search_path = pg_catalog, pg_temp as $$
 declare
     context constant text := current_setting('memory_copilot.context', true);
@@ -34,7 +35,7 @@ language sql stable security definer set search_path = pg_catalog, public, pg_te
     select p.id, p.key, p.name, p.created_at, r.role, p.policy, p.policy_version
     from projects p, lateral mc.effective_role(find_project_by_key.principal, p.id) as r (role)
     where p.key = find_project_by_key.project_key and r.role is not null
-        and (select mc.is_user_proved(find_project_by_key.principal))
+        and (select mc.has_user_context(find_project_by_key.principal))
 $$;
 create or replace function mc.list_projects(principal uuid)
 returns table (id uuid, key text, name text, created_at timestamptz, role mc.role, policy jsonb,
@@ -42,7 +43,7 @@ returns table (id uuid, key text, name text, created_at timestamptz, role mc.rol
 language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
     select p.id, p.key, p.name, p.created_at, r.role, p.policy, p.policy_version
     from projects p, lateral mc.effective_role(list_projects.principal, p.id) as r (role)
-    where (select mc.is_user_proved(list_projects.principal)) and r.role is not null
+    where (select mc.has_user_context(list_projects.principal)) and r.role is not null
 $$;
 create or replace function mc.find_project(principal uuid, project uuid)
 returns table (id uuid, key text, name text, created_at timestamptz, role mc.role, policy jsonb,
@@ -51,7 +52,7 @@ language sql stable security definer set search_path = pg_catalog, public, pg_te
     select p.id, p.key, p.name, p.created_at, r.role, p.policy, p.policy_version
     from projects p, lateral mc.effective_role(find_project.principal, p.id) as r (role)
     where p.id = find_project.project and r.role is not null
-        and (select mc.is_user_proved(find_project.principal))
+        and (select mc.has_user_context(find_project.principal))
 $$;
 
 -- Creates a project with its creator as admin. Returns the time of creation, or null if the key is
@@ -64,7 +65,7 @@ language sql volatile security definer set search_path = pg_catalog, public, pg_
         insert into projects (id, key, name)
         select new_id, new_key, new_name
         from users u where u.id = principal and u.disabled_at is null and not u.is_agent
-            and (select mc.is_user_proved(create_project.principal))
+            and (select mc.has_user_context(create_project.principal))
         on conflict (key) do nothing
         returning id, created_at),
     administered as (
@@ -74,8 +75,9 @@ language sql volatile security definer set search_path = pg_catalog, public, pg_
 $$;
 
 -- Sets a project's policy, unless its version is no longer `expected_version` (null replaces any).
--- Returns the new version, or null if the policy was not set; it never is below maintainer, or
--- unless the transaction has entered this project for this principal.
+-- The principal must be a maintainer of the project. A transaction of the service role must also
+-- have entered this project for this principal. Returns the new version, or null if the policy was
+-- not set.
 create or replace function mc.set_policy(
     principal uuid, project uuid, expected_version int, document jsonb)
 returns int
@@ -110,9 +112,10 @@ begin
     return set_version;
 end $$;
 
--- Returns whether the transaction may enqueue a job: it must be of a kind that requests enqueue, on
--- a row of the project that the transaction has entered with the role that writes such rows. The
--- key begins with the row's id, so that no job takes the key of another row's.
+-- Returns whether the transaction may enqueue a job. API requests must be allowed to enqueue its
+-- kind, and its row must be in the project that the transaction has entered, with the role that
+-- writes such rows. A unique key must begin with the row's id, so that a job can't block the jobs
+-- of other rows.
 create function mc.may_enqueue_job(kind text, unique_key text, args jsonb) returns boolean
 language plpgsql stable set search_path = pg_catalog, public, pg_temp as $$
 declare
@@ -171,12 +174,12 @@ begin
 end $$;
 
 call mc.set_worker_owner(array[
-    'mc.set_user_context(uuid, uuid, text)', 'mc.is_user_proved(uuid)',
+    'mc.set_user_context(uuid, uuid, text)', 'mc.has_user_context(uuid)',
     'mc.may_enqueue_job(text, text, jsonb)']::regprocedure[]);
--- Only functions of the worker role call these. A trigger needs no right to execute its function;
--- with that right, SQL could create a trigger with it on a temporary table, which would write into
--- the feed and the queue of any project.
-revoke execute on function mc.is_user_proved(uuid), mc.may_enqueue_job(text, text, jsonb),
+-- Only functions of the worker role call these. An existing trigger runs its function without this
+-- right. With the right, injected SQL could create a trigger on a temporary table that writes to
+-- the change feed and the embedding queue of any project.
+revoke execute on function mc.has_user_context(uuid), mc.may_enqueue_job(text, text, jsonb),
     mc.effective_role(uuid, uuid), mc.find_project(uuid, uuid), mc.new_job_id(),
     mc.after_passages_insert(), mc.after_passages_update(), mc.after_passages_delete()
     from memory_copilot_service;

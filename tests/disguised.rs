@@ -25,7 +25,7 @@ const TOKENS: [&str; 12] = [
     "</recalled",
 ];
 
-/// Parts that readers do not see. Most characters have none.
+/// Invisible parts, one of which precedes some of the characters.
 const NOISE: [&str; 17] = [
     "\u{200b}",
     "\u{200d}",
@@ -83,8 +83,8 @@ fn full_width(c: char) -> char {
     char::from_u32(u32::from(c) + 0xFEE0).filter(|_| c.is_ascii_graphic()).unwrap_or(c)
 }
 
-/// Returns the text without anything invisible and without full-width forms, as whoever strips it
-/// sees it.
+/// Returns the text without invisible characters and full-width forms, as a program would that
+/// normalizes it.
 fn stripped(text: &str) -> String {
     let is_shown = |c: &char| invisible_kind(*c).is_none() && *c != char::REPLACEMENT_CHARACTER;
     let narrow = |c: char| match c {

@@ -23,8 +23,8 @@ use measure::{fitted_exponent, thread_seconds};
 const FACTORS: [usize; 3] = [1, 2, 8];
 /// Greatest exponent: 1 is linear, 2 is quadratic. The margin is for caches of the processor.
 const MAX_EXPONENT: f64 = 1.6;
-/// More than quadratic growth shows in a smaller text, before it takes minutes.
-const HOPELESS: f64 = 2.4;
+/// Exponent at which a measurement ends after a shorter text, before longer ones take minutes.
+const ABORT_EXPONENT: f64 = 2.4;
 /// Shorter times are not compared, in seconds.
 const NEGLIGIBLE: f64 = 0.005;
 /// Measurements of which one has to be linear.
@@ -53,7 +53,7 @@ fn is_linear(texts: &[String], shortest: &mut [f64], parse: &impl Fn(&str)) -> b
         let runs = if index == 0 { RUNS } else { 1 };
         shortest[index] = (0..runs).map(|_| seconds(text, parse)).fold(shortest[index], f64::min);
         let is_slow = shortest[index] > NEGLIGIBLE;
-        if is_slow && exponent(&texts[..=index], shortest) > HOPELESS {
+        if is_slow && exponent(&texts[..=index], shortest) > ABORT_EXPONENT {
             return false;
         }
     }

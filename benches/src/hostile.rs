@@ -16,18 +16,18 @@ use crate::harness::report::{Report, short};
 use crate::harness::say;
 use crate::harness::stats::Spread;
 use measure::Plan;
-use pairs::{Measured, Outcome, Selection};
+use pairs::{Measurement, Outcome, Selection};
 
-/// The pairs of a parser and a family to measure, and how.
+/// Selection of pairs of a parser and a family, and settings of their measurement.
 #[derive(clap::Args)]
 pub struct Args {
     /// Parsers, by parts of their names, separated by commas; all when absent
     #[arg(long = "parser", value_delimiter = ',')]
     parsers: Vec<String>,
-    /// A family, by a part of its name; several times for several; all when absent
+    /// Part of the name of a family; repeat the option for several; all when absent
     #[arg(long = "family")]
     families: Vec<String>,
-    /// First length of the smallest text, in bytes; it grows until it takes --milliseconds
+    /// First length of the smallest text, in bytes; it grows until parsing takes --milliseconds
     #[arg(long, default_value_t = 2_048)]
     bytes: usize,
     /// Processor time that the smallest text has to take, in milliseconds
@@ -70,7 +70,7 @@ pub fn run(args: &Args) -> Result<()> {
         write_json(file, &measured)?;
     }
     report(args, &measured, families.len(), start).write(&args.out)?;
-    fail_if_too_fast(&measured, args.max_exponent)
+    check_exponents(&measured, args.max_exponent)
 }
 
 impl Args {
@@ -83,7 +83,7 @@ impl Args {
     }
 }
 
-fn report(args: &Args, measured: &[Measured<'_>], families: usize, start: Instant) -> Report {
+fn report(args: &Args, measured: &[Measurement<'_>], families: usize, start: Instant) -> Report {
     let mut report = Report::new("hostile");
     report.note(format!(
         "{families} families of text for each parser, and families of its own. The time is the \
@@ -92,7 +92,8 @@ fn report(args: &Args, measured: &[Measured<'_>], families: usize, start: Instan
     ));
     report.note(format!(
         "A pair is measured at n, 2n, 4n and 8n bytes. n begins at {} and grows until a text takes \
-         {} ms, or 8n is the longest text that the parser accepts; then each run repeats it.",
+         {} ms, at most to an eighth of the longest text that the parser accepts. If such a text \
+         takes less time, each run parses it several times.",
         args.bytes,
         short(args.milliseconds)
     ));
@@ -102,26 +103,26 @@ fn report(args: &Args, measured: &[Measured<'_>], families: usize, start: Instan
          adds time, above all to the longer texts.",
     );
     let one = |value: f64| Spread::of([value]);
-    let failed = measured.iter().filter(|pair| pair.outcome == Outcome::TooFast).count();
+    let failed = measured.iter().filter(|pair| pair.outcome == Outcome::AboveLimit).count();
     report.add("pairs of a parser and a family", "", one(measured.len() as f64));
-    report.add("pairs that grow too fast", "", one(failed as f64));
+    report.add("pairs above the exponent limit", "", one(failed as f64));
     report.add("time of the benchmark", "s", one(start.elapsed().as_secs_f64()));
     report.set_table(summary::table(measured));
     report
 }
 
-fn write_json(file: &Path, measured: &[Measured<'_>]) -> Result<()> {
+fn write_json(file: &Path, measured: &[Measurement<'_>]) -> Result<()> {
     let text = serde_json::to_string_pretty(measured)? + "\n";
     std::fs::write(file, text)
         .with_context(|| format!("{} can't be written; choose another --json", file.display()))
 }
 
 /// Fails with a list of the pairs whose time grows too fast.
-fn fail_if_too_fast(measured: &[Measured<'_>], max_exponent: f64) -> Result<()> {
+fn check_exponents(measured: &[Measurement<'_>], max_exponent: f64) -> Result<()> {
     let failed: Vec<String> = measured
         .iter()
-        .filter(|pair| pair.outcome == Outcome::TooFast)
-        .map(Measured::to_line)
+        .filter(|pair| pair.outcome == Outcome::AboveLimit)
+        .map(Measurement::to_line)
         .collect();
     if failed.is_empty() {
         say(&format!("the exponent of every pair is below {max_exponent}"));

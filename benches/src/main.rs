@@ -44,7 +44,7 @@ enum Command {
     Gate(gate::Args),
     /// Index a repository: time until searchable, embedded, and re-indexed after a push
     Ingest(ingest::Args),
-    /// The proof of the project context: its cost for a transaction, a table and a look-up
+    /// Cost of the proof of the project context: for a transaction, a table and a lookup
     Proof(proof::Args),
     /// The job queue: jobs per second, and latency of a start
     Queue(queue::Args),

@@ -1,5 +1,5 @@
-//! The cost of proving a context to PostgreSQL, for a transaction, a table with policies and the
-//! look-up of a project, compared with settings without a MAC, as before the proof.
+//! Cost of proving a context to PostgreSQL: for a transaction, a table with policies and the lookup
+//! of a project. The baseline is the earlier settings without a MAC.
 
 use std::time::{Duration, Instant};
 
@@ -35,7 +35,7 @@ const ROWS: &str = include_str!("proof/rows.sql");
 /// The functions without the proof.
 const PLAIN: &str = include_str!("proof/plain.sql");
 
-/// The amount to measure.
+/// Numbers of transactions and runs.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -55,15 +55,15 @@ pub async fn run(args: Args) -> Result<()> {
     let data_dir = args.common.work("proof")?.join("data");
     remove(&data_dir)?;
     let database = Database::open(&data_dir, &args.common.cache_dir).await?;
-    let sides = [
-        Side::create(&database, "proved", None).await?,
-        Side::create(&database, "plain", Some(PLAIN)).await?,
+    let variants = [
+        Variant::create(&database, "proved", None).await?,
+        Variant::create(&database, "plain", Some(PLAIN)).await?,
     ];
     let mut report = Report::new("proof");
     report.note(format!(
         "{transactions} transactions of each kind and run, one at a time on one connection; each \
-         is measured with the proof and without it in turn, on two databases of one PostgreSQL, \
-         and the other goes first the next time"
+         is measured with the proof and without it, on two databases of one PostgreSQL, in \
+         alternating order"
     ));
     report.note(
         "a transaction has three messages: it begins and sets the context, reads the id of one row \
@@ -71,16 +71,16 @@ pub async fn run(args: Args) -> Result<()> {
          a MAC, and the service computes a code that is not used",
     );
     report.note(
-        "a look-up finds a project by its key for a user; with the proof, its transaction first \
-         sets the context of the user; without it, it is one statement",
+        "a lookup finds a project by its key for a user; with the proof, its transaction first \
+         sets the context of the user; without the proof, the lookup is one statement",
     );
-    transactions_of_tables(&sides, transactions, args.runs, &mut report).await?;
-    let look_ups = repeat(args.runs, "a look-up", async || {
-        compare(transactions, async |side| sides[side].look_up().await).await
+    transactions_of_tables(&variants, transactions, args.runs, &mut report).await?;
+    let lookups = repeat(args.runs, "a lookup", async || {
+        compare(transactions, async |variant| variants[variant].lookup().await).await
     });
-    look_ups.await?.add_to(&mut report, "a look-up");
-    for side in sides {
-        side.close().await;
+    lookups.await?.add_to(&mut report, "a lookup");
+    for variant in variants {
+        variant.close().await;
     }
     database.close().await;
     report.write(&args.common.out)
@@ -88,7 +88,7 @@ pub async fn run(args: Args) -> Result<()> {
 
 /// Measures transactions for each number of tables, and reports the cost of each further table.
 async fn transactions_of_tables(
-    sides: &[Side; 2],
+    variants: &[Variant; 2],
     transactions: usize,
     runs: usize,
     report: &mut Report,
@@ -98,7 +98,7 @@ async fn transactions_of_tables(
         let sql = statement(count);
         let what = format!("a transaction, tables read: {count}");
         let compared = repeat(runs, &what, async || {
-            compare(transactions, async |side| sides[side].transaction(&sql).await).await
+            compare(transactions, async |variant| variants[variant].transaction(&sql).await).await
         });
         let compared = compared.await?;
         compared.add_to(report, &what);
@@ -118,7 +118,7 @@ fn statement(count: usize) -> String {
 }
 
 /// A database of the server, and the service's connection to it.
-struct Side {
+struct Variant {
     service: Store,
     /// Acts for an administrator in the project.
     project: Store,
@@ -126,9 +126,9 @@ struct Side {
     finder: Store,
 }
 
-impl Side {
-    /// Creates a database with a project, and changes its functions. The side with the proof looks
-    /// up projects in the context of the user.
+impl Variant {
+    /// Creates a database with a project, and changes its functions. With the proof, the finder
+    /// looks up projects in the context of the user.
     async fn create(database: &Database, name: &str, change: Option<&str>) -> Result<Self> {
         testing::execute(database.url(), &format!("create database {name}")).await?;
         let mut url = Url::parse(database.url())?;
@@ -149,10 +149,10 @@ impl Side {
         let service = Store::connect(&logins.service, 1, chains).await?;
         let finder =
             if change.is_none() { service.for_user(UserId::LOCAL) } else { service.clone() };
-        let side =
+        let variant =
             Self { project: service.for_project(UserId::LOCAL, project.id), service, finder };
-        side.check().await?;
-        Ok(side)
+        variant.check().await?;
+        Ok(variant)
     }
 
     /// Fails unless the statements of the measurement see their rows.
@@ -175,8 +175,8 @@ impl Side {
         Ok(took)
     }
 
-    async fn look_up(&self) -> Result<Duration> {
-        // Waits for the end of the transaction before, and leaves a tested connection.
+    async fn lookup(&self) -> Result<Duration> {
+        // Waits until the previous transaction has ended, and checks the connection.
         testing::write(&self.project, "select 1").await?;
         let sql = format!("select key from mc.find_project_by_key('{}', '{KEY}')", UserId::LOCAL);
         let began = Instant::now();
@@ -193,12 +193,12 @@ impl Side {
 
 /// Times with the proof and without it, one element for each run.
 #[derive(Default)]
-struct Compared {
+struct Comparison {
     proved: Vec<Times>,
     plain: Vec<Times>,
 }
 
-impl Compared {
+impl Comparison {
     /// Returns the difference of the medians of each run, in microseconds.
     fn costs(&self) -> Vec<f64> {
         let runs = self.proved.iter().zip(&self.plain);
@@ -224,8 +224,8 @@ async fn repeat(
     runs: usize,
     what: &str,
     measure: impl AsyncFn() -> Result<[Times; 2]>,
-) -> Result<Compared> {
-    let mut compared = Compared::default();
+) -> Result<Comparison> {
+    let mut compared = Comparison::default();
     for run in 0..runs {
         let [proved, plain] = measure().await?;
         compared.proved.push(proved);
@@ -235,18 +235,18 @@ async fn repeat(
     Ok(compared)
 }
 
-/// Measures both sides in turn.
+/// Measures both variants in turn.
 async fn compare(
     transactions: usize,
     measure: impl AsyncFn(usize) -> Result<Duration>,
 ) -> Result<[Times; 2]> {
     let mut times = [Vec::new(), Vec::new()];
     for number in 0..WARM_UP + transactions {
-        // Each side goes first as often as the other.
-        for side in [number % 2, 1 - number % 2] {
-            let took = measure(side).await?;
+        // Each variant goes first as often as the other.
+        for variant in [number % 2, 1 - number % 2] {
+            let took = measure(variant).await?;
             if number >= WARM_UP {
-                times[side].push(took);
+                times[variant].push(took);
             }
         }
     }

@@ -28,7 +28,8 @@ pub mod traits;
 mod youtrack;
 
 /// The parsers of this crate, for the child process.
-pub const PARSERS: [mc_sandbox::Entry; 1] = [mc_sandbox::Entry::of::<confluence::StorageParser>()];
+pub const PARSERS: [mc_sandbox::ParserEntry; 1] =
+    [mc_sandbox::ParserEntry::of::<confluence::StorageParser>()];
 
 pub use delivery::{Delivery, ParseError, parse};
 pub use event::{

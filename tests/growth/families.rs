@@ -1,6 +1,6 @@
 //! Families of hostile texts, each of any length.
 
-/// Parts that a family repeats, each without its end or in great number.
+/// Parts, each repeated by one family. Many of them begin a construct that never ends.
 #[rustfmt::skip]
 const UNITS: &[&str] = &[
     // Markdown.
@@ -61,7 +61,7 @@ pub fn texts() -> Vec<Family> {
     families
 }
 
-/// Returns the families whose texts are no repetition of one part.
+/// Returns the families whose texts are not the repetition of one part.
 fn shaped() -> [Family; 16] {
     [
         family("distinct words", numbered("w", " ")),

@@ -11,16 +11,16 @@ use crate::harness::stats::Spread;
 const FACTORS: [usize; 4] = [1, 2, 4, 8];
 /// Factor of the longest text.
 const LARGEST: usize = 8;
-/// A run that takes longer, in seconds, is not repeated: the noise is a small part of it.
-const LONG: f64 = 0.01;
-/// After a text that takes longer, in seconds, no longer one is measured, if there are two points.
-const TOO_LONG: f64 = 2.0;
+/// Duration in seconds above which a run is not repeated, since noise is a small part of it.
+const NO_REPEAT_SECONDS: f64 = 0.01;
+/// Duration in seconds above which no longer text is measured, once there are two points.
+const ABORT_SECONDS: f64 = 2.0;
 /// Most calls of a parser in one run.
 const MAX_CALLS: usize = 10_000;
 /// Further measurements of a pair above the limit.
 const REPETITIONS: usize = 3;
 
-/// How a pair is measured.
+/// Settings of a measurement.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan {
     /// The first length of the smallest text to try, in bytes.
@@ -79,7 +79,7 @@ impl Plan {
             let text = family.text(bytes * factor);
             let seconds = self.median(parser, &parser.input(&text), calls);
             points.push(Point { bytes: text.len(), seconds });
-            if seconds > TOO_LONG && points.len() > 1 {
+            if seconds > ABORT_SECONDS && points.len() > 1 {
                 break;
             }
         }
@@ -113,22 +113,26 @@ impl Plan {
             let input = parser.input(&family.text(bytes));
             // The first call may compile expressions.
             let first = seconds(parser, &input, 1);
-            let seconds = if first < LONG { first.min(seconds(parser, &input, 1)) } else { first };
+            let seconds = if first < NO_REPEAT_SECONDS {
+                first.min(seconds(parser, &input, 1))
+            } else {
+                first
+            };
             let missing = self.min_seconds / seconds.max(1e-9);
             if missing <= 1.0 {
                 return (bytes, 1);
             }
             if bytes == largest {
-                return (bytes, whole(missing).clamp(1, MAX_CALLS));
+                return (bytes, rounded_up(missing).clamp(1, MAX_CALLS));
             }
-            bytes = (bytes * whole(missing.clamp(2.0, 8.0))).min(largest);
+            bytes = (bytes * rounded_up(missing.clamp(2.0, 8.0))).min(largest);
         }
     }
 
     /// Returns the median time of one call, in seconds.
     fn median(&self, parser: &Parser, input: &str, calls: usize) -> f64 {
         let first = seconds(parser, input, calls);
-        let more = if first > LONG { 0 } else { self.runs - 1 };
+        let more = if first > NO_REPEAT_SECONDS { 0 } else { self.runs - 1 };
         let others = (0..more).map(|_| seconds(parser, input, calls));
         Spread::of(std::iter::once(first).chain(others)).median / calls as f64
     }
@@ -145,7 +149,7 @@ fn seconds(parser: &Parser, input: &str, calls: usize) -> f64 {
 
 /// Returns the number, rounded up. It is positive.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a cast saturates")]
-fn whole(number: f64) -> usize {
+fn rounded_up(number: f64) -> usize {
     number.ceil() as usize
 }
 

@@ -12,12 +12,12 @@ use crate::growth::families::Family;
 use crate::harness::report::short;
 use crate::harness::say;
 
-/// Families with the longest times for which a parser with a time limit gets its longest text.
+/// Number of the slowest families with which a parser with a time limit reads its longest text.
 const LARGEST_TEXTS: usize = 3;
-/// Factor of a parser's time limit that its longest text may take: other work follows the parsing.
+/// Factor by which the longest text may exceed a parser's time limit, since other work follows.
 const TIME_LIMIT_MARGIN: f64 = 1.5;
-/// A pair of a parser with a time limit that takes longer, in seconds, is not measured again.
-const NO_NOISE: f64 = 0.1;
+/// Duration in seconds above which a pair of a parser with a time limit is not measured again.
+const NO_REPEAT_SECONDS: f64 = 0.1;
 
 /// Parts of the names of the chosen parsers and families; all if empty.
 #[derive(Debug, Clone, Copy)]
@@ -37,7 +37,7 @@ pub struct Pair<'a> {
     pub family: &'a Family,
 }
 
-/// What the growth of a pair means.
+/// Result of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -46,24 +46,24 @@ pub enum Outcome {
     /// The exponent is above the limit, but the parser stops by itself after a fixed time.
     Limited,
     /// The exponent is above the limit.
-    TooFast,
+    AboveLimit,
 }
 
 /// A measured pair.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Measured<'a> {
+pub struct Measurement<'a> {
     /// Name of the parser.
     pub parser: &'a str,
     /// Name of the family.
     pub family: &'a str,
-    /// What the growth means.
+    /// Result of the pair.
     pub outcome: Outcome,
     /// The times.
     #[serde(flatten)]
     pub growth: Growth,
 }
 
-impl Measured<'_> {
+impl Measurement<'_> {
     /// Describes the pair in one line.
     pub fn to_line(&self) -> String {
         let point =
@@ -95,8 +95,7 @@ impl Selection<'_> {
         let names: Vec<&str> = parsers.iter().map(|parser| parser.name.as_str()).collect();
         ensure!(
             !pairs.is_empty(),
-            "no parser and family have these names; choose another --parser or --family. The \
-             parsers are: {}",
+            "--parser and --family match no pair; give parts of other names. The parsers are: {}",
             names.join(", ")
         );
         Ok(pairs)
@@ -104,7 +103,7 @@ impl Selection<'_> {
 }
 
 /// Measures all pairs, on several threads.
-pub fn measure<'a>(plan: &Plan, pairs: &[Pair<'a>], threads: usize) -> Vec<Measured<'a>> {
+pub fn measure<'a>(plan: &Plan, pairs: &[Pair<'a>], threads: usize) -> Vec<Measurement<'a>> {
     let next = AtomicUsize::new(0);
     let work = || {
         let mut measured = Vec::new();
@@ -127,12 +126,12 @@ pub fn measure<'a>(plan: &Plan, pairs: &[Pair<'a>], threads: usize) -> Vec<Measu
     });
     measured.sort_by_key(|(index, _)| *index);
     let outcome = |growth: &Growth| {
-        if growth.exponent < plan.max_exponent { Outcome::Linear } else { Outcome::TooFast }
+        if growth.exponent < plan.max_exponent { Outcome::Linear } else { Outcome::AboveLimit }
     };
     pairs
         .iter()
         .zip(measured)
-        .map(|(pair, (_, growth))| Measured {
+        .map(|(pair, (_, growth))| Measurement {
             parser: &pair.parser.name,
             family: &pair.family.name,
             outcome: outcome(&growth),
@@ -142,10 +141,11 @@ pub fn measure<'a>(plan: &Plan, pairs: &[Pair<'a>], threads: usize) -> Vec<Measu
 }
 
 /// Measures the pairs above the limit again, on one thread.
-pub fn repeat(plan: &Plan, pairs: &[Pair<'_>], measured: &mut [Measured<'_>]) {
+pub fn repeat(plan: &Plan, pairs: &[Pair<'_>], measured: &mut [Measurement<'_>]) {
     for (pair, found) in pairs.iter().zip(measured) {
-        let is_noise = pair.parser.time_limit.is_none() || found.growth.last().seconds < NO_NOISE;
-        if found.outcome == Outcome::TooFast && is_noise {
+        let is_noise =
+            pair.parser.time_limit.is_none() || found.growth.last().seconds < NO_REPEAT_SECONDS;
+        if found.outcome == Outcome::AboveLimit && is_noise {
             say(&format!("again: {}, {}", found.parser, found.family));
             plan.repeat(pair.parser, pair.family, &mut found.growth);
             if found.growth.exponent < plan.max_exponent {
@@ -155,16 +155,16 @@ pub fn repeat(plan: &Plan, pairs: &[Pair<'_>], measured: &mut [Measured<'_>]) {
     }
 }
 
-/// Gives the parsers with a time limit their longest text, of the families above the limit with the
-/// longest times. If the parser stops in time, these pairs count as limited.
-pub fn apply_time_limits(pairs: &[Pair<'_>], measured: &mut [Measured<'_>]) {
+/// Runs each parser with a time limit on its longest text, for its slowest families above the
+/// exponent limit. If the parser stops in time, all its pairs above that limit count as limited.
+pub fn apply_time_limits(pairs: &[Pair<'_>], measured: &mut [Measurement<'_>]) {
     let limited = (0..pairs.len())
         .filter(|index| is_first_of_its_parser(pairs, *index))
         .filter_map(|index| Some((pairs[index].parser, pairs[index].parser.time_limit?)));
     for (parser, limit) in limited {
         let mut failed: Vec<usize> = (0..pairs.len())
             .filter(|index| std::ptr::eq(pairs[*index].parser, parser))
-            .filter(|index| measured[*index].outcome == Outcome::TooFast)
+            .filter(|index| measured[*index].outcome == Outcome::AboveLimit)
             .collect();
         let time = |index: &usize| measured[*index].growth.last().seconds;
         failed.sort_by(|a, b| time(b).total_cmp(&time(a)));
@@ -183,7 +183,7 @@ fn is_first_of_its_parser(pairs: &[Pair<'_>], index: usize) -> bool {
     index == 0 || !std::ptr::eq(pairs[index - 1].parser, pairs[index].parser)
 }
 
-/// Names the pair if its parser panics, and lets the other threads stop after their pairs.
+/// Prints the pair if its parser panics, and makes the other threads stop after their pairs.
 struct StopOnPanic<'a> {
     pair: Pair<'a>,
     next: &'a AtomicUsize,

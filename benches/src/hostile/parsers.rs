@@ -1,5 +1,5 @@
-//! The parsers of outside text: what members, repositories, providers and callers without an
-//! account can send, by the public functions that read it.
+//! Parsers of outside text: the public functions that read texts from members, repositories,
+//! providers and callers without an account.
 
 mod documents;
 mod notes;
@@ -42,12 +42,12 @@ impl Parser {
     }
 
     /// Sets the longest text that the service accepts, in bytes.
-    fn up_to(self, max_bytes: usize) -> Self {
+    fn with_max_bytes(self, max_bytes: usize) -> Self {
         Self { max_bytes, ..self }
     }
 
     /// Sets the time after which the parser stops by itself, in seconds.
-    fn stops_after(self, seconds: f64) -> Self {
+    fn with_time_limit(self, seconds: f64) -> Self {
         Self { time_limit: Some(seconds), ..self }
     }
 
@@ -56,12 +56,12 @@ impl Parser {
         Self { own_families, ..self }
     }
 
-    /// Sets the input, such as a JSON body, that has the text in it. Its time is not measured.
-    fn inside(self, wrap: fn(&str) -> String) -> Self {
+    /// Sets the function that puts the text into an input, such as a JSON body. It is not measured.
+    fn with_wrapper(self, wrap: fn(&str) -> String) -> Self {
         Self { wrap, ..self }
     }
 
-    /// Returns the input that has the text in it.
+    /// Returns the input that contains the text.
     pub fn input(&self, text: &str) -> String {
         (self.wrap)(text)
     }

@@ -1,41 +1,41 @@
 //! The table of the report: a row for each parser.
 
 use super::measure::Growth;
-use super::pairs::{Measured, Outcome};
+use super::pairs::{Measurement, Outcome};
 use crate::harness::report::{Table, short};
 use crate::harness::stats::Spread;
 
 /// Returns the table.
-pub fn table(measured: &[Measured<'_>]) -> Table {
+pub fn table(measured: &[Measurement<'_>]) -> Table {
     let parsers = measured.chunk_by(|a, b| a.parser == b.parser);
     Table {
         header: vec![
             "parser",
             "families",
             "worst exponent",
-            "its family",
-            "ms/MB, worst family",
-            "its family",
+            "family of the worst exponent",
+            "ms/MB, slowest family",
+            "slowest family",
             "ms/MB, median family",
             "8n, bytes",
             "limited",
-            "too fast",
+            "failed",
         ],
         rows: parsers.map(row).collect(),
     }
 }
 
 /// Returns the row of a parser from its pairs, of which there is at least one.
-fn row(pairs: &[Measured<'_>]) -> Vec<String> {
-    // The exponent of a pair that the parser's time limit ends says nothing about its cost.
+fn row(pairs: &[Measurement<'_>]) -> Vec<String> {
+    // If the time limit of the parser ended a pair, its exponent is meaningless.
     let unlimited = pairs.iter().filter(|pair| pair.outcome != Outcome::Limited);
     let steepest = unlimited.max_by(|a, b| a.growth.exponent.total_cmp(&b.growth.exponent));
-    let cost = |pair: &Measured<'_>| pair.growth.milliseconds_per_megabyte();
+    let cost = |pair: &Measurement<'_>| pair.growth.milliseconds_per_megabyte();
     let costs = Spread::of(pairs.iter().map(cost));
     let slowest = pairs.iter().max_by(|a, b| cost(a).total_cmp(&cost(b)));
     let lengths = Spread::of(pairs.iter().map(|pair| longest(&pair.growth)));
     let count = |outcome| pairs.iter().filter(|pair| pair.outcome == outcome).count().to_string();
-    let family = |pair: Option<&Measured<'_>>| pair.map(|pair| quoted(pair.family));
+    let family = |pair: Option<&Measurement<'_>>| pair.map(|pair| quoted(pair.family));
     vec![
         pairs[0].parser.to_owned(),
         pairs.len().to_string(),
@@ -46,7 +46,7 @@ fn row(pairs: &[Measured<'_>]) -> Vec<String> {
         short(costs.median),
         format!("{:.0}-{:.0}", lengths.min, lengths.max),
         count(Outcome::Limited),
-        count(Outcome::TooFast),
+        count(Outcome::AboveLimit),
     ]
 }
 
@@ -64,17 +64,17 @@ mod tests {
     use super::super::measure::Point;
     use super::*;
 
-    fn measured(family: &str, outcome: Outcome, times: [f64; 2]) -> Measured<'_> {
+    fn measured(family: &str, outcome: Outcome, times: [f64; 2]) -> Measurement<'_> {
         let point = |bytes, seconds| Point { bytes, seconds };
         let growth = Growth::of(vec![point(1_000, times[0]), point(2_000, times[1])]);
-        Measured { parser: "mask", family, outcome, growth }
+        Measurement { parser: "mask", family, outcome, growth }
     }
 
     #[test]
     fn row_has_the_steepest_and_the_slowest_family() {
         let pairs = [
             measured("slow", Outcome::Linear, [0.004, 0.008]),
-            measured("a|b", Outcome::TooFast, [0.001, 0.004]),
+            measured("a|b", Outcome::AboveLimit, [0.001, 0.004]),
             measured("limited", Outcome::Limited, [0.000_1, 0.001]),
         ];
         let row = table(&pairs).rows.remove(0);
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn parsers_have_rows_of_their_own() {
         let one = measured("a", Outcome::Linear, [0.1, 0.2]);
-        let other = Measured { parser: "inspect", ..one.clone() };
+        let other = Measurement { parser: "inspect", ..one.clone() };
         let rows = table(&[one.clone(), one, other]).rows;
         let families: Vec<_> = rows.iter().map(|row| (row[0].as_str(), row[1].as_str())).collect();
         assert_eq!(families, [("mask", "2"), ("inspect", "1")]);

@@ -1,5 +1,5 @@
--- The functions as they were before the proof: settings without a MAC, which any SQL can change.
--- The code is an argument that is not used, so that the service's statements are the same.
+-- The functions as they were before the proof. Their settings have no MAC, so any SQL can change
+-- them. They ignore the argument `code`, so that the service can send the same statements.
 do $plain$ begin
 create or replace function mc.project_as_viewer() returns uuid language sql stable parallel safe as
     $$ select nullif(current_setting('memory_copilot.project_as_viewer', true), '')::uuid $$;

@@ -1,6 +1,7 @@
 -- A row of each table that the benchmark reads, for project :project.
 do $rows$ begin
-insert into tasks (id, project_id, external_id, title) values (gen_random_uuid(), :project, 'T-1', 'task');
+insert into tasks (id, project_id, external_id, title)
+values (gen_random_uuid(), :project, 'T-1', 'task');
 insert into dialogs (id, project_id) values (gen_random_uuid(), :project);
 insert into docs (id, project_id, source, doc_id, title, content)
 values (gen_random_uuid(), :project, 'wiki', 'd', 'doc', 'text');

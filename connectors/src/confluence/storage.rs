@@ -19,7 +19,7 @@ const SUBSTITUTES: [(char, char); 5] = [
     ('\\', '\u{e004}'),
 ];
 
-/// Text of a page that exceeds the limits of the child process that converts it.
+/// Text that replaces a page that the child process could not convert.
 const NOT_CONVERTED: &str = "*This page could not be converted to text. Open it in the wiki.*";
 
 /// Converts the body of a page in a child process.
@@ -28,7 +28,7 @@ pub(super) async fn convert(storage: String) -> String {
     match tokio::task::spawn_blocking(convert).await {
         Ok(Ok(markdown)) => markdown,
         Ok(Err(error)) => {
-            tracing::warn!(%error, "a page of the wiki is synced without its text");
+            tracing::warn!(%error, "wiki page synced without its text");
             NOT_CONVERTED.to_owned()
         }
         Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),

@@ -39,7 +39,7 @@ pub(super) struct Item {
     /// Whether every reader of the space may read the page. Set after the search.
     #[serde(skip)]
     pub(super) is_public: bool,
-    /// The body as Markdown, of a public page. Set with `is_public`.
+    /// Body as Markdown; empty unless the page is public.
     #[serde(skip)]
     pub(super) markdown: String,
 }

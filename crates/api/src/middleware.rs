@@ -49,7 +49,7 @@ pub struct Admission {
     /// Memory for the bodies of webhook deliveries.
     pub bodies: BodyMemory,
     /// Permits to process a webhook delivery.
-    processors: Arc<Semaphore>,
+    processing_permits: Arc<Semaphore>,
 }
 
 impl Admission {
@@ -64,13 +64,15 @@ impl Admission {
             reader: BodyReader::new(settings.request_timeout),
             bodies: BodyMemory::new(MAX_DELIVERY_MEMORY_BYTES),
             // One for each core: a body may take many times its size while it is parsed.
-            processors: Arc::new(Semaphore::new(available_parallelism().map_or(1, usize::from))),
+            processing_permits: Arc::new(Semaphore::new(
+                available_parallelism().map_or(1, usize::from),
+            )),
         }
     }
 
     /// Waits until a webhook delivery may be processed.
-    pub async fn wait_for_processor(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.processors).acquire_owned().await.ok()
+    pub async fn acquire_processing_permit(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.processing_permits).acquire_owned().await.ok()
     }
 
     /// Takes one unit from the rate limit of a caller that a handler has authenticated.

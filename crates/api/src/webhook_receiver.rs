@@ -127,7 +127,7 @@ async fn admit_body(api: &ApiState, request: Request) -> Result<AdmittedBody, Pr
     let bytes = read_body(request, MAX_DELIVERY_BYTES).await.map_err(|problem| {
         if declared.is_some() { problem } else { Error::InvalidSignature.into() }
     })?;
-    let processor = api.admission.wait_for_processor().await;
+    let processor = api.admission.acquire_processing_permit().await;
     Ok(AdmittedBody { bytes, _memory: memory, _processor: processor })
 }
 

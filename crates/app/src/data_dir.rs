@@ -15,8 +15,8 @@ use crate::private_file;
 
 /// Creates the directory, and locks it until the value is dropped. Two processes in one directory
 /// would treat each other's jobs as their own unfinished jobs. Closes to other users what an
-/// earlier version, or another program, left open to them. What is in a closed directory may wait
-/// for the background service that closes the rest.
+/// earlier version, or another program, left open to them. The content of directories that are
+/// already closed is checked later, by a background service.
 pub fn create_locked(dir: &Path) -> Result<DataDirLock> {
     create(dir)?;
     let lock = DataDirLock::acquire(dir)?;

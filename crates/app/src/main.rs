@@ -58,7 +58,7 @@ fn main() -> ExitCode {
 async fn run_to_exit() -> ExitCode {
     logging::log_panics();
     let outcome = run(parse_arguments()).await;
-    // No thread may wait for a parser: the runtime waits for its threads.
+    // Ends all calls of parsers, because the runtime waits for the threads that they block.
     mc_sandbox::stop();
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,10 +1,10 @@
-//! The child processes in which parsers read text from outside: this program, started with another
+//! Child processes that run the parsers of outside text. They run this program with a special first
 //! argument.
 
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use mc_sandbox::{Entry, Limits, PROCESS_ARGUMENT, Program};
+use mc_sandbox::{Limits, PROCESS_ARGUMENT, ParserEntry, Program};
 
 /// Runs parsers if this process was started as such a child process.
 pub fn serve_if_child() -> Option<ExitCode> {
@@ -12,12 +12,13 @@ pub fn serve_if_child() -> Option<ExitCode> {
     is_child.then(|| mc_sandbox::serve(&parsers(), Limits::default()))
 }
 
-/// Makes all parsers of this process run in child processes.
+/// Starts the pool of child processes, in which all parsers run from then on.
 pub async fn start() -> Result<()> {
-    let program = Program::current(&[PROCESS_ARGUMENT]).context("this program can't be found")?;
+    let program = Program::current(&[PROCESS_ARGUMENT])
+        .context("the path of the running program is unknown; mount /proc, or start it again")?;
     Ok(tokio::task::spawn_blocking(|| mc_sandbox::install(program)).await??)
 }
 
-fn parsers() -> Vec<Entry> {
+fn parsers() -> Vec<ParserEntry> {
     mc_indexer::PARSERS.into_iter().chain(mc_connectors::PARSERS).collect()
 }

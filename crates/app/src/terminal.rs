@@ -1,5 +1,5 @@
-//! Text for a terminal. A terminal obeys some characters instead of showing them, and shows nothing
-//! of others. Text from outside may have any: they are escaped visibly.
+//! Text for a terminal. A terminal executes some characters instead of showing them, and hides
+//! others. Text from outside may contain both, so this module escapes them visibly.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -37,7 +37,7 @@ pub fn suggestions(suggestions: Option<Suggestions<'_>>) -> String {
     format!("\n{intro}: {}", names.join("; "))
 }
 
-/// Returns whether a text may have the character only if its neighbors need it.
+/// Returns whether the character is escaped if no neighbor needs it.
 #[cfg(test)]
 pub fn is_unwanted(c: char) -> bool {
     is_escaped(None, c, None, "")
@@ -62,7 +62,7 @@ fn push_json_escaped(json: &mut String, c: char) {
 }
 
 fn escaped<'t>(text: Cow<'t, str>, kept: &str, escape: impl Fn(&mut String, char)) -> Cow<'t, str> {
-    // Most lines of a log have nothing else.
+    // Most lines of a log have only printable ASCII characters.
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return text;
     }
@@ -78,7 +78,7 @@ fn escaped<'t>(text: Cow<'t, str>, kept: &str, escape: impl Fn(&mut String, char
             escape(&mut shown, c);
             copied = at + c.len_utf8();
         }
-        // An escaped character is no neighbor.
+        // The next character can't belong to an escaped one.
         before = (!is_escaped).then_some(c);
     }
     if copied == 0 {

@@ -86,17 +86,17 @@ pub struct ChunkedFile {
     pub line_count: usize,
 }
 
-/// Splits the normalized text ([`crate::text::normalize`]) of a file into chunks. Blocks the thread,
-/// because a child process parses the text.
+/// Splits the normalized text ([`crate::text::normalize`]) of a file into chunks. Blocks the
+/// thread, because a child process parses the text.
 ///
-/// A file that exceeds the limits of that process is split by lines, as one without a grammar is.
+/// A file that exceeds the limits of that process is split by lines, like a file without a grammar.
 pub fn cut(path: &str, language: &str, text: &str, limits: Limits) -> ChunkedFile {
     let file = SourceFile { path, language, text, limits };
     if grammar::find(language).is_none() {
         return cut_by_lines(file);
     }
     mc_sandbox::call::<CodeParser>(file).unwrap_or_else(|error| {
-        tracing::warn!(file.path = path, %error, "splitting a source file by lines");
+        tracing::warn!(file.path = path, %error, "source file split by lines, without symbols");
         cut_by_lines(file)
     })
 }

@@ -15,7 +15,8 @@ use crate::markdown::{self, Section};
 const CONTEXT_MESSAGES: usize = 2;
 /// Maximum length of each previous message in the context, in characters.
 const CONTEXT_MESSAGE_MAX: usize = 600;
-/// Average number of bytes of a message with its author, below which a conversation has too many.
+/// Minimum average size of a message with its author, in bytes. A conversation with a smaller
+/// average, and more than a few messages, is split by size.
 const MIN_MESSAGE_BYTES: usize = 16;
 
 /// Message of a conversation.
@@ -44,7 +45,7 @@ pub fn cut(
     assemble(page, pieces, sanitizing)
 }
 
-/// Returns the sections of each message with its context; `None` if they are too many.
+/// Returns the sections of each message with its context; `None` if there are too many.
 fn by_message(
     messages: &[Message],
     texts: &[String],
@@ -52,7 +53,7 @@ fn by_message(
     sanitizing: &Policy,
 ) -> Option<Vec<Piece>> {
     let bytes: usize = texts.iter().map(String::len).sum();
-    if messages.len() > (bytes / MIN_MESSAGE_BYTES).max(markdown::ALWAYS_ALLOWED) {
+    if messages.len() > (bytes / MIN_MESSAGE_BYTES).max(markdown::MIN_SECTION_LIMIT) {
         return None;
     }
     let max = messages.len() + markdown::max_sections(bytes);
@@ -78,7 +79,7 @@ fn by_message(
     Some(pieces)
 }
 
-/// Splits the text of all messages by size. It has their authors.
+/// Splits the text of all messages by size. The text contains the authors.
 fn by_size(content: &str, limits: Limits) -> Vec<Piece> {
     let piece = |section| Piece { section, author: String::new(), context: Sanitized::default() };
     markdown::split_by_size(content, limits).into_iter().map(piece).collect()
@@ -221,8 +222,8 @@ mod tests {
     #[test]
     fn very_short_messages_are_joined() {
         let short = |count| vec![message("", None, "a"); count];
-        let (_, passages) = cut_of(&short(markdown::ALWAYS_ALLOWED));
-        assert_eq!(passages.len(), markdown::ALWAYS_ALLOWED);
+        let (_, passages) = cut_of(&short(markdown::MIN_SECTION_LIMIT));
+        assert_eq!(passages.len(), markdown::MIN_SECTION_LIMIT);
         let (doc, passages) = cut_of(&short(500));
         assert!(passages.len() < 10, "{}", passages.len());
         assert!(passages.iter().all(|p| p.context.as_str().is_empty()));
@@ -242,7 +243,7 @@ mod tests {
     fn short_sections_of_messages_get_no_context_each() {
         let question = message("", None, &"word ".repeat(200));
         // As many sections as one message may have, in each of many messages.
-        let sections = "# a\nb\n".repeat(markdown::ALWAYS_ALLOWED);
+        let sections = "# a\nb\n".repeat(markdown::MIN_SECTION_LIMIT);
         let messages: Vec<_> = (0..40)
             .flat_map(|_| [question.clone(), question.clone(), message("", None, &sections)])
             .collect();

@@ -79,7 +79,7 @@ pub(crate) fn assemble(
     let title = shorten(title.unwrap_or_else(|| file_name(&page.doc_id)), MAX_TITLE).to_owned();
     let (tags, scope) = (unique_labels(&page.tags), unique_labels(&page.scope));
     let masked = |text: &str| mask_with(text, sanitizing).text;
-    let (mut titles, mut authors) = (RepeatedTexts::default(), RepeatedTexts::default());
+    let (mut titles, mut authors) = (MaskCache::default(), MaskCache::default());
     let location = mask_identifier(page.location(), sanitizing);
     let passage = |Piece { section, author, context }: Piece| NewPassage {
         title: titles.get(section_title(&title, &section.heading_path), masked),
@@ -110,15 +110,14 @@ pub(crate) fn assemble(
     (doc, passages)
 }
 
-/// Masks a text once if it is that of the previous passage, too: neighbours often have the same
-/// author or title.
+/// Cache of the last masked text, since adjacent passages often have the same author or title.
 #[derive(Default)]
-struct RepeatedTexts {
+struct MaskCache {
     last: String,
     masked: Sanitized,
 }
 
-impl RepeatedTexts {
+impl MaskCache {
     fn get(&mut self, text: String, mask: impl FnOnce(&str) -> Sanitized) -> Sanitized {
         if text != self.last {
             self.masked = mask(&text);
@@ -160,7 +159,7 @@ mod tests {
 
     #[test]
     fn repeated_text_is_masked_once() {
-        let mut texts = RepeatedTexts::default();
+        let mut texts = MaskCache::default();
         let mut times = 0;
         for text in ["", "a@acme-widgets.io", "a@acme-widgets.io", "b", "a@acme-widgets.io"] {
             let masked = texts.get(text.to_owned(), |text| {

@@ -50,10 +50,11 @@ pub enum Error {
     GitNotFound(std::io::Error),
     /// The service is root, and can't run a program, or own a file, as another user.
     #[error(
-        "the service is root and can't run git, or create its files, as the user {uid} ({cause}); \
-        give the service the capabilities CAP_SETUID, CAP_SETGID, CAP_CHOWN, CAP_DAC_OVERRIDE and \
-        CAP_KILL, its container the ids up to 65535, and data_dir a disk that stores the owners of \
-        files, or run the service as another user than root"
+        "the service is root but can't run git, or create git's files, as the user {uid} \
+        ({cause}); run the service as another user than root, or check that it has the \
+        capabilities CAP_SETUID, CAP_SETGID, CAP_CHOWN, CAP_DAC_OVERRIDE and CAP_KILL, that its \
+        container has the ids up to 65535, and that the file system of data_dir stores the owners \
+        of files"
     )]
     PrivilegesNotDropped {
         /// Id of the other user.
@@ -63,8 +64,8 @@ pub enum Error {
     },
     /// Git runs as another user than the service, who can't enter a directory.
     #[error(
-        "git runs as the user {uid}, who can't enter {closed} on the way to {path}; run `chmod a+x \
-        {closed}`, or move the indexed directory, or data_dir, out of it"
+        "git runs as the user {uid}, which can't enter {closed} on the path to {path}; run \
+        `chmod a+x {closed}`, or move the indexed directory (or data_dir) to another directory"
     )]
     ClosedDirectory {
         /// Id of the user.
@@ -106,7 +107,10 @@ pub enum Error {
     #[error("the citations of changed files could not be checked: {0}")]
     Observer(Box<dyn std::error::Error + Send + Sync>),
     /// A file or directory could not be read or written.
-    #[error("{path} cannot be read: {cause}")]
+    #[error(
+        "{path} cannot be read or written ({cause}); check that it exists, its permissions and the \
+        free disk space"
+    )]
     Io {
         /// Path as the user gave it.
         path: String,

@@ -9,16 +9,15 @@ use crate::text::{Lines, shorten};
 
 /// Maximum length of a heading in a path, in characters.
 pub(crate) const MAX_HEADING_CHARS: usize = 300;
-/// Average number of bytes of a section, below which a document has too many. The passage of a
-/// section costs some kilobytes and a vector, however short it is. Of 2,730 Markdown files of
-/// published packages, none has so many.
+/// Minimum average size of a section, in bytes, since each passage takes some kilobytes and a
+/// vector. None of 2,730 Markdown files of published packages has more sections than this allows.
 const MIN_SECTION_BYTES: usize = 128;
-/// Number of sections that a document may have, however short they are.
-pub(crate) const ALWAYS_ALLOWED: usize = 64;
+/// Number of sections that every document may have, whatever their size.
+pub(crate) const MIN_SECTION_LIMIT: usize = 64;
 /// Number of sections that no document may exceed.
 const MAX_SECTIONS: usize = 5_000;
 /// Deepest level of a heading.
-const DEEPEST: usize = 6;
+const MAX_HEADING_LEVEL: usize = 6;
 
 /// Markdown document.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,18 +49,18 @@ pub struct Section {
 
 /// Returns the number of sections that a text may have at its headings.
 pub(crate) fn max_sections(bytes: usize) -> usize {
-    (bytes / MIN_SECTION_BYTES).clamp(ALWAYS_ALLOWED, MAX_SECTIONS)
+    (bytes / MIN_SECTION_BYTES).clamp(MIN_SECTION_LIMIT, MAX_SECTIONS)
 }
 
 /// Splits a normalized text into sections. Front matter that is not a YAML mapping counts as text;
 /// an invalid field of it is skipped. Blocks the thread, because a child process parses the text.
 ///
-/// If there are more sections than [`max_sections`], headings of the deepest levels start none, and
-/// a section that is too long is split by size. That may apply to headings of every level. It
-/// applies to a document that exceeds the limits of the child process, too.
+/// If the headings start more sections than the size of the text allows, those of the deepest
+/// levels start none, and sections that are too long are split by size. If even the first level
+/// starts too many, or the child process exceeds its limits, the text is split by size alone.
 pub fn parse(text: &str, limits: Limits) -> Document {
     mc_sandbox::call::<MarkdownParser>((text, limits)).unwrap_or_else(|error| {
-        tracing::warn!(%error, "splitting a document by size");
+        tracing::warn!(%error, "document split by size, without its headings");
         Document { sections: split_by_size(text, limits), ..Document::default() }
     })
 }
@@ -102,10 +101,10 @@ fn deepest_level(lines: &Lines<'_>, headings: &[Heading<'_>], first: usize) -> u
         split(lines, headings, first, *level, |_, _, _| count += 1);
         count <= max
     };
-    (1..=DEEPEST).rev().find(is_allowed).unwrap_or(0)
+    (1..=MAX_HEADING_LEVEL).rev().find(is_allowed).unwrap_or(0)
 }
 
-/// Adds the first line and the end of each section, with its headings from the outermost on.
+/// Calls `add` with the first line and the end of each section, and its headings, outermost first.
 /// Headings below level `deepest` are text.
 fn split<'a>(
     lines: &Lines<'_>,
@@ -245,7 +244,9 @@ fn atx_heading(line: &str) -> Option<(usize, &str)> {
     let text = unindented(line)?;
     let rest = text.trim_start_matches('#');
     let level = text.len() - rest.len();
-    if !(1..=DEEPEST).contains(&level) || !(rest.is_empty() || rest.starts_with([' ', '\t'])) {
+    if !(1..=MAX_HEADING_LEVEL).contains(&level)
+        || !(rest.is_empty() || rest.starts_with([' ', '\t']))
+    {
         return None;
     }
     let title = rest.trim();

@@ -1,14 +1,15 @@
-//! The parsers of texts from outside, which run in child processes: a syntax tree is built by C code,
-//! and a hostile text may make a parser loop.
+//! The parsers of outside text. They run in child processes, because C code builds the syntax
+//! trees, and a hostile text may exploit a fault in it or make it loop.
 
-use mc_sandbox::{Entry, Parser};
+use mc_sandbox::{Parser, ParserEntry};
 use serde::{Deserialize, Serialize};
 
 use crate::chunker::{self, ChunkedFile, Limits};
 use crate::markdown::{self, Document};
 
 /// All parsers of this crate, for the child process.
-pub const PARSERS: [Entry; 2] = [Entry::of::<CodeParser>(), Entry::of::<MarkdownParser>()];
+pub const PARSERS: [ParserEntry; 2] =
+    [ParserEntry::of::<CodeParser>(), ParserEntry::of::<MarkdownParser>()];
 
 /// Splits a source file.
 pub(crate) struct CodeParser;
@@ -56,11 +57,11 @@ mod tests {
         let text = "use std::fmt;\n\n/// A cart.\nstruct Cart {\n    items: u8,\n}\n";
         let limits = Limits { bytes: 40, ..Limits::default() };
         let file = SourceFile { path: "cart.rs", language: "rust", text, limits };
-        assert_eq!(CodeParser::exchanged(file).unwrap(), CodeParser::parse(file));
+        assert_eq!(CodeParser::parse_serialized(file).unwrap(), CodeParser::parse(file));
 
         let text = "---\ntags: [a]\nstatus: accepted\n---\n# One\n\ntext\n\n## Two\n\nmore\n";
         let parsed = MarkdownParser::parse((text, limits));
-        assert_eq!(MarkdownParser::exchanged((text, limits)).unwrap(), parsed);
+        assert_eq!(MarkdownParser::parse_serialized((text, limits)).unwrap(), parsed);
         assert_eq!((parsed.sections.len(), parsed.tags.len()), (2, 1));
     }
 }

@@ -22,13 +22,13 @@ pub struct ProtectedDirectories {
     data_dir: Option<PathBuf>,
 }
 
-/// What the protected directories were at one moment. A directory that is created in one of them
-/// later is protected by its parents.
+/// The protected directories at one moment. A directory that is created in one of them later is
+/// protected by its parents.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     protected: HashSet<Identity>,
     /// The directories that contain the data directory.
-    around: HashSet<Identity>,
+    ancestors: HashSet<Identity>,
 }
 
 /// Device and inode of a directory.
@@ -47,16 +47,16 @@ impl ProtectedDirectories {
     /// Rejects a directory or `file:` repository that is protected, is in a protected directory, or
     /// contains the data directory. Other URLs are accepted.
     pub fn check(&self, location: &Location) -> Result<(), Error> {
-        // The disk has no part in the check of a remote repository.
+        // A remote repository needs no list of the directories on this disk.
         if local_path(location)?.is_none() {
             return Ok(());
         }
         self.snapshot()?.check(location)
     }
 
-    /// Lists what the protected directories are at this moment, to check any number of paths.
+    /// Lists the protected directories at this moment, to check any number of paths.
     pub(crate) fn snapshot(&self) -> Result<Snapshot, Error> {
-        let (mut protected, mut around) = (HashSet::new(), HashSet::new());
+        let (mut protected, mut ancestors) = (HashSet::new(), HashSet::new());
         for directory in KERNEL {
             protected.extend(identity(Path::new(directory))?);
         }
@@ -68,9 +68,9 @@ impl ProtectedDirectories {
             protected.extend(entries.filter_map(|entry| identity(&entry.path()).ok().flatten()));
             let real = data_dir.canonicalize().map_err(Error::io(data_dir))?;
             let parents = real.ancestors().skip(1);
-            around.extend(parents.filter_map(|each| identity(each).ok().flatten()));
+            ancestors.extend(parents.filter_map(|each| identity(each).ok().flatten()));
         }
-        Ok(Snapshot { protected, around })
+        Ok(Snapshot { protected, ancestors })
     }
 }
 
@@ -79,7 +79,7 @@ impl Snapshot {
     pub fn check(&self, location: &Location) -> Result<(), Error> {
         let Some(path) = local_path(location)? else { return Ok(()) };
         self.check_inside(&path)?;
-        if identity(&path)?.is_some_and(|own| self.around.contains(&own)) {
+        if identity(&path)?.is_some_and(|own| self.ancestors.contains(&own)) {
             return Err(refused(&path, "contains the data directory of the service"));
         }
         Ok(())

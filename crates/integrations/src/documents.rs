@@ -5,7 +5,7 @@ use mc_contract::operations::ingest::{
     DocumentInput, DocumentOutcome, IngestDocs, IngestDocsResponse, StoredDocument, ThreadMessage,
 };
 use mc_domain::{AuditAction, UserId};
-use mc_memory::content_filter::{FilterDecision, turn_of_batch};
+use mc_memory::content_filter::{FilterDecision, acquire_batch_permit};
 use mc_memory::documents::{self, Body, ConversationMessage, Document, NewDocument, Prepared};
 use mc_memory::quarantine::{self, QuarantineRequest};
 use mc_memory::{ProjectContext, ReviewStatus};
@@ -31,7 +31,7 @@ pub async fn store(
         document: document(input),
     });
     let (policy, documents) = (&ctx.memory.policy, documents.collect());
-    let _turn = turn_of_batch().await;
+    let _permit = acquire_batch_permit().await;
     let prepared = documents::prepare_all(policy, documents, ReviewStatus::Unreviewed).await;
     check_policy(&prepared)?;
     let mut response = IngestDocsResponse::default();

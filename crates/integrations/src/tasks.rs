@@ -8,7 +8,7 @@ use mc_contract::operations::task::{
     TaskWithLinks,
 };
 use mc_domain::{AuditAction, Permission, Policy};
-use mc_memory::content_filter::{filter_field, filter_field_text, run_in_turn};
+use mc_memory::content_filter::{filter_field, filter_field_text, run_limited};
 use mc_memory::{LinkIssue, ProjectContext};
 use mc_store::Upserted;
 use mc_store::audit::{self, NewEvent};
@@ -95,7 +95,7 @@ fn unknown(external_id: &str) -> Error {
 
 /// Filters all tasks before a transaction begins, since it may take seconds.
 async fn filter_all(tasks: Vec<TaskInput>, policy: Arc<Policy>) -> Vec<NewTask> {
-    run_in_turn(move || tasks.into_iter().map(|task| filter(task, &policy)).collect()).await
+    run_limited(move || tasks.into_iter().map(|task| filter(task, &policy)).collect()).await
 }
 
 /// Filters the fields of a task by the project's policy.

@@ -1,6 +1,6 @@
 //! Streamable HTTP server at `/mcp`, with the bearer token of each caller.
 
-mod held_response;
+mod guarded_body;
 mod sessions;
 
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! The content filter: applies a project's policy to incoming texts. Each is masked, and the whole
 //! is accepted, quarantined or rejected.
 
-mod turns;
+mod concurrency_limit;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -11,7 +11,7 @@ use mc_sanitizer::{Finding, Masked, Sanitized, mask_with};
 use mc_store::policies::sanitizing;
 use serde_json::{Map, Value};
 
-pub use turns::{run_in_turn, turn_of_batch};
+pub use concurrency_limit::{acquire_batch_permit, run_limited};
 
 /// How many findings of a category were masked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,8 +83,8 @@ pub fn filter_field_text(policy: &Policy, text: &str) -> String {
 }
 
 /// Runs work on a blocking thread, so that other requests do not wait. Masking processes some
-/// megabytes a second; the prompt guard takes most of that time. Work that may take longer than a
-/// save waits for its turn ([`run_in_turn`]).
+/// megabytes a second; the prompt guard takes most of that time. Use [`run_limited`] for work that
+/// may take longer than a save.
 pub async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result,

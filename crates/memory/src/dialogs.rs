@@ -12,7 +12,7 @@ use mc_store::{Tx, tasks};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::content_filter::{ContentFilter, FilterDecision, ReviewStatus, run_in_turn};
+use crate::content_filter::{ContentFilter, FilterDecision, ReviewStatus, run_limited};
 use crate::distill::{MAX_CHARS, WHOLE_MAX_CHARS, condense};
 use crate::judge::reject;
 use crate::quarantine::{self, QuarantineRequest};
@@ -90,7 +90,7 @@ pub async fn save_dialog(
     let id = request.id.unwrap_or_else(DialogId::generate);
     let SanitizedDialog { messages, distilled, developer, decision } = {
         let (request, policy) = (request.clone(), ctx.policy.clone());
-        run_in_turn(move || sanitize(&request, &policy, review_status)).await
+        run_limited(move || sanitize(&request, &policy, review_status)).await
     };
     match decision {
         FilterDecision::Reject(reasons) => return Err(Error::Forbidden(reasons.join(", "))),

@@ -14,7 +14,7 @@ use mc_store::passages::NewPassage;
 use mc_store::{Error, Tx, Upserted, integrations};
 use serde::{Deserialize, Serialize};
 
-use crate::content_filter::{ContentFilter, FilterDecision, ReviewStatus, run_in_turn};
+use crate::content_filter::{ContentFilter, FilterDecision, ReviewStatus, run_limited};
 
 /// A document with its source, not masked, as quarantine stores it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -83,7 +83,7 @@ pub struct Prepared {
     pub incoming: NewDocument,
 }
 
-/// Masks and chunks documents one by one, each in its turn: the largest batches take seconds.
+/// Masks and chunks documents one by one, each with its own permit: large batches take seconds.
 pub async fn prepare_all(
     policy: &Policy,
     documents: Vec<NewDocument>,
@@ -93,7 +93,7 @@ pub async fn prepare_all(
     let mut prepared = Vec::with_capacity(documents.len());
     for one in documents {
         let policy = Arc::clone(&policy);
-        prepared.push(run_in_turn(move || one.prepare(&policy, review_status)).await);
+        prepared.push(run_limited(move || one.prepare(&policy, review_status)).await);
     }
     prepared
 }

@@ -1,9 +1,9 @@
 //! Two normalized forms of a text, each with a mapping back to its bytes.
 //!
-//! *Plain* is what a reader sees (see [`mc_sanitizer::visible_text`]): it has no invisible
-//! characters, escapes and terminal sequences. It also has no compatibility forms, no accents on
-//! Latin letters, and Latin letters in place of look-alikes in mixed words. Regexes for code and
-//! markup read it.
+//! *Plain* is the visible text (see [`mc_sanitizer::visible_text`]): without invisible characters,
+//! escapes and terminal sequences. It also has no compatibility forms and no accents on Latin
+//! letters, and Latin letters replace look-alikes in mixed words. Regexes for code and markup read
+//! it.
 //! *Folded* has in addition lower case, letters in place of similar digits, single spaces, and no
 //! punctuation inside words. The lexicon reads it.
 
@@ -50,7 +50,7 @@ pub(crate) struct Plain {
     offsets: Offsets,
     /// Words of the form in which letters of other scripts were replaced by Latin ones.
     pub mixed: Vec<Range<usize>>,
-    /// The strings of terminal sequences, such as titles, as bytes of the text. The form has none.
+    /// Strings of terminal sequences, such as titles, as bytes of the text. They are not in `text`.
     pub strings: Vec<Range<usize>>,
 }
 

@@ -63,7 +63,7 @@ pub(crate) fn detect(text: &str, depth: usize) -> Vec<Detection> {
 /// Returns the signals in the string of a terminal sequence. A terminal shows no string, but a
 /// renderer that escapes control characters does.
 fn detect_in_string(text: &str, string: &Range<usize>, depth: usize) -> Vec<Detection> {
-    /// Shorter strings have no room for an order, in bytes.
+    /// Minimum length in bytes: shorter strings can't contain an instruction.
     const MIN_LENGTH: usize = 8;
     if string.len() < MIN_LENGTH {
         return Vec::new();

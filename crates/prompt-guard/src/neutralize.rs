@@ -20,13 +20,13 @@ const REPLACEMENT: char = '\u{fffd}';
 ///
 /// Zero-width and layout characters are removed; a run of others, or a terminal sequence, becomes
 /// one `�`, so that a reader sees that something was there. The brackets of special tokens become
-/// `‹›` and `⟦⟧`, also where invisible characters are inside or the letters have another width.
+/// `‹›` and `⟦⟧`, even if a token contains invisible characters or full-width letters.
 /// Escapes such as `\n` stay as they are written. Most text has none of these and is borrowed
 /// unchanged. Neutralizing again changes nothing.
 pub fn neutralize(text: &str) -> Cow<'_, str> {
     match without_invisible(text) {
-        Cow::Borrowed(text) => defused(text).map_or(Cow::Borrowed(text), Cow::Owned),
-        Cow::Owned(text) => Cow::Owned(defused(&text).unwrap_or(text)),
+        Cow::Borrowed(text) => with_replaced_brackets(text).map_or(Cow::Borrowed(text), Cow::Owned),
+        Cow::Owned(text) => Cow::Owned(with_replaced_brackets(&text).unwrap_or(text)),
     }
 }
 
@@ -41,7 +41,7 @@ fn without_invisible(text: &str) -> Cow<'_, str> {
         let sequence = kind.and_then(|_| sequence_end(text, at));
         at = sequence.unwrap_or(at + c.len_utf8());
         let after = text[at..].chars().next();
-        // A removed character is no neighbor.
+        // The next character can't belong to a removed one.
         let before = shown.chars().next_back();
         if !is_unprintable(before, c, after) {
             shown.push(c);
@@ -56,14 +56,14 @@ fn without_invisible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Whether an invisible character may vanish without a trace.
+/// Whether an invisible character is removed instead of being replaced.
 fn is_removed(kind: Option<InvisibleKind>) -> bool {
     matches!(kind, Some(InvisibleKind::ZeroWidth | InvisibleKind::Layout))
 }
 
 /// Returns `text` with other brackets around special tokens; `None` without any. The tokens are
 /// matched as a reader sees them.
-fn defused(text: &str) -> Option<String> {
+fn with_replaced_brackets(text: &str) -> Option<String> {
     if !text.chars().any(is_opening) {
         return None;
     }
@@ -94,7 +94,7 @@ fn defused(text: &str) -> Option<String> {
 fn is_opening(c: char) -> bool {
     match c {
         '<' | '[' => true,
-        // Forms of brackets are in later blocks.
+        // Compatibility forms of brackets have higher code points.
         ..'\u{2000}' => false,
         _ => matches!(std::iter::once(c).nfkc().next(), Some('<' | '[')),
     }

@@ -12,16 +12,16 @@ pub const DELIMITER: &str = "recalled";
 
 /// Tokens of Mistral, in square brackets, that begin or end a part of a prompt.
 pub(crate) const SQUARE_PARTS: &str = "INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_RESULTS";
-/// The one that begins a tool call.
+/// Token of Mistral that begins a tool call.
 pub(crate) const SQUARE_CALLS: &str = "TOOL_CALLS";
-/// Others, which ordinary text has, too.
+/// Other tokens of Mistral, which occur in ordinary text, too.
 const SQUARE_OTHERS: &str = "TOOL_CONTENT|CALL_ID|ARGS|THINK";
 
 /// Tokens of Gemma that begin or end a turn, in angle brackets.
 pub(crate) const TURNS: &str = "start_of_turn|end_of_turn";
-/// Those of Llama 2 around a prompt.
+/// Tokens of Llama 2 around a system prompt.
 pub(crate) const SYSTEM: &str = "<</?SYS>>";
-/// Others of Llama, Gemma, Qwen and Command R, which ordinary text has, too.
+/// Other tokens of Llama, Gemma, Qwen and Command R, which occur in ordinary text, too.
 const ANGLE_OTHERS: &str = "/?s|bos|eos|BOS_TOKEN|EOS_TOKEN|/?tool_call|/?tool_response|/?think";
 
 /// Every special token, and the beginning of a delimiter of recalled text.

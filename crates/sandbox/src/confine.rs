@@ -1,4 +1,4 @@
-//! What a child process gives up before it reads its first text.
+//! Dropping the privileges of a child process, before it reads its first text.
 
 use std::io;
 
@@ -14,22 +14,23 @@ pub struct Limits {
     /// Processor time for one text, in seconds.
     pub processor_seconds: u64,
     /// Address space, in bytes.
-    pub memory: u64,
+    pub memory_bytes: u64,
 }
 
 impl Default for Limits {
-    /// A megabyte of ordinary code takes a fraction of a second, and its syntax tree some hundred
-    /// megabytes beside the program itself.
+    /// Returns limits far above the needs of ordinary code: a megabyte of it takes a fraction of a
+    /// second, and its syntax tree some hundred megabytes in addition to the program.
     fn default() -> Self {
-        Self { processor_seconds: 10, memory: 1 << 30 }
+        Self { processor_seconds: 10, memory_bytes: 1 << 30 }
     }
 }
 
 /// Lower priority than the service's, so that requests come first on a busy machine.
 const NICENESS: i32 = 10;
 
-/// Gives up the user's rights, files, network and processes for good.
-pub fn give_up_privileges(limits: Limits) -> io::Result<()> {
+/// Drops the privileges of this process permanently: the rights of root, and access to files, the
+/// network and other processes.
+pub fn drop_privileges(limits: Limits) -> io::Result<()> {
     nice(NICENESS)?;
     if let Some(UnprivilegedUser { uid, gid }) = UnprivilegedUser::if_root() {
         let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
@@ -37,7 +38,7 @@ pub fn give_up_privileges(limits: Limits) -> io::Result<()> {
         setresgid(gid, gid, gid)?;
         setresuid(uid, uid, uid)?;
     }
-    limit(Resource::As, limits.memory)?;
+    limit(Resource::As, limits.memory_bytes)?;
     for nothing in [Resource::Core, Resource::Fsize, Resource::Nofile, Resource::Nproc] {
         limit(nothing, 0)?;
     }
@@ -47,22 +48,22 @@ pub fn give_up_privileges(limits: Limits) -> io::Result<()> {
     limit_system_calls()
 }
 
-/// Allows this process so many more seconds of processor time, after which the kernel ends it.
+/// Allows this process `processor_seconds` of processor time from now on. Then the kernel kills it.
 pub fn limit_processor_time(limits: Limits) -> io::Result<()> {
     let used = clock_gettime(ClockId::ProcessCPUTime).tv_sec;
-    // The limit counts whole seconds.
+    // The limit counts whole seconds, so the second that has begun is added.
     let current = u64::try_from(used).unwrap_or(0) + 1 + limits.processor_seconds;
     let maximum = getrlimit(Resource::Cpu).maximum;
     Ok(setrlimit(Resource::Cpu, Rlimit { current: Some(current), maximum })?)
 }
 
-/// Sets a limit that can't be raised again. A lower one of the system stays.
+/// Sets a limit that can't be raised again, and keeps a lower limit that the system has set.
 fn limit(resource: Resource, value: u64) -> io::Result<()> {
     let value = getrlimit(resource).maximum.map_or(value, |maximum| maximum.min(value));
     Ok(setrlimit(resource, Rlimit { current: Some(value), maximum: Some(value) })?)
 }
 
-/// Rejects every system call but those that use memory, the open streams and the clock.
+/// Makes every system call fail that is not in [`ALLOWED`], except for limits of this process.
 #[cfg(target_os = "linux")]
 fn limit_system_calls() -> io::Result<()> {
     use std::collections::BTreeMap;
@@ -75,7 +76,7 @@ fn limit_system_calls() -> io::Result<()> {
     let other = |error: Box<dyn std::error::Error + Send + Sync>| io::Error::other(error);
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
         ALLOWED.iter().map(|call| (*call, Vec::new())).collect();
-    // The limits of this process only: others of the same user have theirs.
+    // Process id 0 is this process. It can't change the limits of other processes of its user.
     let is_own = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, 0)
         .and_then(|own| SeccompRule::new(vec![own]))
         .map_err(|error| other(error.into()))?;
@@ -88,8 +89,8 @@ fn limit_system_calls() -> io::Result<()> {
     apply_filter(&program).map_err(|error| other(error.into()))
 }
 
-/// System calls that a parser, the allocator and the end of the process need. None of them reaches
-/// another process.
+/// System calls that parsers and the allocator need, and those that end the process. None of them
+/// affects another process.
 #[cfg(target_os = "linux")]
 const ALLOWED: &[i64] = &[
     libc::SYS_brk,
@@ -116,7 +117,7 @@ const ALLOWED: &[i64] = &[
     libc::SYS_writev,
 ];
 
-/// Other systems have no filter of system calls here; the limits above remain.
+/// Does nothing: the service filters system calls on Linux only. The other limits apply.
 #[cfg(not(target_os = "linux"))]
 fn limit_system_calls() -> io::Result<()> {
     Ok(())

@@ -2,30 +2,34 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 
-/// Maximum length of a message, in bytes. A text and what parsers make of it are far below.
-pub const MAX: usize = 256 << 20;
+/// Maximum length of a message, in bytes. Texts and results of parsers are much shorter.
+pub const MAX_BYTES: usize = 256 << 20;
 /// Bytes of the length.
-pub const HEADER: usize = 4;
+pub const HEADER_BYTES: usize = 4;
 
 /// Returns the message with its length in front.
 pub fn encode(content: &[u8]) -> io::Result<Vec<u8>> {
-    let length = u32::try_from(content.len()).ok().filter(|_| content.len() <= MAX);
-    let length = length.ok_or_else(|| io::Error::new(ErrorKind::FileTooLarge, "message"))?;
-    let mut message = Vec::with_capacity(HEADER + content.len());
+    let length = u32::try_from(content.len()).ok().filter(|_| content.len() <= MAX_BYTES);
+    let too_large = || io::Error::new(ErrorKind::FileTooLarge, "a message exceeds 256 MiB");
+    let length = length.ok_or_else(too_large)?;
+    let mut message = Vec::with_capacity(HEADER_BYTES + content.len());
     message.extend_from_slice(&length.to_le_bytes());
     message.extend_from_slice(content);
     Ok(message)
 }
 
-/// Returns the length of the content; an error if it exceeds [`MAX`].
-pub fn length(header: [u8; HEADER]) -> io::Result<usize> {
+/// Returns the length of the content; an error if it exceeds [`MAX_BYTES`].
+pub fn length(header: [u8; HEADER_BYTES]) -> io::Result<usize> {
     let length = usize::try_from(u32::from_le_bytes(header)).unwrap_or(usize::MAX);
-    if length <= MAX { Ok(length) } else { Err(io::Error::new(ErrorKind::InvalidData, "length")) }
+    if length > MAX_BYTES {
+        return Err(io::Error::new(ErrorKind::InvalidData, "a message announces over 256 MiB"));
+    }
+    Ok(length)
 }
 
 /// Reads a message; `None` at the end of the stream.
 pub fn read(stream: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
-    let mut header = [0; HEADER];
+    let mut header = [0; HEADER_BYTES];
     match stream.read_exact(&mut header) {
         Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(None),
         read => read?,

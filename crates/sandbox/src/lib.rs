@@ -8,7 +8,7 @@ mod process;
 mod user;
 
 pub use confine::Limits;
-pub use parser::{Entry, PROCESS_ARGUMENT, Parser, serve};
+pub use parser::{PROCESS_ARGUMENT, Parser, ParserEntry, serve};
 pub use pool::{CallError, ParserPool, call, install, stop};
 pub use process::Program;
 pub use user::UnprivilegedUser;

@@ -27,8 +27,9 @@ pub trait Parser {
     /// Parses the text.
     fn parse(input: Self::Input<'_>) -> Self::Output;
 
-    /// Parses the text in this process, but exchanges input and result as with a child process.
-    fn exchanged(input: Self::Input<'_>) -> postcard::Result<Self::Output>
+    /// Parses the text in this process, but serializes and deserializes input and result as a call
+    /// of a child process does. For tests.
+    fn parse_serialized(input: Self::Input<'_>) -> postcard::Result<Self::Output>
     where
         Self: Sized,
     {
@@ -36,14 +37,14 @@ pub trait Parser {
     }
 }
 
-/// A parser of the child process.
+/// A parser that a child process can run, by its name.
 #[derive(Debug, Clone, Copy)]
-pub struct Entry {
+pub struct ParserEntry {
     name: &'static str,
     run: fn(&[u8]) -> postcard::Result<Vec<u8>>,
 }
 
-impl Entry {
+impl ParserEntry {
     /// Returns the entry of a parser.
     pub const fn of<P: Parser>() -> Self {
         Self { name: P::NAME, run: run::<P> }
@@ -61,33 +62,33 @@ fn run<P: Parser>(input: &[u8]) -> postcard::Result<Vec<u8>> {
     postcard::to_allocvec(&P::parse(postcard::from_bytes(input)?))
 }
 
-/// Gives up the privileges of this process, then runs parsers for the service until it closes
-/// standard input. The first message to the service is empty, or says why privileges remain.
-pub fn serve(parsers: &[Entry], limits: Limits) -> ExitCode {
+/// Drops the privileges of this process, then runs parsers for the service until the service closes
+/// standard input. The first message to the service is empty, or the error of dropping privileges.
+pub fn serve(parsers: &[ParserEntry], limits: Limits) -> ExitCode {
     match serve_until_closed(parsers, limits) {
         Ok(()) => ExitCode::SUCCESS,
-        // Nobody reads a message: the service sees the end of standard output.
+        // Standard error is not read. The service detects the end of standard output.
         Err(_) => ExitCode::FAILURE,
     }
 }
 
-fn serve_until_closed(parsers: &[Entry], limits: Limits) -> io::Result<()> {
-    // Without the buffers of the standard library, which end at line breaks.
+fn serve_until_closed(parsers: &[ParserEntry], limits: Limits) -> io::Result<()> {
+    // Not `io::stdout()`, which flushes its buffer at each line break.
     let mut input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let mut output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
-    if let Err(error) = confine::give_up_privileges(limits) {
+    if let Err(error) = confine::drop_privileges(limits) {
         frame::write(&mut output, error.to_string().as_bytes())?;
         return Err(error);
     }
     frame::write(&mut output, b"")?;
     while let Some(message) = frame::read(&mut input)? {
         confine::limit_processor_time(limits)?;
-        frame::write(&mut output, &answer(parsers, &message)?)?;
+        frame::write(&mut output, &respond(parsers, &message)?)?;
     }
     Ok(())
 }
 
-fn answer(parsers: &[Entry], message: &[u8]) -> io::Result<Vec<u8>> {
+fn respond(parsers: &[ParserEntry], message: &[u8]) -> io::Result<Vec<u8>> {
     let invalid = |error: postcard::Error| io::Error::new(io::ErrorKind::InvalidData, error);
     let Request { parser, input } = postcard::from_bytes(message).map_err(invalid)?;
     let parser = parsers.iter().find(|entry| entry.name == parser);

@@ -9,37 +9,42 @@ use std::time::Duration;
 use crate::parser::{Parser, Request};
 use crate::process::{Process, Program};
 
-/// Processes that parse at the same time, at most.
+/// Maximum number of processes that parse at the same time.
 const MAX_PROCESSES: usize = 8;
-/// Further attempts to start a process, and the time between two.
-const RESTARTS: usize = 50;
-const RESTART_INTERVAL: Duration = Duration::from_millis(200);
+/// Maximum number of retries to start a process.
+const MAX_RETRIES: usize = 50;
+/// Interval between two attempts to start a process.
+const RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Why a text was not parsed.
+/// Error of a call of a parser.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
-    /// No process could be started. Another text would not be parsed either.
+    /// No process could be started, so no text can be parsed.
     #[error(
-        "no process for parsers can be started ({0}); see that the user of the service may start \
-         more processes, and that memory is free"
+        "no parser process can be started ({0}); check the free memory and the maximum number of \
+         processes of the service's user (`ulimit -u`); if the service is root, it needs the \
+         capabilities CAP_SETUID and CAP_SETGID"
     )]
     Unavailable(#[source] io::Error),
-    /// The process ended, exceeded its limits, or answered something else.
-    #[error("the parser \"{parser}\" failed or exceeded its limits of time and memory ({cause})")]
+    /// The process ended, exceeded a limit, or sent an invalid response.
+    #[error(
+        "the parser \"{parser}\" failed or exceeded its limits of time or memory ({cause}); split \
+         the text into smaller parts to have it parsed"
+    )]
     Failed {
         /// Name of the parser.
         parser: &'static str,
-        /// What the service saw of it.
+        /// Error that the service observed.
         cause: io::Error,
     },
-    /// The service stops.
-    #[error("the service stops")]
+    /// The pool was stopped.
+    #[error("the service is shutting down; try again after its restart")]
     Stopped,
 }
 
-/// Child processes that run parsers, as many as there are processors.
+/// Child processes that run parsers: one for each processor, at most eight.
 ///
-/// A call blocks its thread. It waits for a process, which no other call uses meanwhile; a process
+/// A call blocks its thread until a process is free, and has that process for itself. A process
 /// that fails is replaced.
 #[derive(Debug)]
 pub struct ParserPool {
@@ -82,8 +87,8 @@ impl ParserPool {
         let input = postcard::to_allocvec(&input).map_err(invalid)?;
         let request = Request { parser: P::NAME, input: &input };
         let request = postcard::to_allocvec(&request).map_err(invalid)?;
-        let answer = self.exchange(P::NAME, &request)?;
-        postcard::from_bytes(&answer).map_err(invalid)
+        let response = self.exchange(P::NAME, &request)?;
+        postcard::from_bytes(&response).map_err(invalid)
     }
 
     /// Stops the processes; running and later calls fail.
@@ -94,10 +99,10 @@ impl ParserPool {
     }
 
     fn exchange(&self, parser: &'static str, request: &[u8]) -> Result<Vec<u8>, CallError> {
-        let _place = self.wait_for_place()?;
-        // An idle process may have ended meanwhile: the system ends some when memory is short.
+        let _permit = self.acquire_permit()?;
+        // The kernel may have killed an idle process to free memory.
         let idle = self.lock().idle.pop_if(Process::is_running);
-        let process = idle.map_or_else(|| self.restart_process(), Ok)?;
+        let process = idle.map_or_else(|| self.start_process_with_retries(), Ok)?;
         self.call_and_keep(process, request).map_err(|cause| {
             if self.is_stopped.load(Ordering::Relaxed) {
                 CallError::Stopped
@@ -107,24 +112,24 @@ impl ParserPool {
         })
     }
 
-    /// Calls a process, and keeps it for the next call if it answers.
+    /// Calls a process, and keeps it for the next call if it responds.
     fn call_and_keep(&self, process: Process, request: &[u8]) -> io::Result<Vec<u8>> {
-        let answer = process.call(request, &self.is_stopped)?;
+        let response = process.call(request, &self.is_stopped)?;
         let mut state = self.lock();
         if !self.is_stopped.load(Ordering::Relaxed) {
             state.idle.push(process);
         }
-        Ok(answer)
+        Ok(response)
     }
 
     /// Starts a process, and tries again while the system has no memory or process left.
-    fn restart_process(&self) -> Result<Process, CallError> {
+    fn start_process_with_retries(&self) -> Result<Process, CallError> {
         let mut attempts = 0;
         loop {
             match self.start_process() {
-                Err(CallError::Unavailable(_)) if attempts < RESTARTS => {
+                Err(CallError::Unavailable(_)) if attempts < MAX_RETRIES => {
                     attempts += 1;
-                    thread::sleep(RESTART_INTERVAL);
+                    thread::sleep(RETRY_INTERVAL);
                 }
                 started => return started,
             }
@@ -141,7 +146,7 @@ impl ParserPool {
         })
     }
 
-    fn wait_for_place(&self) -> Result<Place<'_>, CallError> {
+    fn acquire_permit(&self) -> Result<Permit<'_>, CallError> {
         let is_full =
             |state: &mut State| state.used >= self.size && !self.is_stopped.load(Ordering::Relaxed);
         let waiting = self.freed.wait_while(self.lock(), is_full);
@@ -150,7 +155,7 @@ impl ParserPool {
             return Err(CallError::Stopped);
         }
         state.used += 1;
-        Ok(Place(self))
+        Ok(Permit(self))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -158,10 +163,10 @@ impl ParserPool {
     }
 }
 
-/// One of the places for calls, given back when dropped.
-struct Place<'a>(&'a ParserPool);
+/// Permit for one call, released when dropped.
+struct Permit<'a>(&'a ParserPool);
 
-impl Drop for Place<'_> {
+impl Drop for Permit<'_> {
     fn drop(&mut self) {
         self.0.lock().used -= 1;
         self.0.freed.notify_one();
@@ -175,13 +180,13 @@ static POOL: OnceLock<ParserPool> = OnceLock::new();
 pub fn install(program: Program) -> Result<(), CallError> {
     if POOL.get().is_none() {
         let pool = ParserPool::start(program)?;
-        // Another thread may have been faster; its pool serves as well.
+        // If another thread has set its pool meanwhile, that one is used.
         let _ = POOL.set(pool);
     }
     Ok(())
 }
 
-/// Runs a parser in the program's pool. Blocks the thread; without a pool, runs it here.
+/// Runs a parser in the program's pool, or in this process if there is no pool. Blocks the thread.
 pub fn call<P: Parser>(input: P::Input<'_>) -> Result<P::Output, CallError> {
     match POOL.get() {
         Some(pool) => pool.call::<P>(input),

@@ -11,15 +11,15 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, ioctl_fionbio};
 
-use crate::frame::{self, HEADER};
+use crate::frame::{self, HEADER_BYTES};
 
-/// Time for one message to and from a process. Its processor time ends much earlier; this ends a
-/// process that waits.
-const PATIENCE: Duration = Duration::from_mins(1);
-/// Longest time until a waiting call notices that the pool stops.
-const STOP_CHECK: Duration = Duration::from_millis(100);
+/// Timeout of one request to a process. A process that computes reaches its limit of processor time
+/// earlier, so this timeout ends a process that waits.
+const TIMEOUT: Duration = Duration::from_mins(1);
+/// Interval at which a waiting call checks whether the pool was stopped.
+const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// Bytes that are read at once.
-const BUFFER: usize = 64 * 1024;
+const BUFFER_BYTES: usize = 64 * 1024;
 
 /// Program that runs parsers, with its arguments.
 #[derive(Debug, Clone)]
@@ -29,12 +29,12 @@ pub struct Program {
 }
 
 impl Program {
-    /// A program at a path.
+    /// Creates a program from its path and its arguments.
     pub fn new(path: impl Into<PathBuf>, arguments: &[&str]) -> Self {
         Self { path: path.into(), arguments: arguments.iter().map(Into::into).collect() }
     }
 
-    /// This program, even if a newer one has taken its place on the disk.
+    /// Returns the running program, even if its file on the disk was replaced.
     pub fn current(arguments: &[&str]) -> io::Result<Self> {
         let running = Path::new("/proc/self/exe");
         let path = if running.exists() { running.to_owned() } else { std::env::current_exe()? };
@@ -64,12 +64,12 @@ impl Process {
         let process = Self { child, input, output };
         ioctl_fionbio(&process.input, true)?;
         ioctl_fionbio(&process.output, true)?;
-        let waiting = Waiting { until: Instant::now() + PATIENCE, is_stopped };
-        let complaint = process.receive(&waiting)?;
-        if complaint.is_empty() {
+        let deadline = Deadline { until: Instant::now() + TIMEOUT, is_stopped };
+        let error = process.receive(&deadline)?;
+        if error.is_empty() {
             return Ok(process);
         }
-        Err(io::Error::other(String::from_utf8_lossy(&complaint).into_owned()))
+        Err(io::Error::other(String::from_utf8_lossy(&error).into_owned()))
     }
 
     /// Returns whether the process has not ended.
@@ -77,18 +77,18 @@ impl Process {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Sends a message, and returns the answer.
+    /// Sends a request, and returns the response.
     pub fn call(&self, message: &[u8], is_stopped: &AtomicBool) -> io::Result<Vec<u8>> {
-        let waiting = Waiting { until: Instant::now() + PATIENCE, is_stopped };
-        self.send(&frame::encode(message)?, &waiting)?;
-        self.receive(&waiting)
+        let deadline = Deadline { until: Instant::now() + TIMEOUT, is_stopped };
+        self.send(&frame::encode(message)?, &deadline)?;
+        self.receive(&deadline)
     }
 
-    fn send(&self, mut bytes: &[u8], waiting: &Waiting<'_>) -> io::Result<()> {
+    fn send(&self, mut bytes: &[u8], deadline: &Deadline<'_>) -> io::Result<()> {
         while !bytes.is_empty() {
             match rustix::io::write(&self.input, bytes) {
                 Ok(written) => bytes = &bytes[written..],
-                Err(Errno::AGAIN) => waiting.wait(&self.input, PollFlags::OUT)?,
+                Err(Errno::AGAIN) => deadline.wait(&self.input, PollFlags::OUT)?,
                 Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -96,23 +96,24 @@ impl Process {
         Ok(())
     }
 
-    fn receive(&self, waiting: &Waiting<'_>) -> io::Result<Vec<u8>> {
-        let header = self.receive_exactly(HEADER, waiting)?;
+    fn receive(&self, deadline: &Deadline<'_>) -> io::Result<Vec<u8>> {
+        let header = self.receive_exactly(HEADER_BYTES, deadline)?;
         let header = header.try_into().map_err(|_| io::Error::from(ErrorKind::UnexpectedEof))?;
-        self.receive_exactly(frame::length(header)?, waiting)
+        self.receive_exactly(frame::length(header)?, deadline)
     }
 
-    /// The buffer grows with what arrives: a process may announce more than it sends.
-    fn receive_exactly(&self, length: usize, waiting: &Waiting<'_>) -> io::Result<Vec<u8>> {
+    /// Receives `length` bytes. The buffer grows with the received bytes, since a process may
+    /// announce more than it sends.
+    fn receive_exactly(&self, length: usize, deadline: &Deadline<'_>) -> io::Result<Vec<u8>> {
         let mut received = Vec::new();
         while received.len() < length {
             let at = received.len();
-            received.resize(length.min(at + BUFFER), 0);
+            received.resize(length.min(at + BUFFER_BYTES), 0);
             let read = rustix::io::read(&self.output, &mut received[at..]);
             received.truncate(at + read.unwrap_or(0));
             match read {
                 Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-                Err(Errno::AGAIN) => waiting.wait(&self.output, PollFlags::IN)?,
+                Err(Errno::AGAIN) => deadline.wait(&self.output, PollFlags::IN)?,
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -129,20 +130,21 @@ impl Drop for Process {
     }
 }
 
-/// How long to wait for a process.
-struct Waiting<'a> {
+/// The end of a wait for a process: a time, or the stop of the pool.
+struct Deadline<'a> {
     until: Instant,
     is_stopped: &'a AtomicBool,
 }
 
-impl Waiting<'_> {
-    /// Waits until the stream is ready or closed; an error if the time is over or the pool stops.
+impl Deadline<'_> {
+    /// Waits until the stream is ready or closed. Fails at the timeout, or if the pool is stopped.
     fn wait(&self, stream: &impl AsFd, ready: PollFlags) -> io::Result<()> {
         loop {
             if self.is_stopped.load(Ordering::Relaxed) {
                 return Err(ErrorKind::Interrupted.into());
             }
-            let left = self.until.saturating_duration_since(Instant::now()).min(STOP_CHECK);
+            let left = self.until.saturating_duration_since(Instant::now());
+            let left = left.min(STOP_CHECK_INTERVAL);
             if left.is_zero() {
                 return Err(ErrorKind::TimedOut.into());
             }

@@ -1,5 +1,5 @@
-//! Users without privileges, as which programs run on untrusted content. If an attacker takes over
-//! such a program of a service that is root, the program can't use root's rights.
+//! Unprivileged users, which run programs on untrusted content if the service is root. An attacker
+//! who takes over such a program does not get the rights of root.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -12,11 +12,11 @@ use rustix::process::geteuid;
 ///
 /// It is not `nobody`: the embedded PostgreSQL may run as `nobody`, and other programs of the
 /// machine often do. A program that was taken over could then read the files of the database.
-/// Debian gives the ids from 65000 to 65533 to no account, and systemd those from 65520 to 65533.
-/// A container with its own users has ids only up to 65535.
+/// Debian and systemd assign the ids from 65520 to 65533 to no account. The user namespace of a
+/// container often has ids only up to 65535.
 const OWN_ID: u32 = 65_527;
 
-/// User as which a service that is root runs a program.
+/// User that runs a program for a service that is root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnprivilegedUser {
     /// Id of the user.
@@ -29,7 +29,8 @@ impl UnprivilegedUser {
     /// User that exists only for programs of the service, without an account.
     pub const OWN: Self = Self { uid: OWN_ID, gid: OWN_ID };
 
-    /// Returns [`UnprivilegedUser::OWN`] if the service is root, since no other user can change it.
+    /// Returns [`UnprivilegedUser::OWN`] if the service is root. Otherwise the service can't run a
+    /// program as another user.
     pub fn if_root() -> Option<Self> {
         geteuid().is_root().then_some(Self::OWN)
     }
@@ -45,7 +46,8 @@ impl UnprivilegedUser {
         Ok((found.uid() != 0).then_some(Self { uid: found.uid(), gid }))
     }
 
-    /// Returns the topmost directory that keeps this user from `path`, by its permission bits.
+    /// Returns the topmost directory on the path to `path` that this user can't enter, by its
+    /// permission bits.
     pub fn first_closed_directory(self, path: &Path) -> Option<PathBuf> {
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let mut directories: Vec<&Path> = path.ancestors().collect();

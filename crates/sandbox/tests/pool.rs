@@ -1,4 +1,5 @@
-//! Child processes with parsers that misbehave: they reach nothing, and the pool goes on.
+//! Child processes with parsers that misbehave: they can't access other resources, and the pool
+//! continues to work.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -7,7 +8,7 @@ use std::thread;
 
 use mc_sandbox::{CallError, Parser, ParserPool, Program, UnprivilegedUser};
 
-/// Names a parser of the program; what it does is in `programs/probe.rs`.
+/// Declares parsers by name. `programs/probe.rs` defines them.
 macro_rules! probes {
     ($($name:ident),+) => {
         $(struct $name;

@@ -6,8 +6,8 @@
 //!
 //! # Contract
 //!
-//! Renderers print text for a model or for a terminal. For every text, the sanitizer and the guard
-//! match whatever a renderer makes visible of it:
+//! Renderers print text for a model or for a terminal. The sanitizer and the prompt guard match
+//! every part of a text that a renderer makes visible:
 //!
 //! - A renderer removes, replaces or escapes the characters and sequences of this module only, and
 //!   has no list of its own: see [`is_unprintable`] and [`sequence_end`].
@@ -16,9 +16,9 @@
 //! - A renderer for a terminal escapes the controls of a sequence and shows its string, such as a
 //!   title; one for a model replaces the whole sequence. Both are matched: [`string_of_sequence`].
 //! - A renderer for a model finds special tokens in the text without invisible characters and with
-//!   compatibility forms replaced, so no token is left for one who strips or folds its output.
+//!   compatibility forms replaced. So its output has no token even if a consumer normalizes it.
 //!
-//! `tests/disguised.rs` generates the texts that prove it for both renderers.
+//! Property tests check this for both renderers, with texts from `tests/disguised.rs`.
 
 mod escapes;
 mod invisible;
@@ -216,7 +216,7 @@ fn has_form(c: char) -> bool {
         || is_letter_like(c)
 }
 
-/// Whether `c` is one of the letters that are missing among the mathematical ones.
+/// Whether `c` is a letterlike symbol, which Unicode uses in place of a mathematical letter.
 fn is_letter_like(c: char) -> bool {
     matches!(c, '\u{2102}' | '\u{210a}'..='\u{2113}' | '\u{2115}' | '\u{2119}'..='\u{211d}')
         || matches!(c, '\u{2124}' | '\u{2128}' | '\u{212a}'..='\u{2134}')

@@ -17,8 +17,8 @@ pub enum Error {
         "the database can't be reached; check that it runs (`memory-copilot doctor`) and try again"
     )]
     Unavailable(#[source] sqlx::Error),
-    /// The database rolled the transaction back because of another one at the same time.
-    #[error("another change at the same time came first, and this one was rolled back; try again")]
+    /// The database rolled the transaction back because of a concurrent one.
+    #[error("the change was rolled back because of a concurrent change; try again")]
     RolledBack(#[source] sqlx::Error),
     /// A unique constraint, which protects this object, was violated.
     #[error("{what} exists already")]

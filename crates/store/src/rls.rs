@@ -13,7 +13,7 @@ use crate::Result;
 use crate::audit::Chain;
 use crate::pool::{Pool, PooledConnection, take_note};
 
-/// The principal that a transaction acts for, and what row-level security shows it.
+/// The principal that a transaction acts for, and the rows that row-level security shows it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RlsContext {
     pub principal: UserId,

@@ -244,7 +244,7 @@ async fn keys_and_the_functions_that_use_them_are_hidden() {
         "select mc.mac('', '')",
         &*forged,
         "select mc.is_proved('', null, null, '')::text",
-        "select mc.is_user_proved(null)::text",
+        "select mc.has_user_context(null)::text",
         "select mc.may_enqueue_job(null, null, null)::text",
         "select mc.effective_role(null, null)::text",
         "select key from mc.find_project(null, null)",

@@ -18,7 +18,7 @@ use crate::growth::special;
 const MAX_FILE: usize = 1 << 20;
 /// Largest `.gitignore`, in bytes. A `.mcpignore` is read by the same code.
 const MAX_RULES: usize = 256 << 10;
-/// Largest text of patterns in a `.gitattributes`, in bytes; the attribute comes to each line.
+/// Largest text of patterns for a `.gitattributes`, in bytes. Each line gets an attribute, too.
 const MAX_PATTERNS: usize = 16 << 10;
 /// Longest location of a repository, in bytes.
 const MAX_LOCATION: usize = 4_096;
@@ -49,31 +49,35 @@ pub fn parsers() -> Vec<Parser> {
         Parser::new("language of a file", |file| {
             black_box(language::detect("include/a.h", file));
         })
-        .up_to(MAX_FILE),
-        Parser::new("markdown", parse_markdown).up_to(MAX_DOCUMENT).with(special::markdown()),
+        .with_max_bytes(MAX_FILE),
+        Parser::new("markdown", parse_markdown)
+            .with_max_bytes(MAX_DOCUMENT)
+            .with(special::markdown()),
         Parser::new("front matter", parse_markdown)
-            .up_to(MAX_DOCUMENT)
-            .inside(special::front_matter),
-        Parser::new("document", cut_document).up_to(MAX_DOCUMENT),
-        Parser::new("conversation", cut_conversation).up_to(MAX_DOCUMENT).with(special::messages()),
+            .with_max_bytes(MAX_DOCUMENT)
+            .with_wrapper(special::front_matter),
+        Parser::new("document", cut_document).with_max_bytes(MAX_DOCUMENT),
+        Parser::new("conversation", cut_conversation)
+            .with_max_bytes(MAX_DOCUMENT)
+            .with(special::messages()),
         Parser::new("split by lines", |file| {
             black_box(chunker::cut("notes", "text", file, Limits::default()));
         })
-        .up_to(MAX_FILE),
-        Parser::new(".gitignore", |rules| walk_with(".gitignore", rules)).up_to(MAX_RULES),
+        .with_max_bytes(MAX_FILE),
+        Parser::new(".gitignore", |rules| walk_with(".gitignore", rules)).with_max_bytes(MAX_RULES),
         Parser::new(".gitattributes", |rules| walk_with(".gitattributes", rules))
-            .up_to(MAX_PATTERNS)
-            .inside(|text| {
+            .with_max_bytes(MAX_PATTERNS)
+            .with_wrapper(|text| {
                 text.lines().map(|line| format!("{line} linguist-generated\n")).collect()
             }),
         Parser::new("git log", |log| _ = black_box(parse_log(log.as_bytes())))
             .with(special::commits())
-            .inside(log_of),
+            .with_wrapper(log_of),
         Parser::new("message of a commit", |message| drop(black_box(clean_message(message)))),
         Parser::new("location of a repository", |location| {
             drop(black_box(source::parse(location)));
         })
-        .up_to(MAX_LOCATION),
+        .with_max_bytes(MAX_LOCATION),
     ];
     parsers.extend(LANGUAGES.map(code));
     parsers
@@ -84,8 +88,8 @@ fn code(language: &'static str) -> Parser {
     Parser::new(format!("code: {language}"), move |file| {
         black_box(chunker::cut("file", language, file, Limits::default()));
     })
-    .up_to(MAX_FILE)
-    .stops_after(CODE_SECONDS)
+    .with_max_bytes(MAX_FILE)
+    .with_time_limit(CODE_SECONDS)
     .with(own.map(|(_, family)| family).collect())
 }
 
@@ -126,7 +130,8 @@ fn walk_with(name: &str, rules: &str) {
     black_box(tree.is_generated_by_path("a.rs"));
 }
 
-/// Returns the log of one commit that has the text as its message and its file; a log as it is.
+/// Returns the log of one commit with the text as its message and its file. A text that is a log
+/// already is returned unchanged.
 fn log_of(text: &str) -> String {
     if text.contains('\0') {
         return text.to_owned();

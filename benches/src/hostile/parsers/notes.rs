@@ -33,8 +33,8 @@ pub fn parsers() -> Vec<Parser> {
 }
 
 fn notes() -> Vec<Parser> {
-    let any = |name: &str, parse: fn(&str)| Parser::new(name, parse).up_to(MAX_NOTE);
-    let name = |name: &str, parse: fn(&str)| Parser::new(name, parse).up_to(MAX_NAME);
+    let any = |name: &str, parse: fn(&str)| Parser::new(name, parse).with_max_bytes(MAX_NOTE);
+    let name = |name: &str, parse: fn(&str)| Parser::new(name, parse).with_max_bytes(MAX_NAME);
     vec![
         any("distill", distill),
         any("condense", |text| drop(black_box(distill::condense(text, STATEMENT)))),
@@ -48,15 +48,15 @@ fn notes() -> Vec<Parser> {
         any("tokens of a model", |text| _ = black_box(tokens::count(text))),
         any("content filter", |text| drop(black_box(ContentFilter::strict().filter(text)))),
         // A record has no longer text, and other notes are compared as documents.
-        Parser::new("compare notes", compare_notes).up_to(CONTENT_MAX_CHARS),
+        Parser::new("compare notes", compare_notes).with_max_bytes(CONTENT_MAX_CHARS),
         name("scope of a path", |path| drop(black_box(distill::scope_of_path(path)))),
         name("scope of a symbol", |symbol| drop(black_box(distill::scope_of_symbol(symbol)))),
     ]
 }
 
 fn queries() -> Vec<Parser> {
-    let query = |name: &str, parse: fn(&str)| Parser::new(name, parse).up_to(MAX_QUERY);
-    let name = |name: &str, parse: fn(&str)| Parser::new(name, parse).up_to(MAX_NAME);
+    let query = |name: &str, parse: fn(&str)| Parser::new(name, parse).with_max_bytes(MAX_QUERY);
+    let name = |name: &str, parse: fn(&str)| Parser::new(name, parse).with_max_bytes(MAX_NAME);
     vec![
         Parser::new("terms of a passage", |text| drop(black_box(analyzer::analyze(text)))),
         query("names of a query", |text| {
@@ -70,7 +70,7 @@ fn queries() -> Vec<Parser> {
         name("key of a symbol", |symbol| drop(black_box(names::symbol_key(symbol)))),
         name("key of a path", |path| drop(black_box(names::path_key(path)))),
         Parser::new("glob", |text| drop(black_box(glob::to_regex(text))))
-            .up_to(glob::MAX_GLOB_BYTES),
+            .with_max_bytes(glob::MAX_GLOB_BYTES),
     ]
 }
 

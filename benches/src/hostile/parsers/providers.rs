@@ -15,11 +15,12 @@ const ADF: &str = r#"{"type":"doc""#;
 
 /// Returns the parsers.
 pub fn parsers() -> Vec<Parser> {
-    let webhook = |name, provider, wrap| webhook(name, provider, "issue_comment").inside(wrap);
+    let webhook =
+        |name, provider, wrap| webhook(name, provider, "issue_comment").with_wrapper(wrap);
     vec![
         self::webhook("GitHub: body", Provider::Github, "issue_comment"),
         self::webhook("GitHub: pull request", Provider::Github, "pull_request")
-            .inside(github_pull_request),
+            .with_wrapper(github_pull_request),
         webhook("GitHub: comment", Provider::Github, github_comment),
         webhook("GitLab: note", Provider::Gitlab, gitlab_note),
         webhook("Jira: comment", Provider::Jira, jira_comment),
@@ -33,11 +34,11 @@ pub fn parsers() -> Vec<Parser> {
             headers.insert("content-type", form);
             drop(black_box(parse(Provider::Github, &headers, body.as_bytes())));
         })
-        .inside(|text| format!("payload={text}")),
+        .with_wrapper(|text| format!("payload={text}")),
         Parser::new("Confluence: page", |page| drop(black_box(confluence_to_markdown(page))))
             .with(special::storage()),
         Parser::new("git URL of an integration", |text| _ = black_box(parse_plain_git(text)))
-            .up_to(4_096),
+            .with_max_bytes(4_096),
     ]
 }
 

@@ -24,17 +24,17 @@ const MAX_MESSAGE: usize = 16 << 20;
 
 /// Returns the parsers.
 pub fn parsers() -> Vec<Parser> {
-    let rule = |name: &str, check: fn(&str)| Parser::new(name, check).up_to(LINE);
+    let rule = |name: &str, check: fn(&str)| Parser::new(name, check).with_max_bytes(LINE);
     vec![
         Parser::new("limits of JSON", |body| {
             black_box(is_within_json_limits(body.as_bytes()));
         })
-        .up_to(MAX_MESSAGE),
+        .with_max_bytes(MAX_MESSAGE),
         Parser::new("request to save", |body| {
             let request = object(body).map(read::from_object::<SaveRequest>);
             drop(black_box(request));
         })
-        .inside(save_request),
+        .with_wrapper(save_request),
         Parser::new("arguments of a tool", |arguments| {
             let request = object(arguments).map(|arguments| {
                 let tool = tool("search");
@@ -42,19 +42,19 @@ pub fn parsers() -> Vec<Parser> {
             });
             drop(black_box(request));
         })
-        .inside(tool_arguments),
+        .with_wrapper(tool_arguments),
         Parser::new("search result for a model", |response| render("search", response))
-            .inside(search_response),
+            .with_wrapper(search_response),
         Parser::new("bundle for a model", |response| render("recall", response))
-            .inside(recall_response),
+            .with_wrapper(recall_response),
         Parser::new("document for a model", |content| {
             black_box(open_document(content, "a > b", TOKENS));
         })
-        .up_to(MAX_DOCUMENT)
+        .with_max_bytes(MAX_DOCUMENT)
         .with(special::markdown()),
         Parser::new("callback of a login", |query| drop(black_box(Callback::from_query(query))))
-            .up_to(MAX_TARGET)
-            .inside(|text| format!("code={text}&state={text}")),
+            .with_max_bytes(MAX_TARGET)
+            .with_wrapper(|text| format!("code={text}&state={text}")),
         rule("rule: prose", |text| drop(black_box(rules::prose(text, LINE)))),
         rule("rule: path", |text| drop(black_box(rules::relative_path(text, LINE)))),
         rule("rule: URL", |text| drop(black_box(rules::web_url(text, LINE)))),

@@ -16,7 +16,7 @@ pub fn parsers() -> Vec<Parser> {
             drop(black_box(mask_with(text, &Policy::strict())));
         }),
         Parser::new("mask a name", |text| drop(black_box(identifier(text)))),
-        Parser::new("text as it is read", |text| {
+        Parser::new("visible text", |text| {
             black_box(visible_text::pieces(text).count());
         }),
         Parser::new("inspect", |text| drop(black_box(inspect(text)))),

@@ -13,8 +13,8 @@ const MODE: &str = "sec-fetch-mode";
 const DESTINATION: &str = "sec-fetch-dest";
 
 /// Rejects a request of a page of another site, unless a person opens one of the pages of this
-/// service from there, by a link or an identity provider's redirect. A request with an `Origin` was
-/// decided by that.
+/// service from there, by a link or an identity provider's redirect. A request with an `Origin` is
+/// not checked here, since its origin was.
 pub fn check(request: &Request) -> Result<(), Problem> {
     let headers = request.headers();
     if !is_from_other_site(headers) || opens_page(request) {

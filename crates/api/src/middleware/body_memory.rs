@@ -1,5 +1,5 @@
-//! Memory for the bodies of requests, counted in units. Webhook deliveries wait for it, since their
-//! senders may not repeat them; other requests are rejected at once.
+//! Memory for the bodies of requests, counted in units. If it is used up, webhook deliveries wait,
+//! since a provider may not send them again. Other requests are rejected.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +25,7 @@ pub struct BodyMemory {
 pub struct ReservedMemory(OwnedSemaphorePermit);
 
 impl BodyMemory {
-    /// Creates memory of `bytes`.
+    /// Creates a limit of `bytes` for all bodies together.
     pub fn new(bytes: usize) -> Self {
         Self { units: Arc::new(Semaphore::new(bytes / UNIT_BYTES)), timeout: QUEUE_TIMEOUT }
     }

@@ -171,7 +171,7 @@ fn style_hash() -> String {
     base64::engine::general_purpose::STANDARD.encode(sha2::Sha256::digest(STYLE))
 }
 
-/// Escapes markup, and replaces characters that no one sees, or that reorder the page.
+/// Escapes markup, and replaces invisible characters and those that change the order of text.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     let mut before = None;

@@ -45,14 +45,14 @@ pub async fn write_audit_heads(path: PathBuf, store: Store, stop: CancellationTo
     }
 }
 
-/// Closes to other users, once, what is still open in the data directory. The start has closed the
-/// directories around it.
+/// Removes the permissions of other users from the content of the data directory, once. At the
+/// start, only its directories were closed.
 pub fn close_data_dir(dir: &Path, stop: &CancellationToken) {
     if let Err(error) = permissions::close_content(dir, &|| stop.is_cancelled()) {
         tracing::warn!(
             %error,
-            "the permissions in the data directory can't be checked; `memory-copilot doctor` lists \
-             those that are open"
+            "permissions in the data directory not checked; run `memory-copilot doctor` to list \
+             the paths that other users can open"
         );
     }
 }

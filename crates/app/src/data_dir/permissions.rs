@@ -19,8 +19,8 @@ use crate::database::{EMBEDDED_DIR, RESTORING_DIR};
 const OTHERS: u32 = 0o077;
 /// All bits that a mode can set.
 const ALL: u32 = 0o7777;
-/// Directory of the copies of repositories. Git writes those of remote ones, as another user if the
-/// service is root.
+/// Directory of the copies of repositories. If the service is root, git writes copies of https
+/// repositories as another user.
 const REPOSITORIES: &str = "repositories";
 /// Directories in which only the service and its git create files.
 const OWN: [&str; 2] = ["index", REPOSITORIES];
@@ -50,9 +50,8 @@ pub fn of_data_dir(is_root: bool) -> u32 {
     if is_root { 0o711 } else { 0o700 }
 }
 
-/// Returns the permission bits of others that a path below the data directory may have. If the
-/// service is root, git has another user, who passes through the directory of all copies to its own
-/// ones.
+/// Returns the permissions that other users may have on a path below the data directory. If the
+/// service is root, git runs as another user, which passes through [`REPOSITORIES`] to its copies.
 fn allowed(path: &Path, is_root: bool) -> u32 {
     if path == Path::new(REPOSITORIES) { of_data_dir(is_root) & OTHERS } else { 0 }
 }
@@ -74,8 +73,9 @@ pub fn list_open(dir: &Path) -> io::Result<Vec<OpenPath>> {
 /// files directly in the data directory. Directories of others stay unchanged: the data directory
 /// may have been set to one with many other files.
 ///
-/// The content of the service's own directories is listed only if other users could enter one of
-/// them: copies of repositories have very many files. Otherwise [`close_content`] may follow later.
+/// The content of the service's own directories is closed only if other users could enter one of
+/// them, because copies of repositories have very many files. Otherwise, call [`close_content`]
+/// later.
 pub fn close(dir: &Path) -> io::Result<()> {
     let root = open_directory(dir)?;
     let (mut found, mut own) = (Vec::new(), Vec::new());
@@ -86,7 +86,7 @@ pub fn close(dir: &Path) -> io::Result<()> {
 }
 
 /// Removes the permissions of other users from everything that the service creates, at any depth.
-/// Changes nothing more once `is_cancelled`.
+/// Changes nothing if `is_cancelled` returns true before all paths are listed.
 pub fn close_content(dir: &Path, is_cancelled: &dyn Fn() -> bool) -> io::Result<()> {
     let root = open_directory(dir)?;
     let found = below(&root, is_cancelled);
@@ -124,7 +124,7 @@ fn open_directory(dir: &Path) -> io::Result<OwnedFd> {
 }
 
 /// Lists the open paths below the data directory, each with whether it is a directory that the
-/// service did not create. Stops early if `is_cancelled`.
+/// service did not create. Stops early if `is_cancelled` returns true.
 fn below(root: &OwnedFd, is_cancelled: &dyn Fn() -> bool) -> Vec<(OpenPath, bool)> {
     let mut found = Vec::new();
     let mut todo = vec![PathBuf::new()];

@@ -4,9 +4,9 @@
 //! the processor's caches, which makes a short text take half as long again. So the thread that
 //! worked last works next, and saves and passages wait a moment for it before another one wakes.
 //!
-//! A text can't be interrupted. So that a query does not wait for passages, one of several threads
-//! takes none for a while after each query. So that it does not wait for long queries of others,
-//! the shortest one is next.
+//! A text can't be interrupted. After a query, one of several threads takes no passages for some
+//! time, so that the next query does not wait for passages. The shortest query is next, so that it
+//! does not wait for long queries of other callers.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -47,10 +47,10 @@ impl EmbedRequest {
 /// Bytes of saves and passages that may wait for a busy thread before another one is woken: about
 /// ten milliseconds of work for the default model.
 const WAITING_MAX: usize = 1_024;
-/// Passages that start after a query until all threads take passages again: about a second of one
-/// thread's work for the default model. A slow machine, where it matters most, takes longer.
+/// Number of passages that start after a query until all threads take passages again. The default
+/// model embeds them in about a second on one thread, and in more on a slow machine.
 const PASSAGES_AFTER_QUERY: usize = 64;
-/// Shorter queries that precede the oldest one. Twice as many may wait for two threads.
+/// Maximum number of shorter queries that are served before the oldest one.
 const MAX_PRECEDING: usize = 8;
 
 /// Requests that wait for a thread. Each holds a permit, which bounds their number.
@@ -62,7 +62,7 @@ pub(super) struct PriorityQueue {
 #[derive(Default)]
 struct Waiting {
     queries: VecDeque<EmbedRequest>,
-    /// Shorter queries that have preceded the oldest one.
+    /// Number of shorter queries that were served before the oldest one.
     preceding: usize,
     saves: VecDeque<EmbedRequest>,
     passages: VecDeque<EmbedRequest>,
@@ -70,15 +70,15 @@ struct Waiting {
     patient_bytes: usize,
     /// Threads without work, the one that worked last at the end.
     idle: Vec<Thread>,
-    /// Passages that threads are embedding.
+    /// Number of passages that threads are embedding.
     running_passages: usize,
-    /// Passages to start until no thread is kept free for queries.
+    /// Number of further passages that start while one thread is kept free for queries.
     reserved: usize,
     closed: bool,
 }
 
 /// Request that a thread has taken.
-pub(super) struct Running<'a> {
+pub(super) struct RunningRequest<'a> {
     request: EmbedRequest,
     _passage: Option<RunningPassage<'a>>,
 }
@@ -86,7 +86,7 @@ pub(super) struct Running<'a> {
 /// Counts as a running passage until it is dropped.
 struct RunningPassage<'a>(&'a PriorityQueue);
 
-impl Running<'_> {
+impl RunningRequest<'_> {
     /// Embeds the text and sends the result. A panic becomes an error, as the thread continues.
     pub(super) fn run(self, embed: impl FnOnce(&str) -> Answer) {
         self.request.run(embed);
@@ -128,7 +128,7 @@ impl PriorityQueue {
     }
 
     /// Waits for the next request whose caller still waits; `None` once the queue is closed.
-    pub(super) fn next(&self) -> Option<Running<'_>> {
+    pub(super) fn next(&self) -> Option<RunningRequest<'_>> {
         let mut waiting = self.lock();
         loop {
             if waiting.closed {
@@ -141,7 +141,7 @@ impl PriorityQueue {
                         waiting.start_passage();
                         RunningPassage(self)
                     });
-                    return Some(Running { request, _passage: passage });
+                    return Some(RunningRequest { request, _passage: passage });
                 }
                 None => {
                     waiting.idle.push(thread::current());
@@ -187,7 +187,7 @@ impl Waiting {
         Some((patient, is_passage))
     }
 
-    /// Returns the shortest query, or the oldest one in its turn.
+    /// Returns the shortest query, or the oldest one if [`MAX_PRECEDING`] were served before it.
     fn pop_query(&mut self) -> Option<EmbedRequest> {
         let shortest = (0..self.queries.len()).min_by_key(|at| self.queries[*at].text.len())?;
         if shortest == 0 || self.preceding == MAX_PRECEDING {
@@ -198,7 +198,7 @@ impl Waiting {
         self.queries.remove(shortest)
     }
 
-    /// Returns whether a thread without work would find some.
+    /// Returns whether an idle thread could take a request.
     fn can_start(&self, threads: usize) -> bool {
         let is_passage_next = self.queries.is_empty() && self.saves.is_empty();
         !is_passage_next || (!self.passages.is_empty() && self.takes_passages(threads))

@@ -9,11 +9,12 @@ use super::boundaries::Boundaries;
 use crate::grammar::{Grammar, Role, Rule};
 use crate::text::Lines;
 
-/// Processor time to parse a file, in nanoseconds: for any file, and for each of its bytes. Ordinary
-/// code takes a tenth of it. For some texts a grammar takes time that grows with the square of the
-/// length; with a limit in proportion, all files together take linear time.
-const PARSE_LIMIT: i64 = 100_000_000;
-const PARSE_LIMIT_PER_BYTE: i64 = 2_000;
+/// Maximum processor time to parse a file, in nanoseconds, in addition to that for its bytes.
+const PARSE_LIMIT_NANOSECONDS: i64 = 100_000_000;
+/// Maximum processor time for each byte of a file, in nanoseconds. Ordinary code takes a tenth of
+/// it. Some texts take a grammar quadratic time. Because the limit is linear in the length, the
+/// total time of all files is linear, too.
+const PARSE_LIMIT_NANOSECONDS_PER_BYTE: i64 = 2_000;
 /// Maximum length of a qualified name. Longer names come from broken code that the parser
 /// misreads, and would not fit a database index.
 const MAX_NAME_BYTES: usize = 400;
@@ -59,7 +60,8 @@ fn parse(grammar: &Grammar, text: &str) -> Option<Tree> {
     parser.set_language(&grammar.language).ok()?;
     let bytes = text.as_bytes();
     let length = i64::try_from(bytes.len()).unwrap_or(i64::MAX);
-    let limit = PARSE_LIMIT.saturating_add(length.saturating_mul(PARSE_LIMIT_PER_BYTE));
+    let limit = PARSE_LIMIT_NANOSECONDS
+        .saturating_add(length.saturating_mul(PARSE_LIMIT_NANOSECONDS_PER_BYTE));
     let started = processor_nanoseconds();
     let mut check_timeout = |_: &tree_sitter::ParseState| {
         if processor_nanoseconds() - started > limit {
@@ -75,7 +77,7 @@ fn parse(grammar: &Grammar, text: &str) -> Option<Tree> {
     )
 }
 
-/// Returns the processor time of this thread.
+/// Returns the processor time of this thread, in nanoseconds.
 fn processor_nanoseconds() -> i64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec)

@@ -112,8 +112,8 @@ fn short_sections_are_as_many_as_their_bytes_allow() {
 #[test]
 fn few_sections_are_kept_however_short_they_are() {
     let short = |count| "# a\nb\n".repeat(count);
-    assert_eq!(sections(&short(ALWAYS_ALLOWED)).len(), ALWAYS_ALLOWED);
-    assert_eq!(sections(&short(ALWAYS_ALLOWED + 1)).len(), 1);
+    assert_eq!(sections(&short(MIN_SECTION_LIMIT)).len(), MIN_SECTION_LIMIT);
+    assert_eq!(sections(&short(MIN_SECTION_LIMIT + 1)).len(), 1);
 }
 
 #[test]

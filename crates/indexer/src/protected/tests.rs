@@ -8,8 +8,8 @@ use crate::walk::{self, Limits};
 
 /// Environment variable with the directory of [`helper_bind_mount`].
 const HELPER_DIRECTORY: &str = "MC_TEST_BIND_MOUNT_DIRECTORY";
-/// Environment variable: with `required`, as a release sets it, a test whose mount the system
-/// forbids fails.
+/// Environment variable. If it is `required`, as in a release, a test fails if the system forbids
+/// its mount. Otherwise it is skipped.
 const MOUNTS: &str = "MC_TEST_MOUNTS";
 
 /// Returns the message with which a location is rejected; `None` if it is accepted.
@@ -159,7 +159,7 @@ fn run_in_namespace(command: &mut Command) -> Option<Output> {
     let notice = format!("this system allows no mount in a namespace ({reason})");
     let is_required = std::env::var_os(MOUNTS).is_some_and(|value| value == "required");
     assert!(!is_required, "{notice}; run the test as root, in a container with CAP_SYS_ADMIN");
-    eprintln!("skipped: {notice}; with {MOUNTS}=required, the test fails");
+    eprintln!("skipped: {notice}; run the test as root with CAP_SYS_ADMIN to include it");
     None
 }
 

@@ -225,9 +225,8 @@ async fn commit(git: &Git, name: &str, cancel: &CancellationToken) -> Result<Str
         .await
 }
 
-/// Creates the directory of the copies. Git's user passes through the directory of a service that
-/// is root to its own copies, but can't list it, and changes nothing in it: the locks in it stay
-/// root's.
+/// Creates the directory of the copies. If the service is root, git's user can pass through this
+/// directory to its own copies, but can neither list nor change it, so the locks belong to root.
 fn create_cache(directory: &Path) -> Result<(), Error> {
     let io = Error::io(directory);
     DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(&io)?;

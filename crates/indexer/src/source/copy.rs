@@ -1,8 +1,8 @@
-//! Directory of a copy in the cache.
+//! Directory of the copy of a repository, in the cache.
 //!
-//! Its content belongs to the user that runs git. If an attacker takes over git, it may replace a
-//! directory in it by a symbolic link, and the service may write anywhere. So the service opens
-//! what it changes in a copy one directory at a time, and follows no link.
+//! Its content belongs to the user that runs git. An attacker who takes over git may replace a
+//! directory in it by a symbolic link to another place, where the service would then write. So the
+//! service opens each directory of a path by itself, and follows no link.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, ErrorKind, Write as _};
@@ -24,9 +24,9 @@ pub(super) struct CopyDirectory {
 }
 
 impl CopyDirectory {
-    /// Creates the directory for `user` (`None`: the service's), if it does not exist. As root, a
-    /// directory of another user is deleted first: it is a copy of an earlier version, or of a
-    /// service that ran as that user.
+    /// Creates the directory for `user` (`None`: the service's user), if it does not exist. If the
+    /// service is root, it first deletes a directory of another user: an earlier version created
+    /// it, or a service that ran as that user.
     pub fn create(path: &Path, user: Option<UnprivilegedUser>) -> Result<Self, Error> {
         let io = Error::io(path);
         let copy = Self { path: path.to_owned(), user };
@@ -84,7 +84,7 @@ impl CopyDirectory {
     fn try_write(&self, file: &str, content: &[u8]) -> io::Result<()> {
         let (below, name) = split(file);
         let directory = self.create_below(below)?;
-        // A new file: the name may be another one of a file outside (hard link).
+        // Creates a new file: the old one may be a hard link to a file outside of the copy.
         unlinkat(&directory, name, AtFlags::empty())
             .map_err(io::Error::from)
             .or_else(if_missing)?;
@@ -141,7 +141,7 @@ impl CopyDirectory {
     }
 }
 
-/// How a directory is opened: not through a link.
+/// Flags to open a directory, but not through a symbolic link.
 const DIRECTORY: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
@@ -168,7 +168,7 @@ mod tests {
 
     use super::*;
 
-    /// Git that was taken over may leave any link in its copy.
+    /// An attacker who takes over git can create any link in the copy.
     #[test]
     fn links_in_a_copy_lead_the_service_nowhere() {
         let [cache, outside] = [(); 2].map(|()| tempfile::tempdir().expect("a directory"));

@@ -42,7 +42,7 @@ const NOT_EXECUTABLE: i32 = 126;
 /// Exit code of a shell that did not find a program.
 const NOT_FOUND: i32 = 127;
 /// Start and end of git's message for a directory that it can't enter.
-const CLOSED: (&str, &str) = ("fatal: cannot change to ", ": Permission denied");
+const CHDIR_DENIED: (&str, &str) = ("fatal: cannot change to ", ": Permission denied");
 
 /// Git in one directory.
 #[derive(Debug, Default)]
@@ -64,8 +64,8 @@ pub(super) struct Git {
 
 /// Returns the user that runs git on a copy of `url`; `None` for the service's.
 ///
-/// SSH needs the keys of the service's user, and a repository on this disk may be closed to others.
-/// Only callers who are trusted with the service's access to both request such a URL.
+/// SSH needs the keys of the service's user, and other users may have no access to a repository on
+/// this disk. Only callers who are trusted with both can request such a URL.
 pub(super) fn user_of(url: &Url) -> Option<UnprivilegedUser> {
     if is_http(url) { UnprivilegedUser::if_root() } else { None }
 }
@@ -80,8 +80,8 @@ impl Git {
         Self { directory: directory.to_owned(), ..Self::default() }
     }
 
-    /// Returns git in a directory of a user of this machine. A service that is root runs it as the
-    /// owner, who may have prepared a repository that attacks its reader.
+    /// Returns git in a directory of a user of this machine. If the service is root, git runs as
+    /// the owner of the directory, who may have prepared the repository to attack its reader.
     pub fn in_place(directory: &Path) -> Result<Self, Error> {
         let user = UnprivilegedUser::owner_of(directory).map_err(Error::io(directory))?;
         Ok(Self { user, ..Self::in_directory(directory) })
@@ -203,7 +203,7 @@ impl Git {
 
     fn start(&self, mut command: Command) -> Result<Child, Error> {
         command.spawn().map_err(|cause| match (self.user, cause.kind()) {
-            // A container with users of its own has no such id.
+            // The user namespace of a container may not have this id.
             (Some(user), ErrorKind::PermissionDenied | ErrorKind::InvalidInput) => {
                 Error::PrivilegesNotDropped { uid: user.uid, cause }
             }
@@ -212,7 +212,7 @@ impl Git {
     }
 
     fn failure(&self, stderr: &str) -> Error {
-        let (start, end) = CLOSED;
+        let (start, end) = CHDIR_DENIED;
         let is_closed = stderr.lines().any(|line| line.starts_with(start) && line.ends_with(end));
         let Some(user) = self.user.filter(|_| is_closed) else { return failure(stderr) };
         let closed = user.first_closed_directory(&self.directory);
@@ -226,7 +226,7 @@ impl Git {
     /// Returns a command that ends soon after the time `limit`, even if the service died.
     fn command(&self, arguments: &[&str], limit: Duration) -> Command {
         let mut command = Command::new("sh");
-        command.args(["-c", limits::START, "sh"]);
+        command.args(["-c", limits::LIMIT_SCRIPT, "sh"]);
         command.args(limits::arguments(self.max_file_bytes, limit, self.user));
         command.args(["git", "-C"]).arg(&self.directory);
         for setting in SETTINGS {
@@ -238,7 +238,7 @@ impl Git {
         command.args(arguments);
         self.set_environment(&mut command);
         if let Some(user) = self.user {
-            // It also drops root's groups.
+            // `uid` also removes root's supplementary groups.
             command.uid(user.uid).gid(user.gid);
         }
         command

@@ -22,7 +22,7 @@ pub(super) async fn check(
     for directory in directories(location)? {
         let git = match location {
             Location::Directory(_) => Git::in_place(&directory)?,
-            // Git fetches from it as the service's user.
+            // Git fetches from a `file:` URL as the service's user.
             Location::Url(_) => Git::in_directory(&directory),
         };
         let arguments = ["rev-parse", "--absolute-git-dir", "--git-common-dir"];

@@ -92,8 +92,8 @@ impl Objects {
                 }
             }
         };
-        // A fetch may end before its size was checked: it is complete, or a pack reached the limit
-        // of a file that git writes.
+        // A fetch may end between two checks of its size: it is complete, or git failed because a
+        // pack reached the limit of a written file.
         let is_ended = matches!(fetched, Ok(_) | Err(Error::Unreachable(_)));
         if is_too_large || (is_ended && self.size() > max_bytes) {
             return Ok(None);

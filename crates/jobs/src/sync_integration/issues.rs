@@ -7,7 +7,7 @@ use mc_connectors::Event;
 use mc_connectors::client::{Connector, Provider};
 use mc_connectors::traits::{Cursor, IssueWithComments, Page};
 use mc_domain::{AuditAction, Policy};
-use mc_memory::content_filter::{filter_field_text, run_in_turn};
+use mc_memory::content_filter::{filter_field_text, run_limited};
 use mc_store::integrations::SyncTarget;
 use mc_store::tasks::{self, NewTask};
 use mc_store::{Tx, Upserted, deletion_candidates, integrations};
@@ -105,7 +105,7 @@ impl SyncSession<'_> {
         issues: Vec<IssueWithComments>,
     ) -> IssueBatch {
         let policy = self.target.policy.clone();
-        let (tasks, comments): (Vec<_>, Vec<_>) = run_in_turn(move || {
+        let (tasks, comments): (Vec<_>, Vec<_>) = run_limited(move || {
             let accepted = issues.into_iter().filter(|issue| is_id_accepted(&policy, issue));
             accepted.map(|issue| prepare_issue(&policy, request, issue)).unzip()
         })

@@ -19,7 +19,7 @@ use rmcp::transport::streamable_http_server::session::{
     ServerSseMessage, SessionId, SessionManager,
 };
 
-use super::held_response::hold_until_sent;
+use super::guarded_body::hold_until_sent;
 
 /// Maximum number of open sessions of one caller. A session takes about 64 KiB.
 pub const MAX_SESSIONS: usize = 64;
@@ -34,8 +34,8 @@ tokio::task_local! {
 struct CurrentRequest {
     /// `None` if the router has no authentication.
     caller: Option<Caller>,
-    /// Whether its caller has too many sessions for the one that it asks for.
-    is_refused: Cell<bool>,
+    /// Whether it would open a session above the limit of its caller.
+    is_rejected: Cell<bool>,
 }
 
 /// Open sessions with their callers.
@@ -43,15 +43,15 @@ struct CurrentRequest {
 pub struct CallerSessions {
     inner: LocalSessionManager,
     open: Mutex<OpenSessions>,
-    /// Held while a session is created, so that of two at once the second counts the first.
+    /// Locked while a session is created, so that concurrent creations count each other.
     creating: tokio::sync::Mutex<()>,
 }
 
 /// Error of a session.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionsError {
-    /// Each session of the caller, of which it has as many as it may, has an open stream.
-    #[error("the caller has {MAX_SESSIONS} sessions with open streams")]
+    /// The caller has the maximum number of sessions, and each has an open stream.
+    #[error("the caller has {MAX_SESSIONS} sessions with open streams; close one of its clients")]
     TooMany,
     /// Error of the library.
     #[error(transparent)]
@@ -68,7 +68,7 @@ struct OpenSessions {
 struct OpenSession {
     caller: Option<Caller>,
     last_request: u64,
-    /// One further reference for each request in progress and each open stream.
+    /// Cloned for each running request and each open stream, so its count shows whether it is idle.
     in_use: Arc<()>,
 }
 
@@ -80,14 +80,14 @@ pub async fn run_as_caller(
 ) -> Response {
     let caller = request.extensions().get::<Caller>().copied();
     let is_delete = request.method() == Method::DELETE;
-    // Before the request runs, so that no new session takes its place meanwhile.
+    // Protected before the request runs, so that a new session can't end this one meanwhile.
     let session = session_id(request.headers()).and_then(|id| sessions.hold(id, caller));
-    let current = CurrentRequest { caller, is_refused: Cell::new(false) };
+    let current = CurrentRequest { caller, is_rejected: Cell::new(false) };
     let run = async {
         let response = next.run(request).await;
-        let is_refused = CURRENT.with(|current| current.is_refused.get());
+        let is_rejected = CURRENT.with(|current| current.is_rejected.get());
         // The library responds with 500 to every error.
-        if is_refused { too_many_sessions() } else { response }
+        if is_rejected { too_many_sessions() } else { response }
     };
     let response = CURRENT.scope(current, run).await;
     // The library accepts the deletion of any id.
@@ -117,8 +117,8 @@ impl CallerSessions {
         self.open().sessions.get(id).is_some_and(|session| session.caller == caller)
     }
 
-    /// Protects a session of the caller until the returned value is dropped: it is not ended for a
-    /// new one. Returns `None` if there is no such session.
+    /// Protects a session of the caller from being ended for a new one, until the returned value is
+    /// dropped. Returns `None` if there is no such session.
     fn hold(&self, id: &str, caller: Option<Caller>) -> Option<Arc<()>> {
         let open = self.open();
         let own = open.sessions.get(id).filter(|session| session.caller == caller)?;
@@ -131,8 +131,8 @@ impl CallerSessions {
 }
 
 impl OpenSessions {
-    /// Makes room for another session of the caller. If it has too many, removes and returns the
-    /// one whose last request is the oldest, of those without an open stream.
+    /// Makes room for another session of the caller. At the limit, removes and returns the least
+    /// recently used session that is idle. Fails if none is.
     fn make_room(&mut self, caller: Option<Caller>) -> Result<Option<SessionId>, SessionsError> {
         let own = self.sessions.iter().filter(|(_, session)| session.caller == caller);
         if own.clone().count() < MAX_SESSIONS {
@@ -164,9 +164,9 @@ fn current_caller() -> Option<Caller> {
     CURRENT.try_with(|current| current.caller).unwrap_or_default()
 }
 
-/// Marks the current request as refused, if there is one.
-fn note_refusal() {
-    CURRENT.try_with(|current| current.is_refused.set(true)).unwrap_or_default();
+/// Marks the current request as rejected, if there is one.
+fn mark_rejected() {
+    CURRENT.try_with(|current| current.is_rejected.set(true)).unwrap_or_default();
 }
 
 impl SessionManager for CallerSessions {
@@ -176,7 +176,7 @@ impl SessionManager for CallerSessions {
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
         let caller = current_caller();
         let creating = self.creating.lock().await;
-        let oldest = self.open().make_room(caller).inspect_err(|_| note_refusal())?;
+        let oldest = self.open().make_room(caller).inspect_err(|_| mark_rejected())?;
         let created = self.inner.create_session().await?;
         self.open().add(created.0.clone(), caller);
         drop(creating);

@@ -10,8 +10,8 @@ use crate::tokens;
 const OUTLINE_SHARE: usize = 2;
 /// Maximum number of headings in an error.
 const HEADINGS_MAX: usize = 30;
-/// Maximum length of a heading, in characters. A document may have a heading of a megabyte, which
-/// would be in the path of each of a hundred thousand sections below it.
+/// Maximum length of a heading, in characters. Longer headings are cut, because the path of each
+/// section repeats them: a hostile document may have one long heading and very many sections.
 const TITLE_MAX: usize = 300;
 
 /// Section of a document, in bytes.
@@ -259,7 +259,7 @@ fn within(lines: impl Iterator<Item = String>, budget: usize) -> (Vec<String>, b
 fn find<'s, 'a>(sections: &'s [Section<'a>], name: &str) -> Result<&'s Section<'a>, NoSection> {
     let name_key = plain(name);
     let mut matches: [Vec<&'s Section<'a>>; RANKS] = Default::default();
-    let mut parents = PlainParents::default();
+    let mut parents = ParentPath::default();
     for section in sections.iter().filter(|_| !name_key.is_empty()) {
         if let Some(rank) = rank(section, &name_key, &mut parents) {
             matches[rank].push(section);
@@ -291,13 +291,14 @@ const RANKS: usize = 4;
 fn rank<'s>(
     section: &'s Section<'_>,
     name_key: &str,
-    parents: &mut PlainParents<'s>,
+    parents: &mut ParentPath<'s>,
 ) -> Option<usize> {
     let title = plain(section.title);
     if title == name_key {
         return Some(0);
     }
-    // Both are the end of a path that matches. Most paths are not composed.
+    // A path ends with its title, and a matching one with the name, too. So most paths need not be
+    // composed.
     if name_key.ends_with(&title) || title.ends_with(name_key) {
         let path = parents.path(section, &title);
         if path == name_key {
@@ -311,15 +312,15 @@ fn rank<'s>(
     ranks.into_iter().find(|(_, fits)| *fits).map(|(rank, _)| rank)
 }
 
-/// The parents of the last section, and their path as it is compared: adjacent sections share it.
+/// Parents of the last section, and their normalized path, which adjacent sections share.
 #[derive(Default)]
-struct PlainParents<'s> {
+struct ParentPath<'s> {
     titles: &'s [&'s str],
     path: String,
 }
 
-impl<'s> PlainParents<'s> {
-    /// Returns the path of a section as it is compared, from its title as it is compared.
+impl<'s> ParentPath<'s> {
+    /// Returns the normalized path of a section, from its normalized title.
     fn path(&mut self, section: &'s Section<'_>, title: &str) -> String {
         if self.titles != section.parents.as_slice() {
             self.titles = &section.parents;

@@ -12,8 +12,8 @@ const EXTRA_WORDS_SHARE: f32 = 0.15;
 const UNSHARED_MAX: usize = 100;
 /// Share of words with typos in a near duplicate; one word may always have one.
 const TYPO_SHARE: f32 = 0.2;
-/// Longest word that may have a typo, in characters. A longer one is no word of prose, and the
-/// comparison of two takes quadratic time and memory.
+/// Maximum length of a word in which typos are detected, in characters. Longer words do not occur
+/// in prose, and comparing two takes quadratic time and memory.
 const TYPO_WORD_MAX: usize = 64;
 
 /// A difference between two notes.

@@ -39,7 +39,7 @@ pub fn condense_signal(signal: &str) -> String {
     if signal.chars().count() <= SHORT_MAX_CHARS {
         return signal.to_owned();
     }
-    // Colors and links of a terminal are no words, and hide how a line begins.
+    // Terminal sequences (colors, links) are not words, and hide the beginning of a line.
     let signal = without_sequences(signal);
     let lines = signal.lines().map(str::trim).filter(|line| !line.is_empty());
     let (frames, messages): (Vec<&str>, Vec<&str>) = lines.partition(|line| FRAME.is_match(line));

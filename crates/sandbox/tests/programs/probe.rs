@@ -3,7 +3,7 @@
 use std::net::TcpStream;
 use std::process::{Command, ExitCode};
 
-use mc_sandbox::{Entry, Limits, Parser, serve};
+use mc_sandbox::{Limits, Parser, ParserEntry, serve};
 
 /// Defines a parser of a text.
 macro_rules! probe {
@@ -55,19 +55,19 @@ fn outcome(result: std::io::Result<impl ToString>) -> String {
 
 fn main() -> ExitCode {
     let parsers = [
-        Entry::of::<Reverse>(),
-        Entry::of::<Loop>(),
-        Entry::of::<Allocate>(),
-        Entry::of::<Abort>(),
-        Entry::of::<Panic>(),
-        Entry::of::<ReadFile>(),
-        Entry::of::<ListFiles>(),
-        Entry::of::<WriteFile>(),
-        Entry::of::<Connect>(),
-        Entry::of::<Run>(),
-        Entry::of::<User>(),
-        Entry::of::<Signal>(),
-        Entry::of::<RaiseLimit>(),
+        ParserEntry::of::<Reverse>(),
+        ParserEntry::of::<Loop>(),
+        ParserEntry::of::<Allocate>(),
+        ParserEntry::of::<Abort>(),
+        ParserEntry::of::<Panic>(),
+        ParserEntry::of::<ReadFile>(),
+        ParserEntry::of::<ListFiles>(),
+        ParserEntry::of::<WriteFile>(),
+        ParserEntry::of::<Connect>(),
+        ParserEntry::of::<Run>(),
+        ParserEntry::of::<User>(),
+        ParserEntry::of::<Signal>(),
+        ParserEntry::of::<RaiseLimit>(),
     ];
     serve(&parsers, Limits { processor_seconds: 1, ..Limits::default() })
 }

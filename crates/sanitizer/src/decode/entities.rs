@@ -7,8 +7,8 @@ use super::regions::regions;
 use super::{View, ViewKind};
 use crate::keyword_scan::KeywordScan;
 
-/// References by name that stand next to a value or inside of it. Those without `;` here may lack
-/// it in a text.
+/// Named references that occur next to a value or inside of it. For those without `;` in this list,
+/// the `;` is optional in a text.
 const NAMES: [(&str, char); 16] = [
     ("&quot", '"'),
     ("&amp", '&'),

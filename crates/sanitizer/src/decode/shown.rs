@@ -17,7 +17,7 @@ pub(super) fn views(text: &str) -> impl Iterator<Item = View> + '_ {
     });
     regions(text, changes).flat_map(move |region| {
         let region = with_key_block(text, region);
-        let (usual, mut others) = view(text, &region, Way::Usual);
+        let (usual, mut others) = view(text, &region, Rendering::Visible);
         add_ways(&mut others, &text[region.clone()]);
         let others = others.into_iter().map(move |way| view(text, &region, way).0);
         std::iter::once(usual).chain(others)
@@ -35,34 +35,34 @@ fn with_key_block(text: &str, region: Range<usize>) -> Range<usize> {
 
 /// A way to see a text: readers and renderers differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum Rendering {
     /// The visible text.
-    Usual,
+    Visible,
     /// With a space for each terminal sequence, which may be between a token and a word.
     Spaced,
     /// With the strings of sequences, such as titles: a renderer that escapes shows them.
-    Opened,
-    /// Without tags. They stand for characters, or are inside of a token.
-    Untagged,
+    WithStrings,
+    /// Without the tag characters of Unicode, which stand for letters or split a token.
+    WithoutTags,
     /// Without the characters that a backspace erases.
     Overstruck,
     /// With escapes as they are written, as renderers print them.
-    Written,
+    RawEscapes,
 }
 
 const BACKSPACE: char = '\u{8}';
 
-/// Completes the ways to see a region, which its pieces have shown.
-fn add_ways(ways: &mut Vec<Way>, region: &str) {
+/// Adds and removes ways to see a region that depend on its whole text.
+fn add_ways(ways: &mut Vec<Rendering>, region: &str) {
     let is_invisible = |c| invisible_kind(c).is_some();
-    ways.retain(|way| *way != Way::Written || region.contains(is_invisible));
+    ways.retain(|way| *way != Rendering::RawEscapes || region.contains(is_invisible));
     if region.contains(BACKSPACE) {
-        ways.push(Way::Overstruck);
+        ways.push(Rendering::Overstruck);
     }
 }
 
 /// Returns a view of a region, and the ways in which others may see its pieces.
-fn view(text: &str, region: &Range<usize>, way: Way) -> (View, Vec<Way>) {
+fn view(text: &str, region: &Range<usize>, way: Rendering) -> (View, Vec<Rendering>) {
     let mut view = View::empty(ViewKind::Decoded);
     let mut others = Vec::new();
     let mut end = region.start;
@@ -70,23 +70,23 @@ fn view(text: &str, region: &Range<usize>, way: Way) -> (View, Vec<Way>) {
         let at = region.start + piece.at.start..region.start + piece.at.end;
         let is_escape = at.len() > 1 && text.as_bytes()[at.start] == b'\\';
         if is_escape {
-            add(&mut others, Way::Written);
+            add(&mut others, Rendering::RawEscapes);
         }
-        if way == Way::Written {
+        if way == Rendering::RawEscapes {
             push_written(&mut view, text, end..at.start);
         }
         end = at.end;
         match piece.shown {
-            _ if is_escape && way == Way::Written => push_written(&mut view, text, at),
+            _ if is_escape && way == Rendering::RawEscapes => push_written(&mut view, text, at),
             Shown::Sequence => push_sequence(&mut view, &mut others, text, at, way),
             Shown::Char(c) => {
                 let is_tag = is_tag(text, &at);
                 if is_tag {
-                    add(&mut others, Way::Untagged);
+                    add(&mut others, Rendering::WithoutTags);
                 }
                 let is_left_out = match way {
-                    Way::Overstruck => text[at.end..].starts_with(BACKSPACE),
-                    Way::Untagged => is_tag,
+                    Rendering::Overstruck => text[at.end..].starts_with(BACKSPACE),
+                    Rendering::WithoutTags => is_tag,
                     _ => false,
                 };
                 if !is_left_out {
@@ -95,28 +95,34 @@ fn view(text: &str, region: &Range<usize>, way: Way) -> (View, Vec<Way>) {
             }
         }
     }
-    if way == Way::Written {
+    if way == Rendering::RawEscapes {
         push_written(&mut view, text, end..region.end);
     }
     (view, others)
 }
 
-fn add(ways: &mut Vec<Way>, way: Way) {
+fn add(ways: &mut Vec<Rendering>, way: Rendering) {
     if !ways.contains(&way) {
         ways.push(way);
     }
 }
 
-/// Appends what stands for a terminal sequence.
-fn push_sequence(view: &mut View, others: &mut Vec<Way>, text: &str, at: Range<usize>, way: Way) {
-    add(others, Way::Spaced);
+/// Appends the replacement of a terminal sequence.
+fn push_sequence(
+    view: &mut View,
+    others: &mut Vec<Rendering>,
+    text: &str,
+    at: Range<usize>,
+    way: Rendering,
+) {
+    add(others, Rendering::Spaced);
     let string = string_of_sequence(text, &at);
     if string.is_some() {
-        add(others, Way::Opened);
+        add(others, Rendering::WithStrings);
     }
     match (way, string) {
-        (Way::Spaced, _) => view.push(' ', at),
-        (Way::Opened, Some(string)) => {
+        (Rendering::Spaced, _) => view.push(' ', at),
+        (Rendering::WithStrings, Some(string)) => {
             for piece in visible_text::pieces(&text[string.clone()]) {
                 if let Shown::Char(c) = piece.shown {
                     view.push(c, string.start + piece.at.start..string.start + piece.at.end);
@@ -140,7 +146,7 @@ fn push_written(view: &mut View, text: &str, part: Range<usize>) {
     }
 }
 
-/// Whether the bytes `at` are a tag that stands for a character.
+/// Whether the bytes `at` are a tag character of Unicode that stands for a letter.
 fn is_tag(text: &str, at: &Range<usize>) -> bool {
     /// Length of a tag, in bytes.
     const LENGTH: usize = 4;
@@ -186,8 +192,8 @@ mod tests {
             let part = view.text.find('b').map(|at| view.origin(&(at..view.text.len())));
             part.map(|at| text[at].to_owned())
         };
-        assert_eq!(origins(Way::Opened).as_deref(), Some("b\u{200b}c\u{7}d\\x3d"));
-        assert_eq!(origins(Way::Written), None);
-        assert_eq!(view(text, &(0..text.len()), Way::Written).0.text, "ad\\x3d");
+        assert_eq!(origins(Rendering::WithStrings).as_deref(), Some("b\u{200b}c\u{7}d\\x3d"));
+        assert_eq!(origins(Rendering::RawEscapes), None);
+        assert_eq!(view(text, &(0..text.len()), Rendering::RawEscapes).0.text, "ad\\x3d");
     }
 }

@@ -1,4 +1,4 @@
-//! What a renderer must not print as it is.
+//! Characters and sequences that a renderer must not print unchanged.
 //!
 //! A renderer decides by these functions, and keeps no list of characters of its own. It leaves
 //! escapes such as `\n` as they are written, since code must stay code.
@@ -22,7 +22,7 @@ pub fn sequence_end(text: &str, at: usize) -> Option<usize> {
     sequences::end(text.as_bytes(), c, at + c.len_utf8())
 }
 
-/// Returns the end of the change of color at `at` that has lost its escape character: `[31m`.
+/// Returns the end of a change of color at `at` whose escape character was lost: `[31m`.
 pub fn bare_sequence_end(text: &str, at: usize) -> Option<usize> {
     text[at..].starts_with('[').then(|| sequences::bare(text.as_bytes(), at)).flatten()
 }

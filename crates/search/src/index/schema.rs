@@ -108,7 +108,7 @@ fn exact() -> TextOptions {
 }
 
 /// Returns the options of a field of words. Positions are not indexed: no query has phrases, and
-/// they would double the size of the index. The fields get terms of the analyzer.
+/// they would double the size of the index. The terms come from the analyzer.
 fn words() -> TextOptions {
     TextOptions::default().set_indexing_options(
         TextFieldIndexing::default()

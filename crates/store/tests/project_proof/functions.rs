@@ -1,5 +1,5 @@
-//! Functions that see rows of all projects: SQL of an attacker's choice can call those that the
-//! service role may execute, but they act for no user and in no project without a proof.
+//! Functions with access to all projects. SQL of an attacker's choice can call those that the
+//! service role may execute, but without a proof they return and change nothing.
 
 use std::collections::BTreeSet;
 
@@ -10,10 +10,10 @@ use mc_store::{Result, Store};
 use super::{LOCAL, World, code_in, is_refused, message_with, set};
 
 const NIL: &str = "00000000-0000-0000-0000-000000000000";
-/// Functions without a proof. They return whether a job with an id waits or has ended, but not its
-/// kind, arguments or project.
+/// Functions without a proof. They return whether the job with an id is due or has finished, but
+/// not its kind, arguments or project.
 const REVIEWED: [&str; 2] = ["mc.is_job_due(text)", "mc.is_job_finished(text)"];
-/// Kinds of jobs that requests enqueue, the argument with the id of their row, and its table.
+/// Job kinds that API requests enqueue, the argument with the id of their row, and its table.
 const JOBS: [(&str, &str, &str); 5] = [
     ("index_repository", "run", "ingest_runs"),
     ("post_task_comment", "task", "tasks"),
@@ -141,8 +141,8 @@ impl World {
         ]
     }
 
-    /// Returns whether a call reveals and changes nothing; the ids of what was entered are no
-    /// secret.
+    /// Returns whether a call reveals and changes nothing. The ids of the entered user and project
+    /// are not secret.
     fn is_nothing(&self, got: Result<String>) -> bool {
         match got {
             Ok(text) => {
@@ -189,7 +189,7 @@ async fn function_with_a_proof_yields_something() {
 }
 
 #[tokio::test]
-async fn every_function_with_rights_of_its_owner_takes_a_proof_or_is_reviewed() {
+async fn security_definer_functions_take_a_proof_or_are_reviewed() {
     let world = World::with_rows().await;
     let sql = "select string_agg(p.oid::regprocedure::text, ';')
                from pg_proc p join pg_namespace n on n.oid = p.pronamespace
@@ -240,7 +240,7 @@ async fn context_of_a_project_finds_no_other_project_of_the_user() {
     assert_eq!(text(&as_local, &list).await.unwrap(), "ours,theirs", "read-only");
     let rows = "select count(*)::text from projects";
     assert_eq!(last_text(&as_local, &[rows]).await.unwrap(), "0");
-    // The background needs no proof.
+    // The worker role needs no proof.
     assert_eq!(text(world.db.store(), &list).await.unwrap(), "ours,theirs");
 }
 
@@ -302,6 +302,6 @@ async fn functions_of_triggers_cannot_be_used_on_other_tables() {
     ] {
         assert!(is_refused(attempt(function).await), "{function}");
     }
-    // This one has no rights but those of the caller.
+    // This function runs with the rights of its caller, so the service role may use it.
     assert!(!is_refused(attempt("copy_private_to").await), "the test is blind");
 }

@@ -83,7 +83,7 @@ pub async fn decisions(world: &World) -> Result<(), Fault> {
             expected.push("-");
         }
         let sql = format!("select concat_ws(' ', {})", asked.join(", "));
-        // As the worker, who needs no proof: the functions decide by the role alone.
+        // The worker role needs no proof, so only the user's role decides.
         let decided = text(world.database.store(), &sql).await.map_err(|e| e.to_string())?;
         let expected = expected.join(" ");
         if decided != expected {

@@ -1,5 +1,5 @@
-//! SQL of an attacker's choice that calls the functions of the worker role: none acts for a user or
-//! in a project that the service has not proved.
+//! SQL of an attacker's choice that calls the functions of the worker role. They act only for the
+//! user, or in the project, whose context the service has proved.
 
 use mc_store::testing::last_text;
 use mc_store::{Error, Store};
@@ -9,7 +9,7 @@ use super::policies::is_refused;
 use crate::run::Fault;
 use crate::world::{Person, Post, Project, World};
 
-/// A kind of job that requests enqueue, the argument with the id of its row, and the row.
+/// A job kind that API requests enqueue, the argument with the id of its row, and the row.
 type JobKind = (&'static str, &'static str, fn(&Project) -> Uuid);
 
 const JOBS: [JobKind; 5] = [
@@ -30,7 +30,7 @@ pub async fn functions(world: &World) -> Result<(), Fault> {
     };
     let (root, viewer) = (of(None, Post::Root), of(Some(0), Post::Viewer));
     let maintainer = of(Some(0), Post::Maintainer);
-    look_ups(world, root, viewer, ours, theirs).await?;
+    lookups(world, root, viewer, ours, theirs).await?;
     policies(world, root, maintainer, ours, theirs).await?;
     jobs(world, viewer, maintainer, ours, theirs).await
 }
@@ -55,9 +55,9 @@ fn calls_for(who: Uuid, project: &Project) -> Vec<String> {
     ]
 }
 
-/// Only the context of a user finds their projects, not an invented one, that of another user, or
-/// that of a project.
-async fn look_ups(
+/// Checks that only the context of a user finds their projects: not a forged context, that of
+/// another user, or that of a project.
+async fn lookups(
     world: &World,
     root: &Person,
     viewer: &Person,
@@ -140,7 +140,7 @@ async fn yields_nothing(store: &Store, statements: &[&str]) -> Result<(), Fault>
     Err(format!("{statements:?} without a proof yields {got:?}"))
 }
 
-/// Otherwise the probe would show nothing.
+/// Checks that a call with a proof returns a row. Otherwise the other checks would prove nothing.
 async fn yields(store: &Store, call: &str) -> Result<(), Fault> {
     let got: Result<String, Error> = last_text(store, &[call]).await;
     match got {

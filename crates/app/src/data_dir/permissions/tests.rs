@@ -54,7 +54,7 @@ fn close_removes_the_permissions_of_others() {
     assert_eq!(mode(&dir.path().join("postgresql")), 0o700);
 }
 
-/// As root, git is another user, who passes through the directory of the copies to its own ones.
+/// If the service is root, git's user passes through the directory of the copies to its own copies.
 #[test]
 fn directory_of_copies_can_be_searched_in_that_of_root() {
     let dir = tempfile::tempdir().expect("a directory");

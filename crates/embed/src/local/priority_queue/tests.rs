@@ -1,126 +1,127 @@
 use super::*;
 
 /// For a question of the one project there is.
-fn asking() -> Purpose {
+fn query_purpose() -> Purpose {
     Purpose::Query("00000000-0000-0000-0000-000000000001".parse().expect("an id"))
 }
 
 /// Runs the next request, and returns its text.
-fn next_text(lanes: &PriorityQueue) -> String {
-    lanes.next().expect("a job waits").request.text
+fn next_text(queue: &PriorityQueue) -> String {
+    queue.next().expect("a job waits").request.text
 }
 
 /// Adds a request; it is abandoned when the receiver is dropped.
-fn push(lanes: &PriorityQueue, text: &str, purpose: Purpose) -> oneshot::Receiver<Answer> {
+fn push(queue: &PriorityQueue, text: &str, purpose: Purpose) -> oneshot::Receiver<Answer> {
     let (request, answer) = EmbedRequest::new(text.into());
-    lanes.push(request, purpose);
+    queue.push(request, purpose);
     answer
 }
 
 #[test]
 fn queries_precede_saves_and_saves_precede_passages() {
-    let lanes = PriorityQueue::new(1);
+    let queue = PriorityQueue::new(1);
     let (first, _first) = EmbedRequest::new("passage 1".into());
     let (second, _second) = EmbedRequest::new("passage 2".into());
     let (saved, _saved) = EmbedRequest::new("saved".into());
     let (query, _query) = EmbedRequest::new("query".into());
-    lanes.push(first, Purpose::Passage);
-    lanes.push(second, Purpose::Passage);
-    lanes.push(saved, Purpose::Save);
-    lanes.push(query, asking());
-    let order = [(); 4].map(|()| next_text(&lanes));
+    queue.push(first, Purpose::Passage);
+    queue.push(second, Purpose::Passage);
+    queue.push(saved, Purpose::Save);
+    queue.push(query, query_purpose());
+    let order = [(); 4].map(|()| next_text(&queue));
     assert_eq!(order, ["query", "saved", "passage 1", "passage 2"]);
 }
 
 #[test]
 fn a_short_query_precedes_long_ones() {
-    let lanes = PriorityQueue::new(1);
+    let queue = PriorityQueue::new(1);
     let answers =
-        ["long query 1", "long query 2", "short"].map(|text| push(&lanes, text, asking()));
-    let order = [(); 3].map(|()| next_text(&lanes));
+        ["long query 1", "long query 2", "short"].map(|text| push(&queue, text, query_purpose()));
+    let order = [(); 3].map(|()| next_text(&queue));
     assert_eq!(order, ["short", "long query 1", "long query 2"]);
     drop(answers);
 }
 
 #[test]
 fn a_long_query_does_not_wait_for_all_short_ones() {
-    let lanes = PriorityQueue::new(1);
-    let long = push(&lanes, "long query", asking());
-    let short = [(); 2 * MAX_PRECEDING].map(|()| push(&lanes, "short", asking()));
+    let queue = PriorityQueue::new(1);
+    let long = push(&queue, "long query", query_purpose());
+    let short = [(); 2 * MAX_PRECEDING].map(|()| push(&queue, "short", query_purpose()));
     for _ in 0..MAX_PRECEDING {
-        assert_eq!(next_text(&lanes), "short");
+        assert_eq!(next_text(&queue), "short");
     }
-    assert_eq!(next_text(&lanes), "long query");
-    assert_eq!(next_text(&lanes), "short");
+    assert_eq!(next_text(&queue), "long query");
+    assert_eq!(next_text(&queue), "short");
     drop((long, short));
 }
 
 #[test]
 fn a_thread_takes_no_passage_after_a_query() {
-    let lanes = PriorityQueue::new(2);
-    let answers = [("one", Purpose::Passage), ("two", Purpose::Passage), ("query", asking())]
-        .map(|(text, purpose)| push(&lanes, text, purpose));
-    assert_eq!(next_text(&lanes), "query");
-    let first = lanes.next().expect("a passage");
-    assert!(lanes.lock().pop(2).is_none(), "the other thread stays free");
-    let query = push(&lanes, "query", asking());
-    assert_eq!(next_text(&lanes), "query", "it does not wait for the passage");
+    let queue = PriorityQueue::new(2);
+    let answers =
+        [("one", Purpose::Passage), ("two", Purpose::Passage), ("query", query_purpose())]
+            .map(|(text, purpose)| push(&queue, text, purpose));
+    assert_eq!(next_text(&queue), "query");
+    let first = queue.next().expect("a passage");
+    assert!(queue.lock().pop(2).is_none(), "the other thread stays free");
+    let query = push(&queue, "query", query_purpose());
+    assert_eq!(next_text(&queue), "query", "it does not wait for the passage");
     drop(first);
-    assert_eq!(next_text(&lanes), "two");
+    assert_eq!(next_text(&queue), "two");
     drop((answers, query));
 }
 
 #[test]
 fn a_save_takes_the_free_thread() {
-    let lanes = PriorityQueue::new(2);
-    let answers = [("passage", Purpose::Passage), ("query", asking())]
-        .map(|(text, purpose)| push(&lanes, text, purpose));
-    assert_eq!(next_text(&lanes), "query");
-    let passage = lanes.next().expect("a passage");
-    let save = push(&lanes, "save", Purpose::Save);
-    assert_eq!(next_text(&lanes), "save");
+    let queue = PriorityQueue::new(2);
+    let answers = [("passage", Purpose::Passage), ("query", query_purpose())]
+        .map(|(text, purpose)| push(&queue, text, purpose));
+    assert_eq!(next_text(&queue), "query");
+    let passage = queue.next().expect("a passage");
+    let save = push(&queue, "save", Purpose::Save);
+    assert_eq!(next_text(&queue), "save");
     drop((answers, passage, save));
 }
 
 #[test]
 fn all_threads_take_passages_some_time_after_a_query() {
-    let lanes = PriorityQueue::new(2);
-    let query = push(&lanes, "query", asking());
-    assert_eq!(next_text(&lanes), "query");
-    let answers = [(); PASSAGES_AFTER_QUERY + 2].map(|()| push(&lanes, "", Purpose::Passage));
+    let queue = PriorityQueue::new(2);
+    let query = push(&queue, "query", query_purpose());
+    assert_eq!(next_text(&queue), "query");
+    let answers = [(); PASSAGES_AFTER_QUERY + 2].map(|()| push(&queue, "", Purpose::Passage));
     for _ in 0..PASSAGES_AFTER_QUERY {
-        next_text(&lanes);
+        next_text(&queue);
     }
-    let running = lanes.next().expect("a passage");
-    assert!(lanes.lock().takes_passages(2));
+    let running = queue.next().expect("a passage");
+    assert!(queue.lock().takes_passages(2));
     drop((query, answers, running));
 }
 
 #[test]
 fn a_single_thread_takes_passages_after_a_query() {
-    let lanes = PriorityQueue::new(1);
-    let answers = [("query", asking()), ("passage", Purpose::Passage)]
-        .map(|(text, purpose)| push(&lanes, text, purpose));
-    assert_eq!([(); 2].map(|()| next_text(&lanes)), ["query", "passage"]);
+    let queue = PriorityQueue::new(1);
+    let answers = [("query", query_purpose()), ("passage", Purpose::Passage)]
+        .map(|(text, purpose)| push(&queue, text, purpose));
+    assert_eq!([(); 2].map(|()| next_text(&queue)), ["query", "passage"]);
     drop(answers);
 }
 
 #[test]
 fn abandoned_request_is_not_run() {
-    let lanes = PriorityQueue::new(1);
+    let queue = PriorityQueue::new(1);
     let (abandoned, answer) = EmbedRequest::new("abandoned".into());
     let (wanted, _wanted) = EmbedRequest::new("wanted".into());
     drop(answer);
-    lanes.push(abandoned, asking());
-    lanes.push(wanted, Purpose::Passage);
-    assert_eq!(next_text(&lanes), "wanted");
+    queue.push(abandoned, query_purpose());
+    queue.push(wanted, Purpose::Passage);
+    assert_eq!(next_text(&queue), "wanted");
 }
 
 /// Lets two threads work off the lanes until `test` is done.
 fn with_two_threads(embed: impl Fn(&str) + Sync, test: impl FnOnce(&PriorityQueue)) {
-    let lanes = PriorityQueue::new(2);
+    let queue = PriorityQueue::new(2);
     let work = || {
-        while let Some(job) = lanes.next() {
+        while let Some(job) = queue.next() {
             job.run(|text| {
                 embed(text);
                 Ok(vec![])
@@ -129,10 +130,10 @@ fn with_two_threads(embed: impl Fn(&str) + Sync, test: impl FnOnce(&PriorityQueu
     };
     thread::scope(|scope| {
         // Also when the test fails, or the scope would wait for ever.
-        let _closing = Closing(&lanes);
+        let _closing = Closing(&queue);
         scope.spawn(work);
         scope.spawn(work);
-        test(&lanes);
+        test(&queue);
     });
 }
 
@@ -145,9 +146,9 @@ impl Drop for Closing<'_> {
 }
 
 /// Waits until so many threads rest; the one that would be woken.
-fn resting(lanes: &PriorityQueue, threads: usize) -> thread::ThreadId {
+fn resting(queue: &PriorityQueue, threads: usize) -> thread::ThreadId {
     loop {
-        let waiting = lanes.lock();
+        let waiting = queue.lock();
         if waiting.idle.len() == threads {
             return waiting.idle.last().expect("one that rests").id();
         }
@@ -160,13 +161,13 @@ fn resting(lanes: &PriorityQueue, threads: usize) -> thread::ThreadId {
 fn most_recent_thread_runs_next() {
     with_two_threads(
         |_| {},
-        |lanes| {
-            let first = resting(lanes, 2);
+        |queue| {
+            let first = resting(queue, 2);
             for _ in 0..20 {
                 let (job, answer) = EmbedRequest::new("text".into());
-                lanes.push(job, asking());
+                queue.push(job, query_purpose());
                 assert_eq!(answer.blocking_recv(), Ok(Ok(vec![])));
-                assert_eq!(resting(lanes, 2), first);
+                assert_eq!(resting(queue, 2), first);
             }
         },
     );
@@ -175,7 +176,7 @@ fn most_recent_thread_runs_next() {
 #[test]
 fn second_thread_wakes_for_a_query_or_a_long_queue() {
     let long = "long ".repeat(WAITING_MAX);
-    for (text, purpose) in [("query", asking()), (&*long, Purpose::Passage)] {
+    for (text, purpose) in [("query", query_purpose()), (&*long, Purpose::Passage)] {
         let gate = Mutex::new(());
         let closed = gate.lock().expect("no one has panicked");
         let pass = |text: &str| {
@@ -183,16 +184,16 @@ fn second_thread_wakes_for_a_query_or_a_long_queue() {
                 drop(gate.lock());
             }
         };
-        with_two_threads(pass, |lanes| {
-            resting(lanes, 2);
+        with_two_threads(pass, |queue| {
+            resting(queue, 2);
             let (held_up, first) = EmbedRequest::new("held up".into());
-            lanes.push(held_up, Purpose::Passage);
-            resting(lanes, 1);
+            queue.push(held_up, Purpose::Passage);
+            resting(queue, 1);
             let (short, second) = EmbedRequest::new("short".into());
-            lanes.push(short, Purpose::Passage);
-            assert_eq!(lanes.lock().idle.len(), 1, "a short text waits for the first thread");
+            queue.push(short, Purpose::Passage);
+            assert_eq!(queue.lock().idle.len(), 1, "a short text waits for the first thread");
             let (urgent, third) = EmbedRequest::new(text.into());
-            lanes.push(urgent, purpose);
+            queue.push(urgent, purpose);
             // The first one is still held up: the second has run it.
             assert!(third.blocking_recv().is_ok());
             drop(closed);
@@ -207,10 +208,10 @@ fn panic_fails_its_request_and_close_ends_the_wait() {
     job.run(|_| panic!("in the runtime"));
     assert!(answer.try_recv().expect("it was answered").is_err());
 
-    let lanes = PriorityQueue::new(1);
+    let queue = PriorityQueue::new(1);
     let (job, mut answer) = EmbedRequest::new("text".into());
-    lanes.push(job, Purpose::Passage);
-    lanes.close();
-    assert!(lanes.next().is_none());
+    queue.push(job, Purpose::Passage);
+    queue.close();
+    assert!(queue.next().is_none());
     assert_eq!(answer.try_recv(), Err(oneshot::error::TryRecvError::Closed));
 }

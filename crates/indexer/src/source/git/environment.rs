@@ -17,7 +17,7 @@ pub(super) const SETTINGS: &[&str] = &[
     "core.pager=cat",
     "credential.helper=",
     "fetch.recurseSubmodules=false",
-    // A fetch stores packs, of which each counts from its first byte.
+    // A fetch stores packs instead of single objects, so its size can be measured while it runs.
     "fetch.unpackLimit=1",
     "gc.auto=0",
     // Credentials of the service's user are not offered to hosts.
@@ -41,15 +41,15 @@ pub(super) const SETTINGS: &[&str] = &[
 pub(super) const NO_HOME: &str = "/dev/null";
 
 /// Environment variables that would change the behavior of git.
-const UNSET: &str = "
+const REMOVED_VARIABLES: &str = "
     GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_ASKPASS GIT_COMMON_DIR GIT_CONFIG GIT_CONFIG_COUNT
     GIT_CONFIG_PARAMETERS GIT_DIR GIT_EXEC_PATH GIT_EXTERNAL_DIFF GIT_INDEX_FILE GIT_NAMESPACE
     GIT_OBJECT_DIRECTORY GIT_PROXY_COMMAND GIT_SSH GIT_TEMPLATE_DIR GIT_WORK_TREE SSH_ASKPASS
 ";
 
-/// Environment variables that git gets if it runs as another user: the others may be secrets of the
-/// service, such as its database's password or the credentials of connectors.
-const PASSED: &str = "
+/// Environment variables that git gets if it runs as another user. Other variables may contain
+/// secrets of the service, such as the password of its database or credentials of connectors.
+const ALLOWED_VARIABLES: &str = "
     PATH LD_LIBRARY_PATH SSL_CERT_FILE SSL_CERT_DIR GIT_SSL_CAINFO GIT_SSL_CAPATH GIT_SSL_NO_VERIFY
     http_proxy https_proxy all_proxy no_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY
 ";
@@ -59,10 +59,10 @@ impl Git {
     pub(super) fn set_environment(&self, command: &mut Command) {
         if self.user.is_some() {
             command.env_clear();
-            let passed = PASSED.split_whitespace();
+            let passed = ALLOWED_VARIABLES.split_whitespace();
             command.envs(passed.filter_map(|name| Some((name, std::env::var_os(name)?))));
         }
-        for name in UNSET.split_whitespace() {
+        for name in REMOVED_VARIABLES.split_whitespace() {
             command.env_remove(name);
         }
         // Programs that ssh starts may need the home directory of the user.

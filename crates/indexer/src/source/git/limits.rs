@@ -1,4 +1,4 @@
-//! Limits of a process of git. They also hold for each program that it starts.
+//! Limits of a git process. They also apply to each program that it starts.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use mc_sandbox::UnprivilegedUser;
 
 /// Shell commands that set the limits of [`arguments`], and start the program after them. A limit
 /// that can't be set is left out: that of the system is lower, or the system has no such limit.
-pub(super) const START: &str = r#"
+pub(super) const LIMIT_SCRIPT: &str = r#"
 {
     ulimit -c 0
     ulimit -S -v "$1"
@@ -19,24 +19,25 @@ shift 4
 exec "$@"
 "#;
 
-/// Address space, in KiB: a pack may hold objects that git would load whole. Other systems than
-/// Linux don't limit it.
+/// Address space, in KiB, since git loads large objects of a pack into memory. Only Linux enforces
+/// this limit.
 const MEMORY_KIB: &str = if cfg!(target_os = "linux") { "4194304" } else { "unlimited" };
 /// Bytes of a block, the unit in which a POSIX shell limits files.
 const BLOCK_BYTES: u64 = 512;
-/// Smallest limit of a file, in bytes: lists of files grow with the number of files.
+/// Minimum of the limit of a written file, in bytes. Git's index grows with the number of files,
+/// even if the files are small.
 pub(super) const MIN_FILE_BYTES: u64 = 32 << 20;
 /// Seconds of CPU time for each second of the timeout, since git uses several threads. The limit
 /// ends a process that the service does not kill at the timeout, because the service died.
 const CPU_SECONDS: u64 = 4;
 /// Seconds of CPU time in addition, so that the timeout always comes first.
 const MIN_CPU_SECONDS: u64 = 60;
-/// Maximum number of processes and threads of the service's own unprivileged user: all jobs of a
-/// node together need less. Other users have processes outside of the service.
-const PROCESSES: &str = "1024";
+/// Maximum number of processes and threads of [`UnprivilegedUser::OWN`]. All jobs of a node
+/// together need fewer. For other users there is no limit, since it would count all their programs.
+const MAX_PROCESSES: &str = "1024";
 
-/// Returns the arguments of [`START`] for a process that writes files of at most `file_bytes`, runs
-/// at most for `time`, and as `user`.
+/// Returns the arguments of [`LIMIT_SCRIPT`] for a process of `user` that writes files of at most
+/// `file_bytes` and runs for at most `time`.
 pub(super) fn arguments(
     file_bytes: u64,
     time: Duration,
@@ -45,6 +46,6 @@ pub(super) fn arguments(
     // One block more, so that a file that reached the limit is larger than `file_bytes`.
     let blocks = file_bytes.max(MIN_FILE_BYTES) / BLOCK_BYTES + 1;
     let cpu = time.as_secs().saturating_mul(CPU_SECONDS).saturating_add(MIN_CPU_SECONDS);
-    let processes = if user == Some(UnprivilegedUser::OWN) { PROCESSES } else { "" };
+    let processes = if user == Some(UnprivilegedUser::OWN) { MAX_PROCESSES } else { "" };
     [MEMORY_KIB.to_owned(), blocks.to_string(), cpu.to_string(), processes.to_owned()]
 }

@@ -164,7 +164,7 @@ async fn git_of_root_has_a_user_and_an_environment_of_its_own() {
 }
 
 #[tokio::test]
-async fn git_keeps_the_services_user_for_ssh_and_repositories_on_this_disk() {
+async fn git_runs_as_the_service_for_ssh_and_file_urls() {
     for location in ["ssh://git@example.org/a/b", "file:///srv/git/a"] {
         let url = Url::parse(location).expect("a URL");
         let git = Git::in_directory(Path::new("/")).with_remote(&url, Vec::new());

@@ -1,5 +1,5 @@
-//! Copies of remote repositories, which git owns. A service that is root gives them to a user of
-//! their own; for any other service, the tests check that they are its own and private.
+//! Owners of the copies of remote repositories. If the service is root, they belong to the user
+//! that runs git. Otherwise the tests check that they belong to the service's user and are private.
 
 use std::io::Write as _;
 use std::os::unix::fs::MetadataExt as _;
@@ -123,7 +123,7 @@ async fn copy_of_an_earlier_version_is_fetched_again() {
     assert_eq!(copy.join(".git/earlier").exists(), !geteuid().is_root());
 }
 
-/// Only git of root has another user, who may not reach the copies.
+/// Only a service that is root runs git as another user, which may be unable to enter a directory.
 #[tokio::test]
 async fn closed_directory_above_the_copies_is_named() {
     if !geteuid().is_root() {

@@ -1,7 +1,7 @@
 //! Terms of a field as one text, which a tokenizer of the index splits again.
 //!
-//! tantivy has a form for given terms, `PreTokenizedString`. It keeps them as JSON until the
-//! document is indexed: more than a hundred bytes for each term, and a third of the time.
+//! tantivy keeps its own type for terms, `PreTokenizedString`, as JSON until the document is
+//! indexed. This takes more than a hundred bytes for each term, and a third of the indexing time.
 
 use tantivy::Index;
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};

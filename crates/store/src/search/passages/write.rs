@@ -32,7 +32,7 @@ pub async fn replace(
     source: PassageSource,
     passages: &[NewPassage],
 ) -> Result<(Vec<PassageId>, usize)> {
-    let mut existing = SameText::default();
+    let mut existing = PassagesByHash::default();
     for old in of_source(tx, source).await? {
         existing.entry(old.content_hash.clone()).or_default().push_back(old);
     }
@@ -61,10 +61,10 @@ pub async fn replace(
 }
 
 /// Existing passages by the hash of their text, in their order.
-type SameText = HashMap<Vec<u8>, VecDeque<Existing>>;
+type PassagesByHash = HashMap<Vec<u8>, VecDeque<Existing>>;
 
-/// Takes the first existing passage that is the same.
-fn take_same(existing: &mut SameText, hash: &[u8], passage: &NewPassage) -> Option<Existing> {
+/// Removes and returns the first existing passage with the same content.
+fn take_same(existing: &mut PassagesByHash, hash: &[u8], passage: &NewPassage) -> Option<Existing> {
     let same_text = existing.get_mut(hash)?;
     let same = same_text.iter().position(|old| {
         old.symbols == passage.symbols

@@ -1,5 +1,5 @@
-//! Insertion of many passages. Triggers run once for each statement, so a document of hundreds of
-//! passages is not a statement for each.
+//! Insertion of many passages. Triggers run once for each statement, so the passages of a document
+//! are inserted in batches.
 
 use mc_domain::{PassageId, ProjectId, RecordKind};
 use serde::Serialize;
@@ -10,10 +10,10 @@ use super::{NewPassage, PassageSource, columns};
 use crate::row::bytea;
 use crate::{Result, Tx};
 
-/// Passages of one statement: at most some megabytes.
-const BATCH: usize = 256;
+/// Maximum number of passages in one statement, which then has at most some megabytes.
+const BATCH_SIZE: usize = 256;
 
-/// A new passage, by the names of the columns.
+/// A new passage. The fields have the names of the columns.
 #[derive(Debug, Serialize)]
 pub(super) struct NewRow<'a> {
     id: Uuid,
@@ -63,7 +63,7 @@ pub(super) async fn insert_many(
     new: &[NewRow<'_>],
 ) -> Result<()> {
     let (record, dialog, doc, file) = columns(source);
-    for batch in new.chunks(BATCH) {
+    for batch in new.chunks(BATCH_SIZE) {
         tx.run(sqlx::query!(
             "insert into passages (id, project_id, record_id, dialog_id, doc_id, file_id, ordinal,
                  record_kind, title, location, symbols, scope, tags, language, author, context,

@@ -1,5 +1,5 @@
-//! Turns of long work, such as the preparation of documents: some of it runs at once, the rest
-//! waits. On as many threads as there are requests, it would take the processor from recalls.
+//! Concurrency limit of long work, such as the preparation of documents. Without it, this work
+//! would run on one thread for each request, and slow down recalls.
 
 use std::sync::{Arc, LazyLock};
 use std::thread;
@@ -8,43 +8,43 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::run_blocking;
 
-/// Work on blocking threads.
+/// Permits for long work on blocking threads.
 static LONG_WORK: LazyLock<Arc<Semaphore>> = LazyLock::new(permits);
-/// Requests whose documents are prepared and written. Each of them takes permits of `LONG_WORK`, so
-/// none is acquired in the other order.
+/// Permits for requests that prepare and write documents. Such a request also acquires permits of
+/// `LONG_WORK`, always after its own, so that no deadlock is possible.
 static BATCHES: LazyLock<Arc<Semaphore>> = LazyLock::new(permits);
 
-/// One core is left for everything else, if there are several.
+/// Creates a permit for each core but one, and at least one.
 fn permits() -> Arc<Semaphore> {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     Arc::new(Semaphore::new(cores.saturating_sub(1).max(1)))
 }
 
-/// Runs long work on a blocking thread like [`run_blocking`], in the order of the calls. Work of
-/// several parts takes a turn for each, so that others do not wait for all of it. A caller that
-/// holds a transaction does not wait for turns.
-pub async fn run_in_turn<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+/// Runs long work on a blocking thread like [`run_blocking`], with a permit, which callers get in
+/// the order of their calls. Call it for each part of the work, so that other callers do not wait
+/// for all parts. Do not call it within a transaction.
+pub async fn run_limited<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     run_with_permit(&LONG_WORK, work).await
 }
 
-/// Waits for a turn to prepare and write the documents of a request, which lasts until the permit
-/// is dropped. Prepared documents take several times their size in memory, and the database takes a
-/// core to write them. The turn comes before the transaction.
-pub async fn turn_of_batch() -> OwnedSemaphorePermit {
-    permit_of(&BATCHES).await
+/// Waits for a permit to prepare and write the documents of a request. Keep it until they are
+/// written: prepared documents take several times their size in memory, and the database needs a
+/// core to write them. Acquire it before the transaction begins.
+pub async fn acquire_batch_permit() -> OwnedSemaphorePermit {
+    acquire(&BATCHES).await
 }
 
-async fn permit_of(permits: &Arc<Semaphore>) -> OwnedSemaphorePermit {
+async fn acquire(permits: &Arc<Semaphore>) -> OwnedSemaphorePermit {
     let permit = Arc::clone(permits).acquire_owned().await;
     permit.expect("the semaphore is never closed")
 }
 
-/// The work keeps its permit until it ends, even if the caller gives up before.
+/// Runs work with a permit, which it keeps until it ends, even if the caller is cancelled.
 async fn run_with_permit<T: Send + 'static>(
     permits: &Arc<Semaphore>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> T {
-    let permit = permit_of(permits).await;
+    let permit = acquire(permits).await;
     run_blocking(move || {
         let _permit = permit;
         work()
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn work_waits_for_its_turn() {
+    async fn work_waits_for_a_permit() {
         let permits = Arc::new(Semaphore::new(1));
         let log = Arc::new(Mutex::new(Vec::new()));
         let (started, has_started) = oneshot::channel();
@@ -109,7 +109,7 @@ mod tests {
     #[tokio::test]
     async fn a_permit_delays_work_until_it_is_dropped() {
         let permits = Arc::new(Semaphore::new(1));
-        let permit = permit_of(&permits).await;
+        let permit = acquire(&permits).await;
         let mut work = pin!(run_with_permit(&permits, || 1));
         assert!(work.as_mut().now_or_never().is_none());
         assert_eq!(permits.available_permits(), 0);
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn work_that_panics_ends_its_turn() {
+    async fn work_that_panics_releases_its_permit() {
         let permits = Arc::new(Semaphore::new(1));
         let panics = || -> u8 { panic!("requested by the test") };
         let panicking = tokio::spawn({
