@@ -2,6 +2,7 @@
 
 mod allowlist;
 mod assignment;
+mod byte_set;
 mod decode;
 mod finding;
 mod keyword_scan;

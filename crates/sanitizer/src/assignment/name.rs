@@ -6,6 +6,7 @@ use std::ops::Range;
 use regex::Regex;
 
 use super::cursor::Cursor;
+use crate::byte_set::ByteSet;
 
 /// The strength of a word in a name as evidence for a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,8 +84,8 @@ impl<'t> Name<'t> {
     pub(super) fn around(text: &'t str, word: Range<usize>) -> Option<Self> {
         let bytes = text.as_bytes();
         ends_word(bytes, &word).then_some(())?;
-        let is_inner =
-            |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+        static INNER: ByteSet = ByteSet::alphanumeric_and(b"_-.");
+        let is_inner = |byte: u8| INNER.contains(byte);
         let before = bytes[..word.start].iter().rev().take(MAX_BYTES).take_while(|b| is_inner(**b));
         let start = word.start - before.count();
         let mut cursor = Cursor::new(text, word.end);

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::name::{Name, Names, Strength};
 use super::{AssignedSecret, Requirements, judge};
+use crate::byte_set::ByteSet;
 use crate::keyword_scan::KeywordScan;
 
 /// Maximum length of a row, in bytes.
@@ -38,8 +39,8 @@ pub(crate) fn secrets_in_columns(scan: &KeywordScan<'_>, names: &Names) -> Vec<A
 /// Whether only the rest of a name is between `at` and the end of a cell. After most names in code,
 /// there is another sign.
 fn ends_cell(bytes: &[u8], at: usize) -> bool {
-    let is_name = |b: &&u8| b.is_ascii_alphanumeric() || b" _-.()\"'`*".contains(b) || **b >= 0x80;
-    let length = bytes[at..].iter().take(MAX_NAME).take_while(is_name).count();
+    static NAME: ByteSet = ByteSet::alphanumeric_and(b" _-.()\"'`*").and_non_ascii();
+    let length = bytes[at..].iter().take(MAX_NAME).take_while(|b| NAME.contains(**b)).count();
     bytes.get(at + length).is_none_or(|byte| b",;|\t\r\n".contains(byte))
 }
 
@@ -125,7 +126,8 @@ impl<'t> Table<'t> {
 }
 
 fn is_of_header(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte >= 0x80 || b" \t_-.(),;|\"'`*".contains(&byte)
+    static HEADER: ByteSet = ByteSet::alphanumeric_and(b" \t_-.(),;|\"'`*").and_non_ascii();
+    HEADER.contains(byte)
 }
 
 /// Returns the start of the line after the one that ends at `end`, before its line break.

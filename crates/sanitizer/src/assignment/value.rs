@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::cursor::{Cursor, is_quote};
 use super::operator::{Kind, Operator};
+use crate::byte_set::ByteSet;
 
 /// A value or a part of one.
 #[derive(Debug)]
@@ -90,8 +91,9 @@ fn parts(text: &str, span: Range<usize>, is_quoted: bool) -> Vec<Candidate> {
 
 /// Returns a value without quotes, which ends at white space or punctuation.
 fn unquoted(text: &str, at: usize) -> Vec<Candidate> {
+    static VALUE: ByteSet = ByteSet::alphanumeric_and(b"+/_.~!@#%^*?$-");
     let mut cursor = Cursor::new(text, at);
-    let is_value = |byte: u8| byte.is_ascii_alphanumeric() || b"+/_.~!@#%^*?$-".contains(&byte);
+    let is_value = |byte: u8| VALUE.contains(byte);
     cursor.skip(MAX_BYTES, is_value);
     // The padding of base64, or an equals sign inside a token.
     if cursor.skip(2, |byte| byte == b'=') > 0 {

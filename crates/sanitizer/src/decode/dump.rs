@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::hex::byte_of;
 use super::regions::end_of;
 use super::{View, ViewKind};
+use crate::byte_set::ByteSet;
 use crate::runs::runs_of;
 
 /// Minimum length of a line of a dump, in bytes. Short lines are filled with spaces.
@@ -21,8 +22,8 @@ const MAX_REST: usize = 160;
 
 /// Returns a view of each dump. Its bytes stand for whole lines, which repeat them as text.
 pub(super) fn views(text: &str) -> impl Iterator<Item = View> + '_ {
-    let is_dumped = |b: u8| b.is_ascii_hexdigit() || matches!(b, b' ' | b':' | b',' | b'x');
-    let runs = runs_of(text.as_bytes(), MIN_LENGTH, is_dumped);
+    static DUMPED: ByteSet = ByteSet::of(b"0123456789abcdefABCDEF :,x");
+    let runs = runs_of(text.as_bytes(), MIN_LENGTH, |byte| DUMPED.contains(byte));
     let lines = runs.filter_map(move |run| {
         let line = Line::of(&text[run.clone()], run.start);
         (!line.bytes.is_empty()).then_some(line)

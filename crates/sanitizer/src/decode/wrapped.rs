@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::concatenated::concatenate;
+use crate::byte_set::ByteSet;
 use crate::keyword_scan::KeywordScan;
 use crate::rules::Rules;
 use crate::scan::{self, Ranked};
@@ -42,8 +43,8 @@ pub(crate) fn end_of_wrapped_line(text: &str, start: usize) -> Option<usize> {
 }
 
 fn token_length(bytes: &[u8]) -> usize {
-    let is_token = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-.=+/".contains(*byte);
-    bytes.iter().take(MAX_LINE_BYTES).take_while(is_token).count()
+    static TOKEN: ByteSet = ByteSet::alphanumeric_and(b"_-.=+/");
+    bytes.iter().take(MAX_LINE_BYTES).take_while(|byte| TOKEN.contains(**byte)).count()
 }
 
 /// Returns the line breaks after `at` that may be inside a token, and the end of the token.
