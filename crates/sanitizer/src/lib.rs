@@ -6,6 +6,7 @@ mod byte_set;
 mod decode;
 mod finding;
 mod keyword_scan;
+mod keywords;
 mod mask;
 mod personal_data;
 mod policy;

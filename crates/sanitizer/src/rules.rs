@@ -4,13 +4,13 @@ mod file;
 
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex::Regex;
 
 use crate::allowlist::Allowlist;
 use crate::assignment::{Names, Strength};
 use crate::decode::{JOIN_SIGNS, QUOTED_SIGNS, end_of_wrapped_line, reference_signs};
 use crate::keyword_scan::KeywordScan;
+use crate::keywords::Keywords;
 use crate::validators::Validator;
 pub use file::RuleError;
 
@@ -33,15 +33,15 @@ pub(crate) struct Rule {
     pub confidence: f32,
 }
 
-/// All rules, with one automaton for all their keywords.
+/// All rules, with one set of all their keywords.
 #[derive(Debug)]
 pub(crate) struct Rules {
     /// The formats, in the order of trust. A rank is an index in this list.
     pub formats: Vec<Rule>,
     pub names: Names,
     pub allowed: Allowlist,
-    keywords: AhoCorasick,
-    /// The meaning of each keyword, by its index in the automaton.
+    keywords: Keywords,
+    /// The meaning of each keyword, by its index in the set.
     meanings: Vec<Meaning>,
 }
 
@@ -90,12 +90,7 @@ impl Rules {
             .chain([("<<", Meaning::Document)]);
         let all: Vec<(&str, Meaning)> =
             of_formats.chain(of_names).chain(of_joints).chain(of_encodings).collect();
-        let keywords = AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .match_kind(MatchKind::Standard)
-            .kind(Some(AhoCorasickKind::DFA))
-            .build(all.iter().map(|(word, _)| word))
-            .map_err(RuleError::Keywords)?;
+        let keywords = Keywords::new(all.iter().map(|(word, _)| *word));
         let meanings = all.iter().map(|(_, meaning)| *meaning).collect();
         Ok(Self {
             keywords,
@@ -109,26 +104,24 @@ impl Rules {
     /// Finds the keywords of all rules in one pass over the text.
     pub(crate) fn scan_keywords<'t>(&self, text: &'t str) -> KeywordScan<'t> {
         let mut scan = KeywordScan::new(text);
-        for hit in self.keywords.find_overlapping_iter(text) {
-            match self.meanings[hit.pattern().as_usize()] {
-                Meaning::Join => scan.joins.push(hit.start()),
-                Meaning::Reference => scan.references.push(hit.start()),
-                Meaning::Quoted => scan.quoted.push(hit.start()),
-                Meaning::Document => scan.documents.push(hit.start()),
-                Meaning::Name(strength) => scan.words.push((hit.range(), strength)),
-                Meaning::Format(rank) => {
-                    let rule = &self.formats[rank];
-                    let start = hit.start().saturating_sub(rule.max_bytes_before);
-                    let end = (hit.end() + rule.max_bytes_after).min(text.len());
-                    scan.add_window(rank, start..end);
-                    // Key blocks have several lines anyway.
-                    let is_token = rule.validator != Validator::Pem;
-                    if is_token && let Some(end) = end_of_wrapped_line(text, hit.end()) {
-                        scan.wraps.push((rank, hit.start()..end));
-                    }
+        self.keywords.find(text, |index, hit| match self.meanings[index] {
+            Meaning::Join => scan.joins.push(hit.start),
+            Meaning::Reference => scan.references.push(hit.start),
+            Meaning::Quoted => scan.quoted.push(hit.start),
+            Meaning::Document => scan.documents.push(hit.start),
+            Meaning::Name(strength) => scan.words.push((hit, strength)),
+            Meaning::Format(rank) => {
+                let rule = &self.formats[rank];
+                let start = hit.start.saturating_sub(rule.max_bytes_before);
+                let end = (hit.end + rule.max_bytes_after).min(text.len());
+                scan.add_window(rank, start..end);
+                // Key blocks have several lines anyway.
+                let is_token = rule.validator != Validator::Pem;
+                if is_token && let Some(end) = end_of_wrapped_line(text, hit.end) {
+                    scan.wraps.push((rank, hit.start..end));
                 }
             }
-        }
+        });
         scan
     }
 }

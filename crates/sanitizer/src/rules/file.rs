@@ -35,9 +35,6 @@ pub enum RuleError {
         /// The error of the regex.
         reason: String,
     },
-    /// The keywords are too many for one automaton.
-    #[error("the keywords of all rules: {0}")]
-    Keywords(aho_corasick::BuildError),
 }
 
 #[derive(Debug, Default, Deserialize)]
