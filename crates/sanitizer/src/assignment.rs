@@ -37,7 +37,8 @@ pub(crate) fn secrets(
 ) -> Vec<AssignedSecret> {
     let Some(name) = Name::around(text, word) else { return Vec::new() };
     let Some(operator) = operator::after(text, name.end) else { return Vec::new() };
-    let candidates = value::candidates(text, &operator);
+    let mut candidates = value::candidates(text, &operator);
+    candidates.retain(|candidate| may_be_secret(&text[candidate.span.clone()], strength));
     if candidates.is_empty() {
         return Vec::new();
     }
@@ -50,6 +51,16 @@ pub(crate) fn secrets(
     judged.collect()
 }
 
+/// Whether a value meets the weakest requirements after a name with such a word. Most values do not,
+/// and need no closer look at the name.
+fn may_be_secret(value: &str, strength: Strength) -> bool {
+    let is_random = value.len() >= Requirements::MIN_LENGTH
+        && randomness::evidence(value) >= Requirements::MIN_EVIDENCE;
+    let may_be_human_chosen =
+        strength == Strength::HumanChosen && value.len() >= Requirements::MIN_HUMAN_CHOSEN_LENGTH;
+    is_random || may_be_human_chosen && randomness::is_human_chosen(value)
+}
+
 /// The requirements on a value to be a secret in its context.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Requirements {
@@ -59,6 +70,15 @@ struct Requirements {
     length: usize,
     /// Minimum length of a password chosen by a person, in bytes, if such a value is accepted.
     human_chosen_length: Option<usize>,
+}
+
+impl Requirements {
+    /// The minimum of [`Self::evidence`] in any context.
+    const MIN_EVIDENCE: f32 = 5.0;
+    /// The minimum of [`Self::length`] in any context.
+    const MIN_LENGTH: usize = 8;
+    /// The minimum of [`Self::human_chosen_length`] after a name and an operator.
+    const MIN_HUMAN_CHOSEN_LENGTH: usize = 6;
 }
 
 /// Minimum entropy of longer values, in bits per byte: below, a value repeats itself.

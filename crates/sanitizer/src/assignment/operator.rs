@@ -4,6 +4,7 @@ use super::cursor::{Cursor, is_quote};
 use super::name::Strength;
 use super::value::Candidate;
 use super::{Requirements, value};
+use crate::byte_set::ByteSet;
 
 /// An operator, with the start of the value.
 #[derive(Debug)]
@@ -37,8 +38,8 @@ impl Operator {
         let quoted = candidate.is_quoted;
         let (evidence, length) = match (self.kind, quoted) {
             (Kind::Adjacent | Kind::Space, false) if strength == Strength::HumanChosen => (8.0, 8),
-            (Kind::Assigned, true) => (5.0, 8),
-            (Kind::Assigned | Kind::Element, _) => (5.0, 10),
+            (Kind::Assigned, true) => (Requirements::MIN_EVIDENCE, Requirements::MIN_LENGTH),
+            (Kind::Assigned | Kind::Element, _) => (Requirements::MIN_EVIDENCE, 10),
             (Kind::Verb, _) | (_, true) => (8.0, 10),
             (Kind::Adjacent | Kind::Space, false) => (12.0, 16),
         };
@@ -53,7 +54,12 @@ impl Operator {
             && !self.is_wrapped
             && !candidate.is_part
             && (quoted || candidate.ends_line);
-        let human_chosen_length = may_be_human_chosen.then_some(if quoted { 6 } else { 8 });
+        let human_chosen_length = may_be_human_chosen.then_some(if quoted {
+            Requirements::MIN_HUMAN_CHOSEN_LENGTH
+        } else {
+            8
+        });
+        debug_assert!(evidence >= Requirements::MIN_EVIDENCE && length >= Requirements::MIN_LENGTH);
         Requirements { evidence, length, human_chosen_length }
     }
 }
@@ -170,6 +176,10 @@ fn eat_operator(cursor: &mut Cursor<'_>, spaced: bool) -> Option<Kind> {
         ":=", "=>", "->", "===", "==", "!==", "!=", "??=", "?=", ".=", "+=", "||=", "&&=", "~=",
         "::=", "=", "：",
     ];
+    static FIRST: ByteSet = ByteSet::of(b":=-!?.+|&~>,(\xef\xe2");
+    if !cursor.peek().is_some_and(|byte| FIRST.contains(byte)) {
+        return None;
+    }
     if ASSIGNING.iter().any(|token| cursor.eat(token)) {
         return Some(Kind::Assigned);
     }
