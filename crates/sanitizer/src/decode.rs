@@ -60,7 +60,13 @@ enum ViewKind {
 
 impl View {
     fn empty(kind: ViewKind) -> Self {
-        Self { text: String::new(), origin: Origin::Bytes(Vec::new()), kind }
+        Self::with_capacity(kind, 0)
+    }
+
+    /// Returns an empty view with space for a number of bytes.
+    fn with_capacity(kind: ViewKind, bytes: usize) -> Self {
+        let origin = Origin::Bytes(Vec::with_capacity(bytes));
+        Self { text: String::with_capacity(bytes), origin, kind }
     }
 
     /// Returns a view of decoded bytes, each with its origin, if they are text.
@@ -72,7 +78,7 @@ impl View {
     /// Returns a view of decoded bytes, each with its origin. Bytes that are no text become U+FFFD:
     /// a text in Latin-1 has some, and an attacker may add one.
     fn of_bytes_lossy(bytes: &[u8], origins: &[Range<usize>]) -> Self {
-        let mut view = Self::empty(ViewKind::Decoded);
+        let mut view = Self::with_capacity(ViewKind::Decoded, bytes.len());
         let mut at = 0;
         for chunk in bytes.utf8_chunks() {
             for c in chunk.valid().chars() {

@@ -26,7 +26,6 @@ mod rendering;
 mod sequences;
 
 use std::ops::Range;
-use std::sync::LazyLock;
 
 use unicode_normalization::UnicodeNormalization as _;
 
@@ -76,13 +75,15 @@ pub fn pieces(text: &str) -> impl Iterator<Item = Piece> + '_ {
             }
             let c = text[at..].chars().next()?;
             let (length, step) = step(text, at, c, before);
-            let piece = |shown| Piece { shown, at: at..at + length };
+            let start = at;
+            at += length;
+            let piece = |shown| Piece { shown, at: start..start + length };
             match step {
                 Step::Show(c) => {
                     before = Some(c);
-                    pending.push(piece(Shown::Char(c)));
+                    return Some(piece(Shown::Char(c)));
                 }
-                Step::Sequence => pending.push(piece(Shown::Sequence)),
+                Step::Sequence => return Some(piece(Shown::Sequence)),
                 Step::Form => {
                     pending.extend(std::iter::once(c).nfkc().map(|c| piece(Shown::Char(c))));
                     // A selector after a form of a letter belongs to no symbol.
@@ -91,7 +92,6 @@ pub fn pieces(text: &str) -> impl Iterator<Item = Piece> + '_ {
                 }
                 Step::Hide => {}
             }
-            at += length;
         }
     })
 }
@@ -100,39 +100,46 @@ pub fn pieces(text: &str) -> impl Iterator<Item = Piece> + '_ {
 /// or not at all. Escapes that change no word do not count, since most are of this kind: those of
 /// quotes and backslashes, and those of spaces and line breaks before a sign.
 pub fn next_change(text: &str, from: usize) -> Option<usize> {
-    /// Size of a chunk, in bytes: the compiler vectorizes the search for its signs.
-    const CHUNK: usize = 16;
     let bytes = text.as_bytes();
-    let candidates = &*CANDIDATES;
     let is_candidate = |at: &usize| {
         let is_index = bytes[*at] == b'[' && !bytes.get(at + 1).is_some_and(u8::is_ascii_digit);
-        candidates[usize::from(bytes[*at])] && !is_index
+        CANDIDATES[usize::from(bytes[*at])] && !is_index
     };
-    let starts = (from..bytes.len()).step_by(CHUNK);
-    let chunks = starts.map(|start| start..bytes.len().min(start + CHUNK));
-    let signed = chunks.filter(|chunk| may_change(&bytes[chunk.clone()]));
-    signed.flatten().filter(is_candidate).find(|at| is_changed(text, *at))
+    let (chunks, rest) = bytes.get(from..).unwrap_or_default().as_chunks();
+    let last = bytes.len() - rest.len();
+    let signed = (from..last).step_by(CHUNK).zip(chunks).filter(|(_, chunk)| may_change(chunk));
+    let places = signed.flat_map(|(start, _)| start..start + CHUNK).chain(last..bytes.len());
+    places.filter(is_candidate).find(|at| is_changed(text, *at))
 }
 
+/// Size of a chunk, in bytes: the compiler vectorizes the search for its signs.
+const CHUNK: usize = 64;
+
 /// Whether one of the bytes is neither a letter, a digit nor a usual sign.
-fn may_change(chunk: &[u8]) -> bool {
+fn may_change(chunk: &[u8; CHUNK]) -> bool {
     let is_sign = |byte: u8| {
-        let is_control = byte < b' ' && byte != b'\n' && byte != b'\t' && byte != b'\r';
-        is_control || byte == b'\\' || byte == b'[' || byte > b'~'
+        let is_usual = (b' '..=b'~').contains(&byte) & (byte != b'\\') & (byte != b'[');
+        !(is_usual | (byte == b'\n') | (byte == b'\t') | (byte == b'\r'))
     };
-    chunk.iter().fold(false, |found, byte| found | is_sign(*byte))
+    chunk.iter().fold(0, |found, byte| found | u8::from(is_sign(*byte))) != 0
 }
 
 /// The first bytes of characters that may change. They are rare in text of any language.
-static CANDIDATES: LazyLock<[bool; 256]> = LazyLock::new(|| {
-    let is_candidate = |byte: u8| match byte {
-        b'\t' | b'\n' | b'\r' => false,
-        // Those from 0xc2 on are of the blocks of invisible characters and compatibility forms.
-        b'\\' | b'[' | 0x7f | 0xc2 | 0xcd | 0xd8 | 0xe1..=0xe3 | 0xee..=0xf0 | 0xf3.. => true,
-        byte => byte < b' ',
-    };
-    std::array::from_fn(|byte| u8::try_from(byte).is_ok_and(is_candidate))
-});
+static CANDIDATES: [bool; 256] = {
+    let mut candidates = [false; 256];
+    let mut byte = 0;
+    while byte < candidates.len() {
+        candidates[byte] = match byte {
+            0x09 | 0x0a | 0x0d => false,
+            // A bracket and a backslash. Those from 0xc2 on are of the blocks of invisible
+            // characters and compatibility forms.
+            ..0x20 | 0x5b | 0x5c | 0x7f | 0xc2 | 0xcd | 0xd8 | 0xe1..=0xe3 | 0xee..=0xf0 => true,
+            byte => byte >= 0xf3,
+        };
+        byte += 1;
+    }
+    candidates
+};
 
 fn is_changed(text: &str, at: usize) -> bool {
     let Some(c) = text[at..].chars().next() else { return false };

@@ -64,7 +64,8 @@ fn end(chain: &[Range<usize>]) -> usize {
 
 /// Returns the view of a part of the text without the joins.
 pub(super) fn concatenate(text: &str, part: Range<usize>, joins: &[Range<usize>]) -> View {
-    let (mut joined, mut origins) = (String::new(), Vec::new());
+    let (mut joined, mut origins) =
+        (String::with_capacity(part.len()), Vec::with_capacity(part.len()));
     let mut keep = |range: Range<usize>| {
         joined.push_str(&text[range.clone()]);
         origins.extend(range.map(|byte| byte..byte + 1));

@@ -63,7 +63,7 @@ fn add_ways(ways: &mut Vec<Rendering>, region: &str) {
 
 /// Returns a view of a region, and the ways in which others may see its pieces.
 fn view(text: &str, region: &Range<usize>, way: Rendering) -> (View, Vec<Rendering>) {
-    let mut view = View::empty(ViewKind::Decoded);
+    let mut view = View::with_capacity(ViewKind::Decoded, region.len());
     let mut others = Vec::new();
     let mut end = region.start;
     for piece in visible_text::pieces(&text[region.clone()]) {
