@@ -1,7 +1,5 @@
 //! Randomness of a value: whether a machine generated it or a person wrote it.
 
-use std::sync::LazyLock;
-
 /// Returns the evidence that `value` is random: the natural logarithm of the likelihood ratio of
 /// random to written, so above zero it looks random. Each pair of adjacent characters counts, so a
 /// longer value gives more evidence.
@@ -122,9 +120,20 @@ const FOLLOWERS: [&str; 26] = [
 ];
 
 /// [`FOLLOWERS`] as bit sets.
-static USUAL_PAIRS: LazyLock<[u32; 26]> = LazyLock::new(|| {
-    FOLLOWERS.map(|letters| letters.bytes().fold(0, |bits, b| bits | 1 << (b - b'a')))
-});
+static USUAL_PAIRS: [u32; 26] = {
+    let mut pairs = [0; 26];
+    let mut first = 0;
+    while first < FOLLOWERS.len() {
+        let letters = FOLLOWERS[first].as_bytes();
+        let mut at = 0;
+        while at < letters.len() {
+            pairs[first] |= 1 << (letters[at] - b'a');
+            at += 1;
+        }
+        first += 1;
+    }
+    pairs
+};
 
 fn is_usual(pair: &[u8]) -> bool {
     let index = |byte: u8| byte.to_ascii_lowercase().wrapping_sub(b'a');

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex::Regex;
 
 use crate::allowlist::AllowedLines;
@@ -173,6 +173,8 @@ fn repetitions(text: &str, found: &[Ranked], placeholders: &[Range<usize>]) -> V
     let values: Vec<(&str, &Ranked)> = values.into_iter().collect();
     let automaton = AhoCorasick::builder()
         .match_kind(MatchKind::LeftmostLongest)
+        // It is used once, and a DFA takes longer to build.
+        .kind(Some(AhoCorasickKind::ContiguousNFA))
         .build(values.iter().map(|(value, _)| value))
         .expect("the values are shorter than the text");
     let again = automaton.find_iter(text).map(|hit| {

@@ -17,8 +17,10 @@ const MARGIN: usize = 48;
 /// boundaries.
 pub(super) fn dense_windows(text: &str) -> Vec<Range<usize>> {
     let mut windows: Vec<Range<usize>> = Vec::new();
-    for (index, chunk) in text.as_bytes().chunks(CHUNK).enumerate() {
-        if chunk.iter().map(|byte| u8::from(byte.is_ascii_digit())).sum::<u8>() < DENSE {
+    let (chunks, rest) = text.as_bytes().as_chunks::<CHUNK>();
+    let dense = chunks.iter().map(|chunk| digits(chunk) >= DENSE);
+    for (index, is_dense) in dense.chain([digits(rest) >= DENSE]).enumerate() {
+        if !is_dense {
             continue;
         }
         let at = index * CHUNK;
@@ -31,6 +33,11 @@ pub(super) fn dense_windows(text: &str) -> Vec<Range<usize>> {
     }
     windows.retain(|window| has_digit_run(&text.as_bytes()[window.clone()]));
     windows
+}
+
+/// Returns the number of digits of a chunk.
+fn digits(chunk: &[u8]) -> u8 {
+    chunk.iter().map(|byte| u8::from(byte.is_ascii_digit())).sum()
 }
 
 /// Digits of the shortest number or code, and maximum bytes between two of them.
