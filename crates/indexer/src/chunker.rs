@@ -15,13 +15,14 @@ mod outline;
 mod pack;
 mod summary;
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
 use crate::grammar;
 use crate::hash::{self, Hash};
-use crate::parsers::{CodeParser, SourceFile};
+use crate::parsers::{Code, CodeParser};
 use crate::text::Lines;
 use enclosing::Enclosing;
 use outline::{Defined, Outline};
@@ -36,7 +37,7 @@ pub(crate) use pack::pack;
 pub const VERSION: i32 = 8;
 
 /// Unit of search of a source file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk {
     /// Position in the file, from 0.
     pub index: usize,
@@ -61,12 +62,12 @@ pub struct Chunk {
 }
 
 /// Definition in a source file: a function, class, module or the like.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Symbol {
     /// Qualified name, as the language's users write it (`Cart::Setting#delay`).
     pub name: String,
     /// `function`, `class`, ...
-    pub kind: String,
+    pub kind: Cow<'static, str>,
     /// First line, 1-based.
     pub line_start: usize,
     /// Last line, 1-based, inclusive.
@@ -76,7 +77,7 @@ pub struct Symbol {
 }
 
 /// Chunks and symbols of one file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChunkedFile {
     /// Chunks in the order of the file.
     pub chunks: Vec<Chunk>,
@@ -86,44 +87,58 @@ pub struct ChunkedFile {
     pub line_count: usize,
 }
 
+/// What a syntax tree says about a source file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Syntax {
+    defined: Vec<Defined>,
+    /// Cost of a cut before each line.
+    costs: Vec<u32>,
+}
+
+impl Syntax {
+    /// Returns whether it can be that of the lines. A text that has taken over the child process
+    /// may return anything.
+    fn fits(&self, lines: &Lines<'_>) -> bool {
+        let fits = |one: &Defined| one.start <= one.end && one.end < lines.count();
+        self.costs.len() == lines.count()
+            && self.defined.iter().all(|one| fits(one) && one.has_valid_name())
+            && self.defined.is_sorted_by_key(|one| one.start)
+    }
+}
+
 /// Splits the normalized text ([`crate::text::normalize`]) of a file into chunks. Blocks the
 /// thread, because a child process parses the text.
 ///
 /// A file that exceeds the limits of that process is split by lines, like a file without a grammar.
 pub fn cut(path: &str, language: &str, text: &str, limits: Limits) -> ChunkedFile {
-    let file = SourceFile { path, language, text, limits };
-    if grammar::find(language).is_none() {
-        return cut_by_lines(file);
+    let lines = Lines::of(text);
+    match syntax(path, Code { language, text }).filter(|syntax| syntax.fits(&lines)) {
+        Some(Syntax { defined, costs }) => assemble(path, &lines, &costs, defined, limits),
+        None => assemble(path, &lines, &boundaries::by_lines(&lines), Vec::new(), limits),
     }
-    mc_sandbox::call::<CodeParser>(file).unwrap_or_else(|error| {
+}
+
+fn syntax(path: &str, code: Code<'_>) -> Option<Syntax> {
+    grammar::find(code.language)?;
+    mc_sandbox::call::<CodeParser>(code).unwrap_or_else(|error| {
         tracing::warn!(file.path = path, %error, "source file split by lines, without symbols");
-        cut_by_lines(file)
+        None
     })
 }
 
-/// Splits a file along its definitions.
-pub(crate) fn cut_by_syntax(file: SourceFile<'_>) -> ChunkedFile {
-    let lines = Lines::of(file.text);
-    let outline = grammar::find(file.language)
-        .and_then(|grammar| outline::outline(grammar, file.text, &lines));
-    match outline {
-        Some(Outline { defined, boundaries }) => {
-            assemble(file, &lines, &boundaries.costs(&lines), defined)
-        }
-        None => cut_by_lines(file),
-    }
-}
-
-fn cut_by_lines(file: SourceFile<'_>) -> ChunkedFile {
-    let lines = Lines::of(file.text);
-    assemble(file, &lines, &boundaries::by_lines(&lines), Vec::new())
+/// Parses the text of a file; `None` if its language has no grammar, or if it took too long.
+pub(crate) fn parse(Code { language, text }: Code<'_>) -> Option<Syntax> {
+    let lines = Lines::of(text);
+    let Outline { defined, boundaries } = outline::outline(grammar::find(language)?, text, &lines)?;
+    Some(Syntax { defined, costs: boundaries.costs(&lines) })
 }
 
 fn assemble(
-    SourceFile { path, limits, .. }: SourceFile<'_>,
+    path: &str,
     lines: &Lines<'_>,
     costs: &[u32],
     defined: Vec<Defined>,
+    limits: Limits,
 ) -> ChunkedFile {
     let mut enclosing = Enclosing::new(&defined);
     let chunks = pack(lines, costs, limits)
@@ -191,7 +206,7 @@ fn symbols(lines: &Lines<'_>, defined: Vec<Defined>) -> Vec<Symbol> {
         Symbol {
             span_hash: *hashes.entry((defined.start, end)).or_insert_with(hash),
             name: defined.name,
-            kind: defined.kind.to_owned(),
+            kind: defined.kind,
             line_start: defined.start + 1,
             line_end: end,
         }

@@ -53,8 +53,12 @@ pub fn cut(mut page: Page, limits: Limits, sanitizing: &Policy) -> (NewDoc, Vec<
         page.title.clone_from(&document.title);
     }
     let adr_tags = adr::tags(&page.title, &page.doc_id, &document);
-    page.tags.extend(document.tags.into_iter().chain(adr_tags));
-    page.scope.extend(document.scope);
+    // Front matter may write a secret in escapes, which YAML decodes.
+    let masked = |labels: Vec<String>| {
+        labels.into_iter().map(|label| mask_identifier(&label, sanitizing).into_string())
+    };
+    page.tags.extend(masked(document.tags).chain(adr_tags));
+    page.scope.extend(masked(document.scope));
     let piece = |section| Piece { section, author: String::new(), context: Sanitized::default() };
     assemble(page, document.sections.into_iter().map(piece).collect(), sanitizing)
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_norway::{Mapping, Value};
 
 use crate::chunker::{Limits, WITHIN_DEFINITION, pack};
-use crate::parsers::MarkdownParser;
+use crate::parsers::FrontMatterParser;
 use crate::text::{Lines, shorten};
 
 /// Maximum length of a heading in a path, in characters.
@@ -20,7 +20,7 @@ const MAX_SECTIONS: usize = 5_000;
 const MAX_HEADING_LEVEL: usize = 6;
 
 /// Markdown document.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Document {
     /// Title in the front matter, else the first heading; empty without either.
     pub title: String,
@@ -35,7 +35,7 @@ pub struct Document {
 }
 
 /// Part of a document, within one heading.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
     /// Headings from the outermost to the innermost.
     pub heading_path: Vec<String>,
@@ -53,20 +53,13 @@ pub(crate) fn max_sections(bytes: usize) -> usize {
 }
 
 /// Splits a normalized text into sections. Front matter that is not a YAML mapping counts as text;
-/// an invalid field of it is skipped. Blocks the thread, because a child process parses the text.
+/// an invalid field of it is skipped. The time is linear in the text. Blocks the thread if there is
+/// front matter, because a child process parses it.
 ///
 /// If the headings start more sections than the size of the text allows, those of the deepest
 /// levels start none, and sections that are too long are split by size. If even the first level
-/// starts too many, or the child process exceeds its limits, the text is split by size alone.
+/// starts too many, the text is split by size alone.
 pub fn parse(text: &str, limits: Limits) -> Document {
-    mc_sandbox::call::<MarkdownParser>((text, limits)).unwrap_or_else(|error| {
-        tracing::warn!(%error, "document split by size, without its headings");
-        Document { sections: split_by_size(text, limits), ..Document::default() }
-    })
-}
-
-/// Splits a text at its headings. The time is linear in the text.
-pub(crate) fn parse_by_headings(text: &str, limits: Limits) -> Document {
     let lines = Lines::of(text);
     let (mut document, first) = front_matter(&lines).unwrap_or_default();
     let (headings, fenced) = scan(&lines, first);
@@ -164,16 +157,32 @@ fn front_matter(lines: &Lines<'_>) -> Option<(Document, usize)> {
     if lines.span_len(1, end) > MAX_BYTES {
         return None;
     }
-    let fields = serde_norway::from_str::<Option<Mapping>>(lines.span(1, end)).ok()?;
-    let fields = fields.unwrap_or_default();
-    let document = Document {
+    let fields = mc_sandbox::call::<FrontMatterParser>(lines.span(1, end));
+    let FrontMatter { title, tags, scope, status } = fields.unwrap_or_else(|error| {
+        tracing::warn!(%error, "the front matter of a document counts as text");
+        None
+    })?;
+    Some((Document { title, tags, scope, status, sections: Vec::new() }, end + 1))
+}
+
+/// Fields of front matter; see [`Document`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FrontMatter {
+    title: String,
+    tags: Vec<String>,
+    scope: Vec<String>,
+    status: Option<String>,
+}
+
+/// Parses front matter; `None` if it is not a mapping.
+pub(crate) fn parse_front_matter(yaml: &str) -> Option<FrontMatter> {
+    let fields = serde_norway::from_str::<Option<Mapping>>(yaml).ok()?.unwrap_or_default();
+    Some(FrontMatter {
         title: fields.get("title").and_then(scalar).unwrap_or_default(),
         tags: fields.get("tags").map(words).unwrap_or_default(),
         scope: fields.get("scope").map(words).unwrap_or_default(),
         status: fields.get("status").and_then(scalar),
-        sections: Vec::new(),
-    };
-    Some((document, end + 1))
+    })
 }
 
 struct Heading<'a> {

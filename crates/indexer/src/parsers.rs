@@ -1,48 +1,46 @@
-//! The parsers of outside text. They run in child processes, because C code builds the syntax
-//! trees, and a hostile text may exploit a fault in it or make it loop.
+//! The parsers of outside text that run in child processes: C code builds the syntax trees and reads
+//! YAML, and a hostile text may exploit a fault in it or make it loop.
 
 use mc_sandbox::{Parser, ParserEntry};
 use serde::{Deserialize, Serialize};
 
-use crate::chunker::{self, ChunkedFile, Limits};
-use crate::markdown::{self, Document};
+use crate::chunker::{self, Syntax};
+use crate::markdown::{self, FrontMatter};
 
 /// All parsers of this crate, for the child process.
 pub const PARSERS: [ParserEntry; 2] =
-    [ParserEntry::of::<CodeParser>(), ParserEntry::of::<MarkdownParser>()];
+    [ParserEntry::of::<CodeParser>(), ParserEntry::of::<FrontMatterParser>()];
 
-/// Splits a source file.
+/// Finds the definitions of a source file, and the costs of cuts between its lines.
 pub(crate) struct CodeParser;
 
-/// A source file; see [`chunker::cut`].
+/// Text of a source file, with its language.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(crate) struct SourceFile<'a> {
-    pub path: &'a str,
+pub(crate) struct Code<'a> {
     pub language: &'a str,
     pub text: &'a str,
-    pub limits: Limits,
 }
 
 impl Parser for CodeParser {
     const NAME: &'static str = "code";
-    type Input<'a> = SourceFile<'a>;
-    type Output = ChunkedFile;
+    type Input<'a> = Code<'a>;
+    type Output = Option<Syntax>;
 
-    fn parse(file: SourceFile<'_>) -> ChunkedFile {
-        chunker::cut_by_syntax(file)
+    fn parse(code: Code<'_>) -> Option<Syntax> {
+        chunker::parse(code)
     }
 }
 
-/// Splits a Markdown document.
-pub(crate) struct MarkdownParser;
+/// Reads the front matter of a Markdown document.
+pub(crate) struct FrontMatterParser;
 
-impl Parser for MarkdownParser {
-    const NAME: &'static str = "markdown";
-    type Input<'a> = (&'a str, Limits);
-    type Output = Document;
+impl Parser for FrontMatterParser {
+    const NAME: &'static str = "front-matter";
+    type Input<'a> = &'a str;
+    type Output = Option<FrontMatter>;
 
-    fn parse((text, limits): (&str, Limits)) -> Document {
-        markdown::parse_by_headings(text, limits)
+    fn parse(yaml: &str) -> Option<FrontMatter> {
+        markdown::parse_front_matter(yaml)
     }
 }
 
@@ -55,13 +53,14 @@ mod tests {
     #[test]
     fn results_survive_the_way_between_processes() {
         let text = "use std::fmt;\n\n/// A cart.\nstruct Cart {\n    items: u8,\n}\n";
-        let limits = Limits { bytes: 40, ..Limits::default() };
-        let file = SourceFile { path: "cart.rs", language: "rust", text, limits };
-        assert_eq!(CodeParser::parse_serialized(file).unwrap(), CodeParser::parse(file));
+        let code = Code { language: "rust", text };
+        let parsed = CodeParser::parse(code);
+        assert!(parsed.is_some());
+        assert_eq!(CodeParser::parse_serialized(code).unwrap(), parsed);
 
-        let text = "---\ntags: [a]\nstatus: accepted\n---\n# One\n\ntext\n\n## Two\n\nmore\n";
-        let parsed = MarkdownParser::parse((text, limits));
-        assert_eq!(MarkdownParser::parse_serialized((text, limits)).unwrap(), parsed);
-        assert_eq!((parsed.sections.len(), parsed.tags.len()), (2, 1));
+        let yaml = "title: One\ntags: [a]\nstatus: accepted\n";
+        let parsed = FrontMatterParser::parse(yaml);
+        assert!(parsed.is_some());
+        assert_eq!(FrontMatterParser::parse_serialized(yaml).unwrap(), parsed);
     }
 }

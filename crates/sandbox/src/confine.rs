@@ -1,10 +1,19 @@
-//! Dropping the privileges of a child process, before it reads its first text.
+//! Dropping the privileges of a child process, before it reads its first text. Linux only.
 
+use std::collections::BTreeMap;
 use std::io;
+use std::os::fd::RawFd;
 
+use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::{Gid, Uid, setgroups, setresgid, setresuid};
-use rustix::process::{Resource, Rlimit, getrlimit, nice, setrlimit};
+use rustix::process::{
+    DumpableBehavior, Resource, Rlimit, geteuid, getrlimit, nice, set_dumpable_behavior, setrlimit,
+};
 use rustix::time::{ClockId, clock_gettime};
+use seccompiler::{
+    BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
+    SeccompFilter, SeccompRule, TargetArch, apply_filter,
+};
 
 use crate::user::UnprivilegedUser;
 
@@ -28,24 +37,70 @@ impl Default for Limits {
 /// Lower priority than the service's, so that requests come first on a busy machine.
 const NICENESS: i32 = 10;
 
+/// Processor time of a process in its whole life, in seconds. It ends one that no service waits for.
+const MAX_PROCESSOR_SECONDS: u64 = 3600;
+
 /// Drops the privileges of this process permanently: the rights of root, and access to files, the
-/// network and other processes.
-pub fn drop_privileges(limits: Limits) -> io::Result<()> {
-    nice(NICENESS)?;
-    if let Some(UnprivilegedUser { uid, gid }) = UnprivilegedUser::if_root() {
+/// network and other processes. The error says what failed and what to do.
+pub fn drop_privileges(limits: Limits) -> Result<(), String> {
+    ignore_signals().map_err(|error| format!("its signals can't be blocked ({error})"))?;
+    // The kernel kills this process before others if memory is short. Fails without `/proc`.
+    let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
+    change_user().map_err(|error| {
+        format!(
+            "it can't become the user {} ({error}); give the service the capabilities CAP_SETUID, \
+             CAP_SETGID and CAP_KILL, or run it as another user than root",
+            UnprivilegedUser::PARSERS.uid
+        )
+    })?;
+    set_limits(limits).map_err(|error| format!("its limits can't be set ({error})"))?;
+    limit_system_calls().map_err(|error| {
+        format!(
+            "its system calls can't be filtered ({error}); allow seccomp filters in the container \
+             or kernel of the service"
+        )
+    })
+}
+
+/// Ignores the signals that a terminal or a service manager sends to all processes of the service:
+/// a text that is being parsed then would count as too costly.
+fn ignore_signals() -> io::Result<()> {
+    let signals = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT];
+    Ok(signals.into_iter().collect::<SigSet>().thread_block()?)
+}
+
+/// Closes all files but the standard streams. The service may have inherited some that it did not
+/// open itself.
+pub fn close_inherited_files() {
+    let listed = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    let files: Vec<RawFd> =
+        listed.filter_map(|file| file.file_name().to_str()?.parse().ok()).collect();
+    for file in files.into_iter().filter(|file| *file > 2) {
+        // That of the listing is closed already.
+        let _ = nix::unistd::close(file);
+    }
+}
+
+fn change_user() -> nix::Result<()> {
+    if geteuid().is_root() {
+        let UnprivilegedUser { uid, gid } = UnprivilegedUser::PARSERS;
         let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
         setgroups(&[])?;
         setresgid(gid, gid, gid)?;
         setresuid(uid, uid, uid)?;
     }
+    Ok(())
+}
+
+fn set_limits(limits: Limits) -> io::Result<()> {
+    nice(NICENESS)?;
     limit(Resource::As, limits.memory_bytes)?;
+    limit(Resource::Cpu, MAX_PROCESSOR_SECONDS)?;
     for nothing in [Resource::Core, Resource::Fsize, Resource::Nofile, Resource::Nproc] {
         limit(nothing, 0)?;
     }
     // Other processes of this user can neither trace this one nor read its memory.
-    #[cfg(target_os = "linux")]
-    rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)?;
-    limit_system_calls()
+    Ok(set_dumpable_behavior(DumpableBehavior::NotDumpable)?)
 }
 
 /// Allows this process `processor_seconds` of processor time from now on. Then the kernel kills it.
@@ -63,35 +118,36 @@ fn limit(resource: Resource, value: u64) -> io::Result<()> {
     Ok(setrlimit(resource, Rlimit { current: Some(value), maximum: Some(value) })?)
 }
 
-/// Makes every system call fail that is not in [`ALLOWED`], except for limits of this process.
-#[cfg(target_os = "linux")]
-fn limit_system_calls() -> io::Result<()> {
-    use std::collections::BTreeMap;
-
-    use seccompiler::{
-        BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-        SeccompRule, TargetArch, apply_filter,
-    };
-
-    let other = |error: Box<dyn std::error::Error + Send + Sync>| io::Error::other(error);
+/// Makes every system call fail that is not in [`ALLOWED`], except for limits of this process and
+/// memory that is not executable.
+fn limit_system_calls() -> Result<(), seccompiler::Error> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
         ALLOWED.iter().map(|call| (*call, Vec::new())).collect();
     // Process id 0 is this process. It can't change the limits of other processes of its user.
-    let is_own = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, 0)
-        .and_then(|own| SeccompRule::new(vec![own]))
-        .map_err(|error| other(error.into()))?;
-    rules.insert(libc::SYS_prlimit64, vec![is_own]);
-    let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| other(error.into()))?;
+    rules.insert(libc::SYS_prlimit64, vec![rule(0, SeccompCmpOp::Eq, 0)?]);
+    let executable = libc::PROT_EXEC.unsigned_abs().into();
+    for call in [libc::SYS_mmap, libc::SYS_mprotect] {
+        rules.insert(call, vec![rule(2, SeccompCmpOp::MaskedEq(executable), 0)?]);
+    }
+    let arch = TargetArch::try_from(std::env::consts::ARCH)?;
     let denied = SeccompAction::Errno(libc::EPERM.unsigned_abs());
-    let program: BpfProgram = SeccompFilter::new(rules, denied, SeccompAction::Allow, arch)
-        .and_then(TryInto::try_into)
-        .map_err(|error| other(error.into()))?;
-    apply_filter(&program).map_err(|error| other(error.into()))
+    let program: BpfProgram =
+        SeccompFilter::new(rules, denied, SeccompAction::Allow, arch)?.try_into()?;
+    apply_filter(&program)
+}
+
+/// Returns the rule that an argument of a system call compares to the value.
+fn rule(argument: u8, operator: SeccompCmpOp, value: u64) -> Result<SeccompRule, BackendError> {
+    SeccompRule::new(vec![SeccompCondition::new(
+        argument,
+        SeccompCmpArgLen::Dword,
+        operator,
+        value,
+    )?])
 }
 
 /// System calls that parsers and the allocator need, and those that end the process. None of them
 /// affects another process.
-#[cfg(target_os = "linux")]
 const ALLOWED: &[i64] = &[
     libc::SYS_brk,
     libc::SYS_clock_gettime,
@@ -102,8 +158,6 @@ const ALLOWED: &[i64] = &[
     libc::SYS_getrandom,
     libc::SYS_geteuid,
     libc::SYS_madvise,
-    libc::SYS_mmap,
-    libc::SYS_mprotect,
     libc::SYS_mremap,
     libc::SYS_munmap,
     libc::SYS_read,
@@ -116,9 +170,3 @@ const ALLOWED: &[i64] = &[
     libc::SYS_write,
     libc::SYS_writev,
 ];
-
-/// Does nothing: the service filters system calls on Linux only. The other limits apply.
-#[cfg(not(target_os = "linux"))]
-fn limit_system_calls() -> io::Result<()> {
-    Ok(())
-}

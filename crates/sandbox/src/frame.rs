@@ -18,11 +18,11 @@ pub fn encode(content: &[u8]) -> io::Result<Vec<u8>> {
     Ok(message)
 }
 
-/// Returns the length of the content; an error if it exceeds [`MAX_BYTES`].
-pub fn length(header: [u8; HEADER_BYTES]) -> io::Result<usize> {
+/// Returns the length of the content; an error if it exceeds `max`.
+pub fn length(header: [u8; HEADER_BYTES], max: usize) -> io::Result<usize> {
     let length = usize::try_from(u32::from_le_bytes(header)).unwrap_or(usize::MAX);
-    if length > MAX_BYTES {
-        return Err(io::Error::new(ErrorKind::InvalidData, "a message announces over 256 MiB"));
+    if length > max {
+        return Err(io::Error::new(ErrorKind::InvalidData, "a message announces too many bytes"));
     }
     Ok(length)
 }
@@ -34,7 +34,7 @@ pub fn read(stream: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
         Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(None),
         read => read?,
     }
-    let mut content = vec![0; length(header)?];
+    let mut content = vec![0; length(header, MAX_BYTES)?];
     stream.read_exact(&mut content)?;
     Ok(Some(content))
 }

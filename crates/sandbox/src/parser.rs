@@ -73,12 +73,13 @@ pub fn serve(parsers: &[ParserEntry], limits: Limits) -> ExitCode {
 }
 
 fn serve_until_closed(parsers: &[ParserEntry], limits: Limits) -> io::Result<()> {
+    confine::close_inherited_files();
     // Not `io::stdout()`, which flushes its buffer at each line break.
     let mut input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let mut output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     if let Err(error) = confine::drop_privileges(limits) {
-        frame::write(&mut output, error.to_string().as_bytes())?;
-        return Err(error);
+        frame::write(&mut output, error.as_bytes())?;
+        return Err(io::Error::other(error));
     }
     frame::write(&mut output, b"")?;
     while let Some(message) = frame::read(&mut input)? {

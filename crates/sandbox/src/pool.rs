@@ -7,26 +7,32 @@ use std::thread;
 use std::time::Duration;
 
 use crate::parser::{Parser, Request};
-use crate::process::{Process, Program};
+use crate::process::{End, Process, Program};
 
 /// Maximum number of processes that parse at the same time.
 const MAX_PROCESSES: usize = 8;
-/// Maximum number of retries to start a process.
-const MAX_RETRIES: usize = 50;
 /// Interval between two attempts to start a process.
 const RETRY_INTERVAL: Duration = Duration::from_millis(200);
+/// Attempts between two warnings that no process can be started.
+const ATTEMPTS_PER_WARNING: u64 = 50;
+/// Maximum number of processes that the system may kill while they parse one text. It kills
+/// processes to free memory, so the text probably takes too much.
+const MAX_KILLS: usize = 3;
+/// Largest request after which a process is kept, in bytes. A process does not return the memory of
+/// a large syntax tree to the system.
+const MAX_KEPT_BYTES: usize = 128 * 1024;
 
 /// Error of a call of a parser.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
-    /// No process could be started, so no text can be parsed.
+    /// The first process of a pool could not be started.
     #[error(
-        "no parser process can be started ({0}); check the free memory and the maximum number of \
-         processes of the service's user (`ulimit -u`); if the service is root, it needs the \
-         capabilities CAP_SETUID and CAP_SETGID"
+        "no parser process can be started: {0}; check the free memory and the maximum number of \
+         processes of the service's user (`ulimit -u`)"
     )]
-    Unavailable(#[source] io::Error),
-    /// The process ended, exceeded a limit, or sent an invalid response.
+    NotStarted(#[source] io::Error),
+    /// The process ended, exceeded a limit, or sent an invalid response. Another attempt with the
+    /// same text would fail, too.
     #[error(
         "the parser \"{parser}\" failed or exceeded its limits of time or memory ({cause}); split \
          the text into smaller parts to have it parsed"
@@ -34,8 +40,8 @@ pub enum CallError {
     Failed {
         /// Name of the parser.
         parser: &'static str,
-        /// Error that the service observed.
-        cause: io::Error,
+        /// What the service observed.
+        cause: String,
     },
     /// The pool was stopped.
     #[error("the service is shutting down; try again after its restart")]
@@ -72,86 +78,97 @@ impl ParserPool {
             freed: Condvar::new(),
             is_stopped: AtomicBool::new(false),
         };
-        let first = pool.start_process()?;
-        pool.lock().idle.push(first);
+        let first = Process::start(&pool.program, &pool.is_stopped);
+        pool.lock().idle.push(first.map_err(CallError::NotStarted)?);
         Ok(pool)
     }
 
     /// Runs a parser in a child process.
     #[expect(clippy::needless_pass_by_value, reason = "a parser in this process takes it, too")]
     pub fn call<P: Parser>(&self, input: P::Input<'_>) -> Result<P::Output, CallError> {
-        let invalid = |error: postcard::Error| CallError::Failed {
-            parser: P::NAME,
-            cause: io::Error::new(io::ErrorKind::InvalidData, error),
-        };
-        let input = postcard::to_allocvec(&input).map_err(invalid)?;
+        let failed = |cause: String| CallError::Failed { parser: P::NAME, cause };
+        let input = postcard::to_allocvec(&input).map_err(|error| failed(error.to_string()))?;
         let request = Request { parser: P::NAME, input: &input };
-        let request = postcard::to_allocvec(&request).map_err(invalid)?;
-        let response = self.exchange(P::NAME, &request)?;
-        postcard::from_bytes(&response).map_err(invalid)
+        let request = postcard::to_allocvec(&request).map_err(|error| failed(error.to_string()))?;
+        let _permit = self.acquire_permit()?;
+        for _ in 0..MAX_KILLS {
+            let process = self.idle_process().map_or_else(|| self.start_process(), Ok)?;
+            let error = match process.call(&request, &self.is_stopped) {
+                Ok(response) => {
+                    let output = postcard::from_bytes(&response);
+                    let output = output.map_err(|error| failed(error.to_string()))?;
+                    if request.len() <= MAX_KEPT_BYTES {
+                        self.keep(process);
+                    }
+                    return Ok(output);
+                }
+                Err(error) => error,
+            };
+            if self.is_stopped() {
+                return Err(CallError::Stopped);
+            }
+            if let End::Failed(cause) = process.end(&error) {
+                return Err(failed(cause));
+            }
+        }
+        Err(failed("the system killed its process, probably to free memory".to_owned()))
     }
 
     /// Stops the processes; running and later calls fail.
     pub fn stop(&self) {
         self.is_stopped.store(true, Ordering::Relaxed);
-        self.lock().idle.clear();
+        let idle = std::mem::take(&mut self.lock().idle);
         self.freed.notify_all();
+        drop(idle);
     }
 
-    fn exchange(&self, parser: &'static str, request: &[u8]) -> Result<Vec<u8>, CallError> {
-        let _permit = self.acquire_permit()?;
-        // The kernel may have killed an idle process to free memory.
-        let idle = self.lock().idle.pop_if(Process::is_running);
-        let process = idle.map_or_else(|| self.start_process_with_retries(), Ok)?;
-        self.call_and_keep(process, request).map_err(|cause| {
-            if self.is_stopped.load(Ordering::Relaxed) {
-                CallError::Stopped
-            } else {
-                CallError::Failed { parser, cause }
+    /// Returns a process that has not ended meanwhile: the system may kill one to free memory.
+    fn idle_process(&self) -> Option<Process> {
+        loop {
+            let mut process = self.lock().idle.pop()?;
+            if process.is_running() {
+                return Some(process);
             }
-        })
+        }
     }
 
-    /// Calls a process, and keeps it for the next call if it responds.
-    fn call_and_keep(&self, process: Process, request: &[u8]) -> io::Result<Vec<u8>> {
-        let response = process.call(request, &self.is_stopped)?;
+    /// Keeps a process for the next call, unless it sent more than its response.
+    fn keep(&self, process: Process) {
         let mut state = self.lock();
-        if !self.is_stopped.load(Ordering::Relaxed) {
+        if process.is_silent() && !self.is_stopped() {
             state.idle.push(process);
         }
-        Ok(response)
     }
 
-    /// Starts a process, and tries again while the system has no memory or process left.
-    fn start_process_with_retries(&self) -> Result<Process, CallError> {
-        let mut attempts = 0;
+    /// Starts a process. If the system has no memory or no process left, waits until it has.
+    fn start_process(&self) -> Result<Process, CallError> {
+        let mut attempts = 0_u64;
         loop {
-            match self.start_process() {
-                Err(CallError::Unavailable(_)) if attempts < MAX_RETRIES => {
-                    attempts += 1;
-                    thread::sleep(RETRY_INTERVAL);
-                }
-                started => return started,
+            let error = match Process::start(&self.program, &self.is_stopped) {
+                Ok(process) => return Ok(process),
+                Err(error) => error,
+            };
+            if self.is_stopped() {
+                return Err(CallError::Stopped);
             }
+            if attempts.is_multiple_of(ATTEMPTS_PER_WARNING) {
+                let error = CallError::NotStarted(error);
+                tracing::warn!(%error, "texts wait for a parser process");
+            }
+            attempts += 1;
+            thread::sleep(RETRY_INTERVAL);
         }
     }
 
-    fn start_process(&self) -> Result<Process, CallError> {
-        Process::start(&self.program, &self.is_stopped).map_err(|error| {
-            if self.is_stopped.load(Ordering::Relaxed) {
-                CallError::Stopped
-            } else {
-                CallError::Unavailable(error)
-            }
-        })
+    fn is_stopped(&self) -> bool {
+        self.is_stopped.load(Ordering::Relaxed)
     }
 
     fn acquire_permit(&self) -> Result<Permit<'_>, CallError> {
-        let is_full =
-            |state: &mut State| state.used >= self.size && !self.is_stopped.load(Ordering::Relaxed);
+        let is_full = |state: &mut State| state.used >= self.size && !self.is_stopped();
         let waiting = self.freed.wait_while(self.lock(), is_full);
         let mut state = waiting.unwrap_or_else(PoisonError::into_inner);
-        if self.is_stopped.load(Ordering::Relaxed) {
+        if self.is_stopped() {
             return Err(CallError::Stopped);
         }
         state.used += 1;

@@ -3,11 +3,14 @@
 use std::ffi::OsString;
 use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::Signal;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, ioctl_fionbio};
 
@@ -21,24 +24,42 @@ const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// Bytes that are read at once.
 const BUFFER_BYTES: usize = 64 * 1024;
 
+/// Maximum length of a response: so many bytes, and some for each byte of the request. A process
+/// that was taken over must not fill the memory of the service.
+const MAX_RESPONSE_BYTES: usize = 1 << 20;
+const MAX_RESPONSE_FACTOR: usize = 4;
+/// Maximum length of the error of a process that could not drop its privileges.
+const MAX_ERROR_BYTES: usize = 4096;
+/// Time that a process may take to end after it has closed its streams.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
+/// Interval of checks whether a process has ended.
+const EXIT_CHECK_INTERVAL: Duration = Duration::from_millis(5);
+/// Environment variables that a process keeps. With one, the system finds shared libraries.
+const ENVIRONMENT: [&str; 1] = ["LD_LIBRARY_PATH"];
+
 /// Program that runs parsers, with its arguments.
 #[derive(Debug, Clone)]
 pub struct Program {
     path: PathBuf,
+    /// Name in lists of processes.
+    name: OsString,
     arguments: Vec<OsString>,
 }
 
 impl Program {
     /// Creates a program from its path and its arguments.
     pub fn new(path: impl Into<PathBuf>, arguments: &[&str]) -> Self {
-        Self { path: path.into(), arguments: arguments.iter().map(Into::into).collect() }
+        let path = path.into();
+        let name = path.file_name().unwrap_or_default().to_owned();
+        Self { path, name, arguments: arguments.iter().map(Into::into).collect() }
     }
 
     /// Returns the running program, even if its file on the disk was replaced.
     pub fn current(arguments: &[&str]) -> io::Result<Self> {
         let running = Path::new("/proc/self/exe");
         let path = if running.exists() { running.to_owned() } else { std::env::current_exe()? };
-        Ok(Self::new(path, arguments))
+        let name = std::env::args_os().next().unwrap_or_default();
+        Ok(Self { name, ..Self::new(path, arguments) })
     }
 }
 
@@ -54,7 +75,10 @@ impl Process {
     /// Starts a process, and waits until it has given up its privileges.
     pub fn start(program: &Program, is_stopped: &AtomicBool) -> io::Result<Self> {
         let mut command = Command::new(&program.path);
-        command.args(&program.arguments).env_clear().current_dir("/");
+        command.arg0(&program.name).args(&program.arguments).env_clear().current_dir("/");
+        for name in ENVIRONMENT {
+            command.envs(std::env::var_os(name).map(|value| (name, value)));
+        }
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
@@ -65,7 +89,7 @@ impl Process {
         ioctl_fionbio(&process.input, true)?;
         ioctl_fionbio(&process.output, true)?;
         let deadline = Deadline { until: Instant::now() + TIMEOUT, is_stopped };
-        let error = process.receive(&deadline)?;
+        let error = process.receive(MAX_ERROR_BYTES, &deadline)?;
         if error.is_empty() {
             return Ok(process);
         }
@@ -81,7 +105,32 @@ impl Process {
     pub fn call(&self, message: &[u8], is_stopped: &AtomicBool) -> io::Result<Vec<u8>> {
         let deadline = Deadline { until: Instant::now() + TIMEOUT, is_stopped };
         self.send(&frame::encode(message)?, &deadline)?;
-        self.receive(&deadline)
+        let max = message.len().saturating_mul(MAX_RESPONSE_FACTOR) + MAX_RESPONSE_BYTES;
+        self.receive(max, &deadline)
+    }
+
+    /// Returns whether the process has sent nothing that was not received.
+    pub fn is_silent(&self) -> bool {
+        rustix::io::read(&self.output, &mut [0_u8; 1]) == Err(Errno::AGAIN)
+    }
+
+    /// Ends the process after the error of a call, and returns why the call failed.
+    pub fn end(mut self, error: &io::Error) -> End {
+        let has_closed = matches!(error.kind(), ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe);
+        let until = Instant::now() + EXIT_TIMEOUT;
+        while has_closed && self.is_running() && Instant::now() < until {
+            thread::sleep(EXIT_CHECK_INTERVAL);
+        }
+        let signal = match self.child.try_wait() {
+            Ok(Some(status)) => status.signal().and_then(|signal| Signal::try_from(signal).ok()),
+            _ => None,
+        };
+        match signal {
+            Some(Signal::SIGKILL) => End::Killed,
+            Some(Signal::SIGXCPU) => End::Failed("it exceeded its processor time".to_owned()),
+            Some(signal) => End::Failed(format!("its process ended by {signal}")),
+            None => End::Failed(error.to_string()),
+        }
     }
 
     fn send(&self, mut bytes: &[u8], deadline: &Deadline<'_>) -> io::Result<()> {
@@ -96,10 +145,10 @@ impl Process {
         Ok(())
     }
 
-    fn receive(&self, deadline: &Deadline<'_>) -> io::Result<Vec<u8>> {
+    fn receive(&self, max: usize, deadline: &Deadline<'_>) -> io::Result<Vec<u8>> {
         let header = self.receive_exactly(HEADER_BYTES, deadline)?;
         let header = header.try_into().map_err(|_| io::Error::from(ErrorKind::UnexpectedEof))?;
-        self.receive_exactly(frame::length(header)?, deadline)
+        self.receive_exactly(frame::length(header, max)?, deadline)
     }
 
     /// Receives `length` bytes. The buffer grows with the received bytes, since a process may
@@ -124,10 +173,20 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Fails if the process has exited already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        // Without the capability CAP_KILL, root can't kill the process. It ends then when its input
+        // is closed.
+        if self.child.kill().is_ok() {
+            let _ = self.child.wait();
+        }
     }
+}
+
+/// Why a call of a process failed.
+pub(crate) enum End {
+    /// The system or an operator killed the process.
+    Killed,
+    /// The text made the parser fail, or exceed a limit.
+    Failed(String),
 }
 
 /// The end of a wait for a process: a time, or the stop of the pool.

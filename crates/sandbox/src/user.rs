@@ -8,13 +8,16 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::geteuid;
 
-/// Id of a user, and of its group, that exist only for these programs.
+/// Id of a user, and of its group, that exist only for git. That of [`PARSERS_ID`] is for parsers.
 ///
 /// It is not `nobody`: the embedded PostgreSQL may run as `nobody`, and other programs of the
 /// machine often do. A program that was taken over could then read the files of the database.
 /// Debian and systemd assign the ids from 65520 to 65533 to no account. The user namespace of a
 /// container often has ids only up to 65535.
 const OWN_ID: u32 = 65_527;
+/// Id of the user of parsers. Git has network access and no filter of system calls, so it must not be
+/// able to signal parsers.
+const PARSERS_ID: u32 = 65_526;
 
 /// User that runs a program for a service that is root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,8 +29,10 @@ pub struct UnprivilegedUser {
 }
 
 impl UnprivilegedUser {
-    /// User that exists only for programs of the service, without an account.
+    /// User that exists only for git, without an account.
     pub const OWN: Self = Self { uid: OWN_ID, gid: OWN_ID };
+    /// User that exists only for parsers, without an account.
+    pub const PARSERS: Self = Self { uid: PARSERS_ID, gid: PARSERS_ID };
 
     /// Returns [`UnprivilegedUser::OWN`] if the service is root. Otherwise the service can't run a
     /// program as another user.

@@ -5,6 +5,7 @@
 
 use std::net::TcpListener;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use mc_sandbox::{CallError, Parser, ParserPool, Program, UnprivilegedUser};
 
@@ -24,8 +25,8 @@ macro_rules! probes {
 }
 
 probes!(
-    Reverse, Loop, Allocate, Abort, Panic, ReadFile, ListFiles, WriteFile, Connect, Run, User,
-    Signal, RaiseLimit, Unknown
+    Reverse, Loop, Park, Allocate, Abort, Panic, ReadFile, ListFiles, WriteFile, Connect, Run,
+    User, Signal, RaiseLimit, Unknown
 );
 
 fn pool() -> ParserPool {
@@ -77,6 +78,49 @@ fn a_parser_that_fails_ends_its_process_only() {
 }
 
 #[test]
+fn killed_processes_are_replaced() {
+    let pool = pool();
+    for _ in 0..3 {
+        kill_processes();
+        assert_eq!(pool.call::<Reverse>("abc").unwrap(), "cba");
+    }
+}
+
+/// The system kills a process to free memory. A text that has that effect each time is not parsed.
+#[test]
+fn a_text_whose_processes_are_killed_fails() {
+    let pool = pool();
+    thread::scope(|scope| {
+        let running = scope.spawn(|| pool.call::<Park>(""));
+        while !running.is_finished() {
+            kill_processes();
+            thread::yield_now();
+        }
+        let error = running.join().unwrap().unwrap_err();
+        assert!(
+            matches!(&error, CallError::Failed { cause, .. } if cause.contains("killed")),
+            "{error}"
+        );
+    });
+}
+
+/// Kills the children of this thread's process that have dropped their privileges.
+fn kill_processes() {
+    let own = format!("\nPPid:\t{}\n", std::process::id());
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let Some(id) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
+            continue;
+        };
+        let status = std::fs::read_to_string(entry.path().join("status")).unwrap_or_default();
+        if status.contains(&own) && status.contains("\nSeccomp:\t2\n") {
+            let process = nix::unistd::Pid::from_raw(id);
+            // Fails if it has ended meanwhile.
+            let _ = nix::sys::signal::kill(process, nix::sys::signal::Signal::SIGKILL);
+        }
+    }
+}
+
+#[test]
 fn processor_time_and_memory_are_limited() {
     let pool = pool();
     assert!(fails::<Allocate>(&pool, &(2_u64 << 30).to_string()));
@@ -105,8 +149,10 @@ fn files_network_and_processes_are_out_of_reach() {
 
 #[test]
 fn root_runs_parsers_as_another_user() {
-    let expected = UnprivilegedUser::if_root()
-        .map_or_else(|| nix::unistd::geteuid().as_raw(), |user| user.uid);
+    let expected = match nix::unistd::geteuid().as_raw() {
+        0 => UnprivilegedUser::PARSERS.uid,
+        own => own,
+    };
     let pool = pool();
     assert_eq!(pool.call::<User>("").unwrap(), expected.to_string());
 }
@@ -115,9 +161,12 @@ fn root_runs_parsers_as_another_user() {
 fn a_stopped_pool_ends_running_calls() {
     let pool = pool();
     thread::scope(|scope| {
-        let running = scope.spawn(|| pool.call::<Loop>(""));
+        let started = Instant::now();
+        let running = scope.spawn(|| pool.call::<Park>(""));
         pool.stop();
-        assert!(running.join().unwrap().is_err());
+        assert!(matches!(running.join().unwrap(), Err(CallError::Stopped)));
+        // Such a call would end after a minute.
+        assert!(started.elapsed() < Duration::from_secs(50));
     });
     assert!(matches!(pool.call::<Reverse>("abc"), Err(CallError::Stopped)));
 }
@@ -126,6 +175,6 @@ fn a_stopped_pool_ends_running_calls() {
 fn a_program_that_is_no_parser_is_refused() {
     for path in ["/nonexistent/program", "/bin/true"] {
         let error = ParserPool::start(Program::new(path, &[])).unwrap_err();
-        assert!(matches!(error, CallError::Unavailable(_)), "{error}");
+        assert!(matches!(error, CallError::NotStarted(_)), "{error}");
     }
 }

@@ -1,8 +1,10 @@
 //! Definitions of a file and the costs of cuts, from one walk over its syntax tree.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use rustix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 use super::boundaries::Boundaries;
@@ -23,13 +25,20 @@ const MAX_NAME_BYTES: usize = 400;
 const MAX_NESTING: usize = 64;
 
 /// Definition, with 0-based rows.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Defined {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Defined {
     pub name: String,
-    pub kind: &'static str,
+    pub kind: Cow<'static, str>,
     pub start: usize,
     /// Last row.
     pub end: usize,
+}
+
+impl Defined {
+    /// Returns whether the name is as short as those that the parser returns.
+    pub fn has_valid_name(&self) -> bool {
+        self.name.len() <= MAX_NAME_BYTES
+    }
 }
 
 /// Definitions and boundaries of a file.
@@ -161,7 +170,12 @@ impl Walk<'_> {
             return;
         }
         if !rule.kind.is_empty() {
-            self.outline.defined.push(Defined { name: name.clone(), kind: rule.kind, start, end });
+            self.outline.defined.push(Defined {
+                name: name.clone(),
+                kind: rule.kind.into(),
+                start,
+                end,
+            });
         }
         if rule.role == Role::Package && node.child_by_field_name("body").is_none() {
             own.clone_into(&mut scope.name);

@@ -2,13 +2,11 @@
 
 use std::ops::Range;
 
-use serde::{Deserialize, Serialize};
-
 use super::boundaries::{ATTACHED, WITHIN_DEFINITION};
 use crate::text::Lines;
 
 /// Size limits of a chunk.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// Maximum bytes of text, including line ends between lines.
     pub bytes: usize,

@@ -142,7 +142,7 @@ fn code_chunk(task: &IndexTask, location: &Sanitized, language: &str, chunk: Chu
 fn symbol(symbol: Symbol) -> NewSymbol {
     NewSymbol {
         name: symbol.name,
-        kind: symbol.kind,
+        kind: symbol.kind.into_owned(),
         line_start: as_i32(symbol.line_start),
         line_end: as_i32(symbol.line_end),
         span_hash: symbol.span_hash.to_vec(),

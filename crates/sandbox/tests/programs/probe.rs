@@ -28,6 +28,9 @@ probe!(Allocate, text => {
     let bytes = text.parse().expect("a number");
     std::hint::black_box(vec![1_u8; bytes]).len().to_string()
 });
+probe!(Park, _text => loop {
+    std::thread::park();
+});
 probe!(Abort, _text => std::process::abort());
 probe!(Panic, text => panic!("{text}"));
 probe!(ReadFile, text => outcome(std::fs::read_to_string(text)));
@@ -57,6 +60,7 @@ fn main() -> ExitCode {
     let parsers = [
         ParserEntry::of::<Reverse>(),
         ParserEntry::of::<Loop>(),
+        ParserEntry::of::<Park>(),
         ParserEntry::of::<Allocate>(),
         ParserEntry::of::<Abort>(),
         ParserEntry::of::<Panic>(),
