@@ -28,7 +28,7 @@ pub(crate) fn runs_of<'t>(
         while at + min <= bytes.len() {
             let window = &bytes[at..at + min];
             let (before, probe) = window.split_last_chunk::<PROBE>()?;
-            if !probe.iter().fold(true, |all, byte| all & inside(*byte)) {
+            if probe.iter().map(|byte| usize::from(inside(*byte))).sum::<usize>() < PROBE {
                 // No run begins before the probe or with it.
                 at += before.len() + 1;
                 continue;
