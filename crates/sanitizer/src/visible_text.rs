@@ -105,23 +105,34 @@ pub fn next_change(text: &str, from: usize) -> Option<usize> {
         let is_index = bytes[*at] == b'[' && !bytes.get(at + 1).is_some_and(u8::is_ascii_digit);
         CANDIDATES[usize::from(bytes[*at])] && !is_index
     };
-    let (chunks, rest) = bytes.get(from..).unwrap_or_default().as_chunks();
-    let last = bytes.len() - rest.len();
-    let signed = (from..last).step_by(CHUNK).zip(chunks).filter(|(_, chunk)| may_change(chunk));
-    let places = signed.flat_map(|(start, _)| start..start + CHUNK).chain(last..bytes.len());
-    places.filter(is_candidate).find(|at| is_changed(text, *at))
+    let mut start = from;
+    while start < bytes.len() {
+        let chunk = bytes[start..].first_chunk();
+        let end = chunk.map_or(bytes.len(), |_| start + CHUNK);
+        if chunk.is_none_or(may_change) {
+            let found = (start..end).filter(is_candidate).find(|at| is_changed(text, *at));
+            if found.is_some() {
+                return found;
+            }
+        }
+        start = end;
+    }
+    None
 }
 
 /// Size of a chunk, in bytes: the compiler vectorizes the search for its signs.
 const CHUNK: usize = 64;
 
-/// Whether one of the bytes is neither a letter, a digit nor a usual sign.
-fn may_change(chunk: &[u8; CHUNK]) -> bool {
-    let is_sign = |byte: u8| {
-        let is_usual = (b' '..=b'~').contains(&byte) & (byte != b'\\') & (byte != b'[');
-        !(is_usual | (byte == b'\n') | (byte == b'\t') | (byte == b'\r'))
+/// Whether one of the bytes but the last one is neither a letter, a digit nor a usual sign. A bracket
+/// is usual unless a digit follows.
+fn may_change(chunk: &[u8; CHUNK + 1]) -> bool {
+    let is_sign = |byte: u8, next: u8| {
+        let is_usual = (b' '..=b'~').contains(&byte) & (byte != b'\\');
+        let is_blank = (byte == b'\n') | (byte == b'\t') | (byte == b'\r');
+        !(is_usual | is_blank) | ((byte == b'[') & next.is_ascii_digit())
     };
-    chunk.iter().fold(0, |found, byte| found | u8::from(is_sign(*byte))) != 0
+    let pairs = chunk[..CHUNK].iter().zip(&chunk[1..]);
+    pairs.fold(0, |found, (byte, next)| found | u8::from(is_sign(*byte, *next))) != 0
 }
 
 /// The first bytes of characters that may change. They are rare in text of any language.
