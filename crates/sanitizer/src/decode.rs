@@ -98,7 +98,11 @@ impl View {
     fn push(&mut self, c: char, at: Range<usize>) {
         self.text.push(c);
         if let Origin::Bytes(origins) = &mut self.origin {
-            origins.extend(std::iter::repeat_n(at, c.len_utf8()));
+            if c.is_ascii() {
+                origins.push(at);
+            } else {
+                origins.extend(std::iter::repeat_n(at, c.len_utf8()));
+            }
         }
     }
 

@@ -135,6 +135,10 @@ fn matches(
         from = from.max(text.floor_char_boundary(window.start));
         let mut end = text.ceil_char_boundary(window.end);
         while from < end {
+            // Captures need memory of their own, and most windows have no match.
+            if !rule.regex.is_match_at(&text[..end], from) {
+                break;
+            }
             let Some(captures) = rule.regex.captures_at(&text[..end], from) else { break };
             let whole = captures.get_match().range();
             if whole.end == end && end < text.len() {

@@ -161,7 +161,9 @@ fn after_value_word(mut cursor: Cursor<'_>) -> Option<Cursor<'_>> {
     cursor.skip(1, |byte| byte == b'{');
     cursor.blanks();
     cursor.skip(2, |byte| is_quote(byte) || byte == b'\\');
-    if !["value", "Value", "default", "content"].iter().any(|word| cursor.eat(word)) {
+    let may_be_word = matches!(cursor.peek(), Some(b'v' | b'V' | b'd' | b'c'));
+    let mut words = ["value", "Value", "default", "content"].iter();
+    if !may_be_word || !words.any(|word| cursor.eat(word)) {
         return None;
     }
     cursor.skip(2, |byte| is_quote(byte) || byte == b'\\');
@@ -176,11 +178,9 @@ fn eat_operator(cursor: &mut Cursor<'_>, spaced: bool) -> Option<Kind> {
         ":=", "=>", "->", "===", "==", "!==", "!=", "??=", "?=", ".=", "+=", "||=", "&&=", "~=",
         "::=", "=", "：",
     ];
-    static FIRST: ByteSet = ByteSet::of(b":=-!?.+|&~>,(\xef\xe2");
-    if !cursor.peek().is_some_and(|byte| FIRST.contains(byte)) {
-        return None;
-    }
-    if ASSIGNING.iter().any(|token| cursor.eat(token)) {
+    static FIRST_OF_ASSIGNING: ByteSet = ByteSet::of(b":=-!?.+|&~\xef");
+    let may_assign = cursor.peek().is_some_and(|byte| FIRST_OF_ASSIGNING.contains(byte));
+    if may_assign && ASSIGNING.iter().any(|token| cursor.eat(token)) {
         return Some(Kind::Assigned);
     }
     let colon = *cursor;
