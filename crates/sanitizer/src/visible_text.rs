@@ -126,13 +126,15 @@ const CHUNK: usize = 64;
 /// Whether one of the bytes but the last one is neither a letter, a digit nor a usual sign. A bracket
 /// is usual unless a digit follows.
 fn may_change(chunk: &[u8; CHUNK + 1]) -> bool {
+    // In numbers, since a lazy operator is a branch.
     let is_sign = |byte: u8, next: u8| {
-        let is_usual = (b' '..=b'~').contains(&byte) & (byte != b'\\');
-        let is_blank = (byte == b'\n') | (byte == b'\t') | (byte == b'\r');
-        !(is_usual | is_blank) | ((byte == b'[') & next.is_ascii_digit())
+        let is_usual = u8::from((b' '..=b'~').contains(&byte)) & u8::from(byte != b'\\');
+        let is_break = u8::from(byte == b'\n') | u8::from(byte == b'\r');
+        let is_index = u8::from(byte == b'[') & u8::from(next.is_ascii_digit());
+        1 ^ (is_usual | is_break | u8::from(byte == b'\t')) | is_index
     };
     let pairs = chunk[..CHUNK].iter().zip(&chunk[1..]);
-    pairs.fold(0, |found, (byte, next)| found | u8::from(is_sign(*byte, *next))) != 0
+    pairs.fold(0, |found, (byte, next)| found | is_sign(*byte, *next)) != 0
 }
 
 /// The first bytes of characters that may change. They are rare in text of any language.
