@@ -33,8 +33,8 @@ pub(crate) struct Keywords {
     /// A bit for each hash of a keyword.
     filter: [u64; FILTER_WORDS],
     /// The keywords by bucket. Of those with the same end, the longest one is first.
-    keywords: Vec<Keyword>,
-    /// The start of each bucket in `keywords`, and the end of the last one.
+    by_bucket: Vec<Keyword>,
+    /// The start of each bucket in `by_bucket`, and the end of the last one.
     starts: Vec<u32>,
 }
 
@@ -73,7 +73,7 @@ impl Keywords {
             sum += *start;
             *start = sum;
         }
-        Self { hashed, filter, keywords, starts }
+        Self { hashed, filter, by_bucket: keywords, starts }
     }
 
     /// Calls `found` with the index of each keyword in the text and its range, in the order of the
@@ -115,7 +115,7 @@ impl Keywords {
         let bucket = bucket(self.hash(window));
         let window = u32::from_le_bytes(window);
         let (first, last) = (self.starts[bucket] as usize, self.starts[bucket + 1] as usize);
-        for keyword in &self.keywords[first..last] {
+        for keyword in &self.by_bucket[first..last] {
             if window & keyword.mask != keyword.end {
                 continue;
             }

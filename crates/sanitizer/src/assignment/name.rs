@@ -82,9 +82,9 @@ pub(super) struct Name<'t> {
 impl<'t> Name<'t> {
     /// Returns the identifier around `word`, unless the word is longer.
     pub(super) fn around(text: &'t str, word: Range<usize>) -> Option<Self> {
+        static INNER: ByteSet = ByteSet::alphanumeric_and(b"_-.");
         let bytes = text.as_bytes();
         ends_word(bytes, &word).then_some(())?;
-        static INNER: ByteSet = ByteSet::alphanumeric_and(b"_-.");
         let is_inner = |byte: u8| INNER.contains(byte);
         let before = bytes[..word.start].iter().rev().take(MAX_BYTES).take_while(|b| is_inner(**b));
         let start = word.start - before.count();
