@@ -1,5 +1,5 @@
-//! The parsers of outside text that run in child processes: C code builds the syntax trees and reads
-//! YAML, and a hostile text may exploit a fault in it or make it loop.
+//! The parsers of outside text that run in child processes: C code builds the syntax trees and
+//! reads YAML, and a hostile text may exploit a fault in it or make it loop.
 
 use mc_sandbox::{Parser, ParserEntry};
 use serde::{Deserialize, Serialize};

@@ -37,7 +37,8 @@ impl Default for Limits {
 /// Lower priority than the service's, so that requests come first on a busy machine.
 const NICENESS: i32 = 10;
 
-/// Processor time of a process in its whole life, in seconds. It ends one that no service waits for.
+/// Processor time of a process in its whole life, in seconds. It ends one that no service waits
+/// for.
 const MAX_PROCESSOR_SECONDS: u64 = 3600;
 
 /// Drops the privileges of this process permanently: the rights of root, and access to files, the

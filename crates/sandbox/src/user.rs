@@ -15,8 +15,8 @@ use rustix::process::geteuid;
 /// Debian and systemd assign the ids from 65520 to 65533 to no account. The user namespace of a
 /// container often has ids only up to 65535.
 const OWN_ID: u32 = 65_527;
-/// Id of the user of parsers. Git has network access and no filter of system calls, so it must not be
-/// able to signal parsers.
+/// Id of the user of parsers. Git has network access and no filter of system calls, so it must not
+/// be able to signal parsers.
 const PARSERS_ID: u32 = 65_526;
 
 /// User that runs a program for a service that is root.

@@ -51,8 +51,8 @@ pub(crate) fn secrets(
     judged.collect()
 }
 
-/// Whether a value meets the weakest requirements after a name with such a word. Most values do not,
-/// and need no closer look at the name.
+/// Whether a value meets the weakest requirements after a name with such a word. Most values do
+/// not, and need no closer look at the name.
 fn may_be_secret(value: &str, strength: Strength) -> bool {
     let is_random = value.len() >= Requirements::MIN_LENGTH
         && randomness::evidence(value) >= Requirements::MIN_EVIDENCE;

@@ -105,8 +105,8 @@ impl Keywords {
         hash(u32::from_le_bytes(window) & self.hashed[usize::from(window[WINDOW - 1])])
     }
 
-    /// Calls `found` with each keyword that ends at `end`. A function of its own keeps the loop over
-    /// all bytes in registers.
+    /// Calls `found` with each keyword that ends at `end`. A function of its own keeps the loop
+    /// over all bytes in registers.
     #[inline(never)]
     fn find_at(&self, bytes: &[u8], end: usize, found: &mut impl FnMut(usize, Range<usize>)) {
         let known = &bytes[end.saturating_sub(WINDOW)..end];

@@ -123,8 +123,8 @@ pub fn next_change(text: &str, from: usize) -> Option<usize> {
 /// Size of a chunk, in bytes: the compiler vectorizes the search for its signs.
 const CHUNK: usize = 64;
 
-/// Whether one of the bytes but the last one is neither a letter, a digit nor a usual sign. A bracket
-/// is usual unless a digit follows.
+/// Whether one of the bytes but the last one is neither a letter, a digit nor a usual sign. A
+/// bracket is usual unless a digit follows.
 fn may_change(chunk: &[u8; CHUNK + 1]) -> bool {
     // In numbers, since a lazy operator is a branch.
     let is_sign = |byte: u8, next: u8| {
