@@ -179,6 +179,7 @@ async fn git_of_root_reads_a_directory_in_place_as_its_owner() {
         return;
     }
     let outer = tempfile::tempdir().expect("a directory");
+    fs::set_permissions(outer.path(), Permissions::from_mode(0o700)).expect("permissions");
     let path = outer.path().join("shop");
     fs::create_dir(&path).expect("a directory");
     let of_root = Git::in_place(&path).expect("a directory");

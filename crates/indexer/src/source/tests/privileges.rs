@@ -1,8 +1,9 @@
 //! Owners of the copies of remote repositories. If the service is root, they belong to the user
 //! that runs git. Otherwise the tests check that they belong to the service's user and are private.
 
+use std::fs::{self, Permissions};
 use std::io::Write as _;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::process::Stdio;
 
 use rustix::process::geteuid;
@@ -82,6 +83,7 @@ async fn read_history(url: &Url, sha: &str, cache: &Path) -> usize {
 async fn copies_of_remote_repositories_belong_to_the_user_of_git() {
     let (served, cache) =
         (tempfile::tempdir().expect("directory"), tempfile::tempdir().expect("directory"));
+    fs::set_permissions(cache.path(), Permissions::from_mode(0o700)).expect("permissions");
     let (path, url) = served_repository(served.path()).await;
     for content in ["two", "three"] {
         if content == "three" {
@@ -130,6 +132,7 @@ async fn closed_directory_above_the_copies_is_named() {
         return;
     }
     let outer = tempfile::tempdir().expect("directory");
+    fs::set_permissions(outer.path(), Permissions::from_mode(0o700)).expect("permissions");
     let url = Url::parse("https://localhost:1/a/b").expect("a URL");
     let error = update_copy(&url, &outer.path().join("repositories")).await.expect_err("closed");
     let closed = outer.path().canonicalize().expect("a directory").display().to_string();
