@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use nix::unistd::{Uid, User};
 use rustix::process::geteuid;
 
 /// Id of a user, and of its group, that exist only for git. That of [`PARSERS_ID`] is for parsers.
@@ -40,15 +41,21 @@ impl UnprivilegedUser {
         geteuid().is_root().then_some(Self::OWN)
     }
 
-    /// Returns the owner of a directory, unless that is root or the service is not root.
+    /// Returns the owner of a directory, unless that is root or the service is not root. Its group
+    /// is the primary one of the owner's account: the owner may not be in the directory's group.
     pub fn owner_of(directory: &Path) -> io::Result<Option<Self>> {
         if !geteuid().is_root() {
             return Ok(None);
         }
-        let found = fs::metadata(directory)?;
+        let uid = fs::metadata(directory)?.uid();
+        if uid == 0 {
+            return Ok(None);
+        }
+        // A small container may have no list of accounts.
+        let account = User::from_uid(Uid::from_raw(uid)).ok().flatten();
         // Root's group may read files of root.
-        let gid = if found.gid() == 0 { OWN_ID } else { found.gid() };
-        Ok((found.uid() != 0).then_some(Self { uid: found.uid(), gid }))
+        let gid = account.map(|account| account.gid.as_raw()).filter(|gid| *gid != 0);
+        Ok(Some(Self { uid, gid: gid.unwrap_or(OWN_ID) }))
     }
 
     /// Returns the topmost directory on the path to `path` that this user can't enter, by its
@@ -112,13 +119,30 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let owner = || UnprivilegedUser::owner_of(directory.path()).expect("a directory");
         assert_eq!(owner(), None, "the service's own user");
-        if geteuid().is_root() {
-            chown(directory.path(), Some(54_321), Some(54_322)).expect("a new owner");
-            assert_eq!(owner(), Some(UnprivilegedUser { uid: 54_321, gid: 54_322 }));
-            chown(directory.path(), Some(54_321), Some(0)).expect("a new owner");
-            assert_eq!(owner(), Some(UnprivilegedUser { uid: 54_321, gid: OWN_ID }));
-        }
         let own = geteuid().is_root().then_some(UnprivilegedUser::OWN);
         assert_eq!(UnprivilegedUser::if_root(), own);
+    }
+
+    /// The owner may be in no other group than the primary one of the account.
+    #[test]
+    fn owner_does_not_get_the_group_of_the_directory() {
+        if !geteuid().is_root() {
+            return;
+        }
+        let directory = tempfile::tempdir().expect("a directory");
+        let owner_with_group = |uid, group| {
+            chown(directory.path(), Some(uid), Some(group)).expect("a new owner");
+            UnprivilegedUser::owner_of(directory.path()).expect("a directory")
+        };
+        for group in [0, 54_322] {
+            let without_account = Some(UnprivilegedUser { uid: 54_321, gid: OWN_ID });
+            assert_eq!(owner_with_group(54_321, group), without_account);
+            let Some(account) = User::from_name("nobody").expect("a list of accounts") else {
+                continue;
+            };
+            let (uid, gid) = (account.uid.as_raw(), account.gid.as_raw());
+            assert_eq!(owner_with_group(uid, group), Some(UnprivilegedUser { uid, gid }));
+        }
+        assert_eq!(owner_with_group(0, 54_322), None);
     }
 }
