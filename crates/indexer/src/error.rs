@@ -48,9 +48,9 @@ pub enum Error {
         is on the PATH"
     )]
     GitNotFound(std::io::Error),
-    /// The service is root, and can't run a program, or own a file, as another user.
+    /// The service is root, and can't run or end a program, or own a file, as another user.
     #[error(
-        "the service is root but can't run git, or create git's files, as the user {uid} \
+        "the service is root but can't run or end git, or create git's files, as the user {uid} \
         ({cause}); run the service as another user than root, or check that it has the \
         capabilities CAP_SETUID, CAP_SETGID, CAP_CHOWN, CAP_DAC_OVERRIDE and CAP_KILL, that its \
         container has the ids up to 65535, and that the file system of data_dir stores the owners \

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
@@ -128,7 +129,8 @@ impl Git {
     /// Runs git and returns its trimmed output.
     ///
     /// A failure is [`Error::RepositoryNotFound`] if a retry does not help, else
-    /// [`Error::Unreachable`]. On timeout or cancellation, git is killed with its child processes.
+    /// [`Error::Unreachable`]. On timeout or cancellation, git is killed with its child processes;
+    /// if the service may not kill them, the error is [`Error::PrivilegesNotDropped`].
     pub async fn run(
         &self,
         arguments: &[&str],
@@ -160,7 +162,7 @@ impl Git {
         let mut child = self.start(self.command(arguments, limit))?;
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let reading = async { tokio::try_join!(split(stdout, on_field), read(stderr)) };
-        let (is_success, ((), stderr)) = wait_for_exit(child, reading, limit, cancel).await?;
+        let (is_success, ((), stderr)) = self.wait_for_exit(child, reading, limit, cancel).await?;
         if is_success { Ok(()) } else { Err(self.failure(&stderr)) }
     }
 
@@ -197,7 +199,8 @@ impl Git {
         let mut child = self.start(command)?;
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let reading = async { tokio::try_join!(read(stdout), read(stderr)) };
-        let (is_success, (stdout, stderr)) = wait_for_exit(child, reading, limit, cancel).await?;
+        let (is_success, (stdout, stderr)) =
+            self.wait_for_exit(child, reading, limit, cancel).await?;
         if is_success { Ok((stdout.trim().to_owned(), stderr)) } else { Err(self.failure(&stderr)) }
     }
 
@@ -249,34 +252,50 @@ impl Git {
             .kill_on_drop(true);
         command
     }
-}
 
-/// Reads a process to its end, and returns whether it succeeded. On timeout or cancellation, it is
-/// killed with its child processes.
-async fn wait_for_exit<T>(
-    mut child: Child,
-    reading: impl Future<Output = io::Result<T>>,
-    limit: Duration,
-    cancel: &CancellationToken,
-) -> Result<(bool, T), Error> {
-    let exit = async {
-        let read = reading.await?;
-        let status = child.wait().await?;
-        match status.code() {
-            Some(NOT_FOUND) => Err(io::Error::from(ErrorKind::NotFound)),
-            Some(NOT_EXECUTABLE) => Err(io::Error::from(ErrorKind::PermissionDenied)),
-            _ => Ok((status.success(), read)),
+    /// Reads a process to its end, and returns whether it succeeded. On timeout or cancellation, it
+    /// is killed with its child processes.
+    async fn wait_for_exit<T>(
+        &self,
+        mut child: Child,
+        reading: impl Future<Output = io::Result<T>>,
+        limit: Duration,
+        cancel: &CancellationToken,
+    ) -> Result<(bool, T), Error> {
+        let exit = async {
+            let read = reading.await?;
+            let status = child.wait().await?;
+            match status.code() {
+                Some(NOT_FOUND) => Err(io::Error::from(ErrorKind::NotFound)),
+                Some(NOT_EXECUTABLE) => Err(io::Error::from(ErrorKind::PermissionDenied)),
+                _ => Ok((status.success(), read)),
+            }
+        };
+        let interruption = tokio::select! {
+            finished = tokio::time::timeout(limit, exit) => match finished {
+                Ok(finished) => return finished.map_err(Error::GitNotFound),
+                Err(_) => Error::Timeout(limit.as_secs()),
+            },
+            () = cancel.cancelled() => Error::Cancelled,
+        };
+        self.kill(&mut child).await?;
+        Err(interruption)
+    }
+
+    /// Kills a process with its child processes. If the service may not, does not wait for its end.
+    async fn kill(&self, child: &mut Child) -> Result<(), Error> {
+        let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        let killed = group.map_or(Ok(()), |group| kill_process_group(group, Signal::KILL));
+        let is_forbidden = killed == Err(Errno::PERM) && matches!(child.try_wait(), Ok(None));
+        if is_forbidden {
+            return self.user.map_or(Ok(()), |user| {
+                Err(Error::PrivilegesNotDropped { uid: user.uid, cause: Errno::PERM.into() })
+            });
         }
-    };
-    let interruption = tokio::select! {
-        finished = tokio::time::timeout(limit, exit) => match finished {
-            Ok(finished) => return finished.map_err(Error::GitNotFound),
-            Err(_) => Error::Timeout(limit.as_secs()),
-        },
-        () = cancel.cancelled() => Error::Cancelled,
-    };
-    kill(&mut child).await;
-    Err(interruption)
+        // Another error means that the process has exited already.
+        let _ = child.wait().await;
+        Ok(())
+    }
 }
 
 /// Returns whether the trace of the protocol shows a response from a git server.
@@ -327,15 +346,6 @@ async fn read(stream: Option<impl AsyncRead + Unpin>) -> io::Result<String> {
     (&mut stream).take(MAX_OUTPUT).read_to_end(&mut start).await?;
     tokio::io::copy(&mut stream, &mut tokio::io::sink()).await?;
     Ok(String::from_utf8_lossy(&start).into_owned())
-}
-
-async fn kill(child: &mut Child) {
-    let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-    if let Some(group) = group {
-        // Fails if the process has exited already.
-        let _ = kill_process_group(group, Signal::KILL);
-    }
-    let _ = child.wait().await;
 }
 
 /// Messages of git, ssh and common hosts for a repository that does not exist or is not accessible.

@@ -92,6 +92,10 @@ impl Objects {
                 }
             }
         };
+        if matches!(fetched, Err(Error::PrivilegesNotDropped { .. })) {
+            // Git may still run.
+            return fetched.map(|(_, warnings)| Some(warnings));
+        }
         // A fetch may end between two checks of its size: it is complete, or git failed because a
         // pack reached the limit of a written file.
         let is_ended = matches!(fetched, Ok(_) | Err(Error::Unreachable(_)));

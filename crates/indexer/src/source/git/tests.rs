@@ -198,29 +198,56 @@ async fn git_of_root_reads_a_directory_in_place_as_its_owner() {
     assert_eq!(shell(&git, "id -u; id -G").await.expect("a shell"), ids);
 }
 
-/// Containers often lack the capability to change the user.
+/// Runs a future of a service that is root and lacks capabilities, as in many containers.
+#[cfg(target_os = "linux")]
+fn block_on_without<T: Send>(
+    missing: rustix::thread::CapabilitySet,
+    future: impl Future<Output = T> + Send,
+) -> T {
+    use rustix::thread::{CapabilitySets, capabilities, set_capabilities};
+    let run = || {
+        let sets = capabilities(None).expect("capabilities");
+        let fewer = CapabilitySets { effective: sets.effective - missing, ..sets };
+        set_capabilities(None, fewer).expect("fewer capabilities");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.expect("a runtime").block_on(future)
+    };
+    std::thread::scope(|scope| scope.spawn(run).join()).expect("no panic")
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn missing_capability_to_change_the_user_is_named() {
-    use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
+    use rustix::thread::CapabilitySet;
     let Some(own) = UnprivilegedUser::if_root() else { return };
     let url = Url::parse("https://example.org/a/b").expect("a URL");
     let git = Git::in_directory(Path::new("/")).with_remote(&url, Vec::new());
-    let run = || {
-        let sets = capabilities(None).expect("capabilities");
-        let dropped = CapabilitySet::SETUID | CapabilitySet::SETGID;
-        let fewer = CapabilitySets { effective: sets.effective - dropped, ..sets };
-        set_capabilities(None, fewer).expect("fewer capabilities");
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        runtime.expect("a runtime").block_on(shell(&git, "id -u"))
-    };
-    let error = std::thread::scope(|scope| scope.spawn(run).join()).expect("no panic");
-    let error = error.expect_err("it may not change the user");
+    let missing = CapabilitySet::SETUID | CapabilitySet::SETGID;
+    let error = block_on_without(missing, shell(&git, "id -u")).expect_err("no other user");
     assert!(
         matches!(&error, Error::PrivilegesNotDropped { uid, .. } if *uid == own.uid),
         "{error}"
     );
     assert!(error.to_string().contains("CAP_SETUID"), "{error}");
+}
+
+/// The service does not wait for a process that it can't kill.
+#[cfg(target_os = "linux")]
+#[test]
+fn missing_capability_to_kill_git_is_named() {
+    use rustix::thread::CapabilitySet;
+    let Some(own) = UnprivilegedUser::if_root() else { return };
+    let url = Url::parse("https://example.org/a/b").expect("a URL");
+    let git = Git::in_directory(Path::new("/")).with_remote(&url, Vec::new());
+    let cancel = CancellationToken::new();
+    cancel.cancel();
+    let running = git.run(&["-c", "alias.run=!sleep 30", "run"], LIMIT, &cancel);
+    let error = block_on_without(CapabilitySet::KILL, running).expect_err("cancelled");
+    assert!(
+        matches!(&error, Error::PrivilegesNotDropped { uid, .. } if *uid == own.uid),
+        "{error}"
+    );
+    assert!(error.to_string().contains("CAP_KILL"), "{error}");
 }
 
 #[tokio::test]
