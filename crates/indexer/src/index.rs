@@ -218,7 +218,7 @@ async fn enqueue_if_policy_changed(
 
 /// Input shared by the threads that scan files.
 struct IndexTask {
-    root: Root,
+    root: Arc<Root>,
     tree: Tree,
     known: HashMap<String, KnownFile>,
     /// Index of the next candidate to scan.
@@ -239,7 +239,7 @@ impl IndexTask {
         let known = files::known(&ctx.store, repository.id).await?;
         let policy = policies::of(&ctx.store, repository.project_id).await?;
         Ok(Self {
-            root: Root::open(&checkout.root)?,
+            root: Arc::clone(&checkout.root),
             tree: walk_tree(ctx, &checkout.root, stop).await?,
             known,
             next: AtomicUsize::new(0),
@@ -276,10 +276,10 @@ fn paths<'a>(files: &'a [DeletedFile<'_>]) -> impl Iterator<Item = String> + 'a 
 
 async fn walk_tree(
     ctx: &Context,
-    root: &std::path::Path,
+    root: &Arc<Root>,
     stop: &CancellationToken,
 ) -> Result<Tree, Error> {
-    let (root, limits, stop) = (root.to_owned(), ctx.walk, stop.clone());
+    let (root, limits, stop) = (Arc::clone(root), ctx.walk, stop.clone());
     let protected = ctx.protected.clone();
     let walk = move || walk::walk(&root, limits, &protected, &|| stop.is_cancelled());
     // On an error, the runtime is shutting down, or the walk panicked.

@@ -129,7 +129,7 @@ fn nearest_existing(path: &Path) -> Result<PathBuf, Error> {
 }
 
 /// Returns the identity of a path, whose symbolic links are followed; `None` if it does not exist.
-pub(crate) fn identity(path: &Path) -> Result<Option<Identity>, Error> {
+fn identity(path: &Path) -> Result<Option<Identity>, Error> {
     match path.metadata() {
         Ok(metadata) => Ok(Some(Identity { device: metadata.dev(), inode: metadata.ino() })),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),

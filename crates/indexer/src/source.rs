@@ -10,13 +10,15 @@ mod network_policy;
 mod size;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
+use crate::Error;
 use crate::protected::{ProtectedDirectories, Snapshot};
-use crate::{Error, walk};
+use crate::walk::{self, Root};
 use cache::Lock;
 use git::Git;
 use history::HistoryOrigin;
@@ -78,7 +80,7 @@ pub struct Cache<'a> {
 #[derive(Debug)]
 pub struct Checkout {
     /// Directory of the tree.
-    pub root: PathBuf,
+    pub root: Arc<Root>,
     /// Commit of the tree; empty for a directory outside of git and for an empty repository. A work
     /// tree may have uncommitted changes.
     pub source_ref: String,
@@ -162,13 +164,14 @@ async fn checkout_directory(
         CheckoutPlan::InPlace(root) => {
             let git = Git::in_place(&root)?;
             let source_ref = head(&git, cancel).await?;
+            let opened = Root::open(&root)?;
             let history = if source_ref.is_empty() {
                 None
             } else {
                 let below = git.run(&["rev-parse", "--show-prefix"], LOCAL_LIMIT, cancel).await?;
-                Some(HistoryOrigin::Local { repository: root.clone(), below })
+                Some(HistoryOrigin::Local { repository: root, below })
             };
-            Ok(Checkout { root, source_ref, history, _lock: None })
+            Ok(Checkout { root: Arc::new(opened), source_ref, history, _lock: None })
         }
         CheckoutPlan::Fetched { repository, below } => {
             let mut checkout =

@@ -54,6 +54,8 @@ pub enum SkipReason {
     RevealingName,
     /// A device, a socket or a pipe.
     NotAFile,
+    /// A file in a copy of git's user that belongs to another user.
+    OtherOwner,
     /// Earlier files already reach the size limit of the repository.
     RepositoryTooLarge,
     /// A symbolic link.
@@ -76,6 +78,7 @@ impl SkipReason {
             Self::BadName => "bad_name",
             Self::RevealingName => "revealing_name",
             Self::NotAFile => "not_a_file",
+            Self::OtherOwner => "other_owner",
             Self::RepositoryTooLarge => "repository_too_large",
             Self::Symlink => "symlink",
             Self::TooLarge => "too_large",
@@ -122,19 +125,18 @@ pub struct Source {
 /// and `.mcpignore`. Ignore files above `root` have no effect: the tree is the same wherever it is.
 /// Protected directories are left out; as `root`, they are an error.
 pub fn walk(
-    root: &Path,
+    root: &Root,
     limits: Limits,
     protected: &ProtectedDirectories,
     is_cancelled: &dyn Fn() -> bool,
 ) -> Result<Tree, Error> {
     let protected = protected.snapshot()?;
-    if protected::identity(root)?.is_some_and(|identity| protected.contains(identity)) {
-        return Err(protected::never_indexed(root));
+    if protected.contains(root.identity()?) {
+        return Err(protected::never_indexed(root.path()));
     }
-    let root = Root::open(root)?;
-    let mut tree = directories::list(&root, limits, &protected, is_cancelled)?;
+    let mut tree = directories::list(root, limits, &protected, is_cancelled)?;
     tree.candidates.sort_by(|a, b| a.path.cmp(&b.path));
-    tree.attributes = Attributes::read(&root, &tree.candidates);
+    tree.attributes = Attributes::read(root, &tree.candidates);
     apply_size_limit(&mut tree, limits.repository_bytes);
     Ok(tree)
 }

@@ -125,7 +125,8 @@ fn walk_with(name: &str, rules: &str) {
     let write = |name: &str, text: &str| fs::write(directory.path().join(name), text);
     write(name, rules).and_then(|()| write("a.rs", "fn a() {}")).expect("files in it");
     let protected = ProtectedDirectories::default();
-    let tree = walk::walk(directory.path(), walk::Limits::default(), &protected, &|| false)
+    let root = walk::Root::open(directory.path()).expect("the directory is readable");
+    let tree = walk::walk(&root, walk::Limits::default(), &protected, &|| false)
         .expect("the directory is readable");
     black_box(tree.is_generated_by_path("a.rs"));
 }

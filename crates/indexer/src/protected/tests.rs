@@ -4,7 +4,7 @@ use std::process::{Command, Output};
 
 use super::*;
 use crate::source::parse;
-use crate::walk::{self, Limits};
+use crate::walk::{self, Limits, Root};
 
 /// Environment variable with the directory of [`helper_bind_mount`].
 const HELPER_DIRECTORY: &str = "MC_TEST_BIND_MOUNT_DIRECTORY";
@@ -113,12 +113,14 @@ fn walk_leaves_the_data_directory_out() {
     }
     let protected = ProtectedDirectories::with_data_dir(&data);
     assert_eq!(walked(root.path(), &protected), ["a.txt", "deep/b.txt"]);
-    let error = walk::walk(&data, Limits::default(), &protected, &|| false).expect_err("protected");
+    let root = Root::open(&data).expect("a directory");
+    let error = walk::walk(&root, Limits::default(), &protected, &|| false).expect_err("protected");
     assert!(error.to_string().contains("never indexes it"), "{error}");
 }
 
 fn walked(root: &Path, protected: &ProtectedDirectories) -> Vec<String> {
-    let tree = walk::walk(root, Limits::default(), protected, &|| false).expect("a tree");
+    let root = Root::open(root).expect("a directory");
+    let tree = walk::walk(&root, Limits::default(), protected, &|| false).expect("a tree");
     tree.candidates.into_iter().map(|candidate| candidate.path).collect()
 }
 

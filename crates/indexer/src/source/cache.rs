@@ -3,8 +3,10 @@
 use std::fs::{self, DirBuilder, File, Permissions, TryLockError};
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
+use rustix::io::Errno;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
@@ -12,7 +14,8 @@ use super::copy::CopyDirectory;
 use super::git::{self, Git};
 use super::size::Objects;
 use super::{Cache, Checkout};
-use crate::{Error, hash, walk};
+use crate::walk::Root;
+use crate::{Error, hash};
 use mc_sandbox::UnprivilegedUser;
 
 /// Timeout of a fetch.
@@ -70,9 +73,9 @@ pub(super) async fn checkout(
         git.run(&["read-tree", "--empty"], STEP_LIMIT, cancel).await?;
     }
     git.run(&["clean", "--quiet", "-ffdx"], STEP_LIMIT, cancel).await?;
-    let root = inside(&path, below, requested_ref)?;
+    let root = open_inside(&copy, below, requested_ref)?;
     let source_ref = sha.unwrap_or_default();
-    Ok(Checkout { root, source_ref, history: None, _lock: Some(lock) })
+    Ok(Checkout { root: Arc::new(root), source_ref, history: None, _lock: Some(lock) })
 }
 
 /// Returns the directory of the copy of `url`.
@@ -81,22 +84,24 @@ pub(super) fn copy(url: &Url, cache: &Path) -> PathBuf {
     cache.join(hex::encode(&key[..12]))
 }
 
-/// Returns the directory `below` in the copy. Symbolic links are rejected, because a commit could
+/// Opens the directory `below` in the copy. Symbolic links are rejected, because a commit could
 /// contain a link to any directory.
-fn inside(copy: &Path, below: &str, requested_ref: &str) -> Result<PathBuf, Error> {
-    let mut directory = walk::resolve(copy)?;
-    for part in below.split('/').filter(|part| !part.is_empty()) {
-        directory.push(part);
-        let is_directory = directory.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
-        if !is_directory || matches!(part, "." | ".." | ".git") {
-            return Err(Error::InvalidLocation(format!(
-                "the repository has no directory \"{}\" at \"{requested_ref}\"; give another \
-                directory or ref",
-                below.trim_end_matches('/')
-            )));
-        }
+fn open_inside(copy: &CopyDirectory, below: &str, requested_ref: &str) -> Result<Root, Error> {
+    let missing = || {
+        Error::InvalidLocation(format!(
+            "the repository has no directory \"{}\" at \"{requested_ref}\"; give another \
+            directory or ref",
+            below.trim_end_matches('/')
+        ))
+    };
+    if below.split('/').any(|part| matches!(part, "." | ".." | ".git")) {
+        return Err(missing());
     }
-    Ok(directory)
+    copy.open_root(below).map_err(|cause| match Errno::from_io_error(&cause) {
+        // A link fails with LOOP or NOTDIR, depending on the system.
+        Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => missing(),
+        _ => Error::io(&copy.path().join(below))(cause),
+    })
 }
 
 /// Update of a copy to the newest commit of a ref.

@@ -14,6 +14,7 @@ use rustix::fs::{AtFlags, Dir, Mode, OFlags, mkdirat, open, openat, unlinkat};
 use rustix::process::geteuid;
 
 use crate::Error;
+use crate::walk::Root;
 use mc_sandbox::UnprivilegedUser;
 
 /// Directory of a copy, private to the user that runs git.
@@ -75,6 +76,13 @@ impl CopyDirectory {
     /// Deletes the directory with its content.
     pub fn clear(&self) -> Result<(), Error> {
         fs::remove_dir_all(&self.path).map_err(Error::io(&self.path))
+    }
+
+    /// Opens this `/`-separated directory of the copy, to walk and read it.
+    pub fn open_root(&self, below: &str) -> io::Result<Root> {
+        let directory = self.open_below(below)?;
+        let path = parts(below).fold(self.path.clone(), |path, part| path.join(part));
+        Ok(Root::of_copy(directory, path, self.user.map(|user| user.uid)))
     }
 
     fn belongs_to_another(&self, owner: u32) -> bool {
@@ -167,6 +175,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+    use crate::walk::SkipReason;
 
     /// An attacker who takes over git can create any link in the copy.
     #[test]
@@ -191,6 +200,21 @@ mod tests {
         for file in [&kept, &linked] {
             assert_eq!(fs::read(file).expect("a file"), b"kept");
         }
+    }
+
+    /// Git of root runs as another user, who can link files of root unless the kernel forbids it.
+    #[test]
+    fn hard_link_to_a_file_of_another_user_is_skipped() {
+        let Some(user) = UnprivilegedUser::if_root() else { return };
+        let cache = tempfile::tempdir().expect("a directory");
+        let copy = CopyDirectory::create(&cache.path().join("copy"), Some(user)).expect("a copy");
+        copy.write("own", b"own").expect("a file");
+        let key = cache.path().join("key");
+        fs::write(&key, "secret").expect("a file");
+        fs::hard_link(&key, copy.path().join("linked")).expect("a link");
+        let root = copy.open_root("").expect("a directory");
+        assert_eq!(root.read("own", 100), Ok(b"own".to_vec()));
+        assert_eq!(root.read("linked", 100), Err(SkipReason::OtherOwner));
     }
 
     #[test]

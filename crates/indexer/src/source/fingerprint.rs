@@ -13,7 +13,8 @@ use super::{
     CheckoutPlan, Location, NetworkAccess, Origin, cache, check_ref, head, network_policy, plan,
 };
 use crate::protected::ProtectedDirectories;
-use crate::{Error, hash, walk};
+use crate::walk::{self, Root};
+use crate::{Error, hash};
 
 /// Timeout to list the refs of a host.
 const LIST_TIMEOUT: Duration = Duration::from_mins(1);
@@ -126,7 +127,9 @@ fn digest(
     protected: &ProtectedDirectories,
     stop: &CancellationToken,
 ) -> Result<String, Error> {
-    let tree = walk::walk(root, walk::Limits::default(), protected, &|| stop.is_cancelled())?;
+    let opened = Root::open(root)?;
+    let is_stopped = || stop.is_cancelled();
+    let tree = walk::walk(&opened, walk::Limits::default(), protected, &is_stopped)?;
     let mut fields = vec![commit.as_bytes().to_vec()];
     for file in tree.candidates {
         let metadata = root.join(&file.path).symlink_metadata().ok();

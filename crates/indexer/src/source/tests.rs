@@ -153,6 +153,10 @@ async fn checkout_anywhere(
     checkout(origin, requested_ref, access, &protected, in_directory(cache), cancel).await
 }
 
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).expect("UTF-8")
+}
+
 async fn content(
     location: &str,
     requested_ref: &str,
@@ -160,10 +164,8 @@ async fn content(
 ) -> Result<(String, String), Error> {
     let cancel = CancellationToken::new();
     let checkout = checkout_anywhere(&parse(location)?, requested_ref, cache, &cancel).await?;
-    let file = ["lib/a.txt", "a.txt"]
-        .iter()
-        .find_map(|path| fs::read_to_string(checkout.root.join(path)).ok());
-    Ok((file.expect("a.txt"), checkout.source_ref))
+    let file = ["lib/a.txt", "a.txt"].iter().find_map(|path| checkout.root.read(path, 1_000).ok());
+    Ok((text(file.expect("a.txt")), checkout.source_ref))
 }
 
 #[tokio::test]
@@ -309,6 +311,29 @@ async fn link_in_a_commit_is_not_followed() {
     assert!(matches!(&error, Error::InvalidLocation(why) if why.contains("\"lib\"")), "{error}");
 }
 
+/// A process that git has started may replace a directory of the copy at any time.
+#[tokio::test]
+async fn link_that_replaces_a_directory_of_a_copy_is_not_followed() {
+    let (directory, cache) =
+        (tempfile::tempdir().expect("directory"), tempfile::tempdir().expect("directory"));
+    let outside = tempfile::tempdir().expect("directory");
+    for name in ["a.txt", "b.txt"] {
+        fs::write(outside.path().join(name), "secret").expect("file");
+    }
+    repository(directory.path());
+    let lib = directory.path().join("lib");
+    let origin = parse(lib.to_str().expect("UTF-8")).expect("a location");
+    let (protected, cancel) = (ProtectedDirectories::default(), CancellationToken::new());
+    let checkout = checkout_anywhere(&origin, "two", cache.path(), &cancel).await;
+    let root = checkout.expect("a tree").root;
+    fs::rename(root.path(), root.path().with_file_name("moved")).expect("moved");
+    std::os::unix::fs::symlink(outside.path(), root.path()).expect("link");
+    let tree = walk::walk(&root, walk::Limits::default(), &protected, &|| false).expect("a tree");
+    let paths: Vec<_> = tree.candidates.iter().map(|file| file.path.as_str()).collect();
+    assert_eq!(paths, ["a.txt"]);
+    assert_eq!(text(root.read("a.txt", 1_000).expect("file")), "two");
+}
+
 #[tokio::test]
 async fn directory_outside_of_git_has_no_refs() {
     let (directory, cache) =
@@ -354,7 +379,7 @@ async fn repository_without_commits_is_an_empty_tree() {
         let tree = checkout_anywhere(&origin, requested_ref, cache.path(), &cancel).await;
         let tree = tree.expect("an empty tree");
         assert_eq!(tree.source_ref, "");
-        let names = fs::read_dir(&tree.root).expect("directory").flatten();
+        let names = fs::read_dir(tree.root.path()).expect("directory").flatten();
         let names: Vec<_> = names.map(|entry| entry.file_name()).collect();
         assert_eq!(names, [".git"], "the files of the last checkout are deleted");
     }

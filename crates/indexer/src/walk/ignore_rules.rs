@@ -92,11 +92,13 @@ fn file(root: &Root, path: &str) -> Gitignore {
 /// Reads `info/exclude`, the rules of this clone only.
 ///
 /// In a work tree of `git worktree`, `.git` is a file with the path of the work tree's directory.
-/// The file `commondir` there has the path of the clone's directory.
+/// The file `commondir` there has the path of the clone's directory. In a copy of git's user, which
+/// is no work tree, the file is not followed.
 fn exclude(root: &Root, directory: &str) -> Gitignore {
     let git = below(directory, ".git");
     let path = format!("{git}/info/exclude");
     let bytes = match root.read(&git, MAX_BYTES) {
+        Ok(_) if root.belongs_to_git() => None,
         Ok(link) => exclude_of_worktree(&link),
         Err(_) => root.read(&path, MAX_BYTES).ok(),
     };

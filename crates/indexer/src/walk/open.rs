@@ -5,18 +5,26 @@ use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, open, openat, statat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, open, openat, statat};
 use rustix::io::Errno;
 
 use super::SkipReason;
 use crate::Error;
 use crate::protected::Identity;
 
-/// Open directory, below which files are read.
+/// Open directory, below which files are read. It stays the same directory if a link takes its
+/// place on the disk.
 #[derive(Debug)]
-pub struct Root(OwnedFd);
+pub struct Root {
+    directory: OwnedFd,
+    /// Path of the directory when it was opened.
+    path: PathBuf,
+    /// Id of git's user, whose files alone are read; `None` outside of the copies of that user.
+    owner: Option<u32>,
+}
 
 #[derive(Debug)]
 pub(super) struct Listing {
@@ -42,8 +50,12 @@ impl Entry {
 
     /// Returns device and inode.
     pub fn identity(&self) -> Option<Identity> {
-        self.stat.map(|stat| Identity { device: stat.st_dev, inode: stat.st_ino })
+        self.stat.map(identity)
     }
+}
+
+fn identity(stat: Stat) -> Identity {
+    Identity { device: stat.st_dev, inode: stat.st_ino }
 }
 
 impl Root {
@@ -51,7 +63,31 @@ impl Root {
     pub fn open(directory: &Path) -> Result<Self, Error> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let opened = open(directory, flags, Mode::empty());
-        opened.map(Self).map_err(|error| Error::io(directory)(error.into()))
+        let opened = opened.map_err(|error| Error::io(directory)(error.into()))?;
+        Ok(Self { directory: opened, path: directory.to_owned(), owner: None })
+    }
+
+    /// Returns an open directory of a copy as the root of a walk. If it belongs to git's user
+    /// (`owner`), files of other users are skipped: that user may have linked them into the copy.
+    pub(crate) fn of_copy(directory: OwnedFd, path: PathBuf, owner: Option<u32>) -> Self {
+        Self { directory, path, owner }
+    }
+
+    /// Returns the path of the directory when it was opened.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns device and inode of the directory.
+    pub(super) fn identity(&self) -> Result<Identity, Error> {
+        let stat = fstat(&self.directory);
+        stat.map(identity).map_err(|error| Error::io(&self.path)(error.into()))
+    }
+
+    /// Returns whether this is a copy of git's user. If that git was taken over, the files of the
+    /// copy may try to lead elsewhere.
+    pub(super) fn belongs_to_git(&self) -> bool {
+        self.owner.is_some()
     }
 
     /// Reads the regular file at `path` (`/`-separated, relative to this directory).
@@ -60,6 +96,9 @@ impl Root {
         let metadata = file.metadata().map_err(|_| SkipReason::Unreadable)?;
         if !metadata.is_file() {
             return Err(SkipReason::NotAFile);
+        }
+        if self.owner.is_some_and(|owner| owner != metadata.uid()) {
+            return Err(SkipReason::OtherOwner);
         }
         if metadata.len() > max_bytes {
             return Err(SkipReason::TooLarge);
@@ -77,7 +116,7 @@ impl Root {
     pub(super) fn list(&self, path: &str) -> Result<Listing, SkipReason> {
         let base = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::DIRECTORY;
         let directory = match path {
-            "" => openat(&self.0, ".", base, Mode::empty()).map_err(reason)?,
+            "" => openat(&self.directory, ".", base, Mode::empty()).map_err(reason)?,
             path => self.open_below(path)?,
         };
         let mut listing = Listing { entries: Vec::new(), is_complete: true };
@@ -109,11 +148,11 @@ impl Root {
         }
         let mut directory: Option<OwnedFd> = None;
         for part in parts {
-            let parent = directory.as_ref().unwrap_or(&self.0);
+            let parent = directory.as_ref().unwrap_or(&self.directory);
             let next = openat(parent, part, base | OFlags::DIRECTORY, Mode::empty());
             directory = Some(next.map_err(reason)?);
         }
-        let parent = directory.as_ref().unwrap_or(&self.0);
+        let parent = directory.as_ref().unwrap_or(&self.directory);
         openat(parent, name, as_file, Mode::empty()).map_err(reason)
     }
 }

@@ -15,7 +15,7 @@ fn walk_unprotected(
     limits: Limits,
     is_cancelled: &dyn Fn() -> bool,
 ) -> Result<Tree, Error> {
-    walk(root, limits, &ProtectedDirectories::default(), is_cancelled)
+    walk(&Root::open(root)?, limits, &ProtectedDirectories::default(), is_cancelled)
 }
 
 fn walk_paths(root: &Path) -> (Vec<String>, Skipped) {
@@ -91,6 +91,27 @@ fn worktree_honors_the_exclude_file_of_its_clone() {
     write(root.path(), "local.txt", "text\n");
     write(root.path(), "a.txt", "text\n");
     assert_eq!(walk_paths(root.path()).0, ["a.txt"]);
+}
+
+/// A git that was taken over can link files of other users, and write a `.git` file.
+#[test]
+fn copy_of_the_user_of_git_leads_to_nothing_else() {
+    let clone = tempfile::tempdir().expect("directory");
+    write(clone.path(), "commondir", ".\n");
+    write(clone.path(), "info/exclude", "a.txt\n");
+    let root = tempfile::tempdir().expect("directory");
+    write(root.path(), ".git", format!("gitdir: {}\n", clone.path().display()));
+    write(root.path(), "a.txt", "a");
+    let own = rustix::process::geteuid().as_raw();
+    for (owner, expected) in [(own, Ok(b"a".to_vec())), (own + 1, Err(SkipReason::OtherOwner))] {
+        let directory = fs::File::open(root.path()).expect("directory").into();
+        let copy = Root::of_copy(directory, root.path().to_owned(), Some(owner));
+        let protected = ProtectedDirectories::default();
+        let tree = walk(&copy, Limits::default(), &protected, &|| false).expect("a tree");
+        let paths: Vec<_> = tree.candidates.iter().map(|file| file.path.as_str()).collect();
+        assert_eq!(paths, ["a.txt"], "the file of the clone has no effect");
+        assert_eq!(copy.read("a.txt", 1_000), expected);
+    }
 }
 
 #[test]

@@ -91,7 +91,7 @@ async fn copies_of_remote_repositories_belong_to_the_user_of_git() {
             git(&path, &["commit", "--quiet", "--all", "-m", content]);
         }
         let tree = update_copy(&url, cache.path()).await.expect("a tree");
-        assert_eq!(fs::read_to_string(tree.root.join("lib/a.txt")).expect("file"), content);
+        assert_eq!(text(tree.root.read("lib/a.txt", 1_000).expect("file")), content);
         assert!(read_history(&url, &tree.source_ref, cache.path()).await > 0);
     }
     let mode = |path: &Path| fs::metadata(path).expect("a path").mode() & 0o777;
@@ -121,7 +121,7 @@ async fn copy_of_an_earlier_version_is_fetched_again() {
     git(&copy, &["init", "--quiet"]);
     fs::write(copy.join(".git/earlier"), "").expect("file");
     let tree = update_copy(&url, cache.path()).await.expect("a tree");
-    assert_eq!(fs::read_to_string(tree.root.join("lib/a.txt")).expect("file"), "two");
+    assert_eq!(text(tree.root.read("lib/a.txt", 1_000).expect("file")), "two");
     assert_eq!(copy.join(".git/earlier").exists(), !geteuid().is_root());
 }
 
