@@ -1,8 +1,13 @@
 //! Repositories on this disk. A file `.git` or `alternates` may name any other directory, from
 //! which git would read with the permissions of the service.
 
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{Mode, OFlags, open};
+use rustix::io::Errno;
 use tokio_util::sync::CancellationToken;
 
 use super::git::Git;
@@ -10,8 +15,10 @@ use super::{LOCAL_LIMIT, Location};
 use crate::Error;
 use crate::protected::{Snapshot, local_path};
 
-/// Maximum number of directories of objects that are checked; git follows fewer levels of them.
-const MAX_ALTERNATES: usize = 64;
+/// Maximum number of directories of objects of a repository, borrowed ones included.
+const MAX_OBJECT_DIRECTORIES: usize = 64;
+/// Maximum size of a file that lists such directories, in bytes.
+const MAX_LIST_BYTES: u64 = 1 << 20;
 
 /// Rejects a location whose repository, or one whose objects it borrows, is protected.
 pub(super) async fn check(
@@ -54,17 +61,63 @@ fn directories(location: &Location) -> Result<Vec<PathBuf>, Error> {
 }
 
 fn check_alternates(objects: &Path, protected: &Snapshot) -> Result<(), Error> {
-    let mut directories = vec![objects.to_owned()];
+    let mut directories = vec![real(objects.to_owned())];
     let mut next = 0;
-    while let Some(objects) = directories.get(next).filter(|_| next < MAX_ALTERNATES).cloned() {
+    while let Some(objects) = directories.get(next).cloned() {
         next += 1;
-        let listed = std::fs::read(objects.join("info/alternates")).unwrap_or_default();
-        for line in String::from_utf8_lossy(&listed).lines().filter(|line| !line.starts_with('#')) {
+        let listed = read_list(&objects.join("info/alternates"))?;
+        let listed = String::from_utf8_lossy(&listed);
+        let lines: BTreeSet<&str> = listed.lines().filter(|line| !line.starts_with('#')).collect();
+        for line in lines {
             // Git accepts a path in quotation marks.
             let alternate = objects.join(line.trim_matches('"'));
             protected.check_inside(&alternate)?;
-            directories.push(alternate);
+            // Directories may borrow from each other in a circle.
+            let alternate = real(alternate);
+            if !directories.contains(&alternate) {
+                directories.push(alternate);
+            }
+            if directories.len() > MAX_OBJECT_DIRECTORIES {
+                return Err(Error::InvalidLocation(format!(
+                    "the repository borrows objects from more than {} directories, by {}; index a \
+                    clone of the repository",
+                    MAX_OBJECT_DIRECTORIES - 1,
+                    objects.join("info/alternates").display()
+                )));
+            }
         }
     }
     Ok(())
+}
+
+fn real(path: PathBuf) -> PathBuf {
+    path.canonicalize().unwrap_or(path)
+}
+
+/// Reads a list of directories, and follows links as git does; empty if there is none.
+///
+/// The owner of the repository chooses the file. A pipe would block the service, and a device may
+/// have no end. Both are rejected, since git could read directories from them that were not
+/// checked.
+fn read_list(path: &Path) -> Result<Vec<u8>, Error> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = match open(path, flags, Mode::empty()) {
+        Ok(file) => File::from(file),
+        Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Vec::new()),
+        Err(error) => return Err(Error::io(path)(error.into())),
+    };
+    let mut listed = Vec::new();
+    let is_file = file.metadata().map_err(Error::io(path))?.is_file();
+    if is_file {
+        let read = file.take(MAX_LIST_BYTES + 1).read_to_end(&mut listed);
+        read.map_err(Error::io(path))?;
+    }
+    if !is_file || listed.len() as u64 > MAX_LIST_BYTES {
+        return Err(Error::InvalidLocation(format!(
+            "{} is not a file of at most 1 MiB, so the directories that git would read cannot be \
+            checked; replace it, or index a clone of the repository",
+            path.display()
+        )));
+    }
+    Ok(listed)
 }

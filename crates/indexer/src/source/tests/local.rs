@@ -4,6 +4,39 @@ use std::os::unix::fs::symlink;
 
 use super::*;
 
+/// The service neither waits for the writer of a pipe nor reads a device without end.
+#[tokio::test]
+async fn list_of_borrowed_objects_is_a_small_file() {
+    let (root, cache) =
+        (tempfile::tempdir().expect("directory"), tempfile::tempdir().expect("directory"));
+    repository(root.path());
+    let origin = parse(root.path().to_str().expect("UTF-8")).expect("a location");
+    let list = root.path().join(".git/objects/info/alternates");
+    let pipe = || {
+        let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU);
+        rustix::fs::mknodat(rustix::fs::CWD, &list, kind, mode, 0).expect("pipe");
+    };
+    let device = || symlink("/dev/zero", &list).expect("link");
+    let large = || fs::write(&list, vec![b'#'; (1 << 20) + 1]).expect("file");
+    for create in [&pipe as &dyn Fn(), &device, &large] {
+        create();
+        let cancel = CancellationToken::new();
+        let checkout = checkout_anywhere(&origin, "", cache.path(), &cancel).await;
+        let message = checkout.expect_err("no small file").to_string();
+        assert!(message.contains("alternates is not a file of at most 1 MiB"), "{message}");
+        fs::remove_file(&list).expect("removed");
+    }
+    let many: String = (0..64).map(|number| format!("/none/{number}\n")).collect();
+    fs::write(&list, many).expect("file");
+    let cancel = CancellationToken::new();
+    let error = checkout_anywhere(&origin, "", cache.path(), &cancel).await.expect_err("64 others");
+    assert!(error.to_string().contains("more than 63 directories"), "{error}");
+    // It borrows from itself.
+    fs::write(&list, "# none\n.\n../objects\n").expect("file");
+    let cancel = CancellationToken::new();
+    checkout_anywhere(&origin, "", cache.path(), &cancel).await.expect("a tree");
+}
+
 #[tokio::test]
 async fn repository_that_leads_into_a_protected_directory_is_rejected() {
     let (root, cache) =
