@@ -41,7 +41,7 @@ struct CurrentRequest {
 /// Open sessions with their callers.
 #[derive(Default)]
 pub struct CallerSessions {
-    inner: LocalSessionManager,
+    inner: Arc<LocalSessionManager>,
     open: Mutex<OpenSessions>,
     /// Locked while a session is created, so that concurrent creations count each other.
     creating: tokio::sync::Mutex<()>,
@@ -125,30 +125,49 @@ impl CallerSessions {
         Some(Arc::clone(&own.in_use))
     }
 
+    /// Closes a session that its caller no longer has. A task of its own does that, because the
+    /// request may be cancelled.
+    fn close(&self, id: SessionId) {
+        let inner = Arc::clone(&self.inner);
+        tokio::spawn(async move {
+            if let Err(error) = inner.close_session(&id).await {
+                tracing::warn!(error = &error as &dyn std::error::Error, "MCP session did not end");
+            }
+        });
+    }
+
     fn open(&self) -> MutexGuard<'_, OpenSessions> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl OpenSessions {
-    /// Makes room for another session of the caller. At the limit, removes and returns the least
+    /// Returns the session that ends if the caller opens another one: at the limit, the least
     /// recently used session that is idle. Fails if none is.
-    fn make_room(&mut self, caller: Option<Caller>) -> Result<Option<SessionId>, SessionsError> {
+    fn replaceable(&self, caller: Option<Caller>) -> Result<Option<SessionId>, SessionsError> {
         let own = self.sessions.iter().filter(|(_, session)| session.caller == caller);
         if own.clone().count() < MAX_SESSIONS {
             return Ok(None);
         }
         let idle = own.filter(|(_, session)| Arc::strong_count(&session.in_use) == 1);
         let oldest = idle.min_by_key(|(_, session)| session.last_request);
-        let oldest = oldest.ok_or(SessionsError::TooMany)?.0.clone();
-        self.sessions.remove(&oldest);
-        Ok(Some(oldest))
+        Ok(Some(oldest.ok_or(SessionsError::TooMany)?.0.clone()))
     }
 
-    fn add(&mut self, id: SessionId, caller: Option<Caller>) {
+    /// Adds a session of the caller. Removes and returns the one that it replaces, if any.
+    fn add(
+        &mut self,
+        id: SessionId,
+        caller: Option<Caller>,
+    ) -> Result<Option<SessionId>, SessionsError> {
+        let replaced = self.replaceable(caller)?;
+        if let Some(replaced) = &replaced {
+            self.sessions.remove(replaced);
+        }
         self.requests += 1;
         let session = OpenSession { caller, last_request: self.requests, in_use: Arc::default() };
         self.sessions.insert(id, session);
+        Ok(replaced)
     }
 
     /// Notes a request to a session; returns `false` if it is not one of the caller.
@@ -175,15 +194,25 @@ impl SessionManager for CallerSessions {
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
         let caller = current_caller();
-        let creating = self.creating.lock().await;
-        let oldest = self.open().make_room(caller).inspect_err(|_| mark_rejected())?;
+        let _creating = self.creating.lock().await;
+        self.open().replaceable(caller).inspect_err(|_| mark_rejected())?;
         let created = self.inner.create_session().await?;
-        self.open().add(created.0.clone(), caller);
-        drop(creating);
-        if let Some(oldest) = oldest {
-            tracing::info!(limit_sessions = MAX_SESSIONS, "too many MCP sessions; oldest ended");
-            if let Err(error) = self.inner.close_session(&oldest).await {
-                tracing::warn!(error = &error as &dyn std::error::Error, "MCP session did not end");
+        // Nothing waits from here on: a session ends only if the new one is complete.
+        let added = self.open().add(created.0.clone(), caller);
+        match added {
+            Ok(Some(replaced)) => {
+                tracing::info!(
+                    limit_sessions = MAX_SESSIONS,
+                    "too many MCP sessions; oldest ended"
+                );
+                self.close(replaced);
+            }
+            Ok(None) => {}
+            // Meanwhile, requests to all other sessions have arrived.
+            Err(error) => {
+                mark_rejected();
+                self.close(created.0);
+                return Err(error);
             }
         }
         Ok(created)
@@ -244,3 +273,6 @@ impl SessionManager for CallerSessions {
         Ok(self.inner.resume(id, last_event_id).await?)
     }
 }
+
+#[cfg(test)]
+mod tests;
