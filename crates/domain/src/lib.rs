@@ -25,5 +25,5 @@ pub use project::{InvalidProjectKey, ProjectKey};
 pub use record_meta::RecordMeta;
 pub use role::{Permission, Role, is_allowed};
 pub use scope::{Scope, Scopes};
-pub use text::{ForbiddenCharacter, check_line, check_text, is_other_line_break};
+pub use text::{ForbiddenCharacter, check_line, check_text, is_other_line_break, shorten};
 pub use untrusted::UntrustedText;

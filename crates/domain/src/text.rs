@@ -1,5 +1,6 @@
-//! Line breaks and the validation of characters. PostgreSQL cannot store NUL, and other control
-//! characters can harm terminals and prompts, so requests with either are rejected.
+//! Length and line breaks of texts, and the validation of characters. PostgreSQL cannot store NUL,
+//! and other control characters can harm terminals and prompts, so requests with either are
+//! rejected.
 
 /// The error of a text with a forbidden control character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -29,6 +30,11 @@ pub fn is_other_line_break(c: char) -> bool {
     matches!(c, '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
+/// Returns the start of a text, of at most `max` characters.
+pub fn shorten(text: &str, max: usize) -> &str {
+    text.char_indices().nth(max).map_or(text, |(end, _)| &text[..end])
+}
+
 fn check(text: &str, forbidden: impl Fn(char) -> bool) -> Result<(), ForbiddenCharacter> {
     match text.char_indices().find(|(_, c)| forbidden(*c)) {
         None => Ok(()),
@@ -39,6 +45,15 @@ fn check(text: &str, forbidden: impl Fn(char) -> bool) -> Result<(), ForbiddenCh
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn text_is_shortened_by_characters() {
+        for (text, expected) in [("", ""), ("дом", "дом"), ("домик", "дом"), ("a", "a")]
+        {
+            assert_eq!(shorten(text, 3), expected);
+        }
+        assert_eq!(shorten("a", 0), "");
+    }
 
     #[test]
     fn line_breaks_are_valid_in_texts_only() {

@@ -1,5 +1,7 @@
 //! Decoding of files, and their lines.
 
+pub(crate) use mc_domain::shorten;
+
 /// Share of invalid UTF-8 above which a file counts as binary. A legacy encoding of a non-Latin
 /// alphabet may have a third of invalid bytes; random bytes have more.
 const MAX_INVALID_SHARE: f64 = 0.4;
@@ -68,11 +70,6 @@ pub fn normalize(text: &str) -> String {
     } else {
         text.to_owned()
     }
-}
-
-/// Returns the start of a text, of at most `max` characters.
-pub(crate) fn shorten(text: &str, max: usize) -> &str {
-    text.char_indices().nth(max).map_or(text, |(end, _)| &text[..end])
 }
 
 /// Converts a number of lines or bytes to the type of its database column.

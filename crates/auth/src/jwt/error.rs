@@ -35,7 +35,7 @@ const MAX_NAME: usize = 32;
 
 /// Truncates a name from a token.
 pub(super) fn shortened(name: &str) -> String {
-    name.chars().take(MAX_NAME).collect()
+    mc_domain::shorten(name, MAX_NAME).to_owned()
 }
 
 /// A part of a token.

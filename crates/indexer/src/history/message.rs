@@ -4,6 +4,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::text;
+
 /// Maximum characters of a stored message; the rest of longer ones is mostly lists and logs.
 const MAX_MESSAGE: usize = 4_000;
 /// Maximum characters of the first line.
@@ -44,16 +46,12 @@ pub(super) fn clean(message: &str) -> String {
 
 /// Shortens a masked message to the part that is stored.
 pub(super) fn shorten(message: &str) -> &str {
-    first_characters(message, MAX_MESSAGE)
+    text::shorten(message, MAX_MESSAGE)
 }
 
 /// Returns the first line of a masked message.
 pub(super) fn subject(message: &str) -> &str {
-    first_characters(message.lines().next().unwrap_or_default().trim(), MAX_SUBJECT)
-}
-
-fn first_characters(text: &str, count: usize) -> &str {
-    text.char_indices().nth(count).map_or(text, |(end, _)| &text[..end])
+    text::shorten(message.lines().next().unwrap_or_default().trim(), MAX_SUBJECT)
 }
 
 #[cfg(test)]

@@ -117,7 +117,7 @@ fn accepts_handle(name: &str) -> bool {
 /// Masks and shortens a name of the caller for an error.
 fn shorten(name: &str) -> String {
     // Masked before it is shortened: half of a secret would not be detected.
-    mc_sanitizer::mask(name).text.as_str().chars().take(64).collect()
+    mc_domain::shorten(mc_sanitizer::mask(name).text.as_str(), 64).to_owned()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Reading of a document by sections. A short document is shown in full, a long one by its outline
 //! and its start. Sections are then read piece by piece.
 
-use mc_domain::UntrustedText;
+use mc_domain::{UntrustedText, shorten};
 use serde_json::{Value, json};
 
 use crate::tokens;
@@ -169,7 +169,7 @@ fn sections(content: &str) -> Vec<Section<'_>> {
                 });
                 if let Some((level, title, start)) = heading {
                     found.push(Section {
-                        title: shortened(title),
+                        title: shorten(title, TITLE_MAX),
                         level,
                         start,
                         end: content.len(),
@@ -184,10 +184,6 @@ fn sections(content: &str) -> Vec<Section<'_>> {
     }
     close(&mut found);
     found
-}
-
-fn shortened(title: &str) -> &str {
-    title.char_indices().nth(TITLE_MAX).map_or(title, |(end, _)| &title[..end])
 }
 
 /// Sets the end and the parents of each section.
@@ -257,20 +253,20 @@ fn within(lines: impl Iterator<Item = String>, budget: usize) -> (Vec<String>, b
 }
 
 fn find<'s, 'a>(sections: &'s [Section<'a>], name: &str) -> Result<&'s Section<'a>, NoSection> {
-    let name_key = plain(name);
-    let mut matches: [Vec<&'s Section<'a>>; RANKS] = Default::default();
-    let mut parents = ParentPath::default();
-    for section in sections.iter().filter(|_| !name_key.is_empty()) {
-        if let Some(rank) = rank(section, &name_key, &mut parents) {
-            matches[rank].push(section);
-        }
+    let name = name.trim_start_matches('#').trim();
+    // The headings of the name are cut as those of the document are.
+    let titles: Vec<&str> = name.split(" > ").map(|title| shorten(title, TITLE_MAX)).collect();
+    let name_key = plain(&titles.join(" > "));
+    let mut found = best_matches(sections, &name_key);
+    if found.is_empty() && name.len() > TITLE_MAX {
+        // The name may be one heading with ` > ` in it.
+        found = best_matches(sections, &plain(shorten(name, TITLE_MAX)));
     }
     let title = |section: &Section<'_>| plain(section.title);
-    let found = matches.into_iter().find(|found| !found.is_empty());
-    match found.as_deref() {
-        Some([section]) => Ok(*section),
-        Some(several) => Err(NoSection { candidates: paths(several), is_ambiguous: true }),
-        None => {
+    match found.as_slice() {
+        [section] => Ok(*section),
+        several @ [_, ..] => Err(NoSection { candidates: paths(several), is_ambiguous: true }),
+        [] => {
             let shares_word = |section: &&Section<'_>| {
                 let title = title(section);
                 name_key.split(' ').any(|word| word.len() > 2 && title.contains(word))
@@ -281,6 +277,18 @@ fn find<'s, 'a>(sections: &'s [Section<'a>], name: &str) -> Result<&'s Section<'
             Err(NoSection { candidates: paths(&candidates), is_ambiguous: false })
         }
     }
+}
+
+/// Returns the sections that match a normalized name best.
+fn best_matches<'s, 'a>(sections: &'s [Section<'a>], name_key: &str) -> Vec<&'s Section<'a>> {
+    let mut matches: [Vec<&'s Section<'a>>; RANKS] = Default::default();
+    let mut parents = ParentPath::default();
+    for section in sections.iter().filter(|_| !name_key.is_empty()) {
+        if let Some(rank) = rank(section, name_key, &mut parents) {
+            matches[rank].push(section);
+        }
+    }
+    matches.into_iter().find(|found| !found.is_empty()).unwrap_or_default()
 }
 
 /// Number of ranks of a match.
@@ -409,6 +417,23 @@ mod tests {
         assert_eq!(lengths, [TITLE_MAX, TITLE_MAX + " > Install".len()]);
         let piece = Piece::of_section(&content, "Install", 1_200).expect("a section");
         assert_eq!(piece.text, "## Install\n\nOn Linux.\n");
+    }
+
+    #[test]
+    fn long_heading_is_found_by_its_full_name() {
+        let title = format!("`Setup` of {}", "a".repeat(400));
+        let content = format!("# {title}\n\n## Install\n\nOn Linux.\n\n# On > {title}\n\nMore.\n");
+        let install = "## Install\n\nOn Linux.\n\n".to_owned();
+        for (name, expected) in [
+            (title.clone(), format!("# {title}\n\n{install}")),
+            (format!("# {title}"), format!("# {title}\n\n{install}")),
+            (format!("{title} > Install"), install),
+            (format!("On > {title}"), format!("# On > {title}\n\nMore.\n")),
+        ] {
+            let piece = Piece::of_section(&content, &name, 1_200).expect("a section");
+            assert_eq!(piece.text, expected, "{name}");
+        }
+        Piece::of_section(&content, &"b".repeat(400), 1_200).expect_err("no such section");
     }
 
     #[test]
