@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::geteuid;
 use serde_json::{Value, json};
@@ -14,6 +14,9 @@ use tempfile::TempDir;
 
 use crate::harness::Service;
 use crate::repository;
+
+/// Maximum time to wait for the service to close a file.
+const TIMEOUT: Duration = Duration::from_mins(2);
 
 /// Id of a user and group without account, files or memberships.
 const STRANGER: u32 = 54_321;
@@ -52,7 +55,10 @@ async fn data_directory_is_closed_to_other_users() {
     fs::write(&inside, "").unwrap();
     fs::set_permissions(&inside, Permissions::from_mode(0o644)).unwrap();
     service.launch().await;
+    let began = Instant::now();
     while fs::metadata(&inside).unwrap().mode() & 0o077 != 0 {
+        let log = service.log();
+        assert!(began.elapsed() < TIMEOUT, "{} is still open:\n{log}", inside.display());
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
