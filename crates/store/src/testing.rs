@@ -100,6 +100,25 @@ pub async fn last_text(store: &Store, statements: &[&str]) -> Result<String> {
     Ok(sqlx::query_scalar(AssertSqlSafe(*last)).fetch_one(&mut *tx.0).await?)
 }
 
+/// Returns the names of the foreign keys between tables with rows of projects through which a row can
+/// refer to another project, comma-separated: those that do not compare `project_id`.
+pub async fn keys_across_projects(store: &Store) -> Result<String> {
+    let sql = "select coalesce(string_agg(k.conname, ',' order by k.conname), '')
+               from pg_constraint k
+               where k.contype = 'f'
+                   and exists (select from pg_attribute a
+                               where a.attrelid = k.conrelid and a.attname = 'project_id')
+                   and exists (select from pg_attribute a
+                               where a.attrelid = k.confrelid and a.attname = 'project_id')
+                   and not exists (
+                       select from unnest(k.conkey, k.confkey) columns (own, referenced)
+                       join pg_attribute o on o.attrelid = k.conrelid and o.attnum = columns.own
+                       join pg_attribute r on r.attrelid = k.confrelid
+                           and r.attnum = columns.referenced
+                       where o.attname = 'project_id' and r.attname = 'project_id')";
+    text(store, sql).await
+}
+
 /// A session with an open transaction, which ends on drop.
 #[derive(Debug)]
 pub struct Held {

@@ -2,6 +2,8 @@
 //! context the service has not set in its transaction.
 #![allow(missing_docs, clippy::unwrap_used)]
 
+#[path = "project_proof/foreign_keys.rs"]
+mod foreign_keys;
 #[path = "project_proof/functions.rs"]
 mod functions;
 

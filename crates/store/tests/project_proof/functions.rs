@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use mc_domain::UserId;
+use mc_domain::{ProjectId, UserId};
 use mc_store::testing::{chains, execute, last_text, text};
 use mc_store::{Result, Store};
 
@@ -47,14 +47,10 @@ fn enqueue(kind: &str, key: &str, argument: &str, id: &str) -> Call {
 
 impl World {
     /// Adds a row of every table, and an audit event, to the other project.
-    async fn with_rows() -> Self {
+    pub(super) async fn with_rows() -> Self {
         let world = Self::new().await;
         let theirs = world.theirs;
-        let delete = format!("delete from tasks where project_id = '{theirs}'");
-        execute(world.db.url(), &delete).await.unwrap();
-        let rows =
-            include_str!("../isolation/rows.sql").replace(":project", &format!("'{theirs}'"));
-        execute(world.db.url(), &rows.replace(":n", "1")).await.unwrap();
+        world.add_rows(theirs, 1).await;
         let more = format!(
             "do $$ begin
                  update tasks set integration_id =
@@ -71,10 +67,24 @@ impl World {
         world
     }
 
+    /// Adds a row of every table to a project, the `n`-th one, in place of its task.
+    pub(super) async fn add_rows(&self, project: ProjectId, n: usize) {
+        let delete = format!("delete from tasks where project_id = '{project}'");
+        execute(self.db.url(), &delete).await.unwrap();
+        let rows =
+            include_str!("../isolation/rows.sql").replace(":project", &format!("'{project}'"));
+        execute(self.db.url(), &rows.replace(":n", &n.to_string())).await.unwrap();
+    }
+
+    /// Returns the id of the project's row in a table.
+    pub(super) async fn id_in(&self, table: &str, project: ProjectId) -> String {
+        let sql = format!("select id::text from {table} where project_id = '{project}'");
+        text(self.db.store(), &sql).await.unwrap()
+    }
+
     /// Returns the id of the other project's row in a table.
     async fn theirs_in(&self, table: &str) -> String {
-        let sql = format!("select id::text from {table} where project_id = '{}'", self.theirs);
-        text(self.db.store(), &sql).await.unwrap()
+        self.id_in(table, self.theirs).await
     }
 
     /// Returns calls of every function that needs a proof, without its code if it takes one.
