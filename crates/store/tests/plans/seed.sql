@@ -1,6 +1,7 @@
 -- Enough rows of everything that a plan which reads a whole table is slower than an index, and shows.
 -- Project 1 holds half of it all, projects 2 to 20 share the rest. Ids are in the order of the rows,
--- as those of the service are in the order of time; `pg_temp.id(kind, n)` names them.
+-- as those of the service are in the order of time; `pg_temp.id(kind, n)` names them. Rows whose
+-- numbers differ by a multiple of 38 are of the same project.
 do $seed$
 begin
 create function pg_temp.id(kind int, n bigint) returns uuid language sql immutable as $$
@@ -25,7 +26,7 @@ insert into dialogs (id, project_id, task_id)
 select pg_temp.id(3, n), pg_temp.project(n), pg_temp.id(2, n) from generate_series(1, 5000) n;
 
 insert into memory_records (id, project_id, task_id, kind, content, ttl, state, content_hash, simhash)
-select pg_temp.id(4, n), pg_temp.project(n), pg_temp.id(2, 1 + n % 5000),
+select pg_temp.id(4, n), pg_temp.project(n), pg_temp.id(2, 1 + (n - 1) % 4978),
        (array['fact', 'pattern', 'gotcha', 'rule'])[1 + n % 4], n || pg_temp.prose(), now() + interval '100 days',
        case when n % 10 = 0 then 'superseded' else 'active' end, sha256(n::text::bytea), n * 7919
 from generate_series(1, 30000) n;
@@ -86,8 +87,8 @@ select pg_temp.id(10, n), pg_temp.project(n), 'dev', '{}', 0.5, 100,
        now() - interval '1 hour' * (20000 - n)
 from generate_series(1, 20000) n;
 insert into bundle_items (bundle_id, project_id, position, section, record_id, score)
-select id, project_id, position, 'facts', pg_temp.id(4, 1 + (random() * 29999)::int), 1
-from bundles, generate_series(0, 3) position;
+select id, project_id, position, 'facts', pg_temp.id(4, 38 * (random() * 788)::int + 1 + (n - 1) % 38), 1
+from generate_series(1, 20000) n join bundles on id = pg_temp.id(10, n), generate_series(0, 3) position;
 
 insert into ingest_runs (id, project_id, repository_id, status, queued_at)
 select pg_temp.id(11, n), project_id, id, case when n > 4980 then 'QUEUED' else 'SUCCEEDED' end,
