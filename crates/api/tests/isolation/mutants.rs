@@ -1,5 +1,7 @@
 //! The database with one check less. A test must fail if a check is removed by mistake.
 
+mod foreign_keys;
+
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -109,6 +111,11 @@ const FUNCTIONS: &[(&str, &str, &str)] = &[
     ("may_enqueue_job", "where c.task_id = target)", "where c.task_id = target) or true"),
     ("may_enqueue_job", "where i.id = target)", "where i.id = target) or true"),
     ("may_enqueue_job", "where d.id = target)", "where d.id = target) or true"),
+    (
+        "after_integrations_delete",
+        "and j.job_type = 'sync_integration' and starts_with(j.idempotency_key, i.id || ' ')",
+        "",
+    ),
 ];
 
 const AS_ADMIN: &str =
@@ -290,17 +297,22 @@ async fn dropped_rls_policy_is_detected() {
     let world = Arc::new(World::build(seed()).await);
     let mutants = of_policies(&world).await;
     assert!(mutants.len() > 90, "{} mutants", mutants.len());
+    all_are_noticed(&world, &mutants, "policies").await;
+}
+
+/// Applies every n-th mutant, and fails if no probe detects it.
+async fn all_are_noticed(world: &Arc<World>, mutants: &[Mutant], of: &str) {
     let (mut report, mut missed) = (String::new(), Vec::new());
     for mutant in mutants.iter().step_by(every()) {
-        match noticed(&world, mutant, false).await {
+        match noticed(world, mutant, false).await {
             Some(by) => writeln!(report, "{}: noticed by {by}", mutant.name).unwrap(),
             None => missed.push(mutant.name.clone()),
         }
     }
     assert!(missed.is_empty(), "nothing notices this: {missed:?}");
     // Taking them back has put everything in order again.
-    probes::of_the_database(&world).await.unwrap();
-    println!("{report}{} mutants of policies, all noticed", mutants.len().div_ceil(every()));
+    probes::of_the_database(world).await.unwrap();
+    println!("{report}{} mutants of {of}, all noticed", mutants.len().div_ceil(every()));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -3,6 +3,7 @@
 mod counts;
 mod decisions;
 mod filters;
+mod foreign_keys;
 mod functions;
 mod interference;
 pub mod policies;
@@ -20,6 +21,7 @@ pub async fn of_the_database(world: &World) -> Result<(), Fault> {
     decisions::decisions(world).await?;
     proof::proof(world).await?;
     functions::functions(world).await?;
+    foreign_keys::foreign_keys(world).await?;
     policies::policies(world, false).await
 }
 

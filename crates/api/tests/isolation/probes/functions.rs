@@ -32,7 +32,8 @@ pub async fn functions(world: &World) -> Result<(), Fault> {
     let maintainer = of(Some(0), Post::Maintainer);
     lookups(world, root, viewer, ours, theirs).await?;
     policies(world, root, maintainer, ours, theirs).await?;
-    jobs(world, viewer, maintainer, ours, theirs).await
+    jobs(world, viewer, maintainer, ours, theirs).await?;
+    deletions(world, maintainer, ours).await
 }
 
 /// Returns calls of the functions that find or create projects, for `who`.
@@ -129,6 +130,31 @@ async fn jobs(
         yields(&as_maintainer, &enqueue(own, &format!("'{own} 1'"))).await?;
     }
     Ok(())
+}
+
+/// A deleted integration takes no job of another one with it, even if it names the job.
+async fn deletions(world: &World, maintainer: &Person, project: &Project) -> Result<(), Fault> {
+    let (id, other) = (Uuid::now_v7(), project.integrations[0].id);
+    let insert = format!(
+        "insert into integrations (id, project_id, connector, resource, capability,
+                                   interval_minutes, include_comments)
+         values ('{id}', '{}', 'probe', 'probe', 'issues', 60, false)",
+        project.id
+    );
+    let name = format!(
+        "update integrations set job_id = mc.enqueue_job('sync_integration', null,
+             '{{\"id\": \"{other}\"}}', now(), 1) where id = '{id}'"
+    );
+    let keep =
+        format!("select set_config('probe.job', job_id, true) from integrations where id = '{id}'");
+    let delete = format!("delete from integrations where id = '{id}'");
+    let is_gone = "select mc.is_job_finished(current_setting('probe.job'))::text";
+    let statements = [&*insert, &*name, &*keep, &*delete, is_gone];
+    let got = last_text(&world.as_seen_by(maintainer, project), &statements).await;
+    if matches!(got.as_deref(), Ok("false")) {
+        return Ok(());
+    }
+    Err(format!("a deleted integration takes the job of another one with it: {got:?}"))
 }
 
 async fn yields_nothing(store: &Store, statements: &[&str]) -> Result<(), Fault> {
