@@ -80,7 +80,7 @@ pub struct Store {
 
 /// An open transaction; dropped without [`Tx::commit`], it is rolled back.
 #[derive(Debug)]
-pub struct Tx(PooledTransaction, AuditTrail);
+pub struct Tx(PooledTransaction, AuditTrail, Arc<ContextKey>);
 
 /// A savepoint of a transaction: the number of audit events recorded before it.
 #[derive(Debug)]
@@ -259,7 +259,8 @@ impl Store {
         let begin = format!("begin; {statements}");
         let (context, chains) = (self.context, self.chains.clone());
         let trail = AuditTrail { context, chains, events: Vec::new(), appended: Vec::new() };
-        Ok(Tx(PooledTransaction::begin(&self.pool, &begin, self.proven_context()).await?, trail))
+        let session = PooledTransaction::begin(&self.pool, &begin, self.proven_context()).await?;
+        Ok(Tx(session, trail, Arc::clone(&self.context_key)))
     }
 
     /// Starts a transaction with the lock on a project's memory, so that concurrent saves of the
@@ -290,6 +291,13 @@ impl Tx {
     /// Returns the principal that the transaction acts for; `None` for the background.
     pub fn principal(&self) -> Option<UserId> {
         self.1.context.map(|context| context.principal)
+    }
+
+    /// Calls a function of the schema `mc`, for the principal, with the code that proves to the
+    /// database that the service calls it.
+    pub(crate) async fn call_proven(&mut self, function: &str, target: Uuid) -> Result<()> {
+        let principal = self.principal().unwrap_or(UserId(Uuid::nil()));
+        self.0.call_proven(&self.2, function, principal, target).await
     }
 
     /// Starts a part of the transaction that [`Tx::rollback_to`] can roll back, acting for the

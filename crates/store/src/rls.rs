@@ -48,10 +48,30 @@ impl ProvenContext<'_> {
             RlsTarget::Audit(chain) => ("set_audit_context", chain.id()),
             RlsTarget::User => ("set_user_context", Uuid::nil()),
         };
-        let before_code = format!("{statements} select mc.{function}('{principal}', '{target}', '");
-        let code = self.key.code(backend_pid, &before_code);
-        format!("{before_code}{code}')")
+        proven_call(self.key, backend_pid, statements, &ProvenCall { function, principal, target })
     }
+}
+
+/// A call of a function that verifies a code of the service.
+struct ProvenCall<'a> {
+    /// The function, in the schema `mc`.
+    function: &'a str,
+    principal: UserId,
+    /// The project, audit chain or row that the call is about.
+    target: Uuid,
+}
+
+/// Returns the message that runs `statements`, never made of input, and then the call.
+fn proven_call(
+    key: &ContextKey,
+    backend_pid: i32,
+    statements: &str,
+    call: &ProvenCall<'_>,
+) -> String {
+    let ProvenCall { function, principal, target } = call;
+    let before_code = format!("{statements} select mc.{function}('{principal}', '{target}', '");
+    let code = key.code(backend_pid, &before_code);
+    format!("{before_code}{code}')")
 }
 
 /// A connection, with or without a transaction.
@@ -115,6 +135,23 @@ impl PooledTransaction {
         let Some(context) = context else { return Ok(statements.to_owned()) };
         let connection = self.connection.as_mut().expect("a connection until it is dropped");
         Ok(context.message(statements, connection.backend_pid().await?))
+    }
+
+    /// Calls a function of the schema `mc` that verifies a code of the service.
+    pub async fn call_proven(
+        &mut self,
+        key: &ContextKey,
+        function: &str,
+        principal: UserId,
+        target: Uuid,
+    ) -> Result<()> {
+        let connection = self.connection.as_mut().expect("a connection until it is dropped");
+        let backend_pid = connection.backend_pid().await?;
+        let call = ProvenCall { function, principal, target };
+        // A message of two statements: SQL that is injected into one can't repeat it.
+        let message = proven_call(key, backend_pid, "select 1;", &call);
+        raw_sql(AssertSqlSafe(message)).execute(&mut **self).await?;
+        Ok(())
     }
 
     /// Commits, and returns the connection to the pool.

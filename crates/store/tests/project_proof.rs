@@ -6,6 +6,8 @@
 mod foreign_keys;
 #[path = "project_proof/functions.rs"]
 mod functions;
+#[path = "project_proof/private_network.rs"]
+mod private_network;
 
 use mc_domain::{ProjectId, UserId};
 use mc_store::audit::Chain;

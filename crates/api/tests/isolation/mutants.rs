@@ -83,6 +83,12 @@ const FUNCTIONS: &[(&str, &str, &str)] = &[
     ("is_proved", "and code = mc.mac(session_user", "and '' <> mc.mac(session_user"),
     ("project_as_viewer", "right(context, 64) = encode(", "'' <> encode("),
     ("principal", "right(context, 64) = encode(", "'' <> encode("),
+    (
+        "allow_private_network",
+        "not mc.is_proved('allow_private_network', principal, repository, code)",
+        "false",
+    ),
+    ("check_private_network", "old.allows_private_network is not true", "false"),
     ("has_user_context", "split_part(context, ' ', 1) = 'user'", "true"),
     ("has_user_context", "split_part(context, ' ', 3) = principal::text", "true"),
     ("has_user_context", "right(context, 64) = mc.mac(", "'' <> mc.mac("),
@@ -233,6 +239,12 @@ async fn of_policies(world: &World) -> Vec<Mutant> {
             lifted: false,
         });
     }
+    mutants.push(Mutant {
+        name: "the private network open to SQL".into(),
+        sql: "alter table repositories disable trigger repositories_before_write".into(),
+        undo: "alter table repositories enable trigger repositories_before_write".into(),
+        lifted: false,
+    });
     mutants.push(Mutant {
         name: "the feed readable".into(),
         sql: "grant select on change_feed to memory_copilot_service".into(),

@@ -27,8 +27,8 @@ const NO_REPOSITORY: &str = "--git-dir=/dev/null";
 /// directory indexed in place, it is a digest of commit, names, sizes and times.
 ///
 /// Returns `None` if there is no such branch or tag. A ref that is a commit id never changes, so it
-/// needs no fingerprint. `access` restricts the hosts that git may reach; a location in one of the
-/// `protected` directories is rejected.
+/// needs no fingerprint. `access` restricts the hosts that git may reach, and whether a directory may
+/// be read; a location in one of the `protected` directories is rejected.
 pub async fn state(
     origin: &Origin,
     requested_ref: &str,
@@ -37,6 +37,7 @@ pub async fn state(
     cancel: &CancellationToken,
 ) -> Result<Option<String>, Error> {
     check_ref(requested_ref)?;
+    network_policy::check_directory(&origin.location, access)?;
     let listed = protected.snapshot()?;
     listed.check(&origin.location)?;
     let directory = match &origin.location {

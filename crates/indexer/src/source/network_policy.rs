@@ -33,8 +33,8 @@ const NO_ADDRESS_MESSAGES: &[&str] = &[
 /// Hosts from which a repository may be fetched.
 #[derive(Debug, Clone, Copy)]
 pub enum NetworkAccess<'a> {
-    /// All hosts, because an administrator of the service requested the repository with the scope
-    /// `ingest:local`.
+    /// All hosts, and directories of the service's machine, because an administrator of the service
+    /// requested the repository with the scope `ingest:local`.
     Anywhere,
     /// Public addresses and these hosts, by https.
     Public(&'a [AllowedPrivateHost]),
@@ -90,6 +90,14 @@ pub async fn check_public(
             ignore_unreachable(settings(url, NetworkAccess::Public(allowed)).await)
         }
         Location::Directory(_) => Err(https_required()),
+    }
+}
+
+/// Rejects a directory of the service's machine, unless the access includes it.
+pub(super) fn check_directory(location: &Location, access: NetworkAccess<'_>) -> Result<(), Error> {
+    match (location, access) {
+        (Location::Directory(_), NetworkAccess::Public(_)) => Err(https_required()),
+        _ => Ok(()),
     }
 }
 

@@ -656,6 +656,23 @@ async fn fingerprint_of_an_inaccessible_repository_is_an_error() {
 }
 
 #[tokio::test]
+async fn public_access_reads_no_directory() {
+    let (directory, cache) =
+        (tempfile::tempdir().expect("directory"), tempfile::tempdir().expect("directory"));
+    repository(directory.path());
+    let origin = parse(directory.path().to_str().expect("UTF-8")).expect("a location");
+    let (cancel, protected) = (CancellationToken::new(), ProtectedDirectories::default());
+    let public = NetworkAccess::Public(&[]);
+    for requested_ref in ["", "main"] {
+        let read = state(&origin, requested_ref, public, &protected, &cancel).await;
+        assert!(matches!(read, Err(Error::InvalidLocation(_))), "{read:?}");
+        let cache = in_directory(cache.path());
+        let read = checkout(&origin, requested_ref, public, &protected, cache, &cancel).await;
+        assert!(matches!(read, Err(Error::InvalidLocation(_))));
+    }
+}
+
+#[tokio::test]
 async fn refs_of_a_host_are_listed_over_https() {
     let directory = tempfile::tempdir().expect("directory");
     let [_, two] = repository(directory.path());

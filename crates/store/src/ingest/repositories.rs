@@ -25,7 +25,7 @@ pub struct Repository {
     /// A path or a URL, without credentials.
     pub location: String,
     /// Whether a service administrator requested the last run with the scope `ingest:local`. It may
-    /// then fetch from the service's private network. Runs that a job repeats keep this.
+    /// then read the service's machine and private network. Runs that a job repeats keep this.
     pub allows_private_network: bool,
     /// Commit of the last index run; empty outside git.
     pub source_ref: String,
@@ -52,7 +52,7 @@ pub async fn ensure(
 
 /// Like [`ensure`], for a repository that moved: replaces its location and records an audit event.
 /// The next run deletes the files that the new location lacks. The caller sets the network access
-/// ([`set_network_access`]).
+/// ([`set_network_access`]), which the database withdraws.
 pub async fn relocate(
     tx: &mut Tx,
     project: ProjectId,
@@ -121,13 +121,16 @@ pub async fn list_stale(store: &Store, project: ProjectId, days: i32) -> Result<
     .await?)
 }
 
-/// Sets whether git may fetch the repository from the service's private network, which a service
-/// administrator with the scope `ingest:local` may allow. The last request decides.
+/// Sets whether index runs may read the repository from the service's private network or machine,
+/// which a service administrator with the scope `ingest:local` may allow. The last request decides.
 pub async fn set_network_access(
     tx: &mut Tx,
     id: RepositoryId,
     allows_private_network: bool,
 ) -> Result<()> {
+    if allows_private_network {
+        return tx.call_proven("allow_private_network", id.0).await;
+    }
     tx.run(sqlx::query!(
         "update repositories set allows_private_network = $2 where id = $1",
         id.0,

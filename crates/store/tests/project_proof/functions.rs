@@ -138,8 +138,8 @@ impl World {
         calls
     }
 
-    /// Returns calls of the functions that set a context, without a valid code.
-    fn context_calls(&self) -> Vec<Call> {
+    /// Returns calls of the functions that take a code, without a valid one.
+    fn calls_with_a_code(&self) -> Vec<Call> {
         let (theirs, code) = (self.theirs, "0".repeat(64));
         vec![
             value(
@@ -148,6 +148,10 @@ impl World {
             ),
             value("mc.set_audit_context(uuid,uuid,text)", &format!("'{LOCAL}', '{NIL}', '{code}'")),
             value("mc.set_user_context(uuid,uuid,text)", &format!("'{LOCAL}', '{NIL}', '{code}'")),
+            value(
+                "mc.allow_private_network(uuid,uuid,text)",
+                &format!("'{LOCAL}', '{theirs}', '{code}'"),
+            ),
         ]
     }
 
@@ -172,7 +176,7 @@ async fn function_without_a_proof_yields_nothing() {
         set("memory_copilot.context", &format!("user {NIL} {LOCAL} {mac}")),
         set("memory_copilot.context", &format!("admin {} {LOCAL} {mac}", world.theirs)),
     ];
-    for call in world.calls().await.into_iter().chain(world.context_calls()) {
+    for call in world.calls().await.into_iter().chain(world.calls_with_a_code()) {
         for store in [world.db.service(), &world.ann, &as_ann] {
             let got = last_text(store, &[&call.sql]).await;
             assert!(world.is_nothing(got), "{}", call.sql);
@@ -208,7 +212,7 @@ async fn security_definer_functions_take_a_proof_or_are_reviewed() {
                    and has_function_privilege('memory_copilot_service', p.oid, 'execute')";
     let listed = text(world.db.service(), sql).await.unwrap();
     let listed: BTreeSet<_> = listed.split(';').collect();
-    let calls = world.calls().await.into_iter().chain(world.context_calls());
+    let calls = world.calls().await.into_iter().chain(world.calls_with_a_code());
     let expected: BTreeSet<_> = calls.map(|call| call.function).chain(REVIEWED).collect();
     // A new function needs a proof and a call above, or a review and an entry in SECURITY.md; one
     // that only other functions need must not be executable by the service role.

@@ -2,6 +2,7 @@
 
 use mc_store::testing::{last_text, text, write};
 
+use super::policies::is_refused;
 use crate::run::Fault;
 use crate::world::{Person, Post, World};
 
@@ -25,11 +26,17 @@ pub async fn proof(world: &World) -> Result<(), Fault> {
         ("set_project_context", project.to_string()),
         ("set_audit_context", uuid_of_service()),
         ("set_user_context", uuid::Uuid::nil().to_string()),
+        ("allow_private_network", uuid::Uuid::nil().to_string()),
     ] {
         let call = format!("select mc.{function}('{root}', '{target}', '{mac}')");
         if write(service, &call).await.is_ok() {
             return Err(format!("an invented code is accepted: {call}"));
         }
+    }
+    let allow = "update repositories set allows_private_network = true";
+    let entered = service.for_project(root.into(), project.into());
+    if !is_refused(&last_text(&entered, &[allow, "select ''"]).await) {
+        return Err("SQL allows index runs to read the service's machine".into());
     }
     let set = format!(
         "select set_config('memory_copilot.context', 'admin {project} {root} {mac}', true)"

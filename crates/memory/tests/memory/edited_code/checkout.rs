@@ -79,6 +79,7 @@ impl Checkout {
         let mut tx = store.begin().await.unwrap();
         let repository = repositories::ensure(&mut tx, self.project, "acme", "ledger", location);
         let repository = repository.await.unwrap();
+        repositories::set_network_access(&mut tx, repository.id, true).await.unwrap();
         let run = ingest_runs::enqueue(&mut tx, &repository, BRANCH).await.unwrap();
         tx.commit().await.unwrap();
         run::execute(&self.context, run.id, &CancellationToken::new()).await.unwrap();
