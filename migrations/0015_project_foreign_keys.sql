@@ -3,7 +3,7 @@
 -- row of another one. Jobs, and functions with access to all projects, would follow the reference.
 -- So each key between two tables with rows of projects includes project_id.
 
-create temporary table old_keys on commit drop as
+create table mc.old_keys as
     select k.conname as name, k.conrelid::regclass as referencing,
         k.confrelid::regclass as referenced, a.attname as referencing_column,
         k.confdeltype as on_delete
@@ -22,12 +22,12 @@ declare
     referenced regclass;
     old_key record;
 begin
-    for referenced in select distinct k.referenced from old_keys k loop
+    for referenced in select distinct k.referenced from mc.old_keys k loop
         execute format('create unique index %I on %s (project_id, id)',
                        referenced || '_project_id_id_key', referenced);
     end loop;
 
-    for old_key in select * from old_keys loop
+    for old_key in select * from mc.old_keys loop
         execute format(
             'alter table %s add constraint %I foreign key (project_id, %I)
                  references %s (project_id, id) on delete %s',
@@ -37,7 +37,7 @@ begin
                 else format('set null (%I)', old_key.referencing_column) end);
     end loop;
 
-    for old_key in select * from old_keys loop
+    for old_key in select * from mc.old_keys loop
         execute format('alter table %s drop constraint %I', old_key.referencing, old_key.name);
         execute format('alter table %s rename constraint %I to %I', old_key.referencing,
                        'new_' || old_key.name, old_key.name);
@@ -51,6 +51,7 @@ exception when foreign_key_violation then
             'not exists (select from %s p where p.project_id = c.project_id and p.id = c.%2$I)',
             old_key.referencing, old_key.referencing_column, old_key.referenced);
 end $$;
+drop table mc.old_keys;
 
 -- The new indexes begin with the columns of these.
 drop index docs_project_id_idx, webhooks_project_id_idx, pull_requests_project_id_idx,
