@@ -1,7 +1,7 @@
--- Foreign keys stay within a project. PostgreSQL checks a key without regard to the policies, so SQL
--- that is injected into a statement of the service role could make a row of its project refer to a
--- row of another one. Jobs, and functions with access to all projects, would follow the reference.
--- So each key between two tables with rows of projects includes project_id.
+-- Foreign keys stay within a project. PostgreSQL checks a key without regard to the policies, so
+-- SQL that is injected into a statement of the service role could make a row of its project refer
+-- to a row of another one. Jobs, and functions with access to all projects, would follow the
+-- reference. So each key between two tables with rows of projects includes project_id.
 
 create table mc.old_keys as
     select k.conname as name, k.conrelid::regclass as referencing,

@@ -120,8 +120,8 @@ pub fn parse(location: &str) -> Result<Origin, Error> {
 /// Makes a tree available. A directory without a ref is read in place; any other origin, including
 /// a bare repository, is copied by git into `cache`.
 ///
-/// Work trees and repositories of users are never changed. `access` restricts the hosts, and whether
-/// a directory may be read; a location in one of the `protected` directories is rejected.
+/// Work trees and repositories of users are never changed. `access` restricts the hosts, and
+/// whether a directory may be read; a location in one of the `protected` directories is rejected.
 pub async fn checkout(
     origin: &Origin,
     requested_ref: &str,

@@ -100,8 +100,8 @@ pub async fn last_text(store: &Store, statements: &[&str]) -> Result<String> {
     Ok(sqlx::query_scalar(AssertSqlSafe(*last)).fetch_one(&mut *tx.0).await?)
 }
 
-/// Returns the names of the foreign keys between tables with rows of projects through which a row can
-/// refer to another project, comma-separated: those that do not compare `project_id`.
+/// Returns the names of the foreign keys between tables with rows of projects through which a row
+/// can refer to another project, comma-separated: those that do not compare `project_id`.
 pub async fn keys_across_projects(store: &Store) -> Result<String> {
     let sql = "select coalesce(string_agg(k.conname, ',' order by k.conname), '')
                from pg_constraint k

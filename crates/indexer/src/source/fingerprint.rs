@@ -27,8 +27,8 @@ const NO_REPOSITORY: &str = "--git-dir=/dev/null";
 /// directory indexed in place, it is a digest of commit, names, sizes and times.
 ///
 /// Returns `None` if there is no such branch or tag. A ref that is a commit id never changes, so it
-/// needs no fingerprint. `access` restricts the hosts that git may reach, and whether a directory may
-/// be read; a location in one of the `protected` directories is rejected.
+/// needs no fingerprint. `access` restricts the hosts that git may reach, and whether a directory
+/// may be read; a location in one of the `protected` directories is rejected.
 pub async fn state(
     origin: &Origin,
     requested_ref: &str,

@@ -1,4 +1,5 @@
-//! Foreign keys. PostgreSQL checks them without regard to the policies, so each compares the project.
+//! Foreign keys. PostgreSQL checks them without regard to the policies, so each includes the
+//! project.
 
 use mc_store::testing::keys_across_projects;
 
