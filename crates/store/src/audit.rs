@@ -213,6 +213,7 @@ async fn extend(tx: &mut Tx, chain: Chain, end: Option<Head>, rows: &Rows) -> Re
 
 /// The result of claiming a database for the process's key.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one, at the start of the process")]
 pub enum Claim {
     /// The database had no key. It has this one once the transaction is committed; until then other
     /// claims wait.

@@ -333,7 +333,7 @@ impl Tx {
     /// Appends the recorded audit events and commits.
     pub async fn commit(mut self) -> Result<()> {
         audit::write(&mut self).await?;
-        let Self(session, trail) = self;
+        let Self(session, trail, _) = self;
         session.commit().await?;
         for (chain, head) in trail.appended {
             trail.chains.advance(chain, head);
