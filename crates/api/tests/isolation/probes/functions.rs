@@ -148,8 +148,8 @@ async fn deletions(world: &World, maintainer: &Person, project: &Project) -> Res
     let keep =
         format!("select set_config('probe.job', job_id, true) from integrations where id = '{id}'");
     let delete = format!("delete from integrations where id = '{id}'");
-    let is_gone = "select mc.is_job_finished(current_setting('probe.job'))::text";
-    let statements = [&*insert, &*name, &*keep, &*delete, is_gone];
+    let is_deleted = "select mc.is_job_finished(current_setting('probe.job'))::text";
+    let statements = [&*insert, &*name, &*keep, &*delete, is_deleted];
     let got = last_text(&world.as_seen_by(maintainer, project), &statements).await;
     if matches!(got.as_deref(), Ok("false")) {
         return Ok(());
