@@ -42,6 +42,7 @@ pub(crate) struct StorageParser;
 
 impl Parser for StorageParser {
     const NAME: &'static str = "confluence-storage";
+    const MAX_OUTPUT_BYTES: usize = 32 << 20;
     type Input<'a> = &'a str;
     type Output = String;
 
@@ -57,7 +58,30 @@ pub(crate) fn to_markdown(storage: &str) -> String {
         .skip_tags(vec!["script", "style", "colgroup"]);
     // Fails if reading fails, and a text can always be read.
     let text = converter.build().convert(&substitute(&html::from_storage(storage)));
-    restore(&text.unwrap_or_default())
+    without_padding(&restore(&text.unwrap_or_default()))
+}
+
+/// Removes the padding of table cells. The converter pads all cells of a column to the longest one,
+/// so one long cell would multiply the text of a large table.
+fn without_padding(markdown: &str) -> String {
+    let mut shorter = String::with_capacity(markdown.len());
+    let mut is_code = false;
+    for line in markdown.split_inclusive('\n') {
+        is_code ^= line.trim_start().starts_with("```");
+        if is_code || !line.starts_with('|') {
+            shorter.push_str(line);
+            continue;
+        }
+        let mut before = ['\0'; 3];
+        for c in line.chars() {
+            let is_padding = (c == ' ' && before[2] == ' ') || (c == '-' && before == ['-'; 3]);
+            if !is_padding {
+                shorter.push(c);
+            }
+            before = [before[1], before[2], c];
+        }
+    }
+    shorter
 }
 
 fn substitute(text: &str) -> String {
@@ -98,6 +122,22 @@ mod tests {
                         - one\n  - inner\n- two\n\n\
                         | a | b |\n| - | - |\n| 1 | 2 |";
         assert_eq!(to_markdown(page), expected);
+    }
+
+    /// One long cell must not multiply the text of the other rows.
+    #[test]
+    fn table_cells_are_not_padded() {
+        let long = "long ".repeat(400);
+        let rows = "<tr><td>1</td><td>2</td></tr>".repeat(500);
+        let page = format!(
+            "<table><tbody><tr><th>a</th><th>b</th></tr><tr><td>{long}</td><td/></tr>{rows}\
+             </tbody></table><pre><code>| a    b |\n-----</code></pre>"
+        );
+        let markdown = to_markdown(&page);
+        assert!(markdown.starts_with("| a | b |\n| --- | - |\n| long long "), "{markdown:.60}");
+        assert!(markdown.contains("\n| 1 | 2 |\n"));
+        assert!(markdown.contains("| a    b |\n-----"), "code keeps its spaces");
+        assert!(markdown.len() < page.len(), "{} {}", markdown.len(), page.len());
     }
 
     #[test]

@@ -87,6 +87,10 @@ pub struct ChunkedFile {
     pub line_count: usize,
 }
 
+/// Maximum number of definitions around a line. Nested ones may begin or end on the same line as
+/// their neighbours.
+const MAX_SPANS: usize = 2 * outline::MAX_NESTING + 1;
+
 /// What a syntax tree says about a source file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Syntax {
@@ -101,8 +105,16 @@ impl Syntax {
     fn fits(&self, lines: &Lines<'_>) -> bool {
         let fits = |one: &Defined| one.start <= one.end && one.end < lines.count();
         self.costs.len() == lines.count()
-            && self.defined.iter().all(|one| fits(one) && one.has_valid_name())
+            && self.defined.iter().all(|one| fits(one) && one.has_valid_texts())
             && self.defined.is_sorted_by_key(|one| one.start)
+            && self.spanned_bytes(lines) <= lines.span_len(0, lines.count()) * MAX_SPANS
+    }
+
+    /// Returns the bytes of all definitions, each of which is hashed. Those on the same lines share
+    /// one hash.
+    fn spanned_bytes(&self, lines: &Lines<'_>) -> usize {
+        let spans: HashSet<_> = self.defined.iter().map(|one| (one.start, one.end)).collect();
+        spans.into_iter().map(|(start, end)| lines.span_len(start, end + 1)).sum()
     }
 }
 

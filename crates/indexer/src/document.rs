@@ -55,7 +55,10 @@ pub fn cut(mut page: Page, limits: Limits, sanitizing: &Policy) -> (NewDoc, Vec<
     let adr_tags = adr::tags(&page.title, &page.doc_id, &document);
     // Front matter may write a secret in escapes, which YAML decodes.
     let masked = |labels: Vec<String>| {
-        labels.into_iter().map(|label| mask_identifier(&label, sanitizing).into_string())
+        labels.into_iter().map(|label| {
+            let label = label.replace(char::is_control, " ");
+            mask_identifier(&label, sanitizing).into_string()
+        })
     };
     page.tags.extend(masked(document.tags).chain(adr_tags));
     page.scope.extend(masked(document.scope));

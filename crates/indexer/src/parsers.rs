@@ -23,6 +23,8 @@ pub(crate) struct Code<'a> {
 
 impl Parser for CodeParser {
     const NAME: &'static str = "code";
+    // The names of a file are limited, and a definition or a line takes some bytes of the text.
+    const MAX_OUTPUT_BYTES: usize = 12 << 20;
     type Input<'a> = Code<'a>;
     type Output = Option<Syntax>;
 
@@ -36,6 +38,7 @@ pub(crate) struct FrontMatterParser;
 
 impl Parser for FrontMatterParser {
     const NAME: &'static str = "front-matter";
+    const MAX_OUTPUT_BYTES: usize = 1 << 20;
     type Input<'a> = &'a str;
     type Output = Option<FrontMatter>;
 

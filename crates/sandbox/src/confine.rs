@@ -44,7 +44,7 @@ const MAX_PROCESSOR_SECONDS: u64 = 3600;
 /// Drops the privileges of this process permanently: the rights of root, and access to files, the
 /// network and other processes. The error says what failed and what to do.
 pub fn drop_privileges(limits: Limits) -> Result<(), String> {
-    ignore_signals().map_err(|error| format!("its signals can't be blocked ({error})"))?;
+    block_signals().map_err(|error| format!("its signals can't be blocked ({error})"))?;
     // The kernel kills this process before others if memory is short. Fails without `/proc`.
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
     change_user().map_err(|error| {
@@ -63,9 +63,9 @@ pub fn drop_privileges(limits: Limits) -> Result<(), String> {
     })
 }
 
-/// Ignores the signals that a terminal or a service manager sends to all processes of the service:
+/// Blocks the signals that a terminal or a service manager sends to all processes of the service:
 /// a text that is being parsed then would count as too costly.
-fn ignore_signals() -> io::Result<()> {
+fn block_signals() -> io::Result<()> {
     let signals = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT];
     Ok(signals.into_iter().collect::<SigSet>().thread_block()?)
 }
@@ -109,7 +109,9 @@ pub fn limit_processor_time(limits: Limits) -> io::Result<()> {
     let used = clock_gettime(ClockId::ProcessCPUTime).tv_sec;
     // The limit counts whole seconds, so the second that has begun is added.
     let current = u64::try_from(used).unwrap_or(0) + 1 + limits.processor_seconds;
+    // At the end of its life, the process gets less, and another one parses the text.
     let maximum = getrlimit(Resource::Cpu).maximum;
+    let current = maximum.map_or(current, |maximum| maximum.min(current));
     Ok(setrlimit(Resource::Cpu, Rlimit { current: Some(current), maximum })?)
 }
 

@@ -18,6 +18,9 @@ pub const PROCESS_ARGUMENT: &str = "parser-process";
 pub trait Parser {
     /// Name, unique in the program.
     const NAME: &'static str;
+    /// Maximum length of a serialized result, in bytes. A process that was taken over must not fill
+    /// the memory of the service.
+    const MAX_OUTPUT_BYTES: usize;
     /// Text and options.
     type Input<'a>: Serialize + Deserialize<'a>;
     /// Result. It comes from a process that its input may have taken over, so it is as untrusted as

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::parser::{Parser, Request};
 use crate::process::{End, Process, Program};
@@ -13,8 +13,8 @@ use crate::process::{End, Process, Program};
 const MAX_PROCESSES: usize = 8;
 /// Interval between two attempts to start a process.
 const RETRY_INTERVAL: Duration = Duration::from_millis(200);
-/// Attempts between two warnings that no process can be started.
-const ATTEMPTS_PER_WARNING: u64 = 50;
+/// Interval between two warnings that no process can be started.
+const WARNING_INTERVAL: Duration = Duration::from_secs(10);
 /// Maximum number of processes that the system may kill while they parse one text. It kills
 /// processes to free memory, so the text probably takes too much.
 const MAX_KILLS: usize = 3;
@@ -31,8 +31,8 @@ pub enum CallError {
          processes of the service's user (`ulimit -u`)"
     )]
     NotStarted(#[source] io::Error),
-    /// The process ended, exceeded a limit, or sent an invalid response. Another attempt with the
-    /// same text would fail, too.
+    /// The process ended, exceeded a limit, or sent an invalid response. It would probably do so
+    /// again with the same text.
     #[error(
         "the parser \"{parser}\" failed or exceeded its limits of time or memory ({cause}); split \
          the text into smaller parts to have it parsed"
@@ -93,7 +93,7 @@ impl ParserPool {
         let _permit = self.acquire_permit()?;
         for _ in 0..MAX_KILLS {
             let process = self.idle_process().map_or_else(|| self.start_process(), Ok)?;
-            let error = match process.call(&request, &self.is_stopped) {
+            let error = match process.call(&request, P::MAX_OUTPUT_BYTES, &self.is_stopped) {
                 Ok(response) => {
                     let output = postcard::from_bytes(&response);
                     let output = output.map_err(|error| failed(error.to_string()))?;
@@ -142,7 +142,7 @@ impl ParserPool {
 
     /// Starts a process. If the system has no memory or no process left, waits until it has.
     fn start_process(&self) -> Result<Process, CallError> {
-        let mut attempts = 0_u64;
+        let mut next_warning = Instant::now();
         loop {
             let error = match Process::start(&self.program, &self.is_stopped) {
                 Ok(process) => return Ok(process),
@@ -151,11 +151,11 @@ impl ParserPool {
             if self.is_stopped() {
                 return Err(CallError::Stopped);
             }
-            if attempts.is_multiple_of(ATTEMPTS_PER_WARNING) {
+            if Instant::now() >= next_warning {
                 let error = CallError::NotStarted(error);
                 tracing::warn!(%error, "texts wait for a parser process");
+                next_warning = Instant::now() + WARNING_INTERVAL;
             }
-            attempts += 1;
             thread::sleep(RETRY_INTERVAL);
         }
     }

@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::Signal;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, ioctl_fionbio};
 
@@ -24,14 +25,10 @@ const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// Bytes that are read at once.
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// Maximum length of a response: so many bytes, and some for each byte of the request. A process
-/// that was taken over must not fill the memory of the service.
-const MAX_RESPONSE_BYTES: usize = 1 << 20;
-const MAX_RESPONSE_FACTOR: usize = 4;
 /// Maximum length of the error of a process that could not drop its privileges.
 const MAX_ERROR_BYTES: usize = 4096;
 /// Time that a process may take to end after it has closed its streams.
-const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Interval of checks whether a process has ended.
 const EXIT_CHECK_INTERVAL: Duration = Duration::from_millis(5);
 /// Environment variables that a process keeps. With one, the system finds shared libraries.
@@ -90,10 +87,21 @@ impl Process {
         ioctl_fionbio(&process.output, true)?;
         let deadline = Deadline { until: Instant::now() + TIMEOUT, is_stopped };
         let error = process.receive(MAX_ERROR_BYTES, &deadline)?;
-        if error.is_empty() {
-            return Ok(process);
+        if !error.is_empty() {
+            return Err(io::Error::other(String::from_utf8_lossy(&error).into_owned()));
         }
-        Err(io::Error::other(String::from_utf8_lossy(&error).into_owned()))
+        process.check_kill()?;
+        Ok(process)
+    }
+
+    /// Checks that the service may kill the process, which has another user if the service is root.
+    fn check_kill(&self) -> io::Result<()> {
+        kill(Pid::from_raw(self.child.id().cast_signed()), None).map_err(|error| {
+            io::Error::other(format!(
+                "the service may not end it ({error}); give the service the capability CAP_KILL, \
+                 or run it as another user than root"
+            ))
+        })
     }
 
     /// Returns whether the process has not ended.
@@ -101,11 +109,10 @@ impl Process {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Sends a request, and returns the response.
-    pub fn call(&self, message: &[u8], is_stopped: &AtomicBool) -> io::Result<Vec<u8>> {
+    /// Sends a request, and returns the response of at most `max` bytes.
+    pub fn call(&self, message: &[u8], max: usize, is_stopped: &AtomicBool) -> io::Result<Vec<u8>> {
         let deadline = Deadline { until: Instant::now() + TIMEOUT, is_stopped };
         self.send(&frame::encode(message)?, &deadline)?;
-        let max = message.len().saturating_mul(MAX_RESPONSE_FACTOR) + MAX_RESPONSE_BYTES;
         self.receive(max, &deadline)
     }
 

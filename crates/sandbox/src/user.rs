@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use nix::unistd::{Uid, User};
 use rustix::process::geteuid;
 
-/// Id of a user, and of its group, that exist only for git. That of [`PARSERS_ID`] is for parsers.
+/// Id of a user, and of its group, that exist only for git.
 ///
 /// It is not `nobody`: the embedded PostgreSQL may run as `nobody`, and other programs of the
 /// machine often do. A program that was taken over could then read the files of the database.
 /// Debian and systemd assign the ids from 65520 to 65533 to no account. The user namespace of a
 /// container often has ids only up to 65535.
-const OWN_ID: u32 = 65_527;
+const GIT_ID: u32 = 65_527;
 /// Id of the user of parsers. Git has network access and no filter of system calls, so it must not
 /// be able to signal parsers.
 const PARSERS_ID: u32 = 65_526;
@@ -31,14 +31,14 @@ pub struct UnprivilegedUser {
 
 impl UnprivilegedUser {
     /// User that exists only for git, without an account.
-    pub const OWN: Self = Self { uid: OWN_ID, gid: OWN_ID };
+    pub const GIT: Self = Self { uid: GIT_ID, gid: GIT_ID };
     /// User that exists only for parsers, without an account.
     pub const PARSERS: Self = Self { uid: PARSERS_ID, gid: PARSERS_ID };
 
-    /// Returns [`UnprivilegedUser::OWN`] if the service is root. Otherwise the service can't run a
+    /// Returns [`UnprivilegedUser::GIT`] if the service is root. Otherwise the service can't run a
     /// program as another user.
     pub fn if_root() -> Option<Self> {
-        geteuid().is_root().then_some(Self::OWN)
+        geteuid().is_root().then_some(Self::GIT)
     }
 
     /// Returns the owner of a directory, unless that is root or the service is not root. Its group
@@ -55,7 +55,7 @@ impl UnprivilegedUser {
         let account = User::from_uid(Uid::from_raw(uid)).ok().flatten();
         // Root's group may read files of root.
         let gid = account.map(|account| account.gid.as_raw()).filter(|gid| *gid != 0);
-        Ok(Some(Self { uid, gid: gid.unwrap_or(OWN_ID) }))
+        Ok(Some(Self { uid, gid: gid.unwrap_or(GIT_ID) }))
     }
 
     /// Returns the topmost directory on the path to `path` that this user can't enter, by its
@@ -98,7 +98,7 @@ mod tests {
                 fs::set_permissions(path, Permissions::from_mode(mode)).expect("permissions");
             }
         };
-        let stranger = UnprivilegedUser::OWN;
+        let stranger = UnprivilegedUser::GIT;
         let closed = |modes| {
             set_modes(modes);
             stranger.first_closed_directory(&inner)
@@ -119,7 +119,7 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let owner = || UnprivilegedUser::owner_of(directory.path()).expect("a directory");
         assert_eq!(owner(), None, "the service's own user");
-        let own = geteuid().is_root().then_some(UnprivilegedUser::OWN);
+        let own = geteuid().is_root().then_some(UnprivilegedUser::GIT);
         assert_eq!(UnprivilegedUser::if_root(), own);
     }
 
@@ -135,7 +135,7 @@ mod tests {
             UnprivilegedUser::owner_of(directory.path()).expect("a directory")
         };
         for group in [0, 54_322] {
-            let without_account = Some(UnprivilegedUser { uid: 54_321, gid: OWN_ID });
+            let without_account = Some(UnprivilegedUser { uid: 54_321, gid: GIT_ID });
             assert_eq!(owner_with_group(54_321, group), without_account);
             let Some(account) = User::from_name("nobody").expect("a list of accounts") else {
                 continue;

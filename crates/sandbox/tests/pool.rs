@@ -15,6 +15,7 @@ macro_rules! probes {
         $(struct $name;
         impl Parser for $name {
             const NAME: &'static str = stringify!($name);
+            const MAX_OUTPUT_BYTES: usize = 8 << 20;
             type Input<'a> = &'a str;
             type Output = String;
             fn parse(_: &str) -> String {
@@ -127,6 +128,14 @@ fn processor_time_and_memory_are_limited() {
     assert_eq!(pool.call::<Allocate>("1000000").unwrap(), "1000000");
     assert_eq!(pool.call::<RaiseLimit>("").unwrap(), "PermissionDenied");
     assert!(fails::<Loop>(&pool, ""));
+    assert_eq!(pool.call::<Reverse>("abc").unwrap(), "cba");
+}
+
+/// An operator may limit the processor time of all processes of the service.
+#[test]
+fn a_lower_limit_of_the_system_is_kept() {
+    let start = concat!("ulimit -t 5; exec ", env!("CARGO_BIN_EXE_sandbox-probe"));
+    let pool = ParserPool::start(Program::new("/bin/sh", &["-c", start])).unwrap();
     assert_eq!(pool.call::<Reverse>("abc").unwrap(), "cba");
 }
 

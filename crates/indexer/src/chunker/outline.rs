@@ -20,9 +20,14 @@ const PARSE_LIMIT_NANOSECONDS_PER_BYTE: i64 = 2_000;
 /// Maximum length of a qualified name. Longer names come from broken code that the parser
 /// misreads, and would not fit a database index.
 const MAX_NAME_BYTES: usize = 400;
+/// Maximum length of a kind of symbol.
+const MAX_KIND_BYTES: usize = 32;
+/// Maximum length of the names of a file together. Nested scopes with long names repeat them in
+/// each definition.
+const MAX_NAMES_BYTES: usize = 4 << 20;
 /// Maximum nesting of symbols; deeper ones are not listed. The hash of a symbol covers all that is
 /// inside of it, so without a limit, nested ones would take quadratic time.
-const MAX_NESTING: usize = 64;
+pub(super) const MAX_NESTING: usize = 64;
 
 /// Definition, with 0-based rows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,9 +40,9 @@ pub(crate) struct Defined {
 }
 
 impl Defined {
-    /// Returns whether the name is as short as those that the parser returns.
-    pub fn has_valid_name(&self) -> bool {
-        self.name.len() <= MAX_NAME_BYTES
+    /// Returns whether name and kind are as short as those that the parser returns.
+    pub fn has_valid_texts(&self) -> bool {
+        self.name.len() <= MAX_NAME_BYTES && self.kind.len() <= MAX_KIND_BYTES
     }
 }
 
@@ -57,6 +62,7 @@ pub(super) fn outline(grammar: &Grammar, text: &str, lines: &Lines<'_>) -> Optio
         text,
         outline: Outline { defined: Vec::new(), boundaries: Boundaries::new(lines.count()) },
         scopes: vec![Scope { depth: 0, symbols: 0, name: String::new(), separator_inside: None }],
+        names_bytes: 0,
         containers: vec![false],
     };
     walk.run(&tree);
@@ -106,6 +112,8 @@ struct Walk<'a> {
     text: &'a str,
     outline: Outline,
     scopes: Vec<Scope>,
+    /// Length of the names of `outline`.
+    names_bytes: usize,
     /// For each open node, whether it only contains definitions.
     containers: Vec<bool>,
 }
@@ -169,7 +177,8 @@ impl Walk<'_> {
         if name.len() > MAX_NAME_BYTES || symbols > MAX_NESTING {
             return;
         }
-        if !rule.kind.is_empty() {
+        self.names_bytes += name.len();
+        if !rule.kind.is_empty() && self.names_bytes <= MAX_NAMES_BYTES {
             self.outline.defined.push(Defined {
                 name: name.clone(),
                 kind: rule.kind.into(),

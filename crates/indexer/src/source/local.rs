@@ -2,8 +2,10 @@
 //! which git would read with the permissions of the service.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags, open};
@@ -65,12 +67,22 @@ fn check_alternates(objects: &Path, protected: &Snapshot) -> Result<(), Error> {
     let mut next = 0;
     while let Some(objects) = directories.get(next).cloned() {
         next += 1;
-        let listed = read_list(&objects.join("info/alternates"))?;
-        let listed = String::from_utf8_lossy(&listed);
-        let lines: BTreeSet<&str> = listed.lines().filter(|line| !line.starts_with('#')).collect();
+        let file = objects.join("info/alternates");
+        let listed = read_list(&file)?;
+        // As git reads them: bytes up to LF.
+        let lines = listed.split(|byte| *byte == b'\n');
+        let lines: BTreeSet<&[u8]> =
+            lines.filter(|line| !line.is_empty() && !line.starts_with(b"#")).collect();
         for line in lines {
-            // Git accepts a path in quotation marks.
-            let alternate = objects.join(line.trim_matches('"'));
+            // Git decodes escapes in a quoted path.
+            if line.starts_with(b"\"") {
+                return Err(Error::InvalidLocation(format!(
+                    "{} has a path in quotation marks, which cannot be checked; write it without \
+                    them, or index a clone of the repository",
+                    file.display()
+                )));
+            }
+            let alternate = objects.join(OsStr::from_bytes(line));
             protected.check_inside(&alternate)?;
             // Directories may borrow from each other in a circle.
             let alternate = real(alternate);
@@ -82,7 +94,7 @@ fn check_alternates(objects: &Path, protected: &Snapshot) -> Result<(), Error> {
                     "the repository borrows objects from more than {} directories, by {}; index a \
                     clone of the repository",
                     MAX_OBJECT_DIRECTORIES - 1,
-                    objects.join("info/alternates").display()
+                    file.display()
                 )));
             }
         }

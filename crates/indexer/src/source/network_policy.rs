@@ -93,12 +93,11 @@ pub async fn check_public(
     }
 }
 
-/// Rejects a directory of the service's machine, unless the access includes it.
+/// Rejects a directory of the service's machine, also as a URL, unless the access includes it.
 pub(super) fn check_directory(location: &Location, access: NetworkAccess<'_>) -> Result<(), Error> {
-    match (location, access) {
-        (Location::Directory(_), NetworkAccess::Public(_)) => Err(https_required()),
-        _ => Ok(()),
-    }
+    let is_https = matches!(location, Location::Url(url) if url.scheme() == "https");
+    let is_public = matches!(access, NetworkAccess::Public(_));
+    if is_public && !is_https { Err(https_required()) } else { Ok(()) }
 }
 
 /// Accepts a host whose name cannot be resolved now: the run resolves it again and is retried.

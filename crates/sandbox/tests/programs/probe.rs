@@ -11,6 +11,7 @@ macro_rules! probe {
         struct $name;
         impl Parser for $name {
             const NAME: &'static str = stringify!($name);
+            const MAX_OUTPUT_BYTES: usize = 8 << 20;
             type Input<'a> = &'a str;
             type Output = String;
             fn parse($text: &str) -> String {

@@ -32,7 +32,7 @@ pub(super) const MIN_FILE_BYTES: u64 = 32 << 20;
 const CPU_SECONDS: u64 = 4;
 /// Seconds of CPU time in addition, so that the timeout always comes first.
 const MIN_CPU_SECONDS: u64 = 60;
-/// Maximum number of processes and threads of [`UnprivilegedUser::OWN`]. All jobs of a node
+/// Maximum number of processes and threads of [`UnprivilegedUser::GIT`]. All jobs of a node
 /// together need fewer. For other users there is no limit, since it would count all their programs.
 const MAX_PROCESSES: &str = "1024";
 
@@ -46,6 +46,6 @@ pub(super) fn arguments(
     // One block more, so that a file that reached the limit is larger than `file_bytes`.
     let blocks = file_bytes.max(MIN_FILE_BYTES) / BLOCK_BYTES + 1;
     let cpu = time.as_secs().saturating_mul(CPU_SECONDS).saturating_add(MIN_CPU_SECONDS);
-    let processes = if user == Some(UnprivilegedUser::OWN) { MAX_PROCESSES } else { "" };
+    let processes = if user == Some(UnprivilegedUser::GIT) { MAX_PROCESSES } else { "" };
     [MEMORY_KIB.to_owned(), blocks.to_string(), cpu.to_string(), processes.to_owned()]
 }

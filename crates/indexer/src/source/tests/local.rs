@@ -31,6 +31,10 @@ async fn list_of_borrowed_objects_is_a_small_file() {
     let cancel = CancellationToken::new();
     let error = checkout_anywhere(&origin, "", cache.path(), &cancel).await.expect_err("64 others");
     assert!(error.to_string().contains("more than 63 directories"), "{error}");
+    fs::write(&list, "\"/none\"\n").expect("file");
+    let cancel = CancellationToken::new();
+    let error = checkout_anywhere(&origin, "", cache.path(), &cancel).await.expect_err("quotes");
+    assert!(error.to_string().contains("quotation marks"), "{error}");
     // It borrows from itself.
     fs::write(&list, "# none\n.\n../objects\n").expect("file");
     let cancel = CancellationToken::new();
