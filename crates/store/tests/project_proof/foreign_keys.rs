@@ -28,7 +28,7 @@ const REFERENCES: [(&str, &str); 8] = [
         "repositories",
         "insert into files (id, project_id, repository_id, path, content_hash, size_bytes,
                             language, line_count, chunker_version)
-         values (gen_random_uuid(), ':project', ':id', 'key.rs', '\x00', 1, 'rust', 1, 1)",
+         values (gen_random_uuid(), ':project', ':id', 'key.rs', '\\x00', 1, 'rust', 1, 1)",
     ),
     // The record would turn stale.
     (
@@ -41,7 +41,7 @@ const REFERENCES: [(&str, &str); 8] = [
         "passages",
         "insert into embeddings (model_id, passage_id, project_id, source_kind, text_hash,
                                  embedding)
-         select id, ':id', ':project', 'code', '\x00', '[1,0]' from embedding_models",
+         select id, ':id', ':project', 'code', '\\x00', '[1,0]' from embedding_models",
     ),
     ("passages", "insert into embedding_queue (passage_id, project_id) values (':id', ':project')"),
 ];
@@ -62,7 +62,7 @@ async fn row_of_a_project_refers_to_no_row_of_another() {
     // A comment whose integration can be set.
     let comment = "insert into task_comments (task_id, project_id, digest)
                    select id, project_id, '' from tasks where project_id = ':project'";
-    let (comment, none) = (comment.replace(":project", &world.ours.to_string()), "select");
+    let (comment, none) = (comment.replace(":project", &world.ours.to_string()), "select 1");
     for (table, statement) in REFERENCES {
         let before = if statement.starts_with("update task_comments") { &*comment } else { none };
         let attempt = async |owner: ProjectId| {
