@@ -5,6 +5,7 @@ use std::path::Path;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
+use super::ignore_rules::add_pattern;
 use super::{Candidate, Root};
 
 /// Largest `.gitattributes` that is read, in bytes.
@@ -62,8 +63,7 @@ fn rules(directory: &str, text: &str) -> Option<Gitignore> {
         // The last attribute on the line counts.
         let Some(generated) = words.filter_map(value).next_back() else { continue };
         let sign = if generated { "" } else { "!" };
-        // An invalid pattern is skipped, like a pattern that matches nothing.
-        found |= builder.add_line(None, &format!("{sign}{pattern}")).is_ok();
+        found |= add_pattern(&mut builder, &format!("{sign}{pattern}"));
     }
     found.then(|| builder.build().ok()).flatten()
 }

@@ -14,6 +14,9 @@ use super::{IGNORE_FILE, Root};
 
 /// Largest ignore file that is read, in bytes.
 const MAX_BYTES: u64 = 256 * 1024;
+/// Maximum number of opening braces of a pattern. The library reads them as alternatives, which git
+/// does not, and overflows the stack if thousands are nested.
+const MAX_BRACES: usize = 64;
 
 /// Rules that apply in a directory: its own, then those of its parent directories.
 #[derive(Debug)]
@@ -119,13 +122,18 @@ fn rules(path: &str, bytes: &[u8]) -> Gitignore {
     let text = String::from_utf8_lossy(bytes);
     let mut builder = GitignoreBuilder::new("");
     for line in text.trim_start_matches('\u{feff}').lines() {
-        // An invalid pattern is skipped, like a pattern that matches nothing.
-        let _ = builder.add_line(None, line);
+        add_pattern(&mut builder, line);
     }
     builder.build().unwrap_or_else(|error| {
         tracing::warn!(file.path = path, %error, "ignore file skipped: it cannot be parsed");
         Gitignore::empty()
     })
+}
+
+/// Adds a pattern of a file of the tree, and returns whether it is valid. An invalid one is
+/// skipped, like a pattern that matches nothing.
+pub(super) fn add_pattern(builder: &mut GitignoreBuilder, pattern: &str) -> bool {
+    pattern.matches('{').count() <= MAX_BRACES && builder.add_line(None, pattern).is_ok()
 }
 
 fn below(directory: &str, name: &str) -> String {

@@ -61,6 +61,20 @@ fn ignore_files_apply_without_a_repository() {
     assert!(skipped.is_empty());
 }
 
+/// The library that reads patterns would overflow the stack, which ends the service.
+#[test]
+fn deeply_nested_pattern_is_skipped() {
+    let root = tempfile::tempdir().expect("directory");
+    let nested = format!("{}a{}", "{".repeat(60_000), "}".repeat(60_000));
+    write(root.path(), ".gitignore", format!("{nested}\n/target\n"));
+    write(root.path(), ".gitattributes", format!("{nested} linguist-generated\n"));
+    write(root.path(), "target/x.rs", "text\n");
+    write(root.path(), "main.rs", "text\n");
+    let (paths, _) = walk_paths(root.path());
+    assert!(paths.contains(&"main.rs".to_owned()), "{paths:?}");
+    assert!(!paths.contains(&"target/x.rs".to_owned()), "{paths:?}");
+}
+
 #[test]
 fn mcpignore_and_inner_ignore_files_take_precedence() {
     let root = tempfile::tempdir().expect("directory");
