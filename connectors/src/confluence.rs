@@ -13,8 +13,6 @@ use crate::provider::Adapter;
 use crate::signature::verify_atlassian;
 
 pub(crate) use storage::StorageParser;
-#[cfg(feature = "testing")]
-pub(crate) use storage::to_markdown as storage_to_markdown;
 
 pub(crate) static ADAPTER: Adapter = Adapter {
     verify: verify_atlassian,

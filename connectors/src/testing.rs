@@ -1,6 +1,10 @@
 //! Conversions of providers' texts, for benchmarks. The service calls them in its clients.
 
+use mc_sandbox::Parser as _;
+
+use crate::confluence::StorageParser;
+
 /// Converts a page in Confluence's storage format to Markdown.
 pub fn confluence_to_markdown(storage: &str) -> String {
-    crate::confluence::storage_to_markdown(storage)
+    StorageParser::parse(storage)
 }

@@ -52,7 +52,7 @@ impl Parser for StorageParser {
 }
 
 /// Converts the body of a page. The part after a syntax error is left out.
-pub(crate) fn to_markdown(storage: &str) -> String {
+fn to_markdown(storage: &str) -> String {
     let converter = htmd::HtmlToMarkdown::builder()
         .options(options())
         .skip_tags(vec!["script", "style", "colgroup"]);

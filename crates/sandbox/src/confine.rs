@@ -7,7 +7,7 @@ use std::os::fd::RawFd;
 use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::{Gid, Uid, setgroups, setresgid, setresuid};
 use rustix::process::{
-    DumpableBehavior, Resource, Rlimit, geteuid, getrlimit, nice, set_dumpable_behavior, setrlimit,
+    DumpableBehavior, Resource, Rlimit, getrlimit, nice, set_dumpable_behavior, setrlimit,
 };
 use rustix::time::{ClockId, clock_gettime};
 use seccompiler::{
@@ -83,8 +83,7 @@ pub fn close_inherited_files() {
 }
 
 fn change_user() -> nix::Result<()> {
-    if geteuid().is_root() {
-        let UnprivilegedUser { uid, gid } = UnprivilegedUser::PARSERS;
+    if let Some(UnprivilegedUser { uid, gid }) = UnprivilegedUser::PARSERS.if_root() {
         let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
         setgroups(&[])?;
         setresgid(gid, gid, gid)?;

@@ -35,10 +35,10 @@ impl UnprivilegedUser {
     /// User that exists only for parsers, without an account.
     pub const PARSERS: Self = Self { uid: PARSERS_ID, gid: PARSERS_ID };
 
-    /// Returns [`UnprivilegedUser::GIT`] if the service is root. Otherwise the service can't run a
-    /// program as another user.
-    pub fn if_root() -> Option<Self> {
-        geteuid().is_root().then_some(Self::GIT)
+    /// Returns this user if the service is root. Otherwise the service can't run a program as
+    /// another user.
+    pub fn if_root(self) -> Option<Self> {
+        geteuid().is_root().then_some(self)
     }
 
     /// Returns the owner of a directory, unless that is root or the service is not root. Its group
@@ -120,7 +120,7 @@ mod tests {
         let owner = || UnprivilegedUser::owner_of(directory.path()).expect("a directory");
         assert_eq!(owner(), None, "the service's own user");
         let own = geteuid().is_root().then_some(UnprivilegedUser::GIT);
-        assert_eq!(UnprivilegedUser::if_root(), own);
+        assert_eq!(UnprivilegedUser::GIT.if_root(), own);
     }
 
     /// The owner may be in no other group than the primary one of the account.

@@ -235,7 +235,7 @@ async fn commit(git: &Git, name: &str, cancel: &CancellationToken) -> Result<Str
 fn create_cache(directory: &Path) -> Result<(), Error> {
     let io = Error::io(directory);
     DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(&io)?;
-    if UnprivilegedUser::if_root().is_none() {
+    if UnprivilegedUser::GIT.if_root().is_none() {
         return Ok(());
     }
     let mode = fs::metadata(directory).map_err(&io)?.permissions().mode();

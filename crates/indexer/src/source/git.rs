@@ -68,7 +68,7 @@ pub(super) struct Git {
 /// SSH needs the keys of the service's user, and other users may have no access to a repository on
 /// this disk. Only callers who are trusted with both can request such a URL.
 pub(super) fn user_of(url: &Url) -> Option<UnprivilegedUser> {
-    if is_http(url) { UnprivilegedUser::if_root() } else { None }
+    if is_http(url) { UnprivilegedUser::GIT.if_root() } else { None }
 }
 
 fn is_http(url: &Url) -> bool {

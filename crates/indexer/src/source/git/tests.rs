@@ -152,7 +152,7 @@ async fn git_of_root_has_a_user_and_an_environment_of_its_own() {
     let (user, groups, variables) = tokio::try_join!(user, groups, variables).expect("a shell");
     // Set by cargo, for the service as for any program that it starts.
     let has_variable = variables.contains("CARGO_MANIFEST_DIR=");
-    let Some(own) = UnprivilegedUser::if_root() else {
+    let Some(own) = UnprivilegedUser::GIT.if_root() else {
         assert_eq!(user, rustix::process::geteuid().as_raw().to_string());
         assert!(has_variable, "{variables}");
         return;
@@ -219,7 +219,7 @@ fn block_on_without<T: Send>(
 #[test]
 fn missing_capability_to_change_the_user_is_named() {
     use rustix::thread::CapabilitySet;
-    let Some(own) = UnprivilegedUser::if_root() else { return };
+    let Some(own) = UnprivilegedUser::GIT.if_root() else { return };
     let url = Url::parse("https://example.org/a/b").expect("a URL");
     let git = Git::in_directory(Path::new("/")).with_remote(&url, Vec::new());
     let missing = CapabilitySet::SETUID | CapabilitySet::SETGID;
@@ -236,7 +236,7 @@ fn missing_capability_to_change_the_user_is_named() {
 #[test]
 fn missing_capability_to_kill_git_is_named() {
     use rustix::thread::CapabilitySet;
-    let Some(own) = UnprivilegedUser::if_root() else { return };
+    let Some(own) = UnprivilegedUser::GIT.if_root() else { return };
     let url = Url::parse("https://example.org/a/b").expect("a URL");
     let git = Git::in_directory(Path::new("/")).with_remote(&url, Vec::new());
     let cancel = CancellationToken::new();

@@ -12,7 +12,7 @@ use super::*;
 
 /// Id of the user to whom the copies of remote repositories belong.
 fn owner_of_copies() -> u32 {
-    UnprivilegedUser::if_root().map_or_else(|| geteuid().as_raw(), |user| user.uid)
+    UnprivilegedUser::GIT.if_root().map_or_else(|| geteuid().as_raw(), |user| user.uid)
 }
 
 /// Creates a repository with two commits at the path of the URL that serves it over TLS.
