@@ -28,6 +28,7 @@ use enclosing::Enclosing;
 use outline::{Defined, Outline};
 use pack::Span;
 
+pub use crate::grammar::LANGUAGES;
 pub(crate) use boundaries::WITHIN_DEFINITION;
 pub use pack::Limits;
 pub(crate) use pack::pack;
@@ -131,7 +132,9 @@ pub fn cut(path: &str, language: &str, text: &str, limits: Limits) -> ChunkedFil
 }
 
 fn syntax(path: &str, code: Code<'_>) -> Option<Syntax> {
-    grammar::find(code.language)?;
+    if !grammar::exists(code.language) {
+        return None;
+    }
     mc_sandbox::call::<CodeParser>(code).unwrap_or_else(|error| {
         tracing::warn!(file.path = path, %error, "source file split by lines, without symbols");
         None

@@ -116,11 +116,15 @@ impl Grammar {
     }
 }
 
-/// Finds the grammar of a language, by the name that [`crate::language::detect`] returns. Files
-/// without a grammar are split by lines.
-pub(crate) fn find(language: &str) -> Option<&'static Grammar> {
-    macro_rules! grammars {
-        ($($name:literal => ($language:expr, $rules:expr)),+ $(,)?) => {
+/// Declares [`LANGUAGES`] and [`find`] from the grammars and rules of all languages.
+macro_rules! grammars {
+    ($($name:literal => ($language:expr, $rules:expr)),+ $(,)?) => {
+        /// Languages whose files are split along their definitions, by the names that
+        /// [`crate::language::detect`] returns. Files of other languages are split by lines.
+        pub const LANGUAGES: &[&str] = &[$($name),+];
+
+        /// Finds the grammar of a language, and builds its tables at the first call.
+        pub(crate) fn find(language: &str) -> Option<&'static Grammar> {
             match language {
                 $($name => {
                     static GRAMMAR: LazyLock<Grammar> =
@@ -129,51 +133,55 @@ pub(crate) fn find(language: &str) -> Option<&'static Grammar> {
                 })+
                 _ => None,
             }
-        };
-    }
-    grammars! {
-        "bash" => (tree_sitter_bash::LANGUAGE, rules::BASH),
-        "c" => (tree_sitter_c::LANGUAGE, rules::C),
-        "cpp" => (tree_sitter_cpp::LANGUAGE, rules::CPP),
-        "csharp" => (tree_sitter_c_sharp::LANGUAGE, rules::CSHARP),
-        "go" => (tree_sitter_go::LANGUAGE, rules::GO),
-        "java" => (tree_sitter_java::LANGUAGE, rules::JAVA),
-        "javascript" => (tree_sitter_javascript::LANGUAGE, rules::JAVASCRIPT),
-        "kotlin" => (tree_sitter_kotlin_ng::LANGUAGE, rules::KOTLIN),
-        "php" => (tree_sitter_php::LANGUAGE_PHP, rules::PHP),
-        "python" => (tree_sitter_python::LANGUAGE, rules::PYTHON),
-        "ruby" => (tree_sitter_ruby::LANGUAGE, rules::RUBY),
-        "rust" => (tree_sitter_rust::LANGUAGE, rules::RUST),
-        "tsx" => (tree_sitter_typescript::LANGUAGE_TSX, rules::TYPESCRIPT),
-        "typescript" => (tree_sitter_typescript::LANGUAGE_TYPESCRIPT, rules::TYPESCRIPT),
-    }
+        }
+    };
+}
+
+grammars! {
+    "bash" => (tree_sitter_bash::LANGUAGE, rules::BASH),
+    "c" => (tree_sitter_c::LANGUAGE, rules::C),
+    "cpp" => (tree_sitter_cpp::LANGUAGE, rules::CPP),
+    "csharp" => (tree_sitter_c_sharp::LANGUAGE, rules::CSHARP),
+    "go" => (tree_sitter_go::LANGUAGE, rules::GO),
+    "java" => (tree_sitter_java::LANGUAGE, rules::JAVA),
+    "javascript" => (tree_sitter_javascript::LANGUAGE, rules::JAVASCRIPT),
+    "kotlin" => (tree_sitter_kotlin_ng::LANGUAGE, rules::KOTLIN),
+    "php" => (tree_sitter_php::LANGUAGE_PHP, rules::PHP),
+    "python" => (tree_sitter_python::LANGUAGE, rules::PYTHON),
+    "ruby" => (tree_sitter_ruby::LANGUAGE, rules::RUBY),
+    "rust" => (tree_sitter_rust::LANGUAGE, rules::RUST),
+    "tsx" => (tree_sitter_typescript::LANGUAGE_TSX, rules::TYPESCRIPT),
+    "typescript" => (tree_sitter_typescript::LANGUAGE_TYPESCRIPT, rules::TYPESCRIPT),
+}
+
+/// Returns whether a language has a grammar, without building its tables: the service itself does
+/// not parse.
+pub(crate) fn exists(language: &str) -> bool {
+    LANGUAGES.contains(&language)
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
+    use crate::language;
 
-    /// Languages that are split by syntax.
-    pub(crate) const PARSED: &[&str] = &[
-        "bash",
-        "c",
-        "cpp",
-        "csharp",
-        "go",
-        "java",
-        "javascript",
-        "kotlin",
-        "php",
-        "python",
-        "ruby",
-        "rust",
-        "tsx",
-        "typescript",
-    ];
+    #[test]
+    fn a_language_has_a_grammar_exactly_if_the_parser_finds_one() {
+        for name in language::all().chain(LANGUAGES.iter().copied()).chain(["", "Rust", "cobol"]) {
+            assert_eq!(exists(name), find(name).is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_language_with_a_grammar_is_detected() {
+        for name in LANGUAGES {
+            assert!(language::all().any(|detected| detected == *name), "{name}");
+        }
+    }
 
     #[test]
     fn every_node_of_every_table_exists_in_its_grammar() {
-        for language in PARSED {
+        for language in LANGUAGES {
             let grammar = find(language).expect("listed");
             for rule in grammar.rules {
                 let id = grammar.language.id_for_node_kind(rule.node, true);

@@ -129,7 +129,7 @@ pub fn from_name(word: &str) -> Result<&'static str, UnknownLanguage> {
     let lower = word.trim().to_lowercase();
     let word = lower.trim_start_matches('*').trim_start_matches('.');
     // Names take precedence over extensions.
-    let by_name = languages().find(|name| *name == word);
+    let by_name = all().find(|name| *name == word);
     let found = by_name
         .or_else(|| by_extension(word))
         .or_else(|| find(ALIASES, word))
@@ -139,7 +139,7 @@ pub fn from_name(word: &str) -> Result<&'static str, UnknownLanguage> {
 }
 
 /// Returns all languages, some several times.
-fn languages() -> impl Iterator<Item = &'static str> {
+pub(crate) fn all() -> impl Iterator<Item = &'static str> {
     let tables = BY_EXTENSION.iter().chain(BY_NAME).chain(BY_INTERPRETER);
     tables.map(|(language, _)| language).chain(EXTENSIONS).copied()
 }
@@ -150,7 +150,7 @@ fn similar(word: &str) -> Vec<&'static str> {
     let aliases = ALIASES
         .iter()
         .flat_map(|(language, names)| names.iter().map(move |name| (*name, *language)));
-    let names = languages().map(|name| (name, name)).chain(aliases);
+    let names = all().map(|name| (name, name)).chain(aliases);
     let mut found: Vec<(usize, &'static str)> = names
         .filter_map(|(name, language)| {
             let has_same_start = word.len() >= 2

@@ -1,7 +1,6 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::grammar::tests::PARSED;
 use crate::text::normalize;
 
 mod languages;
@@ -69,7 +68,7 @@ proptest! {
     #[test]
     fn joined_chunks_are_the_text(
         text in source(),
-        language in prop::sample::select([PARSED, &["sql", "text"]].concat()),
+        language in prop::sample::select([LANGUAGES, &["sql", "text"]].concat()),
         bytes in 16_usize..200,
         lines in 4_usize..20,
         overlap in 0_usize..4,
@@ -102,7 +101,7 @@ fn long_line_is_split_into_chunks_of_one_line() {
 
 #[test]
 fn deep_nesting_does_not_overflow_the_stack() {
-    for language in PARSED {
+    for language in LANGUAGES {
         for (open, close) in [
             ("(", ")"),
             ("[", "]"),
