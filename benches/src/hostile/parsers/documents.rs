@@ -24,23 +24,6 @@ const MAX_PATTERNS: usize = 16 << 10;
 const MAX_LOCATION: usize = 4_096;
 /// Time after which the parser of code stops, in seconds.
 const CODE_SECONDS: f64 = 2.0;
-/// Languages that are split by syntax.
-const LANGUAGES: [&str; 14] = [
-    "bash",
-    "c",
-    "cpp",
-    "csharp",
-    "go",
-    "java",
-    "javascript",
-    "kotlin",
-    "php",
-    "python",
-    "ruby",
-    "rust",
-    "tsx",
-    "typescript",
-];
 
 /// Returns the parsers.
 pub fn parsers() -> Vec<Parser> {
@@ -79,7 +62,7 @@ pub fn parsers() -> Vec<Parser> {
         })
         .with_max_bytes(MAX_LOCATION),
     ];
-    parsers.extend(LANGUAGES.map(code));
+    parsers.extend(chunker::LANGUAGES.iter().copied().map(code));
     parsers
 }
 
