@@ -4,10 +4,12 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::net::TcpListener;
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use mc_sandbox::{CallError, Parser, ParserPool, Program, UnprivilegedUser};
+use nix::unistd::Pid;
 
 /// Declares parsers by name. `programs/probe.rs` defines them.
 macro_rules! probes {
@@ -31,7 +33,12 @@ probes!(
 );
 
 fn pool() -> ParserPool {
-    ParserPool::start(Program::new(env!("CARGO_BIN_EXE_sandbox-probe"), &[])).unwrap()
+    pool_with_arguments(&[])
+}
+
+/// Starts a pool whose processes have these arguments, which the program ignores.
+fn pool_with_arguments(arguments: &[&str]) -> ParserPool {
+    ParserPool::start(Program::new(env!("CARGO_BIN_EXE_sandbox-probe"), arguments)).unwrap()
 }
 
 fn fails<P>(pool: &ParserPool, input: &str) -> bool
@@ -80,21 +87,28 @@ fn a_parser_that_fails_ends_its_process_only() {
 
 #[test]
 fn killed_processes_are_replaced() {
-    let pool = pool();
+    let pool = pool_with_arguments(&["replaced-pool"]);
+    let _other_pool = pool_with_arguments(&["other-pool"]);
+    let of_other = processes("other-pool");
+    assert_eq!(of_other.len(), 1);
     for _ in 0..3 {
-        kill_processes();
+        let killed = processes("replaced-pool");
+        assert_eq!(killed.len(), 1);
+        kill_processes("replaced-pool");
         assert_eq!(pool.call::<Reverse>("abc").unwrap(), "cba");
+        assert_ne!(processes("replaced-pool"), killed);
     }
+    assert_eq!(processes("other-pool"), of_other, "they were not killed");
 }
 
 /// The system kills a process to free memory. A text that has that effect each time is not parsed.
 #[test]
 fn a_text_whose_processes_are_killed_fails() {
-    let pool = pool();
+    let pool = pool_with_arguments(&["killed-pool"]);
     thread::scope(|scope| {
         let running = scope.spawn(|| pool.call::<Park>(""));
         while !running.is_finished() {
-            kill_processes();
+            kill_processes("killed-pool");
             thread::yield_now();
         }
         let error = running.join().unwrap().unwrap_err();
@@ -105,20 +119,31 @@ fn a_text_whose_processes_are_killed_fails() {
     });
 }
 
-/// Kills the children of this thread's process that have dropped their privileges.
-fn kill_processes() {
-    let own = format!("\nPPid:\t{}\n", std::process::id());
-    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-        let Some(id) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
-            continue;
-        };
-        let status = std::fs::read_to_string(entry.path().join("status")).unwrap_or_default();
-        if status.contains(&own) && status.contains("\nSeccomp:\t2\n") {
-            let process = nix::unistd::Pid::from_raw(id);
-            // Fails if it has ended meanwhile.
-            let _ = nix::sys::signal::kill(process, nix::sys::signal::Signal::SIGKILL);
-        }
+/// Kills the processes of the pool with this argument.
+fn kill_processes(argument: &str) {
+    for process in processes(argument) {
+        // Fails if it has ended meanwhile.
+        let _ = nix::sys::signal::kill(process, nix::sys::signal::Signal::SIGKILL);
     }
+}
+
+/// Returns the running processes of the pool with this argument that have dropped their privileges.
+/// Tests of other pools may run in other threads of this process, or in other processes.
+fn processes(argument: &str) -> Vec<Pid> {
+    let parent = format!("\nPPid:\t{}\n", std::process::id());
+    let last_argument = format!("\0{argument}\0");
+    let is_own = |directory: &Path| {
+        let read = |name: &str| std::fs::read_to_string(directory.join(name)).unwrap_or_default();
+        let status = read("status");
+        status.contains(&parent)
+            && status.contains("\nSeccomp:\t2\n")
+            && read("cmdline").ends_with(&last_argument)
+    };
+    let listed = std::fs::read_dir("/proc").unwrap().flatten();
+    listed
+        .filter(|entry| is_own(&entry.path()))
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok().map(Pid::from_raw))
+        .collect()
 }
 
 #[test]
