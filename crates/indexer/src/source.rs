@@ -130,11 +130,7 @@ pub async fn checkout(
     cache: Cache<'_>,
     cancel: &CancellationToken,
 ) -> Result<Checkout, Error> {
-    check_ref(requested_ref)?;
-    network_policy::check_directory(&origin.location, access)?;
-    let protected = protected.snapshot()?;
-    protected.check(&origin.location)?;
-    local::check(&origin.location, &protected, cancel).await?;
+    let protected = check_access(origin, requested_ref, access, protected, cancel).await?;
     match &origin.location {
         Location::Url(url) => {
             let settings = network_policy::settings(url, access).await?;
@@ -152,6 +148,23 @@ pub async fn checkout(
             checkout_directory(directory, requested_ref, &protected, cache, cancel).await
         }
     }
+}
+
+/// Checks that an origin may be read at a ref, before anything of it is read. Returns the protected
+/// directories, which the origin is not in.
+async fn check_access(
+    origin: &Origin,
+    requested_ref: &str,
+    access: NetworkAccess<'_>,
+    protected: &ProtectedDirectories,
+    cancel: &CancellationToken,
+) -> Result<Snapshot, Error> {
+    check_ref(requested_ref)?;
+    network_policy::check_directory(&origin.location, access)?;
+    let protected = protected.snapshot()?;
+    protected.check(&origin.location)?;
+    local::check(&origin.location, &protected, cancel).await?;
+    Ok(protected)
 }
 
 async fn checkout_directory(

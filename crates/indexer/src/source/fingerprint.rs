@@ -10,7 +10,7 @@ use url::Url;
 
 use super::git::Git;
 use super::{
-    CheckoutPlan, Location, NetworkAccess, Origin, cache, check_ref, head, network_policy, plan,
+    CheckoutPlan, Location, NetworkAccess, Origin, cache, check_access, head, network_policy, plan,
 };
 use crate::protected::ProtectedDirectories;
 use crate::walk::{self, Root};
@@ -28,7 +28,8 @@ const NO_REPOSITORY: &str = "--git-dir=/dev/null";
 ///
 /// Returns `None` if there is no such branch or tag. A ref that is a commit id never changes, so it
 /// needs no fingerprint. `access` restricts the hosts that git may reach, and whether a directory
-/// may be read; a location in one of the `protected` directories is rejected.
+/// may be read. A location in one of the `protected` directories is rejected, as is a repository
+/// that leads into one.
 pub async fn state(
     origin: &Origin,
     requested_ref: &str,
@@ -36,10 +37,7 @@ pub async fn state(
     protected: &ProtectedDirectories,
     cancel: &CancellationToken,
 ) -> Result<Option<String>, Error> {
-    check_ref(requested_ref)?;
-    network_policy::check_directory(&origin.location, access)?;
-    let listed = protected.snapshot()?;
-    listed.check(&origin.location)?;
+    let listed = check_access(origin, requested_ref, access, protected, cancel).await?;
     let directory = match &origin.location {
         Location::Url(url) => {
             let settings = network_policy::settings(url, access).await?;

@@ -69,7 +69,10 @@ async fn repository_that_leads_into_a_protected_directory_is_rejected() {
         let cache = in_directory(cache.path());
         let access = NetworkAccess::Anywhere;
         let checkout = checkout(&origin, requested_ref, access, &protected, cache, &cancel).await;
-        let message = checkout.expect_err("protected").to_string();
-        assert!(message.contains("never indexes it"), "{location} {requested_ref}: {message}");
+        let polled = state(&origin, requested_ref, access, &protected, &cancel).await;
+        for error in [checkout.expect_err("protected"), polled.expect_err("protected")] {
+            let message = error.to_string();
+            assert!(message.contains("never indexes it"), "{location} {requested_ref}: {message}");
+        }
     }
 }
