@@ -37,6 +37,8 @@ pub struct BackgroundServices<'a> {
     pub config: &'a Config,
     /// What they share with the requests of this node.
     pub node: &'a Node,
+    /// Whether the content of the data directory was closed to other users at the start.
+    pub is_data_dir_closed: bool,
     /// Dependencies of the services that only `serve` runs.
     pub serving: Option<ServingParts>,
 }
@@ -61,7 +63,7 @@ impl BackgroundServices<'_> {
         queue: Store,
         stop: &CancellationToken,
     ) -> Result<RunningServices> {
-        let Self { config, node, serving } = self;
+        let Self { config, node, is_data_dir_closed, serving } = self;
         let context = job_context(config, node, store)?;
         let Node { encryptor, models, .. } = node;
         let encryptor = Arc::clone(encryptor);
@@ -96,9 +98,11 @@ impl BackgroundServices<'_> {
         running.spawn("notifications", services::send_notifications(notifier, store, stop));
         let (store, stop) = handles();
         running.spawn("audit heads", services::write_audit_heads(heads, store, stop));
-        let (data_dir, (_, stop)) = (config.data_dir.clone(), handles());
-        let close = move || services::close_data_dir(&data_dir, &stop);
-        running.adopt("permissions of the data directory", tokio::task::spawn_blocking(close));
+        if !is_data_dir_closed {
+            let (data_dir, (_, stop)) = (config.data_dir.clone(), handles());
+            let close = move || services::close_data_dir(&data_dir, &stop);
+            running.adopt("permissions of the data directory", tokio::task::spawn_blocking(close));
+        }
         if let Some(ServingParts { sign_in, keyword, follower }) = serving {
             running.adopt("change feed follower", follower);
             let (store, stop) = handles();

@@ -13,21 +13,29 @@ use uuid::Uuid;
 
 use crate::private_file;
 
-/// Creates the directory, and locks it until the value is dropped. Two processes in one directory
-/// would treat each other's jobs as their own unfinished jobs. Closes to other users what an
-/// earlier version, or another program, left open to them. The content of directories that are
-/// already closed is checked later, by a background service.
-pub fn create_locked(dir: &Path) -> Result<DataDirLock> {
+/// A data directory, locked until the value is dropped.
+#[derive(Debug)]
+pub struct LockedDataDir {
+    _lock: DataDirLock,
+    /// Whether the content of its directories was closed to other users as well. Otherwise, only
+    /// its directories are closed, and a background service checks their content.
+    pub is_content_closed: bool,
+}
+
+/// Creates the directory, and locks it. Two processes in one directory would treat each other's
+/// jobs as their own unfinished jobs. Closes to other users what an earlier version, or another
+/// program, left open to them.
+pub fn create_locked(dir: &Path) -> Result<LockedDataDir> {
     create(dir)?;
     let lock = DataDirLock::acquire(dir)?;
-    permissions::close(dir).with_context(|| {
+    let is_content_closed = permissions::close(dir).with_context(|| {
         format!(
             "data_dir {} can't be listed; set data_dir to a directory that the service's user can \
              read and write",
             dir.display()
         )
     })?;
-    Ok(lock)
+    Ok(LockedDataDir { _lock: lock, is_content_closed })
 }
 
 /// Creates the directory, private to the service.
@@ -72,6 +80,23 @@ pub fn node(dir: &Path) -> Result<Uuid> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn start_tells_whether_it_closed_the_content() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (index, file) = (dir.path().join("index"), dir.path().join("index/file"));
+        std::fs::create_dir(&index).expect("a directory");
+        std::fs::write(&file, "").expect("a file");
+        for path in [&index, &file] {
+            set_permissions(path, Permissions::from_mode(0o755)).expect("permissions");
+        }
+        let locked = create_locked(dir.path()).expect("a data directory");
+        assert!(locked.is_content_closed, "no background service lists it again");
+        assert_eq!(file.metadata().expect("a file").permissions().mode() & 0o777, 0o700);
+        drop(locked);
+        let locked = create_locked(dir.path()).expect("a data directory");
+        assert!(!locked.is_content_closed, "a background service lists it");
+    }
 
     #[test]
     fn each_directory_has_a_stable_unique_id() {

@@ -57,7 +57,7 @@ fn main() -> ExitCode {
 #[tokio::main]
 async fn run_to_exit() -> ExitCode {
     logging::log_panics();
-    let outcome = run(parse_arguments()).await;
+    let outcome = Box::pin(run(parse_arguments())).await;
     // Ends all calls of parsers, because the runtime waits for the threads that they block.
     mc_sandbox::stop();
     match outcome {

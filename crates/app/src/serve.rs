@@ -23,9 +23,10 @@ use uuid::Uuid;
 
 use crate::background::{self, BackgroundServices, ServingParts};
 use crate::config::{Config, Encryption};
+use crate::data_dir;
 use crate::database::{self, Database};
 use crate::node::Node;
-use crate::{audit_heads, data_dir, encryption_key, output, redis, token};
+use crate::{audit_heads, encryption_key, output, redis, token};
 
 /// Runs the service until `shutdown`.
 pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
@@ -36,7 +37,7 @@ pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
             config.server.listen
         )
     })?;
-    let _lock = data_dir::create_locked(&config.data_dir)?;
+    let locked = data_dir::create_locked(&config.data_dir)?;
     let serving = http::serving(config)?;
     let Encryption { key_file, previous_key_files } = &config.encryption;
     let (encryptor, new_key) = encryption_key::load_or_generate(key_file, previous_key_files)?;
@@ -49,7 +50,9 @@ pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
         database.close().await;
         return Err(error);
     }
-    let served = serve(config, listener, serving, &database, encryptor, shutdown).await;
+    let served =
+        serve(config, locked.is_content_closed, listener, serving, &database, encryptor, shutdown)
+            .await;
     // Closed last, even after an error.
     database.close().await;
     audit_heads::write(&config.audit_heads_file(), &chains.heads())?;
@@ -58,6 +61,7 @@ pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
 
 async fn serve(
     config: &Config,
+    is_data_dir_closed: bool,
     listener: TcpListener,
     serving: Serving,
     database: &Database,
@@ -86,6 +90,7 @@ async fn serve(
     let services = BackgroundServices {
         config,
         node: &node,
+        is_data_dir_closed,
         serving: Some(ServingParts { sign_in: sign_in.clone(), keyword, follower }),
     };
     let tasks = services.start(&database.background, database.queue.clone(), &stop)?;

@@ -10,8 +10,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::background::{self, BackgroundServices};
 use crate::config::{Config, Encryption};
+use crate::data_dir;
 use crate::node::Node;
-use crate::{audit_heads, data_dir, database, encryption_key, output};
+use crate::{audit_heads, database, encryption_key, output};
 
 /// Runs until `shutdown`, then waits for the running jobs.
 pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
@@ -20,7 +21,7 @@ pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
         "database.url is empty: the embedded PostgreSQL belongs to `memory-copilot serve`, which \
         runs its own background services. Set database.url to the shared server on every node"
     );
-    let _lock = data_dir::create_locked(&config.data_dir)?;
+    let locked = data_dir::create_locked(&config.data_dir)?;
     let Encryption { key_file, previous_key_files } = &config.encryption;
     let encryptor = Arc::new(encryption_key::load(key_file, previous_key_files)?);
     let chains = audit_heads::open_chains(config, &encryptor)?;
@@ -28,7 +29,8 @@ pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
     let Some([store, queue]) = shutdown.run_until_cancelled(connecting).await.transpose()? else {
         return Ok(());
     };
-    let worked = work(config, &store, queue.clone(), encryptor, shutdown).await;
+    let worked =
+        work(config, locked.is_content_closed, &store, queue.clone(), encryptor, shutdown).await;
     tokio::join!(store.close(), queue.close());
     audit_heads::write(&config.audit_heads_file(), &chains.heads())?;
     worked
@@ -36,6 +38,7 @@ pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
 
 async fn work(
     config: &Config,
+    is_data_dir_closed: bool,
     store: &Store,
     queue: Store,
     encryptor: Arc<Encryptor>,
@@ -51,7 +54,7 @@ async fn work(
     let Some(node) = Node::open(config, store, encryptor, &shutdown).await? else {
         return Ok(());
     };
-    let services = BackgroundServices { config, node: &node, serving: None };
+    let services = BackgroundServices { config, node: &node, is_data_dir_closed, serving: None };
     let tasks = services.start(store, queue, &shutdown)?;
     let name = background::worker_name(config);
     output::line(&format!(

@@ -45,8 +45,8 @@ pub async fn write_audit_heads(path: PathBuf, store: Store, stop: CancellationTo
     }
 }
 
-/// Removes the permissions of other users from the content of the data directory, once. At the
-/// start, only its directories were closed.
+/// Removes the permissions of other users from the content of the data directory, once. Needed if
+/// only its directories were closed at the start.
 pub fn close_data_dir(dir: &Path, stop: &CancellationToken) {
     if let Err(error) = permissions::close_content(dir, &|| stop.is_cancelled()) {
         tracing::warn!(

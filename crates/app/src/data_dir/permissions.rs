@@ -74,15 +74,18 @@ pub fn list_open(dir: &Path) -> io::Result<Vec<OpenPath>> {
 /// may have been set to one with many other files.
 ///
 /// The content of the service's own directories is closed only if other users could enter one of
-/// them, because copies of repositories have very many files. Otherwise, call [`close_content`]
-/// later.
-pub fn close(dir: &Path) -> io::Result<()> {
+/// them, because copies of repositories have very many files. Returns whether it was closed;
+/// otherwise, call [`close_content`] later.
+pub fn close(dir: &Path) -> io::Result<bool> {
     let root = open_directory(dir)?;
     let (mut found, mut own) = (Vec::new(), Vec::new());
     examine(&root, Path::new(""), &mut found, &mut own);
     let was_open = found.iter().any(|(open, _)| own.contains(&open.path));
     close_all(dir, &root, found);
-    if was_open { close_content(dir, &|| false) } else { Ok(()) }
+    if was_open {
+        close_content(dir, &|| false)?;
+    }
+    Ok(was_open)
 }
 
 /// Removes the permissions of other users from everything that the service creates, at any depth.

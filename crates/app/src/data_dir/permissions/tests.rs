@@ -43,7 +43,7 @@ fn close_removes_the_permissions_of_others() {
     let open = ["cache", "index", "postgresql", "repositories", "repositories/copy"];
     let files = ["repositories/copy/run.sh", "token"];
     assert_eq!(open_names(dir.path()), [&[""][..], &open, &files].concat());
-    close(dir.path()).expect("closed");
+    assert!(close(dir.path()).expect("closed"), "with the content of the directories");
     set_mode(dir.path(), 0o700);
     assert_eq!(open_names(dir.path()), ["cache"], "a directory that the service did not create");
     assert_eq!(mode(&dir.path().join("repositories/copy")), 0o700);
@@ -80,7 +80,7 @@ fn close_leaves_the_content_of_closed_directories_for_later() {
     for directory in ["index", "repositories"] {
         set_mode(&dir.path().join(directory), 0o700);
     }
-    close(dir.path()).expect("closed");
+    assert!(!close(dir.path()).expect("closed"), "without the content of the directories");
     assert_eq!(mode(&dir.path().join("token")), 0o700);
     let files = ["repositories/copy", "repositories/copy/run.sh"].map(|path| dir.path().join(path));
     let are = |expected| files.iter().all(|file| mode(file) == expected);
