@@ -12,6 +12,7 @@ use crate::listing::Incremental;
 use crate::provider::Adapter;
 use crate::signature::verify_atlassian;
 
+pub use storage::PageBody;
 pub(crate) use storage::StorageParser;
 
 pub(crate) static ADAPTER: Adapter = Adapter {

@@ -31,6 +31,7 @@ mod youtrack;
 pub const PARSERS: [mc_sandbox::ParserEntry; 1] =
     [mc_sandbox::ParserEntry::of::<confluence::StorageParser>()];
 
+pub use confluence::PageBody;
 pub use delivery::{Delivery, ParseError, parse};
 pub use event::{
     CiRun, Comment, Event, Issue, Link, PullRequestEvent, Push, Release, Review, StoredEventError,

@@ -5,6 +5,7 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::confluence::PageBody;
 use crate::error::Error;
 use crate::event::{Comment, Issue};
 
@@ -74,7 +75,7 @@ pub trait Tracker: ListIds {
     fn list_own_comments<'a>(&'a self, external_id: &'a str) -> ResponseFuture<'a, Vec<Comment>>;
 }
 
-/// A page of a wiki, converted to Markdown.
+/// A page of a wiki.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WikiPage {
     /// The wiki's id. It survives a rename or a move if the wiki has such ids.
@@ -83,8 +84,8 @@ pub struct WikiPage {
     pub title: String,
     /// Where people read the page.
     pub url: String,
-    /// Content, converted from the storage format.
-    pub markdown: String,
+    /// Content, not yet converted: conversion blocks a thread.
+    pub body: PageBody,
     /// Names of the labels.
     pub labels: Vec<String>,
     /// Titles of the ancestors, the topmost first.

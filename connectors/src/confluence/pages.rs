@@ -8,10 +8,10 @@ use serde::de::IgnoredAny;
 use tokio::sync::Mutex;
 use url::Url;
 
-use super::storage;
+use super::PageBody;
 use super::wire::{Item, RestrictedPage, Restrictions, SearchResponse, User};
 use crate::error::Error;
-use crate::event::field::{line, lines};
+use crate::event::field::line;
 use crate::http::{ANONYMOUS, Http, remedy};
 use crate::incremental::{HasUpdatedAt, ListPage, PageMarker, Position};
 use crate::listing::{FieldSet, Source};
@@ -33,8 +33,6 @@ const EXPAND_READERS: &str =
     "restrictions.read.restrictions.user,restrictions.read.restrictions.group";
 /// Characters of a title or name.
 const NAME: usize = 255;
-/// Characters of a page.
-const PAGE: usize = 1_000_000;
 /// Labels, ancestors and attachments of a page, each.
 const MAX_ENTRIES: usize = 100;
 
@@ -199,10 +197,6 @@ impl Source for SpacePages {
         let mut items = found.results;
         for item in &mut items {
             item.is_public = self.is_public(item).await?;
-            if item.is_public {
-                let storage = std::mem::take(&mut item.body.storage.value);
-                item.markdown = storage::convert(storage).await;
-            }
         }
         Ok(ListPage { items, more, tick: zone.resolution(TICK) })
     }
@@ -220,7 +214,7 @@ impl Source for SpacePages {
             id: item.id.clone(),
             title: line(&item.title, NAME),
             url: self.page_url(item),
-            markdown: lines(&item.markdown, PAGE),
+            body: PageBody::new(item.body.storage.value.clone()),
             labels: names(&mut labels.iter().map(|label| &label.name)),
             path: names(&mut item.ancestors.iter().map(|ancestor| &ancestor.title)),
             attachments: names(&mut attachments.iter().map(|file| &file.title)),

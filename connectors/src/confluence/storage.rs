@@ -8,6 +8,8 @@ mod html;
 
 use mc_sandbox::Parser;
 
+use crate::event::field::lines;
+
 /// Characters with a meaning in Markdown, and their substitutes during the conversion. The
 /// converter would escape them with a backslash, and neither the sanitizer nor a search would find
 /// secrets and identifiers with one inside.
@@ -21,19 +23,29 @@ const SUBSTITUTES: [(char, char); 5] = [
 
 /// Text that replaces a page that the child process could not convert.
 const NOT_CONVERTED: &str = "*This page could not be converted to text. Open it in the wiki.*";
+/// Maximum number of characters of a page, as Markdown.
+const MAX_CHARS: usize = 1_000_000;
 
-/// Converts the body of a page in a child process.
-pub(super) async fn convert(storage: String) -> String {
-    let convert = move || mc_sandbox::call::<StorageParser>(&storage);
-    match tokio::task::spawn_blocking(convert).await {
-        Ok(Ok(markdown)) => markdown,
-        Ok(Err(error)) => {
+/// The content of a wiki page, in Confluence's storage format.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageBody(String);
+
+impl PageBody {
+    /// Creates a body from a text in the storage format.
+    pub fn new(storage: String) -> Self {
+        Self(storage)
+    }
+
+    /// Converts the body to Markdown of at most 1,000,000 characters, in a child process. Blocks
+    /// the calling thread meanwhile. A body that the child process can't convert is replaced by a
+    /// note.
+    pub fn to_markdown(&self) -> String {
+        let converted = mc_sandbox::call::<StorageParser>(&self.0);
+        let markdown = converted.unwrap_or_else(|error| {
             tracing::warn!(%error, "wiki page synced without its text");
             NOT_CONVERTED.to_owned()
-        }
-        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-        // The runtime is shutting down, and drops this future, too.
-        Err(_) => std::future::pending().await,
+        });
+        lines(&markdown, MAX_CHARS)
     }
 }
 

@@ -39,9 +39,6 @@ pub(super) struct Item {
     /// Whether every reader of the space may read the page. Set after the search.
     #[serde(skip)]
     pub(super) is_public: bool,
-    /// Body as Markdown; empty unless the page is public.
-    #[serde(skip)]
-    pub(super) markdown: String,
 }
 
 #[derive(Deserialize)]

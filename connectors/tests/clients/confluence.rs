@@ -51,7 +51,7 @@ async fn page_has_labels_ancestors_and_attachments() {
     let (pages, cursor) = all_pages(&*wiki).await;
     let [page] = &pages[..] else { panic!("what is restricted is left out: {pages:?}") };
     assert_eq!((page.id.as_str(), page.title.as_str()), ("77", "ADR 7: Queues"));
-    assert_eq!(page.markdown, "## Status\n\nAccepted");
+    assert_eq!(page.body.to_markdown(), "## Status\n\nAccepted");
     assert_eq!(page.url, format!("{}/spaces/CS/pages/77/ADR+7", server.uri()));
     assert_eq!(
         (&page.labels[..], &page.path[..]),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mc_connectors::client::Connector;
 use mc_connectors::traits::{Page, WikiPage};
 use mc_domain::{AuditAction, IntegrationId};
-use mc_memory::content_filter::{FilterDecision, ReviewStatus};
+use mc_memory::content_filter::{FilterDecision, ReviewStatus, run_limited};
 use mc_memory::documents::{self, Body, Document, NewDocument, Prepared};
 use mc_memory::quarantine::{self, QuarantineRequest};
 use mc_store::{Tx, deletion_candidates};
@@ -52,11 +52,14 @@ impl SyncSession<'_> {
     ) -> Result<(), SyncError> {
         let next = SyncState { cursor: page.next, ..position.state.clone() };
         let (integration, source) = (self.target.id, format!("wiki:{}", self.target.connector));
-        let documents = page.items.iter().map(|page| to_document(integration, &source, page));
-        let policy = &self.target.policy;
-        let prepared =
-            documents::prepare_all(policy, documents.collect(), ReviewStatus::Unreviewed).await;
         let ids: Vec<_> = page.items.iter().map(|page| page.id.clone()).collect();
+        let mut documents = Vec::with_capacity(ids.len());
+        for page in page.items {
+            let source = source.clone();
+            documents.push(run_limited(move || to_document(integration, source, &page)).await);
+        }
+        let policy = &self.target.policy;
+        let prepared = documents::prepare_all(policy, documents, ReviewStatus::Unreviewed).await;
         let mut tx = self.store.begin().await?;
         self.advance(&mut tx, position, next).await?;
         // A listing that started earlier may lack them.
@@ -111,10 +114,12 @@ impl SyncSession<'_> {
     }
 }
 
-/// Returns the document of a page, identified by the wiki's id, which survives a rename.
-fn to_document(integration: IntegrationId, source: &str, page: &WikiPage) -> NewDocument {
+/// Returns the document of a page, identified by the wiki's id, which survives a rename. Blocks its
+/// thread while a child process converts the content.
+fn to_document(integration: IntegrationId, source: String, page: &WikiPage) -> NewDocument {
     let words = |words: &[String]| words.iter().map(|word| line(word, MAX_WORD_CHARS)).collect();
-    let text = with_attachments(strip_control(&page.markdown, MAX_TEXT_CHARS), &page.attachments);
+    let markdown = strip_control(&page.body.to_markdown(), MAX_TEXT_CHARS);
+    let text = with_attachments(markdown, &page.attachments);
     let is_web = page.url.starts_with("http://") || page.url.starts_with("https://");
     let url = if is_web && page.url.chars().count() <= MAX_URL_CHARS {
         line(&page.url, MAX_URL_CHARS)
@@ -124,7 +129,7 @@ fn to_document(integration: IntegrationId, source: &str, page: &WikiPage) -> New
     NewDocument {
         saved_by: None,
         connection: Some(integration),
-        source: source.to_owned(),
+        source,
         document: Document {
             doc_id: line(&page.id, MAX_ID_CHARS),
             title: line(&page.title, MAX_TITLE_CHARS),
@@ -158,6 +163,8 @@ fn line(text: &str, max_chars: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use mc_connectors::PageBody;
+
     use super::*;
 
     fn page() -> WikiPage {
@@ -165,7 +172,7 @@ mod tests {
             id: "12345".to_owned(),
             title: "Timing\nrules".to_owned(),
             url: "javascript:alert(1)".to_owned(),
-            markdown: "Delays have units.\n\n".to_owned(),
+            body: PageBody::new("<p>Delays have <strong>units</strong>.</p>".to_owned()),
             labels: vec!["cart".to_owned()],
             path: vec!["Home".to_owned(), "Decisions".to_owned()],
             attachments: vec!["delays.png".to_owned()],
@@ -176,7 +183,7 @@ mod tests {
     #[test]
     fn page_becomes_a_document_with_scope_and_attachments() {
         let NewDocument { source, document, .. } =
-            to_document(IntegrationId::generate(), "wiki:ours", &page());
+            to_document(IntegrationId::generate(), "wiki:ours".to_owned(), &page());
         assert_eq!((source.as_str(), document.doc_id.as_str()), ("wiki:ours", "12345"));
         assert_eq!(document.title, "Timing rules");
         assert_eq!(
@@ -185,6 +192,6 @@ mod tests {
         );
         assert_eq!(document.url, "", "the scheme is not safe in a browser");
         let Body::Text(text) = document.body else { panic!("a text") };
-        assert_eq!(text, "Delays have units.\n\n## Attachments\n\n- delays.png\n");
+        assert_eq!(text, "Delays have **units**.\n\n## Attachments\n\n- delays.png\n");
     }
 }
