@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
+use mc_indexer::chunker::{self, Limits};
+use mc_sandbox::{PROCESS_ARGUMENT, Program};
 
 use crate::growth::families::texts;
 use crate::harness::report::{Report, short};
@@ -42,6 +44,9 @@ pub struct Args {
     /// Threads that measure at the same time
     #[arg(long, default_value_t = 2)]
     threads: usize,
+    /// Program whose parser processes read the longest texts; memory-copilot of this commit
+    #[arg(long, env = "MEMORY_COPILOT_BINARY")]
+    binary: PathBuf,
     /// File for the points of every pair, as JSON
     #[arg(long)]
     json: Option<PathBuf>,
@@ -65,7 +70,10 @@ pub fn run(args: &Args) -> Result<()> {
     };
     let mut measured = pairs::measure(&plan, &pairs, args.threads);
     pairs::repeat(&plan, &pairs, &mut measured);
+    // A longest text of a family above the limit could take all memory of this process.
+    parse_in_processes(&args.binary)?;
     pairs::apply_time_limits(&pairs, &mut measured);
+    mc_sandbox::stop();
     if let Some(file) = &args.json {
         write_json(file, &measured)?;
     }
@@ -81,6 +89,19 @@ impl Args {
         ensure!(self.milliseconds >= 0.0, "--milliseconds must not be negative");
         Ok(())
     }
+}
+
+/// Has code parsed by processes of the binary from now on.
+fn parse_in_processes(binary: &Path) -> Result<()> {
+    mc_sandbox::install(Program::new(binary, &[PROCESS_ARGUMENT]))?;
+    // Code whose process fails is split by lines, at once.
+    let parsed = chunker::cut("a.rs", "rust", "fn a() {}\n", Limits::default());
+    ensure!(
+        !parsed.symbols.is_empty(),
+        "{} does not parse code; build memory-copilot of this commit, and give it as --binary",
+        binary.display()
+    );
+    Ok(())
 }
 
 fn report(args: &Args, measured: &[Measurement<'_>], families: usize, start: Instant) -> Report {
