@@ -6,7 +6,7 @@ use mc_sanitizer::{Sanitized, mask};
 use mc_store::Store;
 use mc_store::bundles::{self, BundleItem, NewBundle};
 use mc_store::docs::{self, NewDoc};
-use mc_store::testing::execute;
+use mc_store::testing::{chains, execute, text};
 use mc_testkit::TestDatabase;
 use serde_json::json;
 
@@ -68,4 +68,67 @@ async fn bundle_is_stored_if_one_of_its_items_was_deleted() {
         assert!(items.iter().all(|item| item.record.is_none()));
         assert_eq!(items.iter().map(|item| item.doc).collect::<Vec<_>>(), expected);
     }
+}
+
+/// Another transaction has locked a record and a document. Once feedback about them waits for it,
+/// it removes them from the items, as a deletion does, and counts another use in the bundle. In a
+/// deadlock, PostgreSQL would abort that transaction, whose timeout is shorter.
+#[tokio::test]
+async fn feedback_waits_for_writers_of_its_records_and_documents() {
+    let db = TestDatabase::create().await;
+    let project = db.project("shop").await.id;
+    let rows = include_str!("isolation/rows.sql").replace(":project", &format!("'{project}'"));
+    execute(db.url(), &rows.replace(":n", "1")).await.unwrap();
+    execute(
+        db.url(),
+        "do $$ begin
+             update bundle_items set record_id = (select id from memory_records);
+             insert into bundle_items (bundle_id, project_id, position, section, score, doc_id)
+             select b.id, b.project_id, 1, 'links', 1, d.id from bundles b, docs d;
+             execute format('alter database %I set deadlock_timeout = ''1h''', current_database());
+         end $$",
+    )
+    .await
+    .unwrap();
+    let writing = execute(
+        db.url(),
+        "do $$ begin
+             perform set_config('deadlock_timeout', '10ms', true);
+             perform from memory_records for update;
+             perform from docs for update;
+             perform pg_advisory_xact_lock(7);
+             loop
+                 perform pg_stat_clear_snapshot();
+                 exit when exists (select from pg_stat_activity
+                                   where datname = current_database() and wait_event_type = 'Lock');
+                 perform pg_sleep(0.01);
+             end loop;
+             update bundle_items set record_id = null, doc_id = null;
+             insert into bundle_uses (project_id, bundle_id, record_id, kind)
+             select b.project_id, b.id, r.id, 'cited' from bundles b, memory_records r;
+         end $$",
+    );
+    let marking = async {
+        let id = async |table| {
+            let id = format!("select id::text from {table}");
+            text(db.store(), &id).await.unwrap().parse().unwrap()
+        };
+        let (bundle, ids) =
+            (BundleId(id("bundles").await), [id("memory_records").await, id("docs").await]);
+        let locked = "select count(*)::text from pg_locks where locktype = 'advisory'
+                           and objid = 7 and database = (select oid from pg_database
+                               where datname = current_database())";
+        while text(db.store(), locked).await.unwrap() == "0" {
+            tokio::task::yield_now().await;
+        }
+        // A new connection has the new timeout.
+        let service = Store::connect(&db.logins().service, 1, chains()).await.unwrap();
+        let shop = service.for_project(UserId::LOCAL, project);
+        let used = bundles::mark_used(&shop, bundle, &ids).await.unwrap();
+        service.close().await;
+        (used, ids)
+    };
+    let (written, (used, ids)) = tokio::join!(writing, marking);
+    written.unwrap();
+    assert_eq!(used, Some(ids.to_vec()));
 }

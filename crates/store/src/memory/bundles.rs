@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::audit::NewEvent;
+use crate::error::retry_on_deadlock;
 use crate::records::{self, DEFAULT_TTL_DAYS, NO_END};
 use crate::row::uuids;
 use crate::{Result, Store, Tx, audit};
@@ -235,11 +236,15 @@ pub async fn named_items(
 
 /// Marks items of a bundle as used, by the id of their record, document or passage, and counts a
 /// use of each record that was not marked before. Returns the `ids` that are in the bundle; `None`
-/// if there is no such bundle.
+/// if there is no such bundle. Retried on a deadlock with the deletion of the project.
 pub async fn mark_used(store: &Store, bundle: BundleId, ids: &[Uuid]) -> Result<Option<Vec<Uuid>>> {
+    retry_on_deadlock(|| mark(store, bundle, ids)).await
+}
+
+async fn mark(store: &Store, bundle: BundleId, ids: &[Uuid]) -> Result<Option<Vec<Uuid>>> {
     let mut tx = store.begin().await?;
     let bundle_id =
-        sqlx::query_scalar!("select id from bundles where id = $1 for update", bundle.0)
+        sqlx::query_scalar!("select id from bundles where id = $1 for no key update", bundle.0)
             .fetch_optional(&mut *tx.0)
             .await?;
     if bundle_id.is_none() {
@@ -282,6 +287,22 @@ async fn count_used(
     positions: &[i32],
     newly_used: &[RecordId],
 ) -> Result<()> {
+    let items = sqlx::query_scalar!(
+        r#"select record_id as "id!" from bundle_items where bundle_id = $1
+               and record_id is not null"#,
+        bundle.0
+    )
+    .fetch_all(&mut *tx.0)
+    .await?;
+    // Before the items: the deletion of a record or document locks it first, and then removes it
+    // from the items.
+    records::lock(tx, &items.iter().map(|id| RecordId(*id)).collect::<Vec<_>>()).await?;
+    tx.run(sqlx::query!(
+        "select from docs where id in (select doc_id from bundle_items where bundle_id = $1)
+         order by id for key share",
+        bundle.0
+    ))
+    .await?;
     tx.run(sqlx::query!(
         "update bundle_items set is_used = true, used_at = now()
          where bundle_id = $1 and position = any($2) and is_used is not true",
@@ -308,14 +329,6 @@ async fn count_used(
     .await?
     .rows_affected()
         == 1;
-    let items = sqlx::query_scalar!(
-        r#"select record_id as "id!" from bundle_items where bundle_id = $1
-               and record_id is not null"#,
-        bundle.0
-    )
-    .fetch_all(&mut *tx.0)
-    .await?;
-    records::lock(tx, &items.iter().map(|id| RecordId(*id)).collect::<Vec<_>>()).await?;
     tx.run(sqlx::query!(
         "update memory_records r set
              use_count = use_count + case when r.id = any($2) then 1 else 0 end,
