@@ -1,10 +1,11 @@
 -- Functions with access to all projects require a proof, too (0013_project_proof.sql), because SQL
 -- that is injected into a statement of the service role could call them with the ids of other users
--- and projects. Functions that find or create projects require the context of the user. Those that
+-- and projects. Functions that list or create projects, or find the project of a row, require the
+-- context of the user. The one that finds a project by its key takes a code. Those that
 -- set a policy or enqueue a job require the context of the project. Logins of the worker role see
 -- all rows anyway and need no proof.
 
--- Allows the transaction to look up the projects of a user and to create a project for them. The
+-- Allows the transaction to list the projects of a user and to create a project for them. The
 -- transaction enters no project, so the policies hide every row. `target` is the nil UUID.
 create function mc.set_user_context(principal uuid, target uuid, code text) returns void
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
@@ -28,15 +29,32 @@ end $$;
 
 -- The look-ups by the id of a record, a bundle, an index run and a quarantine item call
 -- mc.find_project.
-create or replace function mc.find_project_by_key(principal uuid, project_key text)
+
+-- Finds a project by its key. Each request begins with it, and a context would be another round trip,
+-- so it has a code of its own. The statement binds it as a parameter, which other statements can't
+-- read, so the code need not cover the message.
+drop function mc.find_project_by_key(uuid, text);
+create function mc.find_project_by_key(principal uuid, project_key text, code text)
 returns table (id uuid, key text, name text, created_at timestamptz, role mc.role, policy jsonb,
                policy_version int)
-language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
-    select p.id, p.key, p.name, p.created_at, r.role, p.policy, p.policy_version
-    from projects p, lateral mc.effective_role(find_project_by_key.principal, p.id) as r (role)
-    where p.key = find_project_by_key.project_key and r.role is not null
-        and (select mc.has_user_context(find_project_by_key.principal))
-$$;
+language plpgsql stable security definer set search_path = pg_catalog, public, pg_temp as $$
+#variable_conflict use_column
+declare
+    call constant text := concat_ws(' ', pg_backend_pid(), 'find_project_by_key',
+                                    find_project_by_key.principal, project_key);
+begin
+    if not (pg_has_role(session_user, 'memory_copilot_worker', 'member')
+            or code = mc.mac(session_user, convert_to(call, 'UTF8'))) is true then
+        raise insufficient_privilege
+            using message = 'the code does not prove that the service finds this project',
+                hint = 'Only the service can compute codes. If the service gets this error, '
+                    'restart it: it stores its key again at each start.';
+    end if;
+    return query
+        select p.id, p.key, p.name, p.created_at, r.role, p.policy, p.policy_version
+        from projects p, lateral mc.effective_role(find_project_by_key.principal, p.id) as r (role)
+        where p.key = find_project_by_key.project_key and r.role is not null;
+end $$;
 create or replace function mc.list_projects(principal uuid)
 returns table (id uuid, key text, name text, created_at timestamptz, role mc.role, policy jsonb,
                policy_version int)
@@ -174,8 +192,8 @@ begin
 end $$;
 
 call mc.set_worker_owner(array[
-    'mc.set_user_context(uuid, uuid, text)', 'mc.has_user_context(uuid)',
-    'mc.may_enqueue_job(text, text, jsonb)']::regprocedure[]);
+    'mc.find_project_by_key(uuid, text, text)', 'mc.set_user_context(uuid, uuid, text)',
+    'mc.has_user_context(uuid)', 'mc.may_enqueue_job(text, text, jsonb)']::regprocedure[]);
 -- Only functions of the worker role call these. An existing trigger runs its function without this
 -- right. With the right, injected SQL could create a trigger on a temporary table that writes to
 -- the change feed and the embedding queue of any project.

@@ -32,12 +32,15 @@ begin
                 case when role >= 'admin' then project::text else '' end, true);
     return role;
 end $$;
-create or replace function mc.find_project_by_key(principal uuid, project_key text)
+create or replace function mc.find_project_by_key(principal uuid, project_key text, code text)
 returns table (id uuid, key text, name text, created_at timestamptz, role mc.role, policy jsonb,
                policy_version int)
-language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
-    select p.id, p.key, p.name, p.created_at, r.role, p.policy, p.policy_version
-    from projects p, lateral mc.effective_role(find_project_by_key.principal, p.id) as r (role)
-    where p.key = find_project_by_key.project_key and r.role is not null
-$$;
+language plpgsql stable security definer set search_path = pg_catalog, public, pg_temp as $$
+#variable_conflict use_column
+begin
+    return query
+        select p.id, p.key, p.name, p.created_at, r.role, p.policy, p.policy_version
+        from projects p, lateral mc.effective_role(find_project_by_key.principal, p.id) as r (role)
+        where p.key = find_project_by_key.project_key and r.role is not null;
+end $$;
 end $plain$

@@ -27,10 +27,10 @@ impl ContextKey {
         Ok(Self(hmac(password.as_bytes(), b"memory-copilot context")))
     }
 
-    /// Returns the code for a message to the session with this process id: `before_code` is the
-    /// text of the message before the code.
-    pub fn code(&self, backend_pid: i32, before_code: &str) -> String {
-        hex::encode(hmac(&self.0, format!("{backend_pid} {before_code}").as_bytes()))
+    /// Returns the code for the session with this process id. `covered` is the text of a message
+    /// before its code, or the name and arguments of a function.
+    pub fn code(&self, backend_pid: i32, covered: &str) -> String {
+        hex::encode(hmac(&self.0, format!("{backend_pid} {covered}").as_bytes()))
     }
 
     /// Lets the database verify codes of the login. The role of the connection owns the schema.

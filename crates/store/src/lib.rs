@@ -168,8 +168,8 @@ impl Store {
         Self { context, shared_reads: None, ..self.clone() }
     }
 
-    /// Returns the store acting for a principal outside of projects. It can look up the principal's
-    /// projects and create projects. The policies hide all rows.
+    /// Returns the store acting for a principal outside of projects. It can list the principal's
+    /// projects, find the project of a row, and create projects. The policies hide all rows.
     pub fn for_user(&self, principal: UserId) -> Self {
         let context = Some(RlsContext { principal, target: RlsTarget::User });
         Self { context, shared_reads: None, ..self.clone() }

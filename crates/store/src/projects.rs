@@ -5,10 +5,12 @@ use mc_domain::{
     AuditAction, BundleId, IngestRunId, Policy, ProjectId, ProjectKey, QuarantineItemId, RecordId,
     Role, UserId,
 };
+use mc_postgres::context_key::ContextKey;
 use serde_json::json;
 
 use crate::audit::{self, Chain, NewEvent};
 use crate::error::{retry_on_deadlock, word};
+use crate::rls::PooledTransaction;
 use crate::row::read;
 use crate::{Error, Result, Store, Tx, policies};
 
@@ -83,8 +85,8 @@ pub async fn create(
     .fetch_one(&mut *tx.0)
     .await?;
     if created.is_some() {
-        let project =
-            find_by_key(&mut *tx.0, principal, key).await?.ok_or(Error::DeletedConcurrently)?;
+        let found = find_by_key(&mut tx.0, &store.context_key, principal, key).await?;
+        let project = found.ok_or(Error::DeletedConcurrently)?;
         let event =
             NewEvent::new(AuditAction::ProjectCreated, key).with(json!({ "id": project.id }));
         audit::add(&mut tx, Chain::Service, Some(principal), &[event]);
@@ -100,23 +102,30 @@ pub async fn create(
 
 /// Returns the project with this key, if the principal has a role on it.
 pub async fn find(store: &Store, principal: UserId, key: &ProjectKey) -> Result<Option<Project>> {
-    find_by_key(&mut *store.for_user(principal).read().await?, principal, key).await
+    let mut session = store.plain().await?;
+    let found = find_by_key(&mut session, &store.context_key, principal, key).await?;
+    session.done();
+    Ok(found)
 }
 
 async fn find_by_key(
-    executor: impl sqlx::PgExecutor<'_>,
+    session: &mut PooledTransaction,
+    context_key: &ContextKey,
     principal: UserId,
     key: &ProjectKey,
 ) -> Result<Option<Project>> {
+    let call = format!("find_project_by_key {principal} {key}");
+    let code = context_key.code(session.backend_pid().await?, &call);
     let row = sqlx::query_as!(
         Row,
         r#"select id as "id!", key as "key!", name as "name!", created_at as "created_at!",
                   role::text as "role!", policy as "policy!", policy_version as "policy_version!"
-           from mc.find_project_by_key($1, $2)"#,
+           from mc.find_project_by_key($1, $2, $3)"#,
         principal.0,
-        key.as_str()
+        key.as_str(),
+        code
     )
-    .fetch_optional(executor)
+    .fetch_optional(&mut **session)
     .await?;
     row.map(Row::into_project).transpose()
 }

@@ -26,7 +26,8 @@ pub(crate) enum RlsTarget {
     Project(ProjectId),
     /// An audit chain without a live project.
     Audit(Chain),
-    /// No rows. Functions look up the principal's projects, and create one.
+    /// No rows. Functions list the principal's projects, find the project of a row, and create a
+    /// project.
     User,
 }
 
@@ -133,8 +134,13 @@ impl PooledTransaction {
         context: Option<ProvenContext<'_>>,
     ) -> Result<String> {
         let Some(context) = context else { return Ok(statements.to_owned()) };
+        Ok(context.message(statements, self.backend_pid().await?))
+    }
+
+    /// Returns the process id of the server's session.
+    pub async fn backend_pid(&mut self) -> Result<i32> {
         let connection = self.connection.as_mut().expect("a connection until it is dropped");
-        Ok(context.message(statements, connection.backend_pid().await?))
+        connection.backend_pid().await
     }
 
     /// Calls a function of the schema `mc` that verifies a code of the service.
@@ -145,8 +151,7 @@ impl PooledTransaction {
         principal: UserId,
         target: Uuid,
     ) -> Result<()> {
-        let connection = self.connection.as_mut().expect("a connection until it is dropped");
-        let backend_pid = connection.backend_pid().await?;
+        let backend_pid = self.backend_pid().await?;
         let call = ProvenCall { function, principal, target };
         // A message of two statements: SQL that is injected into one can't repeat it.
         let message = proven_call(key, backend_pid, "select 1;", &call);

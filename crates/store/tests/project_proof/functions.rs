@@ -3,9 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use mc_domain::{ProjectId, UserId};
+use mc_domain::{ProjectId, ProjectKey, UserId};
+use mc_postgres::context_key::ContextKey;
 use mc_store::testing::{chains, execute, last_text, text};
-use mc_store::{Result, Store};
+use mc_store::{Result, Store, projects};
 
 use super::{LOCAL, World, code_in, is_refused, message_with, set};
 
@@ -96,7 +97,6 @@ impl World {
         };
         let mut calls = vec![
             keys("mc.list_projects(uuid)", &format!("'{LOCAL}'")),
-            keys("mc.find_project_by_key(uuid,text)", &format!("'{LOCAL}', 'theirs'")),
             by_id("mc.find_project_of_record(uuid,uuid)", "memory_records").await,
             by_id("mc.find_project_of_bundle(uuid,uuid)", "bundles").await,
             by_id("mc.find_project_of_ingest_run(uuid,uuid)", "ingest_runs").await,
@@ -148,6 +148,10 @@ impl World {
             ),
             value("mc.set_audit_context(uuid,uuid,text)", &format!("'{LOCAL}', '{NIL}', '{code}'")),
             value("mc.set_user_context(uuid,uuid,text)", &format!("'{LOCAL}', '{NIL}', '{code}'")),
+            keys(
+                "mc.find_project_by_key(uuid,text,text)",
+                &format!("'{LOCAL}', 'theirs', '{code}'"),
+            ),
             value(
                 "mc.allow_private_network(uuid,uuid,text)",
                 &format!("'{LOCAL}', '{theirs}', '{code}'"),
@@ -240,6 +244,57 @@ async fn context_of_a_user_takes_a_code_of_its_own() {
     }
     assert!(world.reveals_nothing(&[&super::set_context(world.theirs, &of_user)]).await);
     single.close().await;
+}
+
+#[tokio::test]
+async fn lookup_by_key_takes_a_code_of_its_own() {
+    let world = World::new().await;
+    let find = |key: &str, code: &str| {
+        format!("select key from mc.find_project_by_key('{LOCAL}', '{key}', {code})")
+    };
+    let single = Store::connect(&world.db.logins().service, 1, chains()).await.unwrap();
+    let key = ProjectKey::parse("theirs").unwrap();
+    assert!(projects::find(&single, world.ann_id, &key).await.unwrap().is_none());
+    let found = projects::find(&single, LOCAL, &key).await.unwrap().unwrap();
+    assert_eq!((found.id, &found.key), (world.theirs, &key));
+    // Other sessions see the statement, but not its parameters.
+    let sent = "select query from pg_stat_activity
+                where datname = current_database() and query like '%from mc.find_project_by_key%'
+                    and pid <> pg_backend_pid()";
+    let sent = text(&world.ann, sent).await.unwrap();
+    assert!(sent.ends_with("from mc.find_project_by_key($1, $2, $3)"), "{sent}");
+    let tx = single.for_user(LOCAL).begin().await.unwrap();
+    let of_user = message_with(&world.ann, "set_user_context", &LOCAL.to_string()).await;
+    tx.commit().await.unwrap();
+    let of_user = code_in(&of_user);
+    for code in ["null", "''", "repeat('0', 64)", &*of_user] {
+        for store in [&world.ann, world.db.service(), &single] {
+            assert!(is_refused(text(store, &find("theirs", code)).await), "{code}");
+            assert!(is_refused(last_text(store, &[&find("theirs", code)]).await), "{code}");
+        }
+    }
+    // The worker role needs no code.
+    assert_eq!(text(world.db.store(), &find("theirs", "''")).await.unwrap(), "theirs");
+    single.close().await;
+}
+
+#[tokio::test]
+async fn code_of_a_lookup_is_valid_for_one_session_user_and_project() {
+    let world = World::new().await;
+    let connect = async || Store::connect(&world.db.logins().service, 1, chains()).await.unwrap();
+    let (single, other) = (connect().await, connect().await);
+    let key = ContextKey::of_login(&world.db.logins().service).unwrap();
+    let pid = text(&single, "select pg_backend_pid()::text").await.unwrap().parse().unwrap();
+    let code = key.code(pid, &format!("find_project_by_key {LOCAL} theirs"));
+    let find = |user: UserId, project: &str| {
+        format!("select key from mc.find_project_by_key('{user}', '{project}', '{code}')")
+    };
+    assert_eq!(text(&single, &find(LOCAL, "theirs")).await.unwrap(), "theirs");
+    assert!(is_refused(text(&other, &find(LOCAL, "theirs")).await), "another session");
+    assert!(is_refused(text(&single, &find(LOCAL, "ours")).await), "another project");
+    assert!(is_refused(text(&single, &find(world.ann_id, "theirs")).await), "another user");
+    single.close().await;
+    other.close().await;
 }
 
 #[tokio::test]

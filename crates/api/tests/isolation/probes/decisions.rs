@@ -18,7 +18,10 @@ pub async fn decisions(world: &World) -> Result<(), Fault> {
             let role = oracle::role(person, project).map_or("-", name);
             for call in [
                 format!("mc.effective_role('{who}', '{id}')"),
-                format!("(select role from mc.find_project_by_key('{who}', '{}'))", project.key),
+                format!(
+                    "(select role from mc.find_project_by_key('{who}', '{}', ''))",
+                    project.key
+                ),
                 format!("(select role from mc.find_project('{who}', '{id}'))"),
                 format!(
                     "(select role from mc.find_project_of_record('{who}', '{}'))",

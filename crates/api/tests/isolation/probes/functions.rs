@@ -39,10 +39,9 @@ pub async fn functions(world: &World) -> Result<(), Fault> {
 /// Returns calls of the functions that find or create projects, for `who`.
 fn calls_for(who: Uuid, project: &Project) -> Vec<String> {
     let keys = |call: String| format!("select coalesce(string_agg(key, ','), '') from mc.{call}");
-    let (key, record) = (&project.key, project.records[0].id);
+    let record = project.records[0].id;
     vec![
         keys(format!("list_projects('{who}')")),
-        keys(format!("find_project_by_key('{who}', '{key}')")),
         keys(format!("find_project_of_record('{who}', '{record}')")),
         keys(format!("find_project_of_bundle('{who}', '{}')", project.bundles[0].id)),
         keys(format!("find_project_of_ingest_run('{who}', '{}')", project.runs[0].id)),

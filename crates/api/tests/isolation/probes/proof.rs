@@ -26,6 +26,7 @@ pub async fn proof(world: &World) -> Result<(), Fault> {
         ("set_project_context", project.to_string()),
         ("set_audit_context", uuid_of_service()),
         ("set_user_context", uuid::Uuid::nil().to_string()),
+        ("find_project_by_key", world.projects[0].key.clone()),
         ("allow_private_network", uuid::Uuid::nil().to_string()),
     ] {
         let call = format!("select mc.{function}('{root}', '{target}', '{mac}')");
