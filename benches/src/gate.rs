@@ -1,6 +1,8 @@
-//! Compares the speed of two commits: both are measured in turn in one run. The older one is
-//! measured twice a round, which gives the noise of a difference.
+//! Compares the speed of two commits: both are measured in turn in one run. In rounds of several
+//! clients, the older one is measured twice a round, which gives the noise of a difference. One
+//! client also sends each request to both.
 
+mod turns;
 mod verdict;
 
 use std::path::PathBuf;
@@ -12,6 +14,8 @@ use crate::harness::service::Service;
 use crate::harness::stats::Spread;
 use crate::harness::{ServiceArgs, say};
 use crate::load::{self, Round, Size};
+use crate::text::decisions;
+use turns::InTurn;
 use verdict::{Better, Compared, LOSS_MAX, Verdict};
 
 /// The commits to compare.
@@ -25,6 +29,9 @@ pub struct Args {
     /// Rounds; more rounds detect smaller losses
     #[arg(long, default_value_t = 7)]
     rounds: usize,
+    /// Saves, and recalls, that one client sends to both commits in turn
+    #[arg(long, default_value_t = 400)]
+    turns: usize,
     /// A minimal variant to check that it works; its figures mean nothing
     #[arg(long)]
     tiny: bool,
@@ -55,12 +62,20 @@ const FIGURES: [Figure; 7] = [
 /// by more than a tenth and the noise.
 pub async fn run(args: Args) -> Result<()> {
     ensure!(args.rounds > 0, "--rounds is at least 1");
+    ensure!(
+        (1..=decisions::DISTINCT).contains(&args.turns),
+        "--turns is 1 to {}",
+        decisions::DISTINCT
+    );
     let size = if args.tiny { Size::TINY } else { Size::QUICK };
     let before = load::start(&args.service.common, &args.baseline, "gate-baseline").await?;
     let now = load::start(&args.service.common, &args.service.binary, "gate").await?;
     // Both load what the start deferred.
     load::round(&before.api, "warm-up", Size::TINY).await?;
     load::round(&now.api, "warm-up", Size::TINY).await?;
+    let count = if args.tiny { Size::TINY.sequential } else { args.turns };
+    let in_turn = turns::measure(&before.api, &now.api, count).await?;
+    say(&format!("gate: {count} saves and recalls in turn"));
     let mut rounds = Vec::new();
     for number in 0..args.rounds {
         rounds.push(one_round(&before, &now, number, size).await?);
@@ -70,16 +85,17 @@ pub async fn run(args: Args) -> Result<()> {
     now.stop()?;
     let compared: Vec<(&str, Compared)> =
         FIGURES.iter().map(|figure| (figure.name, compare(figure, &rounds))).collect();
-    report(&args, &compared)?;
+    report(&args, &compared, &in_turn)?;
     ensure_kept(rounds.iter().map(|[_, new, _]| new))?;
     if args.tiny {
         return Ok(());
     }
-    let lost: Vec<String> = compared
+    let lost = compared
         .iter()
         .filter(|(_, compared)| compared.verdict() == Verdict::Slower)
-        .map(|(name, compared)| format!("{name}: {}", compared.describe()))
-        .collect();
+        .map(|(name, compared)| format!("{name}: {}", compared.describe()));
+    let lost_in_turn = in_turn.iter().filter(|kind| kind.is_slower()).map(InTurn::describe);
+    let lost: Vec<String> = lost.chain(lost_in_turn).collect();
     ensure!(lost.is_empty(), "slower than the commit before: {}", lost.join("; "));
     Ok(())
 }
@@ -114,7 +130,7 @@ fn compare(figure: &Figure, rounds: &[[Round; 3]]) -> Compared {
     Compared::of(figure.better, rounds.iter().map(of))
 }
 
-fn report(args: &Args, compared: &[(&str, Compared)]) -> Result<()> {
+fn report(args: &Args, compared: &[(&str, Compared)], in_turn: &[InTurn]) -> Result<()> {
     let mut report = Report::new("gate");
     report.note(format!("{} beside {}", args.service.binary.display(), args.baseline.display()));
     report.note(format!(
@@ -122,6 +138,16 @@ fn report(args: &Args, compared: &[(&str, Compared)]) -> Result<()> {
          it; noise is by how much these two differ; the median loss may be {LOSS_MAX} and the \
          median noise"
     ));
+    report.note(format!(
+        "in turn: one client sends each request to both; the loss is the median difference as a \
+         share of the older one's median, with its 95 % confidence interval, which may not lie \
+         above {}",
+        turns::LOSS_MAX
+    ));
+    for InTurn { name, before, loss } in in_turn {
+        report.add(format!("{name} in turn, older one, p50"), "ms", Spread::of([*before]));
+        report.add(format!("{name} in turn: loss"), "share", *loss);
+    }
     for (name, compared) in compared {
         report.add(format!("{name}: loss"), "share", Spread::of(compared.losses.iter().copied()));
         report.add(format!("{name}: noise"), "share", Spread::of(compared.noises.iter().copied()));

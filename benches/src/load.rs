@@ -128,7 +128,7 @@ async fn each(
 }
 
 /// Saves a note, which must become a record of its own; returns its id.
-async fn save(api: &Api, project: &str, number: usize) -> Result<Value> {
+pub async fn save(api: &Api, project: &str, number: usize) -> Result<Value> {
     let body =
         json!({ "project_key": project, "kind": "fact", "content": decisions::note(number) });
     let mut answer = api.post("/save", &body).await?;
@@ -136,7 +136,8 @@ async fn save(api: &Api, project: &str, number: usize) -> Result<Value> {
     Ok(answer["id"].take())
 }
 
-async fn recall(api: &Api, project: &str, question: &str) -> Result<()> {
+/// Asks a question.
+pub async fn recall(api: &Api, project: &str, question: &str) -> Result<()> {
     api.post("/recall", &json!({ "project_key": project, "query": question })).await.map(drop)
 }
 
