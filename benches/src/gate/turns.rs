@@ -1,5 +1,6 @@
-//! Saves and recalls of one client, sent to both commits in turn. Load of the machine changes within
-//! seconds and meets both commits, so their difference shows far smaller losses than rounds do.
+//! Saves and recalls of one client, sent to both commits in turn. Load of the machine changes
+//! within seconds and meets both commits, so their difference shows far smaller losses than rounds
+//! do.
 
 use std::time::{Duration, Instant};
 
@@ -24,8 +25,8 @@ pub struct InTurn {
     pub name: &'static str,
     /// Median time of the older commit, in milliseconds.
     pub before: f64,
-    /// By how much the newer commit is slower, as a share of `before`: the median of the differences
-    /// and the bounds of its 95 % confidence interval.
+    /// By how much the newer commit is slower, as a share of `before`: the median of the
+    /// differences and the bounds of its 95 % confidence interval.
     pub loss: Spread,
 }
 
