@@ -27,12 +27,9 @@ begin
                 || timestamptz_send(now()) || convert_to(left(context, -65), 'UTF8'))) is true;
 end $$;
 
--- The look-ups by the id of a record, a bundle, an index run and a quarantine item call
--- mc.find_project.
-
--- Finds a project by its key. Each request begins with it, and a context would be another round trip,
--- so it has a code of its own. The statement binds it as a parameter, which other statements can't
--- read, so the code need not cover the message.
+-- Finds a project by its key. Each request begins with it, and a context would be another round
+-- trip, so it has a code of its own. The statement binds it as a parameter, which other statements
+-- can't read, so the code need not cover the message.
 drop function mc.find_project_by_key(uuid, text);
 create function mc.find_project_by_key(principal uuid, project_key text, code text)
 returns table (id uuid, key text, name text, created_at timestamptz, role mc.role, policy jsonb,
@@ -55,6 +52,9 @@ begin
         from projects p, lateral mc.effective_role(find_project_by_key.principal, p.id) as r (role)
         where p.key = find_project_by_key.project_key and r.role is not null;
 end $$;
+
+-- These require the context of the user. The look-ups by the id of a record, a bundle, an index run
+-- and a quarantine item call mc.find_project.
 create or replace function mc.list_projects(principal uuid)
 returns table (id uuid, key text, name text, created_at timestamptz, role mc.role, policy jsonb,
                policy_version int)
