@@ -26,6 +26,10 @@ mod webhooks;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
+/// The allocator of the service, because some subcommands measure its code in this process.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 #[derive(Parser)]
 #[command(name = "mc-bench", about)]
 struct Cli {

@@ -52,13 +52,21 @@ pub fn family(name: &str, text: impl Fn(usize) -> String + Send + Sync + 'static
 
 /// Returns the families of text: each parser has to read them in linear time.
 pub fn texts() -> Vec<Family> {
-    let repeated = |unit: &&'static str| {
+    let family_of = |unit: &&'static str| {
         let unit = *unit;
-        family(&format!("{unit:?}"), move |bytes| unit.repeat(bytes / unit.len()))
+        family(&format!("{unit:?}"), move |bytes| repeated(unit, bytes))
     };
-    let mut families: Vec<Family> = UNITS.iter().map(repeated).collect();
+    let mut families: Vec<Family> = UNITS.iter().map(family_of).collect();
     families.extend(shaped());
     families
+}
+
+/// Returns at most `bytes` bytes of a part. If it occurs more than once, then an even number of
+/// times: two parts may form one construct, as `[],[],` is a class of a glob. Otherwise, texts of
+/// some lengths would be valid and others would not.
+fn repeated(unit: &str, bytes: usize) -> String {
+    let count = bytes / unit.len();
+    unit.repeat(if count > 1 { count - count % 2 } else { count })
 }
 
 /// Returns the families whose texts are not the repetition of one part.

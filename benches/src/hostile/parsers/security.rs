@@ -8,6 +8,9 @@ use mc_sanitizer::{Policy, identifier, mask, mask_with, visible_text};
 
 use super::Parser;
 
+/// Longest name, in bytes: a URL has at most 2,048 characters.
+const MAX_NAME: usize = 8 << 10;
+
 /// Returns the parsers.
 pub fn parsers() -> Vec<Parser> {
     vec![
@@ -15,7 +18,8 @@ pub fn parsers() -> Vec<Parser> {
         Parser::new("mask, strict", |text| {
             drop(black_box(mask_with(text, &Policy::strict())));
         }),
-        Parser::new("mask a name", |text| drop(black_box(identifier(text)))),
+        Parser::new("mask a name", |text| drop(black_box(identifier(text))))
+            .with_max_bytes(MAX_NAME),
         Parser::new("visible text", |text| {
             black_box(visible_text::pieces(text).count());
         }),
