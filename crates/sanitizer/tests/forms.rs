@@ -111,6 +111,8 @@ fn tables_and_lists_without_secrets_stay() {
 fn here_documents_of_secrets_are_masked() {
     for (text, secret) in [
         ("cat <<EOF > .env\nPORT=80\nDB_PASSWORD=@\nEOF\n", "korrektpferd"),
+        ("cat <<EOF > .env\r\nDB_PASSWORD=@\r\nEOF\r\n", "korrektpferd"),
+        ("n=$((1<<2)); cat <<EOF > .env\nDB_PASSWORD=@\nEOF\n", "korrektpferd"),
         ("cat > prod.env <<-'END'\n\tDB_PASS='@'\n\tEND\nls", "hunter2"),
         ("sudo tee /etc/app/db_password <<EOF\n@\nEOF\n", "hunter2!"),
         ("cat <<\"EOF\" >> secrets/api_token.txt\n@\nEOF\n", "q8Zr2Lm0Tx5v"),

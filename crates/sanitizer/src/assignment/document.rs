@@ -3,13 +3,18 @@
 use std::ops::Range;
 
 use super::name::{Name, Names, Strength};
-use super::table::line_at;
 use super::{AssignedSecret, Requirements, judge};
 use crate::keyword_scan::KeywordScan;
 use crate::randomness;
 
 /// Maximum bytes of the command before the mark.
 const MAX_COMMAND: usize = 256;
+
+/// Maximum bytes of the command from the mark on.
+const MAX_REST: usize = 4096;
+
+/// Maximum marks of a line that are tried: a shift of bits has the same mark.
+const MAX_MARKS: usize = 8;
 
 /// Maximum length of a document, in bytes.
 const MAX_DOCUMENT: usize = 16_384;
@@ -24,20 +29,26 @@ const FILES: [&str; 5] = [".env", "credentials", "secrets", ".npmrc", ".my.cnf"]
 pub(crate) fn secrets_in_documents(scan: &KeywordScan<'_>, names: &Names) -> Vec<AssignedSecret> {
     let text = scan.text;
     let mut found = Vec::new();
-    let mut done = 0;
+    let (mut done, mut line_end, mut marks) = (0, 0, 0);
     for mark in scan.documents.iter().copied() {
-        if mark < done {
+        // One search for each line, as a long line may have many marks.
+        if line_end <= mark {
+            line_end = text[mark..].find('\n').map_or(text.len(), |length| mark + length);
+            marks = 0;
+        }
+        marks += 1;
+        if mark < done || marks > MAX_MARKS || line_end - mark > MAX_REST {
             continue;
         }
-        let Some(line) = line_at(text, mark) else { continue };
-        done = line.end;
-        let Some((file, delimiter)) = command(text, mark, line.end) else { continue };
+        let end = mark + text[mark..line_end].trim_end_matches('\r').len();
+        let Some((file, delimiter)) = command(text, mark, end) else { continue };
+        done = line_end;
         let has_settings = FILES.iter().any(|part| text[file.clone()].contains(part));
         let is_secret = names_secret(scan, &file);
         if !has_settings && !is_secret {
             continue;
         }
-        let body = body(text, line.end, delimiter);
+        let body = body(text, line_end, delimiter);
         done = body.end;
         for line in lines(text, body) {
             let secret = match text[line.clone()].find('=') {

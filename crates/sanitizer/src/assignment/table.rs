@@ -137,7 +137,7 @@ fn next_line(text: &str, end: usize) -> usize {
 }
 
 /// Returns the line that begins at `start`, unless it is too long for a row.
-pub(super) fn line_at(text: &str, start: usize) -> Option<Range<usize>> {
+fn line_at(text: &str, start: usize) -> Option<Range<usize>> {
     let rest = text.get(start..).filter(|rest| !rest.is_empty())?;
     let near = &rest[..rest.floor_char_boundary(MAX_ROW)];
     let end = near.find('\n').or((near.len() == rest.len()).then_some(rest.len()))?;
