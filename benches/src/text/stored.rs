@@ -64,6 +64,6 @@ pub fn text_to_embed(note: &Note) -> String {
 }
 
 fn title(note: &Note) -> String {
-    let first = sentences(&note.text).into_iter().next().unwrap_or_default();
+    let first = sentences(&note.text).next().unwrap_or_default();
     cut(first, TITLE_CHARS)
 }

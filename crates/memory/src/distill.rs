@@ -89,7 +89,7 @@ pub fn condense(text: &str, max: usize) -> String {
 fn first_sentence(content: &str) -> String {
     let line =
         content.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with("```"));
-    let sentence = line.and_then(|line| sentences(line).first().copied()).unwrap_or_default();
+    let sentence = line.and_then(|line| sentences(line).next()).unwrap_or_default();
     let bare = sentence.trim_start_matches(['-', '*', '#', ' ']).trim_end_matches(['.', ':', ';']);
     cut(&one_line(bare), DERIVED_TITLE_MAX_CHARS)
 }

@@ -1,5 +1,7 @@
 //! Splitting texts into sentences, and cutting texts at their ends.
 
+use std::iter;
+
 const ELLIPSIS: char = '…';
 
 /// Abbreviations whose full stop ends no sentence.
@@ -23,19 +25,18 @@ const ABBREVIATIONS: &[&str] = &[
 const ABBREVIATION_MAX_CHARS: usize = 7;
 
 /// Splits a paragraph or line into sentences, trimmed, in order; none is empty.
-pub fn sentences(text: &str) -> Vec<&str> {
-    let mut found = Vec::new();
+pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
     let mut start = 0;
-    for (at, c) in text.char_indices() {
-        let end = at + c.len_utf8();
-        if c == '\n' || (is_end(c) && ends_here(&text[start..end], &text[end..])) {
-            found.push(text[start..end].trim());
-            start = end;
-        }
-    }
-    found.push(text[start..].trim());
-    found.retain(|sentence| !sentence.is_empty());
-    found
+    let mut ends = text.char_indices().map(|(at, c)| (at + c.len_utf8(), c));
+    let parts = iter::from_fn(move || {
+        let from = start;
+        let is_boundary = |&(end, c): &(usize, char)| {
+            c == '\n' || (is_end(c) && ends_here(&text[from..end], &text[end..]))
+        };
+        start = ends.find(is_boundary).map_or(text.len(), |(end, _)| end);
+        (from < text.len()).then(|| text[from..start].trim())
+    });
+    parts.filter(|sentence| !sentence.is_empty())
 }
 
 fn is_end(c: char) -> bool {
@@ -66,19 +67,19 @@ pub fn cut(text: &str, max: usize) -> String {
     };
     // One character is for the ellipsis.
     let room = text[..limit].char_indices().next_back().map_or(0, |(at, _)| at);
-    let head = &text[..room];
-    let boundary = sentence_end(head, &text[room..]).or_else(|| word_end(head, &text[room..]));
-    let kept = head[..boundary.unwrap_or(room)].trim_end();
+    let boundary = sentence_end(text, room).or_else(|| word_end(&text[..room], &text[room..]));
+    let kept = text[..boundary.unwrap_or(room)].trim_end();
     if max == 0 { String::new() } else { format!("{kept}{ELLIPSIS}") }
 }
 
-/// Returns the end of the last sentence of `head`, if that keeps at least three fifths of it.
-fn sentence_end(head: &str, rest: &str) -> Option<usize> {
-    let mut ends = head.char_indices().map(|(at, c)| (at + c.len_utf8(), c)).filter(|&(end, c)| {
-        let follows = if end == head.len() { rest } else { &head[end..] };
-        c == '\n' || (is_end(c) && ends_here(&head[..end], follows))
-    });
-    ends.rfind(|(end, _)| end * 5 >= head.len() * 3).map(|(end, _)| end)
+/// Returns the end of the last sentence in the first `room` bytes, if that keeps at least three
+/// fifths of them.
+fn sentence_end(text: &str, room: usize) -> Option<usize> {
+    let characters = text[..room].char_indices().rev().map(|(at, c)| (at + c.len_utf8(), c));
+    let mut ends = characters.take_while(|(end, _)| end * 5 >= room * 3);
+    let is_boundary =
+        |&(end, c): &_| c == '\n' || (is_end(c) && ends_here(&text[..end], &text[end..]));
+    ends.find(is_boundary).map(|(end, _)| end)
 }
 
 /// Returns the end of the last word of `head`; `None` if `head` is one long word.
@@ -98,14 +99,16 @@ mod tests {
     fn sentences_end_at_full_stops_of_prose() {
         let text = "Use v1.2. Then see e.g. Foo. И т.д. не конец? Да! end.";
         let expected = ["Use v1.2.", "Then see e.g. Foo.", "И т.д. не конец?", "Да! end."];
-        assert_eq!(sentences(text), expected);
+        assert_eq!(sentences(text).collect::<Vec<_>>(), expected);
+        assert_eq!(sentences(" One.\n\n Two. \n").collect::<Vec<_>>(), ["One.", "Two."]);
+        assert_eq!(sentences(" \n").next(), None);
     }
 
     #[test]
     fn abbreviations_end_no_sentence() {
         for short in ABBREVIATIONS {
             assert!(short.chars().count() <= ABBREVIATION_MAX_CHARS, "{short}");
-            assert_eq!(sentences(&format!("Some text {short} Next")).len(), 1, "{short}");
+            assert_eq!(sentences(&format!("Some text {short} Next")).count(), 1, "{short}");
         }
     }
 
@@ -114,6 +117,8 @@ mod tests {
         assert_eq!(cut("One two three. Four five six seven", 22), "One two three.…");
         assert_eq!(cut("One two three four five", 12), "One two…");
         assert_eq!(cut("short", 12), "short");
+        // A lower-case word continues a sentence, even if the word is cut off.
+        assert_eq!(cut("Aaaa bbbb cccc. Dd. ee ff", 21), "Aaaa bbbb cccc.…");
         assert_eq!(cut("Донаудампфшиффарт", 5), "Дона…");
     }
 
