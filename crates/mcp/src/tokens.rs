@@ -10,7 +10,7 @@ const CHARS_PER_TOKEN: usize = 6;
 /// Tokens of a line in addition to its text, because it is quoted.
 const LINE_TOKENS: usize = 2;
 /// Bytes that are tokenized at a time if a text may be far too long.
-const BATCH_BYTES: usize = 16 * 1024;
+const BATCH_BYTES: usize = 4 * 1024;
 /// Maximum share of a piece that is cut off to end it at a paragraph, line or word.
 const MAX_CUT_SHARE: f64 = 0.4;
 
@@ -41,21 +41,30 @@ pub fn cost(text: &str) -> usize {
 
 /// Returns whether `text` costs at most `budget` tokens. It tokenizes only as much as necessary.
 pub fn fits(text: &str, budget: usize) -> bool {
-    let (cost, _) = cost_within(text, budget, BATCH_BYTES);
-    cost <= budget
+    cost_within(text, LINE_TOKENS, budget, BATCH_BYTES).0 <= budget
 }
 
-/// Returns the cost of `text` and the number of tokenized bytes. It tokenizes `batch_bytes` at a
-/// time, and stops when the cost exceeds `budget`.
-fn cost_within(text: &str, budget: usize, batch_bytes: usize) -> (usize, usize) {
+/// Returns whether rendered text has at most `budget` tokens. It tokenizes no more than necessary.
+pub fn rendered_fits(text: &str, budget: usize) -> bool {
+    cost_within(text, 0, budget, BATCH_BYTES).0 <= budget
+}
+
+/// Returns the cost of `text` with `line_tokens` for each line, and the number of tokenized bytes.
+/// It tokenizes `batch_bytes` at a time, and stops when the cost exceeds `budget`.
+fn cost_within(
+    text: &str,
+    line_tokens: usize,
+    budget: usize,
+    batch_bytes: usize,
+) -> (usize, usize) {
     let (mut cost, mut read) = (0, 0);
     while read < text.len() && cost <= budget {
         let part = next_batch(&text[read..], batch_bytes);
-        cost += count(part) + part.matches('\n').count() * LINE_TOKENS;
+        cost += count(part) + part.matches('\n').count() * line_tokens;
         read += part.len();
     }
     let has_open_line = read == text.len() && !text.is_empty() && !text.ends_with('\n');
-    (cost + if has_open_line { LINE_TOKENS } else { 0 }, read)
+    (cost + if has_open_line { line_tokens } else { 0 }, read)
 }
 
 /// Returns the start of `text` of about `batch_bytes`, which ends between tokens if possible. It is
@@ -123,11 +132,12 @@ mod tests {
     fn too_long_text_is_tokenized_only_up_to_the_budget() {
         for text in ["# a\n", "word ", "я", "0123456789abcdef"] {
             let text = text.repeat(1_000_000 / text.len());
-            let (cost, read) = cost_within(&text, 1_200, BATCH_BYTES);
+            let (cost, read) = cost_within(&text, LINE_TOKENS, 1_200, BATCH_BYTES);
             assert!(cost > 1_200 && read <= 2 * BATCH_BYTES, "{cost} tokens, {read} bytes");
             assert!(!fits(&text, 1_200));
         }
         assert!(fits("", 0) && fits("short", 3) && !fits("short", 2));
+        assert!(rendered_fits("short", 1) && !rendered_fits("short\nand long", 2));
     }
 
     proptest! {
@@ -135,7 +145,8 @@ mod tests {
         fn cost_in_batches_equals_the_cost_of_the_whole(
             text in "([a-zA-Zа-я0-9'/.#_😀]{1,8}( |\n|\r\n|  | \n|\n\n|\n  |\t|, )){1,120}"
         ) {
-            prop_assert_eq!(cost_within(&text, usize::MAX, 128).0, cost(&text));
+            prop_assert_eq!(cost_within(&text, LINE_TOKENS, usize::MAX, 128).0, cost(&text));
+            prop_assert_eq!(cost_within(&text, 0, usize::MAX, 128).0, count(&text));
         }
 
         #[test]

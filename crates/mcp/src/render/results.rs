@@ -12,6 +12,8 @@ use crate::tokens;
 const LINES: [usize; 7] = [20, 14, 10, 7, 4, 2, 1];
 /// Number of best results.
 const BEST: usize = 3;
+/// Maximum length of a name, in characters, as of a URL. Other names are shorter.
+const NAME: usize = 2_048;
 /// Average characters per line above which a text of few long lines is cut.
 const LINE_CHARS: usize = 90;
 
@@ -27,14 +29,24 @@ pub struct Results {
 /// Renders search results, best first, within `budget` tokens. At least one result is shown.
 pub fn results(answer: &Value, budget: usize) -> Results {
     let found = items(answer, "results");
-    let fits = |shown: &Results| tokens::count(&shown.text) <= budget;
-    let mut tried = LINES.iter().map(|lines| show(answer, found, *lines));
-    if let Some(shown) = tried.find(|shown| fits(shown)) {
-        return shown;
+    let render = |count, lines| show(answer, &found[..count], lines);
+    let fits = |shown: &Results| tokens::rendered_fits(&shown.text, budget);
+    if let Some(all) = LINES.iter().map(|lines| render(found.len(), *lines)).find(fits) {
+        return all;
     }
-    let mut fewer = (1..found.len()).rev().map(|count| show(answer, &found[..count], 1));
-    let fitting = fewer.find(|shown| fits(shown));
-    fitting.unwrap_or_else(|| show(answer, &found[..found.len().min(1)], 1))
+    // As many results as fit, with a line each: at least `count`, and fewer than `too_many`.
+    let (mut count, mut too_many) = (1, found.len());
+    let mut largest = render(count.min(found.len()), 1);
+    while count + 1 < too_many {
+        let middle = usize::midpoint(count, too_many);
+        let shown = render(middle, 1);
+        if fits(&shown) {
+            (count, largest) = (middle, shown);
+        } else {
+            too_many = middle;
+        }
+    }
+    largest
 }
 
 fn show(answer: &Value, shown: &[Value], max_lines: usize) -> Results {
@@ -71,18 +83,18 @@ fn show(answer: &Value, shown: &[Value], max_lines: usize) -> Results {
 /// Writes a result with its source and excerpt. The lines and the symbol are those of the matched
 /// definition, if there is one.
 fn write_result(data: &mut Data, number: usize, result: &Value, excerpt: &Excerpt<'_>) {
-    let (location, title) = (string(result, "location"), string(result, "title"));
+    let (location, title) = (name(result, "location"), name(result, "title"));
     let matched = matched(result);
     let head = [kind(result), id(result), string(result, "trust"), state(result), origin(result)];
     data.item(&format!("{number}."), &head);
     let mut full_location = format!("{location}{}", lines(matched.unwrap_or(result)));
-    let symbol = string(matched.unwrap_or(result), "symbol");
+    let symbol = name(matched.unwrap_or(result), "symbol");
     append(&mut full_location, if location.is_empty() { "" } else { " " }, symbol);
     data.field("at", &full_location);
     if title != location && matched.is_none() {
         data.field("title", title);
     }
-    let url = string(result, "url");
+    let url = name(result, "url");
     data.field("url", if url == location { "" } else { url });
     data.skipped(excerpt.before, "lines above");
     data.text(&excerpt.text());
@@ -92,19 +104,25 @@ fn write_result(data: &mut Data, number: usize, result: &Value, excerpt: &Excerp
     }
 }
 
+/// Returns a path, symbol, title or URL.
+fn name<'a>(value: &'a Value, field: &str) -> &'a str {
+    let name = string(value, field);
+    name.char_indices().nth(NAME).map_or(name, |(end, _)| &name[..end])
+}
+
 /// Returns the structured content of a result, with its excerpt.
 fn program(result: &Value, excerpt: &Excerpt<'_>) -> Value {
     let matched = matched(result);
     let definition = matched.unwrap_or(result);
-    let title = Some(string(result, "title")).filter(|title| *title != string(result, "location"));
+    let title = Some(name(result, "title")).filter(|title| *title != name(result, "location"));
     let mut fields = Map::new();
     let texts = [
         ("kind", kind(result)),
         ("id", id(result)),
-        ("location", string(result, "location")),
-        ("symbol", string(definition, "symbol")),
+        ("location", name(result, "location")),
+        ("symbol", name(definition, "symbol")),
         ("title", title.filter(|_| matched.is_none()).unwrap_or_default()),
-        ("url", string(result, "url")),
+        ("url", name(result, "url")),
         ("trust", string(result, "trust")),
         ("state", state(result)),
     ];
@@ -253,6 +271,31 @@ mod tests {
             assert!(tokens[1] * 10 <= tokens[0] * 12, "{count}, {budget}: {tokens:?}");
             assert_eq!(in_it == count, !shown.text.contains("more: narrow"), "{}", shown.text);
             assert!(count > 10 || budget < 1_200 || in_it == count, "{count}, {budget}: {in_it}");
+        }
+    }
+
+    #[test]
+    fn as_many_results_as_fit_are_shown() {
+        // Two random delimiters of 16 characters.
+        const RANDOM: usize = 32;
+        let answer = many(40);
+        for count in [1, 2, 7, 20, 39] {
+            let expected = show(&answer, &items(&answer, "results")[..count], 1);
+            let shown = results(&answer, tokens::count(&expected.text) + RANDOM);
+            assert_eq!(shown.structured, expected.structured, "{count} results");
+        }
+    }
+
+    #[test]
+    fn long_names_are_cut() {
+        let long = "é!".repeat(40_000);
+        let shown = results(
+            &json!({"results": [{"source": "document", "location": &long, "title": "a",
+                "symbol": &long, "url": format!("https://a.b/{long}"), "text": "short"}]}),
+            1_200,
+        );
+        for text in [shown.text, shown.structured.to_string()] {
+            assert!(text.contains("short") && text.chars().count() < 4 * NAME, "{}", text.len());
         }
     }
 
