@@ -122,7 +122,15 @@ pub async fn keys_across_projects(store: &Store) -> Result<String> {
 /// A session with an open transaction, which ends on drop.
 #[derive(Debug)]
 pub struct Held {
-    _session: PgConnection,
+    session: PgConnection,
+}
+
+impl Held {
+    /// Runs another statement and commits.
+    pub async fn commit_after(mut self, sql: &str) -> Result<()> {
+        run(&mut self.session, sql).await?;
+        run(&mut self.session, "commit").await
+    }
 }
 
 /// Runs a statement in a transaction that stays open, to hold a lock.
@@ -130,14 +138,23 @@ pub async fn hold(url: &str, sql: &str) -> Result<Held> {
     let mut session = PgConnection::connect(url).await?;
     run(&mut session, "begin").await?;
     run(&mut session, sql).await?;
-    Ok(Held { _session: session })
+    Ok(Held { session })
 }
 
-/// Returns the number of sessions of the store's database that wait for a lock.
+/// Returns the number of sessions of the store's database that wait for a lock. PostgreSQL shows
+/// only those of the store's own role.
 pub async fn waiting_for_a_lock(store: &Store) -> Result<i64> {
     let sql = "select count(*) from pg_stat_activity
                where datname = current_database() and wait_event_type = 'Lock'";
     Ok(sqlx::query_scalar(sql).fetch_one(&mut *store.read().await?).await?)
+}
+
+/// Waits until a session of the store's database and role waits for a lock.
+pub async fn until_a_session_waits(store: &Store) -> Result<()> {
+    while waiting_for_a_lock(store).await? == 0 {
+        tokio::task::yield_now().await;
+    }
+    Ok(())
 }
 
 async fn run(admin: &mut PgConnection, sql: &str) -> Result<()> {

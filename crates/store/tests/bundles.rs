@@ -6,7 +6,7 @@ use mc_sanitizer::{Sanitized, mask};
 use mc_store::Store;
 use mc_store::bundles::{self, BundleItem, NewBundle};
 use mc_store::docs::{self, NewDoc};
-use mc_store::testing::{chains, execute, text};
+use mc_store::testing::{chains, execute, hold, text, until_a_session_waits};
 use mc_testkit::TestDatabase;
 use serde_json::json;
 
@@ -90,45 +90,40 @@ async fn feedback_waits_for_writers_of_its_records_and_documents() {
     )
     .await
     .unwrap();
-    let writing = execute(
+    let id = async |table| {
+        let id = format!("select id::text from {table}");
+        text(db.store(), &id).await.unwrap().parse().unwrap()
+    };
+    let (bundle, ids) =
+        (BundleId(id("bundles").await), [id("memory_records").await, id("docs").await]);
+    let writer = hold(
         db.url(),
         "do $$ begin
              perform set_config('deadlock_timeout', '10ms', true);
              perform from memory_records for update;
              perform from docs for update;
-             perform pg_advisory_xact_lock(7);
-             loop
-                 perform pg_stat_clear_snapshot();
-                 exit when exists (select from pg_stat_activity
-                                   where datname = current_database() and wait_event_type = 'Lock');
-                 perform pg_sleep(0.01);
-             end loop;
-             update bundle_items set record_id = null, doc_id = null;
-             insert into bundle_uses (project_id, bundle_id, record_id, kind)
-             select b.project_id, b.id, r.id, 'cited' from bundles b, memory_records r;
          end $$",
-    );
-    let marking = async {
-        let id = async |table| {
-            let id = format!("select id::text from {table}");
-            text(db.store(), &id).await.unwrap().parse().unwrap()
-        };
-        let (bundle, ids) =
-            (BundleId(id("bundles").await), [id("memory_records").await, id("docs").await]);
-        let locked = "select count(*)::text from pg_locks where locktype = 'advisory'
-                           and objid = 7 and database = (select oid from pg_database
-                               where datname = current_database())";
-        while text(db.store(), locked).await.unwrap() == "0" {
-            tokio::task::yield_now().await;
-        }
-        // A new connection has the new timeout.
-        let service = Store::connect(&db.logins().service, 1, chains()).await.unwrap();
-        let shop = service.for_project(UserId::LOCAL, project);
-        let used = bundles::mark_used(&shop, bundle, &ids).await.unwrap();
-        service.close().await;
-        (used, ids)
+    )
+    .await
+    .unwrap();
+    let writing = async {
+        until_a_session_waits(db.service()).await.unwrap();
+        writer
+            .commit_after(
+                "do $$ begin
+                     update bundle_items set record_id = null, doc_id = null;
+                     insert into bundle_uses (project_id, bundle_id, record_id, kind)
+                     select b.project_id, b.id, r.id, 'cited' from bundles b, memory_records r;
+                 end $$",
+            )
+            .await
+            .unwrap();
     };
-    let (written, (used, ids)) = tokio::join!(writing, marking);
-    written.unwrap();
+    // A new connection has the new timeout.
+    let service = Store::connect(&db.logins().service, 1, chains()).await.unwrap();
+    let shop = service.for_project(UserId::LOCAL, project);
+    let ((), used) = tokio::join!(writing, bundles::mark_used(&shop, bundle, &ids));
+    let used = used.unwrap();
+    service.close().await;
     assert_eq!(used, Some(ids.to_vec()));
 }

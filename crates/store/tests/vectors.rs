@@ -5,7 +5,7 @@ use mc_domain::{ProjectId, SourceKind};
 use mc_sanitizer::{Sanitized, mask};
 use mc_store::docs::{self, NewDoc};
 use mc_store::passages::{NewPassage, PassageFilter};
-use mc_store::testing::{execute, text, waiting_for_a_lock};
+use mc_store::testing::{execute, hold, text, until_a_session_waits};
 use mc_store::vectors::{self, FlatVectors, Model};
 use mc_store::{Error, Store, projects};
 use mc_testkit::TestDatabase;
@@ -167,9 +167,7 @@ async fn enqueueing_waits_for_deletions_of_passages() {
         let mut tx = store.begin().await.unwrap();
         assert!(docs::remove(&mut tx, project, "test", "a.md").await.unwrap());
         let end = async {
-            while waiting_for_a_lock(store).await.unwrap() == 0 {
-                tokio::task::yield_now().await;
-            }
+            until_a_session_waits(store).await.unwrap();
             if is_deleted {
                 tx.commit().await.unwrap();
             } else {
@@ -195,33 +193,20 @@ async fn enqueueing_retries_after_a_deadlock_with_a_writer() {
     write(store, project, "b.md", "x", "b").await;
     embed_all(store, &old).await;
     let new = vectors::register_model(store, "new", 8, &json!({})).await.unwrap();
-    let writing = execute(
+    let writer = hold(
         db.url(),
-        "do $writing$ begin
+        "do $$ begin
              perform set_config('deadlock_timeout', '1h', true);
              update passages set content_hash = '\\x01' where location = 'b.md';
-             perform pg_advisory_xact_lock(7);
-             loop
-                 perform pg_stat_clear_snapshot();
-                 exit when exists (select from pg_stat_activity
-                                   where datname = current_database() and wait_event_type = 'Lock');
-                 perform pg_sleep(0.01);
-             end loop;
-             delete from passages where location = 'a.md';
-         end $writing$",
-    );
-    let starting = async {
-        let changed =
-            "select count(*)::text from pg_locks where locktype = 'advisory' and objid = 7
-                       and database = (select oid from pg_database
-                           where datname = current_database())";
-        while text(store, changed).await.unwrap() == "0" {
-            tokio::task::yield_now().await;
-        }
-        vectors::enqueue_missing(store, &new).await
+         end $$",
+    )
+    .await
+    .unwrap();
+    let writing = async {
+        until_a_session_waits(store).await.unwrap();
+        writer.commit_after("delete from passages where location = 'a.md'").await.unwrap();
     };
-    let (written, queued) = tokio::join!(writing, starting);
-    written.unwrap();
+    let ((), queued) = tokio::join!(writing, vectors::enqueue_missing(store, &new));
     assert_eq!(queued.unwrap(), 0, "one is gone, the other was queued by its change");
     assert_eq!(embed_all(store, &new).await, 1);
 }
@@ -236,9 +221,7 @@ async fn project_is_deleted_despite_concurrent_writers() {
     let mut tx = store.begin().await.unwrap();
     assert!(docs::remove(&mut tx, going.id, "test", "a.md").await.unwrap());
     let writing = async {
-        while waiting_for_a_lock(store).await.unwrap() == 0 {
-            tokio::task::yield_now().await;
-        }
+        until_a_session_waits(store).await.unwrap();
         // Waits for the project, and the deletion waits for the document.
         if docs::upsert(&mut tx, going.id, &document("b.md", "b"), &[]).await.is_ok() {
             tx.commit().await.unwrap();

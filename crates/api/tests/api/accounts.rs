@@ -8,7 +8,7 @@ use http::{Request, header};
 use mc_auth::secret::RefreshToken;
 use mc_store::accounts::{self, UserUpdate};
 use mc_store::sessions::{self, NewSession};
-use mc_store::testing::waiting_for_a_lock;
+use mc_store::testing::until_a_session_waits;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::oneshot;
@@ -427,9 +427,7 @@ async fn no_session_starts_while_its_user_is_disabled() {
         sessions::begin(&mut tx, &new).await.unwrap()
     };
     let commit = async {
-        while waiting_for_a_lock(api.service()).await.unwrap() == 0 {
-            tokio::task::yield_now().await;
-        }
+        until_a_session_waits(api.service()).await.unwrap();
         shutting_out.commit().await.unwrap();
     };
     let (started, ()) = tokio::join!(late, commit);

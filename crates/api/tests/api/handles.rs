@@ -121,9 +121,7 @@ async fn lookup_waits_for_a_bundle_that_another_node_writes() {
     let uri = format!("/handles?project_key=shop&bundle_id={}", bundle.as_str().unwrap());
     let request = Request::get(uri).header("authorization", format!("Bearer {SECRET}"));
     let asked = tokio::spawn(other.oneshot(request.body(Body::empty()).unwrap()));
-    while testing::waiting_for_a_lock(api.service()).await.unwrap() == 0 {
-        tokio::task::yield_now().await;
-    }
+    testing::until_a_session_waits(api.service()).await.unwrap();
     assert!(!asked.is_finished(), "it is not written yet");
     drop(lock_guard);
     assert_eq!(asked.await.unwrap().unwrap().status(), 200);

@@ -150,9 +150,7 @@ async fn check_of_replaced_citations_changes_no_state() {
     let check =
         tokio::spawn(async move { recheck_files(&store, project, &[PATH.to_owned()]).await });
     // The check has read the drifted citation once it waits for the lock.
-    while mc_store::testing::waiting_for_a_lock(world.store()).await.unwrap() == 0 {
-        tokio::task::yield_now().await;
-    }
+    mc_store::testing::until_a_session_waits(world.store()).await.unwrap();
     let mut fresh = citations::of_record_in(&mut tx, id).await.unwrap();
     fresh[0].verdict = CitationVerdict::Fresh;
     citations::replace(&mut tx, world.project, id, &fresh).await.unwrap();

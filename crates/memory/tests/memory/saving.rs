@@ -1,7 +1,6 @@
 //! Outcomes of `save`.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use chrono::{TimeDelta, Utc};
 use futures::future::join_all;
@@ -357,9 +356,7 @@ async fn saves_of_one_batch_are_compared_with_each_other() {
         SAID.iter().flat_map(|text| ["10", "10", "45"].map(|number| said(text, number))).collect();
     let saving = join_all(requests.iter().map(|request| save(&world.ctx, request)));
     let release = async {
-        while testing::waiting_for_a_lock(world.store()).await.unwrap() == 0 {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+        testing::until_a_session_waits(world.store()).await.unwrap();
         drop(held);
     };
     let (outcomes, ()) = tokio::join!(saving, release);
