@@ -13,6 +13,7 @@ use anyhow::{Context, Result, bail, ensure};
 use mc_indexer::chunker::{self, Limits};
 use mc_sandbox::{PROCESS_ARGUMENT, Program};
 
+use crate::allocator;
 use crate::growth::families::texts;
 use crate::harness::report::{Report, short};
 use crate::harness::say;
@@ -58,6 +59,7 @@ pub struct Args {
 /// Measures all pairs and writes the report; fails if the time of a pair grows too fast.
 pub fn run(args: &Args) -> Result<()> {
     args.check()?;
+    allocator::keep_freed_memory()?;
     let start = Instant::now();
     let (parsers, families) = (parsers::all(), texts());
     let selection = Selection { parsers: &args.parsers, families: &args.families };
@@ -108,7 +110,8 @@ fn report(args: &Args, measured: &[Measurement<'_>], families: usize, start: Ins
     let mut report = Report::new("hostile");
     report.note(format!(
         "{families} families of text for each parser, and families of its own. The time is the \
-         processor time of the thread, the median of {} runs (of one if it takes more than 10 ms).",
+         processor time of the thread, the median of {} runs (of one if it takes more than 10 ms) \
+         after one that does not count.",
         args.runs
     ));
     report.note(format!(

@@ -1,5 +1,6 @@
 //! Benchmarks, one subcommand each: what `make bench` and `make bench-peers` run.
 
+mod allocator;
 #[path = "../../tests/bundles/mod.rs"]
 mod bundle_sets;
 mod bundles;
@@ -25,10 +26,6 @@ mod webhooks;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-
-/// The allocator of the service, because some subcommands measure its code in this process.
-#[global_allocator]
-static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 #[derive(Parser)]
 #[command(name = "mc-bench", about)]

@@ -137,10 +137,14 @@ impl Plan {
 
     /// Returns the median time of one call, in seconds.
     fn median(&self, parser: &Parser, input: &str, calls: usize) -> f64 {
-        let first = seconds(parser, input, calls);
-        let more = if first > NO_REPEAT_SECONDS { 0 } else { self.runs - 1 };
-        let others = (0..more).map(|_| seconds(parser, input, calls));
-        Spread::of(std::iter::once(first).chain(others)).median / calls as f64
+        // The first call for a length gets memory from the system.
+        let first = seconds(parser, input, 1);
+        if first > ABORT_SECONDS {
+            return first;
+        }
+        let runs = if first > NO_REPEAT_SECONDS { 1 } else { self.runs };
+        let times = (0..runs).map(|_| seconds(parser, input, calls));
+        Spread::of(times).median / calls as f64
     }
 }
 
