@@ -95,11 +95,13 @@ fn shaped() -> [Family; 16] {
     ]
 }
 
-/// Returns a function to texts of parts that differ in a number between `before` and `after`.
+/// Returns a function to texts of parts that differ in a number between `before` and `after`. All
+/// numbers have seven digits: more digits in longer texts could be another kind of text, such as a
+/// phone number.
 pub fn numbered(before: &'static str, after: &'static str) -> impl Fn(usize) -> String {
     move |bytes| {
-        let count = bytes / (before.len() + after.len() + 5);
-        (0..count).map(|number| format!("{before}{number:05}{after}")).collect()
+        let count = bytes / (before.len() + after.len() + 7);
+        (0..count).map(|number| format!("{before}{number:07}{after}")).collect()
     }
 }
 
