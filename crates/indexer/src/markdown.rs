@@ -174,14 +174,34 @@ pub(crate) struct FrontMatter {
     status: Option<String>,
 }
 
-/// Parses front matter; `None` if it is not a mapping.
+/// Maximum depth of nested collections in brackets, such as `[a, {b: c}]`, in front matter. The
+/// time of the YAML parser is quadratic in this depth.
+const MAX_BRACKET_DEPTH: usize = 64;
+
+/// Parses front matter; `None` if it is not a mapping, or nested too deeply.
 pub(crate) fn parse_front_matter(yaml: &str) -> Option<FrontMatter> {
+    if is_nested_too_deeply(yaml) {
+        return None;
+    }
     let fields = serde_norway::from_str::<Option<Mapping>>(yaml).ok()?.unwrap_or_default();
     Some(FrontMatter {
         title: fields.get("title").and_then(scalar).unwrap_or_default(),
         tags: fields.get("tags").map(words).unwrap_or_default(),
         scope: fields.get("scope").map(words).unwrap_or_default(),
         status: fields.get("status").and_then(scalar),
+    })
+}
+
+/// Brackets in quotes count, too: front matter with so many of these is not realistic.
+fn is_nested_too_deeply(yaml: &str) -> bool {
+    let mut depth = 0_usize;
+    yaml.bytes().any(|byte| {
+        match byte {
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth > MAX_BRACKET_DEPTH
     })
 }
 

@@ -76,6 +76,17 @@ fn malformed_front_matter_is_text() {
 }
 
 #[test]
+fn deeply_nested_front_matter_is_text() {
+    let nested = |depth: usize| {
+        let (open, close) = ("[".repeat(depth), "]".repeat(depth));
+        parse(&format!("---\ntags: x\na: {open}{close}\n---\ntext\n"), Limits::default())
+    };
+    assert_eq!(nested(MAX_BRACKET_DEPTH).tags, ["x"]);
+    let document = nested(MAX_BRACKET_DEPTH + 1);
+    assert!(document.tags.is_empty() && document.sections[0].text.starts_with("---"));
+}
+
+#[test]
 fn long_sections_are_cut_between_paragraphs() {
     let text =
         format!("# A\n\n{}", "A paragraph of some words, and then some more.\n\n".repeat(100));
