@@ -1,5 +1,7 @@
 //! Token counts by tiktoken's `o200k_base`, and shortening of text to a token budget.
 
+use mc_domain::shorten;
+
 /// Returns the number of tokens of `text`. The first call loads the vocabulary (about 0.2 s).
 pub fn count(text: &str) -> usize {
     tiktoken_rs::o200k_base_singleton().count_ordinary(text)
@@ -17,7 +19,7 @@ const MAX_CUT_SHARE: f64 = 0.4;
 /// Returns the length in bytes of the longest start of `text` that costs about `budget` tokens: all
 /// of it, else up to the end of a paragraph, line or word. It is not 0 unless `text` is empty.
 pub fn fitting(text: &str, budget: usize) -> usize {
-    let mut end = byte_of_char(text, budget.saturating_mul(CHARS_PER_TOKEN).max(1));
+    let mut end = shorten(text, budget.saturating_mul(CHARS_PER_TOKEN).max(1)).len();
     loop {
         let cost = cost(&text[..end]);
         if cost <= budget {
@@ -29,7 +31,7 @@ pub fn fitting(text: &str, budget: usize) -> usize {
         if fewer >= chars {
             break;
         }
-        end = byte_of_char(text, fewer);
+        end = shorten(text, fewer).len();
     }
     if end == text.len() { end } else { end_at_break(text, end) }
 }
@@ -94,10 +96,6 @@ fn is_token_boundary(before: char, after: char) -> bool {
     } else {
         is_end_of_line(before) && after != '/'
     }
-}
-
-fn byte_of_char(text: &str, chars: usize) -> usize {
-    text.char_indices().nth(chars).map_or(text.len(), |(byte, _)| byte)
 }
 
 fn end_at_break(text: &str, end: usize) -> usize {

@@ -3,13 +3,14 @@
 
 use std::hint::black_box;
 
+use mc_contract::limits;
 use mc_prompt_guard::{inspect, neutralize};
 use mc_sanitizer::{Policy, identifier, mask, mask_with, visible_text};
 
 use super::Parser;
 
-/// Longest name, in bytes: a URL has at most 2,048 characters.
-const MAX_NAME: usize = 8 << 10;
+/// Longest name, in bytes: a URL whose characters have four bytes each.
+const MAX_NAME: usize = 4 * limits::URL;
 
 /// Returns the parsers.
 pub fn parsers() -> Vec<Parser> {

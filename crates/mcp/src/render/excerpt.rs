@@ -1,5 +1,6 @@
 //! Excerpt of a search result.
 
+use mc_domain::shorten;
 use serde_json::Value;
 
 /// Lines shown above the matched definition: its comment and attributes.
@@ -65,7 +66,7 @@ impl<'a> Excerpt<'a> {
 /// Returns the start of a line, at most `max_chars` characters, up to the end of a word if
 /// possible.
 fn start_of_line(line: &str, max_chars: usize) -> &str {
-    let end = line.char_indices().nth(max_chars).map_or(line.len(), |(byte, _)| byte);
+    let end = shorten(line, max_chars).len();
     let words = line[..end].rfind(' ').filter(|space| *space * 2 > end).unwrap_or(end);
     line[..words].trim_end()
 }

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use mc_contract::limits;
+use mc_domain::shorten;
 use serde_json::{Map, Value, json};
 
 use super::untrusted_block::{Data, one_line};
@@ -12,8 +14,8 @@ use crate::tokens;
 const LINES: [usize; 7] = [20, 14, 10, 7, 4, 2, 1];
 /// Number of best results.
 const BEST: usize = 3;
-/// Maximum length of a name, in characters, as of a URL. Other names are shorter.
-const NAME: usize = 2_048;
+/// Maximum length of a name, in characters: that of a URL, as other names are shorter.
+const NAME: usize = limits::URL;
 /// Average characters per line above which a text of few long lines is cut.
 const LINE_CHARS: usize = 90;
 
@@ -106,8 +108,7 @@ fn write_result(data: &mut Data, number: usize, result: &Value, excerpt: &Excerp
 
 /// Returns a path, symbol, title or URL.
 fn name<'a>(value: &'a Value, field: &str) -> &'a str {
-    let name = string(value, field);
-    name.char_indices().nth(NAME).map_or(name, |(end, _)| &name[..end])
+    shorten(string(value, field), NAME)
 }
 
 /// Returns the structured content of a result, with its excerpt.

@@ -69,7 +69,7 @@ impl Piece {
     /// Returns the document from `offset`, in characters, within `budget` tokens.
     pub fn at(content: &str, offset: u64, budget: usize) -> Self {
         let offset = usize::try_from(offset).unwrap_or(usize::MAX);
-        let start = content.char_indices().nth(offset).map_or(content.len(), |(byte, _)| byte);
+        let start = shorten(content, offset).len();
         Self::span(content, start, content.len(), budget)
     }
 
