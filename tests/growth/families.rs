@@ -2,7 +2,7 @@
 
 /// Parts, each repeated by one family. Many of them begin a construct that never ends.
 #[rustfmt::skip]
-const UNITS: &[&str] = &[
+pub const UNITS: &[&str] = &[
     // Markdown.
     "#\n", "# a\n", "# a\n## b\n", "## a\n\ntext\n", "a\n==\n", "a\n--\n", "> ", "- ", "- a\n",
     "  - a\n", "[", "[a](", "![", "`", "` ", "```\n", "``` ", "~~~\n", "*", "**a ", "_a ", "__",
@@ -25,10 +25,14 @@ const UNITS: &[&str] = &[
     // Secrets and instructions to a model.
     "password ", "password=", "token = \"", "password: 'a\\' ", "secret:", "-----BEGIN ", "eyJ",
     "ghp_", "http://a:b@", "a@b.", "+7 999 123 45 67 ", "4111 1111 1111 1111 ", "QUFB", "%41",
-    "[secret:", "ignore all ", "system: ", "<|im_start|>", "[INST]", "i g n o r e ",
+    "[secret:", "zoo ",
+    "legal winner thank year wave sausage worth useful legal winner thank yellow ",
+    "ignore all ", "system: ", "<|im_start|>", "[INST]", "i g n o r e ",
     // Encodings, and literals in parts.
     "61", "MFRGGZDF", "%2541", "&#65;", "=41", "aaaa=\n", "\\u0041", "\\x41", "0x61, ", "'a' + ",
     "00000000  61 62 63 64 65 66 67 68  |abcdefgh|\n",
+    "0000000 6261 6463 6665 6867 6a69 6c6b 6e6d 706f\n", "61626364 65666768 696a6b6c 6d6e6f70\n",
+    "MFRGGZDFMFRGGZDFMFRGGZDFMFRGGZDF\n",
 ];
 
 /// Texts of one kind, of any length.
@@ -67,6 +71,22 @@ pub fn texts() -> Vec<Family> {
 fn repeated(unit: &str, bytes: usize) -> String {
     let count = bytes / unit.len();
     unit.repeat(if count > 1 { count - count % 2 } else { count })
+}
+
+/// Returns the family that repeats a sequence of parts, each of them as often as its number says.
+pub fn sequence(parts: &[(&str, usize)]) -> Family {
+    let unit: String = parts.iter().map(|(part, count)| part.repeat(*count)).collect();
+    family(&format!("sequence(&{parts:?})"), move |bytes| repeated(&unit, bytes))
+}
+
+/// Returns the family of texts that repeat one part after the other. The numbers are the shares of
+/// the parts in the text.
+pub fn blocks(parts: &[(&'static str, usize)]) -> Family {
+    let parts = parts.to_vec();
+    let total: usize = parts.iter().map(|(_, share)| share).sum();
+    family(&format!("blocks(&{parts:?})"), move |bytes| {
+        parts.iter().map(|(part, share)| repeated(part, bytes * share / total)).collect()
+    })
 }
 
 /// Returns the families whose texts are not the repetition of one part.

@@ -8,6 +8,7 @@ mod finding;
 mod keyword_scan;
 mod keywords;
 mod mask;
+mod mnemonic;
 mod personal_data;
 mod policy;
 mod randomness;

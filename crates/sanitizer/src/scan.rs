@@ -11,7 +11,9 @@ use crate::allowlist::AllowedLines;
 use crate::assignment::Strength;
 use crate::keyword_scan::KeywordScan;
 use crate::rules::{Rule, Rules};
-use crate::{Class, Finding, Policy, assignment, decode, personal_data, randomness, unlabeled};
+use crate::{
+    Class, Finding, Policy, assignment, decode, mnemonic, personal_data, randomness, unlabeled,
+};
 
 /// Returns the findings in `text` that the policy does not allow, in text order. None overlaps
 /// another one or a placeholder.
@@ -78,6 +80,10 @@ pub(crate) fn secrets(rules: &Rules, scan: &KeywordScan<'_>) -> Vec<Ranked> {
         unlabeled::values(scan, &rules.names)
             .map(|span| Ranked { rank, finding: secret(VALUE, span, unlabeled::CONFIDENCE) }),
     );
+    found.extend(mnemonic::phrases(scan.text).into_iter().map(|span| Ranked {
+        rank,
+        finding: secret(mnemonic::CATEGORY, span, mnemonic::CONFIDENCE),
+    }));
     found
 }
 

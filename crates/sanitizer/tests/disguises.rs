@@ -134,7 +134,11 @@ const DISGUISES: &[(&str, Disguise)] = &[
     ("in quoted-printable", |token| each(token, |c| format!("={:02X}", u32::from(c)))),
     ("after an equals sign in quoted-printable", |token| format!("x=3D{token}")),
     ("in base32", base32),
+    ("in base32 of lower case", |token| base32(token).to_lowercase()),
     ("in a dump", dump),
+    ("in a dump of words", words),
+    ("in a dump of octal words", octal_words),
+    ("in a dump of bytes without offsets", bytes_without_offsets),
     ("in bytes with colons", |token| {
         each(token, |c| format!("{:02x}:", u32::from(c))).trim_end_matches(':').to_owned()
     }),
@@ -158,6 +162,32 @@ fn dump(text: &str) -> String {
         format!("{:08x}: {words:39}  {}\n", index * 16, shown.replace('\n', "."))
     };
     text.as_bytes().chunks(16).enumerate().map(line).collect()
+}
+
+/// Returns the text as `od -x` prints it. The first byte of a word is its last two digits.
+fn words(text: &str) -> String {
+    od(text, |word| format!(" {word:04x}"))
+}
+
+/// Returns the text as `od` prints it without options.
+fn octal_words(text: &str) -> String {
+    od(text, |word| format!(" {word:06o}"))
+}
+
+fn od(text: &str, shown: fn(u16) -> String) -> String {
+    let word = |pair: &[u8]| u16::from_le_bytes([pair[0], *pair.get(1).unwrap_or(&0)]);
+    let line = |(index, bytes): (usize, &[u8])| {
+        let words: String = bytes.chunks(2).map(word).map(shown).collect();
+        format!("{:07o}{words}\n", index * 16)
+    };
+    let lines: String = text.as_bytes().chunks(16).enumerate().map(line).collect();
+    format!("{lines}{:07o}\n", text.len())
+}
+
+/// Returns the text as `od -An -tx1` prints it.
+fn bytes_without_offsets(text: &str) -> String {
+    let line = |bytes: &[u8]| bytes.iter().map(|byte| format!(" {byte:02x}")).collect::<String>();
+    text.as_bytes().chunks(16).map(|bytes| line(bytes) + "\n").collect()
 }
 
 fn hex_of(bytes: &[u8]) -> String {
@@ -218,10 +248,13 @@ fn encoded_texts_are_masked_across_their_lines() {
     };
     let hex = wrap(hex_of(long.as_bytes()));
     let base64 = wrap(STANDARD.encode(&long));
-    let dump = dump(&long);
-    for text in [&hex, &base64, &dump] {
+    let base32 = wrap(base32(&long));
+    let lower = base32.to_lowercase();
+    let dumps = [dump, words, octal_words, bytes_without_offsets].map(|write| write(&long));
+    for text in [hex, base64, base32, lower].iter().chain(&dumps) {
         let masked = mask(&format!("data:\n{text}\n")).text.into_string();
-        let last = text.trim_end().lines().last().expect("a line");
+        // `od` ends with a line that has an offset only.
+        let last = text.lines().rfind(|line| line.len() > 8).expect("a line");
         assert!(!masked.contains(&last[..last.len().min(20)]), "{masked}");
     }
     let (head, tail) = token.split_at(20);

@@ -156,6 +156,73 @@ fn mnemonic_phrases_are_masked() {
     }
 }
 
+/// Phrases of each length with a valid checksum, generated for these tests.
+const PHRASES: [&str; 5] = [
+    "praise grocery crawl sell ginger ceiling exclude video horn account crater column",
+    "bounce pull crime burst canyon enforce century north situate scheme village forward region \
+     large rib",
+    "start offer place memory capital weekend thumb lecture ritual before left stand vibrant range \
+     mystery alone orbit piece",
+    "tomato local fashion fresh today eye alter flip winter grid trip useful dream audit grant \
+     seven oven route joke cheap about",
+    "fury army over direct goddess top wet depend black random sell gym tuition pluck album worry \
+     day shine observe eager above taste warm pond",
+];
+
+#[test]
+fn mnemonic_phrases_without_a_label_are_masked() {
+    for phrase in PHRASES {
+        let joined = |separator: &str| phrase.replace(' ', separator);
+        for secret in [
+            phrase.to_owned(),
+            phrase.to_uppercase(),
+            joined("\n"),
+            joined("\r\n"),
+            joined(", "),
+            joined("-"),
+            joined("\", \""),
+            joined("\",\n      \""),
+            joined(" |\n| 7 | "),
+            joined("\n12. "),
+        ] {
+            check(&secret, &secret);
+            check(&format!("Kept in the vault: \"{secret}\".\n"), &secret);
+            check(&format!("1) {secret}\n\nNothing else of it."), &secret);
+        }
+    }
+    for (before, after) in [("", " twelve"), ("seven letter ", ""), ("legal ", " yellow")] {
+        let masked = mask(&format!("{before}{}{after}", PHRASES[4])).text.into_string();
+        assert!(!masked.contains("fury") && !masked.contains("pond"), "{masked}");
+    }
+    let masked = mask(&PHRASES.join("\n")).text.into_string();
+    for word in PHRASES.iter().flat_map(|phrase| phrase.split(' ')) {
+        assert!(!masked.contains(word), "{word}: {masked}");
+    }
+}
+
+#[test]
+fn words_without_the_checksum_of_a_phrase_stay() {
+    let (but_last, _) = PHRASES[0].rsplit_once(' ').expect("words");
+    let mut sorted: Vec<&str> = PHRASES[1].split(' ').take(12).collect();
+    sorted.sort_unstable();
+    for text in [
+        PHRASE.to_owned(),
+        but_last.to_owned(),
+        format!("{but_last} zebra"),
+        PHRASES[0].replace("ginger", "gingers"),
+        PHRASES[0].replace("ginger", "ginger (the one that grows in the garden behind)"),
+        sorted.join("\n"),
+        "true false ".repeat(40),
+        "word ".repeat(40),
+        "A dog can swim across this river before winter, when cold wind will turn water into ice."
+            .to_owned(),
+        "let list = [Action::Open, Action::Close, Action::Update, Action::Cancel];".to_owned(),
+        "object.update(field, index);\nobject.remove(field, index);\n".repeat(8),
+    ] {
+        assert_eq!(mask(&text).text.as_str(), text);
+    }
+}
+
 #[test]
 fn public_keys_and_order_numbers_stay() {
     let ed25519 = format!("AAAAC3NzaC1lZDI1NTE5AAAAI{}", &RANDOM[..43]);
