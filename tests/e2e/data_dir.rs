@@ -64,10 +64,8 @@ async fn data_directory_is_closed_to_other_users() {
 }
 
 #[tokio::test]
-#[allow(clippy::print_stderr, reason = "a skipped test says so")]
 async fn unprivileged_user_lists_and_reads_nothing_of_the_data_directory() {
-    if !geteuid().is_root() {
-        eprintln!("skipped: only root can run a program as another user");
+    if !mc_testkit::runs_as_root("only root can run a program as another user") {
         return;
     }
     let (service, _repository) = service_with_a_clone().await;

@@ -16,7 +16,7 @@ use mc_domain::{Classified, ErrorKind};
 use mc_postgres::db_roles;
 use mc_postgres::embedded::{Embedded, EmbeddedError, EmbeddedSettings, Health};
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::{Pid, geteuid};
+use nix::unistd::Pid;
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -226,8 +226,8 @@ async fn path_too_long_for_a_socket_is_rejected() {
 
 #[tokio::test]
 async fn root_runs_the_server_as_a_user_that_can_reach_it() {
-    if !geteuid().is_root() {
-        return; // Only root can drop privileges.
+    if !mc_testkit::runs_as_root("only root can run the server as another user") {
+        return;
     }
     let dir = directory();
     start(dir.path()).await.stop().await;

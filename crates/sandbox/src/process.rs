@@ -17,8 +17,8 @@ use rustix::io::{Errno, ioctl_fionbio};
 
 use crate::frame::{self, HEADER_BYTES};
 
-/// Timeout of one request to a process. A process that computes reaches its limit of processor time
-/// earlier, so this timeout ends a process that waits.
+/// Timeout of the start of a process, and by default of one request to it. A process that computes
+/// reaches its limit of processor time earlier, so this timeout ends a process that waits.
 const TIMEOUT: Duration = Duration::from_mins(1);
 /// Interval at which a waiting call checks whether the pool was stopped.
 const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(100);
@@ -41,6 +41,7 @@ pub struct Program {
     /// Name in lists of processes.
     name: OsString,
     arguments: Vec<OsString>,
+    timeout: Duration,
 }
 
 impl Program {
@@ -48,7 +49,14 @@ impl Program {
     pub fn new(path: impl Into<PathBuf>, arguments: &[&str]) -> Self {
         let path = path.into();
         let name = path.file_name().unwrap_or_default().to_owned();
-        Self { path, name, arguments: arguments.iter().map(Into::into).collect() }
+        let arguments = arguments.iter().map(Into::into).collect();
+        Self { path, name, arguments, timeout: TIMEOUT }
+    }
+
+    /// Sets the timeout of one request to a process; a minute by default.
+    #[must_use]
+    pub fn with_timeout(self, timeout: Duration) -> Self {
+        Self { timeout, ..self }
     }
 
     /// Returns the running program, even if its file on the disk was replaced.
@@ -66,6 +74,7 @@ pub(crate) struct Process {
     child: Child,
     input: ChildStdin,
     output: ChildStdout,
+    timeout: Duration,
 }
 
 impl Process {
@@ -82,7 +91,7 @@ impl Process {
         let (Some(input), Some(output)) = (input, output) else {
             return Err(io::Error::other("the process has no streams"));
         };
-        let process = Self { child, input, output };
+        let process = Self { child, input, output, timeout: program.timeout };
         ioctl_fionbio(&process.input, true)?;
         ioctl_fionbio(&process.output, true)?;
         let deadline = Deadline { until: Instant::now() + TIMEOUT, is_stopped };
@@ -111,7 +120,7 @@ impl Process {
 
     /// Sends a request, and returns the response of at most `max` bytes.
     pub fn call(&self, message: &[u8], max: usize, is_stopped: &AtomicBool) -> io::Result<Vec<u8>> {
-        let deadline = Deadline { until: Instant::now() + TIMEOUT, is_stopped };
+        let deadline = Deadline { until: Instant::now() + self.timeout, is_stopped };
         self.send(&frame::encode(message)?, &deadline)?;
         self.receive(max, &deadline)
     }

@@ -3,13 +3,17 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+use std::fs::File;
 use std::net::TcpListener;
+use std::os::fd::AsRawFd as _;
 use std::path::Path;
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use mc_sandbox::{CallError, Parser, ParserPool, Program, UnprivilegedUser};
 use nix::unistd::Pid;
+use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
 
 /// Declares parsers by name. `programs/probe.rs` defines them.
 macro_rules! probes {
@@ -29,8 +33,14 @@ macro_rules! probes {
 
 probes!(
     Reverse, Loop, Park, Allocate, Abort, Panic, ReadFile, ListFiles, WriteFile, Connect, Run,
-    User, Signal, RaiseLimit, Unknown
+    Executable, CloseFile, User, Signal, RaiseLimit, Unknown
 );
+
+const PROBE: &str = env!("CARGO_BIN_EXE_sandbox-probe");
+/// The denial of a system call.
+const DENIED: &str = "PermissionDenied";
+/// Priority of a parser process, relative to the service's.
+const NICENESS: i32 = 10;
 
 fn pool() -> ParserPool {
     pool_with_arguments(&[])
@@ -38,7 +48,7 @@ fn pool() -> ParserPool {
 
 /// Starts a pool whose processes have these arguments, which the program ignores.
 fn pool_with_arguments(arguments: &[&str]) -> ParserPool {
-    ParserPool::start(Program::new(env!("CARGO_BIN_EXE_sandbox-probe"), arguments)).unwrap()
+    ParserPool::start(Program::new(PROBE, arguments)).unwrap()
 }
 
 fn fails<P>(pool: &ParserPool, input: &str) -> bool
@@ -151,7 +161,7 @@ fn processor_time_and_memory_are_limited() {
     let pool = pool();
     assert!(fails::<Allocate>(&pool, &(2_u64 << 30).to_string()));
     assert_eq!(pool.call::<Allocate>("1000000").unwrap(), "1000000");
-    assert_eq!(pool.call::<RaiseLimit>("").unwrap(), "PermissionDenied");
+    assert_eq!(pool.call::<RaiseLimit>("").unwrap(), DENIED);
     assert!(fails::<Loop>(&pool, ""));
     assert_eq!(pool.call::<Reverse>("abc").unwrap(), "cba");
 }
@@ -159,8 +169,8 @@ fn processor_time_and_memory_are_limited() {
 /// An operator may limit the processor time of all processes of the service.
 #[test]
 fn a_lower_limit_of_the_system_is_kept() {
-    let start = concat!("ulimit -t 5; exec ", env!("CARGO_BIN_EXE_sandbox-probe"));
-    let pool = ParserPool::start(Program::new("/bin/sh", &["-c", start])).unwrap();
+    let start = format!("ulimit -t 5; exec {PROBE}");
+    let pool = ParserPool::start(Program::new("/bin/sh", &["-c", &start])).unwrap();
     assert_eq!(pool.call::<Reverse>("abc").unwrap(), "cba");
 }
 
@@ -169,26 +179,75 @@ fn files_network_and_processes_are_out_of_reach() {
     let pool = pool();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
-    let denied = "PermissionDenied";
-    assert_eq!(pool.call::<ReadFile>("/etc/hostname").unwrap(), denied);
-    assert_eq!(pool.call::<ReadFile>("/proc/self/environ").unwrap(), denied);
-    assert_eq!(pool.call::<ListFiles>("/").unwrap(), denied);
-    assert_eq!(pool.call::<WriteFile>("/tmp/sandbox-probe").unwrap(), denied);
-    assert_eq!(pool.call::<Connect>(&address).unwrap(), denied);
+    assert_eq!(pool.call::<ReadFile>("/etc/hostname").unwrap(), DENIED);
+    assert_eq!(pool.call::<ReadFile>("/proc/self/environ").unwrap(), DENIED);
+    assert_eq!(pool.call::<ListFiles>("/").unwrap(), DENIED);
+    assert_eq!(pool.call::<WriteFile>("/tmp/sandbox-probe").unwrap(), DENIED);
+    assert_eq!(pool.call::<Connect>(&address).unwrap(), DENIED);
     assert_ne!(pool.call::<Run>("/bin/true").unwrap(), "run");
-    assert_eq!(pool.call::<Signal>(&std::process::id().to_string()).unwrap(), denied);
+    assert_eq!(pool.call::<Signal>(&std::process::id().to_string()).unwrap(), DENIED);
     // The same calls succeed where the process has its privileges.
     assert!(std::fs::read_dir("/").is_ok() && std::net::TcpStream::connect(&address).is_ok());
 }
 
 #[test]
+fn memory_cannot_become_executable() {
+    assert_eq!(pool().call::<Executable>("").unwrap(), DENIED);
+    assert!(memmap2::MmapMut::map_anon(1).unwrap().make_exec().is_ok(), "with its privileges");
+}
+
+/// A service may have inherited files itself, or have opened one without the flag that closes it in
+/// other programs.
+#[test]
+fn inherited_files_are_closed() {
+    // The streams of the process have lower numbers.
+    let file = fcntl_dupfd_cloexec(File::open("/etc/passwd").unwrap(), 100).unwrap();
+    fcntl_setfd(&file, FdFlags::empty()).unwrap();
+    let number = file.as_raw_fd().to_string();
+    let read = Command::new("cat").arg(format!("/dev/fd/{number}")).output().unwrap();
+    assert!(read.status.success(), "other programs inherit the file: {read:?}");
+    let closed = pool().call::<CloseFile>(&number).unwrap();
+    assert!(closed.contains("EBADF"), "{closed}");
+}
+
+#[test]
+fn parsers_have_a_lower_priority() {
+    let _pool = pool_with_arguments(&["low-priority-pool"]);
+    let [process] = processes("low-priority-pool")[..] else { panic!("one process") };
+    // 19 is the lowest priority.
+    assert_eq!(niceness(&process.to_string()), (niceness("self") + NICENESS).min(19));
+}
+
+/// Returns the niceness of a process: the seventeenth field after its name.
+fn niceness(process: &str) -> i32 {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    let (_, fields) = stat.rsplit_once(") ").unwrap();
+    fields.split(' ').nth(16).unwrap().parse().unwrap()
+}
+
+#[test]
 fn root_runs_parsers_as_another_user() {
-    let expected = match nix::unistd::geteuid().as_raw() {
-        0 => UnprivilegedUser::PARSERS.uid,
-        own => own,
-    };
-    let pool = pool();
-    assert_eq!(pool.call::<User>("").unwrap(), expected.to_string());
+    let is_root = mc_testkit::runs_as_root("only root can run a process as another user");
+    let own = nix::unistd::geteuid().as_raw();
+    let expected = if is_root { UnprivilegedUser::PARSERS.uid } else { own };
+    assert_eq!(pool().call::<User>("").unwrap(), expected.to_string());
+}
+
+/// A parser that waits uses no processor time, so its limit does not end it.
+#[test]
+fn a_parser_that_hangs_is_replaced_after_the_timeout() {
+    let program = Program::new(PROBE, &["hanging-pool"]).with_timeout(Duration::from_secs(5));
+    let pool = ParserPool::start(program).unwrap();
+    let hanging = processes("hanging-pool");
+    assert_eq!(hanging.len(), 1);
+    let error = pool.call::<Park>("").unwrap_err();
+    assert!(
+        matches!(&error, CallError::Failed { cause, .. } if cause.contains("timed out")),
+        "{error}"
+    );
+    assert!(processes("hanging-pool").is_empty(), "it was killed");
+    assert_eq!(pool.call::<Reverse>("abc").unwrap(), "cba");
+    assert_ne!(processes("hanging-pool"), hanging);
 }
 
 #[test]

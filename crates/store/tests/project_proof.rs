@@ -2,15 +2,20 @@
 //! context the service has not set in its transaction.
 #![allow(missing_docs, clippy::unwrap_used)]
 
+#[path = "../../../tests/cache.rs"]
+mod cache;
 #[path = "project_proof/foreign_keys.rs"]
 mod foreign_keys;
 #[path = "project_proof/functions.rs"]
 mod functions;
 #[path = "project_proof/private_network.rs"]
 mod private_network;
+#[path = "project_proof/standby.rs"]
+mod standby;
 
-use mc_domain::{ProjectId, UserId};
+use mc_domain::{ProjectId, ProjectKey, UserId};
 use mc_store::audit::Chain;
+use mc_store::projects::create;
 use mc_store::testing::{chains, execute, last_text, text};
 use mc_store::{Error, Result, Store};
 use mc_testkit::TestDatabase;
@@ -29,7 +34,34 @@ const CONTEXT: &str = "select current_setting('memory_copilot.context')";
 const TASKS: &str = "select coalesce(string_agg(title, ',' order by title), '') from tasks";
 const LOCAL: UserId = UserId::LOCAL;
 
-/// Two projects with a task each, of which Ann has a role on one.
+/// Ids of two projects with a task each, and of Ann, who has a role on one of them.
+struct Rows {
+    ours: ProjectId,
+    theirs: ProjectId,
+    ann_id: UserId,
+}
+
+/// Inserts the rows into the database at `url`. `worker` sees every row of it.
+async fn insert_rows(url: &str, worker: &Store) -> Rows {
+    let [ours, theirs] = ["ours", "theirs"].map(async |key| {
+        let key = ProjectKey::parse(key).unwrap();
+        create(worker, LOCAL, &key, key.as_str()).await.unwrap().0.id
+    });
+    let (ours, theirs, ann_id) = (ours.await, theirs.await, UserId::generate());
+    let rows = format!(
+        "with ann as (insert into users (id, login) values ('{ann_id}', 'ann')),
+              new_tasks as (insert into tasks (id, project_id, external_id, title) values
+                  (gen_random_uuid(), '{ours}', 'T-1', 'ours'),
+                  (gen_random_uuid(), '{theirs}', 'T-1', 'theirs'))
+         insert into project_members (project_id, user_id, role)
+         values ('{ours}', '{ann_id}', 'admin')"
+    );
+    // The foreign key of the member is checked at the end of the statement.
+    execute(url, &rows).await.unwrap();
+    Rows { ours, theirs, ann_id }
+}
+
+/// The rows, and stores of both projects.
 struct World {
     db: TestDatabase,
     ours: ProjectId,
@@ -44,18 +76,7 @@ struct World {
 impl World {
     async fn new() -> Self {
         let db = TestDatabase::create().await;
-        let (ours, theirs) = (db.project("ours").await.id, db.project("theirs").await.id);
-        let ann_id = UserId::generate();
-        let rows = format!(
-            "with ann as (insert into users (id, login) values ('{ann_id}', 'ann')),
-                  new_tasks as (insert into tasks (id, project_id, external_id, title) values
-                      (gen_random_uuid(), '{ours}', 'T-1', 'ours'),
-                      (gen_random_uuid(), '{theirs}', 'T-1', 'theirs'))
-             insert into project_members (project_id, user_id, role)
-             values ('{ours}', '{ann_id}', 'admin')"
-        );
-        // The foreign key of the member is checked at the end of the statement.
-        execute(db.url(), &rows).await.unwrap();
+        let Rows { ours, theirs, ann_id } = insert_rows(db.url(), db.store()).await;
         let service = db.service();
         let (ann, local) = (service.for_project(ann_id, ours), service.for_project(LOCAL, theirs));
         Self { db, ours, theirs, ann_id, ann, local }
@@ -86,6 +107,20 @@ fn is_refused<T>(done: Result<T>) -> bool {
 
 fn set(setting: &str, value: &str) -> String {
     format!("select set_config('{setting}', '{value}', true)")
+}
+
+/// Returns statements that set the context of a project without a valid MAC. `genuine` is a context
+/// of another project.
+fn forged_settings(genuine: &str, project: ProjectId) -> impl Iterator<Item = String> {
+    let mac = genuine.rsplit_once(' ').unwrap().1;
+    let values = [
+        project.to_string(),
+        format!("admin {project} {LOCAL}"),
+        format!("admin {project} {LOCAL} {}", "0".repeat(64)),
+        format!("admin {project} {LOCAL} {mac}"),
+        format!("{genuine} admin {project} {LOCAL}"),
+    ];
+    values.into_iter().flat_map(|value| SETTINGS.map(|setting| set(setting, &value)))
 }
 
 /// Returns a statement that sets a project context with a code.
@@ -127,19 +162,9 @@ async fn service_enters_a_project_to_read_and_to_write() {
 #[tokio::test]
 async fn setting_without_a_valid_mac_enters_no_project() {
     let world = World::new().await;
-    let theirs = world.theirs;
     let genuine = text(&world.ann, CONTEXT).await.unwrap();
-    let mac = genuine.rsplit_once(' ').unwrap().1.to_owned();
-    for value in [
-        theirs.to_string(),
-        format!("admin {theirs} {LOCAL}"),
-        format!("admin {theirs} {LOCAL} {}", "0".repeat(64)),
-        format!("admin {theirs} {LOCAL} {mac}"),
-        format!("{genuine} admin {theirs} {LOCAL}"),
-    ] {
-        for setting in SETTINGS {
-            world.reveals_nothing(&[&set(setting, &value)]).await;
-        }
+    for statement in forged_settings(&genuine, world.theirs) {
+        world.reveals_nothing(&[&statement]).await;
     }
 }
 

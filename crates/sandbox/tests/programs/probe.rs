@@ -39,6 +39,17 @@ probe!(ListFiles, text => outcome(std::fs::read_dir(text).map(|_| "listed")));
 probe!(WriteFile, text => outcome(std::fs::write(text, "written").map(|()| "written")));
 probe!(Connect, text => outcome(TcpStream::connect(text).map(|_| "connected")));
 probe!(Run, text => outcome(Command::new(text).output().map(|_| "run")));
+probe!(Executable, _text => {
+    let mapped = memmap2::MmapMut::map_anon(1).expect("memory that is not executable");
+    outcome(mapped.make_exec().map(|_| "executable"))
+});
+probe!(CloseFile, text => {
+    let file: std::os::fd::RawFd = text.parse().expect("a file descriptor");
+    match nix::unistd::close(file) {
+        Ok(()) => "closed".to_owned(),
+        Err(error) => error.to_string(),
+    }
+});
 probe!(User, _text => nix::unistd::geteuid().to_string());
 probe!(Signal, text => {
     let process = nix::unistd::Pid::from_raw(text.parse().expect("a process"));
@@ -70,6 +81,8 @@ fn main() -> ExitCode {
         ParserEntry::of::<WriteFile>(),
         ParserEntry::of::<Connect>(),
         ParserEntry::of::<Run>(),
+        ParserEntry::of::<Executable>(),
+        ParserEntry::of::<CloseFile>(),
         ParserEntry::of::<User>(),
         ParserEntry::of::<Signal>(),
         ParserEntry::of::<RaiseLimit>(),

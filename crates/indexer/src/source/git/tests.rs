@@ -175,7 +175,7 @@ async fn git_runs_as_the_service_for_ssh_and_file_urls() {
 /// Only root can give a directory to another user.
 #[tokio::test]
 async fn git_of_root_reads_a_directory_in_place_as_its_owner() {
-    if !rustix::process::geteuid().is_root() {
+    if !mc_testkit::runs_as_root("only root can give a directory to another user") {
         return;
     }
     let outer = tempfile::tempdir().expect("a directory");
@@ -219,7 +219,10 @@ fn block_on_without<T: Send>(
 #[test]
 fn missing_capability_to_change_the_user_is_named() {
     use rustix::thread::CapabilitySet;
-    let Some(own) = UnprivilegedUser::GIT.if_root() else { return };
+    if !mc_testkit::runs_as_root("only root runs git as another user") {
+        return;
+    }
+    let own = UnprivilegedUser::GIT;
     let url = Url::parse("https://example.org/a/b").expect("a URL");
     let git = Git::in_directory(Path::new("/")).with_remote(&url, Vec::new());
     let missing = CapabilitySet::SETUID | CapabilitySet::SETGID;
@@ -236,7 +239,10 @@ fn missing_capability_to_change_the_user_is_named() {
 #[test]
 fn missing_capability_to_kill_git_is_named() {
     use rustix::thread::CapabilitySet;
-    let Some(own) = UnprivilegedUser::GIT.if_root() else { return };
+    if !mc_testkit::runs_as_root("only root runs git as another user") {
+        return;
+    }
+    let own = UnprivilegedUser::GIT;
     let url = Url::parse("https://example.org/a/b").expect("a URL");
     let git = Git::in_directory(Path::new("/")).with_remote(&url, Vec::new());
     let cancel = CancellationToken::new();

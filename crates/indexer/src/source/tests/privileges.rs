@@ -128,7 +128,7 @@ async fn copy_of_an_earlier_version_is_fetched_again() {
 /// Only a service that is root runs git as another user, which may be unable to enter a directory.
 #[tokio::test]
 async fn closed_directory_above_the_copies_is_named() {
-    if !geteuid().is_root() {
+    if !mc_testkit::runs_as_root("only root runs git as another user") {
         return;
     }
     let outer = tempfile::tempdir().expect("directory");
