@@ -1,14 +1,27 @@
 //! Parsers of text from outside: they run in child processes without privileges.
 
+use std::collections::HashMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use mc_sandbox::PROCESS_ARGUMENT;
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 use serde_json::{Value, json};
 
-use crate::harness::Service;
+use crate::harness::{Service, direct_client};
 use crate::repository;
+
+/// Maximum time to wait until a text is being parsed.
+const TIMEOUT: Duration = Duration::from_mins(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// Maximum time of a stop on a machine under load. Open requests get ten seconds of it. A stop that
+/// waited for a suspended parser would take a minute.
+const STOP_TIMEOUT: Duration = Duration::from_secs(30);
+/// Processor time of a parser that only the large source file takes, in ticks of 10 ms.
+const FILE_TICKS: u64 = 50;
+/// Processor time of a thread that only documents of headings take, in ticks of 10 ms.
+const DOCUMENT_TICKS: u64 = 40;
 
 #[tokio::test]
 async fn parsers_run_in_processes_without_privileges() {
@@ -48,6 +61,101 @@ async fn killed_parsers_are_replaced() {
         |result: &Value| result["symbols"].as_array().is_some_and(|all| !all.is_empty());
     assert!(results.iter().any(has_symbol), "{found}");
     assert!(!parsers_of(&service).is_empty());
+}
+
+/// A thread of the service parses documents of headings, and a parser process a source file.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn stop_does_not_wait_for_hostile_texts() {
+    let mut service = Service::embedded().await;
+    service.project("shop").await;
+    let directory = tempfile::tempdir().unwrap();
+    let shop = repository::cart_sessions(directory.path());
+    repository::write(&shop, "lib/slow.c", &"a(\n".repeat(330_000));
+    repository::commit(&shop, "second");
+
+    let parsers = ProcessorTimes::of(parser_paths(&service));
+    service.post("/ingest/git", &json!({ "project_key": "shop", "location": shop })).await;
+    let parser = parsers.until_one_took(FILE_TICKS, || parser_paths(&service)).await;
+    // It can't end its work before the service stops, however fast the machine is.
+    let parser: i32 = parser.file_name().unwrap().to_str().unwrap().parse().unwrap();
+    kill_process(Pid::from_raw(parser).unwrap(), Signal::STOP).unwrap();
+    let threads = ProcessorTimes::of(runtime_threads(&service));
+    let sending = tokio::spawn(send_headings_while_possible(&service));
+    threads.until_one_took(DOCUMENT_TICKS, || runtime_threads(&service)).await;
+    assert!(!sending.is_finished(), "{}", service.log());
+
+    let started = Instant::now();
+    assert!(service.stop().success(), "{}", service.log());
+    let (elapsed, log) = (started.elapsed(), service.log());
+    // Logged if a run is not over after the time that jobs get to complete.
+    assert!(!log.contains("shutdown interrupted jobs"), "{log}");
+    assert!(elapsed < STOP_TIMEOUT, "{elapsed:?}\n{log}");
+}
+
+/// Sends requests with 2 MiB of headings, one after the other, until the service rejects one. A
+/// document may have half of them.
+fn send_headings_while_possible(service: &Service) -> impl Future<Output = ()> + use<> {
+    let content = "# a\n".repeat(200_000);
+    let document = |id: &str| json!({ "doc_id": id, "title": "Headings", "content": content });
+    let documents = ["1", "2"].map(document);
+    let body = json!({ "project_key": "shop", "source": "wiki", "documents": documents });
+    let request = direct_client().post(format!("{}/ingest/docs", service.url));
+    let request = request.bearer_auth(service.token()).json(&body);
+    async move {
+        let sent = async || request.try_clone().expect("a body in memory").send().await;
+        while sent().await.is_ok_and(|answer| answer.status().is_success()) {}
+    }
+}
+
+/// Processor times of threads or processes at one moment.
+struct ProcessorTimes(HashMap<PathBuf, u64>);
+
+impl ProcessorTimes {
+    fn of(paths: Vec<PathBuf>) -> Self {
+        Self(paths.into_iter().filter_map(|path| Some((path.clone(), ticks(&path)?))).collect())
+    }
+
+    /// Waits until one of `paths` has computed for so many ticks since then. Returns its path.
+    async fn until_one_took(&self, duration: u64, paths: impl Fn() -> Vec<PathBuf>) -> PathBuf {
+        let started = Instant::now();
+        loop {
+            let mut candidates = paths().into_iter();
+            if let Some(busy) = candidates.find(|path| self.since(path) >= duration) {
+                return busy;
+            }
+            assert!(started.elapsed() < TIMEOUT, "no text is parsed");
+            tokio::time::sleep(POLL_INTERVAL).await;
+        }
+    }
+
+    /// Returns the ticks since then.
+    fn since(&self, path: &Path) -> u64 {
+        let before = self.0.get(path).copied().unwrap_or_default();
+        ticks(path).unwrap_or_default().saturating_sub(before)
+    }
+}
+
+/// Returns the processor time of a thread or process, given by its directory in `/proc`; `None` if
+/// it has ended.
+fn ticks(path: &Path) -> Option<u64> {
+    let stat = fs::read_to_string(path.join("stat")).ok()?;
+    // The name before the parenthesis may have blanks.
+    let fields: Vec<_> = stat.rsplit_once(") ")?.1.split(' ').collect();
+    Some(fields[11].parse::<u64>().ok()? + fields[12].parse::<u64>().ok()?)
+}
+
+/// Returns the threads that run requests and parse documents. Others may compute vectors.
+fn runtime_threads(service: &Service) -> Vec<PathBuf> {
+    let threads = fs::read_dir(format!("/proc/{}/task", service.process_id())).unwrap();
+    let paths = threads.flatten().map(|thread| thread.path());
+    let is_runtime = |path: &PathBuf| {
+        fs::read_to_string(path.join("comm")).is_ok_and(|name| name.starts_with("tokio"))
+    };
+    paths.filter(is_runtime).collect()
+}
+
+fn parser_paths(service: &Service) -> Vec<PathBuf> {
+    parsers_of(service).into_iter().map(|id| PathBuf::from(format!("/proc/{id}"))).collect()
 }
 
 /// Returns the ids of the service's processes that run parsers.

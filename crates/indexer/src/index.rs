@@ -176,7 +176,10 @@ async fn write_files(
 ) -> Result<WrittenFiles, Error> {
     let mut present = HashSet::new();
     let mut scanned = scan_all(task, stop);
-    while let Some(ScannedFile { path, outcome }) = scanned.recv().await {
+    // A thread that scans a file when the run is cancelled may take seconds to end.
+    while let Some(Some(ScannedFile { path, outcome })) =
+        stop.run_until_cancelled(scanned.recv()).await
+    {
         match outcome {
             ScanOutcome::Unchanged => tracker.unchanged(),
             ScanOutcome::Skipped(reason) => {
