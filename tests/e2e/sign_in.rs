@@ -1,8 +1,11 @@
 //! A remote terminal signs in, works, creates a token and signs out.
 
-use std::io::{BufRead, BufReader, Lines};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Lines, Read as _, Write as _};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
+use rustix::fs::{Mode, OFlags};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -59,6 +62,35 @@ impl<'a> Elsewhere<'a> {
         let args = [vec!["login", "--approve", code.as_str()], options(scopes)].concat();
         self.service.command(&args).output().unwrap()
     }
+
+    /// Approves a login at a terminal on the service's host. Types `answer` once the question is
+    /// shown. Returns the text up to the question, and the text after it.
+    fn approve_at_a_terminal(&self, code: &str, answer: &str) -> (String, String) {
+        let (mut keyboard, terminal) = open_terminal();
+        let mut command = self.service.command(&["login", "--approve", code]);
+        let mut program = command.stdin(terminal).stdout(Stdio::piped()).spawn().unwrap();
+        let mut shown = BufReader::new(program.stdout.take().unwrap());
+        let mut question = String::new();
+        while !question.ends_with("Type yes to approve:\n") {
+            assert_ne!(shown.read_line(&mut question).unwrap(), 0, "no question: {question}");
+        }
+        writeln!(keyboard, "{answer}").unwrap();
+        let mut rest = String::new();
+        shown.read_to_string(&mut rest).unwrap();
+        assert!(program.wait().unwrap().success(), "{rest}");
+        (question, rest)
+    }
+}
+
+/// Opens a pseudo terminal: the end on which a person types, and the end of a program.
+fn open_terminal() -> (File, File) {
+    let keyboard = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&keyboard).unwrap();
+    unlockpt(&keyboard).unwrap();
+    let path = ptsname(&keyboard, Vec::new()).unwrap();
+    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let terminal = rustix::fs::open(path, flags, Mode::empty()).unwrap();
+    (keyboard.into(), terminal.into())
 }
 
 fn options<'a>(scopes: &[&'a str]) -> Vec<&'a str> {
@@ -142,6 +174,33 @@ async fn approval_shows_the_login_and_grants_what_is_named() {
     waiting.finish();
     let me: Value = serde_json::from_slice(&elsewhere.run(&["--json", "whoami"]).stdout).unwrap();
     assert_eq!(me["scopes"], serde_json::json!(["memory:read"]));
+}
+
+#[tokio::test]
+async fn approval_at_a_terminal_takes_a_yes() {
+    let service = Service::embedded().await;
+    let elsewhere = Elsewhere::of(&service);
+    let mut waiting = elsewhere.begin(&["memory:read", "ingest", "admin"]);
+    for answer in ["no", "", "y", "yes, please"] {
+        let (question, rest) = elsewhere.approve_at_a_terminal(&waiting.code, answer);
+        for part in [
+            "program    memory-copilot-cli\n",
+            &format!("code       {}\n", waiting.code),
+            "asks for   memory:read ingest admin\n",
+            "you grant  memory:read ingest\n",
+            "The program signs in as you, with the scopes that you grant.\n",
+        ] {
+            assert!(question.contains(part), "{part}: {question}");
+        }
+        let denying = format!("memory-copilot login --deny {}", waiting.code);
+        assert!(rest.starts_with("Not approved.") && rest.contains(&denying), "{rest}");
+        assert!(waiting.program.try_wait().unwrap().is_none(), "the login still waits");
+    }
+    let (_, rest) = elsewhere.approve_at_a_terminal(&waiting.code, "Yes");
+    assert_eq!(rest, "The other terminal is signed in as you.\n");
+    waiting.finish();
+    let me: Value = serde_json::from_slice(&elsewhere.run(&["--json", "whoami"]).stdout).unwrap();
+    assert_eq!(me["scopes"], serde_json::json!(["memory:read", "ingest"]));
 }
 
 #[tokio::test]

@@ -27,6 +27,9 @@ pub(crate) use crate::openapi::access::Access;
 #[openapi(
     info(
         title = "Memory Copilot",
+        // Of the interface: any client can read the document, and must not learn that of the
+        // service.
+        version = "1",
         description = "Long-term memory for teams that code with AI assistants: `recall` returns \
                        what the team knows about the code at hand, `save` stores what was learned.",
     ),

@@ -10,7 +10,7 @@ fn document() -> Value {
 fn the_document_is_openapi_3_1_and_stays_as_reviewed() {
     let document = document();
     assert!(document["openapi"].as_str().unwrap().starts_with("3.1"), "{}", document["openapi"]);
-    insta::assert_json_snapshot!(document, { ".info.version" => "[version]" });
+    insta::assert_json_snapshot!(document);
 }
 
 #[test]

@@ -60,6 +60,11 @@ async fn only_service_administrators_see_versions() {
             assert_eq!(status.get(field), None, "{field}: {status}");
         }
     }
+    for path in ["/healthz", "/readyz"] {
+        assert_eq!(api.get(path).await.ok(), json!({"status": "ok"}), "{path}");
+    }
+    let document = api.get("/openapi.json").await.ok();
+    assert_eq!(document["info"]["version"], "1", "the version of the interface");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -91,7 +91,8 @@ fn describe(login: &Value, granted: Scopes) -> String {
 
 fn is_confirmed() -> Result<bool> {
     output::line(
-        "Approve only if you have just started this login, and its terminal shows this code.\n\
+        "The program signs in as you, with the scopes that you grant.\n\
+         Approve only if you have just started this login, and its terminal shows this code.\n\
          Type yes to approve:",
     );
     let mut answer = String::new();
