@@ -13,7 +13,8 @@ use crate::bundle_sets::set::Set;
 use crate::harness::service::{Api, Service, Setup};
 use crate::harness::{make_dir, remove, say};
 
-/// Disables the limits: the benchmark sends requests as fast as it can.
+/// Disables the limits of rates: the benchmark sends requests as fast as it can. It does not reach
+/// that of processor time.
 const NO_LIMITS: [&str; 2] = [
     "MEMORY_COPILOT__SERVER__LIMITS__REQUESTS_PER_MINUTE_PER_ADDRESS",
     "MEMORY_COPILOT__SERVER__LIMITS__UNITS_PER_MINUTE_PER_CALLER",

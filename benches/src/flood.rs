@@ -1,5 +1,6 @@
-//! Attacks on a service, one after the other, while another caller recalls: no recall may fail or
-//! take long, and the memory of the service stays within its budget.
+//! Attacks on a service, one after the other, while another caller recalls and sends deliveries: no
+//! recall or delivery may fail, no recall take long, and the memory of the service stays within its
+//! budget.
 
 mod attack;
 mod attacker;
@@ -22,6 +23,7 @@ use crate::harness::stats::Spread;
 use crate::harness::{ServiceArgs, say};
 use crate::recall::seed;
 use crate::text::{Notes, Source};
+use crate::webhooks::webhook::Webhook;
 use attack::Attack;
 use caller::Caller;
 use outcome::Outcome;
@@ -88,8 +90,9 @@ async fn run_attack(
     time: Duration,
 ) -> Result<Outcome> {
     let service = Service::start(setup).await?;
-    let target = Target::of(&service.api, notes).await?;
-    let mut caller = Caller::new(&service.api, notes).await?;
+    let webhook = Webhook::add_to(&seed::key(0), &service.api).await?;
+    let target = Target::of(&service.api, notes, &webhook).await?;
+    let mut caller = Caller::new(&service.api, notes, webhook).await?;
     for _ in 0..WARM_UP {
         caller.recall().await?;
     }
@@ -115,12 +118,15 @@ fn report(notes: &Notes, time: Duration, outcomes: &[Outcome]) -> Report {
     ));
     report.note(
         "meanwhile one caller with a token of its own recalls, one after the other, every query a \
-         new one, and every eighth on a new connection; it comes from another address than the \
+         new one, and every eighth on a new connection; a webhook delivery follows every eighth \
+         recall; the caller comes from another address than the \
          attacker, through a trusted proxy: an address has limits of its own, and all loopback \
          addresses are one",
     );
     let of = |part: fn(&Outcome) -> f64| Spread::of(outcomes.iter().map(part));
     report.add_budgeted("recalls that failed", "recalls", of(Outcome::failed), "0");
+    let lost = of(Outcome::failed_deliveries);
+    report.add_budgeted("deliveries that failed", "deliveries", lost, "0");
     report.add_budgeted("recall, p99", "ms", of(|one| one.percentile(0.99)), "< 200 ms");
     report.add_budgeted("memory peak", "MB", of(|one| one.peak_mb), "< 600 MB");
     let rows = outcomes.iter().map(Outcome::to_row).collect();

@@ -4,22 +4,24 @@
 mod measure;
 mod pairs;
 mod parsers;
+mod search;
 mod summary;
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use mc_indexer::chunker::{self, Limits};
 use mc_sandbox::{PROCESS_ARGUMENT, Program};
 
 use crate::allocator;
-use crate::growth::families::texts;
+use crate::growth::families::{Family, texts};
 use crate::harness::report::{Report, short};
 use crate::harness::say;
 use crate::harness::stats::Spread;
-use measure::Plan;
-use pairs::{Measurement, Outcome, Selection};
+use measure::{FACTORS, Plan};
+use pairs::{Measurement, Outcome, Pair, Selection};
+use parsers::Parser;
 
 /// Selection of pairs of a parser and a family, and settings of their measurement.
 #[derive(clap::Args)]
@@ -30,6 +32,12 @@ pub struct Args {
     /// Part of the name of a family; repeat the option for several; all when absent
     #[arg(long = "family")]
     families: Vec<String>,
+    /// Measure random mixtures of the families for this time, in seconds, in place of the families
+    #[arg(long, value_name = "SECONDS", conflicts_with = "families")]
+    search: Option<u64>,
+    /// Seed of the random mixtures
+    #[arg(long, default_value_t = 1, requires = "search")]
+    seed: u64,
     /// First length of the smallest text, in bytes; it grows until parsing takes --milliseconds
     #[arg(long, default_value_t = 2_048)]
     bytes: usize,
@@ -61,16 +69,9 @@ pub fn run(args: &Args) -> Result<()> {
     args.check()?;
     allocator::keep_freed_memory()?;
     let start = Instant::now();
-    let (parsers, families) = (parsers::all(), texts());
-    let selection = Selection { parsers: &args.parsers, families: &args.families };
-    let pairs = selection.pairs(&parsers, &families)?;
-    let plan = Plan {
-        first_bytes: args.bytes,
-        min_seconds: args.milliseconds / 1e3,
-        runs: args.runs,
-        max_exponent: args.max_exponent,
-    };
-    let mut measured = pairs::measure(&plan, &pairs, args.threads);
+    let (parsers, families) = (parsers::all(), args.all_families());
+    let plan = args.plan();
+    let (pairs, mut measured) = args.measure(&plan, &parsers, &families)?;
     pairs::repeat(&plan, &pairs, &mut measured);
     // A longest text of a family above the limit could take all memory of this process.
     parse_in_processes(&args.binary)?;
@@ -79,8 +80,8 @@ pub fn run(args: &Args) -> Result<()> {
     if let Some(file) = &args.json {
         write_json(file, &measured)?;
     }
-    report(args, &measured, families.len(), start).write(&args.out)?;
-    check_exponents(&measured, args.max_exponent)
+    report(args, &measured, start).write(&args.out)?;
+    args.check_exponents(&measured)
 }
 
 impl Args {
@@ -90,6 +91,77 @@ impl Args {
         ensure!(self.threads > 0, "--threads must be at least 1");
         ensure!(self.milliseconds >= 0.0, "--milliseconds must not be negative");
         Ok(())
+    }
+
+    fn plan(&self) -> Plan {
+        Plan {
+            first_bytes: self.bytes,
+            min_seconds: self.milliseconds / 1e3,
+            factors: FACTORS,
+            runs: self.runs,
+            max_exponent: self.max_exponent,
+        }
+    }
+
+    /// Returns the families of text, or those of a search.
+    fn all_families(&self) -> Vec<Family> {
+        if self.search.is_some() { search::families(self.seed) } else { texts() }
+    }
+
+    /// Measures all pairs, or those of a search. Returns them with their measurements.
+    fn measure<'a>(
+        &self,
+        plan: &Plan,
+        parsers: &'a [Parser],
+        families: &'a [Family],
+    ) -> Result<(Vec<Pair<'a>>, Vec<Measurement<'a>>)> {
+        let selection = Selection { parsers: &self.parsers, families: &self.families };
+        if let Some(seconds) = self.search {
+            let duration = Duration::from_secs(seconds);
+            return search::measure(plan, selection, parsers, families, self.threads, duration);
+        }
+        let pairs = selection.pairs(parsers, families)?;
+        let measured = pairs::measure(plan, &pairs, self.threads);
+        Ok((pairs, measured))
+    }
+
+    /// Fails with a list of the pairs whose time grows too fast.
+    fn check_exponents(&self, measured: &[Measurement<'_>]) -> Result<()> {
+        let max_exponent = self.max_exponent;
+        let failed: Vec<String> = measured
+            .iter()
+            .filter(|pair| pair.outcome == Outcome::AboveLimit)
+            .map(Measurement::to_line)
+            .collect();
+        if failed.is_empty() {
+            say(&format!("the exponent of every pair is below {max_exponent}"));
+            return Ok(());
+        }
+        let advice = match self.search {
+            Some(_) => "add its family to `shaped` in tests/growth/families.rs, and measure that",
+            None => "measure one alone with --parser and --family",
+        };
+        bail!(
+            "{} pairs have an exponent of {max_exponent} or more; {advice}:\n{}",
+            failed.len(),
+            failed.join("\n")
+        );
+    }
+
+    /// Describes the families in a sentence.
+    fn describe_families(&self) -> String {
+        match self.search {
+            Some(seconds) => format!(
+                "Random mixtures of the families of text for {seconds} s (seed {}), measured at n \
+                 and 4n bytes, and those above the limit also at 2n and 8n.",
+                self.seed
+            ),
+            None => format!(
+                "{} families of text for each parser, and families of its own, measured at n, 2n, \
+                 4n and 8n bytes.",
+                texts().len()
+            ),
+        }
     }
 }
 
@@ -106,23 +178,23 @@ fn parse_in_processes(binary: &Path) -> Result<()> {
     Ok(())
 }
 
-fn report(args: &Args, measured: &[Measurement<'_>], families: usize, start: Instant) -> Report {
+fn report(args: &Args, measured: &[Measurement<'_>], start: Instant) -> Report {
     let mut report = Report::new("hostile");
     report.note(format!(
-        "{families} families of text for each parser, and families of its own. The time is the \
-         processor time of the thread, the median of {} runs (of one if it takes more than 10 ms) \
-         after one that does not count.",
+        "{} The time is the processor time of the thread, the median of {} runs (of one if it \
+         takes more than 10 ms) after one that does not count.",
+        args.describe_families(),
         args.runs
     ));
     report.note(format!(
-        "A pair is measured at n, 2n, 4n and 8n bytes. n begins at {} and grows until a text takes \
-         {} ms, at most to an eighth of the longest text that the parser accepts. If such a text \
-         takes less time, each run parses it several times.",
+        "n begins at {} bytes and grows until a text takes {} ms, at most to an eighth of the \
+         longest text that the parser accepts. If such a text takes less time, each run parses it \
+         several times.",
         args.bytes,
         short(args.milliseconds)
     ));
     report.note(
-        "The exponent is the slope through the logarithms of the four points. Above the limit, a \
+        "The exponent is the slope through the logarithms of the points. Above the limit, a \
          pair is measured up to three times again, and the smallest exponent counts: other load \
          adds time, above all to the longer texts.",
     );
@@ -139,23 +211,4 @@ fn write_json(file: &Path, measured: &[Measurement<'_>]) -> Result<()> {
     let text = serde_json::to_string_pretty(measured)? + "\n";
     std::fs::write(file, text)
         .with_context(|| format!("{} can't be written; choose another --json", file.display()))
-}
-
-/// Fails with a list of the pairs whose time grows too fast.
-fn check_exponents(measured: &[Measurement<'_>], max_exponent: f64) -> Result<()> {
-    let failed: Vec<String> = measured
-        .iter()
-        .filter(|pair| pair.outcome == Outcome::AboveLimit)
-        .map(Measurement::to_line)
-        .collect();
-    if failed.is_empty() {
-        say(&format!("the exponent of every pair is below {max_exponent}"));
-        return Ok(());
-    }
-    bail!(
-        "{} pairs have an exponent of {max_exponent} or more; measure one alone with --parser and \
-         --family:\n{}",
-        failed.len(),
-        failed.join("\n")
-    );
 }

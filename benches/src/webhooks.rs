@@ -5,7 +5,7 @@ mod ledger;
 mod measure;
 mod restart;
 mod sender;
-mod webhook;
+pub mod webhook;
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -140,6 +140,24 @@ async fn records_are_imported_and_exported_as_yaml() {
 }
 
 #[tokio::test]
+async fn import_waits_for_the_limits_of_its_caller() {
+    let mut service = Service::prepared();
+    // A project takes one unit, and a record four.
+    service.set("MEMORY_COPILOT__SERVER__LIMITS__UNITS_PER_MINUTE_PER_CALLER", "30".into());
+    service.launch().await;
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("facts.json");
+    let names =
+        ["orders", "invoices", "returns", "vouchers", "parcels", "carts", "stocks", "prices"];
+    let facts = names.map(|name| {
+        json!({"kind": "fact", "content": format!("The table of {name} is archived on Fridays.")})
+    });
+    std::fs::write(&file, json!(facts).to_string()).unwrap();
+    let import = ["--json", "import", file.to_str().unwrap(), "-p", "shop"];
+    assert_eq!(printed(service.command(&import))["failures"], json!([]));
+}
+
+#[tokio::test]
 async fn weekly_exports_are_listed_and_downloaded() {
     let service = Service::embedded().await;
     service.project("shop").await;

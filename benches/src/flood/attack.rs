@@ -13,6 +13,9 @@ pub enum Attack {
     Baseline,
     /// HTTP/2 connections, each with 100 bodies to /auth/token that never end, without a credential
     UnfinishedBodies,
+    /// webhook deliveries that never end, without a credential: on HTTP/2 connections, each with
+    /// 100 to an existing webhook and to an unknown one in turn, and of 24 MiB to the existing one
+    UnfinishedDeliveries,
     /// idle connections from 250 loopback addresses, more than the service accepts
     IdleConnections,
     /// messages of 15 MiB to /mcp that never end, with the least token
@@ -31,6 +34,8 @@ pub enum Attack {
     SmallDocuments,
     /// documents of 1 MB that consist of headings, with a token for ingest
     LargeDocuments,
+    /// new notes of almost the greatest length, with a token for memory:write
+    LargeSaves,
 }
 
 impl Attack {
@@ -58,7 +63,9 @@ impl Attack {
             Self::UnfinishedBodies
             | Self::Initialize
             | Self::Unauthenticated
-            | Self::CostlySearches => 8,
+            | Self::CostlySearches
+            | Self::LargeSaves => 8,
+            Self::UnfinishedDeliveries => 12,
             Self::UnfinishedMessages => 16,
         }
     }
@@ -67,7 +74,11 @@ impl Attack {
     pub fn is_valid(self) -> bool {
         matches!(
             self,
-            Self::Initialize | Self::CostlySearches | Self::SmallDocuments | Self::LargeDocuments
+            Self::Initialize
+                | Self::CostlySearches
+                | Self::SmallDocuments
+                | Self::LargeDocuments
+                | Self::LargeSaves
         )
     }
 
@@ -76,6 +87,10 @@ impl Attack {
         match self {
             Self::Baseline => Ok(()),
             Self::UnfinishedBodies => connections::unfinished_bodies(attacker).await,
+            Self::UnfinishedDeliveries if worker.is_multiple_of(2) => {
+                connections::unfinished_deliveries(attacker).await
+            }
+            Self::UnfinishedDeliveries => messages::unfinished_delivery(attacker).await,
             Self::IdleConnections => connections::idle(attacker, worker).await,
             Self::ResetStreams => connections::reset_streams(attacker).await,
             Self::UnfinishedMessages => messages::unfinished(attacker).await,
@@ -85,6 +100,7 @@ impl Attack {
             Self::CostlySearches => requests::costly_search(attacker).await,
             Self::SmallDocuments => requests::document(attacker, 16_000).await,
             Self::LargeDocuments => requests::document(attacker, 1_000_000).await,
+            Self::LargeSaves => requests::large_save(attacker).await,
         }
     }
 }

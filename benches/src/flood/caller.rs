@@ -1,4 +1,4 @@
-//! The caller that recalls while the service is under attack.
+//! The caller that recalls while the service is under attack, and sends webhook deliveries.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::{Duration, Instant};
@@ -11,6 +11,7 @@ use super::target::create_token;
 use crate::harness::service::Api;
 use crate::recall::seed;
 use crate::text::{Note, Notes};
+use crate::webhooks::webhook::{Delivery, Webhook};
 
 /// Address of the trusted proxy through which the caller comes.
 const PROXY: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
@@ -18,6 +19,8 @@ const PROXY: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 const ADDRESS: &str = "192.0.2.1";
 /// Every so many recalls open a new connection.
 const CONNECT_EVERY: usize = 8;
+/// So many recalls precede a delivery.
+const DELIVER_EVERY: usize = 8;
 /// Words of a query.
 const WORDS: usize = 12;
 /// Timeout of a recall, above that of the service.
@@ -31,20 +34,23 @@ pub struct Caller {
     unconnected: Client,
     url: String,
     token: String,
+    webhook: Webhook,
     notes: Vec<Note>,
     /// Number of the next recall.
     next: usize,
 }
 
-/// The recalls during an attack.
+/// The recalls and deliveries during an attack.
 #[derive(Debug, Default)]
 pub struct Recalls {
-    /// Times of those that succeeded.
+    /// Times of recalls that succeeded.
     pub times: Vec<Duration>,
-    /// Reasons of those that failed.
+    /// Reasons of recalls that failed.
     pub failures: Vec<String>,
-    /// Number of those that left a late retriever out.
+    /// Number of recalls that left a late retriever out.
     pub degraded: usize,
+    /// Reasons of deliveries that failed.
+    pub failed_deliveries: Vec<String>,
 }
 
 /// Returns the value of `server.trusted_proxies`.
@@ -53,20 +59,21 @@ pub fn proxies() -> String {
 }
 
 impl Caller {
-    /// Creates a caller that asks about these notes.
-    pub async fn new(api: &Api, notes: &Notes) -> Result<Self> {
+    /// Creates a caller that asks about these notes, and sends deliveries to a webhook.
+    pub async fn new(api: &Api, notes: &Notes, webhook: Webhook) -> Result<Self> {
         let (token, _) = create_token(api, "memory:read").await?;
         Ok(Self {
             connected: client().build()?,
             unconnected: client().pool_max_idle_per_host(0).build()?,
             url: api.address("/recall"),
             token,
+            webhook,
             notes: notes.stored.clone(),
             next: 0,
         })
     }
 
-    /// Recalls one after the other until `end`.
+    /// Recalls one after the other until `end`, with a delivery after some of them.
     pub async fn recall_until(&mut self, end: Instant) -> Recalls {
         let mut recalls = Recalls::default();
         while Instant::now() < end {
@@ -80,6 +87,11 @@ impl Caller {
                     recalls.failures.push(format!("{error:#}"));
                     tokio::time::sleep(RETRY_DELAY).await;
                 }
+            }
+            if self.next.is_multiple_of(DELIVER_EVERY)
+                && let Err(error) = self.deliver().await
+            {
+                recalls.failed_deliveries.push(format!("{error:#}"));
             }
         }
         recalls
@@ -103,6 +115,25 @@ impl Caller {
         let time = began.elapsed();
         ensure!(status.is_success(), "/recall answered {status}: {body}");
         Ok((time, serde_json::from_str(&body)?))
+    }
+
+    /// Sends the next delivery.
+    async fn deliver(&self) -> Result<()> {
+        let Delivery { id, body, signature } = self.webhook.ping(self.next);
+        let request = self
+            .connected
+            .post(&self.webhook.url)
+            .header("content-type", "application/json")
+            .header("x-forwarded-for", ADDRESS)
+            .header("x-github-event", "ping")
+            .header("x-github-delivery", id)
+            .header("x-hub-signature-256", signature)
+            .body(body);
+        let response = request.send().await?;
+        let status = response.status();
+        let body = response.text().await?;
+        ensure!(status.is_success(), "the delivery got {status}: {body}");
+        Ok(())
     }
 }
 

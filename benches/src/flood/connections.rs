@@ -12,6 +12,8 @@ use super::wire::{self, Method};
 
 /// How long an attacker keeps what it has opened.
 const HOLD: Duration = Duration::from_secs(5);
+/// How long it keeps deliveries: for as long as the service reads those to an unknown webhook.
+const HOLD_DELIVERIES: Duration = Duration::from_secs(1);
 /// Streams of a connection: as many as the service allows at once.
 const STREAMS: u32 = 100;
 /// Idle connections of one worker, each from another address. Four workers have more than the
@@ -29,13 +31,30 @@ const LARGE_RESPONSE: &str = "/openapi.json";
 
 /// Opens many requests with bodies that do not end.
 pub async fn unfinished_bodies(attacker: &Attacker) -> Result<()> {
+    unfinished(attacker, ["/auth/token"; 2], b"grant_type=", HOLD).await
+}
+
+/// Opens many deliveries with bodies that do not end.
+pub async fn unfinished_deliveries(attacker: &Attacker) -> Result<()> {
+    let target = &attacker.target;
+    unfinished(attacker, [&target.webhook, &target.unknown_webhook], b"{", HOLD_DELIVERIES).await
+}
+
+/// Opens a stream to each path in turn, as many as the service allows.
+async fn unfinished(
+    attacker: &Attacker,
+    paths: [&str; 2],
+    body: &[u8],
+    hold: Duration,
+) -> Result<()> {
     let mut stream = connect_http2(attacker).await?;
-    let open = |id| wire::unfinished_post(id, "/auth/token", b"grant_type=");
-    let frames: Vec<u8> = wire::stream_ids(0, STREAMS).flat_map(open).collect();
+    let open = |(id, path): (u32, &&str)| wire::unfinished_post(id, path, body);
+    let streams = wire::stream_ids(0, STREAMS).zip(paths.iter().cycle());
+    let frames: Vec<u8> = streams.flat_map(open).collect();
     stream.write_all(&frames).await?;
     attacker.count(STREAMS.into());
     attacker.rest().await;
-    wire::drain(&mut stream, HOLD).await;
+    wire::drain(&mut stream, hold).await;
     Ok(())
 }
 

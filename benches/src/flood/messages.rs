@@ -1,4 +1,4 @@
-//! Attacks by messages to `/mcp`, with the least token.
+//! Attacks by large bodies: messages to `/mcp`, with the least token, and webhook deliveries.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -16,6 +16,8 @@ use super::wire;
 const MIB: usize = 1024 * 1024;
 /// Declared size of an unfinished message.
 const UNFINISHED_BYTES: usize = 15 * MIB;
+/// Declared size of an unfinished delivery, below the limit of 25 MiB.
+const DELIVERY_BYTES: usize = 24 * MIB;
 /// Bytes that are written at once.
 const CHUNK_BYTES: usize = 64 * 1024;
 /// How long an unfinished message is kept.
@@ -38,17 +40,32 @@ static INITIALIZE: LazyLock<Bytes> = LazyLock::new(|| {
 
 /// Sends all of a message but its end, and keeps the connection.
 pub async fn unfinished(attacker: &Attacker) -> Result<()> {
+    let token = &attacker.target.reader;
+    let header = format!("Authorization: Bearer {token}\r\nAccept: {ACCEPTED}");
+    send_unfinished(attacker, "/mcp", &header, UNFINISHED_BYTES).await
+}
+
+/// Sends all of a delivery but its end, and keeps the connection.
+pub async fn unfinished_delivery(attacker: &Attacker) -> Result<()> {
+    let header = "X-GitHub-Event: ping";
+    send_unfinished(attacker, &attacker.target.webhook, header, DELIVERY_BYTES).await
+}
+
+async fn send_unfinished(
+    attacker: &Attacker,
+    path: &str,
+    header: &str,
+    bytes: usize,
+) -> Result<()> {
     let mut stream = TcpStream::connect(attacker.target.address).await?;
     let head = format!(
-        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\
-         Content-Type: application/json\r\nAccept: {ACCEPTED}\r\n\
-         Content-Length: {UNFINISHED_BYTES}\r\n\r\n",
-        attacker.target.reader
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\n{header}\r\n\
+         Content-Type: application/json\r\nContent-Length: {bytes}\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).await?;
     attacker.count(1);
     let chunk = vec![b' '; CHUNK_BYTES];
-    for _ in 1..UNFINISHED_BYTES / CHUNK_BYTES {
+    for _ in 1..bytes / CHUNK_BYTES {
         stream.write_all(&chunk).await?;
         attacker.rest().await;
     }

@@ -44,6 +44,11 @@ impl Outcome {
         self.recalls.failures.len() as f64
     }
 
+    /// Returns the number of deliveries that failed.
+    pub fn failed_deliveries(&self) -> f64 {
+        self.recalls.failed_deliveries.len() as f64
+    }
+
     /// Returns the time within which a share of the recalls succeeded, in milliseconds.
     pub fn percentile(&self, share: f64) -> f64 {
         if self.recalls.times.is_empty() {
@@ -58,6 +63,10 @@ impl Outcome {
         let mut complaints = Vec::new();
         if let Some(first) = failures.first() {
             complaints.push(format!("{} recalls failed, the first: {first}", failures.len()));
+        }
+        let failures = &self.recalls.failed_deliveries;
+        if let Some(first) = failures.first() {
+            complaints.push(format!("{} deliveries failed, the first: {first}", failures.len()));
         }
         if p99 >= MAX_P99_MS {
             complaints.push(format!("p99 {} ms, not below {MAX_P99_MS}", short(p99)));
@@ -118,7 +127,7 @@ mod tests {
             recalls: Recalls {
                 times: vec![recall],
                 failures: failures.iter().map(|text| (*text).to_owned()).collect(),
-                degraded: 0,
+                ..Recalls::default()
             },
             peak_mb,
         }
@@ -144,6 +153,13 @@ mod tests {
             assert_eq!(complaints.len(), 1, "{complaints:?}");
             assert!(complaints[0].starts_with(complaint), "{complaints:?}");
         }
+    }
+
+    #[test]
+    fn a_failed_delivery_exceeds_the_budget() {
+        let mut outcome = outcome(Duration::ZERO, &[], 100.0, 200);
+        outcome.recalls.failed_deliveries.push("refused".to_owned());
+        assert_eq!(outcome.verdict(), "1 deliveries failed, the first: refused");
     }
 
     #[test]

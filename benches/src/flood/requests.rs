@@ -8,7 +8,11 @@ use crate::recall::seed;
 
 /// Length of a query, below the limit of 4,000 characters.
 const QUERY_CHARS: usize = 3_900;
-/// Words between the beginnings of two queries.
+/// Length of a note, below the limit of 32,000 characters.
+const NOTE_CHARS: usize = 31_900;
+/// Steps of a note.
+const STEPS: usize = 10;
+/// Words between the beginnings of two texts.
 const STRIDE: usize = 37;
 /// Ids of documents, which are replaced in turn: the database does not grow without end.
 const DOCUMENTS: u64 = 8;
@@ -32,11 +36,25 @@ pub async fn unauthenticated(attacker: &Attacker) -> Result<()> {
 pub async fn costly_search(attacker: &Attacker) -> Result<()> {
     let number = usize::try_from(attacker.count(1))?;
     let body = json!({
-        "project_key": seed::key(0), "query": long_query(&attacker.target.words, number),
+        "project_key": seed::key(0), "query": text(&attacker.target.words, number, QUERY_CHARS),
         "limit": 100, "explain": true, "time_budget_ms": 20_000
     });
     let target = &attacker.target;
     let request = attacker.http.post(target.url("/search")).bearer_auth(&target.reader);
+    attacker.send(request.json(&body)).await
+}
+
+/// Saves a new note of almost the greatest length, with steps.
+pub async fn large_save(attacker: &Attacker) -> Result<()> {
+    let number = usize::try_from(attacker.count(1))?;
+    let target = &attacker.target;
+    let steps: Vec<_> =
+        (1..=STEPS).map(|step| text(&target.words, number + step, QUERY_CHARS)).collect();
+    let body = json!({
+        "project_key": seed::key(0), "kind": "pattern", "steps": steps,
+        "content": format!("{number}: {}", text(&target.words, number, NOTE_CHARS - 10))
+    });
+    let request = attacker.http.post(target.url("/save")).bearer_auth(&target.writer);
     attacker.send(request.json(&body)).await
 }
 
@@ -53,19 +71,19 @@ pub async fn document(attacker: &Attacker, bytes: usize) -> Result<()> {
     attacker.send(request.json(&body)).await
 }
 
-/// Returns consecutive words, from a place that depends on the number.
-fn long_query(words: &[String], number: usize) -> String {
+/// Returns consecutive words of at most `max` characters, from a place that depends on the number.
+fn text(words: &[String], number: usize, max: usize) -> String {
     let start = number * STRIDE % words.len();
-    let (mut query, mut chars) = (String::new(), 0);
+    let (mut text, mut chars) = (String::new(), 0);
     for word in words.iter().cycle().skip(start) {
         chars += word.chars().count() + 1;
-        if chars > QUERY_CHARS {
+        if chars > max {
             break;
         }
-        query.push_str(word);
-        query.push(' ');
+        text.push_str(word);
+        text.push(' ');
     }
-    query
+    text
 }
 
 /// Returns Markdown of at most `bytes`, in which every line is a heading. The text depends on the
@@ -88,11 +106,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn queries_are_long_and_differ() {
+    fn queries_and_notes_are_long_and_differ() {
         let words: Vec<String> = (0..5_000).map(|word| format!("word{word}")).collect();
-        let [first, second] = [0, 1].map(|number| long_query(&words, number));
-        assert!((3_800..4_000).contains(&first.len()), "{}", first.len());
-        assert_ne!(first, second);
+        for max in [QUERY_CHARS, NOTE_CHARS] {
+            let [first, second] = [0, 1].map(|number| text(&words, number, max));
+            assert!((max - 100..=max).contains(&first.len()), "{}", first.len());
+            assert_ne!(first, second);
+        }
     }
 
     #[test]

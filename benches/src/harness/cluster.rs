@@ -19,7 +19,8 @@ use super::{Common, make_dir, remove};
 
 /// Connections of the benchmark itself.
 const CONNECTIONS: u32 = 2;
-/// Disables the limits: the benchmark sends requests as fast as it can.
+/// Disables the limits of rates: the benchmark sends requests as fast as it can. It does not reach
+/// that of processor time.
 const NO_LIMITS: [&str; 2] = [
     "MEMORY_COPILOT__SERVER__LIMITS__REQUESTS_PER_MINUTE_PER_ADDRESS",
     "MEMORY_COPILOT__SERVER__LIMITS__UNITS_PER_MINUTE_PER_CALLER",

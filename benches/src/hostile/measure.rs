@@ -9,8 +9,8 @@ use crate::growth::families::Family;
 use crate::growth::measure::{fitted_exponent, thread_seconds};
 use crate::harness::stats::Spread;
 
-/// Factors of the lengths.
-const FACTORS: [usize; 4] = [1, 2, 4, 8];
+/// Factors of the lengths of a pair.
+pub const FACTORS: &[usize] = &[1, 2, 4, 8];
 /// Factor of the longest text.
 const LARGEST: usize = 8;
 /// Duration in seconds above which a run is not repeated, since noise is a small part of it.
@@ -29,6 +29,8 @@ pub struct Plan {
     pub first_bytes: usize,
     /// Time that the smallest text has to take, in seconds.
     pub min_seconds: f64,
+    /// Factors of the lengths, ascending.
+    pub factors: &'static [usize],
     /// Runs, of which the median counts.
     pub runs: usize,
     /// Exponent that no pair may reach.
@@ -77,7 +79,7 @@ impl Plan {
     pub fn growth(&self, parser: &Parser, family: &Family) -> Growth {
         let (bytes, calls) = self.smallest(parser, family);
         let mut points = Vec::new();
-        for factor in FACTORS {
+        for factor in self.factors {
             let text = family.text(bytes * factor);
             let seconds = self.median(parser, &parser.input(&text), calls);
             points.push(Point { bytes: text.len(), seconds });
@@ -172,7 +174,7 @@ mod tests {
             bytes: 1_000 * factor,
             seconds: of(1_000.0 * factor as f64) / 1e6,
         };
-        Growth::of(FACTORS.map(point).to_vec())
+        Growth::of(FACTORS.iter().copied().map(point).collect())
     }
 
     #[test]

@@ -75,44 +75,69 @@ impl Measurement<'_> {
 }
 
 impl Selection<'_> {
+    /// Returns the chosen parsers.
+    pub fn parsers<'a>(&self, parsers: &'a [Parser]) -> impl Iterator<Item = &'a Parser> {
+        parsers.iter().filter(|parser| is_chosen(&parser.name, self.parsers))
+    }
+
     /// Returns the chosen pairs, parser by parser: each with the families of text and its own.
     pub fn pairs<'a>(
         &self,
         parsers: &'a [Parser],
         families: &'a [Family],
     ) -> Result<Vec<Pair<'a>>> {
-        let is_chosen = |name: &str, parts: &[String]| {
-            parts.is_empty() || parts.iter().any(|part| name.contains(part.as_str()))
-        };
-        let chosen = parsers.iter().filter(|parser| is_chosen(&parser.name, self.parsers));
-        let pairs: Vec<Pair<'a>> = chosen
+        let pairs: Vec<Pair<'a>> = self
+            .parsers(parsers)
             .flat_map(|parser| {
                 let families = families.iter().chain(&parser.own_families);
                 families.map(move |family| Pair { parser, family })
             })
             .filter(|pair| is_chosen(&pair.family.name, self.families))
             .collect();
-        let names: Vec<&str> = parsers.iter().map(|parser| parser.name.as_str()).collect();
-        ensure!(
-            !pairs.is_empty(),
-            "--parser and --family match no pair; give parts of other names. The parsers are: {}",
-            names.join(", ")
-        );
+        check_choice(&pairs, parsers)?;
         Ok(pairs)
     }
 }
 
-/// Measures all pairs, on several threads.
+fn is_chosen(name: &str, parts: &[String]) -> bool {
+    parts.is_empty() || parts.iter().any(|part| name.contains(part.as_str()))
+}
+
+/// Fails with the names of all parsers if nothing is chosen.
+pub fn check_choice(chosen: &[Pair<'_>], parsers: &[Parser]) -> Result<()> {
+    let names: Vec<&str> = parsers.iter().map(|parser| parser.name.as_str()).collect();
+    ensure!(
+        !chosen.is_empty(),
+        "--parser and --family match no pair; give parts of other names. The parsers are: {}",
+        names.join(", ")
+    );
+    Ok(())
+}
+
+/// Measures all pairs, on several threads. Prints the name of each parser.
 pub fn measure<'a>(plan: &Plan, pairs: &[Pair<'a>], threads: usize) -> Vec<Measurement<'a>> {
+    let announce = |index| {
+        if is_first_of_its_parser(pairs, index) {
+            say(&pairs[index].parser.name);
+        }
+    };
+    measure_and(plan, pairs, threads, announce)
+}
+
+/// Measures all pairs, on several threads. Calls `start` with the index of each pair.
+pub fn measure_and<'a>(
+    plan: &Plan,
+    pairs: &[Pair<'a>],
+    threads: usize,
+    start: impl Fn(usize) + Sync,
+) -> Vec<Measurement<'a>> {
     let next = AtomicUsize::new(0);
     let work = || {
         let mut measured = Vec::new();
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(pair) = pairs.get(index) else { return measured };
-            if is_first_of_its_parser(pairs, index) {
-                say(&pair.parser.name);
-            }
+            start(index);
             let _stop = StopOnPanic { pair: *pair, next: &next, end: pairs.len() };
             measured.push((index, plan.growth(pair.parser, pair.family)));
         }

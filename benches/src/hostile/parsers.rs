@@ -30,7 +30,7 @@ pub struct Parser {
 
 impl Parser {
     /// Creates a parser of any text.
-    fn new(name: impl Into<String>, parse: impl Fn(&str) + Send + Sync + 'static) -> Self {
+    pub fn new(name: impl Into<String>, parse: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self {
             name: name.into(),
             max_bytes: MAX_BYTES,

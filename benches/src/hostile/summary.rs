@@ -17,7 +17,7 @@ pub fn table(measured: &[Measurement<'_>]) -> Table {
             "ms/MB, slowest family",
             "slowest family",
             "ms/MB, median family",
-            "8n, bytes",
+            "longest, bytes",
             "limited",
             "failed",
         ],

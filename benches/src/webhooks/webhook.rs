@@ -112,7 +112,12 @@ impl Webhook {
     /// Creates a project with a webhook.
     pub async fn add(api: &Api) -> Result<Self> {
         api.post("/projects", &json!({ "key": PROJECT })).await?;
-        let path = format!("/projects/{PROJECT}/webhooks");
+        Self::add_to(PROJECT, api).await
+    }
+
+    /// Creates a webhook of a project.
+    pub async fn add_to(project: &str, api: &Api) -> Result<Self> {
+        let path = format!("/projects/{project}/webhooks");
         let made = api.post(&path, &json!({ "provider": "github" })).await?;
         let text = |name: &str| {
             let text = made[name].as_str().map(str::to_owned);
@@ -125,6 +130,12 @@ impl Webhook {
     pub fn genuine(&self, number: u32) -> Delivery {
         let body = self.body(number);
         Delivery { id: id(number), signature: sign(&self.secret, &body), body }
+    }
+
+    /// Builds a delivery without an event, which the service stores and does not process.
+    pub fn ping(&self, number: usize) -> Delivery {
+        let body = json!({ "zen": "Approachable is better than simple." }).to_string().into_bytes();
+        Delivery { id: format!("ping-{number}"), signature: sign(&self.secret, &body), body }
     }
 
     /// Builds a forged delivery: signed with another secret, or with the signature of another body.

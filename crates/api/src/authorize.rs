@@ -65,7 +65,8 @@ impl ApiState {
     ) -> Result<ProjectContext, Problem> {
         let store = self.store.for_project(caller.user, project.id);
         let policy = Arc::new(project.policy.clone());
-        let memory = self.memory.with_store(store.clone(), policy);
+        let initiator = self.admission.initiator(caller);
+        let memory = self.memory.with_store(store.clone(), policy).with_initiator(initiator);
         self.require(caller, &project, permission)?;
         Ok(ProjectContext { project, store, memory })
     }

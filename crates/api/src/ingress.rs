@@ -6,7 +6,7 @@ mod auth_throttle;
 mod authority;
 mod client_info;
 mod fetch_site;
-mod forwarded;
+pub(crate) mod forwarded;
 mod host_origin;
 mod origin;
 mod target;

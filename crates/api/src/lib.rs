@@ -11,6 +11,7 @@ mod notifications;
 mod openapi;
 mod problem;
 mod rate_limit;
+mod record_diff;
 mod router;
 mod routes;
 mod server;

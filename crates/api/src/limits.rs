@@ -9,8 +9,14 @@ pub const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
 pub const MAX_FORM_BYTES: usize = 64 * 1024;
 /// Size of a delivery of a git host: GitHub sends at most 25 MB. Trackers have [`MAX_BODY_BYTES`].
 pub const MAX_DELIVERY_BYTES: usize = 25 * 1024 * 1024;
-/// Size of all deliveries in memory. Usual ones have some kilobytes and never reach it.
-pub const MAX_DELIVERY_MEMORY_BYTES: usize = 512 * 1024 * 1024;
+/// Memory for the bodies of all deliveries, while they are read and processed. Usual ones have some
+/// kilobytes and never reach it.
+pub const MAX_DELIVERY_MEMORY_BYTES: usize = 256 * 1024 * 1024;
+/// The part of it that one address may take: five of the largest deliveries.
+pub const MAX_DELIVERY_MEMORY_PER_CLIENT_BYTES: usize = MAX_DELIVERY_MEMORY_BYTES / 2;
+/// Deliveries that one address may be sending at once: as many as it may have connections by
+/// default, since a provider sends those of all its users from few addresses.
+pub const MAX_DELIVERIES_PER_CLIENT: usize = 256;
 /// Size of a message to `/mcp`. It is far above that of valid arguments, so that the error for one
 /// that is too large can name it.
 pub const MAX_MESSAGE_BYTES: usize = 16 * 1024 * 1024;
@@ -45,6 +51,9 @@ pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 pub const STREAMS_PER_CONNECTION: u32 = 100;
 /// Time that a request waits when the service has too many.
 pub const QUEUE_TIMEOUT: Duration = Duration::from_secs(1);
+/// Time for which a webhook delivery waits each time that it needs a permit or memory: half of the
+/// ten seconds after which GitHub gives up, without sending the delivery again.
+pub const DELIVERY_QUEUE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time after which a request is aborted.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// Time that open requests have when the service stops.

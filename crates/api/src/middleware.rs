@@ -6,6 +6,7 @@ mod body_memory;
 mod caller_rate_limit;
 mod client_key;
 mod concurrency_limit;
+mod delivery_limits;
 mod panics;
 mod request_id;
 mod request_limits;
@@ -13,27 +14,24 @@ mod security_headers;
 mod trace;
 
 use std::num::NonZeroU32;
-use std::sync::Arc;
-use std::thread::available_parallelism;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
 use mc_redis::SharedRateLimits;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::ApiSettings;
 use crate::authenticate::{Authenticator, count_denials, require_bearer};
-use crate::limits::{MAX_BODY_BYTES, MAX_DELIVERY_MEMORY_BYTES};
+use crate::limits::MAX_BODY_BYTES;
 use crate::problem::Problem;
 use body::{BodyReader, read_body, read_message};
-use body_memory::BodyMemory;
-pub use body_memory::ReservedMemory;
 use caller_rate_limit::{CallerRateLimit, limit_caller};
 use concurrency_limit::{ConcurrencyLimit, limit_requests, limit_streams};
-pub use request_limits::{declared_length, drain_unauthenticated};
-use request_limits::{limit_body, limit_time};
+pub use delivery_limits::Admitted;
+use delivery_limits::DeliveryLimits;
+pub use request_limits::drain_unauthenticated;
+use request_limits::limit_time;
 pub use security_headers::is_api_page;
 
 /// Rate and concurrency limits; cheap to clone, and shared by all routers of a service.
@@ -42,14 +40,10 @@ pub struct Admission {
     callers: CallerRateLimit,
     requests: ConcurrencyLimit,
     streams: ConcurrencyLimit,
-    /// Webhook deliveries have a limit of their own, so that they do not block other requests.
-    deliveries: ConcurrencyLimit,
     /// Limits of reading the bodies of requests and messages.
     reader: BodyReader,
-    /// Memory for the bodies of webhook deliveries.
-    pub bodies: BodyMemory,
-    /// Permits to process a webhook delivery.
-    processing_permits: Arc<Semaphore>,
+    /// Webhook deliveries have limits of their own, so that they do not block other requests.
+    pub deliveries: DeliveryLimits,
 }
 
 impl Admission {
@@ -57,22 +51,12 @@ impl Admission {
     /// `rates`.
     pub fn new(settings: &ApiSettings, rates: Option<&SharedRateLimits>) -> Self {
         Self {
-            callers: CallerRateLimit::new(settings.units_per_minute_per_caller, rates),
+            callers: CallerRateLimit::new(settings, rates),
             requests: ConcurrencyLimit::new(settings.max_concurrent_requests),
             streams: ConcurrencyLimit::new(settings.max_mcp_streams),
-            deliveries: ConcurrencyLimit::for_anyone(settings.max_concurrent_requests),
             reader: BodyReader::new(settings.request_timeout),
-            bodies: BodyMemory::new(MAX_DELIVERY_MEMORY_BYTES),
-            // One for each core: a body may take many times its size while it is parsed.
-            processing_permits: Arc::new(Semaphore::new(
-                available_parallelism().map_or(1, usize::from),
-            )),
+            deliveries: DeliveryLimits::new(settings),
         }
-    }
-
-    /// Waits until a webhook delivery may be processed.
-    pub async fn acquire_processing_permit(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.processing_permits).acquire_owned().await.ok()
     }
 
     /// Takes one unit from the rate limit of a caller that a handler has authenticated.
@@ -90,32 +74,19 @@ pub fn with_limits(
     settings: &ApiSettings,
     admission: &Admission,
 ) -> Router {
-    with_concurrency_limit(router, settings, admission.requests.clone())
+    with_time_limit(router, settings)
+        .layer(DefaultBodyLimit::disable())
+        .layer(from_fn_with_state(admission.requests.clone(), limit_requests))
         .layer(from_fn_with_state((admission.reader.clone(), max), read_body))
 }
 
-/// Puts the limits of webhook deliveries around `router`: concurrency of their own, and bodies of
-/// at most `body` bytes, which the handlers read.
-pub fn with_delivery_limits(
-    router: Router,
-    body: usize,
-    settings: &ApiSettings,
-    admission: &Admission,
-) -> Router {
-    let router = router.layer(from_fn_with_state(body, limit_body));
-    with_concurrency_limit(router, settings, admission.deliveries.clone())
-}
-
-fn with_concurrency_limit(
-    router: Router,
-    settings: &ApiSettings,
-    concurrency: ConcurrencyLimit,
-) -> Router {
+/// Puts the limit of time around `router`. For webhook deliveries it is the only one: their
+/// handlers take the others from [`DeliveryLimits`], since the lookup of the webhook precedes the
+/// body.
+pub fn with_time_limit(router: Router, settings: &ApiSettings) -> Router {
     router
         .method_not_allowed_fallback(async || Problem::method_not_allowed())
         .layer(from_fn_with_state(settings.request_timeout, limit_time))
-        .layer(DefaultBodyLimit::disable())
-        .layer(from_fn_with_state(concurrency, limit_requests))
 }
 
 /// Puts authentication, the caller's rate limit and [`with_limits`] around `router`.

@@ -16,9 +16,9 @@ use utoipa_swagger_ui::SwaggerUi;
 
 use crate::ApiState;
 use crate::ingress::{Ingress, ingress_layers};
-use crate::limits::{MAX_BODY_BYTES, MAX_DELIVERY_BYTES, MAX_FORM_BYTES};
+use crate::limits::MAX_FORM_BYTES;
 use crate::middleware::{
-    common_layers, is_api_page, with_auth, with_auth_streaming, with_delivery_limits, with_limits,
+    common_layers, is_api_page, with_auth, with_auth_streaming, with_limits, with_time_limit,
 };
 use crate::openapi::{ApiDocument, add_problems, pages};
 use crate::problem::Problem;
@@ -97,10 +97,9 @@ fn routes(state: ApiState) -> Router {
         &settings,
         &admission,
     );
-    let deliveries = |router, body| with_delivery_limits(router, body, &settings, &admission);
-    let receiving = deliveries(receiving().with_state(state.clone()).into(), MAX_BODY_BYTES);
+    let receiving = with_time_limit(receiving().with_state(state.clone()).into(), &settings);
     let git_hosts = Router::new().route(GIT_HOST_PATH, post(webhook_receiver::receive_git));
-    let git_hosts = deliveries(git_hosts.with_state(state.clone()), MAX_DELIVERY_BYTES);
+    let git_hosts = with_time_limit(git_hosts.with_state(state.clone()), &settings);
     let authenticator = state.authenticator();
     let protected =
         with_auth(protected().with_state(state).into(), authenticator, &settings, &admission)

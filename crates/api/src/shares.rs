@@ -2,13 +2,19 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
 
 /// Amounts in use by key. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Shares<K> {
     max: usize,
     used: Arc<Mutex<HashMap<K, usize>>>,
+    /// Notifies those that wait for a part of their key's share.
+    released: Arc<Notify>,
 }
 
 /// An amount in use, until it is dropped.
@@ -23,13 +29,19 @@ impl<K: Copy + Eq + Hash> Shares<K> {
     /// Allows each key `max` at once; 0 is no limit.
     pub fn new(max: usize) -> Self {
         let max = if max == 0 { usize::MAX } else { max };
-        Self { max, used: Arc::default() }
+        Self { max, used: Arc::default(), released: Arc::default() }
     }
 
     /// Returns `amount` for `key`, unless it would have too much.
     pub fn take(&self, key: K, amount: usize) -> Option<Share<K>> {
         let mut share = Share { shares: self.clone(), key, amount: 0 };
         share.grow(amount).then_some(share)
+    }
+
+    /// Returns `amount` for `key`, at once or within `timeout`.
+    pub async fn take_within(&self, key: K, amount: usize, timeout: Duration) -> Option<Share<K>> {
+        let mut share = Share { shares: self.clone(), key, amount: 0 };
+        share.grow_within(amount, timeout).await.then_some(share)
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<K, usize>> {
@@ -54,6 +66,24 @@ impl<K: Copy + Eq + Hash> Share<K> {
         self.amount += more;
         true
     }
+
+    /// Adds `more`, at once or within `timeout`; returns whether it is added.
+    pub async fn grow_within(&mut self, more: usize, timeout: Duration) -> bool {
+        self.grow(more) || tokio::time::timeout(timeout, self.wait_to_grow(more)).await.is_ok()
+    }
+
+    async fn wait_to_grow(&mut self, more: usize) {
+        let released = Arc::clone(&self.shares.released);
+        loop {
+            let mut next = pin!(released.notified());
+            // Before the share is looked at, so that no release in between is missed.
+            next.as_mut().enable();
+            if self.grow(more) {
+                return;
+            }
+            next.await;
+        }
+    }
 }
 
 impl<K: Copy + Eq + Hash> Drop for Share<K> {
@@ -64,6 +94,10 @@ impl<K: Copy + Eq + Hash> Drop for Share<K> {
             if *own == 0 {
                 used.remove(&self.key);
             }
+        }
+        drop(used);
+        if self.amount > 0 {
+            self.shares.released.notify_waiters();
         }
     }
 }
@@ -84,6 +118,22 @@ mod tests {
         drop((first, other));
         assert!(shares.is_unused());
         assert!(shares.take("a", 3).is_some());
+    }
+
+    #[tokio::test]
+    async fn a_key_waits_for_its_share() {
+        let shares = Shares::new(2);
+        let first = shares.take("a", 2).expect("both");
+        assert!(shares.take_within("a", 1, Duration::ZERO).await.is_none());
+        let mut waiting = Box::pin(shares.take_within("a", 1, Duration::MAX));
+        assert!(futures::poll!(&mut waiting).is_pending());
+        drop(shares.take("b", 1));
+        assert!(futures::poll!(&mut waiting).is_pending());
+        drop(first);
+        let second = waiting.await.expect("one of two");
+        assert!(shares.take("a", 2).is_none());
+        drop(second);
+        assert!(shares.is_unused());
     }
 
     #[test]

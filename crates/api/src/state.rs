@@ -101,6 +101,9 @@ pub struct ApiSettings {
     /// Units per minute of a caller (a personal access token or a session); a user has four times
     /// as many. Most requests take one unit. 0 is no limit.
     pub units_per_minute_per_caller: u32,
+    /// Processor time per minute that a caller may use for long work, on each node; a user may use
+    /// four times as much. Zero is no limit.
+    pub processor_time_per_minute_per_caller: Duration,
     /// Maximum of concurrent requests; 0 is no limit.
     pub max_concurrent_requests: usize,
     /// Whether notifications may be sent to private networks.
@@ -118,6 +121,7 @@ impl Default for ApiSettings {
         Self {
             request_timeout: REQUEST_TIMEOUT,
             units_per_minute_per_caller: 240_000,
+            processor_time_per_minute_per_caller: Duration::from_mins(1),
             max_concurrent_requests: 256,
             max_mcp_streams: 512,
             allow_private_networks: false,

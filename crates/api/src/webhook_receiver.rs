@@ -5,7 +5,6 @@ use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use axum::{Json, Router};
-use bytes::Bytes;
 use http::{Method, StatusCode, Uri};
 use mc_contract::operations::webhook::{
     DeliveryReceipt, GIT_HOST_PATH, ProviderPath, TRACKER_PATH, WebhookQuery,
@@ -13,14 +12,13 @@ use mc_contract::operations::webhook::{
 use mc_domain::{Provider, WebhookId};
 use mc_integrations::Error;
 use mc_integrations::deliveries::receive::Receiver;
-use tokio::sync::OwnedSemaphorePermit;
 use tower::ServiceExt as _;
 use url::form_urlencoded;
 
 use crate::ApiState;
-use crate::extract::{PathParams, QueryString, read_body};
-use crate::limits::MAX_DELIVERY_BYTES;
-use crate::middleware::{ReservedMemory, declared_length, drain_unauthenticated};
+use crate::extract::{PathParams, QueryString};
+use crate::limits::{MAX_BODY_BYTES, MAX_DELIVERY_BYTES};
+use crate::middleware::{Admitted, drain_unauthenticated};
 use crate::problem::Problem;
 
 /// Whether a request is a webhook delivery, which has a signature instead of a token.
@@ -53,7 +51,7 @@ pub async fn receive_git(
     QueryString(WebhookQuery { webhook_id }): QueryString<WebhookQuery>,
     request: Request,
 ) -> Result<(StatusCode, Json<DeliveryReceipt>), Problem> {
-    receive(&api, webhook_id, Provider::is_git_host, request).await
+    receive(&api, webhook_id, MAX_DELIVERY_BYTES, Provider::is_git_host, request).await
 }
 
 /// Receive a webhook delivery of a tracker or wiki.
@@ -79,12 +77,14 @@ pub async fn receive_webhook(
     QueryString(WebhookQuery { webhook_id }): QueryString<WebhookQuery>,
     request: Request,
 ) -> Result<(StatusCode, Json<DeliveryReceipt>), Problem> {
-    receive(&api, webhook_id, |sender| sender == provider, request).await
+    receive(&api, webhook_id, MAX_BODY_BYTES, |sender| sender == provider, request).await
 }
 
+/// Receives a delivery with a body of at most `max` bytes.
 async fn receive(
     api: &ApiState,
     id: WebhookId,
+    max: usize,
     may_send: impl Fn(Provider) -> bool,
     request: Request,
 ) -> Result<(StatusCode, Json<DeliveryReceipt>), Problem> {
@@ -93,42 +93,26 @@ async fn receive(
         encryptor: &api.memory.encryptor,
         denials: api.sign_in.denials(),
     };
-    let Some(webhook) = receiver.find_webhook(id, may_send).await? else {
+    let limits = &api.admission.deliveries;
+    let (request, permit) = limits.permit_lookup(request, max).await?;
+    let webhook = receiver.find_webhook(id, may_send).await?;
+    drop(permit);
+    let Some(webhook) = webhook else {
         drain_unauthenticated(request.into_body()).await;
         return Err(Error::InvalidSignature.into());
     };
-    let headers = request.headers().clone();
-    let body = admit_body(api, request).await?;
+    let Admitted { headers, body, permit } =
+        limits.read(request, max).await.map_err(hide_webhook)?;
     let receipt = receiver.receive(webhook, headers, body).await?;
+    drop(permit);
     Ok((StatusCode::ACCEPTED, Json(receipt)))
 }
 
-/// A body with its memory and permit, until it is dropped.
-struct AdmittedBody {
-    bytes: Bytes,
-    _memory: ReservedMemory,
-    _processor: Option<OwnedSemaphorePermit>,
-}
-
-impl AsRef<[u8]> for AdmittedBody {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes
-    }
-}
-
-/// Reads a body once there is memory for it, and waits until it may be processed.
-async fn admit_body(api: &ApiState, request: Request) -> Result<AdmittedBody, Problem> {
-    let declared = declared_length(request.headers());
-    // Twice, because the body is assembled from its frames.
-    let memory = 2 * declared.unwrap_or(MAX_DELIVERY_BYTES);
-    let memory = api.admission.bodies.wait_for(memory).await?;
-    // A declared length above the limit was rejected before the webhook was looked up. The error
-    // for other lengths must not reveal that there is such a webhook.
-    let bytes = read_body(request, MAX_DELIVERY_BYTES).await.map_err(|problem| {
-        if declared.is_some() { problem } else { Error::InvalidSignature.into() }
-    })?;
-    let processor = api.admission.acquire_processing_permit().await;
-    Ok(AdmittedBody { bytes, _memory: memory, _processor: processor })
+/// Returns the error for a body that is too long or incomplete as that of an unknown webhook: it
+/// must not reveal that there is such a webhook. A declared length above the limit was rejected
+/// before the webhook was looked up.
+fn hide_webhook(problem: Problem) -> Problem {
+    if problem.status().is_client_error() { Error::InvalidSignature.into() } else { problem }
 }
 
 #[cfg(test)]

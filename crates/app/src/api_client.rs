@@ -1,14 +1,20 @@
 //! The client with which commands call the running service.
 
+use std::time::Duration;
+
 use anyhow::{Result, anyhow};
 use axum::body::Bytes;
 use futures::{Stream, TryStreamExt};
+use mc_domain::{Classified as _, ErrorKind};
 use mc_mcp::CoreClient;
 use mc_mcp::core::{CoreCall, CoreError};
 use serde_json::{Value, json};
 
 use crate::config::Config;
 use crate::{credentials, terminal};
+
+/// How long a caller above one of its limits waits before it tries again.
+const LIMIT_WAIT: Duration = Duration::from_secs(1);
 
 /// A client of the Core API with the credentials of the user.
 pub struct ApiClient(CoreClient);
@@ -45,6 +51,28 @@ impl ApiClient {
     /// Calls with `POST`.
     pub async fn post(&self, path: &str, body: Value) -> Result<Value> {
         self.send(CoreCall::post(path, body)).await
+    }
+
+    /// Calls with `POST`, for commands that send many requests. While this caller is above one of
+    /// its limits, waits and calls again. An error of the outer result is one that the next request
+    /// would have, too: the service rejects the token.
+    pub async fn post_within_limits(&self, path: &str, body: Value) -> Result<Result<Value>> {
+        let mut is_waiting = false;
+        loop {
+            match self.0.send(CoreCall::post(path, body.clone()), None).await {
+                Err(error) if error.kind() == ErrorKind::RateLimited => {
+                    if !is_waiting {
+                        tracing::info!(%error, "waiting for a limit of this caller");
+                    }
+                    is_waiting = true;
+                    tokio::time::sleep(LIMIT_WAIT).await;
+                }
+                Err(error) if error.kind() == ErrorKind::Unauthenticated => {
+                    return Err(to_anyhow(&error));
+                }
+                response => return Ok(response.map_err(|error| to_anyhow(&error))),
+            }
+        }
     }
 
     /// Calls with `PATCH`.

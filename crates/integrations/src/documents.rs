@@ -30,9 +30,11 @@ pub async fn store(
         source: source.clone(),
         document: document(input),
     });
-    let (policy, documents) = (&ctx.memory.policy, documents.collect());
-    let _permit = acquire_batch_permit().await;
-    let prepared = documents::prepare_all(policy, documents, ReviewStatus::Unreviewed).await;
+    let (initiator, policy) = (&ctx.memory.initiator, &ctx.memory.policy);
+    let _permit = acquire_batch_permit(initiator).await;
+    let review_status = ReviewStatus::Unreviewed;
+    let prepared =
+        documents::prepare_all(initiator, policy, documents.collect(), review_status).await;
     check_policy(&prepared)?;
     let mut response = IngestDocsResponse::default();
     let mut tx = ctx.store.begin().await?;

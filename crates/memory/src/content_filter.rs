@@ -2,6 +2,7 @@
 //! is accepted, quarantined or rejected.
 
 mod concurrency_limit;
+mod fair_queue;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -11,7 +12,10 @@ use mc_sanitizer::{Finding, Masked, Sanitized, mask_with};
 use mc_store::policies::sanitizing;
 use serde_json::{Map, Value};
 
-pub use concurrency_limit::{acquire_batch_permit, run_limited};
+#[cfg(test)]
+pub(crate) use concurrency_limit::SAVES;
+pub(crate) use concurrency_limit::run_limited_save;
+pub use concurrency_limit::{BatchPermit, acquire_batch_permit, run_limited};
 
 /// How many findings of a category were masked.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,6 +12,7 @@ use tokio::sync::{Notify, Semaphore};
 use tokio_util::task::TaskTracker;
 
 use crate::judge::NoteCache;
+use crate::processor_time::Initiator;
 use crate::recall::IssuedBundle;
 use crate::save::Save;
 use crate::write_queue::WriteQueue;
@@ -27,6 +28,8 @@ pub struct MemoryContext {
     pub policy: Arc<Policy>,
     /// Encrypts quarantine items.
     pub encryptor: Arc<Encryptor>,
+    /// The caller whose limit long work counts for.
+    pub initiator: Initiator,
     pub(crate) writes: WriteQueue<Save>,
     pub(crate) bundles: WriteQueue<IssuedBundle>,
     pub(crate) bundle_writer: BundleWriter,
@@ -44,6 +47,7 @@ impl MemoryContext {
             search,
             policy: Arc::default(),
             encryptor,
+            initiator: Initiator::default(),
             writes: WriteQueue::new(concurrency),
             bundles: WriteQueue::new(concurrency),
             bundle_writer: BundleWriter::new(concurrency),
@@ -61,6 +65,11 @@ impl MemoryContext {
             sanitizing: Arc::new(sanitizing(&policy)),
         };
         Self { store, search, policy, ..self.clone() }
+    }
+
+    /// Returns the context whose long work counts for `initiator`.
+    pub fn with_initiator(self, initiator: Initiator) -> Self {
+        Self { initiator, ..self }
     }
 
     /// Waits until the bundle, which may have been handed out just now, is written.

@@ -15,6 +15,7 @@ use mc_store::{Error, Tx, Upserted, integrations};
 use serde::{Deserialize, Serialize};
 
 use crate::content_filter::{ContentFilter, FilterDecision, ReviewStatus, run_limited};
+use crate::processor_time::Initiator;
 
 /// A document with its source, not masked, as quarantine stores it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -85,6 +86,7 @@ pub struct Prepared {
 
 /// Masks and chunks documents one by one, each with its own permit: large batches take seconds.
 pub async fn prepare_all(
+    initiator: &Initiator,
     policy: &Policy,
     documents: Vec<NewDocument>,
     review_status: ReviewStatus,
@@ -93,7 +95,7 @@ pub async fn prepare_all(
     let mut prepared = Vec::with_capacity(documents.len());
     for one in documents {
         let policy = Arc::clone(&policy);
-        prepared.push(run_limited(move || one.prepare(&policy, review_status)).await);
+        prepared.push(run_limited(initiator, move || one.prepare(&policy, review_status)).await);
     }
     prepared
 }

@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::content_filter::{ContentFilter, ReviewStatus, run_blocking};
+use crate::content_filter::{ContentFilter, ReviewStatus, run_limited};
 use crate::text::cut;
 use crate::{Error, MemoryContext};
 
@@ -89,8 +89,9 @@ pub async fn create_with_policy<T: Serialize>(
 /// Returns a quarantined request, masked by the strictest rules; `None` if there is none.
 pub async fn show(ctx: &MemoryContext, id: QuarantineItemId) -> Result<Option<Sanitized>, Error> {
     let Some(envelope) = quarantine::ciphertext(&ctx.store, id).await? else { return Ok(None) };
-    let ctx = ctx.clone();
-    Ok(Some(run_blocking(move || masked_request(&ctx, id, &envelope)).await?))
+    let work = ctx.clone();
+    let masked = run_limited(&ctx.initiator, move || masked_request(&work, id, &envelope)).await;
+    Ok(Some(masked?))
 }
 
 /// Locks the quarantine item that is being released until the transaction ends. It comes first:

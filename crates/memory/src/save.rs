@@ -23,12 +23,14 @@ mod sanitize;
 mod write;
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
-use mc_domain::{DialogId, Trust, Visibility};
+use mc_domain::{DialogId, Policy, Trust, Visibility};
 use mc_store::dialogs;
 
-use crate::content_filter::{ContentFilter, FilterDecision, ReviewStatus, run_blocking};
+use crate::content_filter::{ContentFilter, FilterDecision, ReviewStatus, run_limited_save};
 use crate::distill::{self, Distilled};
+use crate::processor_time::Initiator;
 use crate::quarantine::{self, QuarantineRequest};
 use crate::{Error, MemoryContext, judge, uses};
 pub(crate) use apply::passage_of;
@@ -45,7 +47,7 @@ pub(crate) use write::Save;
 pub const CONTENT_MAX_CHARS: usize = distill::WHOLE_MAX_CHARS;
 
 /// Longest note, in bytes, that is processed on the calling thread. It takes a fraction of a
-/// millisecond, as long as waking another thread does.
+/// millisecond, as long as waking another thread does. The work of longer notes is limited.
 const INLINE_MAX_BYTES: usize = 1_024;
 
 /// Saves a note in one transaction and reports what was done and why. Works without the embedding
@@ -61,7 +63,9 @@ pub async fn save_reviewed(
     review_status: ReviewStatus,
 ) -> Result<SaveOutcome, Error> {
     let ttl = decide_ttl(ctx, request)?;
-    let (clean, distilled, mut filter) = sanitize_and_distill(ctx, request, review_status).await;
+    let (policy, initiator) = (&ctx.policy, &ctx.initiator);
+    let (clean, distilled, filter) =
+        sanitize_and_distill(policy, initiator, request, review_status).await;
     let trust = match apply_policy(ctx, request, &clean.text, &filter).await? {
         ControlFlow::Continue(trust) => trust,
         ControlFlow::Break(outcome) => return Ok(outcome),
@@ -71,7 +75,7 @@ pub async fn save_reviewed(
     }
     let dialog = find_dialog(ctx, request, &clean).await?;
     let filtered = Filtered { clean, distilled, ttl, trust, review_status };
-    let prepared = prepare(ctx, request, filtered, &mut filter).await?;
+    let (prepared, filter) = prepare(ctx, request, filtered, filter).await?;
     // Distilling may have uncovered a finding that markup hid from the first pass.
     let text = &prepared.text;
     if let ControlFlow::Break(outcome) = apply_policy(ctx, request, text, &filter).await? {
@@ -88,21 +92,22 @@ pub async fn save_reviewed(
 }
 
 /// Masks and distills the texts of a request. A long request, which may have some hundred
-/// kilobytes with its steps, is processed on a blocking thread.
+/// kilobytes with its steps, is processed on a blocking thread with a permit.
 async fn sanitize_and_distill(
-    ctx: &MemoryContext,
+    policy: &Arc<Policy>,
+    initiator: &Initiator,
     request: &SaveRequest,
     review_status: ReviewStatus,
 ) -> (SanitizedRequest, Distilled, ContentFilter) {
-    let (policy, request) = (ctx.policy.clone(), request.clone());
-    let bytes = request.content.len() + request.steps.iter().map(String::len).sum::<usize>();
+    let is_long = request.text_bytes() > INLINE_MAX_BYTES;
+    let (policy, request) = (Arc::clone(policy), request.clone());
     let read = move || {
         let mut filter = ContentFilter::new(&policy, review_status);
         let clean = SanitizedRequest::of(&request, &mut filter);
         let distilled = clean.distill(request.kind);
         (clean, distilled, filter)
     };
-    if bytes > INLINE_MAX_BYTES { run_blocking(read).await } else { read() }
+    if is_long { run_limited_save(initiator, read).await } else { read() }
 }
 
 /// Applies the policy's decision about the texts filtered so far: continues with the trust level
@@ -169,4 +174,52 @@ async fn find_dialog(
     let named = clean.meta.text("source_dialog_id");
     let Some(dialog) = named.and_then(|id| id.parse::<DialogId>().ok()) else { return Ok(None) };
     Ok(dialogs::exists(&ctx.store, request.project, dialog).await?.then_some(dialog))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+
+    use futures::FutureExt as _;
+    use futures::future::join_all;
+    use mc_domain::{ProjectId, RecordKind};
+    use mc_sanitizer::Sanitized;
+
+    use super::long_text::LongText;
+    use super::*;
+    use crate::content_filter::SAVES;
+
+    fn note(content: &str) -> SaveRequest {
+        SaveRequest::new(ProjectId::generate(), "ann", RecordKind::Fact, content)
+    }
+
+    /// No other test of this library saves long notes: with `cargo test`, all share `SAVES`.
+    #[tokio::test]
+    async fn long_notes_wait_for_a_permit_and_short_ones_do_not() {
+        let (policy, initiator) = (Arc::default(), Initiator::Service);
+        let sanitize =
+            |note| sanitize_and_distill(&policy, &initiator, note, ReviewStatus::Unreviewed);
+        let sentence = "The cart keeps the unit of the delay. ";
+        let (short, long) = (note(sentence), note(&sentence.repeat(30)));
+        let many_steps = SaveRequest { steps: vec![sentence.to_owned(); 30], ..note(sentence) };
+        let permits = join_all((0..SAVES.free()).map(|_| SAVES.acquire(None))).await;
+
+        assert!(sanitize(&short).now_or_never().is_some(), "on this thread");
+        let mut one = pin!(sanitize(&long));
+        let mut other = pin!(sanitize(&many_steps));
+        assert!(one.as_mut().now_or_never().is_none());
+        assert!(other.as_mut().now_or_never().is_none());
+        assert_eq!(SAVES.waiting(), 2);
+        drop(permits);
+        let ((clean, distilled, filter), _) = futures::future::join(one, other).await;
+
+        let permits = join_all((0..SAVES.free()).map(|_| SAVES.acquire(None))).await;
+        let (title, kind) = (Sanitized::default(), RecordKind::Fact);
+        let document = LongText::of(&initiator, &clean, &distilled, kind, &title, filter);
+        let mut document = pin!(document);
+        assert!(document.as_mut().now_or_never().is_none());
+        assert_eq!(SAVES.waiting(), 1, "the document of a long text, too");
+        drop(permits);
+        assert_eq!(document.await.0.length, clean.text.chars().count());
+    }
 }

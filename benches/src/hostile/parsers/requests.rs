@@ -2,21 +2,27 @@
 
 use std::hint::black_box;
 
-use mc_api::testing::is_within_json_limits;
+use http::{HeaderName, header};
+use mc_api::Authority;
+use mc_api::testing::{forwarded_client, is_within_json_limits, record_diff};
 use mc_auth::login::Callback;
 use mc_contract::operations::save::SaveRequest;
 use mc_contract::{read, rules};
 use mc_mcp::testing::open_document;
 use mc_mcp::{TOOLS, Tool};
+use mc_memory::CONTENT_MAX_CHARS;
 use serde_json::{Map, Value};
 
 use super::{MAX_DOCUMENT, Parser, json_string};
+use crate::growth::families::sequence;
 use crate::growth::special;
 
 /// Longest line that a rule of a request accepts, in characters; longer than each of them.
 const LINE: usize = 8_000;
 /// Longest target of a request, in bytes.
 const MAX_TARGET: usize = 8 << 10;
+/// Longest header of a request, in bytes.
+const MAX_HEADER: usize = 64 << 10;
 /// Tokens of a document for a model.
 const TOKENS: usize = 1_200;
 /// Largest message to `/mcp`, in bytes.
@@ -24,6 +30,27 @@ const MAX_MESSAGE: usize = 16 << 20;
 
 /// Returns the parsers.
 pub fn parsers() -> Vec<Parser> {
+    let mut parsers = headers();
+    parsers.extend(bodies_and_responses());
+    parsers
+}
+
+fn headers() -> Vec<Parser> {
+    let any = |name: &str, parse: fn(&str)| Parser::new(name, parse).with_max_bytes(MAX_HEADER);
+    vec![
+        any("Host", |value| drop(black_box(value.parse::<Authority>())))
+            .with(vec![sequence(&[("a.b", 1), (".", 1)])]),
+        any("Forwarded", |value| _ = black_box(forwarded_client(header::FORWARDED, value)))
+            .with(vec![sequence(&[("for=10.0.0.2;", 1), ("proto=https,", 1)])]),
+        any("X-Forwarded-For", |value| {
+            let name = HeaderName::from_static("x-forwarded-for");
+            black_box(forwarded_client(name, value));
+        })
+        .with(vec![sequence(&[("10.0.0.2", 1), (", ", 1)])]),
+    ]
+}
+
+fn bodies_and_responses() -> Vec<Parser> {
     let rule = |name: &str, check: fn(&str)| Parser::new(name, check).with_max_bytes(LINE);
     vec![
         Parser::new("limits of JSON", |body| {
@@ -52,6 +79,10 @@ pub fn parsers() -> Vec<Parser> {
         })
         .with_max_bytes(MAX_DOCUMENT)
         .with(special::markdown()),
+        Parser::new("diff of a proposal", |text| {
+            black_box(record_diff(text, &text.replace('\n', "b\n")));
+        })
+        .with_max_bytes(CONTENT_MAX_CHARS),
         Parser::new("callback of a login", |query| drop(black_box(Callback::from_query(query))))
             .with_max_bytes(MAX_TARGET)
             .with_wrapper(|text| format!("code={text}&state={text}")),

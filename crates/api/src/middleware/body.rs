@@ -17,8 +17,9 @@ use super::concurrency_limit::hold_until_sent;
 use super::request_limits::{drain_unauthenticated, reject_declared};
 use crate::json_limits;
 use crate::limits::{
-    MAX_BODIES_PER_CLIENT, MAX_BODY_MEMORY_BYTES, MAX_BODY_MEMORY_PER_CLIENT_BYTES,
-    MAX_MESSAGE_BYTES,
+    DELIVERY_QUEUE_TIMEOUT, MAX_BODIES_PER_CLIENT, MAX_BODY_MEMORY_BYTES,
+    MAX_BODY_MEMORY_PER_CLIENT_BYTES, MAX_DELIVERIES_PER_CLIENT, MAX_DELIVERY_MEMORY_BYTES,
+    MAX_DELIVERY_MEMORY_PER_CLIENT_BYTES, MAX_MESSAGE_BYTES,
 };
 use crate::problem::Problem;
 use crate::shares::{Share, Shares};
@@ -30,6 +31,8 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 #[derive(Clone)]
 pub struct BodyReader {
     timeout: Duration,
+    /// How long a body waits for memory.
+    memory_timeout: Duration,
     memory: BodyMemory,
     /// Units of memory of each client.
     of_client: Shares<ClientKey>,
@@ -38,24 +41,38 @@ pub struct BodyReader {
 }
 
 /// Memory of a body, until it is dropped.
-struct Reserved {
+pub struct Reserved {
     of_client: Share<ClientKey>,
     memory: ReservedMemory,
 }
 
 impl BodyReader {
-    /// Each body must be read within `timeout`.
+    /// Returns the limits of requests and messages. Each body must be read within `timeout`, and is
+    /// rejected if there is no memory for it.
     pub fn new(timeout: Duration) -> Self {
         Self {
             timeout,
+            memory_timeout: Duration::ZERO,
             memory: BodyMemory::new(MAX_BODY_MEMORY_BYTES),
             of_client: Shares::new(MAX_BODY_MEMORY_PER_CLIENT_BYTES / UNIT_BYTES),
             unfinished: Shares::new(MAX_BODIES_PER_CLIENT),
         }
     }
 
+    /// Returns the limits of webhook deliveries. They wait for memory, since a provider may not
+    /// send them again.
+    pub fn for_deliveries(timeout: Duration) -> Self {
+        Self {
+            timeout,
+            memory_timeout: DELIVERY_QUEUE_TIMEOUT,
+            memory: BodyMemory::new(MAX_DELIVERY_MEMORY_BYTES),
+            of_client: Shares::new(MAX_DELIVERY_MEMORY_PER_CLIENT_BYTES / UNIT_BYTES),
+            unfinished: Shares::new(MAX_DELIVERIES_PER_CLIENT),
+        }
+    }
+
     /// Returns the request with its whole body, of at most `max` bytes, and the memory of that.
-    async fn read(
+    pub async fn read(
         &self,
         request: Request,
         max: usize,
@@ -99,7 +116,7 @@ impl BodyReader {
             if data.len() > max - read.len() {
                 return Err(Problem::too_large(max));
             }
-            reserved.grow_to(read.len() + data.len())?;
+            reserved.grow_to(read.len() + data.len(), self.memory_timeout).await?;
             read.extend_from_slice(&data);
         }
         Ok((read.freeze(), reserved))
@@ -107,13 +124,16 @@ impl BodyReader {
 }
 
 impl Reserved {
-    /// Reserves the memory that a body of `bytes` needs.
-    fn grow_to(&mut self, bytes: usize) -> Result<(), Problem> {
+    /// Reserves the memory that a body of `bytes` needs, at once or within `timeout`.
+    async fn grow_to(&mut self, bytes: usize, timeout: Duration) -> Result<(), Problem> {
         let more = self.memory.missing_units(bytes);
-        if more > 0 && !self.of_client.grow(more) {
+        if more == 0 {
+            return Ok(());
+        }
+        if !self.of_client.grow_within(more, timeout).await {
             return Err(too_much_memory());
         }
-        self.memory.grow(more)
+        self.memory.grow(more, timeout).await
     }
 }
 
@@ -153,6 +173,11 @@ pub async fn read_message(
 
 #[cfg(test)]
 mod tests {
+    use axum::Router;
+    use axum::middleware::from_fn_with_state;
+    use axum::routing::post;
+    use tower::ServiceExt as _;
+
     use super::*;
 
     fn body(chunks: usize) -> Body {
@@ -185,6 +210,37 @@ mod tests {
         let caller = ClientKey::Caller(mc_domain::TokenId(uuid::Uuid::nil()));
         assert_eq!(collect(3, caller).await.map(drop).map_err(status), Err(503));
         drop(first);
+        assert_eq!(reader.memory.free_units(), 4);
+        assert!(reader.of_client.is_unused());
+    }
+
+    #[tokio::test]
+    async fn a_delivery_waits_for_the_memory_of_its_client() {
+        let reader = BodyReader { memory_timeout: Duration::MAX, ..reader(4, 3) };
+        let collect = async |chunks| {
+            reader.collect(&mut body(chunks), MAX_MESSAGE_BYTES, ClientKey::Process).await
+        };
+        let (_, first) = collect(2).await.expect("two of three");
+        let mut waiting = Box::pin(collect(2));
+        assert!(futures::poll!(&mut waiting).is_pending());
+        drop(first);
+        assert!(waiting.await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn memory_of_a_message_is_reserved_until_its_response_is_sent() {
+        let reader = reader(4, 3);
+        let endless =
+            async || Body::from_stream(futures::stream::pending::<Result<&str, axum::Error>>());
+        let streams = Router::new()
+            .route("/mcp", post(endless))
+            .layer(from_fn_with_state(reader.clone(), read_message));
+        let message = serde_json::to_vec(&"x".repeat(UNIT_BYTES)).expect("JSON");
+        let request = Request::post("/mcp").body(Body::from(message)).expect("a request");
+        let response = streams.oneshot(request).await.expect("a response");
+        assert_eq!(response.status(), http::StatusCode::OK);
+        assert_eq!(reader.memory.free_units(), 2);
+        drop(response);
         assert_eq!(reader.memory.free_units(), 4);
         assert!(reader.of_client.is_unused());
     }

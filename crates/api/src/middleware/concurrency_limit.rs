@@ -1,7 +1,7 @@
 //! Limits of concurrent requests. More requests wait a moment and are then rejected, while that is
 //! cheap: a service that accepts everything responds too late to everyone.
 
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::client_key::ClientKey;
 use super::drain_unauthenticated;
@@ -29,8 +29,6 @@ pub struct ConcurrencyLimit {
     permits: Arc<Semaphore>,
     queue: Arc<Semaphore>,
     of_client: Shares<ClientKey>,
-    /// Notifies requests that wait for their client's share.
-    released: Arc<Notify>,
     timeout: Duration,
 }
 
@@ -38,70 +36,46 @@ pub struct ConcurrencyLimit {
 #[derive(Debug)]
 pub struct RequestPermit {
     _permit: OwnedSemaphorePermit,
+    // Last, since it notifies the requests that wait for it.
     _of_client: Share<ClientKey>,
-    // Last, so that it notifies when the share has been released.
-    _released: NotifyOnDrop,
-}
-
-#[derive(Debug)]
-struct NotifyOnDrop(Arc<Notify>);
-
-impl Drop for NotifyOnDrop {
-    fn drop(&mut self) {
-        self.0.notify_waiters();
-    }
 }
 
 impl ConcurrencyLimit {
     /// Allows `max` requests at once, and each client half of them; 0 is no limit.
     pub fn new(max: usize) -> Self {
-        let of_client = if max >= SHARED_FROM { max / 2 } else { 0 };
-        Self { of_client: Shares::new(of_client), ..Self::for_anyone(max) }
-    }
-
-    /// Allows `max` requests at once, whoever sends them; 0 is no limit.
-    pub fn for_anyone(max: usize) -> Self {
         Self::with_timeout(max, QUEUE_TIMEOUT)
     }
 
-    fn with_timeout(max: usize, timeout: Duration) -> Self {
+    /// Has the limits of [`Self::new`], for which a request waits up to `timeout`.
+    pub fn with_timeout(max: usize, timeout: Duration) -> Self {
+        let of_client = Shares::new(if max >= SHARED_FROM { max / 2 } else { 0 });
         let max = if max == 0 { Semaphore::MAX_PERMITS } else { max };
         let semaphore = || Arc::new(Semaphore::new(max.min(Semaphore::MAX_PERMITS)));
-        Self {
-            permits: semaphore(),
-            queue: semaphore(),
-            of_client: Shares::new(0),
-            released: Arc::default(),
-            timeout,
-        }
+        Self { permits: semaphore(), queue: semaphore(), of_client, timeout }
     }
 
     /// Returns a permit for a request of `client`, at once or within the timeout.
-    async fn acquire_for(&self, client: ClientKey) -> Result<RequestPermit, Problem> {
+    pub async fn acquire_for(&self, client: ClientKey) -> Result<RequestPermit, Problem> {
+        let permit = self.acquire_permit(client).await;
+        if permit.is_err() {
+            tracing::warn!("request rejected: too many concurrent requests");
+        }
+        permit
+    }
+
+    async fn acquire_permit(&self, client: ClientKey) -> Result<RequestPermit, Problem> {
         let of_client = match self.of_client.take(client, 1) {
             Some(of_client) => of_client,
             None => self.wait_for_share(client).await.ok_or_else(too_many_requests)?,
         };
         let permit = self.acquire().await.ok_or_else(overloaded)?;
-        let released = NotifyOnDrop(Arc::clone(&self.released));
-        Ok(RequestPermit { _permit: permit, _of_client: of_client, _released: released })
+        Ok(RequestPermit { _permit: permit, _of_client: of_client })
     }
 
     /// Returns a part of the client's share once another request releases it; `None` on timeout.
     async fn wait_for_share(&self, client: ClientKey) -> Option<Share<ClientKey>> {
         let _waiting = self.queue.try_acquire().ok()?;
-        let share = async {
-            loop {
-                let mut released = pin!(self.released.notified());
-                // Before the share is looked at, so that no release in between is missed.
-                released.as_mut().enable();
-                if let Some(share) = self.of_client.take(client, 1) {
-                    return share;
-                }
-                released.await;
-            }
-        };
-        tokio::time::timeout(self.timeout, share).await.ok()
+        self.of_client.take_within(client, 1, self.timeout).await
     }
 
     /// Returns a permit, at once or within the timeout; `None` if there is none.
@@ -135,14 +109,14 @@ pub async fn limit_streams(
     Ok(hold_until_sent(next.run(request).await, permit))
 }
 
-async fn acquire_permit(
+/// Returns a permit for a request whose body is not read yet.
+pub async fn acquire_permit(
     limit: &ConcurrencyLimit,
     request: Request,
 ) -> Result<(Request, RequestPermit), Problem> {
     match limit.acquire_for(ClientKey::of(request.extensions())).await {
         Ok(permit) => Ok((request, permit)),
         Err(problem) => {
-            tracing::warn!("request rejected: too many concurrent requests");
             drain_unauthenticated(request.into_body()).await;
             Err(problem)
         }

@@ -7,7 +7,7 @@ use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use http::{HeaderMap, header};
-use http_body_util::{BodyExt as _, Limited};
+use http_body_util::BodyExt as _;
 
 use crate::problem::Problem;
 
@@ -21,17 +21,6 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_UNAUTHENTICATED_DRAIN_BYTES: usize = 64 * 1024;
 /// How long the body of an unauthenticated request is read.
 const UNAUTHENTICATED_DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
-
-/// Rejects bodies above `limit`: by their declared length, else while they are read.
-pub async fn limit_body(
-    State(limit): State<usize>,
-    request: Request,
-    next: Next,
-) -> Result<Response, Problem> {
-    let request = reject_declared(request, limit).await?;
-    let request = request.map(|body| Body::new(Limited::new(body, limit)));
-    Ok(next.run(request).await)
-}
 
 /// Rejects a request that declares a body above `limit`.
 pub async fn reject_declared(request: Request, limit: usize) -> Result<Request, Problem> {
@@ -60,8 +49,7 @@ async fn drain(mut body: Body, mut left: usize, time: Duration) {
     let _: Result<(), tokio::time::error::Elapsed> = tokio::time::timeout(time, reading).await;
 }
 
-/// Returns the declared length of a body.
-pub fn declared_length(headers: &HeaderMap) -> Option<usize> {
+fn declared_length(headers: &HeaderMap) -> Option<usize> {
     headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 

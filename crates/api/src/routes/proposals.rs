@@ -21,6 +21,7 @@ use crate::authorize::ProjectContext;
 use crate::extract::{JsonBody, PathParams, QueryString};
 use crate::openapi::Access;
 use crate::problem::Problem;
+use crate::record_diff;
 
 /// List the proposals that wait for a decision.
 ///
@@ -155,10 +156,7 @@ async fn view(ctx: &ProjectContext, proposal: review::Proposal) -> Result<Propos
         let before = text(&now.title, &now.tags, &now.scope, cited_now, &now.content);
         let (title, content) = (then.title.as_str(), then.content.as_str());
         let after = text(title, &then.tags, &then.scope, cited_then, content);
-        similar::TextDiff::from_lines(&before, &after)
-            .unified_diff()
-            .header("now", "proposed")
-            .to_string()
+        record_diff::unified(&before, &after)
     });
     let sources = records::contributions(&ctx.store, id).await?;
     let proposed = cited(&ctx.store, vec![proposal.record]).await?.pop();

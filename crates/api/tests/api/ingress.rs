@@ -1,6 +1,7 @@
 //! Ingress, over real sockets.
 
 mod connections;
+mod deliveries;
 mod docs;
 mod limits;
 mod names;

@@ -18,7 +18,8 @@ pub async fn run(args: ImportArgs, remote: &ApiClient, format: Format) -> Result
     let mut outcomes: BTreeMap<String, u32> = BTreeMap::new();
     let mut failures = Vec::new();
     for (index, record) in records.into_iter().enumerate() {
-        match remote.post("/save", save_request(record, &args.project.project)).await {
+        let request = save_request(record, &args.project.project);
+        match remote.post_within_limits("/save", request).await? {
             Ok(response) => {
                 if text(&response, "outcome") == "rejected" {
                     let reason = text(&response, "reason");

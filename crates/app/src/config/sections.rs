@@ -74,6 +74,7 @@ pub struct Limits {
     pub requests_per_minute_per_address: u32,
     pub auth_failures_per_minute_per_address: u32,
     pub units_per_minute_per_caller: u32,
+    pub processor_seconds_per_minute_per_caller: u32,
     pub max_concurrent_requests: usize,
     pub max_mcp_streams: usize,
     pub max_connections: usize,

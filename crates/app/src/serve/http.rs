@@ -1,5 +1,7 @@
 //! The configured ingress of the service: hosts, limits and TLS.
 
+use std::time::Duration;
+
 use anyhow::{Context, Result};
 use axum::Router;
 use mc_api::{ApiSettings, ApiState, Serving, Tls, TlsFiles};
@@ -17,6 +19,9 @@ pub fn settings(config: &Config) -> Result<ApiSettings> {
     let limits = &config.server.limits;
     Ok(ApiSettings {
         units_per_minute_per_caller: limits.units_per_minute_per_caller,
+        processor_time_per_minute_per_caller: Duration::from_secs(
+            limits.processor_seconds_per_minute_per_caller.into(),
+        ),
         max_concurrent_requests: limits.max_concurrent_requests,
         max_mcp_streams: limits.max_mcp_streams,
         allow_private_networks: config.notifications.allow_private_networks,

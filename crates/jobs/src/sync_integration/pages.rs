@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use mc_connectors::client::Connector;
 use mc_connectors::traits::{Page, WikiPage};
 use mc_domain::{AuditAction, IntegrationId};
+use mc_memory::Initiator;
 use mc_memory::content_filter::{FilterDecision, ReviewStatus, run_limited};
 use mc_memory::documents::{self, Body, Document, NewDocument, Prepared};
 use mc_memory::quarantine::{self, QuarantineRequest};
@@ -56,10 +57,12 @@ impl SyncSession<'_> {
         let mut documents = Vec::with_capacity(ids.len());
         for page in page.items {
             let source = source.clone();
-            documents.push(run_limited(move || to_document(integration, source, &page)).await);
+            let document = move || to_document(integration, source, &page);
+            documents.push(run_limited(&Initiator::Service, document).await);
         }
-        let policy = &self.target.policy;
-        let prepared = documents::prepare_all(policy, documents, ReviewStatus::Unreviewed).await;
+        let (initiator, policy) = (&Initiator::Service, &self.target.policy);
+        let review_status = ReviewStatus::Unreviewed;
+        let prepared = documents::prepare_all(initiator, policy, documents, review_status).await;
         let mut tx = self.store.begin().await?;
         self.advance(&mut tx, position, next).await?;
         // A listing that started earlier may lack them.

@@ -77,7 +77,8 @@ async fn release_document(
     document: NewDocument,
 ) -> Result<ReleaseResponse, Error> {
     let review = ReviewStatus::Released(id);
-    let prepared = documents::prepare_all(&ctx.policy, vec![document], review).await;
+    let prepared =
+        documents::prepare_all(&ctx.initiator, &ctx.policy, vec![document], review).await;
     let prepared = prepared.into_iter().next().ok_or(Error::QuarantineItemNotPending(id))?;
     if let FilterDecision::Reject(reasons) = prepared.decision {
         return Err(Error::Forbidden(reasons.join(", ")));

@@ -3,7 +3,7 @@
 use mc_domain::{DocId, ProjectId, RecordId, RecordKind, Trust};
 use mc_indexer::chunker::Limits;
 use mc_indexer::document::{self, Page};
-use mc_sanitizer::{Policy, Sanitized};
+use mc_sanitizer::Sanitized;
 use mc_store::docs::{self, NewDoc};
 use mc_store::passages::NewPassage;
 use mc_store::{Error, Tx};
@@ -11,8 +11,9 @@ use sha2::{Digest, Sha256};
 
 use super::SaveRequest;
 use super::sanitize::SanitizedRequest;
-use crate::content_filter::run_blocking;
+use crate::content_filter::{ContentFilter, run_limited_save};
 use crate::distill::Distilled;
+use crate::processor_time::Initiator;
 
 /// Source of such a document if the save names none.
 const SOURCE: &str = "memory";
@@ -29,31 +30,36 @@ pub(crate) struct LongText {
 }
 
 impl LongText {
-    /// Builds the document of the whole masked text. `title` is the record's.
+    /// Builds the document of the whole text, which is masked once more. `title` is the record's.
+    /// Returns the filter, too.
     pub async fn of(
+        initiator: &Initiator,
         clean: &SanitizedRequest,
         distilled: &Distilled,
         kind: RecordKind,
         title: &Sanitized,
-        text: Sanitized,
-        sanitizing: &Policy,
-    ) -> Self {
-        let length = text.as_str().chars().count();
-        let source = if clean.source.is_empty() { SOURCE.to_owned() } else { clean.source.clone() };
+        mut filter: ContentFilter,
+    ) -> (Self, ContentFilter) {
+        let source = if clean.source.is_empty() { SOURCE } else { &clean.source };
         let page = Page {
-            source,
-            doc_id: doc_id(kind, text.as_str()),
+            source: source.to_owned(),
+            doc_id: String::new(),
             title: title.as_str().to_owned(),
             // Not the record's URL: that page has another text.
             url: String::new(),
-            content: text,
+            content: Sanitized::default(),
             scope: distilled.scope.clone(),
             tags: distilled.tags.clone(),
         };
-        let sanitizing = sanitizing.clone();
-        let cut = move || document::cut(page, Limits::default(), &sanitizing);
-        let (doc, passages) = run_blocking(cut).await;
-        Self { doc, passages, length }
+        let text = clean.text.clone();
+        let build = move || {
+            let content = filter.filter_again(&text);
+            let length = content.as_str().chars().count();
+            let page = Page { doc_id: doc_id(kind, content.as_str()), content, ..page };
+            let (doc, passages) = document::cut(page, Limits::default(), filter.sanitizing());
+            (Self { doc, passages, length }, filter)
+        };
+        run_limited_save(initiator, build).await
     }
 
     /// Writes the document behind a record. The same text saved again is the same document; a

@@ -97,17 +97,19 @@ pub(crate) fn default_ttl(policy: &Policy, kind: RecordKind) -> DateTime<Utc> {
 }
 
 /// Checks the citations, decides content and title, and embeds, parses and hashes the content.
+/// Returns the filter, too.
 pub(super) async fn prepare(
     ctx: &MemoryContext,
     request: &SaveRequest,
     filtered: Filtered,
-    filter: &mut ContentFilter,
-) -> Result<Prepared, Error> {
+    mut filter: ContentFilter,
+) -> Result<(Prepared, ContentFilter), Error> {
     let Filtered { clean, distilled, ttl, trust, review_status } = filtered;
     let CheckedNew { citations, unknown: unknown_citations } =
         check_new(&ctx.store, request.project, &clean.citations).await?;
     let title = filter.filter_again(&distilled.title);
-    let (content, long_text) = split_content(request, &clean, &distilled, &title, filter).await?;
+    let (content, long_text, filter) =
+        split_content(ctx, request, &clean, &distilled, &title, filter).await?;
     let SanitizedRequest { text, source, owner, meta, .. } = clean;
     let mut body = RecordBody {
         kind: request.kind,
@@ -147,7 +149,7 @@ pub(super) async fn prepare(
         }
     );
     (body.content_hash, body.simhash) = (content_hash, simhash);
-    Ok(Prepared {
+    let prepared = Prepared {
         text,
         source,
         left_out: distilled.left_out,
@@ -161,31 +163,32 @@ pub(super) async fn prepare(
         trust,
         review_status,
         vector,
-    })
+    };
+    Ok((prepared, filter))
 }
 
 /// Splits a note into the record's content and, where it is too long for a record, the document
 /// behind it. A private note has to fit, as the team can find documents.
 async fn split_content(
+    ctx: &MemoryContext,
     request: &SaveRequest,
     clean: &SanitizedRequest,
     distilled: &Distilled,
     title: &Sanitized,
-    filter: &mut ContentFilter,
-) -> Result<(Sanitized, Option<LongText>), Error> {
+    mut filter: ContentFilter,
+) -> Result<(Sanitized, Option<LongText>, ContentFilter), Error> {
     let masked = filter.filter_again(&distilled.content);
     if distilled.is_whole && masked.as_str().chars().count() <= CONTENT_MAX_CHARS {
-        return Ok((masked, None));
+        return Ok((masked, None, filter));
     }
     if request.visibility == Visibility::Private {
         return Err(Error::PrivateNoteTooLong(clean.text.chars().count()));
     }
     let statement = condense(&distilled.content, distill::MAX_CHARS);
-    let statement = mask_distilled(filter, &statement, CONTENT_MAX_CHARS);
-    let text = filter.filter_again(&clean.text);
-    let sanitizing = filter.sanitizing();
-    let whole = LongText::of(clean, distilled, request.kind, title, text, sanitizing).await;
-    Ok((statement, Some(whole)))
+    let statement = mask_distilled(&mut filter, &statement, CONTENT_MAX_CHARS);
+    let kind = request.kind;
+    let (whole, filter) = LongText::of(&ctx.initiator, clean, distilled, kind, title, filter).await;
+    Ok((statement, Some(whole), filter))
 }
 
 /// Embeds the passage of a record, or returns why it has no vector now.

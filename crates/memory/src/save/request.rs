@@ -92,4 +92,27 @@ impl SaveRequest {
             supersedes: None,
         }
     }
+
+    /// Returns the length of the texts that may be long, in bytes.
+    pub(super) fn text_bytes(&self) -> usize {
+        let lists = [&self.steps, &self.scope, &self.tags].into_iter().flatten();
+        let meta = self.meta.iter().map(|(key, value)| key.len() + value_bytes(value));
+        let citations = self.citations.iter().map(|citation| citation.file.len());
+        self.content.len()
+            + lists.map(String::len).sum::<usize>()
+            + meta.sum::<usize>()
+            + citations.sum::<usize>()
+    }
+}
+
+/// Returns the length of the texts of a value, in bytes.
+fn value_bytes(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(values) => values.iter().map(value_bytes).sum(),
+        Value::Object(fields) => {
+            fields.iter().map(|(key, value)| key.len() + value_bytes(value)).sum()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    }
 }

@@ -1,5 +1,7 @@
 //! Rate and concurrency limits, which do not apply to probes.
 
+use std::time::Duration;
+
 use axum::Router;
 use axum::body::Body;
 use axum::routing::get;
@@ -259,6 +261,54 @@ async fn rate_limit_of_a_token_affects_no_other_of_its_owner() {
     // All tokens of one user together have four times as much.
     assert_refused_for_now(&service.ask(&with_token("/whoami", last)).await, 429);
     assert_eq!(service.ask(&with_token("/whoami", &ann)).await.status, 200, "somebody else");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn processor_time_of_documents_and_long_notes_is_limited_by_caller() {
+    // Each takes more than two milliseconds.
+    const MOST_REQUESTS: usize = 100;
+    let api = TestApi::start().await;
+    let settings = ApiSettings {
+        processor_time_per_minute_per_caller: Duration::from_millis(200),
+        ..ApiSettings::default()
+    };
+    let service = served(&api, settings, IngressConfig::default()).await;
+    let text = "The cart keeps the unit of the delay that the trigger reads. ".repeat(500);
+    let document = json!({ "doc_id": "a", "title": "Carts", "content": text });
+    let documents = json!({ "project_key": "shop", "source": "wiki", "documents": [document] });
+    let note = json!({ "project_key": "shop", "kind": "fact", "content": text });
+    for (name, path, body) in [("a", "/ingest/docs", documents), ("b", "/save", note)] {
+        let token = json!({ "name": name, "scopes": ["memory:read", "memory:write", "ingest"] });
+        let token = api.post("/tokens", token).await.ok();
+        let token = token["token"].as_str().unwrap();
+        assert_eq!(service.ask(&with_token("/whoami", token)).await.status, 200, "{path}");
+        let mut refused = service.ask(&with_json(path, token, &body)).await;
+        for _ in 0..MOST_REQUESTS {
+            if refused.status != 200 {
+                break;
+            }
+            refused = service.ask(&with_json(path, token, &body)).await;
+        }
+        assert_eq!(refused.status, 429, "{refused:?}");
+        assert!(refused.header("retry-after").unwrap().parse::<u64>().unwrap() > 0);
+        let detail = refused.problem()["detail"].as_str().unwrap().to_owned();
+        assert!(detail.contains("processor time"), "{detail}");
+        assert_eq!(service.ask(&with_token("/whoami", token)).await.status, 200, "not counted");
+    }
+    let note = json!({ "project_key": "shop", "kind": "fact", "content": "Carts close at six." });
+    let other = service.ask(&with_json("/save", SECRET, &note)).await;
+    assert_eq!(other.status, 200, "another caller: {other:?}");
+}
+
+/// A `POST` of JSON with a bearer token.
+fn with_json(path: &str, token: &str, body: &serde_json::Value) -> String {
+    let body = body.to_string();
+    format!(
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\
+         Connection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n\
+         {body}",
+        body.len()
+    )
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

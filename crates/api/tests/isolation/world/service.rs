@@ -1,6 +1,7 @@
 //! The whole service: REST and `/mcp` behind ingress, with the service's database role.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use mc_accounts::{SignIn, SignInSettings};
@@ -47,8 +48,11 @@ pub async fn served(database: &TestDatabase) -> Service {
     let state = ApiState::new(memory, background, sign_in(store, encryptor.clone()).await)
         .with_connectors(super::integrations::connectors());
     // Other tests cover rate limits.
-    let state = state
-        .with_settings(ApiSettings { units_per_minute_per_caller: 0, ..ApiSettings::default() });
+    let state = state.with_settings(ApiSettings {
+        units_per_minute_per_caller: 0,
+        processor_time_per_minute_per_caller: Duration::ZERO,
+        ..ApiSettings::default()
+    });
     let ingress = IngressConfig {
         requests_per_minute_per_address: 0,
         auth_failures_per_minute_per_address: 0,
