@@ -41,6 +41,8 @@ build-quick:
 release: export ADVISORIES := required
 # A release also fails if the test that needs a mount in a namespace is skipped.
 release: export MC_TEST_MOUNTS := required
+# A release also fails if tests that need root are skipped.
+release: export MC_TEST_ROOT := required
 release: lint test build ## Run every check and build the release binary
 	@echo "release: $(BINARY)"
 
@@ -71,7 +73,7 @@ test: test-setup ## Run every test (ARGS are passed to nextest only)
 	@$(MAKE) --no-print-directory conformance rls fuzz-smoke bench-tiny
 
 .PHONY: attack
-attack: test-setup build ## Run every attack: the tests that SECURITY.md names, and floods of the release binary (ARGS='--seconds 10')
+attack: test-setup build ## Run every attack: the tests that SECURITY.md names, hostile texts, and floods of the release binary (ARGS='--seconds 10')
 	@$(OFFLINE) cargo build --release --locked --package mc-bench
 	@$(OFFLINE) scripts/attack $(CARGO_TARGET_DIR)/release $(ARGS)
 

@@ -45,7 +45,8 @@ def rows(text: str):
     for section in part.split("\n### ")[1:]:
         name, body = section.split("\n", 1)
         yield from table_rows(name, body)
-        yield from list_items(name, body)
+        # A subsection only explains rows of the tables.
+        yield from list_items(name, body.split("\n#### ")[0])
 
 
 def table_rows(section: str, body: str):
@@ -60,12 +61,11 @@ def table_rows(section: str, body: str):
 
 
 def list_items(section: str, body: str):
-    """Yields the list items with a bold title that name tests."""
+    """Yields the list items with a bold title. They name tests in their sentences."""
     for item in re.findall(r"^- \*\*(.+?)\.?\*\*(.*?)(?=^\S|\n\n|\Z)", body, re.M | re.S):
         quoted = QUOTED.findall(item[1])
         stated = [name for name in quoted if name.count("_") >= MIN_UNDERSCORES_IN_PROSE]
-        if stated:
-            yield section, item[0], stated, [path for path in quoted if PATH.fullmatch(path)]
+        yield section, item[0], stated, [path for path in quoted if PATH.fullmatch(path)]
 
 
 def resolved(section: str, title: str, stated: list, places: list, defined: dict) -> Threat:

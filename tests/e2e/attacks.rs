@@ -46,6 +46,11 @@ fn a_threat_without_an_existing_test_fails_the_check() {
             "`server_listens_on_no_port_at_all`",
             "PostgreSQL: there is no test server_listens_on_no_port_at_all",
         ),
+        (
+            "`token_is_generated_once_and_stays_private`",
+            "a test",
+            "The token's file: it names no test",
+        ),
     ] {
         let changed = security.replace(quoted, replacement);
         assert_ne!(changed, security, "{quoted}");

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
@@ -12,9 +13,13 @@ use serde_json::{Value, json};
 const START_TIMEOUT: Duration = Duration::from_mins(2);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Returns the binary under test.
+/// Returns the binary under test: that of `make attack` is a release build.
 pub fn binary() -> &'static Path {
-    Path::new(env!("CARGO_BIN_EXE_memory-copilot"))
+    static BINARY: LazyLock<PathBuf> = LazyLock::new(|| {
+        let chosen = std::env::var_os("MEMORY_COPILOT_BINARY");
+        chosen.map_or_else(|| env!("CARGO_BIN_EXE_memory-copilot").into(), PathBuf::from)
+    });
+    &BINARY
 }
 
 /// A service and its data directory.

@@ -8,25 +8,27 @@ use mc_prompt_guard::{Detection, inspect};
 /// The lexicon was tuned on these seeds, so the rates are those of known attacks.
 const SEEDS: [u64; 3] = [0x5EED, 0xBEEF, 2026];
 
-/// Minimum percentages of each family that are flagged and quarantined, slightly below the measured
-/// rates. A payload of several records is inspected as one text, as in a bundle.
+/// Percentages of each family that are flagged and quarantined, as in `docs/security.md`. A payload
+/// of several records is inspected as one text, as in a bundle.
 const RATES: &[(&str, usize, usize)] = &[
-    ("override", 95, 93),
-    ("role", 96, 96),
-    ("marker", 98, 97),
-    ("fence", 94, 94),
-    ("tool_call", 98, 81),
-    ("zero_width", 98, 97),
-    ("tags", 99, 99),
-    ("bidi", 99, 99),
-    ("homoglyph", 80, 73),
-    ("exfiltration", 92, 87),
-    ("concealment", 97, 97),
-    ("encoded", 79, 79),
-    ("persistence", 97, 95),
-    ("split", 91, 81),
-    ("combined", 97, 96),
+    ("override", 97, 96),
+    ("role", 99, 99),
+    ("marker", 100, 99),
+    ("fence", 97, 96),
+    ("tool_call", 100, 84),
+    ("zero_width", 100, 99),
+    ("tags", 100, 100),
+    ("bidi", 100, 100),
+    ("homoglyph", 83, 76),
+    ("exfiltration", 95, 89),
+    ("concealment", 100, 100),
+    ("encoded", 82, 82),
+    ("persistence", 100, 97),
+    ("split", 94, 84),
+    ("combined", 100, 99),
 ];
+/// Percentage points by which a rate may be lower.
+const TOLERANCE: usize = 2;
 
 #[test]
 #[expect(clippy::print_stdout, reason = "the rates, for --no-capture")]
@@ -50,7 +52,8 @@ fn each_family_is_detected_at_its_rate() {
     assert_eq!(RATES.len(), FAMILIES.len(), "each family has its rate");
     for (family, flagged, stopped) in RATES {
         let (f, s) = seen[family];
-        assert!(percent(f) >= flagged * 10, "{family}: {} of 1000 flagged", percent(f));
-        assert!(percent(s) >= stopped * 10, "{family}: {} of 1000 quarantined", percent(s));
+        let min = |rate: &usize| (rate - TOLERANCE) * 10;
+        assert!(percent(f) >= min(flagged), "{family}: {} of 1000 flagged", percent(f));
+        assert!(percent(s) >= min(stopped), "{family}: {} of 1000 quarantined", percent(s));
     }
 }
