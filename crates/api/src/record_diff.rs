@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use similar::TextDiff;
+use similar::{DiffTag, TextDiff};
 
 /// Most lines of both texts, from the first to the last change, of which the smallest diff is
 /// searched. The search takes time in proportion to their square, and a record can have thousands
@@ -14,23 +14,12 @@ const MAX_LINES: usize = 150;
 /// If they have more than [`MAX_LINES`] lines from the first to the last change, all of these are
 /// shown as replaced.
 pub fn unified(before: &str, after: &str) -> String {
-    let mut diff = TextDiff::configure();
-    if lines_between_changes(before, after) > MAX_LINES {
-        // Without time, only the lines before the first and after the last change are compared.
-        diff.timeout(Duration::ZERO);
-    }
-    diff.diff_lines(before, after).unified_diff().header("now", "proposed").to_string()
-}
-
-/// Returns the number of lines of both texts from the first to the last change.
-fn lines_between_changes(before: &str, after: &str) -> usize {
-    let before: Vec<&str> = before.split_inclusive('\n').collect();
-    let after: Vec<&str> = after.split_inclusive('\n').collect();
-    let equal_before = before.iter().zip(&after).take_while(|(old, new)| old == new).count();
-    let (before, after) = (&before[equal_before..], &after[equal_before..]);
-    let from_end = before.iter().rev().zip(after.iter().rev());
-    let equal_after = from_end.take_while(|(old, new)| old == new).count();
-    before.len() + after.len() - 2 * equal_after
+    // Without time, only the lines before the first and after the last change are compared.
+    let coarse = TextDiff::configure().timeout(Duration::ZERO).diff_lines(before, after);
+    let changes = coarse.ops().iter().filter(|part| part.tag() != DiffTag::Equal);
+    let lines: usize = changes.map(|part| part.old_range().len() + part.new_range().len()).sum();
+    let diff = if lines > MAX_LINES { coarse } else { TextDiff::from_lines(before, after) };
+    diff.unified_diff().header("now", "proposed").to_string()
 }
 
 #[cfg(test)]
@@ -64,6 +53,8 @@ mod tests {
         assert!(diff.starts_with("--- now\n+++ proposed\n@@ -1,1000 +1,1000 @@\n 0\n-1\n-2\n"));
         assert_eq!(removed(&diff), 999);
         assert_eq!(unified(&before, &before), "");
+        let [old, new] = [&before, &after].map(|text| text.replace('\n', "\r"));
+        assert_eq!(unified(&old, &new).matches("\r-").count(), 999, "other line breaks");
         let one_change = before.replace("\n500\n", "\nhalf\n");
         assert_eq!(removed(&unified(&before, &one_change)), 1);
     }
