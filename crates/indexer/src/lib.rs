@@ -18,7 +18,9 @@ pub mod protected;
 pub mod run;
 pub mod source;
 pub mod text;
+mod thread_time;
 pub mod walk;
 
 pub use error::Error;
 pub use parsers::PARSERS;
+pub use thread_time::thread_time;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use mc_domain::{Caller, TokenId, UserId};
-use rustix::time::{ClockId, clock_gettime};
+use mc_indexer::thread_time;
 
 /// The time for which a limit is set.
 const PERIOD: Duration = Duration::from_mins(1);
@@ -53,13 +53,6 @@ impl Drop for Measurement {
             limit.charge(*caller, thread_time().saturating_sub(self.start));
         }
     }
-}
-
-/// Returns the processor time of this thread.
-pub(crate) fn thread_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    let nanoseconds = u32::try_from(time.tv_nsec).unwrap_or_default();
-    Duration::new(u64::try_from(time.tv_sec).unwrap_or_default(), nanoseconds)
 }
 
 /// Limit of the processor time of each caller and of each user; by default, no limit. Cheap to

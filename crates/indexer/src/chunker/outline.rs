@@ -2,21 +2,22 @@
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
+use std::time::Duration;
 
-use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 use super::boundaries::Boundaries;
 use crate::grammar::{Grammar, Role, Rule};
 use crate::text::Lines;
+use crate::thread_time;
 
-/// Maximum processor time to parse a file, in nanoseconds, in addition to that for its bytes.
-const PARSE_LIMIT_NANOSECONDS: i64 = 100_000_000;
+/// Maximum processor time to parse a file, in addition to that for its bytes.
+const PARSE_LIMIT: Duration = Duration::from_millis(100);
 /// Maximum processor time for each byte of a file, in nanoseconds. Ordinary code takes a tenth of
 /// it. Some texts take a grammar quadratic time. Because the limit is linear in the length, the
 /// total time of all files is linear, too.
-const PARSE_LIMIT_NANOSECONDS_PER_BYTE: i64 = 2_000;
+const PARSE_LIMIT_NANOSECONDS_PER_BYTE: u64 = 2_000;
 /// Maximum length of a qualified name. Longer names come from broken code that the parser
 /// misreads, and would not fit a database index.
 const MAX_NAME_BYTES: usize = 400;
@@ -74,28 +75,17 @@ fn parse(grammar: &Grammar, text: &str) -> Option<Tree> {
     let mut parser = Parser::new();
     parser.set_language(&grammar.language).ok()?;
     let bytes = text.as_bytes();
-    let length = i64::try_from(bytes.len()).unwrap_or(i64::MAX);
-    let limit = PARSE_LIMIT_NANOSECONDS
-        .saturating_add(length.saturating_mul(PARSE_LIMIT_NANOSECONDS_PER_BYTE));
-    let started = processor_nanoseconds();
+    let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    let for_bytes = length.saturating_mul(PARSE_LIMIT_NANOSECONDS_PER_BYTE);
+    let end = thread_time() + PARSE_LIMIT + Duration::from_nanos(for_bytes);
     let mut check_timeout = |_: &tree_sitter::ParseState| {
-        if processor_nanoseconds() - started > limit {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
+        if thread_time() > end { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     parser.parse_with_options(
         &mut |offset, _| bytes.get(offset..).unwrap_or_default(),
         None,
         Some(ParseOptions::new().progress_callback(&mut check_timeout)),
     )
-}
-
-/// Returns the processor time of this thread, in nanoseconds.
-fn processor_nanoseconds() -> i64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec)
 }
 
 /// Name that qualifies the definitions below `depth`.

@@ -84,10 +84,11 @@ mod tests {
     use futures::FutureExt as _;
     use futures::future::join_all;
     use mc_domain::{Caller, TokenId};
+    use mc_indexer::thread_time;
     use tokio::sync::oneshot;
 
     use super::*;
-    use crate::processor_time::{ProcessorTimeLimit, thread_time};
+    use crate::processor_time::ProcessorTimeLimit;
 
     const SERVICE: &Initiator = &Initiator::Service;
 
