@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod redis;
-mod root;
+mod skip;
 
 use mc_domain::{ProjectKey, UserId};
 use mc_postgres::db_roles::DbRoles;
@@ -9,7 +9,7 @@ use mc_store::Store;
 use mc_store::projects::{self, Project};
 
 pub use redis::Redis;
-pub use root::runs_as_root;
+pub use skip::{runs_as_root, skip};
 
 /// A migrated, empty database for one test. Dropping the value drops the database.
 ///

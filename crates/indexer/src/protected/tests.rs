@@ -150,7 +150,6 @@ fn bind_mount_of_the_data_directory_is_protected() {
 }
 
 /// Returns the output; `None` after a notice if the system forbids the namespace or the mount.
-#[expect(clippy::print_stderr, reason = "reports the skipped test")]
 fn run_in_namespace(command: &mut Command) -> Option<Output> {
     let reason = match command.output() {
         // 1 is the status of a failed `unshare`, 77 of a failed mount. A failed test has 101.
@@ -159,9 +158,7 @@ fn run_in_namespace(command: &mut Command) -> Option<Output> {
         Err(error) => format!("unshare: {error}"),
     };
     let notice = format!("this system allows no mount in a namespace ({reason})");
-    let is_required = std::env::var_os(MOUNTS).is_some_and(|value| value == "required");
-    assert!(!is_required, "{notice}; run the test as root, in a container with CAP_SYS_ADMIN");
-    eprintln!("skipped: {notice}; run the test as root with CAP_SYS_ADMIN to include it");
+    mc_testkit::skip(MOUNTS, &notice, "as root with CAP_SYS_ADMIN");
     None
 }
 
