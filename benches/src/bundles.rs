@@ -1,7 +1,6 @@
 //! Measures the bundles of `recall` on sets of notes and questions: their correctness compared with
 //! the first hits of `search`, and the reliability of the confidence.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -10,15 +9,8 @@ use serde_json::Value;
 use crate::bundle_sets::report::{Scored, failures, score, table};
 use crate::bundle_sets::run::{self, Rest};
 use crate::bundle_sets::set::Set;
-use crate::harness::service::{Api, Service, Setup};
+use crate::harness::service::{Api, Service, Setup, without_rate_limits};
 use crate::harness::{make_dir, remove, say};
-
-/// Disables the limits of rates: the benchmark sends requests as fast as it can. It does not reach
-/// that of processor time.
-const NO_LIMITS: [&str; 2] = [
-    "MEMORY_COPILOT__SERVER__LIMITS__REQUESTS_PER_MINUTE_PER_ADDRESS",
-    "MEMORY_COPILOT__SERVER__LIMITS__UNITS_PER_MINUTE_PER_CALLER",
-];
 
 /// The sets to run.
 #[derive(clap::Args)]
@@ -79,12 +71,11 @@ async fn measure(args: &Args, service: &Service, set: &Set, work: &Path) -> Resu
 
 impl Args {
     fn setup(&self, work: &Path) -> Setup {
-        let settings = NO_LIMITS.map(|name| (name, OsString::from("0")));
         Setup {
             binary: self.binary.clone(),
             cache_dir: self.cache_dir.clone(),
             data_dir: work.join("service"),
-            settings: settings.into(),
+            settings: without_rate_limits().into(),
         }
     }
 }

@@ -14,17 +14,11 @@ use mc_postgres::embedded::{Embedded, EmbeddedSettings};
 use mc_store::{Store, testing};
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::service::Setup;
+use super::service::{Setup, without_rate_limits};
 use super::{Common, make_dir, remove};
 
 /// Connections of the benchmark itself.
 const CONNECTIONS: u32 = 2;
-/// Disables the limits of rates: the benchmark sends requests as fast as it can. It does not reach
-/// that of processor time.
-const NO_LIMITS: [&str; 2] = [
-    "MEMORY_COPILOT__SERVER__LIMITS__REQUESTS_PER_MINUTE_PER_ADDRESS",
-    "MEMORY_COPILOT__SERVER__LIMITS__UNITS_PER_MINUTE_PER_CALLER",
-];
 
 /// A database shared by the processes of a benchmark.
 pub struct Cluster {
@@ -79,7 +73,7 @@ impl Cluster {
             ("MEMORY_COPILOT__DATABASE__URL", self.url()?.into()),
             ("MEMORY_COPILOT__ENCRYPTION__KEY_FILE", self.encryption_key().into()),
         ];
-        settings.extend(NO_LIMITS.map(|name| (name, "0".into())));
+        settings.extend(without_rate_limits());
         let data_dir = self.dir.join(name);
         let (binary, cache_dir) = (self.binary.clone(), self.cache_dir.clone());
         Ok(Setup { binary, cache_dir, data_dir, settings })

@@ -33,6 +33,16 @@ pub struct Setup {
     pub settings: Vec<(&'static str, OsString)>,
 }
 
+/// Returns settings without limits of rates: a benchmark sends requests as fast as it can. It does
+/// not reach the limit of processor time.
+pub fn without_rate_limits() -> [(&'static str, OsString); 2] {
+    [
+        "MEMORY_COPILOT__SERVER__LIMITS__REQUESTS_PER_MINUTE_PER_ADDRESS",
+        "MEMORY_COPILOT__SERVER__LIMITS__UNITS_PER_MINUTE_PER_CALLER",
+    ]
+    .map(|name| (name, "0".into()))
+}
+
 /// A running service; stopped when dropped.
 pub struct Service {
     process: Child,
