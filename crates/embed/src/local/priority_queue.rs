@@ -4,9 +4,9 @@
 //! the processor's caches, which makes a short text take half as long again. So the thread that
 //! worked last works next, and saves and passages wait a moment for it before another one wakes.
 //!
-//! A text can't be interrupted. After a query, one of several threads takes no passages for some
-//! time, so that the next query does not wait for passages. The shortest query is next, so that it
-//! does not wait for long queries of other callers.
+//! A text can't be interrupted. After a query, one of several threads takes neither passages nor
+//! long saves for some time, so that the next query does not wait for them. The shortest query is
+//! next, so that it does not wait for long queries of other callers.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -47,9 +47,12 @@ impl EmbedRequest {
 /// Bytes of saves and passages that may wait for a busy thread before another one is woken: about
 /// ten milliseconds of work for the default model.
 const WAITING_MAX: usize = 1_024;
-/// Number of passages that start after a query until all threads take passages again. The default
-/// model embeds them in about a second on one thread, and in more on a slow machine.
-const PASSAGES_AFTER_QUERY: usize = 64;
+/// Bytes above which a save is long. The default model embeds shorter ones in about ten
+/// milliseconds.
+const LONG_SAVE_BYTES: usize = 1_024;
+/// Number of passages and long saves that start after a query until all threads take them again.
+/// The default model embeds them in about a second on one thread, and in more on a slow machine.
+const LONG_AFTER_QUERY: usize = 64;
 /// Maximum number of shorter queries that are served before the oldest one.
 const MAX_PRECEDING: usize = 8;
 
@@ -64,15 +67,17 @@ struct Waiting {
     queries: VecDeque<EmbedRequest>,
     /// Number of shorter queries that were served before the oldest one.
     preceding: usize,
-    saves: VecDeque<EmbedRequest>,
+    short_saves: VecDeque<EmbedRequest>,
+    long_saves: VecDeque<EmbedRequest>,
     passages: VecDeque<EmbedRequest>,
-    /// Bytes of the texts in `saves` and `passages`.
+    /// Bytes of the texts of saves and passages.
     patient_bytes: usize,
     /// Threads without work, the one that worked last at the end.
     idle: Vec<Thread>,
-    /// Number of passages that threads are embedding.
-    running_passages: usize,
-    /// Number of further passages that start while one thread is kept free for queries.
+    /// Number of passages and long saves that threads are embedding.
+    running_long: usize,
+    /// Number of further passages and long saves that start while one thread is kept free for
+    /// queries.
     reserved: usize,
     closed: bool,
 }
@@ -80,11 +85,11 @@ struct Waiting {
 /// Request that a thread has taken.
 pub(super) struct RunningRequest<'a> {
     request: EmbedRequest,
-    _passage: Option<RunningPassage<'a>>,
+    _long: Option<RunningLong<'a>>,
 }
 
-/// Counts as a running passage until it is dropped.
-struct RunningPassage<'a>(&'a PriorityQueue);
+/// Counts as a running passage or long save until it is dropped.
+struct RunningLong<'a>(&'a PriorityQueue);
 
 impl RunningRequest<'_> {
     /// Embeds the text and sends the result. A panic becomes an error, as the thread continues.
@@ -93,9 +98,9 @@ impl RunningRequest<'_> {
     }
 }
 
-impl Drop for RunningPassage<'_> {
+impl Drop for RunningLong<'_> {
     fn drop(&mut self) {
-        self.0.lock().running_passages -= 1;
+        self.0.lock().running_long -= 1;
     }
 }
 
@@ -114,7 +119,8 @@ impl PriorityQueue {
         }
         match purpose {
             Purpose::Query(_) => waiting.queries.push_back(job),
-            Purpose::Save => waiting.saves.push_back(job),
+            Purpose::Save if job.text.len() > LONG_SAVE_BYTES => waiting.long_saves.push_back(job),
+            Purpose::Save => waiting.short_saves.push_back(job),
             Purpose::Passage => waiting.passages.push_back(job),
         }
         let is_long = waiting.patient_bytes > WAITING_MAX;
@@ -136,12 +142,12 @@ impl PriorityQueue {
             }
             match waiting.pop(self.threads) {
                 Some((request, _)) if request.is_abandoned() => {}
-                Some((request, is_passage)) => {
-                    let passage = is_passage.then(|| {
-                        waiting.start_passage();
-                        RunningPassage(self)
+                Some((request, is_long)) => {
+                    let long = is_long.then(|| {
+                        waiting.start_long();
+                        RunningLong(self)
                     });
-                    return Some(RunningRequest { request, _passage: passage });
+                    return Some(RunningRequest { request, _long: long });
                 }
                 None => {
                     waiting.idle.push(thread::current());
@@ -158,8 +164,8 @@ impl PriorityQueue {
     /// Ends the threads. Waiting requests fail.
     pub(super) fn close(&self) {
         let mut waiting = self.lock();
-        let running_passages = waiting.running_passages;
-        let closed = Waiting { closed: true, running_passages, ..Waiting::default() };
+        let running_long = waiting.running_long;
+        let closed = Waiting { closed: true, running_long, ..Waiting::default() };
         let before = std::mem::replace(&mut *waiting, closed);
         drop(waiting);
         before.idle.iter().for_each(Thread::unpark);
@@ -172,19 +178,22 @@ impl PriorityQueue {
 }
 
 impl Waiting {
-    /// Returns the next request, and whether it is a passage; `None` if none may start.
+    /// Returns the next request, and whether it is a passage or a long save; `None` if none may
+    /// start.
     fn pop(&mut self, threads: usize) -> Option<(EmbedRequest, bool)> {
         if let Some(query) = self.pop_query() {
-            self.reserved = PASSAGES_AFTER_QUERY;
+            self.reserved = LONG_AFTER_QUERY;
             return Some((query, false));
         }
-        let (patient, is_passage) = match self.saves.pop_front() {
+        let (patient, is_long) = match self.short_saves.pop_front() {
             Some(save) => (save, false),
-            None if self.takes_passages(threads) => (self.passages.pop_front()?, true),
+            None if self.takes_long(threads) => {
+                (self.long_saves.pop_front().or_else(|| self.passages.pop_front())?, true)
+            }
             None => return None,
         };
         self.patient_bytes -= patient.text.len();
-        Some((patient, is_passage))
+        Some((patient, is_long))
     }
 
     /// Returns the shortest query, or the oldest one if [`MAX_PRECEDING`] were served before it.
@@ -200,18 +209,19 @@ impl Waiting {
 
     /// Returns whether an idle thread could take a request.
     fn can_start(&self, threads: usize) -> bool {
-        let is_passage_next = self.queries.is_empty() && self.saves.is_empty();
-        !is_passage_next || (!self.passages.is_empty() && self.takes_passages(threads))
+        let is_long_waiting = !self.long_saves.is_empty() || !self.passages.is_empty();
+        let is_short_waiting = !self.queries.is_empty() || !self.short_saves.is_empty();
+        is_short_waiting || (is_long_waiting && self.takes_long(threads))
     }
 
-    /// Returns whether another passage may start. A single thread is never kept free.
-    fn takes_passages(&self, threads: usize) -> bool {
+    /// Returns whether another passage or long save may start. A single thread is never kept free.
+    fn takes_long(&self, threads: usize) -> bool {
         let kept_free = usize::from(self.reserved > 0 && threads > 1);
-        self.running_passages + kept_free < threads
+        self.running_long + kept_free < threads
     }
 
-    fn start_passage(&mut self) {
-        self.running_passages += 1;
+    fn start_long(&mut self) {
+        self.running_long += 1;
         self.reserved = self.reserved.saturating_sub(1);
     }
 }

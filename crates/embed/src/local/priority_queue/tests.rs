@@ -72,7 +72,7 @@ fn a_thread_takes_no_passage_after_a_query() {
 }
 
 #[test]
-fn a_save_takes_the_free_thread() {
+fn a_short_save_takes_the_free_thread() {
     let queue = PriorityQueue::new(2);
     let answers = [("passage", Purpose::Passage), ("query", query_purpose())]
         .map(|(text, purpose)| push(&queue, text, purpose));
@@ -84,21 +84,43 @@ fn a_save_takes_the_free_thread() {
 }
 
 #[test]
+fn long_saves_leave_a_thread_free_after_a_query() {
+    let queue = PriorityQueue::new(2);
+    let [one, two] = ["one", "two"].map(|name| name.repeat(LONG_SAVE_BYTES));
+    let requests: [(&str, Purpose); 4] = [
+        ("passage", Purpose::Passage),
+        (&one, Purpose::Save),
+        (&two, Purpose::Save),
+        ("query", query_purpose()),
+    ];
+    let answers = requests.map(|(text, purpose)| push(&queue, text, purpose));
+    assert_eq!(next_text(&queue), "query");
+    let save = queue.next().expect("a save");
+    assert_eq!(save.request.text, one, "saves precede passages");
+    assert!(queue.lock().pop(2).is_none(), "the other thread stays free");
+    let short = push(&queue, "short save", Purpose::Save);
+    assert_eq!(next_text(&queue), "short save");
+    drop(save);
+    assert_eq!([(); 2].map(|()| next_text(&queue)), [&two, "passage"]);
+    drop((answers, short));
+}
+
+#[test]
 fn all_threads_take_passages_some_time_after_a_query() {
     let queue = PriorityQueue::new(2);
     let query = push(&queue, "query", query_purpose());
     assert_eq!(next_text(&queue), "query");
-    let answers = [(); PASSAGES_AFTER_QUERY + 2].map(|()| push(&queue, "", Purpose::Passage));
-    for _ in 0..PASSAGES_AFTER_QUERY {
+    let answers = [(); LONG_AFTER_QUERY + 2].map(|()| push(&queue, "", Purpose::Passage));
+    for _ in 0..LONG_AFTER_QUERY {
         next_text(&queue);
     }
     let running = queue.next().expect("a passage");
-    assert!(queue.lock().takes_passages(2));
+    assert!(queue.lock().takes_long(2));
     drop((query, answers, running));
 }
 
 #[test]
-fn a_single_thread_takes_passages_after_a_query() {
+fn a_single_thread_takes_long_after_a_query() {
     let queue = PriorityQueue::new(1);
     let answers = [("query", query_purpose()), ("passage", Purpose::Passage)]
         .map(|(text, purpose)| push(&queue, text, purpose));
