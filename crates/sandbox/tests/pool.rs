@@ -40,7 +40,7 @@ const PROBE: &str = env!("CARGO_BIN_EXE_sandbox-probe");
 /// The denial of a system call.
 const DENIED: &str = "PermissionDenied";
 /// Priority of a parser process, relative to the service's.
-const NICENESS: i32 = 10;
+const NICENESS: i32 = 5;
 
 fn pool() -> ParserPool {
     pool_with_arguments(&[])
