@@ -1,7 +1,7 @@
 //! Mnemonic phrases without a label: their words are those of the English list of BIP 39, and their
 //! checksum is valid.
 //!
-//! Only one word of every 47 bytes is looked up: a phrase is at least as long, so one of its words
+//! Only one word of every 58 bytes is looked up: a phrase is hardly ever shorter, so one of its words
 //! is looked up as well. Only then are the words around it compared with the list.
 
 mod words;
@@ -24,8 +24,9 @@ const LENGTHS: [usize; 5] = [12, 15, 18, 21, 24];
 /// Bits of a word's index in the list.
 const INDEX_BITS: usize = 11;
 
-/// Minimum length of a phrase, in bytes: twelve words of three letters and the signs between them.
-const MIN_LENGTH: usize = 12 * 3 + 11;
+/// Minimum length of a phrase, in bytes. Of the phrases of twelve random words, one in 330,000 is
+/// shorter.
+const MIN_LENGTH: usize = 58;
 
 /// Returns the phrases in a text, in any case; they may overlap.
 pub(crate) fn phrases(text: &str) -> Vec<Range<usize>> {

@@ -189,6 +189,8 @@ fn step(text: &str, at: usize, c: char, before: Option<char>) -> (usize, Step) {
     let bytes = text.as_bytes();
     let length = c.len_utf8();
     match c {
+        // Most characters of most texts.
+        ' '..='Z' | ']'..='~' => (1, Step::Show(c)),
         '\\' => match escapes::escape(bytes, at) {
             Some((c, end)) => shown_escape(bytes, c, at, end),
             None => (1, Step::Show(c)),
