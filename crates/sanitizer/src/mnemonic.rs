@@ -1,8 +1,8 @@
 //! Mnemonic phrases without a label: their words are those of the English list of BIP 39, and their
 //! checksum is valid.
 //!
-//! Only one word of every 58 bytes is looked up: a phrase is hardly ever shorter, so one of its words
-//! is looked up as well. Only then are the words around it compared with the list.
+//! Only one word of every 58 bytes is looked up: a phrase is hardly ever shorter, so one of its
+//! words is looked up as well. Only then are the words around it compared with the list.
 
 mod words;
 
@@ -119,7 +119,7 @@ mod tests {
     fn phrase_is_found_at_every_offset() {
         for phrase in VECTORS {
             for before in 0..3 * MIN_LENGTH {
-                let words = &"abcdefghij of klmn ".repeat(9)[..before];
+                let words = &"abcdefghij of klmn ".repeat(10)[..before];
                 for text in [
                     format!("{}{phrase}", ". ".repeat(before)),
                     format!("{words} {phrase} {words}"),

@@ -87,8 +87,7 @@ static LIST: LazyLock<List> = LazyLock::new(|| {
 /// The words, as numbers, with their places.
 struct List {
     indices: FxHashMap<u64, u16>,
-    /// A bit for each hash of a word. Most words of a text are refused by it, which takes a fifth
-    /// of the time of a lookup.
+    /// A bit for each hash of a word: most words of a text are refused without a lookup.
     filter: [u64; FILTER_WORDS],
 }
 

@@ -120,7 +120,7 @@ fn all_threads_take_passages_some_time_after_a_query() {
 }
 
 #[test]
-fn a_single_thread_takes_long_after_a_query() {
+fn a_single_thread_takes_passages_after_a_query() {
     let queue = PriorityQueue::new(1);
     let answers = [("query", query_purpose()), ("passage", Purpose::Passage)]
         .map(|(text, purpose)| push(&queue, text, purpose));
