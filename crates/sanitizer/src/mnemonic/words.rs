@@ -39,8 +39,7 @@ fn listed_word(bytes: &[u8], at: usize) -> Option<Word> {
     let (before, from) = (eight_before(bytes, at), eight_from(bytes, at));
     let letters_before = other_bytes(before).trailing_zeros() / 8;
     let letters = letters_before + other_bytes(from).leading_zeros() / 8;
-    // One branch in place of two, since neither can be predicted.
-    if (letters_before == letters) | (letters > 8) {
+    if letters_before == letters || letters > 8 {
         return None;
     }
     let first = before.checked_shl(64 - 8 * letters_before).unwrap_or(0);
