@@ -14,8 +14,8 @@ use serde_json::{Map, Value};
 
 #[cfg(test)]
 pub(crate) use concurrency_limit::SAVES;
-pub(crate) use concurrency_limit::run_limited_save;
 pub use concurrency_limit::{BatchPermit, acquire_batch_permit, run_limited};
+pub(crate) use concurrency_limit::{LARGE_SAVES, SavePermit, run_limited_save};
 
 /// How many findings of a category were masked.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -28,7 +28,9 @@ use std::sync::Arc;
 use mc_domain::{DialogId, Policy, Trust, Visibility};
 use mc_store::dialogs;
 
-use crate::content_filter::{ContentFilter, FilterDecision, ReviewStatus, run_limited_save};
+use crate::content_filter::{
+    ContentFilter, FilterDecision, LARGE_SAVES, ReviewStatus, SavePermit, run_limited_save,
+};
 use crate::distill::{self, Distilled};
 use crate::processor_time::Initiator;
 use crate::quarantine::{self, QuarantineRequest};
@@ -64,6 +66,7 @@ pub async fn save_reviewed(
 ) -> Result<SaveOutcome, Error> {
     let ttl = decide_ttl(ctx, request)?;
     let (policy, initiator) = (&ctx.policy, &ctx.initiator);
+    let _permit = acquire_permit_if_large(request, initiator).await;
     let (clean, distilled, filter) =
         sanitize_and_distill(policy, initiator, request, review_status).await;
     let trust = match apply_policy(ctx, request, &clean.text, &filter).await? {
@@ -89,6 +92,18 @@ pub async fn save_reviewed(
     let own_records = [&[written.applied.record.id], written.decision.replaced()].concat();
     uses::note_cited(ctx, request.project, own_records, cites);
     Ok(SaveOutcome::of_written(request, written, prepared, &filter))
+}
+
+/// Waits for a permit if the text may be too long for a record. The save keeps it until all is
+/// written, as its vector and its document keep the model and the database busy for some time.
+async fn acquire_permit_if_large(
+    request: &SaveRequest,
+    initiator: &Initiator,
+) -> Option<SavePermit> {
+    if request.text_bytes() <= CONTENT_MAX_CHARS {
+        return None;
+    }
+    Some(LARGE_SAVES.acquire(initiator.user()).await)
 }
 
 /// Masks and distills the texts of a request. A long request, which may have some hundred
@@ -191,6 +206,19 @@ mod tests {
 
     fn note(content: &str) -> SaveRequest {
         SaveRequest::new(ProjectId::generate(), "ann", RecordKind::Fact, content)
+    }
+
+    #[tokio::test]
+    async fn a_large_save_waits_until_another_one_is_written() {
+        let initiator = Initiator::Service;
+        let (short, large) = (note("a fact"), note(&"many facts ".repeat(CONTENT_MAX_CHARS)));
+        let permits = join_all((0..LARGE_SAVES.free()).map(|_| LARGE_SAVES.acquire(None))).await;
+        let permit_of_short = acquire_permit_if_large(&short, &initiator).now_or_never();
+        assert!(permit_of_short.is_some_and(|permit| permit.is_none()), "it needs none");
+        let mut waiting = pin!(acquire_permit_if_large(&large, &initiator));
+        assert!(waiting.as_mut().now_or_never().is_none());
+        drop(permits);
+        assert!(waiting.await.is_some());
     }
 
     /// No other test of this library saves long notes: with `cargo test`, all share `SAVES`.

@@ -19,13 +19,18 @@ static LONG_WORK: LazyLock<FairQueue<Turn>> = LazyLock::new(queue);
 /// Permits for the work of long notes. They are separate, since that takes milliseconds: a save
 /// would otherwise wait for a document, which may take a second.
 pub(crate) static SAVES: LazyLock<FairQueue<Turn>> = LazyLock::new(queue);
+/// Permits for saves of a text that may be too long for a record, from the first step to the
+/// commit. Such a save also acquires permits of `SAVES`, always after its own.
+pub(crate) static LARGE_SAVES: LazyLock<FairQueue<Turn>> = LazyLock::new(queue);
 /// Permits for requests that prepare and write documents. Such a request also acquires permits of
-/// `LONG_WORK`, always after its own, so that no deadlock is possible. No other work acquires two
-/// permits.
+/// `LONG_WORK`, always after its own. No deadlock is possible, since no other work acquires two
+/// permits, and no save is part of such a request.
 static BATCHES: LazyLock<FairQueue<Turn>> = LazyLock::new(queue);
 
 /// A permit to prepare and write the documents of a request.
 pub type BatchPermit = Permit<Turn>;
+/// A permit to prepare and write a large save.
+pub(crate) type SavePermit = Permit<Turn>;
 
 /// Creates a permit for each core but one, and at least one.
 fn queue() -> FairQueue<Turn> {
