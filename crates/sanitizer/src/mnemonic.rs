@@ -1,8 +1,8 @@
 //! Mnemonic phrases without a label: their words are those of the English list of BIP 39, and their
 //! checksum is valid.
 //!
-//! Only one word of every 58 bytes is looked up: a phrase is hardly ever shorter, so one of its
-//! words is looked up as well. Only then are the words around it compared with the list.
+//! Only one word of every 47 bytes is looked up: a phrase is at least as long, so one of its words
+//! is looked up as well. Only then are the words around it compared with the list.
 
 mod words;
 
@@ -24,9 +24,8 @@ const LENGTHS: [usize; 5] = [12, 15, 18, 21, 24];
 /// Bits of a word's index in the list.
 const INDEX_BITS: usize = 11;
 
-/// Minimum length of a phrase, in bytes. Of the phrases of twelve random words, one in 330,000 is
-/// shorter.
-const MIN_LENGTH: usize = 58;
+/// Minimum length of a phrase, in bytes: twelve words of three letters and the signs between them.
+const MIN_LENGTH: usize = 12 * 3 + 11;
 
 /// Returns the phrases in a text, in any case; they may overlap.
 pub(crate) fn phrases(text: &str) -> Vec<Range<usize>> {
@@ -119,7 +118,7 @@ mod tests {
     fn phrase_is_found_at_every_offset() {
         for phrase in VECTORS {
             for before in 0..3 * MIN_LENGTH {
-                let words = &"abcdefghij of klmn ".repeat(10)[..before];
+                let words = &"abcdefghij of klmn ".repeat(9)[..before];
                 for text in [
                     format!("{}{phrase}", ". ".repeat(before)),
                     format!("{words} {phrase} {words}"),

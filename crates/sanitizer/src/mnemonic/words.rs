@@ -43,7 +43,7 @@ fn listed_word(bytes: &[u8], at: usize) -> Option<Word> {
         return None;
     }
     let first = before.checked_shl(64 - 8 * letters_before).unwrap_or(0);
-    let index = LIST.index(word_number(first | from >> (8 * letters_before), letters))?;
+    let index = *LIST.get(&word_number(first | from >> (8 * letters_before), letters))?;
     let start = at - letters_before as usize;
     Some(Word { at: start..start + letters as usize, index })
 }
@@ -75,51 +75,14 @@ const HIGH_BITS: u64 = ONES * 0x80;
 /// The bit in which a lower-case letter differs from its upper-case form.
 const LOWER_CASE: u64 = ONES * 0x20;
 
-static LIST: LazyLock<List> = LazyLock::new(|| {
+/// The places of the words in the list, by the words as numbers.
+static LIST: LazyLock<FxHashMap<u64, u16>> = LazyLock::new(|| {
     let number = |word: &str| {
         let bytes = word.bytes().chain(std::iter::repeat(0)).take(8);
         bytes.fold(0, |all, byte| all << 8 | u64::from(byte))
     };
-    List::of(WORDS.lines().map(number))
+    WORDS.lines().map(number).zip(0..).collect()
 });
-
-/// The words, as numbers, with their places.
-struct List {
-    indices: FxHashMap<u64, u16>,
-    /// A bit for each hash of a word: most words of a text are refused without a lookup.
-    filter: [u64; FILTER_WORDS],
-}
-
-/// Bits of a hash that select a bit of the filter, which has 4 KiB.
-const FILTER_BITS: u32 = 15;
-const FILTER_WORDS: usize = 1 << (FILTER_BITS - u64::BITS.ilog2());
-
-impl List {
-    fn of(words: impl Iterator<Item = u64>) -> Self {
-        let indices: FxHashMap<u64, u16> = words.zip(0..).collect();
-        let mut filter = [0; FILTER_WORDS];
-        for word in indices.keys() {
-            let (at, bit) = filter_bit(*word);
-            filter[at] |= bit;
-        }
-        Self { indices, filter }
-    }
-
-    fn index(&self, word: u64) -> Option<u16> {
-        let (at, bit) = filter_bit(word);
-        if self.filter[at] & bit == 0 {
-            return None;
-        }
-        self.indices.get(&word).copied()
-    }
-}
-
-/// Returns the place and the bit of a word in the filter.
-fn filter_bit(word: u64) -> (usize, u64) {
-    const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
-    let hash = word.wrapping_mul(MULTIPLIER) >> (u64::BITS - FILTER_BITS);
-    ((hash / u64::from(u64::BITS)) as usize, 1 << (hash % u64::from(u64::BITS)))
-}
 
 /// Returns the first letters of eight bytes as a number, in lower case.
 fn word_number(bytes: u64, letters: u32) -> u64 {
