@@ -44,12 +44,9 @@ impl EmbedRequest {
     }
 }
 
-/// Bytes of saves and passages that may wait for a busy thread before another one is woken: about
-/// ten milliseconds of work for the default model.
-const WAITING_MAX: usize = 1_024;
-/// Bytes above which a save is long. The default model embeds shorter ones in about ten
-/// milliseconds.
-const LONG_SAVE_BYTES: usize = 1_024;
+/// Bytes that the default model embeds in about ten milliseconds. If more bytes of saves and
+/// passages wait, another thread is woken. A save with more bytes is long.
+const SHORT_WORK_BYTES: usize = 1_024;
 /// Number of passages and long saves that start after a query until all threads take them again.
 /// The default model embeds them in about a second on one thread, and in more on a slow machine.
 const LONG_AFTER_QUERY: usize = 64;
@@ -119,12 +116,12 @@ impl PriorityQueue {
         }
         match purpose {
             Purpose::Query(_) => waiting.queries.push_back(job),
-            Purpose::Save if job.text.len() > LONG_SAVE_BYTES => waiting.long_saves.push_back(job),
+            Purpose::Save if job.text.len() > SHORT_WORK_BYTES => waiting.long_saves.push_back(job),
             Purpose::Save => waiting.short_saves.push_back(job),
             Purpose::Passage => waiting.passages.push_back(job),
         }
-        let is_long = waiting.patient_bytes > WAITING_MAX;
-        let is_urgent = is_query || (is_long && waiting.can_start(self.threads));
+        let is_much = waiting.patient_bytes > SHORT_WORK_BYTES;
+        let is_urgent = is_query || (is_much && waiting.can_start(self.threads));
         let all_rest = waiting.idle.len() == self.threads;
         let woken = if all_rest || is_urgent { waiting.idle.pop() } else { None };
         drop(guard);

@@ -86,7 +86,7 @@ fn a_short_save_takes_the_free_thread() {
 #[test]
 fn long_saves_leave_a_thread_free_after_a_query() {
     let queue = PriorityQueue::new(2);
-    let [one, two] = ["one", "two"].map(|name| name.repeat(LONG_SAVE_BYTES));
+    let [one, two] = ["one", "two"].map(|name| name.repeat(SHORT_WORK_BYTES));
     let requests: [(&str, Purpose); 4] = [
         ("passage", Purpose::Passage),
         (&one, Purpose::Save),
@@ -197,7 +197,7 @@ fn most_recent_thread_runs_next() {
 
 #[test]
 fn second_thread_wakes_for_a_query_or_a_long_queue() {
-    let long = "long ".repeat(WAITING_MAX);
+    let long = "long ".repeat(SHORT_WORK_BYTES);
     for (text, purpose) in [("query", query_purpose()), (&*long, Purpose::Passage)] {
         let gate = Mutex::new(());
         let closed = gate.lock().expect("no one has panicked");
