@@ -1,6 +1,6 @@
 //! Compares the speed of two commits: both are measured in turn in one run. In rounds of several
 //! clients, the older one is measured twice a round, which gives the noise of a difference. One
-//! client also sends each request to both.
+//! client also sends each request to both, after each of several starts.
 
 mod turns;
 mod verdict;
@@ -29,9 +29,12 @@ pub struct Args {
     /// Rounds; more rounds detect smaller losses
     #[arg(long, default_value_t = 7)]
     rounds: usize,
-    /// Saves, and recalls, that one client sends to both commits in turn
-    #[arg(long, default_value_t = 400)]
+    /// Saves, and recalls, that one client sends to both commits in turn, after each start
+    #[arg(long, default_value_t = 300)]
     turns: usize,
+    /// Starts of both commits, each with an empty database
+    #[arg(long, default_value_t = 5)]
+    starts: usize,
     /// A minimal variant to check that it works; its figures mean nothing
     #[arg(long)]
     tiny: bool,
@@ -62,20 +65,15 @@ const FIGURES: [Figure; 7] = [
 /// by more than a tenth and the noise.
 pub async fn run(args: Args) -> Result<()> {
     ensure!(args.rounds > 0, "--rounds is at least 1");
+    ensure!(args.starts > 0, "--starts is at least 1");
     ensure!(
         (1..=decisions::DISTINCT).contains(&args.turns),
         "--turns is 1 to {}",
         decisions::DISTINCT
     );
     let size = if args.tiny { Size::TINY } else { Size::QUICK };
-    let before = load::start(&args.service.common, &args.baseline, "gate-baseline").await?;
-    let now = load::start(&args.service.common, &args.service.binary, "gate").await?;
-    // Both load what the start deferred.
-    load::round(&before.api, "warm-up", Size::TINY).await?;
-    load::round(&now.api, "warm-up", Size::TINY).await?;
-    let count = if args.tiny { Size::TINY.sequential } else { args.turns };
-    let in_turn = turns::measure(&before.api, &now.api, count).await?;
-    say(&format!("gate: {count} saves and recalls in turn"));
+    let in_turn = turns_of_all_starts(&args).await?;
+    let [before, now] = start_both(&args).await?;
     let mut rounds = Vec::new();
     for number in 0..args.rounds {
         rounds.push(one_round(&before, &now, number, size).await?);
@@ -98,6 +96,33 @@ pub async fn run(args: Args) -> Result<()> {
     let lost: Vec<String> = lost.chain(lost_in_turn).collect();
     ensure!(lost.is_empty(), "slower than the commit before: {}", lost.join("; "));
     Ok(())
+}
+
+/// Starts the older commit and the newer one, and sends both a few requests: the first ones load
+/// the model.
+async fn start_both(args: &Args) -> Result<[Service; 2]> {
+    let common = &args.service.common;
+    let before = load::start(common, &args.baseline, "gate-baseline").await?;
+    let now = load::start(common, &args.service.binary, "gate").await?;
+    for service in [&before, &now] {
+        load::round(&service.api, "warm-up", Size::TINY).await?;
+    }
+    Ok([before, now])
+}
+
+/// Starts both commits several times and compares their times by one client.
+async fn turns_of_all_starts(args: &Args) -> Result<[InTurn; 2]> {
+    let (starts, count) =
+        if args.tiny { (1, Size::TINY.sequential) } else { (args.starts, args.turns) };
+    let mut measured = Vec::new();
+    for number in 0..starts {
+        let [before, now] = start_both(args).await?;
+        measured.push(turns::measure(&before.api, &now.api, count).await?);
+        before.stop()?;
+        now.stop()?;
+        say(&format!("gate: start {} of {starts}, {count} saves and recalls in turn", number + 1));
+    }
+    Ok(turns::compare(&measured))
 }
 
 /// Measures the older commit, the newer one, and the older one again.
@@ -139,13 +164,12 @@ fn report(args: &Args, compared: &[(&str, Compared)], in_turn: &[InTurn]) -> Res
          median noise"
     ));
     report.note(format!(
-        "in turn: one client sends each request to both; the loss is the median difference as a \
-         share of the older one's median, with its 95 % confidence interval, which may not lie \
-         above {}",
+        "in turn: one client sends each request to both; the loss after a start is the median \
+         difference as a share of the older one's median; the median of the starts may be {}",
         turns::LOSS_MAX
     ));
     for InTurn { name, before, loss } in in_turn {
-        report.add(format!("{name} in turn, older one, p50"), "ms", Spread::of([*before]));
+        report.add(format!("{name} in turn, older one, p50"), "ms", *before);
         report.add(format!("{name} in turn: loss"), "share", *loss);
     }
     for (name, compared) in compared {

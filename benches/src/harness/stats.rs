@@ -24,21 +24,6 @@ impl Spread {
         let (first, last) = (values[0], values[values.len() - 1]);
         Self { median: at(&values, 0.5), min: first, max: last, runs: values.len() }
     }
-
-    /// Computes the median of at least one value. Minimum and maximum are the bounds of its 95 %
-    /// confidence interval, whatever the distribution of the values.
-    pub fn of_median(values: impl IntoIterator<Item = f64>) -> Self {
-        let values = sorted(values.into_iter().collect());
-        // The number of values below the true median is binomial, with half of them as its mean.
-        let half_width = 1.96 * 0.5 / (values.len() as f64).sqrt();
-        let bound = |share: f64| at(&values, share.clamp(0.0, 1.0));
-        Self {
-            median: bound(0.5),
-            min: bound(0.5 - half_width),
-            max: bound(0.5 + half_width),
-            runs: values.len(),
-        }
-    }
 }
 
 /// Times of single requests within one run, in milliseconds.
@@ -84,14 +69,6 @@ mod tests {
     fn spread_has_median_minimum_and_maximum() {
         let spread = Spread::of([3.0, 1.0, 9.0, 2.0, 4.0]);
         assert_eq!(spread, Spread { median: 3.0, min: 1.0, max: 9.0, runs: 5 });
-    }
-
-    #[test]
-    fn interval_of_a_median_narrows_with_the_number_of_values() {
-        let of = |count: u32| Spread::of_median((1..=count).map(f64::from));
-        assert_eq!(of(1), Spread { median: 1.0, min: 1.0, max: 1.0, runs: 1 });
-        assert_eq!(of(100), Spread { median: 50.0, min: 41.0, max: 60.0, runs: 100 });
-        assert_eq!(of(400), Spread { median: 200.0, min: 181.0, max: 220.0, runs: 400 });
     }
 
     #[test]
