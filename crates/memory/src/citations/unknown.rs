@@ -5,9 +5,9 @@ use mc_contract::operations::save::UnknownCitation;
 use mc_domain::{CitationVerdict, ProjectId};
 use mc_store::Store;
 use mc_store::citations::{self, Citation};
+use strsim::osa_distance;
 
 use crate::Error;
-use crate::judge::compare::edit_distance;
 
 /// Most suggested paths and most suggested names.
 const NEAR_MAX: usize = 3;
@@ -182,7 +182,7 @@ fn nearest<T>(found: Vec<T>, wanted: &str, spelling: impl Fn(&T) -> String) -> V
     let wanted = wanted.to_lowercase();
     let mut found: Vec<_> = found
         .into_iter()
-        .map(|one| (edit_distance(&spelling(&one).to_lowercase(), &wanted), one))
+        .map(|one| (osa_distance(&spelling(&one).to_lowercase(), &wanted), one))
         .collect();
     found.sort_by_key(|(distance, _)| *distance);
     found.into_iter().take(NEAR_MAX).map(|(_, one)| one).collect()
