@@ -31,20 +31,24 @@ struct Mutant {
 
 /// A function, a part of its text, and the replacement.
 const FUNCTIONS: &[(&str, &str, &str)] = &[
-    ("effective_role", "u.disabled_at is null and ", ""),
+    ("effective_role", " and u.disabled_at is null", ""),
     (
         "effective_role",
-        "case when u.is_agent and granted.role > 'agent' then 'agent' else granted.role end",
-        "granted.role",
+        "case when is_agent and granted > 'agent' then 'agent' else granted end",
+        "granted",
     ),
     ("effective_role", "least(t.role, m.role)", "m.role"),
     ("effective_role", "least(t.role, m.role)", "t.role"),
-    ("effective_role", "where u.is_admin", "where true"),
-    ("effective_role", "m.project_id = p.id and m.user_id = u.id", "m.project_id = p.id"),
-    ("effective_role", "m.project_id = p.id and m.user_id = u.id", "m.user_id = u.id"),
-    ("effective_role", "m.team_id = t.team_id and m.user_id = u.id", "m.team_id = t.team_id"),
-    ("effective_role", "m.team_id = t.team_id and m.user_id = u.id", "m.user_id = u.id"),
-    ("effective_role", "where t.project_id = p.id", "where true"),
+    ("effective_role", "if is_admin then", "if true then"),
+    ("effective_role", "m.project_id = effective_role.project and ", ""),
+    (
+        "effective_role",
+        "effective_role.project and m.user_id = effective_role.principal",
+        "effective_role.project",
+    ),
+    ("effective_role", "m.team_id = t.team_id and ", ""),
+    ("effective_role", " and m.user_id = effective_role.principal\n            where", " where"),
+    ("effective_role", "where t.project_id = effective_role.project", "where true"),
     ("set_project_context", "coalesce(role::text, 'none')", "coalesce(role::text, 'viewer')"),
     ("project_as_agent", "'{agent,", "'{viewer,agent,"),
     ("project_as_admin", "'{admin}'", "'{member,maintainer,admin}'"),

@@ -121,6 +121,14 @@ impl World {
                 function: "mc.lock_audit_head(uuid,bigint)",
                 sql: format!("select seq::text from mc.lock_audit_head('{theirs}', null)"),
             },
+            value(
+                "mc.append_audit_events(uuid,bigint,bytea,bigint[],timestamp with time zone[],\
+                 uuid[],text[],text[],text[],bytea[],bytea[])",
+                &format!(
+                    "'{theirs}', null, null, array[2::bigint], array[now()], array[null::uuid],
+                     array['x'], array['x'], array['{{}}'], array[''::bytea], array[''::bytea]"
+                ),
+            ),
         ];
         for (kind, argument, table) in JOBS {
             calls.push(enqueue(kind, "null", argument, &self.theirs_in(table).await));
