@@ -119,6 +119,22 @@ pub async fn keys_across_projects(store: &Store) -> Result<String> {
     text(store, sql).await
 }
 
+/// Returns the names of the tables with a project whose rows could lose it, comma-separated: no
+/// foreign key that can't be null deletes them with the project or with a parent in it.
+pub async fn tables_that_outlive_projects(store: &Store) -> Result<String> {
+    let sql = "select coalesce(string_agg(t.relname, ',' order by t.relname), '')
+               from pg_class t
+               join pg_attribute p on p.attrelid = t.oid and p.attname = 'project_id'
+               where t.relkind = 'r' and t.relnamespace = 'public'::regnamespace
+                   and not exists (
+                       select from pg_constraint k
+                       where k.contype = 'f' and k.conrelid = t.oid and k.confdeltype = 'c'
+                           and p.attnum = any (k.conkey)
+                           and (select bool_and(a.attnotnull) from pg_attribute a
+                                where a.attrelid = t.oid and a.attnum = any (k.conkey)))";
+    text(store, sql).await
+}
+
 /// A session with an open transaction, which ends on drop.
 #[derive(Debug)]
 pub struct Held {

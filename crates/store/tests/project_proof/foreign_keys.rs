@@ -2,7 +2,9 @@
 //! keep a row of a project from referring to a row of another one, which a job would then change.
 
 use mc_domain::ProjectId;
-use mc_store::testing::{execute, keys_across_projects, last_text, text, write};
+use mc_store::testing::{
+    execute, keys_across_projects, last_text, tables_that_outlive_projects, text, write,
+};
 use mc_store::{Error, Result};
 
 use super::World;
@@ -85,6 +87,14 @@ fn is_rejected_by_a_key<T>(done: &Result<T>) -> bool {
 async fn every_foreign_key_compares_the_project() {
     let world = World::new().await;
     assert_eq!(keys_across_projects(world.db.store()).await.unwrap(), "");
+}
+
+#[tokio::test]
+async fn every_row_is_deleted_with_its_project() {
+    let world = World::new().await;
+    // A passage has one of five parents (passages_source_check), each by a key that can be null.
+    let tables = tables_that_outlive_projects(world.db.store()).await.unwrap();
+    assert_eq!(tables, "passages");
 }
 
 /// Sets each column with a foreign key to a row of the other project. Other constraints that would
