@@ -1,5 +1,7 @@
 //! Language of a file.
 
+use strsim::levenshtein;
+
 /// Languages with the keys by which they are found, in lower case.
 type Table = &'static [(&'static str, &'static [&'static str])];
 
@@ -151,11 +153,13 @@ fn similar(word: &str) -> Vec<&'static str> {
         .iter()
         .flat_map(|(language, names)| names.iter().map(move |name| (*name, *language)));
     let names = all().map(|name| (name, name)).chain(aliases);
+    // No language has a longer name, and the time grows with the length.
+    let beginning: String = word.chars().take(40).collect();
     let mut found: Vec<(usize, &'static str)> = names
         .filter_map(|(name, language)| {
             let has_same_start = word.len() >= 2
                 && (name.starts_with(word) || word.starts_with(name) && name.len() > 2);
-            let distance = edit_distance(word, name);
+            let distance = levenshtein(&beginning, name);
             let is_similar = has_same_start || distance <= name.chars().count().div_ceil(3).min(3);
             let rank = if has_same_start { distance.min(1) } else { distance };
             is_similar.then_some((rank, language))
@@ -170,22 +174,6 @@ fn similar(word: &str) -> Vec<&'static str> {
     }
     similar.truncate(SIMILAR_MAX);
     similar
-}
-
-/// Returns the Levenshtein distance of two words.
-fn edit_distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    // No language has a longer name.
-    for (i, a) in one.chars().take(40).enumerate() {
-        let mut above_left = std::mem::replace(&mut row[0], i + 1);
-        for (j, b) in other.iter().enumerate() {
-            let changed = above_left + usize::from(a != *b);
-            above_left = row[j + 1];
-            row[j + 1] = changed.min(row[j] + 1).min(above_left + 1);
-        }
-    }
-    row[other.len()]
 }
 
 /// Returns the language of the file at `path` with this text; `text` if it is unknown.
@@ -258,7 +246,7 @@ fn looks_like_cpp(text: &str) -> bool {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use super::{detect, edit_distance, from_name};
+    use super::{detect, from_name, levenshtein};
 
     #[test]
     fn language_is_found_by_name_alias_or_extension() {
@@ -297,7 +285,7 @@ mod tests {
         assert!(error.to_string().contains("such as rust"), "{error}");
         assert!(from_name("").is_err());
         assert_eq!(
-            (edit_distance("", "abc"), edit_distance("abc", "abc"), edit_distance("abd", "acd")),
+            (levenshtein("", "abc"), levenshtein("abc", "abc"), levenshtein("abd", "acd")),
             (3, 0, 1)
         );
     }

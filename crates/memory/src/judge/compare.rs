@@ -219,6 +219,13 @@ mod tests {
     }
 
     #[test]
+    fn edit_distance_counts_swaps_as_one() {
+        assert_eq!(osa_distance("worker", "wroker"), 1);
+        assert_eq!(osa_distance("retry", "rety"), 1);
+        assert_eq!(osa_distance("кэширование", "кешированее"), 2);
+    }
+
+    #[test]
     fn word_that_is_too_long_for_prose_has_no_typo() {
         let note = |end: &str| format!("The key is {}{end}", "a".repeat(TYPO_WORD_MAX));
         assert!(difference(&note("b"), &note("c")).is_some());
