@@ -277,9 +277,15 @@ mod tests {
 
     #[test]
     fn as_many_results_as_fit_are_shown() {
-        // Two random delimiters of 16 characters.
+        // More tokens than a delimiter twice, however its random characters are split into tokens.
         const RANDOM: usize = 32;
-        let answer = many(40);
+        let mut answer = many(40);
+        // So that a result more never fits, even with a delimiter of few tokens.
+        let title = "order ".repeat(4 * RANDOM);
+        assert!(tokens::count(&title) > 2 * RANDOM + 32);
+        for result in answer["results"].as_array_mut().unwrap() {
+            result["title"] = json!(title);
+        }
         for count in [1, 2, 7, 20, 39] {
             let expected = show(&answer, &items(&answer, "results")[..count], 1);
             let shown = results(&answer, tokens::count(&expected.text) + RANDOM);
