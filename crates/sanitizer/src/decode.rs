@@ -106,6 +106,14 @@ impl View {
         }
     }
 
+    /// Appends a part of the original text that has characters of one byte only.
+    fn push_plain(&mut self, text: &str, part: Range<usize>) {
+        self.text.push_str(&text[part.clone()]);
+        if let Origin::Bytes(origins) = &mut self.origin {
+            origins.extend(part.map(|at| at..at + 1));
+        }
+    }
+
     /// Whether a finding in the view counts.
     fn accepts(&self, ranked: &Ranked) -> bool {
         let span = &ranked.finding.span;

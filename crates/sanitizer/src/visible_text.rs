@@ -62,8 +62,28 @@ impl Piece {
     }
 }
 
+/// A part of the visible text: bytes that are shown as they are, or another piece.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Characters of one byte each.
+    Plain(Range<usize>),
+    Piece(Piece),
+}
+
 /// Returns the visible text of `text`, in text order. Invisible characters have no piece.
 pub fn pieces(text: &str) -> impl Iterator<Item = Piece> + '_ {
+    parts(text).flat_map(|part| {
+        let (plain, other) = match part {
+            Part::Plain(at) => (at, None),
+            Part::Piece(piece) => (0..0, Some(piece)),
+        };
+        let shown = |at| Shown::Char(char::from(text.as_bytes()[at]));
+        plain.map(move |at| Piece { shown: shown(at), at: at..at + 1 }).chain(other)
+    })
+}
+
+/// Returns the pieces, with those together that are plain: most of most texts.
+pub(crate) fn parts(text: &str) -> impl Iterator<Item = Part> + '_ {
     let mut at = 0;
     let mut before = None;
     // Further characters of a compatibility form, last one first.
@@ -71,7 +91,14 @@ pub fn pieces(text: &str) -> impl Iterator<Item = Piece> + '_ {
     std::iter::from_fn(move || {
         loop {
             if let Some(piece) = pending.pop() {
-                return Some(piece);
+                return Some(Part::Piece(piece));
+            }
+            let plain = text.as_bytes()[at..].iter().take_while(|byte| is_plain(**byte)).count();
+            if plain > 0 {
+                let start = at;
+                at += plain;
+                before = text[start..at].chars().next_back();
+                return Some(Part::Plain(start..at));
             }
             let c = text[at..].chars().next()?;
             let (length, step) = step(text, at, c, before);
@@ -81,9 +108,9 @@ pub fn pieces(text: &str) -> impl Iterator<Item = Piece> + '_ {
             match step {
                 Step::Show(c) => {
                     before = Some(c);
-                    return Some(piece(Shown::Char(c)));
+                    return Some(Part::Piece(piece(Shown::Char(c))));
                 }
-                Step::Sequence => return Some(piece(Shown::Sequence)),
+                Step::Sequence => return Some(Part::Piece(piece(Shown::Sequence))),
                 Step::Form => {
                     pending.extend(std::iter::once(c).nfkc().map(|c| piece(Shown::Char(c))));
                     // A selector after a form of a letter belongs to no symbol.
@@ -174,6 +201,11 @@ fn is_of_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii()
 }
 
+/// Whether the byte is a character that is always shown as it is, whatever is around it.
+fn is_plain(byte: u8) -> bool {
+    matches!(byte, b' '..=b'Z' | b']'..=b'~')
+}
+
 /// What is visible of a character.
 enum Step {
     Show(char),
@@ -189,8 +221,6 @@ fn step(text: &str, at: usize, c: char, before: Option<char>) -> (usize, Step) {
     let bytes = text.as_bytes();
     let length = c.len_utf8();
     match c {
-        // Most characters of most texts.
-        ' '..='Z' | ']'..='~' => (1, Step::Show(c)),
         '\\' => match escapes::escape(bytes, at) {
             Some((c, end)) => shown_escape(bytes, c, at, end),
             None => (1, Step::Show(c)),

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::regions::regions;
 use super::{View, ViewKind};
-use crate::visible_text::{self, Shown, ascii_of_tag, invisible_kind, string_of_sequence};
+use crate::visible_text::{self, Part, Shown, ascii_of_tag, invisible_kind, string_of_sequence};
 
 /// Returns the visible text of each region with a change, and a view for each other way to see it.
 pub(super) fn views(text: &str) -> impl Iterator<Item = View> + '_ {
@@ -66,7 +66,22 @@ fn view(text: &str, region: &Range<usize>, way: Rendering) -> (View, Vec<Renderi
     let mut view = View::with_capacity(ViewKind::Decoded, region.len());
     let mut others = Vec::new();
     let mut end = region.start;
-    for piece in visible_text::pieces(&text[region.clone()]) {
+    for part in visible_text::parts(&text[region.clone()]) {
+        let piece = match part {
+            Part::Plain(part) => {
+                let mut at = region.start + part.start..region.start + part.end;
+                if way == Rendering::RawEscapes {
+                    push_written(&mut view, text, end..at.start);
+                }
+                end = at.end;
+                if way == Rendering::Overstruck && text[at.end..].starts_with(BACKSPACE) {
+                    at.end -= 1;
+                }
+                view.push_plain(text, at);
+                continue;
+            }
+            Part::Piece(piece) => piece,
+        };
         let at = region.start + piece.at.start..region.start + piece.at.end;
         let is_escape = at.len() > 1 && text.as_bytes()[at.start] == b'\\';
         if is_escape {
