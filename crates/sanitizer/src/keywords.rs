@@ -34,17 +34,25 @@ pub(crate) struct Keywords {
     filter: [u64; FILTER_WORDS],
     /// The keywords by bucket. Of those with the same end, the longest one is first.
     by_bucket: Vec<Keyword>,
+    /// The ends of the keywords in `by_bucket`: most keywords are refused by them, and they have a
+    /// small part of its size.
+    ends: Vec<End>,
     /// The start of each bucket in `by_bucket`, and the end of the last one.
     starts: Vec<u32>,
 }
 
 #[derive(Debug)]
 struct Keyword {
-    /// Its last bytes, as those of a window, and the mask of these bytes.
-    end: u32,
-    mask: u32,
+    end: End,
     index: usize,
     text: Box<[u8]>,
+}
+
+/// The last bytes of a keyword, as those of a window, and the mask of these bytes.
+#[derive(Debug, Clone, Copy)]
+struct End {
+    bytes: u32,
+    mask: u32,
 }
 
 impl Keywords {
@@ -56,10 +64,10 @@ impl Keywords {
         for keyword in &keywords {
             for byte in (0..=u8::MAX).filter(|byte| keyword.ends_in(*byte)) {
                 let shared: &mut u32 = &mut hashed[usize::from(byte)];
-                *shared = if *shared == 0 { keyword.mask } else { *shared & keyword.mask };
+                *shared = if *shared == 0 { keyword.end.mask } else { *shared & keyword.end.mask };
             }
         }
-        let hash_of = |keyword: &Keyword| hash(keyword.end & hashed[keyword.last_byte()]);
+        let hash_of = |keyword: &Keyword| hash(keyword.end.bytes & hashed[keyword.last_byte()]);
         keywords.sort_by_key(|keyword| (bucket(hash_of(keyword)), Reverse(keyword.text.len())));
         let mut filter = [0; FILTER_WORDS];
         let mut starts = vec![0; (1 << BUCKET_BITS) + 1];
@@ -73,7 +81,8 @@ impl Keywords {
             sum += *start;
             *start = sum;
         }
-        Self { hashed, filter, by_bucket: keywords, starts }
+        let ends = keywords.iter().map(|keyword| keyword.end).collect();
+        Self { hashed, filter, by_bucket: keywords, ends, starts }
     }
 
     /// Calls `found` with the index of each keyword in the text and its range, in the order of the
@@ -115,8 +124,9 @@ impl Keywords {
         let bucket = bucket(self.hash(window));
         let window = u32::from_le_bytes(window);
         let (first, last) = (self.starts[bucket] as usize, self.starts[bucket + 1] as usize);
-        for keyword in &self.by_bucket[first..last] {
-            if window & keyword.mask != keyword.end {
+        let ends = self.ends[first..last].iter();
+        for (known, keyword) in ends.zip(&self.by_bucket[first..last]) {
+            if window & known.mask != known.bytes {
                 continue;
             }
             let Some(start) = end.checked_sub(keyword.text.len()) else { continue };
@@ -135,7 +145,7 @@ impl Keyword {
         window[WINDOW - known.len()..].copy_from_slice(known);
         mask[WINDOW - known.len()..].fill(FOLDED);
         let mask = u32::from_le_bytes(mask);
-        Self { end: u32::from_le_bytes(window) & mask, mask, index, text }
+        Self { end: End { bytes: u32::from_le_bytes(window) & mask, mask }, index, text }
     }
 
     /// Returns the last byte as an index, in the case of the keyword.

@@ -135,8 +135,8 @@ const FILE_EXTENSIONS: [&str; 15] = [
 fn emails(text: &str) -> impl Iterator<Item = Finding> + '_ {
     let is_user = |b: &&u8| b.is_ascii_alphanumeric() || b"._%+-".contains(*b);
     let is_domain = |b: &&u8| b.is_ascii_alphanumeric() || matches!(**b, b'-' | b'.');
-    text.match_indices('@').filter_map(move |(at, _)| {
-        let bytes = text.as_bytes();
+    let bytes = text.as_bytes();
+    memchr::memchr_iter(b'@', bytes).filter_map(move |at| {
         let user = bytes[..at].iter().rev().take(65).take_while(is_user).count();
         let domain = bytes[at + 1..].iter().take(254).take_while(is_domain).count();
         let domain = text[at + 1..at + 1 + domain].trim_end_matches(['.', '-']).len();

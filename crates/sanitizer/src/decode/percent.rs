@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use memchr::memchr;
+
 use super::View;
 
 /// Returns a view of each run of characters with percent-encoded bytes.
@@ -9,7 +11,7 @@ pub(super) fn views(text: &str) -> impl Iterator<Item = View> + '_ {
     let mut from = 0;
     std::iter::from_fn(move || {
         loop {
-            let at = from + text[from..].find('%')?;
+            let at = from + memchr(b'%', &text.as_bytes()[from..])?;
             from = at + 1;
             if byte_at(text.as_bytes(), at).is_none() {
                 continue;
