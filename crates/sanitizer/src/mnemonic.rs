@@ -1,15 +1,19 @@
 //! Mnemonic phrases without a label: their words are those of the English list of BIP 39, and their
 //! checksum is valid.
 //!
-//! Only one word of every 47 bytes is looked up: a phrase is at least as long, so one of its words
-//! is looked up as well. Only then are the words around it compared with the list.
+//! A phrase is in a stretch of the text with twelve words, none of which is shorter or longer than
+//! the listed ones. In such a stretch, one word of every 47 bytes is looked up: a phrase is as long
+//! at least, so one of its words is looked up as well. Only then are the words around it compared
+//! with the list.
 
+mod stretches;
 mod words;
 
 use std::iter::successors;
 use std::ops::Range;
 
 use sha2::{Digest as _, Sha256};
+use stretches::stretches;
 use words::{Word, word_after, word_before};
 
 /// The category, which is that of phrases with a label, too.
@@ -21,6 +25,9 @@ pub(crate) const CONFIDENCE: f32 = 0.9;
 /// Numbers of words that a phrase may have.
 const LENGTHS: [usize; 5] = [12, 15, 18, 21, 24];
 
+/// The smallest of these numbers.
+const MIN_WORDS: u32 = 12;
+
 /// Bits of a word's index in the list.
 const INDEX_BITS: usize = 11;
 
@@ -30,9 +37,14 @@ const MIN_LENGTH: usize = 12 * 3 + 11;
 /// Returns the phrases in a text, in any case; they may overlap.
 pub(crate) fn phrases(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
+    stretches(bytes, MIN_WORDS).into_iter().flat_map(|stretch| phrases_in(bytes, stretch)).collect()
+}
+
+/// Returns the phrases in a stretch of the text.
+fn phrases_in(bytes: &[u8], stretch: Range<usize>) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    let mut probe = MIN_LENGTH - 1;
-    while probe < bytes.len() {
+    let mut probe = stretch.start + MIN_LENGTH - 1;
+    while probe < stretch.end {
         let run = word_before(bytes, probe + 1).map_or(0..0, |word| run_around(bytes, word.at));
         if run.len() >= MIN_LENGTH {
             let first = word_after(bytes, run.start);
