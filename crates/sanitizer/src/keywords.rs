@@ -34,8 +34,8 @@ pub(crate) struct Keywords {
     filter: [u64; FILTER_WORDS],
     /// The keywords by bucket. Of those with the same end, the longest one is first.
     by_bucket: Vec<Keyword>,
-    /// The ends of the keywords in `by_bucket`: most keywords are refused by them, and they have a
-    /// small part of its size.
+    /// The ends of the keywords, in the order of `by_bucket`. Most keywords are refused by them,
+    /// and this table is much smaller.
     ends: Vec<End>,
     /// The start of each bucket in `by_bucket`, and the end of the last one.
     starts: Vec<u32>,
@@ -43,7 +43,6 @@ pub(crate) struct Keywords {
 
 #[derive(Debug)]
 struct Keyword {
-    end: End,
     index: usize,
     text: Box<[u8]>,
 }
@@ -58,31 +57,36 @@ struct End {
 impl Keywords {
     /// Creates a set. Later, a keyword is named by its index.
     pub(crate) fn new<'k>(keywords: impl Iterator<Item = &'k str>) -> Self {
-        let mut keywords: Vec<Keyword> =
-            keywords.enumerate().map(|(index, text)| Keyword::new(index, text)).collect();
+        let mut keywords: Vec<(End, Keyword)> = keywords
+            .enumerate()
+            .map(|(index, text)| (End::of(text), Keyword { index, text: text.as_bytes().into() }))
+            .collect();
         let mut hashed = [0; 256];
-        for keyword in &keywords {
+        for (end, keyword) in &keywords {
             for byte in (0..=u8::MAX).filter(|byte| keyword.ends_in(*byte)) {
                 let shared: &mut u32 = &mut hashed[usize::from(byte)];
-                *shared = if *shared == 0 { keyword.end.mask } else { *shared & keyword.end.mask };
+                *shared = if *shared == 0 { end.mask } else { *shared & end.mask };
             }
         }
-        let hash_of = |keyword: &Keyword| hash(keyword.end.bytes & hashed[keyword.last_byte()]);
-        keywords.sort_by_key(|keyword| (bucket(hash_of(keyword)), Reverse(keyword.text.len())));
+        let hash_of = |end: &End, keyword: &Keyword| hash(end.bytes & hashed[keyword.last_byte()]);
+        keywords.sort_by_key(|(end, keyword)| {
+            (bucket(hash_of(end, keyword)), Reverse(keyword.text.len()))
+        });
         let mut filter = [0; FILTER_WORDS];
         let mut starts = vec![0; (1 << BUCKET_BITS) + 1];
-        for keyword in &keywords {
-            let bit = hash_of(keyword) >> (u32::BITS - FILTER_BITS);
+        for (end, keyword) in &keywords {
+            let hash = hash_of(end, keyword);
+            let bit = hash >> (u32::BITS - FILTER_BITS);
             filter[(bit / u64::BITS) as usize] |= 1 << (bit % u64::BITS);
-            starts[bucket(hash_of(keyword)) + 1] += 1;
+            starts[bucket(hash) + 1] += 1;
         }
         let mut sum = 0;
         for start in &mut starts {
             sum += *start;
             *start = sum;
         }
-        let ends = keywords.iter().map(|keyword| keyword.end).collect();
-        Self { hashed, filter, by_bucket: keywords, ends, starts }
+        let (ends, by_bucket) = keywords.into_iter().unzip();
+        Self { hashed, filter, by_bucket, ends, starts }
     }
 
     /// Calls `found` with the index of each keyword in the text and its range, in the order of the
@@ -137,17 +141,18 @@ impl Keywords {
     }
 }
 
-impl Keyword {
-    fn new(index: usize, text: &str) -> Self {
-        let text: Box<[u8]> = text.as_bytes().into();
-        let known = &text[text.len().saturating_sub(WINDOW)..];
+impl End {
+    fn of(keyword: &str) -> Self {
+        let known = &keyword.as_bytes()[keyword.len().saturating_sub(WINDOW)..];
         let (mut window, mut mask) = ([0; WINDOW], [0; WINDOW]);
         window[WINDOW - known.len()..].copy_from_slice(known);
         mask[WINDOW - known.len()..].fill(FOLDED);
         let mask = u32::from_le_bytes(mask);
-        Self { end: End { bytes: u32::from_le_bytes(window) & mask, mask }, index, text }
+        Self { bytes: u32::from_le_bytes(window) & mask, mask }
     }
+}
 
+impl Keyword {
     /// Returns the last byte as an index, in the case of the keyword.
     fn last_byte(&self) -> usize {
         self.text.last().copied().map_or(0, usize::from)

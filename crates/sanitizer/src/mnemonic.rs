@@ -1,10 +1,10 @@
 //! Mnemonic phrases without a label: their words are those of the English list of BIP 39, and their
 //! checksum is valid.
 //!
-//! A phrase is in a stretch of the text with twelve words, none of which is shorter or longer than
-//! the listed ones. In such a stretch, one word of every 47 bytes is looked up: a phrase is as long
-//! at least, so one of its words is looked up as well. Only then are the words around it compared
-//! with the list.
+//! A phrase is in a stretch of the text with at least twelve words, each of three to eight letters,
+//! as the listed words have. In such a stretch, one word of every 47 bytes is looked up: a phrase
+//! is at least as long, so one of its words is looked up as well. Only then are the words around it
+//! compared with the list.
 
 mod stretches;
 mod words;

@@ -62,11 +62,12 @@ impl Piece {
     }
 }
 
-/// A part of the visible text: bytes that are shown as they are, or another piece.
+/// A part of the visible text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// Characters of one byte each.
+    /// Characters of one byte that are shown as they are.
     Plain(Range<usize>),
+    /// Anything else.
     Piece(Piece),
 }
 
@@ -82,7 +83,8 @@ pub fn pieces(text: &str) -> impl Iterator<Item = Piece> + '_ {
     })
 }
 
-/// Returns the pieces, with those together that are plain: most of most texts.
+/// Returns the same as [`pieces`], with each run of plain characters as one part. Most text is
+/// plain.
 pub(crate) fn parts(text: &str) -> impl Iterator<Item = Part> + '_ {
     let mut at = 0;
     let mut before = None;
@@ -201,7 +203,7 @@ fn is_of_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii()
 }
 
-/// Whether the byte is a character that is always shown as it is, whatever is around it.
+/// Whether a piece that begins with this byte is this character, whatever follows.
 fn is_plain(byte: u8) -> bool {
     matches!(byte, b' '..=b'Z' | b']'..=b'~')
 }

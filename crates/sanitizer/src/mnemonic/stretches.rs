@@ -8,8 +8,9 @@ use wide::u8x64;
 /// Bytes of a block. A mask has a bit for each of them, the lowest one for the first byte.
 const BLOCK: usize = 64;
 
-/// Returns the stretches with at least `min_words` words, all of three to eight letters, in text
-/// order. Other words cut the text; a stretch may begin or end with some letters of them.
+/// Returns the stretches that may have `min_words` words of three to eight letters in a row, in
+/// text order. Shorter and longer words separate them. A stretch may end with the first letters of
+/// a longer word, and the end of a longer word before it counts as a word.
 pub(super) fn stretches(bytes: &[u8], min_words: u32) -> Vec<Range<usize>> {
     let (blocks, rest) = bytes.as_chunks();
     let mut last = [0; BLOCK];
@@ -23,7 +24,8 @@ pub(super) fn stretches(bytes: &[u8], min_words: u32) -> Vec<Range<usize>> {
         let (mut ends, mut cuts) = ends_and_cuts(letters, before);
         before = letters;
         if ends.count_ones() < min_words {
-            // No stretch is within the block. This is much faster than all cuts.
+            // No stretch with enough words begins and ends in this block, so only its first and
+            // last cut matter. This is much faster.
             cuts = outermost(cuts);
         }
         while cuts != 0 {
@@ -101,19 +103,19 @@ mod tests {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             usize::try_from(random >> 33).unwrap_or_default() % count
         };
-        let mut long = 0;
+        let mut count = 0;
         for length in (0..80).cycle().take(8000) {
             let mut text = String::new();
             for _ in 0..length {
                 // Few of the words cut the text.
-                let count = if choose(8) == 0 { words.len() } else { 4 };
-                text.push_str(words[choose(count)]);
+                let choices = if choose(8) == 0 { words.len() } else { 4 };
+                text.push_str(words[choose(choices)]);
                 text.push_str(signs[choose(signs.len())]);
             }
             let found = stretches(text.as_bytes(), MIN_WORDS);
             assert_eq!(found, expected(text.as_bytes()), "{text:?}");
-            long += found.len();
+            count += found.len();
         }
-        assert!(long > 4000, "{long} stretches");
+        assert!(count > 4000, "{count} stretches");
     }
 }
