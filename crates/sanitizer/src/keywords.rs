@@ -48,7 +48,7 @@ struct Keyword {
 }
 
 /// The last bytes of a keyword, as those of a window, and the mask of these bytes.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct End {
     bytes: u32,
     mask: u32,

@@ -25,19 +25,19 @@ pub(crate) const CONFIDENCE: f32 = 0.9;
 /// Numbers of words that a phrase may have.
 const LENGTHS: [usize; 5] = [12, 15, 18, 21, 24];
 
-/// The smallest of these numbers.
-const MIN_WORDS: u32 = 12;
-
 /// Bits of a word's index in the list.
 const INDEX_BITS: usize = 11;
 
 /// Minimum length of a phrase, in bytes: twelve words of three letters and the signs between them.
-const MIN_LENGTH: usize = 12 * 3 + 11;
+const MIN_LENGTH: usize = LENGTHS[0] * 3 + LENGTHS[0] - 1;
 
 /// Returns the phrases in a text, in any case; they may overlap.
 pub(crate) fn phrases(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
-    stretches(bytes, MIN_WORDS).into_iter().flat_map(|stretch| phrases_in(bytes, stretch)).collect()
+    stretches(bytes, LENGTHS[0])
+        .into_iter()
+        .flat_map(|stretch| phrases_in(bytes, stretch))
+        .collect()
 }
 
 /// Returns the phrases in a stretch of the text.

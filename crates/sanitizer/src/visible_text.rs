@@ -71,6 +71,15 @@ pub(crate) enum Part {
     Piece(Piece),
 }
 
+impl Part {
+    /// Returns the bytes of the text that it stands for.
+    pub(crate) fn at(&self) -> &Range<usize> {
+        match self {
+            Self::Plain(at) | Self::Piece(Piece { at, .. }) => at,
+        }
+    }
+}
+
 /// Returns the visible text of `text`, in text order. Invisible characters have no piece.
 pub fn pieces(text: &str) -> impl Iterator<Item = Piece> + '_ {
     parts(text).flat_map(|part| {

@@ -5,7 +5,9 @@ use std::ops::Range;
 
 use super::regions::regions;
 use super::{View, ViewKind};
-use crate::visible_text::{self, Part, Shown, ascii_of_tag, invisible_kind, string_of_sequence};
+use crate::visible_text::{
+    self, Part, Piece, Shown, ascii_of_tag, invisible_kind, string_of_sequence,
+};
 
 /// Returns the visible text of each region with a change, and a view for each other way to see it.
 pub(super) fn views(text: &str) -> impl Iterator<Item = View> + '_ {
@@ -67,22 +69,7 @@ fn view(text: &str, region: &Range<usize>, way: Rendering) -> (View, Vec<Renderi
     let mut others = Vec::new();
     let mut end = region.start;
     for part in visible_text::parts(&text[region.clone()]) {
-        let piece = match part {
-            Part::Plain(part) => {
-                let mut at = region.start + part.start..region.start + part.end;
-                if way == Rendering::RawEscapes {
-                    push_written(&mut view, text, end..at.start);
-                }
-                end = at.end;
-                if way == Rendering::Overstruck && text[at.end..].starts_with(BACKSPACE) {
-                    at.end -= 1;
-                }
-                view.push_plain(text, at);
-                continue;
-            }
-            Part::Piece(piece) => piece,
-        };
-        let at = region.start + piece.at.start..region.start + piece.at.end;
+        let at = region.start + part.at().start..region.start + part.at().end;
         let is_escape = at.len() > 1 && text.as_bytes()[at.start] == b'\\';
         if is_escape {
             add(&mut others, Rendering::RawEscapes);
@@ -91,16 +78,22 @@ fn view(text: &str, region: &Range<usize>, way: Rendering) -> (View, Vec<Renderi
             push_written(&mut view, text, end..at.start);
         }
         end = at.end;
-        match piece.shown {
+        match part {
             _ if is_escape && way == Rendering::RawEscapes => push_written(&mut view, text, at),
-            Shown::Sequence => push_sequence(&mut view, &mut others, text, at, way),
-            Shown::Char(c) => {
+            Part::Plain(_) => {
+                let is_erased = way == Rendering::Overstruck && is_before_backspace(text, at.end);
+                view.push_plain(text, at.start..at.end - usize::from(is_erased));
+            }
+            Part::Piece(Piece { shown: Shown::Sequence, .. }) => {
+                push_sequence(&mut view, &mut others, text, at, way);
+            }
+            Part::Piece(Piece { shown: Shown::Char(c), .. }) => {
                 let is_tag = is_tag(text, &at);
                 if is_tag {
                     add(&mut others, Rendering::WithoutTags);
                 }
                 let is_left_out = match way {
-                    Rendering::Overstruck => text[at.end..].starts_with(BACKSPACE),
+                    Rendering::Overstruck => is_before_backspace(text, at.end),
                     Rendering::WithoutTags => is_tag,
                     _ => false,
                 };
@@ -114,6 +107,10 @@ fn view(text: &str, region: &Range<usize>, way: Rendering) -> (View, Vec<Renderi
         push_written(&mut view, text, end..region.end);
     }
     (view, others)
+}
+
+fn is_before_backspace(text: &str, end: usize) -> bool {
+    text[end..].starts_with(BACKSPACE)
 }
 
 fn add(ways: &mut Vec<Rendering>, way: Rendering) {

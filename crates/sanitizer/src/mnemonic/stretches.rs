@@ -11,7 +11,7 @@ const BLOCK: usize = 64;
 /// Returns the stretches that may have `min_words` words of three to eight letters in a row, in
 /// text order. Shorter and longer words separate them. A stretch may end with the first letters of
 /// a longer word, and the end of a longer word before it counts as a word.
-pub(super) fn stretches(bytes: &[u8], min_words: u32) -> Vec<Range<usize>> {
+pub(super) fn stretches(bytes: &[u8], min_words: usize) -> Vec<Range<usize>> {
     let (blocks, rest) = bytes.as_chunks();
     let mut last = [0; BLOCK];
     last[..rest.len()].copy_from_slice(rest);
@@ -23,21 +23,21 @@ pub(super) fn stretches(bytes: &[u8], min_words: u32) -> Vec<Range<usize>> {
         let letters = letters(block);
         let (mut ends, mut cuts) = ends_and_cuts(letters, before);
         before = letters;
-        if ends.count_ones() < min_words {
+        if count(ends) < min_words {
             // No stretch with enough words begins and ends in this block, so only its first and
             // last cut matter. This is much faster.
             cuts = outermost(cuts);
         }
         while cuts != 0 {
             let cut = cuts.trailing_zeros();
-            words += (ends & ((1 << cut) - 1)).count_ones();
+            words += count(ends & ((1 << cut) - 1));
             let end = index * BLOCK + cut as usize;
             found.extend((words >= min_words).then_some(start..end));
             (start, words) = (end + 1, 0);
             ends &= u64::MAX << 1 << cut;
             cuts &= cuts - 1;
         }
-        words += ends.count_ones();
+        words += count(ends);
     }
     found.extend((words >= min_words).then_some(start..bytes.len()));
     found
@@ -63,6 +63,10 @@ fn ends_and_cuts(letters: u64, before: u64) -> (u64, u64) {
     (of_block(ends), of_block(short | long))
 }
 
+fn count(mask: u64) -> usize {
+    mask.count_ones() as usize
+}
+
 /// Returns the lowest and the highest bit.
 fn outermost(mask: u64) -> u64 {
     let highest = (1_u64 << (u64::BITS - 1)).checked_shr(mask.leading_zeros());
@@ -73,7 +77,7 @@ fn outermost(mask: u64) -> u64 {
 mod tests {
     use super::*;
 
-    const MIN_WORDS: u32 = 5;
+    const MIN_WORDS: usize = 5;
 
     /// Does the same byte by byte.
     fn expected(bytes: &[u8]) -> Vec<Range<usize>> {
@@ -84,11 +88,11 @@ mod tests {
             let (length, ends) = (letters_before(at), !is_letter(at));
             let cuts = if ends { (1..3).contains(&length) } else { length >= 8 };
             if cuts || at == bytes.len() {
-                words += u32::from(ends && (3..9).contains(&length));
+                words += usize::from(ends && (3..9).contains(&length));
                 found.extend((words >= MIN_WORDS).then_some(start..at));
                 (start, words) = (at + 1, 0);
             } else {
-                words += u32::from(ends && length > 0);
+                words += usize::from(ends && length > 0);
             }
         }
         found
