@@ -6,6 +6,7 @@ pub(crate) mod fixtures;
 mod follower;
 pub mod generation;
 mod nosync_directory;
+mod pass_time;
 mod position;
 mod rebuild;
 mod repair;
@@ -20,6 +21,7 @@ use std::time::Duration;
 use mc_store::Store;
 use tokio::sync::{OnceCell, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -40,6 +42,8 @@ struct Shared {
     snapshot: RwLock<Option<IndexSnapshot>>,
     status: watch::Sender<Status>,
     refreshes: mpsc::UnboundedSender<Refresh>,
+    /// When the running pass is expected to end; `None` between passes and in a short one.
+    pass_end: watch::Sender<Option<Instant>>,
     /// Snapshot in which a search last found a damaged file.
     damaged: watch::Sender<Uuid>,
 }
@@ -62,6 +66,7 @@ pub async fn start(
         snapshot: RwLock::new(None),
         status: watch::Sender::new(Status::default()),
         refreshes,
+        pass_end: watch::Sender::new(None),
         damaged: watch::Sender::new(Uuid::nil()),
     });
     let index = KeywordIndex(Arc::clone(&shared));
@@ -73,6 +78,9 @@ pub async fn start(
 impl KeywordIndex {
     /// Makes every change visible that was committed before the call, or returns why it could not.
     /// Concurrent callers share one pass over the feed; without changes it is one small query.
+    ///
+    /// Returns before the budget is spent if there are too many changes for it, which are applied
+    /// all the same.
     pub async fn refresh(&self, budget: Duration) -> Freshness {
         match self.status().phase {
             Phase::Live => {}
@@ -84,9 +92,15 @@ impl KeywordIndex {
         if self.0.refreshes.send(done).is_err() {
             return Freshness::Behind;
         }
-        match tokio::time::timeout(budget, result).await {
-            Ok(Ok(true)) => Freshness::Current,
-            _ => Freshness::Behind,
+        let deadline = Instant::now() + budget;
+        let mut pass_end = self.0.pass_end.subscribe();
+        tokio::select! {
+            biased;
+            applied = timeout_at(deadline, result) => match applied {
+                Ok(Ok(true)) => Freshness::Current,
+                _ => Freshness::Behind,
+            },
+            _ = pass_end.wait_for(|end| end.is_some_and(|end| end > deadline)) => Freshness::Behind,
         }
     }
 
@@ -143,5 +157,61 @@ impl<'a> RefreshedIndex<'a> {
 impl Shared {
     fn publish(&self, snapshot: IndexSnapshot) {
         *self.snapshot.write().unwrap_or_else(PoisonError::into_inner) = Some(snapshot);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BUDGET: Duration = Duration::from_secs(1);
+
+    /// Returns an index without a follower, and the requests that one would receive.
+    fn index() -> (KeywordIndex, mpsc::UnboundedReceiver<Refresh>) {
+        let (refreshes, requests) = mpsc::unbounded_channel();
+        let status = Status { phase: Phase::Live, ..Status::default() };
+        let shared = Shared {
+            snapshot: RwLock::new(None),
+            status: watch::Sender::new(status),
+            refreshes,
+            pass_end: watch::Sender::new(None),
+            damaged: watch::Sender::new(Uuid::nil()),
+        };
+        (KeywordIndex(Arc::new(shared)), requests)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn search_does_not_wait_for_a_pass_that_is_too_long() {
+        let (index, mut requests) = index();
+        let began = Instant::now();
+        let found_out = async {
+            let _request = requests.recv().await;
+            tokio::time::sleep(BUDGET / 10).await;
+            index.0.pass_end.send_replace(Some(began + BUDGET * 2));
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            freshness = index.refresh(BUDGET) => assert_eq!(freshness, Freshness::Behind),
+            () = found_out => {}
+        }
+        assert!(began.elapsed() < BUDGET / 2, "{:?}", began.elapsed());
+
+        // It has begun before the next search.
+        assert_eq!(index.refresh(BUDGET).await, Freshness::Behind);
+        assert!(began.elapsed() < BUDGET / 2, "{:?}", began.elapsed());
+        assert!(requests.try_recv().is_ok(), "the changes are applied all the same");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn search_waits_for_a_pass_that_ends_in_time() {
+        let (index, mut requests) = index();
+        index.0.pass_end.send_replace(Some(Instant::now() + BUDGET / 2));
+        let follower = async {
+            let request = requests.recv().await.expect("a request");
+            tokio::time::sleep(BUDGET / 2).await;
+            request.send(true).expect("the search waits");
+        };
+        let (freshness, ()) = tokio::join!(index.refresh(BUDGET), follower);
+        assert_eq!(freshness, Freshness::Current);
     }
 }

@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use super::directory::IndexDirectory;
 use super::generation::{Generation, Unusable};
+use super::pass_time::{PassTime, RunningPass};
 use super::position::{Position, cursor_of};
 use super::rebuild::rebuild;
 use super::{Phase, Refresh, Shared, Status};
@@ -175,6 +176,7 @@ struct Passes<'a> {
     /// Number of uncommitted changes in the writer, which remain after a failed pass.
     pending: usize,
     has_written: bool,
+    times: PassTime,
 }
 
 impl<'a> Passes<'a> {
@@ -194,6 +196,7 @@ impl<'a> Passes<'a> {
             committed: cursor,
             pending: 0,
             has_written: false,
+            times: PassTime::default(),
         }
     }
 
@@ -220,7 +223,10 @@ impl<'a> Passes<'a> {
             while let Ok(request) = requests.try_recv() {
                 requested.push(request);
             }
-            let outcome = self.pass().await;
+            let mut pass = RunningPass::start();
+            let outcome = self.run_pass(&mut pass).await;
+            self.shared.pass_end.send_replace(None);
+            self.times.learn(&pass);
             next_pass_at = Instant::now() + POLL_INTERVAL;
             for request in requested {
                 // Fails if the search has timed out.
@@ -246,7 +252,7 @@ impl<'a> Passes<'a> {
     }
 
     /// Applies all current entries of the feed.
-    async fn pass(&mut self) -> Result<(), Error> {
+    async fn run_pass(&mut self, pass: &mut RunningPass) -> Result<(), Error> {
         let mut from = self.position.cursor();
         let mut horizon = None;
         loop {
@@ -257,6 +263,8 @@ impl<'a> Passes<'a> {
             let changed = self.position.unapplied(&page.entries);
             if !changed.is_empty() {
                 let present = passages::indexed(self.store, &changed).await?;
+                pass.add(present.len());
+                self.shared.pass_end.send_replace(self.times.expected_end(pass));
                 self.pending += changed.len();
                 blocking(&self.generation, move |generation| {
                     generation.replace(&changed, &present)
