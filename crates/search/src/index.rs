@@ -62,13 +62,7 @@ pub async fn start(
     let root = dir.to_owned();
     let directory = tokio::task::spawn_blocking(move || IndexDirectory::open(&root)).await??;
     let (refreshes, requests) = mpsc::unbounded_channel();
-    let shared = Arc::new(Shared {
-        snapshot: RwLock::new(None),
-        status: watch::Sender::new(Status::default()),
-        refreshes,
-        pass_end: watch::Sender::new(None),
-        damaged: watch::Sender::new(Uuid::nil()),
-    });
+    let shared = Arc::new(Shared::new(refreshes));
     let index = KeywordIndex(Arc::clone(&shared));
     let follower = follower::Follower::open(store.clone(), Arc::new(directory), shared).await?;
     let task = tokio::spawn(follower.run(requests, stop));
@@ -79,8 +73,8 @@ impl KeywordIndex {
     /// Makes every change visible that was committed before the call, or returns why it could not.
     /// Concurrent callers share one pass over the feed; without changes it is one small query.
     ///
-    /// Returns before the budget is spent if there are too many changes for it, which are applied
-    /// all the same.
+    /// Returns early if the changes are expected to take longer than the budget. They are applied
+    /// nevertheless.
     pub async fn refresh(&self, budget: Duration) -> Freshness {
         match self.status().phase {
             Phase::Live => {}
@@ -155,6 +149,16 @@ impl<'a> RefreshedIndex<'a> {
 }
 
 impl Shared {
+    fn new(refreshes: mpsc::UnboundedSender<Refresh>) -> Self {
+        Self {
+            snapshot: RwLock::new(None),
+            status: watch::Sender::new(Status::default()),
+            refreshes,
+            pass_end: watch::Sender::new(None),
+            damaged: watch::Sender::new(Uuid::nil()),
+        }
+    }
+
     fn publish(&self, snapshot: IndexSnapshot) {
         *self.snapshot.write().unwrap_or_else(PoisonError::into_inner) = Some(snapshot);
     }
@@ -169,14 +173,8 @@ mod tests {
     /// Returns an index without a follower, and the requests that one would receive.
     fn index() -> (KeywordIndex, mpsc::UnboundedReceiver<Refresh>) {
         let (refreshes, requests) = mpsc::unbounded_channel();
-        let status = Status { phase: Phase::Live, ..Status::default() };
-        let shared = Shared {
-            snapshot: RwLock::new(None),
-            status: watch::Sender::new(status),
-            refreshes,
-            pass_end: watch::Sender::new(None),
-            damaged: watch::Sender::new(Uuid::nil()),
-        };
+        let shared = Shared::new(refreshes);
+        shared.status.send_replace(Status { phase: Phase::Live, ..Status::default() });
         (KeywordIndex(Arc::new(shared)), requests)
     }
 
@@ -184,7 +182,7 @@ mod tests {
     async fn search_does_not_wait_for_a_pass_that_is_too_long() {
         let (index, mut requests) = index();
         let began = Instant::now();
-        let found_out = async {
+        let follower = async {
             let _request = requests.recv().await;
             tokio::time::sleep(BUDGET / 10).await;
             index.0.pass_end.send_replace(Some(began + BUDGET * 2));
@@ -192,14 +190,14 @@ mod tests {
         };
         tokio::select! {
             freshness = index.refresh(BUDGET) => assert_eq!(freshness, Freshness::Behind),
-            () = found_out => {}
+            () = follower => {}
         }
         assert!(began.elapsed() < BUDGET / 2, "{:?}", began.elapsed());
 
-        // It has begun before the next search.
+        // The pass started before this search.
         assert_eq!(index.refresh(BUDGET).await, Freshness::Behind);
         assert!(began.elapsed() < BUDGET / 2, "{:?}", began.elapsed());
-        assert!(requests.try_recv().is_ok(), "the changes are applied all the same");
+        assert!(requests.try_recv().is_ok(), "the follower continues");
     }
 
     #[tokio::test(start_paused = true)]

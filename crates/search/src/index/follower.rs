@@ -223,10 +223,7 @@ impl<'a> Passes<'a> {
             while let Ok(request) = requests.try_recv() {
                 requested.push(request);
             }
-            let mut pass = RunningPass::start();
-            let outcome = self.run_pass(&mut pass).await;
-            self.shared.pass_end.send_replace(None);
-            self.times.learn(&pass);
+            let outcome = self.pass().await;
             next_pass_at = Instant::now() + POLL_INTERVAL;
             for request in requested {
                 // Fails if the search has timed out.
@@ -251,8 +248,18 @@ impl<'a> Passes<'a> {
         }
     }
 
-    /// Applies all current entries of the feed.
-    async fn run_pass(&mut self, pass: &mut RunningPass) -> Result<(), Error> {
+    /// Applies all current entries of the feed. Meanwhile, searches know when it will end.
+    async fn pass(&mut self) -> Result<(), Error> {
+        let mut pass = RunningPass::start();
+        let outcome = self.apply_feed(&mut pass).await;
+        self.shared.pass_end.send_replace(None);
+        if outcome.is_ok() {
+            self.times.learn(&pass);
+        }
+        outcome
+    }
+
+    async fn apply_feed(&mut self, pass: &mut RunningPass) -> Result<(), Error> {
         let mut from = self.position.cursor();
         let mut horizon = None;
         loop {
@@ -380,3 +387,6 @@ pub(super) async fn blocking<R: Send + 'static>(
     let outcome = tokio::task::spawn_blocking(run).await;
     Ok(outcome.unwrap_or_else(|panic| Err(TantivyError::ErrorInThread(panic.to_string())))?)
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,10 +8,9 @@ use mc_store::{Store, change_feed, passages};
 use tantivy::TantivyError;
 use uuid::Uuid;
 
-use super::KeywordIndex;
-use super::Phase;
 use super::generation::IndexSnapshot;
 use super::schema::{ID_HIGH, ID_LOW};
+use super::{Freshness, KeywordIndex, Phase};
 use crate::Error;
 
 const PAGE: i64 = 10_000;
@@ -38,8 +37,8 @@ impl KeywordIndex {
     /// Finds passages that the index lacks or should not have, and publishes them to the change
     /// feed again, so that the follower of each node updates them.
     ///
-    /// Returns `None` without a check if the index is being rebuilt or cannot be written. `store`
-    /// needs access to every project.
+    /// Returns `None` without a repair if the index is being rebuilt, cannot be written or cannot
+    /// catch up with the feed. `store` needs access to every project.
     pub async fn repair(&self, store: &Store) -> Result<Option<RepairReport>, Error> {
         if self.status().phase != Phase::Live {
             return Ok(None);
@@ -49,7 +48,9 @@ impl KeywordIndex {
             return Ok(Some(RepairReport::default()));
         }
         // Concurrent changes are differences, too, until the follower has applied them.
-        self.refresh(REFRESH_TIMEOUT).await;
+        if self.refresh(REFRESH_TIMEOUT).await != Freshness::Current {
+            return Ok(None);
+        }
         let second = self.difference(store).await?;
         let missing: Vec<_> = second.missing.intersection(&first.missing).collect();
         let strays: Vec<_> = second.strays.intersection(&first.strays).collect();

@@ -32,7 +32,8 @@ pub enum Phase {
 pub enum Freshness {
     /// The index has everything that was committed before.
     Current,
-    /// The index could not catch up in time, or the database was unavailable.
+    /// The index could not catch up in time, or was not expected to, or the database was
+    /// unavailable.
     Behind,
     /// The index is being rebuilt.
     Rebuilding,
