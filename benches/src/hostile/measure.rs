@@ -194,6 +194,14 @@ mod tests {
     }
 
     #[test]
+    fn empty_text_does_not_change_the_exponent() {
+        let mut points = growth(|bytes| bytes).points;
+        points.push(Point { bytes: 0, seconds: 1e-8 });
+        let exponent = Growth::of(points).exponent;
+        assert!((exponent - 1.0).abs() < 1e-9, "{exponent}");
+    }
+
+    #[test]
     fn time_for_a_megabyte_is_that_of_the_longest_text() {
         let time = growth(|bytes| bytes).milliseconds_per_megabyte();
         assert!((time - 1_000.0).abs() < 1e-6, "{time}");
