@@ -14,8 +14,8 @@ pub fn thread_seconds() -> f64 {
 /// Returns the exponent of the growth of the time: 1 for linear time, 2 for quadratic time.
 ///
 /// A point has a length in bytes and a time in seconds. The exponent is the slope of the straight
-/// line through the logarithms of the points, by least squares; 0 if all lengths are equal. An empty
-/// text does not count: it has no logarithm, and parsers return at once.
+/// line through the logarithms of the points, by least squares; 0 if all lengths are equal. An
+/// empty text does not count: it has no logarithm, and parsers return at once.
 pub fn fitted_exponent(points: &[(usize, f64)]) -> f64 {
     let logarithms: Vec<(f64, f64)> = points
         .iter()

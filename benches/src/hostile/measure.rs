@@ -113,12 +113,16 @@ impl Plan {
         start.elapsed().as_secs_f64()
     }
 
-    /// Returns the length n of the smallest text, and the number of calls in a run.
+    /// Returns the length n of the smallest text, and the number of calls in a run, which is that
+    /// of the smallest text with a part of the family.
     fn smallest(&self, parser: &Parser, family: &Family) -> (usize, usize) {
         let largest = (parser.max_bytes / LARGEST).max(1);
         let mut bytes = self.first_bytes.min(largest);
         loop {
-            let input = parser.input(&family.text(bytes));
+            // A short text may have no room for a part of the family; it would take no time.
+            let mut texts = self.factors.iter().map(|factor| family.text(bytes * factor));
+            let text = texts.find(|text| !text.is_empty()).unwrap_or_default();
+            let input = parser.input(&text);
             // The first call may compile expressions.
             let first = seconds(parser, &input, 1);
             let seconds = if first < NO_REPEAT_SECONDS {
