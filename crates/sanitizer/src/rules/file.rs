@@ -27,12 +27,12 @@ pub enum RuleError {
         /// The violated rule, or the error of the regex.
         reason: String,
     },
-    /// A list contains an invalid regex.
+    /// A list contains an empty word or an invalid regex.
     #[error("field {field}: {reason}")]
     List {
         /// The list.
         field: &'static str,
-        /// The error of the regex.
+        /// The violated rule, or the error of the regex.
         reason: String,
     },
 }
@@ -105,12 +105,17 @@ pub(super) fn parse(text: &str) -> Result<Parsed, RuleError> {
     let file: File = serde_norway::from_str(text)?;
     let formats = file.rules.into_iter().map(compile).collect::<Result<_, _>>()?;
     let of = |words: Vec<String>, strength| words.into_iter().map(move |word| (word, strength));
-    let words = of(file.names.human_chosen, Strength::HumanChosen)
+    let words: Vec<(String, Strength)> = of(file.names.human_chosen, Strength::HumanChosen)
         .chain(of(file.names.random, Strength::Random))
-        .chain(of(file.names.weak, Strength::Weak));
+        .chain(of(file.names.weak, Strength::Weak))
+        .collect();
+    if words.iter().any(|(word, _)| word.is_empty()) {
+        let reason = "must have no empty word".to_owned();
+        return Err(RuleError::List { field: "names", reason });
+    }
     Ok(Parsed {
         formats,
-        words: words.collect(),
+        words,
         names: Names {
             qualifiers: file.names.qualifiers,
             kinds: file.names.kinds,
