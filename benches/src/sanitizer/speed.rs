@@ -13,8 +13,8 @@ use crate::harness::stats::Spread;
 /// Bytes to read: more do not change the result.
 const ENOUGH: usize = 40_000_000;
 
-/// Adds the megabytes per second of one thread, for all files and for those without findings. The
-/// others are searched at least twice.
+/// Adds the megabytes per second of one thread, for all files and for those without findings. A
+/// file with findings is searched at least twice.
 pub fn measure(args: &Args, report: &mut Report) -> Result<()> {
     let files = source(&args.source, &args.extension)?;
     let policy = Policy::default();

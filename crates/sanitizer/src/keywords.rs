@@ -1,8 +1,8 @@
 //! Finds the occurrences of keywords in a text, in any ASCII case.
 //!
-//! An automaton of all keywords is larger than a processor's first cache. The parts that most texts
-//! use of this filter's tables are not. They refuse most offsets by the last two bytes, and most of
-//! the others by a hash of up to eight bytes.
+//! An automaton of all keywords is larger than the first-level cache of a processor. Most texts use
+//! only a part of this filter's tables, which fits into that cache. The tables reject most offsets
+//! by the last two bytes, and most of the others by a hash of up to eight bytes.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -12,15 +12,17 @@ const WINDOW: usize = 8;
 
 /// Bits of a byte that are compared: letters of either case are equal.
 const FOLDED: u8 = !0x20;
+
+/// [`FOLDED`] for each byte of a window.
 const FOLDED_WINDOW: u64 = u64::from_le_bytes([FOLDED; WINDOW]);
 
-/// Windows of a chunk.
-const OFFSETS: usize = u32::BITS as usize;
+/// Number of windows of a chunk: one for each bit of the mask of [`Keywords::candidates`].
+const CHUNK_WINDOWS: usize = u32::BITS as usize;
 
 /// Number of pairs of bytes.
 const PAIRS: usize = 1 << u16::BITS;
 
-/// The shift for a pair that ends no keyword. It leaves one bit: a shift by all bits is an error.
+/// The shift for a pair that is not the end of a keyword. It is the largest valid one.
 const NO_KEYWORD: u8 = 63;
 
 /// Bits of a hash that select a bit of the filter, which has 8 KiB.
@@ -35,16 +37,16 @@ const BUCKET_BITS: u32 = 10;
 /// A set of keywords.
 #[derive(Debug)]
 pub(crate) struct Keywords {
-    /// For each pair of last bytes, the number of the low bits of a window that are not hashed, or
-    /// [`NO_KEYWORD`]. The rest has as many bytes as the shortest keyword of the pair, so keywords
-    /// that end together have the same hash.
+    /// For each pair of last bytes, the number of low bits of a window that are not hashed, or
+    /// [`NO_KEYWORD`]. The hashed part has as many bytes as the shortest keyword of the pair, at
+    /// most [`WINDOW`], so keywords that end at the same offset have the same hash.
     shifts: Box<[u8; PAIRS]>,
     /// A bit for each hash of a keyword.
     filter: [u64; FILTER_WORDS],
     /// The keywords by bucket. Of those with the same end, the longest one is first.
     by_bucket: Vec<Keyword>,
-    /// The ends of the keywords, in the order of `by_bucket`. Most of the other keywords of a
-    /// bucket are refused by them, and this table is much smaller.
+    /// The ends of the keywords, in the order of `by_bucket`. They reject most keywords of a bucket
+    /// that do not match, without a read of their texts on the heap.
     ends: Vec<End>,
     /// The start of each bucket in `by_bucket`, and the end of the last one.
     starts: Vec<u32>,
@@ -64,7 +66,7 @@ struct End {
 }
 
 impl Keywords {
-    /// Creates a set. Later, a keyword is named by its index.
+    /// Creates a set of keywords, none of which is empty. Later, a keyword is named by its index.
     pub(crate) fn new<'k>(keywords: impl Iterator<Item = &'k str>) -> Self {
         let mut keywords: Vec<(End, Keyword)> = keywords
             .enumerate()
@@ -74,11 +76,12 @@ impl Keywords {
             vec![NO_KEYWORD; PAIRS].try_into().expect("a shift for each pair");
         for (end, _) in &keywords {
             for pair in end.pairs() {
-                let shared = Some(shifts[pair]).filter(|shift| *shift != NO_KEYWORD);
-                shifts[pair] = end.shift().max(shared.unwrap_or(0));
+                let shift = end.shift();
+                let is_first = shifts[pair] == NO_KEYWORD;
+                shifts[pair] = if is_first { shift } else { shifts[pair].max(shift) };
             }
         }
-        // A keyword of several pairs has one byte, and the same shift for all of them.
+        // All pairs of a keyword have the same shift, so that of one pair is enough.
         let hash_of = |end: &End| hash(end.bytes >> shifts[pair(end.bytes)]);
         keywords.sort_by_key(|(end, keyword)| (bucket(hash_of(end)), Reverse(keyword.text.len())));
         let mut filter = [0; FILTER_WORDS];
@@ -111,25 +114,26 @@ impl Keywords {
         (1..=short).for_each(&mut check);
         let mut end = WINDOW;
         while let Some(chunk) = bytes.get(end - WINDOW..).and_then(<[u8]>::first_chunk) {
-            let mut ends = self.pairs_in(chunk);
-            while ends != 0 {
-                check(end + ends.trailing_zeros() as usize);
-                ends &= ends - 1;
+            let mut candidates = self.candidates(chunk);
+            while candidates != 0 {
+                check(end + candidates.trailing_zeros() as usize);
+                candidates &= candidates - 1;
             }
-            end += OFFSETS;
+            end += CHUNK_WINDOWS;
         }
         (end..=bytes.len()).for_each(check);
     }
 
-    /// Returns a bit for each window of a chunk whose last two bytes are those of a keyword, the
-    /// lowest one for the first window. Most windows end here, without a branch.
-    fn pairs_in(&self, chunk: &[u8; WINDOW - 1 + OFFSETS]) -> u32 {
+    /// Returns a bit mask of the windows of a chunk whose last two bytes are those of a keyword, in
+    /// either case. The lowest bit is the first window. Most windows are rejected here, without a
+    /// branch.
+    fn candidates(&self, chunk: &[u8; WINDOW - 1 + CHUNK_WINDOWS]) -> u32 {
         let pairs = chunk[WINDOW - 2..].array_windows().map(|pair| u16::from_le_bytes(*pair));
         let is_end = |pair| u32::from(self.shifts[usize::from(pair)] != NO_KEYWORD);
         pairs.enumerate().fold(0, |ends, (at, pair)| ends | is_end(pair) << at)
     }
 
-    /// Whether a keyword may end with the window.
+    /// Whether a keyword may end at the end of the window.
     fn may_end(&self, window: u64) -> bool {
         let bit = self.hash(window) >> (u32::BITS - FILTER_BITS);
         self.filter[(bit / u64::BITS) as usize] >> (bit % u64::BITS) & 1 == 1
@@ -139,8 +143,8 @@ impl Keywords {
         hash((window & FOLDED_WINDOW) >> self.shifts[pair(window)])
     }
 
-    /// Calls `found` with each keyword that ends at `end`. A function of its own keeps the loop
-    /// over all bytes in registers.
+    /// Calls `found` with each keyword that ends at `end`. Few offsets come here: as a function of
+    /// its own, it takes no registers from the loop over all chunks.
     #[inline(never)]
     fn find_at(&self, bytes: &[u8], end: usize, found: &mut impl FnMut(usize, Range<usize>)) {
         let window = window(&bytes[..end]);
@@ -167,24 +171,24 @@ impl End {
         Self { bytes: window(keyword.as_bytes()) & mask, mask }
     }
 
-    /// Returns the number of a window's bits before the keyword.
+    /// Returns the number of low bits of a window that are before the keyword.
     fn shift(&self) -> u8 {
-        u8::try_from(self.mask.trailing_zeros()).unwrap_or(NO_KEYWORD)
+        u8::try_from(self.mask.trailing_zeros()).expect("at most 64")
     }
 
-    /// Returns the pairs of last bytes that the keyword may end with: of a single byte, those with
-    /// any byte before it.
+    /// Returns the pairs of last bytes that the keyword may have in a text, in either case. If it
+    /// has one byte, any byte may be before it.
     fn pairs(&self) -> impl Iterator<Item = usize> {
         let is_single = usize::from(self.shift()) == 8 * (WINDOW - 1);
         let last = pair(self.bytes);
-        let before = if is_single { 0..1 << u8::BITS } else { 0..1 };
+        let bytes_before = if is_single { 0..1 << u8::BITS } else { 0..1 };
         let in_both_cases = |pair| [pair, pair | 0x20, pair | 0x2000, pair | 0x2020];
-        before.flat_map(move |before| in_both_cases(last | before))
+        bytes_before.flat_map(move |before| in_both_cases(last | before))
     }
 }
 
-/// Returns the last bytes of a text as a number, the last one as its highest byte, with zeros for
-/// those before the text.
+/// Returns the last [`WINDOW`] bytes of a text as a little-endian number. Bytes before the start
+/// of the text are zeros.
 fn window(bytes: &[u8]) -> u64 {
     let shorter = || bytes.iter().fold(0, |all, byte| all >> 8 | u64::from(*byte) << 56);
     bytes.last_chunk().map_or_else(shorter, |last| u64::from_le_bytes(*last))
@@ -219,6 +223,7 @@ mod tests {
             "babab",
             "б.",
             "парол",
+            "рол",
             "ab",
             ".\n",
             "a.b",
@@ -230,7 +235,7 @@ mod tests {
             "x12345678",
             "y12345678",
         ];
-        // Of words with the same pair, some have equal ends, some have not.
+        // Many of these words have the same last two bytes, but different bytes before them.
         let numbers: Vec<String> = (0..200).map(|number| format!("ab{number}")).collect();
         let words: Vec<&str> =
             words.into_iter().chain(numbers.iter().map(String::as_str)).collect();
@@ -247,6 +252,7 @@ mod tests {
             "\n",
             "x\r",
             "парол",
+            "рол",
             "б",
             "Q",
             "ab1",

@@ -121,7 +121,7 @@ fn rule_file_error_names_rule_and_field() {
         (bad_category, "field category"),
         (without_keywords, "field keywords"),
         ("allow:\n  regexes: ['(']".to_owned(), "field regexes: "),
-        ("names:\n  random: [acme, '']".to_owned(), "field names: must have no empty word"),
+        ("names:\n  random: [acme, '']".to_owned(), "field random: must have no empty word"),
     ] {
         let error = Sanitizer::with_rules(&[&text]).expect_err("invalid").to_string();
         assert!(error.contains(message), "{error}");

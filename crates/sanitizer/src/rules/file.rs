@@ -104,14 +104,16 @@ impl Parsed {
 pub(super) fn parse(text: &str) -> Result<Parsed, RuleError> {
     let file: File = serde_norway::from_str(text)?;
     let formats = file.rules.into_iter().map(compile).collect::<Result<_, _>>()?;
-    let of = |words: Vec<String>, strength| words.into_iter().map(move |word| (word, strength));
-    let words: Vec<(String, Strength)> = of(file.names.human_chosen, Strength::HumanChosen)
-        .chain(of(file.names.random, Strength::Random))
-        .chain(of(file.names.weak, Strength::Weak))
-        .collect();
-    if words.iter().any(|(word, _)| word.is_empty()) {
-        let reason = "must have no empty word".to_owned();
-        return Err(RuleError::List { field: "names", reason });
+    let mut words = Vec::new();
+    for (field, list, strength) in [
+        ("human_chosen", file.names.human_chosen, Strength::HumanChosen),
+        ("random", file.names.random, Strength::Random),
+        ("weak", file.names.weak, Strength::Weak),
+    ] {
+        if list.iter().any(String::is_empty) {
+            return Err(RuleError::List { field, reason: "must have no empty word".to_owned() });
+        }
+        words.extend(list.into_iter().map(|word| (word, strength)));
     }
     Ok(Parsed {
         formats,
