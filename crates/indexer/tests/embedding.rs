@@ -10,10 +10,10 @@ use mc_embed::{Embedder, Error, ModelId, Purpose};
 use mc_indexer::embedding_queue::{self, Batch, Context};
 use mc_indexer::hnsw;
 use mc_sanitizer::{Sanitized, mask};
-use mc_store::docs::{self, NewDoc};
+use mc_store::docs;
 use mc_store::passages::NewPassage;
 use mc_store::{testing, vectors};
-use mc_testkit::TestDatabase;
+use mc_testkit::{TestDatabase, document};
 
 /// Embedder that refuses texts with "poison", and is unavailable on request.
 struct ScriptedEmbedder {
@@ -61,18 +61,7 @@ async fn add(ctx: &Context, project: ProjectId, texts: &[String]) {
         text: mask(text).text,
         ..NewPassage::default()
     };
-    let doc = NewDoc {
-        file: None,
-        saved_by: None,
-        trust: mc_domain::Trust::Imported,
-        source: "tests".into(),
-        doc_id: texts[0].clone(),
-        title: mask("t").text,
-        url: Sanitized::default(),
-        content: mask("c").text,
-        scope: Vec::new(),
-        tags: Vec::new(),
-    };
+    let doc = document(&texts[0], "c");
     let passages: Vec<_> = texts.iter().map(passage).collect();
     let mut tx = ctx.store.begin().await.expect("a transaction");
     docs::upsert(&mut tx, project, &doc, &passages).await.expect("a document");

@@ -1,11 +1,10 @@
 //! Bundles, which are stored after the response.
 #![allow(missing_docs, clippy::unwrap_used)]
 
-use mc_domain::{BundleId, BundleSection, DocId, PassageId, ProjectId, RecordId, Trust, UserId};
-use mc_sanitizer::{Sanitized, mask};
+use mc_domain::{BundleId, BundleSection, DocId, PassageId, ProjectId, RecordId, UserId};
 use mc_store::Store;
 use mc_store::bundles::{self, BundleItem, NewBundle};
-use mc_store::docs::{self, NewDoc};
+use mc_store::docs;
 use mc_store::testing::{chains, execute, hold, text, until_a_session_waits};
 use mc_testkit::TestDatabase;
 use serde_json::json;
@@ -15,18 +14,7 @@ fn item(section: BundleSection, record: Option<RecordId>, doc: Option<DocId>) ->
 }
 
 async fn document(store: &Store, project: ProjectId, doc_id: &str) -> DocId {
-    let doc = NewDoc {
-        file: None,
-        saved_by: None,
-        trust: Trust::Imported,
-        source: "wiki".into(),
-        doc_id: doc_id.into(),
-        title: mask(doc_id).text,
-        url: Sanitized::default(),
-        content: mask(doc_id).text,
-        scope: vec![],
-        tags: vec![],
-    };
+    let doc = mc_testkit::document(doc_id, doc_id);
     let mut tx = store.begin().await.unwrap();
     let (id, _) = docs::upsert(&mut tx, project, &doc, &[]).await.unwrap();
     tx.commit().await.unwrap();

@@ -4,31 +4,20 @@
 use std::collections::HashSet;
 
 use mc_domain::DocId;
-use mc_sanitizer::{Sanitized, mask};
+use mc_sanitizer::mask;
 use mc_store::change_feed::{self, FeedCursor};
-use mc_store::docs::{self, NewDoc};
+use mc_store::docs;
 use mc_store::passages::{self, NewPassage, PassageSource};
 use mc_store::testing::text;
 use mc_store::{Store, Tx};
-use mc_testkit::TestDatabase;
+use mc_testkit::{TestDatabase, document};
 
 fn passage(text: &str) -> NewPassage {
     NewPassage { text: mask(text).text, ..NewPassage::default() }
 }
 
 async fn write(tx: &mut Tx, project: mc_domain::ProjectId, doc_id: &str, texts: &[&str]) -> DocId {
-    let doc = NewDoc {
-        file: None,
-        saved_by: None,
-        trust: mc_domain::Trust::Imported,
-        source: "test".into(),
-        doc_id: doc_id.into(),
-        title: mask(doc_id).text,
-        url: Sanitized::default(),
-        content: mask(&texts.join("\n")).text,
-        scope: vec![],
-        tags: vec![],
-    };
+    let doc = document(doc_id, &texts.join("\n"));
     let passages: Vec<_> = texts.iter().map(|t| passage(t)).collect();
     docs::upsert(tx, project, &doc, &passages).await.unwrap().0
 }

@@ -3,13 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use mc_domain::policy::RetentionDays;
-use mc_sanitizer::{Sanitized, mask};
+use mc_sanitizer::mask;
 use mc_store::cleanup::{self, CleanupReport};
-use mc_store::docs::{self, NewDoc};
+use mc_store::docs;
 use mc_store::hygiene::retention::{self, RetentionCategory};
 use mc_store::passages::NewPassage;
 use mc_store::{change_feed, testing};
-use mc_testkit::TestDatabase;
+use mc_testkit::{TestDatabase, document};
 
 async fn write(db: &TestDatabase, project: mc_domain::ProjectId, text: &str) {
     let passage = NewPassage {
@@ -20,18 +20,7 @@ async fn write(db: &TestDatabase, project: mc_domain::ProjectId, text: &str) {
         text: mask(text).text,
         ..NewPassage::default()
     };
-    let doc = NewDoc {
-        file: None,
-        saved_by: None,
-        trust: mc_domain::Trust::Imported,
-        source: "test".into(),
-        doc_id: "a".into(),
-        title: mask("a").text,
-        url: Sanitized::default(),
-        content: mask(text).text,
-        scope: Vec::new(),
-        tags: Vec::new(),
-    };
+    let doc = document("a", text);
     let mut tx = db.store().begin().await.unwrap();
     docs::upsert(&mut tx, project, &doc, &[passage]).await.unwrap();
     tx.commit().await.unwrap();

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use mc_domain::{PassageId, ProjectId, RecordKind, SourceKind};
-use mc_sanitizer::{Sanitized, mask};
-use mc_store::docs::{self, NewDoc};
+use mc_sanitizer::mask;
+use mc_store::docs;
 use mc_store::passages::{self, NewPassage, PassageFilter};
 use mc_store::vectors::{self, Model};
 use mc_store::{Store, testing};
-use mc_testkit::TestDatabase;
+use mc_testkit::{TestDatabase, document};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use serde_json::json;
@@ -123,18 +123,7 @@ async fn fill(
     random: &mut StdRng,
 ) {
     let passages: Vec<_> = (0..size).map(passage).collect();
-    let doc = NewDoc {
-        file: None,
-        saved_by: None,
-        trust: mc_domain::Trust::Imported,
-        source: "test".into(),
-        doc_id: "all".into(),
-        title: mask("all").text,
-        url: Sanitized::default(),
-        content: mask("all").text,
-        scope: vec![],
-        tags: vec![],
-    };
+    let doc = document("all", "all");
     let mut tx = store.begin().await.unwrap();
     docs::upsert(&mut tx, project, &doc, &passages).await.unwrap();
     tx.commit().await.unwrap();

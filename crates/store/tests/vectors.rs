@@ -2,29 +2,14 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use mc_domain::{ProjectId, SourceKind};
-use mc_sanitizer::{Sanitized, mask};
-use mc_store::docs::{self, NewDoc};
+use mc_sanitizer::mask;
+use mc_store::docs;
 use mc_store::passages::{NewPassage, PassageFilter};
 use mc_store::testing::{execute, hold, text, until_a_session_waits};
 use mc_store::vectors::{self, FlatVectors, Model};
 use mc_store::{Error, Store, projects};
-use mc_testkit::TestDatabase;
+use mc_testkit::{TestDatabase, document};
 use serde_json::json;
-
-fn document(place: &str, text: &str) -> NewDoc {
-    NewDoc {
-        file: None,
-        saved_by: None,
-        trust: mc_domain::Trust::Imported,
-        source: "test".into(),
-        doc_id: place.into(),
-        title: mask(place).text,
-        url: Sanitized::default(),
-        content: mask(text).text,
-        scope: vec![],
-        tags: vec![],
-    }
-}
 
 async fn write(store: &Store, project: ProjectId, place: &str, tag: &str, text: &str) {
     let passage = NewPassage {

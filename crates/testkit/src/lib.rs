@@ -3,9 +3,11 @@
 mod redis;
 mod skip;
 
-use mc_domain::{ProjectKey, UserId};
+use mc_domain::{ProjectKey, Trust, UserId};
 use mc_postgres::db_roles::DbRoles;
+use mc_sanitizer::{Sanitized, mask};
 use mc_store::Store;
+use mc_store::docs::NewDoc;
 use mc_store::projects::{self, Project};
 
 pub use redis::Redis;
@@ -92,5 +94,21 @@ impl Drop for TestDatabase {
         });
         // A remaining database is deleted with the server at the end of the test run.
         let _ = dropped.join();
+    }
+}
+
+/// Returns an imported document of the source `test`. Its id is also its title, and it has no URL.
+pub fn document(doc_id: &str, content: &str) -> NewDoc {
+    NewDoc {
+        file: None,
+        saved_by: None,
+        trust: Trust::Imported,
+        source: "test".into(),
+        doc_id: doc_id.into(),
+        title: mask(doc_id).text,
+        url: Sanitized::default(),
+        content: mask(content).text,
+        scope: Vec::new(),
+        tags: Vec::new(),
     }
 }

@@ -149,12 +149,11 @@ fn runtime(embedding: &Embedding) -> RuntimeSettings {
 #[cfg(test)]
 mod tests {
     use futures::future::BoxFuture;
-    use mc_domain::Trust;
     use mc_embed::{ModelId, Purpose};
     use mc_sanitizer::{Sanitized, mask};
-    use mc_store::docs::{self, NewDoc};
+    use mc_store::docs;
     use mc_store::passages::NewPassage;
-    use mc_testkit::TestDatabase;
+    use mc_testkit::{TestDatabase, document};
     use serde_json::json;
 
     use super::*;
@@ -183,20 +182,11 @@ mod tests {
     }
 
     async fn write(store: &Store, project: mc_domain::ProjectId) {
-        let text = || mask("The units differ.").text;
-        let passage =
-            NewPassage { location: mask("units.md").text, text: text(), ..NewPassage::default() };
-        let doc = NewDoc {
-            file: None,
-            saved_by: None,
-            trust: Trust::Imported,
-            source: "wiki".into(),
-            doc_id: "1".into(),
-            title: text(),
-            url: Sanitized::default(),
-            content: text(),
-            scope: vec![],
-            tags: vec![],
+        let doc = document("1", "The units differ.");
+        let passage = NewPassage {
+            location: mask("units.md").text,
+            text: doc.content.clone(),
+            ..NewPassage::default()
         };
         let mut tx = store.begin().await.expect("a transaction");
         docs::upsert(&mut tx, project, &doc, &[passage]).await.expect("a document");

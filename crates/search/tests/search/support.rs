@@ -12,10 +12,10 @@ use mc_search::{
     ActiveModel, ActiveModels, Freshness, KeywordIndex, Options, Query, SearchContext,
     SearchResponse,
 };
-use mc_store::docs::{self, NewDoc};
+use mc_store::docs;
 use mc_store::passages::{NewPassage, PassageFilter};
 use mc_store::{Store, Tx, vectors};
-use mc_testkit::TestDatabase;
+use mc_testkit::{TestDatabase, document};
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -84,18 +84,7 @@ impl Fixture {
     }
 
     pub async fn write_in(&self, tx: &mut Tx, name: &str, passages: &[NewPassage]) {
-        let doc = NewDoc {
-            file: None,
-            saved_by: None,
-            trust: mc_domain::Trust::Imported,
-            source: "test".into(),
-            doc_id: name.into(),
-            title: mask(name).text,
-            url: Sanitized::default(),
-            content: mask(name).text,
-            scope: Vec::new(),
-            tags: Vec::new(),
-        };
+        let doc = document(name, name);
         docs::upsert(tx, self.project, &doc, passages).await.expect("a document");
     }
 

@@ -1,28 +1,17 @@
 use mc_domain::ProjectId;
 use mc_sanitizer::mask;
-use mc_store::docs::{self, NewDoc};
+use mc_store::docs;
 use mc_store::passages::NewPassage;
-use mc_testkit::TestDatabase;
+use mc_testkit::{TestDatabase, document};
 use tempfile::TempDir;
 
 use super::*;
 
 /// Writes a document with so many passages that the pass is long.
 async fn write(store: &Store, project: ProjectId, doc_id: &str) {
-    let text = mask(doc_id).text;
-    let doc = NewDoc {
-        file: None,
-        saved_by: None,
-        trust: mc_domain::Trust::Imported,
-        source: "test".into(),
-        doc_id: doc_id.into(),
-        title: text.clone(),
-        url: text.clone(),
-        content: text.clone(),
-        scope: Vec::new(),
-        tags: Vec::new(),
-    };
-    let passages = vec![NewPassage { text, ..NewPassage::default() }; 150];
+    let doc = document(doc_id, doc_id);
+    let passage = NewPassage { text: mask(doc_id).text, ..NewPassage::default() };
+    let passages = vec![passage; 150];
     let mut tx = store.begin().await.expect("a transaction");
     docs::upsert(&mut tx, project, &doc, &passages).await.expect("a document");
     tx.commit().await.expect("a commit");
