@@ -88,8 +88,8 @@ impl Keywords {
         let mut starts = vec![0; (1 << BUCKET_BITS) + 1];
         for (end, _) in &keywords {
             let hash = hash_of(end);
-            let bit = hash >> (u32::BITS - FILTER_BITS);
-            filter[(bit / u64::BITS) as usize] |= 1 << (bit % u64::BITS);
+            let (word, bit) = filter_bit(hash);
+            filter[word] |= bit;
             starts[bucket(hash) + 1] += 1;
         }
         let mut sum = 0;
@@ -135,8 +135,8 @@ impl Keywords {
 
     /// Whether a keyword may end at the end of the window.
     fn may_end(&self, window: u64) -> bool {
-        let bit = self.hash(window) >> (u32::BITS - FILTER_BITS);
-        self.filter[(bit / u64::BITS) as usize] >> (bit % u64::BITS) & 1 == 1
+        let (word, bit) = filter_bit(self.hash(window));
+        self.filter[word] & bit != 0
     }
 
     fn hash(&self, window: u64) -> u32 {
@@ -202,6 +202,12 @@ fn pair(window: u64) -> usize {
 fn hash(end: u64) -> u32 {
     const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
     (end.wrapping_mul(MULTIPLIER) >> u32::BITS) as u32
+}
+
+/// Returns the word of the filter for a hash, and the bit in it.
+fn filter_bit(hash: u32) -> (usize, u64) {
+    let bit = hash >> (u32::BITS - FILTER_BITS);
+    ((bit / u64::BITS) as usize, 1 << (bit % u64::BITS))
 }
 
 fn bucket(hash: u32) -> usize {
