@@ -53,7 +53,7 @@ pub struct Args {
     /// Threads that measure at the same time
     #[arg(long, default_value_t = 2)]
     threads: usize,
-    /// Program whose parser processes read the longest texts; memory-copilot of this commit
+    /// Program whose parser processes read code and front matter; memory-copilot of this commit
     #[arg(long, env = "MEMORY_COPILOT_BINARY")]
     binary: PathBuf,
     /// File for the points of every pair, as JSON
@@ -71,11 +71,9 @@ pub fn run(args: &Args) -> Result<()> {
     let start = Instant::now();
     let (parsers, families) = (parsers::all(), args.all_families());
     let plan = args.plan();
+    parse_in_processes(&args.binary)?;
     let (pairs, mut measured) = args.measure(&plan, &parsers, &families)?;
     pairs::repeat(&plan, &pairs, &mut measured);
-    // A longest text of a family above the limit could take all memory of this process.
-    parse_in_processes(&args.binary)?;
-    pairs::apply_time_limits(&pairs, &mut measured);
     mc_sandbox::stop();
     if let Some(file) = &args.json {
         write_json(file, &measured)?;
@@ -165,7 +163,7 @@ impl Args {
     }
 }
 
-/// Has code parsed by processes of the binary from now on.
+/// Has code parsed by processes of the binary from now on, as the service does.
 fn parse_in_processes(binary: &Path) -> Result<()> {
     mc_sandbox::install(Program::new(binary, &[PROCESS_ARGUMENT]))?;
     // Code whose process fails is split by lines, at once.
@@ -181,8 +179,8 @@ fn parse_in_processes(binary: &Path) -> Result<()> {
 fn report(args: &Args, measured: &[Measurement<'_>], start: Instant) -> Report {
     let mut report = Report::new("hostile");
     report.note(format!(
-        "{} The time is the processor time of the thread, the median of {} runs (of one if it \
-         takes more than 10 ms) after one that does not count.",
+        "{} The time is the processor time of the thread and of child processes for it, the median \
+         of {} runs (of one if it takes more than 10 ms) after one that does not count.",
         args.describe_families(),
         args.runs
     ));

@@ -19,7 +19,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// waited for a suspended parser would take a minute.
 const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 /// Processor time of a parser that only the large source file takes, in ticks of 10 ms.
-const FILE_TICKS: u64 = 50;
+const FILE_TICKS: u64 = 10;
 /// Processor time of a thread that only documents of headings take, in ticks of 10 ms.
 const DOCUMENT_TICKS: u64 = 40;
 
@@ -61,6 +61,22 @@ async fn killed_parsers_are_replaced() {
         |result: &Value| result["symbols"].as_array().is_some_and(|all| !all.is_empty());
     assert!(results.iter().any(has_symbol), "{found}");
     assert!(!parsers_of(&service).is_empty());
+}
+
+/// A grammar takes seconds for this file.
+#[tokio::test]
+async fn code_that_is_slow_to_parse_is_stopped_early() {
+    let service = Service::embedded().await;
+    service.project("shop").await;
+    let directory = tempfile::tempdir().unwrap();
+    let shop = repository::cart_sessions(directory.path());
+    repository::write(&shop, "lib/slow.py", &"a: |\n".repeat(13_000));
+    repository::commit(&shop, "second");
+    service.index("shop", Path::new(&shop)).await;
+    let log = service.log();
+    let warning = "source file split by lines, without symbols";
+    let is_logged = log.lines().any(|line| line.contains(warning) && line.contains("slow.py"));
+    assert!(is_logged, "{log}");
 }
 
 /// A thread of the service parses documents of headings, and a parser process a source file.

@@ -46,6 +46,7 @@ pub fn code() -> Vec<(&'static str, Family)> {
             }),
         ),
         ("cpp", family("nested namespaces", nested("namespace a {\n", "}\n"))),
+        ("kotlin", family("assignments", |bytes| "password=".repeat(bytes / 9))),
         ("bash", family("nested functions", nested("a() {\n", "}\n"))),
         ("javascript", family("nested functions", nested("function a() {\n", "}\n"))),
         ("javascript", family("functions on one line", numbered("function a", "(){}"))),

@@ -1,12 +1,11 @@
 //! The time of one parser for one family, at four lengths.
 
-use std::time::Instant;
-
+use mc_sandbox::thread_time;
 use serde::Serialize;
 
 use super::parsers::Parser;
 use crate::growth::families::Family;
-use crate::growth::measure::{fitted_exponent, thread_seconds};
+use crate::growth::measure::fitted_exponent;
 use crate::harness::stats::Spread;
 
 /// Factors of the lengths of a pair.
@@ -104,15 +103,6 @@ impl Plan {
         }
     }
 
-    /// Returns the duration of the longest text that the parser accepts, in seconds. A child
-    /// process parses it, so this is not the processor time of this thread.
-    pub fn largest(parser: &Parser, family: &Family) -> f64 {
-        let input = parser.input(&family.text(parser.max_bytes));
-        let start = Instant::now();
-        parser.parse(&input);
-        start.elapsed().as_secs_f64()
-    }
-
     /// Returns the length n of the smallest text, and the number of calls in a run, which is that
     /// of the smallest text with a part of the family.
     fn smallest(&self, parser: &Parser, family: &Family) -> (usize, usize) {
@@ -154,13 +144,13 @@ impl Plan {
     }
 }
 
-/// Returns the time of several calls together, in seconds.
+/// Returns the processor time of several calls together, in seconds, with that of child processes.
 fn seconds(parser: &Parser, input: &str, calls: usize) -> f64 {
-    let start = thread_seconds();
+    let start = thread_time();
     for _ in 0..calls {
         parser.parse(input);
     }
-    thread_seconds() - start
+    thread_time().saturating_sub(start).as_secs_f64()
 }
 
 /// Returns the number, rounded up. It is positive.

@@ -12,13 +12,6 @@ use crate::growth::families::Family;
 use crate::harness::report::short;
 use crate::harness::say;
 
-/// Number of the slowest families with which a parser with a time limit reads its longest text.
-const LARGEST_TEXTS: usize = 3;
-/// Factor by which the longest text may exceed a parser's time limit, since other work follows.
-const TIME_LIMIT_MARGIN: f64 = 1.5;
-/// Duration in seconds above which a pair of a parser with a time limit is not measured again.
-const NO_REPEAT_SECONDS: f64 = 0.1;
-
 /// Parts of the names of the chosen parsers and families; all if empty.
 #[derive(Debug, Clone, Copy)]
 pub struct Selection<'a> {
@@ -43,8 +36,6 @@ pub struct Pair<'a> {
 pub enum Outcome {
     /// The exponent is below the limit.
     Linear,
-    /// The exponent is above the limit, but the parser stops by itself after a fixed time.
-    Limited,
     /// The exponent is above the limit.
     AboveLimit,
 }
@@ -168,38 +159,12 @@ pub fn measure_and<'a>(
 /// Measures the pairs above the limit again, on one thread.
 pub fn repeat(plan: &Plan, pairs: &[Pair<'_>], measured: &mut [Measurement<'_>]) {
     for (pair, found) in pairs.iter().zip(measured) {
-        let is_noise =
-            pair.parser.time_limit.is_none() || found.growth.last().seconds < NO_REPEAT_SECONDS;
-        if found.outcome == Outcome::AboveLimit && is_noise {
+        if found.outcome == Outcome::AboveLimit {
             say(&format!("again: {}, {}", found.parser, found.family));
             plan.repeat(pair.parser, pair.family, &mut found.growth);
             if found.growth.exponent < plan.max_exponent {
                 found.outcome = Outcome::Linear;
             }
-        }
-    }
-}
-
-/// Runs each parser with a time limit on its longest text, for its slowest families above the
-/// exponent limit. If the parser stops in time, all its pairs above that limit count as limited.
-pub fn apply_time_limits(pairs: &[Pair<'_>], measured: &mut [Measurement<'_>]) {
-    let limited = (0..pairs.len())
-        .filter(|index| is_first_of_its_parser(pairs, *index))
-        .filter_map(|index| Some((pairs[index].parser, pairs[index].parser.time_limit?)));
-    for (parser, limit) in limited {
-        let mut failed: Vec<usize> = (0..pairs.len())
-            .filter(|index| std::ptr::eq(pairs[*index].parser, parser))
-            .filter(|index| measured[*index].outcome == Outcome::AboveLimit)
-            .collect();
-        let time = |index: &usize| measured[*index].growth.last().seconds;
-        failed.sort_by(|a, b| time(b).total_cmp(&time(a)));
-        let stops = failed.iter().take(LARGEST_TEXTS).all(|index| {
-            let seconds = Plan::largest(parser, pairs[*index].family);
-            say(&format!("{}: {} s for its longest text", parser.name, short(seconds)));
-            seconds < limit * TIME_LIMIT_MARGIN
-        });
-        for index in failed.into_iter().filter(|_| stops) {
-            measured[index].outcome = Outcome::Limited;
         }
     }
 }

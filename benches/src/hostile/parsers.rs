@@ -20,8 +20,6 @@ pub struct Parser {
     pub name: String,
     /// The longest text that it accepts, in bytes.
     pub max_bytes: usize,
-    /// The time after which it stops by itself, in seconds.
-    pub time_limit: Option<f64>,
     /// Families that it reads in addition to those of text.
     pub own_families: Vec<Family>,
     wrap: fn(&str) -> String,
@@ -34,7 +32,6 @@ impl Parser {
         Self {
             name: name.into(),
             max_bytes: MAX_BYTES,
-            time_limit: None,
             own_families: Vec::new(),
             wrap: str::to_owned,
             parse: Box::new(parse),
@@ -44,11 +41,6 @@ impl Parser {
     /// Sets the longest text that the service accepts, in bytes.
     fn with_max_bytes(self, max_bytes: usize) -> Self {
         Self { max_bytes, ..self }
-    }
-
-    /// Sets the time after which the parser stops by itself, in seconds.
-    fn with_time_limit(self, seconds: f64) -> Self {
-        Self { time_limit: Some(seconds), ..self }
     }
 
     /// Sets the families that only this parser reads.

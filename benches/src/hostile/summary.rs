@@ -18,7 +18,6 @@ pub fn table(measured: &[Measurement<'_>]) -> Table {
             "slowest family",
             "ms/MB, median family",
             "longest, bytes",
-            "limited",
             "failed",
         ],
         rows: parsers.map(row).collect(),
@@ -27,14 +26,12 @@ pub fn table(measured: &[Measurement<'_>]) -> Table {
 
 /// Returns the row of a parser from its pairs, of which there is at least one.
 fn row(pairs: &[Measurement<'_>]) -> Vec<String> {
-    // If the time limit of the parser ended a pair, its exponent is meaningless.
-    let unlimited = pairs.iter().filter(|pair| pair.outcome != Outcome::Limited);
-    let steepest = unlimited.max_by(|a, b| a.growth.exponent.total_cmp(&b.growth.exponent));
+    let steepest = pairs.iter().max_by(|a, b| a.growth.exponent.total_cmp(&b.growth.exponent));
     let cost = |pair: &Measurement<'_>| pair.growth.milliseconds_per_megabyte();
     let costs = Spread::of(pairs.iter().map(cost));
     let slowest = pairs.iter().max_by(|a, b| cost(a).total_cmp(&cost(b)));
     let lengths = Spread::of(pairs.iter().map(|pair| longest(&pair.growth)));
-    let count = |outcome| pairs.iter().filter(|pair| pair.outcome == outcome).count().to_string();
+    let failed = pairs.iter().filter(|pair| pair.outcome == Outcome::AboveLimit).count();
     let family = |pair: Option<&Measurement<'_>>| pair.map(|pair| quoted(pair.family));
     vec![
         pairs[0].parser.to_owned(),
@@ -45,8 +42,7 @@ fn row(pairs: &[Measurement<'_>]) -> Vec<String> {
         family(slowest).unwrap_or_default(),
         short(costs.median),
         format!("{:.0}-{:.0}", lengths.min, lengths.max),
-        count(Outcome::Limited),
-        count(Outcome::AboveLimit),
+        failed.to_string(),
     ]
 }
 
@@ -75,21 +71,10 @@ mod tests {
         let pairs = [
             measured("slow", Outcome::Linear, [0.004, 0.008]),
             measured("a|b", Outcome::AboveLimit, [0.001, 0.004]),
-            measured("limited", Outcome::Limited, [0.000_1, 0.001]),
         ];
         let row = table(&pairs).rows.remove(0);
-        let wanted = [
-            "mask",
-            "3",
-            "2.00",
-            r"`` a\|b ``",
-            "4000",
-            "`` slow ``",
-            "2000",
-            "2000-2000",
-            "1",
-            "1",
-        ];
+        let wanted =
+            ["mask", "2", "2.00", r"`` a\|b ``", "4000", "`` slow ``", "2000", "2000-2000", "1"];
         assert_eq!(row, wanted);
     }
 

@@ -12,6 +12,7 @@
 mod boundaries;
 mod enclosing;
 mod outline;
+mod pace;
 mod pack;
 mod summary;
 
@@ -30,6 +31,7 @@ use pack::Span;
 
 pub use crate::grammar::LANGUAGES;
 pub(crate) use boundaries::WITHIN_DEFINITION;
+pub(crate) use pace::parse_limit;
 pub use pack::Limits;
 pub(crate) use pack::pack;
 
@@ -135,13 +137,16 @@ fn syntax(path: &str, code: Code<'_>) -> Option<Syntax> {
     if !grammar::exists(code.language) {
         return None;
     }
-    mc_sandbox::call::<CodeParser>(code).unwrap_or_else(|error| {
-        tracing::warn!(file.path = path, %error, "source file split by lines, without symbols");
-        None
-    })
+    let reason = match mc_sandbox::call::<CodeParser>(code) {
+        Ok(Some(syntax)) => return Some(syntax),
+        Ok(None) => "parsing it takes too long or too many reads for its length".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    tracing::warn!(file.path = path, reason, "source file split by lines, without symbols");
+    None
 }
 
-/// Parses the text of a file; `None` if its language has no grammar, or if it took too long.
+/// Parses the text of a file; `None` if its language has no grammar, or if it exceeds a limit.
 pub(crate) fn parse(Code { language, text }: Code<'_>) -> Option<Syntax> {
     let lines = Lines::of(text);
     let Outline { defined, boundaries } = outline::outline(grammar::find(language)?, text, &lines)?;

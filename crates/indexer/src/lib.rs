@@ -18,9 +18,8 @@ pub mod protected;
 pub mod run;
 pub mod source;
 pub mod text;
-mod thread_time;
 pub mod walk;
 
 pub use error::Error;
+pub use mc_sandbox::thread_time;
 pub use parsers::PARSERS;
-pub use thread_time::thread_time;

@@ -1,6 +1,8 @@
 //! The parsers of outside text that run in child processes: C code builds the syntax trees and
 //! reads YAML, and a hostile text may exploit a fault in it or make it loop.
 
+use std::time::Duration;
+
 use mc_sandbox::{Parser, ParserEntry};
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +12,9 @@ use crate::markdown::{self, FrontMatter};
 /// All parsers of this crate, for the child process.
 pub const PARSERS: [ParserEntry; 2] =
     [ParserEntry::of::<CodeParser>(), ParserEntry::of::<FrontMatterParser>()];
+
+/// Processor time for the tables of a grammar and the result of a short text.
+const OTHER_TIME: Duration = Duration::from_millis(30);
 
 /// Finds the definitions of a source file, and the costs of cuts between its lines.
 pub(crate) struct CodeParser;
@@ -27,6 +32,13 @@ impl Parser for CodeParser {
     const MAX_OUTPUT_BYTES: usize = 12 << 20;
     type Input<'a> = Code<'a>;
     type Output = Option<Syntax>;
+
+    /// Twice the time after which the parser gives up by itself. It only checks that time between
+    /// its steps, and one step can take quadratic time: the recovery from an error at the end of
+    /// the text.
+    fn time_limit(input_bytes: usize) -> Duration {
+        2 * chunker::parse_limit(input_bytes) + OTHER_TIME
+    }
 
     fn parse(code: Code<'_>) -> Option<Syntax> {
         chunker::parse(code)

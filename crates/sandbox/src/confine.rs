@@ -3,13 +3,16 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::RawFd;
+use std::time::Duration;
 
-use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signal::{SigEvent, SigSet, SigevNotify, Signal};
+use nix::sys::time::TimeSpec;
+use nix::sys::timer::{Expiration, Timer, TimerSetTimeFlags};
+use nix::time::ClockId;
 use nix::unistd::{Gid, Uid, setgroups, setresgid, setresuid};
 use rustix::process::{
     DumpableBehavior, Resource, Rlimit, getrlimit, nice, set_dumpable_behavior, setrlimit,
 };
-use rustix::time::{ClockId, clock_gettime};
 use seccompiler::{
     BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
     SeccompFilter, SeccompRule, TargetArch, apply_filter,
@@ -20,17 +23,15 @@ use crate::user::UnprivilegedUser;
 /// Limits of a child process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Processor time for one text, in seconds.
-    pub processor_seconds: u64,
     /// Address space, in bytes.
     pub memory_bytes: u64,
 }
 
 impl Default for Limits {
-    /// Returns limits far above the needs of ordinary code: a megabyte of it takes a fraction of a
-    /// second, and its syntax tree some hundred megabytes in addition to the program.
+    /// Returns a limit far above the needs of ordinary code: the syntax tree of a megabyte takes
+    /// some hundred megabytes in addition to the program.
     fn default() -> Self {
-        Self { processor_seconds: 10, memory_bytes: 1 << 30 }
+        Self { memory_bytes: 1 << 30 }
     }
 }
 
@@ -43,8 +44,9 @@ const NICENESS: i32 = 5;
 const MAX_PROCESSOR_SECONDS: u64 = 3600;
 
 /// Drops the privileges of this process permanently: the rights of root, and access to files, the
-/// network and other processes. The error says what failed and what to do.
-pub fn drop_privileges(limits: Limits) -> Result<(), String> {
+/// network and other processes. Returns its timer, which can't be created later. The error says
+/// what failed and what to do.
+pub fn drop_privileges(limits: Limits) -> Result<ProcessorTimer, String> {
     block_signals().map_err(|error| format!("its signals can't be blocked ({error})"))?;
     // The kernel kills this process before others if memory is short. Fails without `/proc`.
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
@@ -56,12 +58,43 @@ pub fn drop_privileges(limits: Limits) -> Result<(), String> {
         )
     })?;
     set_limits(limits).map_err(|error| format!("its limits can't be set ({error})"))?;
+    let timer = ProcessorTimer::new()
+        .map_err(|error| format!("its processor time can't be limited ({error})"))?;
     limit_system_calls().map_err(|error| {
         format!(
             "its system calls can't be filtered ({error}); allow seccomp filters in the container \
              or kernel of the service"
         )
-    })
+    })?;
+    Ok(timer)
+}
+
+/// Ends this process by `SIGXCPU` when a text has taken its processor time. Unlike a limit of the
+/// process, a timer counts milliseconds.
+#[derive(Debug)]
+pub struct ProcessorTimer(Timer);
+
+impl ProcessorTimer {
+    fn new() -> nix::Result<Self> {
+        let signal = SigevNotify::SigevSignal { signal: Signal::SIGXCPU, si_value: 0 };
+        Timer::new(ClockId::CLOCK_PROCESS_CPUTIME_ID, SigEvent::new(signal)).map(Self)
+    }
+
+    /// Allows this process so much processor time from now on.
+    pub fn start(&mut self, time: Duration) -> io::Result<()> {
+        // Without time, the timer would be stopped.
+        self.set(time.max(Duration::from_nanos(1)))
+    }
+
+    /// Ends the limit.
+    pub fn stop(&mut self) -> io::Result<()> {
+        self.set(Duration::ZERO)
+    }
+
+    fn set(&mut self, time: Duration) -> io::Result<()> {
+        let expiration = Expiration::OneShot(TimeSpec::from_duration(time));
+        Ok(self.0.set(expiration, TimerSetTimeFlags::empty())?)
+    }
 }
 
 /// Blocks the signals that a terminal or a service manager sends to all processes of the service:
@@ -104,30 +137,17 @@ fn set_limits(limits: Limits) -> io::Result<()> {
     Ok(set_dumpable_behavior(DumpableBehavior::NotDumpable)?)
 }
 
-/// Allows this process `processor_seconds` of processor time from now on. Then the kernel kills it.
-pub fn limit_processor_time(limits: Limits) -> io::Result<()> {
-    let used = clock_gettime(ClockId::ProcessCPUTime).tv_sec;
-    // The limit counts whole seconds, so the second that has begun is added.
-    let current = u64::try_from(used).unwrap_or(0) + 1 + limits.processor_seconds;
-    // At the end of its life, the process gets less, and another one parses the text.
-    let maximum = getrlimit(Resource::Cpu).maximum;
-    let current = maximum.map_or(current, |maximum| maximum.min(current));
-    Ok(setrlimit(Resource::Cpu, Rlimit { current: Some(current), maximum })?)
-}
-
 /// Sets a limit that can't be raised again, and keeps a lower limit that the system has set.
 fn limit(resource: Resource, value: u64) -> io::Result<()> {
     let value = getrlimit(resource).maximum.map_or(value, |maximum| maximum.min(value));
     Ok(setrlimit(resource, Rlimit { current: Some(value), maximum: Some(value) })?)
 }
 
-/// Makes every system call fail that is not in [`ALLOWED`], except for limits of this process and
-/// memory that is not executable.
+/// Makes every system call fail that is not in [`ALLOWED`], except for memory that is not
+/// executable.
 fn limit_system_calls() -> Result<(), seccompiler::Error> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
         ALLOWED.iter().map(|call| (*call, Vec::new())).collect();
-    // Process id 0 is this process. It can't change the limits of other processes of its user.
-    rules.insert(libc::SYS_prlimit64, vec![rule(0, SeccompCmpOp::Eq, 0)?]);
     let executable = libc::PROT_EXEC.unsigned_abs().into();
     for call in [libc::SYS_mmap, libc::SYS_mprotect] {
         rules.insert(call, vec![rule(2, SeccompCmpOp::MaskedEq(executable), 0)?]);
@@ -170,6 +190,7 @@ const ALLOWED: &[i64] = &[
     libc::SYS_sched_getaffinity,
     libc::SYS_sched_yield,
     libc::SYS_sigaltstack,
+    libc::SYS_timer_settime,
     libc::SYS_write,
     libc::SYS_writev,
 ];

@@ -4,11 +4,12 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::confine::{self, Limits};
+use crate::confine::{self, Limits, ProcessorTimer};
 use crate::frame;
 
 /// First argument of the program in a child process; the program then calls [`serve`].
@@ -27,6 +28,12 @@ pub trait Parser {
     /// the text.
     type Output: Serialize + DeserializeOwned;
 
+    /// Returns the processor time that a child process may use for a serialized input of so many
+    /// bytes. Then the kernel kills the process.
+    fn time_limit(_input_bytes: usize) -> Duration {
+        Duration::from_secs(10)
+    }
+
     /// Parses the text.
     fn parse(input: Self::Input<'_>) -> Self::Output;
 
@@ -44,13 +51,14 @@ pub trait Parser {
 #[derive(Debug, Clone, Copy)]
 pub struct ParserEntry {
     name: &'static str,
+    time_limit: fn(usize) -> Duration,
     run: fn(&[u8]) -> postcard::Result<Vec<u8>>,
 }
 
 impl ParserEntry {
     /// Returns the entry of a parser.
     pub const fn of<P: Parser>() -> Self {
-        Self { name: P::NAME, run: run::<P> }
+        Self { name: P::NAME, time_limit: P::time_limit, run: run::<P> }
     }
 }
 
@@ -80,22 +88,31 @@ fn serve_until_closed(parsers: &[ParserEntry], limits: Limits) -> io::Result<()>
     // Not `io::stdout()`, which flushes its buffer at each line break.
     let mut input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let mut output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
-    if let Err(error) = confine::drop_privileges(limits) {
-        frame::write(&mut output, error.as_bytes())?;
-        return Err(io::Error::other(error));
-    }
+    let mut timer = match confine::drop_privileges(limits) {
+        Ok(timer) => timer,
+        Err(error) => {
+            frame::write(&mut output, error.as_bytes())?;
+            return Err(io::Error::other(error));
+        }
+    };
     frame::write(&mut output, b"")?;
     while let Some(message) = frame::read(&mut input)? {
-        confine::limit_processor_time(limits)?;
-        frame::write(&mut output, &respond(parsers, &message)?)?;
+        frame::write(&mut output, &respond(parsers, &message, &mut timer)?)?;
     }
     Ok(())
 }
 
-fn respond(parsers: &[ParserEntry], message: &[u8]) -> io::Result<Vec<u8>> {
+fn respond(
+    parsers: &[ParserEntry],
+    message: &[u8],
+    timer: &mut ProcessorTimer,
+) -> io::Result<Vec<u8>> {
     let invalid = |error: postcard::Error| io::Error::new(io::ErrorKind::InvalidData, error);
     let Request { parser, input } = postcard::from_bytes(message).map_err(invalid)?;
     let parser = parsers.iter().find(|entry| entry.name == parser);
     let parser = parser.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
-    (parser.run)(input).map_err(invalid)
+    timer.start((parser.time_limit)(input.len()))?;
+    let result = (parser.run)(input);
+    timer.stop()?;
+    result.map_err(invalid)
 }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::parser::{Parser, Request};
 use crate::process::{End, Process, Program};
+use crate::thread_time;
 
 /// Maximum number of processes that parse at the same time.
 const MAX_PROCESSES: usize = 8;
@@ -92,8 +93,10 @@ impl ParserPool {
         let request = postcard::to_allocvec(&request).map_err(|error| failed(error.to_string()))?;
         let _permit = self.acquire_permit()?;
         for _ in 0..MAX_KILLS {
-            let process = self.idle_process().map_or_else(|| self.start_process(), Ok)?;
-            let error = match process.call(&request, P::MAX_OUTPUT_BYTES, &self.is_stopped) {
+            let mut process = self.idle_process().map_or_else(|| self.start_process(), Ok)?;
+            let response = process.call(&request, P::MAX_OUTPUT_BYTES, &self.is_stopped);
+            thread_time::add(process.new_processor_time());
+            let error = match response {
                 Ok(response) => {
                     let output = postcard::from_bytes(&response);
                     let output = output.map_err(|error| failed(error.to_string()))?;

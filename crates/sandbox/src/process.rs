@@ -11,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
+use nix::time::{clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, ioctl_fionbio};
@@ -75,6 +76,8 @@ pub(crate) struct Process {
     input: ChildStdin,
     output: ChildStdout,
     timeout: Duration,
+    /// Processor time that [`Self::new_processor_time`] has returned.
+    counted: Duration,
 }
 
 impl Process {
@@ -91,7 +94,8 @@ impl Process {
         let (Some(input), Some(output)) = (input, output) else {
             return Err(io::Error::other("the process has no streams"));
         };
-        let process = Self { child, input, output, timeout: program.timeout };
+        let process =
+            Self { child, input, output, timeout: program.timeout, counted: Duration::ZERO };
         ioctl_fionbio(&process.input, true)?;
         ioctl_fionbio(&process.output, true)?;
         let deadline = Deadline { until: Instant::now() + TIMEOUT, is_stopped };
@@ -105,12 +109,27 @@ impl Process {
 
     /// Checks that the service may kill the process, which has another user if the service is root.
     fn check_kill(&self) -> io::Result<()> {
-        kill(Pid::from_raw(self.child.id().cast_signed()), None).map_err(|error| {
+        kill(self.id(), None).map_err(|error| {
             io::Error::other(format!(
                 "the service may not end it ({error}); give the service the capability CAP_KILL, \
                  or run it as another user than root"
             ))
         })
+    }
+
+    /// Returns the processor time of the process that this function has not yet returned. The time
+    /// of an ended process can be read until [`Self::is_running`] or [`Self::end`] collects its
+    /// status.
+    pub fn new_processor_time(&mut self) -> Duration {
+        let time = clock_getcpuclockid(self.id()).and_then(clock_gettime);
+        let time = time.map_or(self.counted, Duration::from);
+        let new = time.saturating_sub(self.counted);
+        self.counted = time;
+        new
+    }
+
+    fn id(&self) -> Pid {
+        Pid::from_raw(self.child.id().cast_signed())
     }
 
     /// Returns whether the process has not ended.

@@ -11,7 +11,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mc_sandbox::{CallError, Parser, ParserPool, Program, UnprivilegedUser};
+use mc_sandbox::{CallError, Parser, ParserPool, Program, UnprivilegedUser, thread_time};
 use nix::unistd::Pid;
 use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
 
@@ -32,8 +32,8 @@ macro_rules! probes {
 }
 
 probes!(
-    Reverse, Loop, Park, Allocate, Abort, Panic, ReadFile, ListFiles, WriteFile, Connect, Run,
-    Executable, CloseFile, User, Signal, RaiseLimit, Unknown
+    Reverse, Loop, Compute, Park, Allocate, Abort, Panic, ReadFile, ListFiles, WriteFile, Connect,
+    Run, Executable, CloseFile, User, Signal, RaiseLimit, Unknown
 );
 
 const PROBE: &str = env!("CARGO_BIN_EXE_sandbox-probe");
@@ -164,6 +164,30 @@ fn processor_time_and_memory_are_limited() {
     assert_eq!(pool.call::<RaiseLimit>("").unwrap(), DENIED);
     assert!(fails::<Loop>(&pool, ""));
     assert_eq!(pool.call::<Reverse>("abc").unwrap(), "cba");
+}
+
+/// Processor time that a parser of the probe may use for a text.
+const TIME_LIMIT: Duration = Duration::from_millis(500);
+/// Processor time of the probe `Compute`.
+const COMPUTED: Duration = Duration::from_millis(300);
+
+/// A text that is stopped at its limit is charged to its caller. The start of a process is charged
+/// to the first call that it gets.
+#[test]
+fn processor_time_of_a_child_process_counts_for_the_calling_thread() {
+    let pool = pool();
+    let start = thread_time();
+    assert!(fails::<Loop>(&pool, ""));
+    let used = thread_time().saturating_sub(start);
+    assert!(TIME_LIMIT <= used && used < 10 * TIME_LIMIT, "{used:?}");
+    // Each call is charged once, although the process is kept.
+    let start = thread_time();
+    pool.call::<Compute>("").unwrap();
+    pool.call::<Reverse>("abc").unwrap();
+    let used = thread_time().saturating_sub(start);
+    assert!(COMPUTED <= used && used < 2 * COMPUTED, "{used:?}");
+    let of_another_thread = thread::spawn(thread_time).join().unwrap();
+    assert!(of_another_thread < TIME_LIMIT, "{of_another_thread:?}");
 }
 
 /// An operator may limit the processor time of all processes of the service.

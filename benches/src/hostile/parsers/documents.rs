@@ -22,8 +22,6 @@ const MAX_RULES: usize = 256 << 10;
 const MAX_PATTERNS: usize = 16 << 10;
 /// Longest location of a repository, in bytes.
 const MAX_LOCATION: usize = 4_096;
-/// Time after which the parser of code stops, in seconds.
-const CODE_SECONDS: f64 = 2.0;
 
 /// Returns the parsers.
 pub fn parsers() -> Vec<Parser> {
@@ -72,7 +70,6 @@ fn code(language: &'static str) -> Parser {
         black_box(chunker::cut("file", language, file, Limits::default()));
     })
     .with_max_bytes(MAX_FILE)
-    .with_time_limit(CODE_SECONDS)
     .with(own.map(|(_, family)| family).collect())
 }
 

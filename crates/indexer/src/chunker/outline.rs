@@ -1,23 +1,25 @@
 //! Definitions of a file and the costs of cuts, from one walk over its syntax tree.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::ops::ControlFlow;
-use std::time::Duration;
 
+use mc_sandbox::thread_time;
 use serde::{Deserialize, Serialize};
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 use super::boundaries::Boundaries;
+use super::pace::parse_limit;
 use crate::grammar::{Grammar, Role, Rule};
 use crate::text::Lines;
-use crate::thread_time;
 
-/// Maximum processor time to parse a file, in addition to that for its bytes.
-const PARSE_LIMIT: Duration = Duration::from_millis(100);
-/// Maximum processor time for each byte of a file, in nanoseconds. Ordinary code takes a tenth of
-/// it. Some texts take a grammar quadratic time. Because the limit is linear in the length, the
-/// total time of all files is linear, too.
-const PARSE_LIMIT_NANOSECONDS_PER_BYTE: u64 = 2_000;
+/// Bytes that the parser reads at a time, at most.
+const READ_BYTES: usize = 1024;
+/// How often the parser may read a text, on average over its parts. Some grammars look for the end
+/// of a string or comment from each character on. Ordinary code is read up to 28 times.
+const MAX_READS: usize = 64;
+/// Parts that are added to those of a text, because a short text varies more.
+const EXTRA_PARTS: usize = 4;
 /// Maximum length of a qualified name. Longer names come from broken code that the parser
 /// misreads, and would not fit a database index.
 const MAX_NAME_BYTES: usize = 400;
@@ -55,9 +57,13 @@ pub(super) struct Outline {
     pub boundaries: Boundaries,
 }
 
-/// Parses the text; `None` if parsing failed or took too long.
+/// Parses the text; `None` if parsing failed, took too long or read too much.
 pub(super) fn outline(grammar: &Grammar, text: &str, lines: &Lines<'_>) -> Option<Outline> {
-    let tree = parse(grammar, text)?;
+    Some(outline_of(&parse(grammar, text)?, grammar, text, lines))
+}
+
+/// Reads the outline of a syntax tree.
+pub(super) fn outline_of(tree: &Tree, grammar: &Grammar, text: &str, lines: &Lines<'_>) -> Outline {
     let mut walk = Walk {
         grammar,
         text,
@@ -66,26 +72,35 @@ pub(super) fn outline(grammar: &Grammar, text: &str, lines: &Lines<'_>) -> Optio
         names_bytes: 0,
         containers: vec![false],
     };
-    walk.run(&tree);
+    walk.run(tree);
     walk.outline.defined.dedup_by(|b, a| a.name == b.name && a.start == b.start);
-    Some(walk.outline)
+    walk.outline
 }
 
 fn parse(grammar: &Grammar, text: &str) -> Option<Tree> {
     let mut parser = Parser::new();
     parser.set_language(&grammar.language).ok()?;
     let bytes = text.as_bytes();
-    let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-    let for_bytes = length.saturating_mul(PARSE_LIMIT_NANOSECONDS_PER_BYTE);
-    let end = thread_time() + PARSE_LIMIT + Duration::from_nanos(for_bytes);
-    let mut check_timeout = |_: &tree_sitter::ParseState| {
-        if thread_time() > end { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    let limit = parse_limit(bytes.len());
+    let end = thread_time() + limit;
+    let reads_left = Cell::new((bytes.len() / READ_BYTES + EXTRA_PARTS) * MAX_READS);
+    // Without reads left, the parser sees the end of the text, and the next check stops it.
+    let mut read = |offset: usize, _| {
+        let Some(left) = reads_left.get().checked_sub(1) else { return &[][..] };
+        reads_left.set(left);
+        // The rest of a split character would be read at once, and the parser does not expect the
+        // end of the text there.
+        let end = text.floor_char_boundary(offset.saturating_add(READ_BYTES));
+        bytes.get(offset..end).unwrap_or_default()
     };
-    parser.parse_with_options(
-        &mut |offset, _| bytes.get(offset..).unwrap_or_default(),
-        None,
-        Some(ParseOptions::new().progress_callback(&mut check_timeout)),
-    )
+    let mut check_limits = |_: &tree_sitter::ParseState| {
+        let is_within = reads_left.get() > 0 && thread_time() <= end;
+        if is_within { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    let options = ParseOptions::new().progress_callback(&mut check_limits);
+    let tree = parser.parse_with_options(&mut read, None, Some(options));
+    // Without a check after the last read, the tree is that of a shorter text.
+    tree.filter(|_| reads_left.get() > 0)
 }
 
 /// Name that qualifies the definitions below `depth`.

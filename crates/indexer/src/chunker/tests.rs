@@ -90,6 +90,18 @@ fn equal_chunks_of_two_files_differ_in_their_span_hash() {
     assert_ne!(a.chunks[0].span_hash, b.chunks[0].span_hash);
 }
 
+/// The scanner of Kotlin looks for the end of a string from each error on.
+#[test]
+fn code_that_is_read_too_often_is_split_by_lines() {
+    let function = "fun slow() {}\n";
+    assert_eq!(check("kotlin", function, Limits::default()).symbols.len(), 1);
+    // The reads may end within the characters of several bytes.
+    for end in ["", "密"] {
+        let text = format!("{function}{}{}", "password=".repeat(1_000), end.repeat(3_000));
+        assert_eq!(check("kotlin", &text, Limits::default()).symbols, [], "{end}");
+    }
+}
+
 #[test]
 fn long_line_is_split_into_chunks_of_one_line() {
     let text = format!("short\n{}\nend", "\u{fc}ber ".repeat(1000));

@@ -2,8 +2,9 @@
 
 use std::net::TcpStream;
 use std::process::{Command, ExitCode};
+use std::time::Duration;
 
-use mc_sandbox::{Limits, Parser, ParserEntry, serve};
+use mc_sandbox::{Limits, Parser, ParserEntry, serve, thread_time};
 
 /// Defines a parser of a text.
 macro_rules! probe {
@@ -14,6 +15,9 @@ macro_rules! probe {
             const MAX_OUTPUT_BYTES: usize = 8 << 20;
             type Input<'a> = &'a str;
             type Output = String;
+            fn time_limit(_input_bytes: usize) -> Duration {
+                Duration::from_millis(500)
+            }
             fn parse($text: &str) -> String {
                 $result
             }
@@ -24,6 +28,11 @@ macro_rules! probe {
 probe!(Reverse, text => text.chars().rev().collect());
 probe!(Loop, text => loop {
     std::hint::black_box(text);
+});
+probe!(Compute, _text => {
+    let end = thread_time() + Duration::from_millis(300);
+    while thread_time() < end {}
+    String::new()
 });
 probe!(Allocate, text => {
     let bytes = text.parse().expect("a number");
@@ -72,6 +81,7 @@ fn main() -> ExitCode {
     let parsers = [
         ParserEntry::of::<Reverse>(),
         ParserEntry::of::<Loop>(),
+        ParserEntry::of::<Compute>(),
         ParserEntry::of::<Park>(),
         ParserEntry::of::<Allocate>(),
         ParserEntry::of::<Abort>(),
@@ -87,5 +97,5 @@ fn main() -> ExitCode {
         ParserEntry::of::<Signal>(),
         ParserEntry::of::<RaiseLimit>(),
     ];
-    serve(&parsers, Limits { processor_seconds: 1, ..Limits::default() })
+    serve(&parsers, Limits::default())
 }
