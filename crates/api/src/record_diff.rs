@@ -1,25 +1,62 @@
 //! The diff between a record and a proposal to change it.
 
-use std::time::Duration;
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::time::Instant;
 
-use similar::{DiffTag, TextDiff};
+use similar::udiff::UnifiedHunkHeader;
+use similar::{Algorithm, DiffableStr, capture_diff_slices_deadline, group_diff_ops};
 
 /// Most lines of both texts, from the first to the last change, of which the smallest diff is
 /// searched. The search takes time in proportion to their square, and a record can have thousands
 /// of lines.
-const MAX_LINES: usize = 150;
+const MAX_LINES: usize = 80;
+/// Unchanged lines around a change.
+const CONTEXT: usize = 3;
 
 /// Returns the unified diff of two texts.
 ///
 /// If they have more than [`MAX_LINES`] lines from the first to the last change, all of these are
 /// shown as replaced.
 pub fn unified(before: &str, after: &str) -> String {
+    let (old, new) = (before.tokenize_lines(), after.tokenize_lines());
+    // Lines are compared by numbers, however few they are, so that the time grows with the texts.
+    let mut numbers = HashMap::with_capacity(old.len() + new.len());
+    let mut number = |line| {
+        let next = numbers.len();
+        *numbers.entry(line).or_insert(next)
+    };
+    let [old_numbers, new_numbers]: [Vec<usize>; 2] =
+        [&old, &new].map(|lines| lines.iter().map(|line| number(*line)).collect());
+    let is_coarse = changed_lines(&old_numbers, &new_numbers) > MAX_LINES;
     // Without time, only the lines before the first and after the last change are compared.
-    let coarse = TextDiff::configure().timeout(Duration::ZERO).diff_lines(before, after);
-    let changes = coarse.ops().iter().filter(|part| part.tag() != DiffTag::Equal);
-    let lines: usize = changes.map(|part| part.old_range().len() + part.new_range().len()).sum();
-    let diff = if lines > MAX_LINES { coarse } else { TextDiff::from_lines(before, after) };
-    diff.unified_diff().header("now", "proposed").to_string()
+    let deadline = is_coarse.then(Instant::now);
+    let parts =
+        capture_diff_slices_deadline(Algorithm::Myers, &old_numbers, &new_numbers, deadline);
+    let mut text = String::new();
+    for hunk in group_diff_ops(parts, CONTEXT) {
+        if text.is_empty() {
+            text.push_str("--- now\n+++ proposed\n");
+        }
+        let _ = writeln!(text, "{}", UnifiedHunkHeader::new(&hunk));
+        for line in hunk.iter().flat_map(|part| part.iter_changes(&old[..], &new[..])) {
+            let _ = write!(text, "{}{}", line.tag(), line.value());
+            if !line.value().ends_with(['\n', '\r']) {
+                text.push_str("\n\\ No newline at end of file\n");
+            }
+        }
+    }
+    text
+}
+
+/// Returns the number of lines of both texts, from the first to the last change.
+fn changed_lines(old: &[usize], new: &[usize]) -> usize {
+    let equal = |pairs: &mut dyn Iterator<Item = (&usize, &usize)>| {
+        pairs.take_while(|(old, new)| old == new).count()
+    };
+    let before = equal(&mut old.iter().zip(new));
+    let after = equal(&mut old[before..].iter().rev().zip(new[before..].iter().rev()));
+    old.len() + new.len() - 2 * (before + after)
 }
 
 #[cfg(test)]
@@ -42,6 +79,10 @@ mod tests {
             "--- now\n+++ proposed\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n"
         );
         assert_eq!(unified("a\n", "a\n"), "");
+        assert_eq!(
+            unified("a", "b\n"),
+            "--- now\n+++ proposed\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n"
+        );
         let half = MAX_LINES / 2;
         assert_eq!(removed(&unified(&lines(half, ""), &lines(half, "b"))), half / 2);
     }
