@@ -38,6 +38,38 @@ pub fn document(text: &str) {
     if std::io::stdout().is_terminal() { line(text) } else { write(text) }
 }
 
+/// Writes a stream of JSON, a value on each line, to a terminal.
+#[derive(Debug, Default)]
+pub struct JsonLines {
+    /// The line that has not ended.
+    rest: Vec<u8>,
+}
+
+impl JsonLines {
+    fn write_lines(&mut self, print: impl Fn(&str)) {
+        while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.rest.drain(..=end).collect();
+            print(&terminal::json_line(String::from_utf8_lossy(&line[..end])));
+        }
+    }
+}
+
+impl Write for JsonLines {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.rest.extend_from_slice(bytes);
+        self.write_lines(write);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        if !self.rest.is_empty() {
+            self.rest.push(b'\n');
+        }
+        self.write_lines(write);
+        Ok(())
+    }
+}
+
 /// Writes text and a line feed. A closed pipe (`| head -1`) is not an error; any other write error,
 /// such as a full disk, ends the program.
 fn write(text: &str) {
@@ -148,6 +180,18 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn terminal_obeys_no_line_of_a_stream() {
+        let printed = std::cell::RefCell::new(Vec::new());
+        let mut lines = JsonLines::default();
+        for part in ["{\"a\": \"\u{9b}2J", "\"}\n{", "}\n3"] {
+            lines.rest.extend_from_slice(part.as_bytes());
+            lines.write_lines(|line| printed.borrow_mut().push(line.to_owned()));
+        }
+        assert_eq!(printed.into_inner(), [r#"{"a": "\u009b2J"}"#, "{}"]);
+        assert_eq!(lines.rest, b"3");
+    }
 
     #[test]
     fn field_and_cell_stay_in_their_line() {
