@@ -99,10 +99,11 @@ fn api_begins_no_transaction() {
 
 /// Files that may read an `UntrustedText`: its own, and the renderers for a model, a terminal and
 /// REST.
-const RENDERERS: [&str; 4] = [
+const RENDERERS: [&str; 5] = [
     "api/src/problem.rs",
     "app/src/terminal.rs",
     "domain/src/untrusted.rs",
+    "mcp/src/render/model_text.rs",
     "mcp/src/render/untrusted_block.rs",
 ];
 
@@ -118,6 +119,38 @@ fn untrusted_text_is_read_by_renderers_only() {
         }
     }
     assert_eq!(found, RENDERERS.len());
+}
+
+/// Constructors with text that a model reads.
+const MODEL_OUTLETS: [&str; 13] = [
+    "ContentBlock::embedded_text(",
+    "ContentBlock::json(",
+    "ContentBlock::text(",
+    "ErrorData::header_mismatch(",
+    "ErrorData::internal_error(",
+    "ErrorData::invalid_params(",
+    "ErrorData::invalid_request(",
+    "ErrorData::new(",
+    "ErrorData::parse_error(",
+    "ErrorData::resource_not_found(",
+    "Resource::new(",
+    "ResourceContents::blob(",
+    "ResourceContents::text(",
+];
+
+#[test]
+fn models_read_rendered_text_only() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mcp/src");
+    let mut found = 0;
+    for file in rust_files(&root) {
+        let source = fs::read_to_string(&file).expect("a source file");
+        let used: Vec<_> =
+            MODEL_OUTLETS.iter().filter(|outlet| source.contains(**outlet)).collect();
+        let is_own = file.ends_with("render/model_text.rs");
+        assert!(is_own || used.is_empty(), "{} must use a ModelText: {used:?}", file.display());
+        found += used.len();
+    }
+    assert!(found > 0, "no text for a model");
 }
 
 fn rust_files(dir: &Path) -> Vec<PathBuf> {

@@ -84,7 +84,7 @@ mod tests {
         let json = |values: usize| format!("[{}]", "[],".repeat(values));
         assert_eq!(check(json(JSON_VALUES / 2 - 1).as_bytes()), Ok(()));
         let problem = check(json(JSON_VALUES / 2).as_bytes()).expect_err("one more");
-        assert!(problem.to_string().contains("send it in several"), "{problem}");
+        assert!(problem.message().contains("send it in several"), "{problem:?}");
     }
 
     #[test]

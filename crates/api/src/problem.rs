@@ -22,9 +22,10 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     class: &'static Class,
-    detail: String,
-    field: Option<String>,
-    hint: Option<String>,
+    // Detail, field and hint may quote the request.
+    detail: UntrustedText,
+    field: Option<UntrustedText>,
+    hint: Option<UntrustedText>,
     near: Vec<UntrustedText>,
     /// Seconds.
     retry_after: u64,
@@ -182,13 +183,13 @@ impl Problem {
 
     /// Adds the field of the request at fault, as in the request (`scope[2]`).
     pub fn field(mut self, field: impl Into<String>) -> Self {
-        self.field = Some(field.into());
+        self.field = Some(UntrustedText::new(field));
         self
     }
 
     /// Adds the way out.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
+        self.hint = Some(UntrustedText::new(hint));
         self
     }
 
@@ -199,11 +200,12 @@ impl Problem {
         self
     }
 
-    /// Returns detail and field as one text, for errors of another form.
+    /// Returns detail and field as one masked text, for JSON of another form.
     pub fn message(&self) -> String {
+        let detail = masked(&self.detail);
         match &self.field {
-            Some(field) => format!("`{field}` {}", self.detail),
-            None => self.detail.clone(),
+            Some(field) => format!("`{}` {detail}", masked(field)),
+            None => detail,
         }
     }
 
@@ -230,7 +232,7 @@ impl Problem {
     fn of(class: &'static Class, detail: impl Into<String>) -> Self {
         Self {
             class,
-            detail: detail.into(),
+            detail: UntrustedText::new(detail),
             field: None,
             hint: None,
             near: Vec::new(),
@@ -246,25 +248,22 @@ impl Problem {
     }
 
     fn document(&self, request_id: Option<Uuid>) -> ProblemDocument {
-        // Texts can quote the request.
-        let masked = |text: &str| mc_sanitizer::mask(text).text.into_string();
         ProblemDocument {
             r#type: format!("urn:memory-copilot:problem:{}", self.class.slug),
             title: self.class.title.to_owned(),
             status: self.class.status.as_u16(),
             detail: masked(&self.detail),
-            field: self.field.as_deref().map(masked),
-            hint: self.hint.as_deref().map(masked),
-            near: self.near.iter().map(|name| masked(name.unrendered())).collect(),
+            field: self.field.as_ref().map(masked),
+            hint: self.hint.as_ref().map(masked),
+            near: self.near.iter().map(masked).collect(),
             request_id,
         }
     }
 }
 
-impl std::fmt::Display for Problem {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.detail)
-    }
+/// Returns a text for JSON.
+fn masked(text: &UntrustedText) -> String {
+    mc_sanitizer::mask(text.unrendered()).text.into_string()
 }
 
 /// Rounds up to seconds, at least one: 0 would invite an immediate retry.
@@ -284,8 +283,8 @@ impl<E: Classified> From<E> for Problem {
             tracing::warn!(error.cause = %with_sources(&error), "dependency unavailable");
         }
         let mut problem = Self::of(class_of(kind), error.to_string());
-        problem.field = error.field();
-        problem.hint = error.hint();
+        problem.field = error.field().map(UntrustedText::new);
+        problem.hint = error.hint().map(UntrustedText::new);
         problem
     }
 }
@@ -366,7 +365,7 @@ mod tests {
     fn the_time_to_wait_is_in_whole_seconds() {
         for (millis, expected) in [(0, "1"), (1, "1"), (1_000, "1"), (1_001, "2"), (59_999, "60")] {
             let problem = Problem::rate_limited("too many", Duration::from_millis(millis));
-            assert_eq!(problem.detail, format!("too many; try again in {expected} s"));
+            assert_eq!(problem.message(), format!("too many; try again in {expected} s"));
             assert_eq!(problem.respond(None).headers()[header::RETRY_AFTER], expected);
         }
     }
@@ -384,8 +383,7 @@ mod tests {
             ErrorKind::Unavailable,
         ] {
             let problem = Problem::from(Fault(kind));
-            assert_eq!(problem.detail, Fault(kind).to_string());
-            assert_eq!(problem.field.as_deref(), Some("owner"));
+            assert_eq!(problem.message(), format!("`owner` {}", Fault(kind)));
             assert!(!problem.status().is_success());
         }
     }

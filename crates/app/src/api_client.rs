@@ -62,7 +62,9 @@ impl ApiClient {
             match self.0.send(CoreCall::post(path, body.clone()), None).await {
                 Err(error) if error.kind() == ErrorKind::RateLimited => {
                     if !is_waiting {
-                        tracing::info!(%error, "waiting for a limit of this caller");
+                        let reason = error.message();
+                        let reason = terminal::untrusted(&reason);
+                        tracing::info!(%reason, "waiting for a limit of this caller");
                     }
                     is_waiting = true;
                     tokio::time::sleep(LIMIT_WAIT).await;
@@ -104,5 +106,6 @@ impl ApiClient {
 }
 
 fn to_anyhow(error: &CoreError) -> anyhow::Error {
-    anyhow!("{error}{}", terminal::suggestions(error.suggestions()))
+    let message = error.message();
+    anyhow!("{}{}", terminal::untrusted(&message), terminal::suggestions(error.suggestions()))
 }

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use mc_domain::UntrustedText;
 use mc_mcp::Suggestions;
 use mc_sanitizer::visible_text::is_unprintable;
 
@@ -27,6 +28,11 @@ pub fn json_line<'t>(json: impl Into<Cow<'t, str>>) -> Cow<'t, str> {
 pub fn json_lines<'t>(json: impl Into<Cow<'t, str>>) -> Cow<'t, str> {
     // A line feed in a string is escaped already.
     escaped(json.into(), "\n", push_json_escaped)
+}
+
+/// Escapes a text from outside as one line.
+pub fn untrusted(text: &UntrustedText) -> Cow<'_, str> {
+    line(text.unrendered())
 }
 
 /// Returns the stored names that an error suggests as a line to append to its message; empty
@@ -94,7 +100,6 @@ mod disguised;
 
 #[cfg(test)]
 mod tests {
-    use mc_domain::UntrustedText;
     use proptest::prelude::*;
     use serde_json::{Value, json};
 

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 /// Text that was not compiled into this program, such as a stored title or the name of a file.
 ///
 /// It has no `Display`, so a message cannot contain it by accident: the reader of an error or hint
-/// takes its words for those of the program. An error has it as a field of its own, and only the
-/// renderer of a place prints it: as quoted data for a model, escaped for a terminal, or as a JSON
-/// string for REST.
+/// takes its words for those of the program. It is a field of its own, or the whole message of an
+/// error if parts of that come from outside. Only the renderer of a place prints it: as quoted data
+/// or one line for a model, escaped for a terminal, or as a JSON string for REST.
 ///
 /// ```compile_fail
 /// let title = mc_domain::UntrustedText::new("ADR Timing");

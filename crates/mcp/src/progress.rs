@@ -10,7 +10,7 @@ const PERIOD: Duration = Duration::from_secs(1);
 
 /// Runs `call`, notifying a client that requested progress. `None` if the client cancelled.
 pub async fn run<T>(
-    tool: &str,
+    tool: &'static str,
     context: &RequestContext<RoleServer>,
     call: impl Future<Output = T>,
 ) -> Option<T> {
@@ -28,7 +28,7 @@ pub async fn run<T>(
     }
 }
 
-async fn notify(tool: &str, context: &RequestContext<RoleServer>, seconds: f64) {
+async fn notify(tool: &'static str, context: &RequestContext<RoleServer>, seconds: f64) {
     let Some(token) = context.meta.get_progress_token() else { return };
     let progress = ProgressNotificationParam::new(token, seconds)
         .with_message(format!("{tool}: the service is at work ({seconds:.0} s)"));

@@ -6,13 +6,12 @@ use rmcp::model::{Resource, ResourceTemplate};
 use serde_json::Value;
 
 use crate::core::CoreCall;
-use crate::render::{UNCONFIRMED, is_proposal, one_line};
+use crate::render::{MIME, ModelText, UNCONFIRMED, is_proposal};
 
 /// Resources per page of `resources/list`.
 const PAGE: usize = 50;
 /// Maximum length of the name of a resource, in characters.
 const NAME: usize = 80;
-const MIME: &str = "text/markdown";
 
 /// Returns the URI templates of records and documents.
 pub fn templates() -> Vec<ResourceTemplate> {
@@ -75,12 +74,7 @@ pub fn document_link(document: &Value, project: Option<&str>) -> Option<Resource
     let id: DocId = document.get("id")?.as_str()?.parse().ok()?;
     let query = project.map(|key| format!("?project={key}")).unwrap_or_default();
     let title = document.get("title").and_then(Value::as_str).unwrap_or("document");
-    let title = one_line(title, NAME);
-    Some(
-        Resource::new(format!("memory://docs/{id}{query}"), title.clone())
-            .with_title(title)
-            .with_mime_type(MIME),
-    )
+    Some(ModelText::from_line(title, NAME).into_resource(format!("memory://docs/{id}{query}")))
 }
 
 /// Cursor of `resources/list`, which lists the records of a project first and then its documents.
@@ -137,15 +131,13 @@ fn record_resource(record: &Value) -> Option<Resource> {
     let id: RecordId = text("id")?.parse().ok()?;
     let title = text("title").filter(|title| !title.is_empty());
     let title = title.or_else(|| text("content")?.lines().next()).unwrap_or("record");
-    let title = one_line(title, NAME);
-    let kind = one_line(text("kind").unwrap_or("record"), NAME);
-    let description = if is_proposal(record) { format!("{kind}, {UNCONFIRMED}") } else { kind };
-    Some(
-        Resource::new(format!("memory://records/{id}"), title.clone())
-            .with_title(title)
-            .with_description(description)
-            .with_mime_type(MIME),
-    )
+    let mut description = ModelText::from_line(text("kind").unwrap_or("record"), NAME);
+    if is_proposal(record) {
+        description.add(", ").add(UNCONFIRMED);
+    }
+    let resource =
+        ModelText::from_line(title, NAME).into_resource(format!("memory://records/{id}"));
+    Some(description.into_description_of(resource))
 }
 
 #[cfg(test)]

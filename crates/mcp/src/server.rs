@@ -9,27 +9,29 @@ use std::time::Duration;
 
 use http::HeaderValue;
 use http::request::Parts;
-use mc_domain::{Classified, ErrorKind, ProjectKey};
+use mc_domain::{ProjectKey, UntrustedText};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod,
-    CompleteRequestParams, CompleteResult, ContentBlock, CustomRequest, CustomResult, ErrorCode,
-    Implementation, JsonObject, ListPromptsRequestMethod, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourceContents,
-    ServerCapabilities, ServerConfig, Tool as Listed,
+    CompleteRequestParams, CompleteResult, CustomRequest, CustomResult, Implementation, JsonObject,
+    ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, ServerCapabilities, ServerConfig, Tool as Listed,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ErrorData, ServerHandler};
 
 use crate::core::CoreClient;
+use crate::render::ModelText;
 use crate::settings::ServerSettings;
 use crate::tools::{self, FieldError, TOOLS, Tool};
 use crate::{progress, render, resources};
-use errors::{call_failed, client_message, invalid, no_resource, protocol_error};
+use errors::{call_failed, invalid, protocol_error, unknown_uri};
 use lookups::CoreCaller;
 
 pub use errors::CallError;
 
+/// Maximum length of the name of an unknown tool in the message about it, in characters.
+const MAX_NAME: usize = 64;
 /// Header with the default project of an HTTP client, like `--project` of a stdio server.
 const PROJECT_HEADER: &str = "x-memory-copilot-project";
 
@@ -72,10 +74,12 @@ impl MemoryServer {
     fn tool(&self, name: &str) -> Result<&'static Tool, ErrorData> {
         let tool = tools::from_name(name).filter(|tool| tool.is_in(&self.settings.toolsets));
         tool.ok_or_else(|| {
-            let names: Vec<&str> = self.tools().map(Tool::name).collect();
-            let name: String = client_message(name).chars().take(64).collect();
-            let message = format!("unknown tool \"{name}\"; the tools are: {}", names.join(", "));
-            ErrorData::invalid_params(message, None)
+            let mut message = ModelText::from_constant("unknown tool \"");
+            message.add_untrusted(&UntrustedText::new(name), MAX_NAME).add("\"; the tools are: ");
+            for (index, tool) in self.tools().enumerate() {
+                message.add(if index == 0 { "" } else { ", " }).add(tool.name());
+            }
+            message.into_invalid_params()
         })
     }
 
@@ -117,22 +121,15 @@ impl MemoryServer {
         &self,
         uri: &str,
         context: &RequestContext<RoleServer>,
-    ) -> Result<String, ErrorData> {
-        let target = resources::Target::parse(uri).ok_or_else(|| {
-            let known = "memory://records/{id} or memory://docs/{id}{?project}";
-            no_resource(format!("no such resource; a URI is {known}"), uri)
-        })?;
+    ) -> Result<ModelText, ErrorData> {
+        let target = resources::Target::parse(uri).ok_or_else(|| unknown_uri(uri))?;
         let project = self.project(context).map_err(|error| invalid(&error))?;
         let call = target.call(project.as_deref()).ok_or_else(|| {
-            ErrorData::invalid_params("name the document's project: append ?project=KEY", None)
+            ModelText::from_constant("name the document's project: append ?project=KEY")
+                .into_invalid_params()
         })?;
-        let answer =
-            self.core.send(call, authorization(context)).await.map_err(|error| {
-                match error.kind() {
-                    ErrorKind::NotFound => no_resource(error.to_string(), uri),
-                    _ => protocol_error(&error),
-                }
-            })?;
+        let answer = self.core.send(call, authorization(context)).await;
+        let answer = answer.map_err(|error| protocol_error(&error, Some(uri)))?;
         Ok(match target {
             resources::Target::Record(_) => render::record(&answer),
             resources::Target::Document { .. } => render::document(&answer),
@@ -173,8 +170,8 @@ impl ServerHandler for MemoryServer {
         let tool = self.tool(&request.name)?;
         let outcome = self.run(tool, request.arguments.unwrap_or_default(), &context).await;
         let result = outcome.unwrap_or_else(|error| {
-            tracing::debug!(tool = tool.name(), %error, "tool call failed");
-            CallToolResult::error(vec![ContentBlock::text(call_failed(tool.name(), &error))])
+            tracing::debug!(tool = tool.name(), reason = ?error.message(), "tool call failed");
+            CallToolResult::error(vec![call_failed(tool.name(), &error).into_block()])
         });
         Ok(result.into())
     }
@@ -199,7 +196,7 @@ impl ServerHandler for MemoryServer {
             .core
             .send(page_start.call(&project), authorization(&context))
             .await
-            .map_err(|error| protocol_error(&error))?;
+            .map_err(|error| protocol_error(&error, None))?;
         (page.resources, page.next_cursor) = page_start.resources(&answer);
         Ok(page)
     }
@@ -220,8 +217,7 @@ impl ServerHandler for MemoryServer {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let text = self.read(&request.uri, &context).await?;
-        let contents = ResourceContents::text(text, request.uri).with_mime_type("text/markdown");
-        let mut result = ReadResourceResult::new(vec![contents]);
+        let mut result = ReadResourceResult::new(vec![text.into_contents(request.uri)]);
         (result.ttl_ms, result.cache_scope) = (Some(0), Some(CacheScope::Private));
         Ok(result.into())
     }
@@ -242,7 +238,7 @@ impl ServerHandler for MemoryServer {
         _request: CustomRequest,
         _context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "there is no such method", None))
+        Err(ModelText::from_constant("there is no such method").into_method_not_found())
     }
 
     async fn complete(

@@ -204,7 +204,7 @@ mod tests {
         let (bytes, first) = read(2).await.expect("two of three");
         assert_eq!(bytes.len(), 2 * UNIT_BYTES);
         let refused = read(2).await.map(drop).expect_err("four of three");
-        assert!(refused.to_string().contains("take too much memory"), "{refused}");
+        assert!(refused.message().contains("take too much memory"), "{refused:?}");
         assert_eq!(status(refused), 429);
         assert!(read(1).await.is_ok(), "the memory of the failed one is free");
         let caller = ClientKey::Caller(mc_domain::TokenId(uuid::Uuid::nil()));

@@ -118,7 +118,7 @@ mod tests {
     fn assert_overloaded<T>(result: Result<T, Problem>) {
         let problem = result.err().expect("a rejection");
         assert_eq!(problem.status(), StatusCode::SERVICE_UNAVAILABLE);
-        assert!(problem.to_string().contains("from this address"), "{problem}");
+        assert!(problem.message().contains("from this address"), "{problem:?}");
     }
 
     #[tokio::test(start_paused = true)]

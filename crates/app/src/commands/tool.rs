@@ -25,8 +25,10 @@ pub async fn run(call: ToolCall, remote: ApiClient, format: Format) -> Result<()
 fn for_people(error: CallError) -> anyhow::Error {
     let suggestions = terminal::suggestions(error.suggestions());
     match error {
-        CallError::Argument(error) => anyhow!("--{}: {}", option_name(&error.field), error.rule),
+        CallError::Argument(error) => {
+            anyhow!("--{}: {}", option_name(&error.field), terminal::line(error.rule))
+        }
         CallError::Unavailable(error) => error.into(),
-        other => anyhow!("{other}{suggestions}"),
+        other => anyhow!("{}{suggestions}", terminal::untrusted(&other.message())),
     }
 }

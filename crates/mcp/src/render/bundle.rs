@@ -5,10 +5,10 @@ use std::fmt::Write;
 use serde_json::{Map, Value, json};
 
 use super::untrusted_block::{Data, one_line};
-use super::{CAUTION, SENTENCE, append, cited, items, joined, lines, sentence, string};
+use super::{ModelText, NAME, SENTENCE, append, cited, items, joined, lines, string};
 
 /// Renders the bundle of a recall.
-pub fn bundle(answer: &Value) -> String {
+pub fn bundle(answer: &Value) -> ModelText {
     let mut data = Data::default();
     if let Some(task) = answer.get("task").filter(|task| task.is_object()) {
         write_section(&mut data, "task", std::slice::from_ref(task), issue);
@@ -21,27 +21,26 @@ pub fn bundle(answer: &Value) -> String {
     }
     let changes = items(answer, CHANGES);
     write_section(&mut data, CHANGES, changes, change);
-    let mut text = String::new();
+    let mut text = ModelText::default();
     if memory == 0 {
-        let reason = match sentence(answer, "reason") {
-            reason if reason.is_empty() => "nothing matched well enough".to_owned(),
-            reason => reason,
+        text.add("The team memory holds nothing for this: ");
+        match one_line(string(answer, "reason"), SENTENCE).as_str() {
+            "" => text.add("nothing matched well enough"),
+            reason => text.add_line(reason, SENTENCE),
         };
-        let _ = write!(text, "The team memory holds nothing for this: {reason}");
         if !changes.is_empty() {
-            let _ = write!(text, "\nSimilar past changes: {CAUTION}\n{}", data.delimited());
+            text.add("\nSimilar past changes").add_cautioned(data);
         }
     } else {
         let confidence = answer.get("confidence").and_then(Value::as_f64).unwrap_or_default();
-        let marked = data.delimited();
-        let _ = write!(text, "Team memory, confidence {confidence:.2}: {CAUTION}\n{marked}");
+        text.add("Team memory, confidence ").add_fraction(confidence).add_cautioned(data);
     }
     if let Some(count) = answer.get("omitted").and_then(Value::as_u64) {
-        let _ = write!(text, "\n{count} more had no room: raise limit_tokens");
+        text.add("\n").add_number(count).add(" more had no room: raise limit_tokens");
     }
-    append(&mut text, "\nleft out for time: ", &one_line(&joined(answer, "degraded"), SENTENCE));
+    text.add_labelled("\nleft out for time: ", &joined(answer, "degraded"), SENTENCE);
     if memory > 0 {
-        append(&mut text, "\nbundle_id of these handles: ", string(answer, "bundle_id"));
+        text.add_labelled("\nbundle_id of these handles: ", string(answer, "bundle_id"), NAME);
     }
     text
 }

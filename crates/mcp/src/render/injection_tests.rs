@@ -219,7 +219,8 @@ fn no_payload_breaks_out_of_a_record_document_or_issue() {
 
         let names = [raw(0), raw(1)].map(UntrustedText::new);
         let suggestions = Suggestions::new("Its sections", "section", &names);
-        let (items, outside) = read(&failure(raw(2), suggestions));
+        let (items, outside) =
+            read(&failure(ModelText::default(), &UntrustedText::new(raw(2)), suggestions));
         assert_eq!((items.len(), outside.len()), (1, 2));
         let expected = [0, 1].map(|at| lines_of("section", poison.shown(at))).concat();
         assert_eq!(texts(&items[0]), expected);

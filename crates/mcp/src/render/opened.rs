@@ -1,15 +1,16 @@
 //! Rendering of a text that is read in full: a record, a document, or a passage.
 
-use std::fmt::Write;
-
 use serde_json::Value;
 
 use super::untrusted_block::Data;
-use super::{CAUTION, append, cited, items, joined, lines, string};
+use super::{ModelText, append, cited, items, joined, lines, string};
 use crate::tools::Piece;
 
 /// What a proposal is, for readers who could take it for knowledge of the team.
 pub const UNCONFIRMED: &str = "proposal that no reviewer has confirmed";
+
+/// Maximum length of the name of a kind of text, in characters.
+const KIND: usize = 20;
 
 /// Returns whether a record, or the document of one, waits for a review.
 pub fn is_proposal(answer: &Value) -> bool {
@@ -17,13 +18,13 @@ pub fn is_proposal(answer: &Value) -> bool {
 }
 
 /// Renders a full document as the text of a resource.
-pub fn document(answer: &Value) -> String {
+pub fn document(answer: &Value) -> ModelText {
     let content = string(answer, "content").to_owned();
     piece(answer, &Piece { text: content, ..Piece::default() })
 }
 
 /// Renders a piece of a document or passage, with its source and how to continue reading.
-pub fn piece(answer: &Value, piece: &Piece) -> String {
+pub fn piece(answer: &Value, piece: &Piece) -> ModelText {
     let mut data = Data::default();
     let kind = Some(string(answer, "what")).filter(|kind| !kind.is_empty()).unwrap_or("document");
     data.item("-", &[kind, string(answer, "id"), string(answer, "trust")]);
@@ -41,27 +42,36 @@ pub fn piece(answer: &Value, piece: &Piece) -> String {
     data.skipped(piece.unnamed, "more sections");
     data.field("shown", piece.section.as_deref().unwrap_or_default());
     data.text(&piece.text);
-    let of = if is_proposal(answer) { format!(" of a {UNCONFIRMED}") } else { String::new() };
-    let mut text = format!("A {kind}{of}: {CAUTION}\n{}", data.delimited());
+    let mut text = ModelText::from_constant("A ");
+    text.add_line(kind, KIND);
+    if is_proposal(answer) {
+        text.add(" of a ").add(UNCONFIRMED);
+    }
+    text.add_cautioned(data);
     if !piece.outline.is_empty() {
-        text.push_str("\nIt is long: name the section to read.");
+        text.add("\nIt is long: name the section to read.");
     }
-    if let Some(next) = piece.next {
-        let _ = write!(text, "\nMore follows: call open_doc again with offset {next}.");
-    }
+    add_next(&mut text, piece.next);
     text
 }
 
 /// Renders the message for an offset after the end of the document.
-pub fn past_the_end(offset: u64, length: usize) -> String {
-    format!(
-        "The document has {length} characters, so nothing stands at offset {offset}: you have read \
-         all of it, or give a smaller offset."
-    )
+pub fn past_the_end(offset: u64, length: usize) -> ModelText {
+    let mut text = ModelText::from_constant("The document has ");
+    text.add_number(length).add(" characters, so nothing stands at offset ").add_number(offset);
+    text.add(": you have read all of it, or give a smaller offset.");
+    text
+}
+
+/// Says how to read on, if more follows.
+pub fn add_next(text: &mut ModelText, next: Option<u64>) {
+    if let Some(next) = next {
+        text.add("\nMore follows: call open_doc again with offset ").add_number(next).add(".");
+    }
 }
 
 /// Renders a memory record with all its fields.
-pub fn record(answer: &Value) -> String {
+pub fn record(answer: &Value) -> ModelText {
     let record = answer.get("record").unwrap_or(answer);
     let mut data = Data::default();
     let visibility =
@@ -93,12 +103,14 @@ pub fn record(answer: &Value) -> String {
     for source in sources(record) {
         data.field("source", &source);
     }
-    let what = match string(record, "visibility") {
-        "proposed" => format!("A {UNCONFIRMED}"),
-        "private" => "A private record".to_owned(),
-        _ => "A record of the team's memory".to_owned(),
-    };
-    format!("{what}: {CAUTION}\n{}", data.delimited())
+    let mut text = ModelText::from_constant("A ");
+    text.add(match string(record, "visibility") {
+        "proposed" => UNCONFIRMED,
+        "private" => "private record",
+        _ => "record of the team's memory",
+    });
+    text.add_cautioned(data);
+    text
 }
 
 /// Returns the distinct sources of a record and the users who saved it.

@@ -1,13 +1,11 @@
 //! Rendering of search results within a token budget. The best results get the most lines.
 
-use std::fmt::Write;
-
 use mc_contract::limits;
 use mc_domain::shorten;
 use serde_json::{Map, Value, json};
 
-use super::untrusted_block::{Data, one_line};
-use super::{CAUTION, Excerpt, SENTENCE, append, items, joined, lines, string};
+use super::untrusted_block::Data;
+use super::{Excerpt, ModelText, SENTENCE, append, items, joined, lines, string};
 use crate::tokens;
 
 /// Numbers of lines of the best results to try, highest first. Other results get half of them.
@@ -23,7 +21,7 @@ const LINE_CHARS: usize = 90;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Results {
     /// Text for models.
-    pub text: String,
+    pub text: ModelText,
     /// Structured content for programs.
     pub structured: Value,
 }
@@ -61,21 +59,23 @@ fn show(answer: &Value, shown: &[Value], max_lines: usize) -> Results {
         structured.push(program(result, &excerpt));
     }
     let omitted = items(answer, "results").len() - shown.len();
-    let mut text = match shown.len() {
-        0 => "Nothing found. Try other words, an exact symbol, or fewer filters.".to_owned(),
-        1 => format!("1 result: {CAUTION}\n{}", data.delimited()),
-        n => format!("{n} results, best first: {CAUTION}\n{}", data.delimited()),
+    let mut text = ModelText::default();
+    match shown.len() {
+        0 => text.add("Nothing found. Try other words, an exact symbol, or fewer filters."),
+        1 => text.add("1 result").add_cautioned(data),
+        n => text.add_number(n).add(" results, best first").add_cautioned(data),
     };
     if omitted > 0 {
-        let _ = write!(text, "\n{omitted} more: narrow the search, or raise limit_tokens.");
+        text.add("\n").add_number(omitted);
+        text.add(" more: narrow the search, or raise limit_tokens.");
     }
     let mut structured = json!({ "results": structured });
     if let Some(pending @ 1..) = answer.get("pending_vectors").and_then(Value::as_u64) {
-        let _ =
-            write!(text, "\n{pending} passages are found by words only until they are embedded.");
+        text.add("\n").add_number(pending);
+        text.add(" passages are found by words only until they are embedded.");
         structured["pending_vectors"] = json!(pending);
     }
-    append(&mut text, "\nleft out for time: ", &one_line(&joined(answer, "degraded"), SENTENCE));
+    text.add_labelled("\nleft out for time: ", &joined(answer, "degraded"), SENTENCE);
     if !items(answer, "degraded").is_empty() {
         structured["degraded"] = answer["degraded"].clone();
     }
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
     use crate::render::tests::shown;
 
-    fn rendered(answer: &Value) -> String {
+    fn rendered(answer: &Value) -> ModelText {
         results(answer, 1_200).text
     }
 
@@ -301,7 +301,7 @@ mod tests {
                 "symbol": &long, "url": format!("https://a.b/{long}"), "text": "short"}]}),
             1_200,
         );
-        for text in [shown.text, shown.structured.to_string()] {
+        for text in [shown.text.to_string(), shown.structured.to_string()] {
             assert!(text.contains("short") && text.chars().count() < 4 * NAME, "{}", text.len());
         }
     }

@@ -1,5 +1,5 @@
-//! Block of stored text for a model: data between delimiters, with each line quoted. All stored
-//! text reaches models in this form.
+//! Block of stored text for a model: data between delimiters, with each line quoted. Stored
+//! texts reach models in this form, but for short ones on one line (`model_text`).
 //!
 //! ```text
 //! <recalled 3fq7x2mzk5wc9d1b>

@@ -2,12 +2,11 @@
 
 use std::fmt::Display;
 
-use mc_domain::{Classified, ErrorKind};
+use mc_domain::{Classified, ErrorKind, UntrustedText};
 use rmcp::ErrorData;
-use serde_json::json;
 
 use crate::core::CoreError;
-use crate::render::{Suggestions, failure};
+use crate::render::{ModelText, Suggestions, failure};
 use crate::tools::{FieldError, NoSection};
 
 /// Error of a tool call.
@@ -23,7 +22,7 @@ pub enum CallError {
          memory, and say so."
     )]
     Unavailable(CoreError),
-    /// The Core rejects the call.
+    /// The Core rejects the call. [`CallError::message`] has its reason, for a renderer.
     #[error(transparent)]
     Core(CoreError),
     /// The document has no such section.
@@ -35,6 +34,14 @@ pub enum CallError {
 }
 
 impl CallError {
+    /// Returns the error and the next step.
+    pub fn message(&self) -> UntrustedText {
+        match self {
+            Self::Core(error) => error.message(),
+            error => UntrustedText::new(error.to_string()),
+        }
+    }
+
     /// Returns the stored names that the error suggests. They are no part of its message.
     pub fn suggestions(&self) -> Option<Suggestions<'_>> {
         match self {
@@ -58,43 +65,38 @@ impl From<CoreError> for CallError {
     }
 }
 
-/// Returns a message for a client, without suggestions. It is masked, because it may repeat
-/// arguments of the client, and the client may log it.
-pub(super) fn client_message(error: impl Display) -> String {
-    client_text(error, None)
+/// Returns a text that may repeat arguments of the client as a message for it.
+fn client_message(text: impl Display) -> ModelText {
+    failure(ModelText::default(), &UntrustedText::new(text.to_string()), None)
 }
 
 /// Returns the text of a failed tool call, with quoted suggestions.
-pub(super) fn call_failed(tool: &str, error: &CallError) -> String {
-    client_text(format_args!("{tool} failed: {error}"), error.suggestions())
+pub(super) fn call_failed(tool: &'static str, error: &CallError) -> ModelText {
+    let mut text = ModelText::from_constant(tool);
+    text.add(" failed: ");
+    failure(text, &error.message(), error.suggestions())
 }
 
-fn client_text(message: impl Display, suggestions: Option<Suggestions<'_>>) -> String {
-    // Masked before it is shortened: half of a secret would not be detected. Stored names are
-    // masked already.
-    failure(mc_sanitizer::mask(&message.to_string()).text.as_str(), suggestions)
-}
-
-/// Returns the error for an unknown URI. rmcp chooses the code by the client's protocol revision.
-pub(super) fn no_resource(message: String, uri: &str) -> ErrorData {
-    ErrorData::resource_not_found(
-        client_message(message),
-        Some(json!({ "uri": client_message(uri) })),
-    )
+/// Returns the error for a URI that is no resource of this server.
+pub(super) fn unknown_uri(uri: &str) -> ErrorData {
+    let message = ModelText::from_constant(
+        "no such resource; a URI is memory://records/{id} or memory://docs/{id}{?project}",
+    );
+    message.into_resource_not_found(&client_message(uri))
 }
 
 /// Returns the error for invalid arguments of a method.
 pub(super) fn invalid(error: &FieldError) -> ErrorData {
-    ErrorData::invalid_params(client_message(error), None)
+    client_message(error).into_invalid_params()
 }
 
 /// Returns the protocol error for a failed read of a resource, because resources have no error
 /// results.
-pub(super) fn protocol_error(error: &CoreError) -> ErrorData {
-    match error.kind() {
-        ErrorKind::Invalid | ErrorKind::NotFound => {
-            ErrorData::invalid_params(client_message(error), None)
-        }
-        _ => ErrorData::internal_error(client_message(error), None),
+pub(super) fn protocol_error(error: &CoreError, uri: Option<&str>) -> ErrorData {
+    let message = failure(ModelText::default(), &error.message(), None);
+    match (error.kind(), uri) {
+        (ErrorKind::NotFound, Some(uri)) => message.into_resource_not_found(&client_message(uri)),
+        (ErrorKind::Invalid | ErrorKind::NotFound, _) => message.into_invalid_params(),
+        _ => message.into_internal_error(),
     }
 }

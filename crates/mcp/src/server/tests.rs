@@ -7,7 +7,7 @@ use axum::extract::{Path, Query, State};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use http::StatusCode;
-use rmcp::model::{ErrorCode, ProgressNotificationParam, ProtocolVersion};
+use rmcp::model::{ErrorCode, ProgressNotificationParam, ProtocolVersion, ResourceContents};
 use rmcp::service::{NotificationContext, RoleClient, RunningService, ServiceError};
 use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt};
 use serde_json::{Value, json};

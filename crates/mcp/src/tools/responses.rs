@@ -1,8 +1,6 @@
 //! Conversion of the Core's responses to tool results: text for models, and structured content for
 //! programs with the same information, at about the same cost.
 
-use std::fmt::Write;
-
 use http::StatusCode;
 use mc_domain::ProjectKey;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
@@ -10,7 +8,8 @@ use serde_json::{Map, Value, json};
 
 use super::sections::{NoSection, Piece};
 use crate::core::CoreError;
-use crate::{render, resources};
+use crate::render::{self, ModelText};
+use crate::resources;
 
 /// Default token limit of a result.
 const BUDGET: usize = 1_200;
@@ -144,9 +143,7 @@ fn record(arguments: &JsonObject, mut answer: Value) -> CallToolResult {
     let piece = Piece::at(&content, offset(arguments), content_budget(arguments));
     piece.put_into(&mut answer);
     let mut text = render::record(&answer);
-    if let Some(next) = piece.next {
-        let _ = write!(text, "\nMore follows: call open_doc again with offset {next}.");
-    }
+    render::add_next(&mut text, piece.next);
     if let Value::Object(fields) = &mut answer {
         fields.retain(|name, value| {
             let is_empty = value.is_null() || *value == json!([]) || *value == json!({});
@@ -162,9 +159,10 @@ fn offset(arguments: &JsonObject) -> u64 {
 }
 
 /// Creates a result with text for models and structured content for programs.
-pub(super) fn complete(texts: Vec<String>, mut structured: Value) -> CallToolResult {
+pub(super) fn complete(texts: Vec<ModelText>, mut structured: Value) -> CallToolResult {
     render::structured(&mut structured);
-    let mut result = CallToolResult::success(texts.into_iter().map(ContentBlock::text).collect());
+    let mut result =
+        CallToolResult::success(texts.into_iter().map(ModelText::into_block).collect());
     result.structured_content = Some(structured);
     result
 }

@@ -130,7 +130,7 @@ impl Tool {
     pub fn explain(&self, error: CoreError) -> CoreError {
         match error {
             CoreError::Refused { status, mut problem } => {
-                problem.field = problem.field.map(|field| self.name_of(&field));
+                problem.rename_field(|field| self.name_of(field));
                 CoreError::Refused { status, problem }
             }
             error => error,
