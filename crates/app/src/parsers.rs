@@ -4,12 +4,12 @@
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use mc_sandbox::{Limits, PROCESS_ARGUMENT, ParserEntry, Program};
+use mc_sandbox::{PROCESS_ARGUMENT, ParserEntry, Program};
 
 /// Runs parsers if this process was started as such a child process.
 pub fn serve_if_child() -> Option<ExitCode> {
     let is_child = std::env::args_os().nth(1).is_some_and(|first| first == PROCESS_ARGUMENT);
-    is_child.then(|| mc_sandbox::serve(&parsers(), Limits::default()))
+    is_child.then(|| mc_sandbox::serve(&parsers()))
 }
 
 /// Starts the pool of child processes, in which all parsers run from then on.

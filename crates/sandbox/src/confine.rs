@@ -20,20 +20,9 @@ use seccompiler::{
 
 use crate::user::UnprivilegedUser;
 
-/// Limits of a child process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Address space, in bytes.
-    pub memory_bytes: u64,
-}
-
-impl Default for Limits {
-    /// Returns a limit far above the needs of ordinary code: the syntax tree of a megabyte takes
-    /// some hundred megabytes in addition to the program.
-    fn default() -> Self {
-        Self { memory_bytes: 1 << 30 }
-    }
-}
+/// Maximum address space of a process, in bytes. It is far above the needs of ordinary code: the
+/// syntax tree of a megabyte takes some hundred megabytes in addition to the program.
+const MAX_MEMORY_BYTES: u64 = 1 << 30;
 
 /// Lower priority than the service's, so that requests come first on a busy machine. With 10, index
 /// runs take half as long again, since the model works at the same time.
@@ -46,7 +35,7 @@ const MAX_PROCESSOR_SECONDS: u64 = 3600;
 /// Drops the privileges of this process permanently: the rights of root, and access to files, the
 /// network and other processes. Returns its timer, which can't be created later. The error says
 /// what failed and what to do.
-pub fn drop_privileges(limits: Limits) -> Result<ProcessorTimer, String> {
+pub fn drop_privileges() -> Result<ProcessorTimer, String> {
     block_signals().map_err(|error| format!("its signals can't be blocked ({error})"))?;
     // The kernel kills this process before others if memory is short. Fails without `/proc`.
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
@@ -57,7 +46,7 @@ pub fn drop_privileges(limits: Limits) -> Result<ProcessorTimer, String> {
             UnprivilegedUser::PARSERS.uid
         )
     })?;
-    set_limits(limits).map_err(|error| format!("its limits can't be set ({error})"))?;
+    set_limits().map_err(|error| format!("its limits can't be set ({error})"))?;
     let timer = ProcessorTimer::new()
         .map_err(|error| format!("its processor time can't be limited ({error})"))?;
     limit_system_calls().map_err(|error| {
@@ -126,9 +115,9 @@ fn change_user() -> nix::Result<()> {
     Ok(())
 }
 
-fn set_limits(limits: Limits) -> io::Result<()> {
+fn set_limits() -> io::Result<()> {
     nice(NICENESS)?;
-    limit(Resource::As, limits.memory_bytes)?;
+    limit(Resource::As, MAX_MEMORY_BYTES)?;
     limit(Resource::Cpu, MAX_PROCESSOR_SECONDS)?;
     for nothing in [Resource::Core, Resource::Fsize, Resource::Nofile, Resource::Nproc] {
         limit(nothing, 0)?;

@@ -8,7 +8,6 @@ mod process;
 mod thread_time;
 mod user;
 
-pub use confine::Limits;
 pub use parser::{PROCESS_ARGUMENT, Parser, ParserEntry, serve};
 pub use pool::{CallError, ParserPool, call, install, stop};
 pub use process::Program;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::confine::{self, Limits, ProcessorTimer};
+use crate::confine::{self, ProcessorTimer};
 use crate::frame;
 
 /// First argument of the program in a child process; the program then calls [`serve`].
@@ -75,20 +75,20 @@ fn run<P: Parser>(input: &[u8]) -> postcard::Result<Vec<u8>> {
 
 /// Drops the privileges of this process, then runs parsers for the service until the service closes
 /// standard input. The first message to the service is empty, or the error of dropping privileges.
-pub fn serve(parsers: &[ParserEntry], limits: Limits) -> ExitCode {
-    match serve_until_closed(parsers, limits) {
+pub fn serve(parsers: &[ParserEntry]) -> ExitCode {
+    match serve_until_closed(parsers) {
         Ok(()) => ExitCode::SUCCESS,
         // Standard error is not read. The service detects the end of standard output.
         Err(_) => ExitCode::FAILURE,
     }
 }
 
-fn serve_until_closed(parsers: &[ParserEntry], limits: Limits) -> io::Result<()> {
+fn serve_until_closed(parsers: &[ParserEntry]) -> io::Result<()> {
     confine::close_inherited_files();
     // Not `io::stdout()`, which flushes its buffer at each line break.
     let mut input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let mut output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
-    let mut timer = match confine::drop_privileges(limits) {
+    let mut timer = match confine::drop_privileges() {
         Ok(timer) => timer,
         Err(error) => {
             frame::write(&mut output, error.as_bytes())?;

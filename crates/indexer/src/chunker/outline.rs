@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 use super::boundaries::Boundaries;
-use super::pace::parse_limit;
+use super::pace::{EXTRA_BYTES, parse_limit};
 use crate::grammar::{Grammar, Role, Rule};
 use crate::text::Lines;
 
@@ -18,8 +18,6 @@ const READ_BYTES: usize = 1024;
 /// How often the parser may read a text, on average over its parts. Some grammars look for the end
 /// of a string or comment from each character on. Ordinary code is read up to 28 times.
 const MAX_READS: usize = 64;
-/// Parts that are added to those of a text, because a short text varies more.
-const EXTRA_PARTS: usize = 4;
 /// Maximum length of a qualified name. Longer names come from broken code that the parser
 /// misreads, and would not fit a database index.
 const MAX_NAME_BYTES: usize = 400;
@@ -81,9 +79,10 @@ fn parse(grammar: &Grammar, text: &str) -> Option<Tree> {
     let mut parser = Parser::new();
     parser.set_language(&grammar.language).ok()?;
     let bytes = text.as_bytes();
+    // Before the start: the first call of a process parses a sample.
     let limit = parse_limit(bytes.len());
     let end = thread_time() + limit;
-    let reads_left = Cell::new((bytes.len() / READ_BYTES + EXTRA_PARTS) * MAX_READS);
+    let reads_left = Cell::new((bytes.len() + EXTRA_BYTES) / READ_BYTES * MAX_READS);
     // Without reads left, the parser sees the end of the text, and the next check stops it.
     let mut read = |offset: usize, _| {
         let Some(left) = reads_left.get().checked_sub(1) else { return &[][..] };

@@ -23,7 +23,7 @@ const MIN_TIME: Duration = Duration::from_micros(100);
 /// language than their name says.
 const FACTOR: u32 = 6;
 /// Bytes that are added to the length of a text, because a short text varies more.
-const EXTRA_BYTES: usize = 4096;
+pub const EXTRA_BYTES: usize = 4096;
 
 /// Returns the processor time after which parsing code of this length is given up.
 ///

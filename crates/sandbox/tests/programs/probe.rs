@@ -4,7 +4,7 @@ use std::net::TcpStream;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-use mc_sandbox::{Limits, Parser, ParserEntry, serve, thread_time};
+use mc_sandbox::{Parser, ParserEntry, serve, thread_time};
 
 /// Defines a parser of a text.
 macro_rules! probe {
@@ -97,5 +97,5 @@ fn main() -> ExitCode {
         ParserEntry::of::<Signal>(),
         ParserEntry::of::<RaiseLimit>(),
     ];
-    serve(&parsers, Limits::default())
+    serve(&parsers)
 }
