@@ -62,9 +62,8 @@ impl ApiClient {
             match self.0.send(CoreCall::post(path, body.clone()), None).await {
                 Err(error) if error.kind() == ErrorKind::RateLimited => {
                     if !is_waiting {
-                        let reason = error.message();
-                        let reason = terminal::untrusted(&reason);
-                        tracing::info!(%reason, "waiting for a limit of this caller");
+                        let reason = terminal::failure(&error.message(), None);
+                        tracing::info!(reason, "waiting for a limit of this caller");
                     }
                     is_waiting = true;
                     tokio::time::sleep(LIMIT_WAIT).await;
@@ -106,6 +105,5 @@ impl ApiClient {
 }
 
 fn to_anyhow(error: &CoreError) -> anyhow::Error {
-    let message = error.message();
-    anyhow!("{}{}", terminal::untrusted(&message), terminal::suggestions(error.suggestions()))
+    anyhow!(terminal::failure(&error.message(), error.suggestions()))
 }

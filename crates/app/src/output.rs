@@ -38,19 +38,27 @@ pub fn document(text: &str) {
     if std::io::stdout().is_terminal() { line(text) } else { write(text) }
 }
 
-/// Writes a stream of JSON, a value on each line, to a terminal.
-#[derive(Debug, Default)]
-pub struct JsonLines {
+/// Returns standard output for a stream of JSON with a value on each line: unchanged, unless a
+/// terminal shows it.
+pub fn json_lines() -> Box<dyn Write> {
+    let stdout = std::io::stdout();
+    if stdout.is_terminal() { Box::new(JsonLines::default()) } else { Box::new(stdout.lock()) }
+}
+
+/// Writes lines of JSON to a terminal.
+#[derive(Default)]
+struct JsonLines {
     /// The line that has not ended.
     rest: Vec<u8>,
 }
 
 impl JsonLines {
     fn write_lines(&mut self, print: impl Fn(&str)) {
-        while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = self.rest.drain(..=end).collect();
-            print(&terminal::json_line(String::from_utf8_lossy(&line[..end])));
+        let Some(end) = self.rest.iter().rposition(|byte| *byte == b'\n') else { return };
+        for line in self.rest[..end].split(|byte| *byte == b'\n') {
+            print(&terminal::json_line(String::from_utf8_lossy(line)));
         }
+        self.rest.drain(..=end);
     }
 }
 

@@ -30,17 +30,15 @@ pub fn json_lines<'t>(json: impl Into<Cow<'t, str>>) -> Cow<'t, str> {
     escaped(json.into(), "\n", push_json_escaped)
 }
 
-/// Escapes a text from outside as one line.
-pub fn untrusted(text: &UntrustedText) -> Cow<'_, str> {
-    line(text.unrendered())
-}
-
-/// Returns the stored names that an error suggests as a line to append to its message; empty
-/// without any.
-pub fn suggestions(suggestions: Option<Suggestions<'_>>) -> String {
-    let Some(Suggestions { intro, names, .. }) = suggestions else { return String::new() };
-    let names: Vec<_> = names.iter().map(|name| line(name.unrendered())).collect();
-    format!("\n{intro}: {}", names.join("; "))
+/// Escapes the message of an error as one line, and appends the stored names that the error
+/// suggests as another one.
+pub fn failure(message: &UntrustedText, suggestions: Option<Suggestions<'_>>) -> String {
+    let mut text = line(message.unrendered()).into_owned();
+    if let Some(Suggestions { intro, names, .. }) = suggestions {
+        let names: Vec<_> = names.iter().map(|name| line(name.unrendered())).collect();
+        let _ = write!(text, "\n{intro}: {}", names.join("; "));
+    }
+    text
 }
 
 /// Returns whether the character is escaped if no neighbor needs it.
@@ -159,10 +157,12 @@ mod tests {
     }
 
     #[test]
-    fn suggested_names_are_on_one_line() {
+    fn message_and_suggested_names_have_a_line_each() {
+        let message = UntrustedText::new("no document \"a\nb\"");
         let names = ["ADR Timing\nmemory-copilot: done", "\u{1b}[2J"].map(UntrustedText::new);
-        let shown = suggestions(Suggestions::new("Similar titles", "title", &names));
-        assert_eq!(shown, "\nSimilar titles: ADR Timing\\nmemory-copilot: done; \\u{1b}[2J");
-        assert_eq!(suggestions(None), "");
+        let shown = failure(&message, Suggestions::new("Similar titles", "title", &names));
+        let suggested = "\nSimilar titles: ADR Timing\\nmemory-copilot: done; \\u{1b}[2J";
+        assert_eq!(shown, format!(r#"no document "a\nb"{suggested}"#));
+        assert_eq!(failure(&message, None), r#"no document "a\nb""#);
     }
 }

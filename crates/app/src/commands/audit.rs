@@ -1,7 +1,7 @@
 //! `memory-copilot audit`.
 
 use std::fs::File;
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::Path;
 use std::pin::pin;
 
@@ -27,11 +27,7 @@ pub async fn run(command: AuditCommand, remote: &ApiClient, format: Format) -> R
         }
         AuditCommand::Export { of, output: Some(path) } => to_file(remote, &of, &path).await,
         AuditCommand::Export { of, output: None } => {
-            let stdout = std::io::stdout();
-            if stdout.is_terminal() {
-                return export(remote, &of, &mut output::JsonLines::default()).await;
-            }
-            export(remote, &of, &mut stdout.lock()).await
+            export(remote, &of, &mut output::json_lines()).await
         }
         AuditCommand::Verify(of) => verify(remote, &of, format).await,
     }

@@ -23,12 +23,11 @@ pub async fn run(call: ToolCall, remote: ApiClient, format: Format) -> Result<()
 
 /// Replaces the name of the argument by that of the option, and omits advice to a model.
 fn for_people(error: CallError) -> anyhow::Error {
-    let suggestions = terminal::suggestions(error.suggestions());
     match error {
         CallError::Argument(error) => {
             anyhow!("--{}: {}", option_name(&error.field), terminal::line(error.rule))
         }
         CallError::Unavailable(error) => error.into(),
-        other => anyhow!("{}{suggestions}", terminal::untrusted(&other.message())),
+        other => anyhow!(terminal::failure(&other.message(), other.suggestions())),
     }
 }

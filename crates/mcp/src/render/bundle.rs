@@ -4,8 +4,11 @@ use std::fmt::Write;
 
 use serde_json::{Map, Value, json};
 
-use super::untrusted_block::{Data, one_line};
+use super::untrusted_block::Data;
 use super::{ModelText, NAME, SENTENCE, append, cited, items, joined, lines, string};
+
+/// Text before the reason why no memory was found.
+const NOTHING: &str = "The team memory holds nothing for this: ";
 
 /// Renders the bundle of a recall.
 pub fn bundle(answer: &Value) -> ModelText {
@@ -23,11 +26,10 @@ pub fn bundle(answer: &Value) -> ModelText {
     write_section(&mut data, CHANGES, changes, change);
     let mut text = ModelText::default();
     if memory == 0 {
-        text.add("The team memory holds nothing for this: ");
-        match one_line(string(answer, "reason"), SENTENCE).as_str() {
-            "" => text.add("nothing matched well enough"),
-            reason => text.add_line(reason, SENTENCE),
-        };
+        text.add_labelled(NOTHING, string(answer, "reason"), SENTENCE);
+        if text.is_empty() {
+            text.add(NOTHING).add("nothing matched well enough");
+        }
         if !changes.is_empty() {
             text.add("\nSimilar past changes").add_cautioned(data);
         }
