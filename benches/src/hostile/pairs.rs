@@ -40,6 +40,12 @@ pub enum Outcome {
     AboveLimit,
 }
 
+impl Outcome {
+    fn of(plan: &Plan, growth: &Growth) -> Self {
+        if growth.exponent < plan.max_exponent { Self::Linear } else { Self::AboveLimit }
+    }
+}
+
 /// A measured pair.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Measurement<'a> {
@@ -141,16 +147,13 @@ pub fn measure_and<'a>(
         workers.into_iter().flat_map(join).collect()
     });
     measured.sort_by_key(|(index, _)| *index);
-    let outcome = |growth: &Growth| {
-        if growth.exponent < plan.max_exponent { Outcome::Linear } else { Outcome::AboveLimit }
-    };
     pairs
         .iter()
         .zip(measured)
         .map(|(pair, (_, growth))| Measurement {
             parser: &pair.parser.name,
             family: &pair.family.name,
-            outcome: outcome(&growth),
+            outcome: Outcome::of(plan, &growth),
             growth,
         })
         .collect()
@@ -162,9 +165,7 @@ pub fn repeat(plan: &Plan, pairs: &[Pair<'_>], measured: &mut [Measurement<'_>])
         if found.outcome == Outcome::AboveLimit {
             say(&format!("again: {}, {}", found.parser, found.family));
             plan.repeat(pair.parser, pair.family, &mut found.growth);
-            if found.growth.exponent < plan.max_exponent {
-                found.outcome = Outcome::Linear;
-            }
+            found.outcome = Outcome::of(plan, &found.growth);
         }
     }
 }

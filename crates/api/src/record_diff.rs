@@ -51,12 +51,10 @@ pub fn unified(before: &str, after: &str) -> String {
 
 /// Returns the number of lines of both texts, from the first to the last change.
 fn changed_lines(old: &[usize], new: &[usize]) -> usize {
-    let equal = |pairs: &mut dyn Iterator<Item = (&usize, &usize)>| {
-        pairs.take_while(|(old, new)| old == new).count()
-    };
-    let before = equal(&mut old.iter().zip(new));
-    let after = equal(&mut old[before..].iter().rev().zip(new[before..].iter().rev()));
-    old.len() + new.len() - 2 * (before + after)
+    let before = old.iter().zip(new).take_while(|(old, new)| old == new).count();
+    let (old, new) = (&old[before..], &new[before..]);
+    let after = old.iter().rev().zip(new.iter().rev()).take_while(|(old, new)| old == new).count();
+    old.len() + new.len() - 2 * after
 }
 
 #[cfg(test)]
