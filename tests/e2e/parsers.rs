@@ -22,6 +22,9 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 const FILE_TICKS: u64 = 10;
 /// Processor time of a thread that only documents of headings take, in ticks of 10 ms.
 const DOCUMENT_TICKS: u64 = 40;
+/// Processor time that all parsers together do not take if a slow source file is stopped early, in
+/// ticks of 10 ms. The limit of any other parser is 1,000.
+const SLOW_FILE_TICKS: u64 = 500;
 
 #[tokio::test]
 async fn parsers_run_in_processes_without_privileges() {
@@ -63,7 +66,8 @@ async fn killed_parsers_are_replaced() {
     assert!(!parsers_of(&service).is_empty());
 }
 
-/// A grammar takes seconds for this file.
+/// A grammar takes seconds for this file. Its parser process is killed at the limit for the length,
+/// well before it has taken the time that other parsers may.
 #[tokio::test]
 async fn code_that_is_slow_to_parse_is_stopped_early() {
     let service = Service::embedded().await;
@@ -77,6 +81,8 @@ async fn code_that_is_slow_to_parse_is_stopped_early() {
     let warning = "source file split by lines, without symbols";
     let is_logged = log.lines().any(|line| line.contains(warning) && line.contains("slow.py"));
     assert!(is_logged, "{log}");
+    let taken = ended_children_ticks(&service);
+    assert!(taken < SLOW_FILE_TICKS, "parsers took {taken} ticks");
 }
 
 /// A thread of the service parses documents of headings, and a parser process a source file.
@@ -154,10 +160,21 @@ impl ProcessorTimes {
 /// Returns the processor time of a thread or process, given by its directory in `/proc`; `None` if
 /// it has ended.
 fn ticks(path: &Path) -> Option<u64> {
+    sum_of_fields(path, [11, 12])
+}
+
+/// Returns the processor time of the service's child processes that have ended.
+fn ended_children_ticks(service: &Service) -> u64 {
+    let path = format!("/proc/{}", service.process_id());
+    sum_of_fields(Path::new(&path), [13, 14]).unwrap()
+}
+
+/// Returns the sum of two fields of `stat`, counted from the one after the name.
+fn sum_of_fields(path: &Path, fields: [usize; 2]) -> Option<u64> {
     let stat = fs::read_to_string(path.join("stat")).ok()?;
     // The name before the parenthesis may have blanks.
-    let fields: Vec<_> = stat.rsplit_once(") ")?.1.split(' ').collect();
-    Some(fields[11].parse::<u64>().ok()? + fields[12].parse::<u64>().ok()?)
+    let all: Vec<_> = stat.rsplit_once(") ")?.1.split(' ').collect();
+    fields.into_iter().map(|field| all[field].parse::<u64>().ok()).sum()
 }
 
 /// Returns the threads that run requests and parse documents. Others may compute vectors.

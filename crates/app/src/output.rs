@@ -1,6 +1,6 @@
-//! Output of commands. Only this module writes to standard output, and only it and the log write to
-//! standard error. It escapes what a terminal would obey, because most results have text from
-//! outside.
+//! Output of commands, on standard output and standard error. It escapes what a terminal would
+//! obey, because most results have text from outside. Other modules write completion scripts,
+//! backups (binary), progress bars, and the log, which escapes by itself.
 
 use std::io::{ErrorKind, IsTerminal, Write};
 

@@ -571,7 +571,13 @@ async fn repeated_failures_of_grants_add_no_more_events() {
         let sql = format!("select count(*)::text from audit_events where action = '{action}'");
         api.text(&sql).await
     };
+    let wrong = [
+        ("grant_type", EXCHANGE),
+        ("subject_token", "mcp_made-up"),
+        ("subject_token_type", ACCESS_TOKEN),
+    ];
     for _ in 0..5 {
+        assert_eq!(api.form("/auth/token", &wrong).await.body["error"], "invalid_grant");
         assert_eq!(redeem(&api, &started).await.body["error"], "invalid_grant");
         assert_eq!(refresh(&api, &session).await.body["error"], "invalid_grant");
         assert_eq!(api.form("/auth/revoke", &[("token", token)]).await.status, 200);
@@ -581,7 +587,7 @@ async fn repeated_failures_of_grants_add_no_more_events() {
     api.state.sign_in.denials().flush(&api.state.background).await.unwrap();
     assert_eq!(count("access.denied").await, "2", "all others are one count");
     let events = api.get("/audit?action=access.denied").await.ok();
-    assert_eq!(events["items"][0]["details"], json!({"count": 10}));
+    assert_eq!(events["items"][0]["details"], json!({"count": 15}));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

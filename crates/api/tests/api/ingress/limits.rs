@@ -356,6 +356,41 @@ async fn an_open_stream_holds_its_permit_until_it_ends() {
     while service.ask(&with_token("/mcp", SECRET)).await.status != 200 {}
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn unfinished_bodies_without_a_token_hold_no_permit() {
+    const PERMITS: usize = 8;
+    let api = TestApi::start().await;
+    let settings = ApiSettings { max_concurrent_requests: PERMITS, ..ApiSettings::default() };
+    let ingress = IngressConfig {
+        requests_per_minute_per_address: 0,
+        auth_failures_per_minute_per_address: 0,
+        ..IngressConfig::default()
+    };
+    let service = served(&api, settings, ingress).await;
+    let head = "POST /auth/token HTTP/1.1\r\nHost: localhost\r\n\
+                Content-Type: application/x-www-form-urlencoded\r\n";
+    let finished = format!("{head}Connection: close\r\nContent-Length: 1\r\n\r\nx");
+    let unfinished = format!("{head}Content-Length: 100\r\n\r\ngrant_type=");
+    let mut open = Vec::new();
+    let refused = loop {
+        let mut stream = service.connect().await;
+        stream.write_all(unfinished.as_bytes()).await.unwrap();
+        open.push(stream);
+        assert!(open.len() < 200, "an address has no limit of unfinished bodies");
+        let others = service.ask(&with_token("/projects", SECRET)).await;
+        assert_eq!(others.status, 200, "{} bodies: {others:?}", open.len());
+        let mut stream = service.connect().await;
+        stream.write_all(finished.as_bytes()).await.unwrap();
+        let answer = Answer::read(&mut stream).await;
+        if answer.status == 429 {
+            break answer;
+        }
+        assert_eq!(answer.status, 400, "{answer:?}");
+    };
+    assert!(refused.problem()["detail"].as_str().unwrap().contains("unfinished"));
+    assert!(open.len() > PERMITS, "{}", open.len());
+}
+
 /// Serves `api` for the network, with a stand-in for `/mcp`.
 pub async fn served(api: &TestApi, settings: ApiSettings, ingress: IngressConfig) -> Service {
     let endless =

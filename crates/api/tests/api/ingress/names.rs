@@ -5,6 +5,7 @@ use mc_api::{ApiSettings, IngressConfig, Serving};
 use super::limits::served;
 use super::wire::{Service, routes_behind};
 use crate::client::TestApi;
+use crate::document;
 
 fn open_to(hosts: &[&str], origins: &[&str]) -> IngressConfig {
     IngressConfig {
@@ -183,6 +184,31 @@ async fn pages_of_other_sites_only_open_pages() {
     ] {
         assert_eq!(ask("/openapi.json", headers).await.status, 200, "{headers}");
     }
+}
+
+/// The handlers of all these requests run without the header.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pages_of_other_sites_call_no_operation() {
+    let api = TestApi::start().await;
+    let service = served(&api, ApiSettings::default(), IngressConfig::default()).await;
+    let document = serde_json::to_value(mc_api::openapi()).unwrap();
+    let mut count = 0;
+    for operation in document::operations(&document) {
+        let target = operation.target(|_, spec| (spec["in"] == "path").then(|| "x".to_owned()));
+        for (mode, destination) in [("cors", "empty"), ("no-cors", "image")] {
+            let head = format!(
+                "{} {target} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\
+                 Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: {mode}\r\n\
+                 Sec-Fetch-Dest: {destination}",
+                operation.method
+            );
+            let answer = service.ask(&head).await;
+            assert_eq!(answer.status, 403, "{} {target}, {mode}", operation.method);
+            assert_eq!(answer.problem()["field"], "Sec-Fetch-Site");
+        }
+        count += 1;
+    }
+    assert!(count > 0, "the document has no operations");
 }
 
 const PREFLIGHT: &str = "OPTIONS /mcp HTTP/1.1\r\nHost: localhost\r\n\
