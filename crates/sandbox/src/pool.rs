@@ -19,9 +19,12 @@ const WARNING_INTERVAL: Duration = Duration::from_secs(10);
 /// Maximum number of processes that the system may kill while they parse one text. It kills
 /// processes to free memory, so the text probably takes too much.
 const MAX_KILLS: usize = 3;
-/// Largest request after which a process is kept, in bytes. A process does not return the memory of
-/// a large syntax tree to the system.
-const MAX_KEPT_BYTES: usize = 128 * 1024;
+/// Largest request after which a process is kept without reading its memory, in bytes.
+const SMALL_REQUEST_BYTES: usize = 128 * 1024;
+/// Maximum memory that a process which is kept may hold, in bytes. The allocator can't always
+/// return that of a large syntax tree to the system. Another process takes some milliseconds to
+/// start.
+const MAX_KEPT_MEMORY_BYTES: u64 = 64 << 20;
 
 /// Error of a call of a parser.
 #[derive(Debug, thiserror::Error)]
@@ -100,7 +103,9 @@ impl ParserPool {
                 Ok(response) => {
                     let output = postcard::from_bytes(&response);
                     let output = output.map_err(|error| failed(error.to_string()))?;
-                    if request.len() <= MAX_KEPT_BYTES {
+                    if request.len() <= SMALL_REQUEST_BYTES
+                        || process.memory().is_none_or(|bytes| bytes <= MAX_KEPT_MEMORY_BYTES)
+                    {
                         self.keep(process);
                     }
                     return Ok(output);

@@ -32,8 +32,8 @@ macro_rules! probes {
 }
 
 probes!(
-    Reverse, Loop, Compute, Park, Allocate, Abort, Panic, ReadFile, ListFiles, WriteFile, Connect,
-    Run, Executable, CloseFile, User, Signal, RaiseLimit, Unknown
+    Reverse, Loop, Compute, Park, Allocate, Hold, Abort, Panic, ReadFile, ListFiles, WriteFile,
+    Connect, Run, Executable, CloseFile, User, Signal, RaiseLimit, Unknown
 );
 
 const PROBE: &str = env!("CARGO_BIN_EXE_sandbox-probe");
@@ -127,6 +127,22 @@ fn a_text_whose_processes_are_killed_fails() {
             "{error}"
         );
     });
+}
+
+#[test]
+fn a_process_is_replaced_if_it_holds_much_memory_after_a_large_text() {
+    let argument = "of-memory";
+    let pool = pool_with_arguments(&[argument]);
+    let first = processes(argument);
+    assert_eq!(first.len(), 1);
+    // A number of bytes, and blanks that make the text large.
+    let large = |bytes: usize| format!("{bytes}{}", " ".repeat(200_000));
+    for bytes in [1_000_000, 80_000_000] {
+        assert_eq!(pool.call::<Hold>(&large(bytes)).unwrap(), "");
+        let is_kept = processes(argument) == first;
+        assert_eq!(is_kept, bytes < 64 << 20, "{bytes} bytes");
+    }
+    assert_eq!(pool.call::<Reverse>("abc").unwrap(), "cba");
 }
 
 /// Kills the processes of the pool with this argument.

@@ -38,6 +38,10 @@ probe!(Allocate, text => {
     let bytes = text.parse().expect("a number");
     std::hint::black_box(vec![1_u8; bytes]).len().to_string()
 });
+probe!(Hold, text => {
+    std::mem::forget(vec![1_u8; text.trim().parse().expect("a number")]);
+    String::new()
+});
 probe!(Park, _text => loop {
     std::thread::park();
 });
@@ -84,6 +88,7 @@ fn main() -> ExitCode {
         ParserEntry::of::<Compute>(),
         ParserEntry::of::<Park>(),
         ParserEntry::of::<Allocate>(),
+        ParserEntry::of::<Hold>(),
         ParserEntry::of::<Abort>(),
         ParserEntry::of::<Panic>(),
         ParserEntry::of::<ReadFile>(),
