@@ -39,7 +39,7 @@ pub struct Args {
     #[arg(long, default_value_t = 1, requires = "search")]
     seed: u64,
     /// First length of the smallest text, in bytes; it grows until parsing takes --milliseconds
-    #[arg(long, default_value_t = 2_048)]
+    #[arg(long, default_value_t = 8_192)]
     bytes: usize,
     /// Processor time that the smallest text has to take, in milliseconds
     #[arg(long, default_value_t = 2.0)]

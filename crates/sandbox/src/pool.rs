@@ -104,7 +104,7 @@ impl ParserPool {
                     let output = postcard::from_bytes(&response);
                     let output = output.map_err(|error| failed(error.to_string()))?;
                     if request.len() <= SMALL_REQUEST_BYTES
-                        || process.memory().is_none_or(|bytes| bytes <= MAX_KEPT_MEMORY_BYTES)
+                        || process.memory().is_some_and(|bytes| bytes <= MAX_KEPT_MEMORY_BYTES)
                     {
                         self.keep(process);
                     }

@@ -38,11 +38,11 @@ const ENVIRONMENT: [&str; 1] = ["LD_LIBRARY_PATH"];
 /// it returns freed memory to the system after each text, and page faults then take a part of the
 /// time of the next one.
 const ALLOCATOR: [(&str, &str); 3] = [
-    // Freed memory that is kept.
+    // Free memory at the end of the heap above which it is returned.
     ("MALLOC_TRIM_THRESHOLD_", "33554432"),
-    // Smallest block that is returned as soon as it is freed.
+    // Smallest block with a mapping of its own, which is returned when it is freed.
     ("MALLOC_MMAP_THRESHOLD_", "33554432"),
-    // Memory that is requested at once.
+    // Additional memory at each growth of the heap, kept when the heap shrinks.
     ("MALLOC_TOP_PAD_", "1048576"),
 ];
 
@@ -140,12 +140,15 @@ impl Process {
         new
     }
 
-    /// Returns the memory that only this process holds, in bytes; `None` without `/proc`.
+    /// Returns the anonymous memory of the process, in RAM and swapped, in bytes; `None` if the
+    /// system does not show it.
     pub fn memory(&self) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).ok()?;
-        let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
-        let kibibytes: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
-        Some(kibibytes * 1024)
+        let kibibytes = |name: &str| {
+            let value = status.lines().find_map(|line| line.strip_prefix(name))?;
+            value.trim().strip_suffix(" kB")?.parse::<u64>().ok()
+        };
+        Some((kibibytes("RssAnon:")? + kibibytes("VmSwap:")?) * 1024)
     }
 
     fn id(&self) -> Pid {

@@ -39,7 +39,8 @@ probe!(Allocate, text => {
     std::hint::black_box(vec![1_u8; bytes]).len().to_string()
 });
 probe!(Hold, text => {
-    std::mem::forget(vec![1_u8; text.trim().parse().expect("a number")]);
+    let bytes = text.trim().parse().expect("a number");
+    std::mem::forget(std::hint::black_box(vec![1_u8; bytes]));
     String::new()
 });
 probe!(Park, _text => loop {
