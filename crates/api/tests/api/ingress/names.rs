@@ -186,7 +186,7 @@ async fn pages_of_other_sites_only_open_pages() {
     }
 }
 
-/// The handlers of all these requests run without the header.
+/// Without the header, each of these requests would reach its operation.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pages_of_other_sites_call_no_operation() {
     let api = TestApi::start().await;
