@@ -88,9 +88,7 @@ fn product_has_no_code_for_tests() {
 
 #[test]
 fn api_begins_no_transaction() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../api/src");
-    for file in rust_files(&root) {
-        let source = fs::read_to_string(&file).expect("a source file");
+    for (file, source) in rust_sources("api/src") {
         for call in [".begin()", ".begin_frequent()", ".begin_with_memory_lock("] {
             assert!(!source.contains(call), "{} calls {call}", file.display());
         }
@@ -109,10 +107,9 @@ const RENDERERS: [&str; 5] = [
 
 #[test]
 fn untrusted_text_is_read_by_renderers_only() {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut found = 0;
-    for file in rust_files(&crates) {
-        if fs::read_to_string(&file).expect("a source file").contains("unrendered") {
+    for (file, source) in rust_sources("") {
+        if source.contains("unrendered") {
             let is_renderer = RENDERERS.iter().any(|renderer| file.ends_with(renderer));
             assert!(is_renderer, "{} must not read untrusted text", file.display());
             found += 1;
@@ -140,10 +137,8 @@ const MODEL_OUTLETS: [&str; 13] = [
 
 #[test]
 fn models_read_rendered_text_only() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mcp/src");
     let mut found = 0;
-    for file in rust_files(&root) {
-        let source = fs::read_to_string(&file).expect("a source file");
+    for (file, source) in rust_sources("mcp/src") {
         let used: Vec<_> =
             MODEL_OUTLETS.iter().filter(|outlet| source.contains(**outlet)).collect();
         let is_own = file.ends_with("render/model_text.rs");
@@ -151,6 +146,15 @@ fn models_read_rendered_text_only() {
         found += used.len();
     }
     assert!(found > 0, "no text for a model");
+}
+
+/// Returns the Rust files below a directory of `crates`, each with its text.
+fn rust_sources(dir: &str) -> impl Iterator<Item = (PathBuf, String)> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    rust_files(&crates.join(dir)).into_iter().map(|file| {
+        let source = fs::read_to_string(&file).expect("a source file");
+        (file, source)
+    })
 }
 
 fn rust_files(dir: &Path) -> Vec<PathBuf> {
