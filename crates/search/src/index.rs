@@ -28,6 +28,7 @@ use uuid::Uuid;
 use crate::Error;
 use directory::IndexDirectory;
 use generation::IndexSnapshot;
+use pass_time::ExpectedPass;
 
 pub use repair::RepairReport;
 pub use status::{Freshness, Phase, Status};
@@ -42,8 +43,8 @@ struct Shared {
     snapshot: RwLock<Option<IndexSnapshot>>,
     status: watch::Sender<Status>,
     refreshes: mpsc::UnboundedSender<Refresh>,
-    /// When the running pass is expected to end; `None` between passes and in a short one.
-    pass_end: watch::Sender<Option<Instant>>,
+    /// Running pass; `None` between passes.
+    pass: watch::Sender<Option<ExpectedPass>>,
     /// Snapshot in which a search last found a damaged file.
     damaged: watch::Sender<Uuid>,
 }
@@ -82,19 +83,21 @@ impl KeywordIndex {
             Phase::ReadOnly => return Freshness::ReadOnly,
             Phase::Incomplete => return Freshness::Incomplete,
         }
+        let mut pass = self.0.pass.subscribe();
+        let running = *pass.borrow();
         let (done, result) = oneshot::channel();
         if self.0.refreshes.send(done).is_err() {
             return Freshness::Behind;
         }
         let deadline = Instant::now() + budget;
-        let mut pass_end = self.0.pass_end.subscribe();
+        let is_late = |pass: ExpectedPass| pass.answers_at(running) > deadline;
         tokio::select! {
             biased;
             applied = timeout_at(deadline, result) => match applied {
                 Ok(Ok(true)) => Freshness::Current,
                 _ => Freshness::Behind,
             },
-            _ = pass_end.wait_for(|end| end.is_some_and(|end| end > deadline)) => Freshness::Behind,
+            _ = pass.wait_for(|pass| pass.is_some_and(is_late)) => Freshness::Behind,
         }
     }
 
@@ -154,7 +157,7 @@ impl Shared {
             snapshot: RwLock::new(None),
             status: watch::Sender::new(Status::default()),
             refreshes,
-            pass_end: watch::Sender::new(None),
+            pass: watch::Sender::new(None),
             damaged: watch::Sender::new(Uuid::nil()),
         }
     }
@@ -178,14 +181,21 @@ mod tests {
         (KeywordIndex(Arc::new(shared)), requests)
     }
 
+    /// Returns a pass that starts now, and after which a pass of this duration is expected.
+    fn pass(duration: Duration, next: Duration) -> ExpectedPass {
+        ExpectedPass { started_at: Instant::now(), duration, next }
+    }
+
     #[tokio::test(start_paused = true)]
     async fn search_does_not_wait_for_a_pass_that_is_too_long() {
         let (index, mut requests) = index();
         let began = Instant::now();
         let follower = async {
             let _request = requests.recv().await;
+            let running = pass(Duration::ZERO, Duration::ZERO);
+            index.0.pass.send_replace(Some(running));
             tokio::time::sleep(BUDGET / 10).await;
-            index.0.pass_end.send_replace(Some(began + BUDGET * 2));
+            index.0.pass.send_replace(Some(ExpectedPass { duration: BUDGET * 2, ..running }));
             std::future::pending::<()>().await;
         };
         tokio::select! {
@@ -201,15 +211,31 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn search_waits_for_a_pass_that_ends_in_time() {
+    async fn search_during_a_pass_does_not_wait_for_the_next_one_if_that_is_too_long() {
         let (index, mut requests) = index();
-        index.0.pass_end.send_replace(Some(Instant::now() + BUDGET / 2));
-        let follower = async {
-            let request = requests.recv().await.expect("a request");
-            tokio::time::sleep(BUDGET / 2).await;
-            request.send(true).expect("the search waits");
-        };
-        let (freshness, ()) = tokio::join!(index.refresh(BUDGET), follower);
-        assert_eq!(freshness, Freshness::Current);
+        index.0.pass.send_replace(Some(pass(BUDGET / 2, BUDGET)));
+        let began = Instant::now();
+        assert_eq!(index.refresh(BUDGET).await, Freshness::Behind);
+        assert_eq!(began.elapsed(), Duration::ZERO);
+        assert!(requests.try_recv().is_ok(), "the follower continues");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn search_waits_for_a_pass_that_ends_in_time() {
+        for came_during_a_pass in [false, true] {
+            let (index, mut requests) = index();
+            // The pass after the one that answers may be too long.
+            let running = pass(BUDGET / 4, BUDGET / 2);
+            index.0.pass.send_replace(came_during_a_pass.then_some(running));
+            let follower = async {
+                let request = requests.recv().await.expect("a request");
+                tokio::time::sleep(BUDGET / 4).await;
+                index.0.pass.send_replace(Some(pass(BUDGET / 2, BUDGET)));
+                tokio::time::sleep(BUDGET / 2).await;
+                request.send(true).expect("the search waits");
+            };
+            let (freshness, ()) = tokio::join!(index.refresh(BUDGET), follower);
+            assert_eq!(freshness, Freshness::Current);
+        }
     }
 }

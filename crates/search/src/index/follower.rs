@@ -248,11 +248,13 @@ impl<'a> Passes<'a> {
         }
     }
 
-    /// Applies all current entries of the feed. Meanwhile, searches know when it will end.
+    /// Applies all current entries of the feed. Meanwhile, searches know when it and the next pass
+    /// are expected to end.
     async fn pass(&mut self) -> Result<(), Error> {
         let mut pass = RunningPass::start();
+        self.shared.pass.send_replace(Some(self.times.estimate(&pass)));
         let outcome = self.apply_feed(&mut pass).await;
-        self.shared.pass_end.send_replace(None);
+        self.shared.pass.send_replace(None);
         if outcome.is_ok() {
             self.times.learn(&pass);
         }
@@ -271,7 +273,7 @@ impl<'a> Passes<'a> {
             if !changed.is_empty() {
                 let present = passages::indexed(self.store, &changed).await?;
                 pass.add(present.len());
-                self.shared.pass_end.send_replace(self.times.expected_end(pass));
+                self.shared.pass.send_replace(Some(self.times.estimate(pass)));
                 self.pending += changed.len();
                 blocking(&self.generation, move |generation| {
                     generation.replace(&changed, &present)

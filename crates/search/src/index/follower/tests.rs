@@ -5,6 +5,7 @@ use mc_store::passages::NewPassage;
 use mc_testkit::{TestDatabase, document};
 use tempfile::TempDir;
 
+use super::super::pass_time::ExpectedPass;
 use super::*;
 
 /// Writes a document with so many passages that the pass is long.
@@ -18,7 +19,7 @@ async fn write(store: &Store, project: ProjectId, doc_id: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn searches_know_the_end_of_a_long_pass_until_it_has_ended() {
+async fn searches_know_after_two_long_passes_how_long_the_third_one_will_take() {
     let database = TestDatabase::create().await;
     let (store, project) = (database.store(), database.project("shop").await.id);
     let directory = TempDir::new().expect("a directory");
@@ -30,18 +31,17 @@ async fn searches_know_the_end_of_a_long_pass_until_it_has_ended() {
 
     for doc_id in ["first", "second"] {
         write(store, project, doc_id).await;
-        let mut pass_end = shared.pass_end.subscribe();
-        // The value is locked until it is dropped.
-        let known = async { pass_end.wait_for(Option::is_some).await.map(drop) };
-        let (outcome, known) = tokio::join!(passes.pass(), known);
-        outcome.expect("a pass");
-        known.expect("an expected end");
-        assert_eq!(*shared.pass_end.borrow(), None);
+        passes.pass().await.expect("a pass");
     }
-    let mut pass = RunningPass::start();
-    let [short, long] = [(); 2].map(|()| {
-        pass.add(1_000);
-        passes.times.expected_end(&pass).expect("the end of a long pass")
-    });
-    assert!(long > short, "it has learnt from both");
+    write(store, project, "third").await;
+    let mut pass = shared.pass.subscribe();
+    let is_known = |pass: &Option<ExpectedPass>| pass.is_some_and(|pass| !pass.next.is_zero());
+    // The value is locked until it is dropped.
+    let known = async { pass.wait_for(is_known).await.map(|pass| *pass) };
+    let known = tokio::time::timeout(Duration::from_secs(30), known);
+    let (outcome, known) = tokio::join!(passes.pass(), known);
+    outcome.expect("a pass");
+    let known = known.expect("an expected pass").expect("a sender").expect("a running pass");
+    assert!(!known.duration.is_zero());
+    assert_eq!(*shared.pass.borrow(), None);
 }
