@@ -12,4 +12,4 @@ pub use parser::{PROCESS_ARGUMENT, Parser, ParserEntry, serve};
 pub use pool::{CallError, ParserPool, call, install, stop};
 pub use process::Program;
 pub use thread_time::thread_time;
-pub use user::UnprivilegedUser;
+pub use user::{FileAccess, UnprivilegedUser};

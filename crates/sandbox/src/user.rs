@@ -3,11 +3,13 @@
 
 use std::fs::{self, Metadata};
 use std::io;
+use std::marker::PhantomData;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use nix::unistd::{Uid, User};
-use rustix::process::geteuid;
+use nix::unistd::{Gid, Uid, User, setfsgid, setfsuid};
+use rustix::process::{getegid, geteuid, getgroups};
+use rustix::thread::set_thread_groups;
 
 /// Id of a user, and of its group, that exist only for git.
 ///
@@ -41,21 +43,44 @@ impl UnprivilegedUser {
         geteuid().is_root().then_some(self)
     }
 
-    /// Returns the owner of a directory, unless that is root or the service is not root. Its group
-    /// is the primary one of the owner's account: the owner may not be in the directory's group.
+    /// Returns the owner of a directory, unless that is root or the service is not root.
     pub fn owner_of(directory: &Path) -> io::Result<Option<Self>> {
-        if !geteuid().is_root() {
-            return Ok(None);
-        }
-        let uid = fs::metadata(directory)?.uid();
-        if uid == 0 {
-            return Ok(None);
+        Ok(Self::of_owner(fs::metadata(directory)?.uid()))
+    }
+
+    /// Returns the owner of a directory by id, unless that is root or the service is not root. Its
+    /// group is the primary one of the owner's account: the owner may not be in the directory's
+    /// group.
+    pub fn of_owner(uid: u32) -> Option<Self> {
+        if uid == 0 || !geteuid().is_root() {
+            return None;
         }
         // A small container may have no list of accounts.
         let account = User::from_uid(Uid::from_raw(uid)).ok().flatten();
         // Root's group may read files of root.
         let gid = account.map(|account| account.gid.as_raw()).filter(|gid| *gid != 0);
-        Ok(Some(Self { uid, gid: gid.unwrap_or(GIT_ID) }))
+        Some(Self { uid, gid: gid.unwrap_or(GIT_ID) })
+    }
+
+    /// Gives the current thread the access to files that this user has, until the result is
+    /// dropped: the thread is in no other group, and the kernel takes root's capabilities for files
+    /// from it. A thread that is created meanwhile keeps this access.
+    ///
+    /// It protects against files that lead elsewhere, not against code that takes over the thread.
+    /// The first call makes the kernel refuse core dumps of the process.
+    pub fn access_files(self) -> io::Result<FileAccess> {
+        let access = FileAccess { groups: getgroups()?, of_this_thread: PhantomData };
+        set_thread_groups(&[])?;
+        // Both return the former id, also if they change nothing.
+        setfsgid(Gid::from_raw(self.gid));
+        setfsuid(Uid::from_raw(self.uid));
+        let current = (current_fsuid().as_raw(), current_fsgid().as_raw());
+        // Otherwise, `access` restores the ids.
+        if current == (self.uid, self.gid) {
+            Ok(access)
+        } else {
+            Err(io::ErrorKind::PermissionDenied.into())
+        }
     }
 
     /// Returns the topmost directory on the path to `path` that this user can't enter, by its
@@ -79,6 +104,34 @@ impl UnprivilegedUser {
         };
         directory.mode() & execute != 0
     }
+}
+
+/// A thread's access to files as another user; see [`UnprivilegedUser::access_files`].
+#[derive(Debug)]
+#[must_use]
+pub struct FileAccess {
+    /// Groups of the thread before.
+    groups: Vec<rustix::process::Gid>,
+    /// It restores the ids of the thread that drops it, so it must stay on its thread.
+    of_this_thread: PhantomData<*const ()>,
+}
+
+impl Drop for FileAccess {
+    fn drop(&mut self) {
+        setfsuid(Uid::from_raw(geteuid().as_raw()));
+        setfsgid(Gid::from_raw(getegid().as_raw()));
+        // It succeeded before. Otherwise, the thread has fewer rights than before.
+        let _ = set_thread_groups(&self.groups);
+    }
+}
+
+/// An invalid id changes nothing.
+fn current_fsuid() -> Uid {
+    setfsuid(Uid::from_raw(u32::MAX))
+}
+
+fn current_fsgid() -> Gid {
+    setfsgid(Gid::from_raw(u32::MAX))
 }
 
 #[cfg(test)]
@@ -121,6 +174,37 @@ mod tests {
         assert_eq!(owner(), None, "the service's own user");
         let own = geteuid().is_root().then_some(UnprivilegedUser::GIT);
         assert_eq!(UnprivilegedUser::GIT.if_root(), own);
+    }
+
+    #[test]
+    fn thread_reads_files_as_another_user_until_its_access_ends() {
+        if !mc_testkit::runs_as_root("only root can read files as another user") {
+            return;
+        }
+        let directory = tempfile::tempdir().expect("a directory");
+        fs::set_permissions(&directory, Permissions::from_mode(0o755)).expect("permissions");
+        let files = [("open", 0o644), ("of-group", 0o640), ("private", 0o600)];
+        for (name, mode) in files {
+            let path = directory.path().join(name);
+            fs::write(&path, "text").expect("a file");
+            fs::set_permissions(&path, Permissions::from_mode(mode)).expect("permissions");
+        }
+        // The machine may keep its temporary files in a closed directory.
+        let opened = fs::File::open(&directory).expect("a directory");
+        let readable = || {
+            let flags = rustix::fs::OFlags::RDONLY;
+            let mode = rustix::fs::Mode::empty();
+            files.map(|(name, _)| rustix::fs::openat(&opened, name, flags, mode).is_ok())
+        };
+        // Only this thread is in the group.
+        set_thread_groups(&[rustix::process::Gid::ROOT]).expect("a group");
+        let access = UnprivilegedUser::GIT.access_files().expect("access");
+        assert_eq!(readable(), [true, false, false]);
+        drop(access);
+        assert_eq!(readable(), [true; 3]);
+        let ids = (current_fsuid().as_raw(), current_fsgid().as_raw());
+        assert_eq!(ids, (0, getegid().as_raw()));
+        assert_eq!(getgroups(), Ok(vec![rustix::process::Gid::ROOT]));
     }
 
     /// The owner may be in no other group than the primary one of the account.

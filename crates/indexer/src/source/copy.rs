@@ -82,7 +82,7 @@ impl CopyDirectory {
     pub fn open_root(&self, below: &str) -> io::Result<Root> {
         let directory = self.open_below(below)?;
         let path = parts(below).fold(self.path.clone(), |path, part| path.join(part));
-        Ok(Root::of_copy(directory, path, self.user.map(|user| user.uid)))
+        Ok(Root::of_copy(directory, path, self.user))
     }
 
     fn belongs_to_another(&self, owner: u32) -> bool {
@@ -172,7 +172,8 @@ fn if_missing(error: io::Error) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::fs::Permissions;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     use super::*;
     use crate::walk::SkipReason;
@@ -212,12 +213,16 @@ mod tests {
         let cache = tempfile::tempdir().expect("a directory");
         let copy = CopyDirectory::create(&cache.path().join("copy"), Some(user)).expect("a copy");
         copy.write("own", b"own").expect("a file");
-        let key = cache.path().join("key");
-        fs::write(&key, "secret").expect("a file");
-        fs::hard_link(&key, copy.path().join("linked")).expect("a link");
+        for (name, mode) in [("private", 0o600), ("readable", 0o644)] {
+            let file = cache.path().join(name);
+            fs::write(&file, "secret").expect("a file");
+            fs::set_permissions(&file, Permissions::from_mode(mode)).expect("permissions");
+            fs::hard_link(&file, copy.path().join(name)).expect("a link");
+        }
         let root = copy.open_root("").expect("a directory");
         assert_eq!(root.read("own", 100), Ok(b"own".to_vec()));
-        assert_eq!(root.read("linked", 100), Err(SkipReason::OtherOwner));
+        assert_eq!(root.read("private", 100), Err(SkipReason::Unreadable));
+        assert_eq!(root.read("readable", 100), Err(SkipReason::OtherOwner));
     }
 
     #[test]

@@ -83,7 +83,11 @@ fn check_alternates(objects: &Path, protected: &Snapshot) -> Result<(), Error> {
                 )));
             }
             let alternate = objects.join(OsStr::from_bytes(line));
-            protected.check_inside(&alternate)?;
+            protected.check_inside(&alternate).map_err(|error| match error {
+                // The file may be a link to a private one: the error must not show its lines.
+                Error::Io { cause, .. } => Error::io(&file)(cause),
+                error => error,
+            })?;
             // Directories may borrow from each other in a circle.
             let alternate = real(alternate);
             if !directories.contains(&alternate) {

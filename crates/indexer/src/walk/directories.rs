@@ -50,12 +50,15 @@ fn list_one(
     tree: &mut Tree,
     todo: &mut Vec<Directory>,
 ) {
-    let Ok(listing) = root.list(&directory.path) else {
+    let listed = root.list(&directory.path).and_then(|listing| {
+        let rules = Rules::of_directory(root, &directory.path, &listing.entries, directory.rules)?;
+        Ok((listing, rules))
+    });
+    let Ok((listing, rules)) = listed else {
         tree.skip(SkipReason::Unreadable);
         tree.unread.insert(directory.path);
         return;
     };
-    let rules = Rules::of_directory(root, &directory.path, &listing.entries, directory.rules);
     for entry in &listing.entries {
         let path = Path::new(&directory.path).join(&entry.name);
         let is_directory =

@@ -1,7 +1,9 @@
 //! Rules of the ignore files of a tree.
 //!
 //! Ignore files are read like any other file of the tree, without following links and up to a size
-//! limit. A `.gitignore` that is a pipe, or a link to a device, is ignored and does not block.
+//! limit. A `.gitignore` that is a pipe, or a link to a device, is ignored and does not block. If
+//! the system refuses to open a `.mcpignore`, its directory is not read: it may exclude private
+//! files.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,7 +12,7 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::open::Entry;
-use super::{IGNORE_FILE, Root};
+use super::{IGNORE_FILE, Root, SkipReason};
 
 /// Largest ignore file that is read, in bytes.
 const MAX_BYTES: u64 = 256 * 1024;
@@ -29,26 +31,32 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// Reads the ignore files among the `entries` of `directory`. Unreadable ones have no rules.
+    /// Reads the ignore files among the `entries` of `directory`. Those that can't be read have no
+    /// rules, except that an unreadable `.mcpignore` is an error.
     pub fn of_directory(
         root: &Root,
         directory: &str,
         entries: &[Entry],
         outer: Option<Arc<Self>>,
-    ) -> Option<Arc<Self>> {
+    ) -> Result<Option<Arc<Self>>, SkipReason> {
         let has = |name: &str| entries.iter().any(|entry| entry.name == name);
         let read = |name: &str| {
-            if has(name) { file(root, &below(directory, name)) } else { Gitignore::empty() }
+            let rules = has(name).then(|| file(root, &below(directory, name)));
+            rules.unwrap_or_else(|| Ok(Gitignore::empty()))
+        };
+        let own = match read(IGNORE_FILE) {
+            Err(SkipReason::Unreadable) => return Err(SkipReason::Unreadable),
+            own => own.unwrap_or_else(|_| Gitignore::empty()),
         };
         let rules = Self {
-            own: read(IGNORE_FILE),
-            git: read(".gitignore"),
+            own,
+            git: read(".gitignore").unwrap_or_else(|_| Gitignore::empty()),
             exclude: if has(".git") { exclude(root, directory) } else { Gitignore::empty() },
             directory: directory.to_owned(),
             outer: outer.clone(),
         };
         let has_rules = [&rules.own, &rules.git, &rules.exclude].iter().any(|r| !r.is_empty());
-        if has_rules { Some(Arc::new(rules)) } else { outer }
+        Ok(if has_rules { Some(Arc::new(rules)) } else { outer })
     }
 
     /// Returns whether the file or directory at `path`, relative to the root, is ignored.
@@ -81,15 +89,11 @@ impl Rules {
     }
 }
 
-fn file(root: &Root, path: &str) -> Gitignore {
-    match root.read(path, MAX_BYTES) {
-        Ok(bytes) => rules(path, &bytes),
-        Err(skip) => {
-            let reason = skip.as_str();
-            tracing::warn!(file.path = path, reason, "ignore file skipped: it cannot be read");
-            Gitignore::empty()
-        }
-    }
+fn file(root: &Root, path: &str) -> Result<Gitignore, SkipReason> {
+    let bytes = root.read(path, MAX_BYTES).inspect_err(|skip| {
+        tracing::warn!(file.path = path, reason = skip.as_str(), "ignore file can't be read");
+    })?;
+    Ok(rules(path, &bytes))
 }
 
 /// Reads `info/exclude`, the rules of this clone only.
@@ -102,19 +106,19 @@ fn exclude(root: &Root, directory: &str) -> Gitignore {
     let path = format!("{git}/info/exclude");
     let bytes = match root.read(&git, MAX_BYTES) {
         Ok(_) if root.belongs_to_git() => None,
-        Ok(link) => exclude_of_worktree(&link),
+        Ok(link) => exclude_of_worktree(root, &link),
         Err(_) => root.read(&path, MAX_BYTES).ok(),
     };
     bytes.map_or_else(Gitignore::empty, |bytes| rules(&path, &bytes))
 }
 
-fn exclude_of_worktree(link: &[u8]) -> Option<Vec<u8>> {
+fn exclude_of_worktree(root: &Root, link: &[u8]) -> Option<Vec<u8>> {
     let first_line = |bytes: &[u8]| {
         String::from_utf8_lossy(bytes).lines().next().map(|line| line.trim_end().to_owned())
     };
     let work_tree = PathBuf::from(first_line(link)?.strip_prefix("gitdir: ")?);
-    let common = Root::open(&work_tree).ok()?.read("commondir", MAX_BYTES).ok()?;
-    let clone = Root::open(&work_tree.join(first_line(&common)?)).ok()?;
+    let common = root.open_other(&work_tree).ok()?.read("commondir", MAX_BYTES).ok()?;
+    let clone = root.open_other(&work_tree.join(first_line(&common)?)).ok()?;
     clone.read("info/exclude", MAX_BYTES).ok()
 }
 

@@ -8,6 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use mc_sandbox::{FileAccess, UnprivilegedUser};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, open, openat, statat};
 use rustix::io::Errno;
 
@@ -22,8 +23,10 @@ pub struct Root {
     directory: OwnedFd,
     /// Path of the directory when it was opened.
     path: PathBuf,
-    /// Id of git's user, whose files alone are read; `None` outside of the copies of that user.
-    owner: Option<u32>,
+    /// User with whose rights files are read; `None` for the service's user.
+    reader: Option<UnprivilegedUser>,
+    /// Whether this is a copy of git's user, whose files alone are read.
+    is_copy_of_git: bool,
 }
 
 #[derive(Debug)]
@@ -59,18 +62,33 @@ fn identity(stat: Stat) -> Identity {
 }
 
 impl Root {
-    /// Opens the root directory of a walk.
+    /// Opens the root directory of a walk. If the service is root, the directory is read with the
+    /// rights of its owner, who may have prepared it to attack its reader.
     pub fn open(directory: &Path) -> Result<Self, Error> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let opened = open(directory, flags, Mode::empty());
-        let opened = opened.map_err(|error| Error::io(directory)(error.into()))?;
-        Ok(Self { directory: opened, path: directory.to_owned(), owner: None })
+        let io = |error: Errno| Error::io(directory)(error.into());
+        let opened = open_directory(directory).map_err(io)?;
+        let reader = UnprivilegedUser::of_owner(fstat(&opened).map_err(io)?.st_uid);
+        let path = directory.to_owned();
+        Ok(Self { directory: opened, path, reader, is_copy_of_git: false })
     }
 
-    /// Returns an open directory of a copy as the root of a walk. If it belongs to git's user
-    /// (`owner`), files of other users are skipped: that user may have linked them into the copy.
-    pub(crate) fn of_copy(directory: OwnedFd, path: PathBuf, owner: Option<u32>) -> Self {
-        Self { directory, path, owner }
+    /// Opens another directory, which a file of this one names, with the same rights.
+    pub(super) fn open_other(&self, directory: &Path) -> Result<Self, SkipReason> {
+        let _access = self.access()?;
+        let opened = open_directory(directory).map_err(reason)?;
+        let (reader, is_copy_of_git) = (self.reader, self.is_copy_of_git);
+        Ok(Self { directory: opened, path: directory.to_owned(), reader, is_copy_of_git })
+    }
+
+    /// Returns an open directory of a copy as the root of a walk. If it belongs to git's user, it
+    /// is read with that user's rights (`reader`), and files of other users are skipped: that user
+    /// may have linked them into the copy.
+    pub(crate) fn of_copy(
+        directory: OwnedFd,
+        path: PathBuf,
+        reader: Option<UnprivilegedUser>,
+    ) -> Self {
+        Self { directory, path, reader, is_copy_of_git: reader.is_some() }
     }
 
     /// Returns the path of the directory when it was opened.
@@ -87,17 +105,18 @@ impl Root {
     /// Returns whether this is a copy of git's user. If that git was taken over, the files of the
     /// copy may try to lead elsewhere.
     pub(super) fn belongs_to_git(&self) -> bool {
-        self.owner.is_some()
+        self.is_copy_of_git
     }
 
     /// Reads the regular file at `path` (`/`-separated, relative to this directory).
     pub fn read(&self, path: &str, max_bytes: u64) -> Result<Vec<u8>, SkipReason> {
+        let _access = self.access()?;
         let mut file = File::from(self.open_below(path)?);
         let metadata = file.metadata().map_err(|_| SkipReason::Unreadable)?;
         if !metadata.is_file() {
             return Err(SkipReason::NotAFile);
         }
-        if self.owner.is_some_and(|owner| owner != metadata.uid()) {
+        if self.is_copy_of_git && self.reader.is_some_and(|git| git.uid != metadata.uid()) {
             return Err(SkipReason::OtherOwner);
         }
         if metadata.len() > max_bytes {
@@ -114,6 +133,7 @@ impl Root {
 
     /// Lists the directory at `path` (`/`-separated, empty for this one).
     pub(super) fn list(&self, path: &str) -> Result<Listing, SkipReason> {
+        let _access = self.access()?;
         let base = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::DIRECTORY;
         let directory = match path {
             "" => openat(&self.directory, ".", base, Mode::empty()).map_err(reason)?,
@@ -136,6 +156,11 @@ impl Root {
         Ok(listing)
     }
 
+    fn access(&self) -> Result<Option<FileAccess>, SkipReason> {
+        let access = self.reader.map(UnprivilegedUser::access_files).transpose();
+        access.map_err(|_| SkipReason::Unreadable)
+    }
+
     /// Opens the file or directory at `path`, one path component at a time.
     fn open_below(&self, path: &str) -> Result<OwnedFd, SkipReason> {
         let base = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -155,6 +180,10 @@ impl Root {
         let parent = directory.as_ref().unwrap_or(&self.directory);
         openat(parent, name, as_file, Mode::empty()).map_err(reason)
     }
+}
+
+fn open_directory(directory: &Path) -> rustix::io::Result<OwnedFd> {
+    open(directory, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
 }
 
 fn reason(error: Errno) -> SkipReason {

@@ -1,6 +1,8 @@
 use std::fs::{self, Permissions};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
+
+use mc_sandbox::UnprivilegedUser;
 
 use super::*;
 
@@ -110,22 +112,80 @@ fn worktree_honors_the_exclude_file_of_its_clone() {
 /// A git that was taken over can link files of other users, and write a `.git` file.
 #[test]
 fn copy_of_the_user_of_git_leads_to_nothing_else() {
+    if !mc_testkit::runs_as_root("only root runs git as another user") {
+        return;
+    }
     let clone = tempfile::tempdir().expect("directory");
     write(clone.path(), "commondir", ".\n");
     write(clone.path(), "info/exclude", "a.txt\n");
     let root = tempfile::tempdir().expect("directory");
     write(root.path(), ".git", format!("gitdir: {}\n", clone.path().display()));
     write(root.path(), "a.txt", "a");
-    let own = rustix::process::geteuid().as_raw();
-    for (owner, expected) in [(own, Ok(b"a".to_vec())), (own + 1, Err(SkipReason::OtherOwner))] {
-        let directory = fs::File::open(root.path()).expect("directory").into();
-        let copy = Root::of_copy(directory, root.path().to_owned(), Some(owner));
-        let protected = ProtectedDirectories::default();
-        let tree = walk(&copy, Limits::default(), &protected, &|| false).expect("a tree");
-        let paths: Vec<_> = tree.candidates.iter().map(|file| file.path.as_str()).collect();
-        assert_eq!(paths, ["a.txt"], "the file of the clone has no effect");
-        assert_eq!(copy.read("a.txt", 1_000), expected);
+    write(root.path(), "b.txt", "b");
+    let permissions = Permissions::from_mode(0o644);
+    fs::set_permissions(root.path().join("b.txt"), permissions).expect("permissions");
+    let git = UnprivilegedUser::GIT;
+    for path in ["", ".git", "a.txt"].map(|path| root.path().join(path)) {
+        chown(path, Some(git.uid), Some(git.gid)).expect("another owner");
     }
+    let directory = fs::File::open(root.path()).expect("directory").into();
+    let copy = Root::of_copy(directory, root.path().to_owned(), Some(git));
+    let protected = ProtectedDirectories::default();
+    let tree = walk(&copy, Limits::default(), &protected, &|| false).expect("a tree");
+    let paths: Vec<_> = tree.candidates.iter().map(|file| file.path.as_str()).collect();
+    assert_eq!(paths, ["a.txt", "b.txt"], "the file of the clone has no effect");
+    assert_eq!(copy.read("a.txt", 1_000), Ok(b"a".to_vec()));
+    assert_eq!(copy.read("b.txt", 1_000), Err(SkipReason::OtherOwner));
+}
+
+#[test]
+fn root_reads_a_directory_with_the_rights_of_its_owner() {
+    if !mc_testkit::runs_as_root("only root can read files as another user") {
+        return;
+    }
+    let root = tempfile::tempdir().expect("directory");
+    for (name, mode) in [("open.txt", 0o644), ("private.txt", 0o600), ("closed/a.txt", 0o600)] {
+        write(root.path(), name, "a");
+        let permissions = Permissions::from_mode(mode);
+        fs::set_permissions(root.path().join(name), permissions).expect("permissions");
+    }
+    let closed = root.path().join("closed");
+    fs::set_permissions(closed, Permissions::from_mode(0o700)).expect("permissions");
+    let read = || {
+        let opened = Root::open(root.path()).expect("a directory");
+        ["open.txt", "private.txt", "closed/a.txt"].map(|path| opened.read(path, 100).is_ok())
+    };
+    assert_eq!(read(), [true; 3], "the owner is root");
+    chown(root.path(), Some(54_321), Some(54_321)).expect("another owner");
+    assert_eq!(read(), [true, false, false]);
+    let (paths, skipped) = walk_paths(root.path());
+    assert_eq!(paths, ["open.txt", "private.txt"]);
+    assert_eq!(skipped, Skipped::from([(SkipReason::Unreadable, 1)]));
+
+    let ignored = root.path().join(".mcpignore");
+    fs::write(&ignored, "private.txt\n").expect("file");
+    fs::set_permissions(&ignored, Permissions::from_mode(0o600)).expect("permissions");
+    assert_eq!(walk_paths(root.path()).0, [""; 0], "it may exclude private files");
+    fs::set_permissions(&ignored, Permissions::from_mode(0o644)).expect("permissions");
+    assert_eq!(walk_paths(root.path()).0, [".mcpignore", "open.txt"]);
+}
+
+/// A file `.git` of a directory may name another directory, whose owner did not write it.
+#[test]
+fn root_follows_a_git_file_with_the_rights_of_its_owner() {
+    if !mc_testkit::runs_as_root("only root can read files as another user") {
+        return;
+    }
+    let (root, clone) =
+        (tempfile::tempdir().expect("directory"), tempfile::tempdir().expect("directory"));
+    write(clone.path(), "commondir", ".\n");
+    write(clone.path(), "info/exclude", "a.txt\n");
+    fs::set_permissions(clone.path(), Permissions::from_mode(0o700)).expect("permissions");
+    write(root.path(), "a.txt", "a");
+    write(root.path(), ".git", format!("gitdir: {}\n", clone.path().display()));
+    assert_eq!(walk_paths(root.path()).0, [""; 0], "the owner is root");
+    chown(root.path(), Some(54_321), Some(54_321)).expect("another owner");
+    assert_eq!(walk_paths(root.path()).0, ["a.txt"], "the clone is closed to that user");
 }
 
 #[test]

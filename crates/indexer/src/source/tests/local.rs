@@ -35,6 +35,11 @@ async fn list_of_borrowed_objects_is_a_small_file() {
     let cancel = CancellationToken::new();
     let error = checkout_anywhere(&origin, "", cache.path(), &cancel).await.expect_err("quotes");
     assert!(error.to_string().contains("quotation marks"), "{error}");
+    fs::write(&list, "secret".repeat(100)).expect("file");
+    let cancel = CancellationToken::new();
+    let error = checkout_anywhere(&origin, "", cache.path(), &cancel).await.expect_err("a path");
+    assert!(error.to_string().contains("alternates cannot be read"), "{error}");
+    assert!(!error.to_string().contains("secret"), "{error}");
     // It borrows from itself.
     fs::write(&list, "# none\n.\n../objects\n").expect("file");
     let cancel = CancellationToken::new();
