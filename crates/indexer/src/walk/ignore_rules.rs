@@ -45,7 +45,13 @@ impl Rules {
             rules.unwrap_or_else(|| Ok(Gitignore::empty()))
         };
         let own = match read(IGNORE_FILE) {
-            Err(SkipReason::Unreadable) => return Err(SkipReason::Unreadable),
+            Err(SkipReason::Unreadable) => {
+                tracing::warn!(
+                    directory.path = directory,
+                    "directory skipped with its ignore file"
+                );
+                return Err(SkipReason::Unreadable);
+            }
             own => own.unwrap_or_else(|_| Gitignore::empty()),
         };
         let rules = Self {
@@ -91,7 +97,8 @@ impl Rules {
 
 fn file(root: &Root, path: &str) -> Result<Gitignore, SkipReason> {
     let bytes = root.read(path, MAX_BYTES).inspect_err(|skip| {
-        tracing::warn!(file.path = path, reason = skip.as_str(), "ignore file can't be read");
+        let reason = skip.as_str();
+        tracing::warn!(file.path = path, reason, "ignore file skipped: it cannot be read");
     })?;
     Ok(rules(path, &bytes))
 }
