@@ -6,6 +6,8 @@ use regex::Regex;
 
 use crate::text;
 
+/// Length in bytes up to which a message is read. Trailers and references take a part of it.
+const MAX_READ: usize = 64 * 1024;
 /// Maximum characters of a stored message; the rest of longer ones is mostly lists and logs.
 const MAX_MESSAGE: usize = 4_000;
 /// Maximum characters of the first line.
@@ -34,7 +36,7 @@ fn compile(expression: &str) -> Regex {
 
 /// Removes trailers and references from a message; the result may be empty.
 pub(super) fn clean(message: &str) -> String {
-    let lines: Vec<_> = message
+    let lines: Vec<_> = beginning(message)
         .lines()
         .enumerate()
         // The first line is the subject, even if it looks like a trailer.
@@ -42,6 +44,16 @@ pub(super) fn clean(message: &str) -> String {
         .map(|(_, line)| REFERENCE.replace_all(line, "").trim_end().to_owned())
         .collect();
     lines.join("\n").trim().to_owned()
+}
+
+/// Returns the part of a message that is read. It ends with a whole line, since a part of a token
+/// could not be masked. Only a longer first line is cut, and much less of it is stored.
+fn beginning(message: &str) -> &str {
+    if message.len() <= MAX_READ {
+        return message;
+    }
+    let start = &message[..message.floor_char_boundary(MAX_READ)];
+    start.rsplit_once('\n').map_or(start, |(lines, _)| lines)
 }
 
 /// Shortens a masked message to the part that is stored.
@@ -92,6 +104,16 @@ mod tests {
     #[test]
     fn message_of_only_references_is_empty() {
         assert_eq!(clean("#12\n\nSigned-off-by: Ann <ann@example.org>"), "");
+    }
+
+    #[test]
+    fn whole_lines_of_a_long_message_are_read() {
+        let trailers = "Signed-off-by: Ann\n".repeat(MAX_READ / 20);
+        assert_eq!(clean(&format!("Fix totals\n{trailers}\nend")), "Fix totals\n\nend");
+        assert_eq!(clean(&format!("Fix totals\n{trailers}{trailers}\nend")), "Fix totals");
+        let line = "я".repeat(MAX_READ);
+        assert_eq!(clean(&line).len(), MAX_READ);
+        assert_eq!(clean(&format!("Fix totals\n{line}")), "Fix totals");
     }
 
     #[test]
