@@ -53,7 +53,7 @@ pub struct Args {
     /// Threads that measure at the same time
     #[arg(long, default_value_t = 2)]
     threads: usize,
-    /// Program whose parser processes read code and front matter; memory-copilot of this commit
+    /// Program whose parser processes read code and Markdown; memory-copilot of this commit
     #[arg(long, env = "MEMORY_COPILOT_BINARY")]
     binary: PathBuf,
     /// File for the points of every pair, as JSON

@@ -15,6 +15,8 @@ use crate::listing::Incremental;
 use crate::provider::Adapter;
 use crate::signature::verify_atlassian;
 
+pub(crate) use adf::AdfParser;
+
 pub(crate) static ADAPTER: Adapter = Adapter {
     verify: verify_atlassian,
     parse: |_, body| webhook::parse(body),

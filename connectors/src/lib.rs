@@ -27,9 +27,11 @@ mod time_zone;
 pub mod traits;
 mod youtrack;
 
+use mc_sandbox::ParserEntry;
+
 /// The parsers of this crate, for the child process.
-pub const PARSERS: [mc_sandbox::ParserEntry; 1] =
-    [mc_sandbox::ParserEntry::of::<confluence::StorageParser>()];
+pub const PARSERS: [ParserEntry; 2] =
+    [ParserEntry::of::<confluence::StorageParser>(), ParserEntry::of::<jira::AdfParser>()];
 
 pub use confluence::PageBody;
 pub use delivery::{Delivery, ParseError, parse};

@@ -1,16 +1,83 @@
 //! Conversion between Markdown and the Atlassian Document Format (ADF), which Jira Cloud uses.
 
+use mc_sandbox::Parser;
+use serde::Deserialize;
 use serde_json::Value;
 
 /// The depth of nested nodes. Deeper ones are left out.
 const MAX_DEPTH: usize = 60;
+/// Text that replaces a document that the child process could not convert.
+const NOT_CONVERTED: &str = "*This text could not be converted. Read it in Jira.*";
 
-/// Converts a description or comment: a document, or a text of Data Center, which stays as it is.
-pub(super) fn to_markdown(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        document => blocks(document, MAX_DEPTH),
+/// A description or comment.
+#[derive(Debug, Deserialize)]
+#[serde(from = "Value")]
+pub(super) enum Text {
+    /// A text of Data Center, in Jira's own markup, or a document that was converted.
+    Plain(String),
+    /// A document, as JSON.
+    Document(String),
+}
+
+impl Default for Text {
+    fn default() -> Self {
+        Self::Plain(String::new())
     }
+}
+
+impl From<Value> for Text {
+    fn from(value: Value) -> Self {
+        match value {
+            Value::Null => Self::default(),
+            Value::String(text) => Self::Plain(text),
+            document => Self::Document(document.to_string()),
+        }
+    }
+}
+
+impl Text {
+    /// Converts a document, in a child process, and blocks the calling thread meanwhile. One that
+    /// the child process can't convert is replaced by a note.
+    pub(super) fn to_markdown(&self) -> String {
+        let document = match self {
+            Self::Plain(text) => return text.clone(),
+            Self::Document(document) => document,
+        };
+        mc_sandbox::call::<AdfParser>(document).unwrap_or_else(|error| {
+            tracing::warn!(%error, "text of Jira synced as a note");
+            NOT_CONVERTED.to_owned()
+        })
+    }
+
+    /// Converts documents before code that must not block reads them.
+    pub(super) async fn convert(texts: impl Iterator<Item = &mut Self> + Send) {
+        for text in texts.filter(|text| matches!(text, Self::Document(_))) {
+            let document = std::mem::take(text);
+            // Fails if the runtime shuts down, and then nobody reads the text.
+            let converted = tokio::task::spawn_blocking(move || document.to_markdown()).await;
+            *text = Self::Plain(converted.unwrap_or_default());
+        }
+    }
+}
+
+/// Converts a document.
+pub(crate) struct AdfParser;
+
+impl Parser for AdfParser {
+    const NAME: &'static str = "jira-adf";
+    const MAX_OUTPUT_BYTES: usize = 32 << 20;
+    type Input<'a> = &'a str;
+    type Output = String;
+
+    fn parse(document: &str) -> String {
+        // What is not JSON comes from no client: the document was read and written as JSON.
+        serde_json::from_str(document).map_or_else(|_| String::new(), |node| to_markdown(&node))
+    }
+}
+
+/// Converts a document.
+fn to_markdown(document: &Value) -> String {
+    blocks(document, MAX_DEPTH)
 }
 
 /// Converts the blocks in a node, with an empty line between two.

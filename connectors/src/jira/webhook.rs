@@ -2,9 +2,8 @@
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::Value;
 
-use super::adf;
+use super::adf::Text;
 use super::wire::{Status, User};
 use crate::delivery::{ParseError, from_json, required_text, unsupported};
 use crate::event::{Comment, Event, Issue, field};
@@ -48,7 +47,7 @@ struct CommentFields {
     id: Option<String>,
     author: Option<User>,
     /// Text in Jira's own markup, or in some versions a document (ADF).
-    body: Option<Value>,
+    body: Option<Text>,
     created: Option<String>,
     updated: Option<String>,
     /// Present if only some readers of the issue may see the comment.
@@ -118,7 +117,7 @@ impl CommentFields {
         Some(Comment {
             id: self.id.take()?,
             author: self.author.as_ref().and_then(User::shown_name),
-            text: self.body.as_ref().map(adf::to_markdown).unwrap_or_default(),
+            text: self.body.as_ref().map(Text::to_markdown).unwrap_or_default(),
             sent_at,
             updated_at: field::optional_time(self.updated.clone()).or(sent_at),
             is_deleted: is_deleted || is_internal,

@@ -3,8 +3,8 @@
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::Value;
 
+use super::adf::Text;
 use crate::event::field::deserialize_time;
 
 #[derive(Deserialize)]
@@ -42,7 +42,7 @@ pub(super) struct Fields {
     #[serde(default)]
     pub(super) labels: Vec<String>,
     #[serde(default)]
-    pub(super) description: Value,
+    pub(super) description: Text,
     /// Present if only some users of the project may see the issue.
     pub(super) security: Option<IgnoredAny>,
     pub(super) created: Option<String>,
@@ -77,7 +77,7 @@ pub(super) struct IssueComment {
     pub(super) id: String,
     pub(super) author: Option<User>,
     #[serde(default)]
-    pub(super) body: Value,
+    pub(super) body: Text,
     pub(super) created: Option<String>,
     pub(super) updated: Option<String>,
     /// Present if only a group or role may see the comment.

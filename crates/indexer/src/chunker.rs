@@ -30,7 +30,7 @@ use outline::{Defined, Outline};
 use pack::Span;
 
 pub use crate::grammar::LANGUAGES;
-pub(crate) use boundaries::WITHIN_DEFINITION;
+pub(crate) use boundaries::{WITHIN_DEFINITION, by_lines as costs_by_lines};
 pub(crate) use pace::parse_limit;
 pub use pack::Limits;
 pub(crate) use pack::pack;
@@ -129,7 +129,7 @@ pub fn cut(path: &str, language: &str, text: &str, limits: Limits) -> ChunkedFil
     let lines = Lines::of(text);
     match syntax(path, Code { language, text }).filter(|syntax| syntax.fits(&lines)) {
         Some(Syntax { defined, costs }) => assemble(path, &lines, &costs, defined, limits),
-        None => assemble(path, &lines, &boundaries::by_lines(&lines), Vec::new(), limits),
+        None => assemble(path, &lines, &costs_by_lines(&lines), Vec::new(), limits),
     }
 }
 

@@ -9,7 +9,7 @@ use mc_store::passages::NewPassage;
 
 use crate::chunker::Limits;
 use crate::document::{Page, Piece, assemble};
-use crate::markdown::{self, Section};
+use crate::markdown::{self, Document, Section};
 
 /// Previous messages in the context of a message: a reply means little without its question.
 const CONTEXT_MESSAGES: usize = 2;
@@ -59,8 +59,8 @@ fn by_message(
     let max = messages.len() + markdown::max_sections(bytes);
     let mut pieces = Vec::with_capacity(messages.len());
     let mut line = 0;
-    for (index, message) in messages.iter().enumerate() {
-        let sections = markdown::parse(&texts[index], limits).sections;
+    let parsed = markdown::parse_all(&texts.iter().map(String::as_str).collect::<Vec<_>>(), limits);
+    for (index, (message, Document { sections, .. })) in messages.iter().zip(parsed).enumerate() {
         if pieces.len() + sections.len() > max {
             return None;
         }

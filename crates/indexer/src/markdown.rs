@@ -1,11 +1,17 @@
 //! Splitting of Markdown at its headings.
 
-use serde::{Deserialize, Serialize};
-use serde_norway::{Mapping, Value};
+mod front_matter;
+mod outline;
 
-use crate::chunker::{Limits, WITHIN_DEFINITION, pack};
-use crate::parsers::FrontMatterParser;
-use crate::text::{Lines, shorten};
+use std::ops::Range;
+
+use crate::chunker::{Limits, pack};
+use crate::parsers::MarkdownParser;
+use crate::text::Lines;
+use front_matter::FrontMatter;
+use outline::Heading;
+
+pub(crate) use outline::Outline;
 
 /// Maximum length of a heading in a path, in characters.
 pub(crate) const MAX_HEADING_CHARS: usize = 300;
@@ -53,41 +59,68 @@ pub(crate) fn max_sections(bytes: usize) -> usize {
 }
 
 /// Splits a normalized text into sections. Front matter that is not a YAML mapping counts as text;
-/// an invalid field of it is skipped. The time is linear in the text. Blocks the thread if there is
-/// front matter, because a child process parses it.
+/// an invalid field of it is skipped. The time is linear in the text. Blocks the thread, because a
+/// child process parses the text.
 ///
 /// If the headings start more sections than the size of the text allows, those of the deepest
 /// levels start none, and sections that are too long are split by size. If even the first level
-/// starts too many, the text is split by size alone.
+/// starts too many, or the text exceeds the limits of the child process, it is split by size alone.
 pub fn parse(text: &str, limits: Limits) -> Document {
-    let lines = Lines::of(text);
-    let (mut document, first) = front_matter(&lines).unwrap_or_default();
-    let (headings, fenced) = scan(&lines, first);
-    let deepest = deepest_level(&lines, &headings, first);
-    let sections = &mut document.sections;
-    split(&lines, &headings, first, deepest, |start, end, path| {
-        push(sections, &lines, &fenced, path, start, end, limits);
-    });
-    if let Some(heading) = headings.first()
-        && document.title.is_empty()
-    {
-        heading.text.clone_into(&mut document.title);
-    }
-    document
+    parse_all(&[text], limits).pop().unwrap_or_default()
 }
 
-/// Splits a normalized text by size alone. The sections have no headings.
+/// Splits several texts as [`parse`] does, with one call of the child process.
+pub(crate) fn parse_all(texts: &[&str], limits: Limits) -> Vec<Document> {
+    let lines: Vec<Lines<'_>> = texts.iter().map(|text| Lines::of(text)).collect();
+    let outlines = outlines(texts, &lines);
+    lines.iter().zip(outlines).map(|(lines, outline)| document(lines, outline, limits)).collect()
+}
+
+/// Splits a normalized text by size alone. The sections have no headings. Blocks the thread, because
+/// a child process finds the code blocks, in which the text should not be cut.
 pub(crate) fn split_by_size(text: &str, limits: Limits) -> Vec<Section> {
     let lines = Lines::of(text);
-    let (_, fenced) = scan(&lines, 0);
     let mut sections = Vec::new();
-    push(&mut sections, &lines, &fenced, &[], 0, lines.count(), limits);
+    for Outline { costs, .. } in outlines(&[text], std::slice::from_ref(&lines)) {
+        push(&mut sections, &lines, &costs, &[], 0..lines.count(), limits);
+    }
     sections
+}
+
+/// Returns the outline of each text.
+fn outlines(texts: &[&str], lines: &[Lines<'_>]) -> Vec<Outline> {
+    let fit = |outlines: &Vec<Outline>| {
+        outlines.len() == lines.len()
+            && outlines.iter().zip(lines).all(|(outline, lines)| outline.fits(lines))
+    };
+    let reason = match mc_sandbox::call::<MarkdownParser>(texts.to_vec()) {
+        Ok(outlines) if fit(&outlines) => return outlines,
+        Ok(_) => "its parser returned headings of another text".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    tracing::warn!(reason, "document split by size, without front matter and headings");
+    lines.iter().map(Outline::by_lines).collect()
+}
+
+fn document(lines: &Lines<'_>, outline: Outline, limits: Limits) -> Document {
+    let Outline { front_matter, first, headings, costs } = outline;
+    let deepest = deepest_level(lines, &headings, first);
+    let mut sections = Vec::new();
+    split(lines, &headings, first, deepest, |start, end, path| {
+        push(&mut sections, lines, &costs, path, start..end, limits);
+    });
+    let FrontMatter { mut title, tags, scope, status } = front_matter;
+    if let Some(heading) = headings.into_iter().next()
+        && title.is_empty()
+    {
+        title = heading.text;
+    }
+    Document { title, tags, scope, status, sections }
 }
 
 /// Returns the deepest level whose headings, with those above, start few enough sections; 0 if
 /// there is none.
-fn deepest_level(lines: &Lines<'_>, headings: &[Heading<'_>], first: usize) -> usize {
+fn deepest_level(lines: &Lines<'_>, headings: &[Heading], first: usize) -> usize {
     let max = max_sections(lines.span_len(first, lines.count()));
     let is_allowed = |level: &usize| {
         let mut count = 0;
@@ -101,7 +134,7 @@ fn deepest_level(lines: &Lines<'_>, headings: &[Heading<'_>], first: usize) -> u
 /// Headings below level `deepest` are text.
 fn split<'a>(
     lines: &Lines<'_>,
-    headings: &[Heading<'a>],
+    headings: &'a [Heading],
     first: usize,
     deepest: usize,
     mut add: impl FnMut(usize, usize, &[(usize, &'a str)]),
@@ -118,212 +151,27 @@ fn split<'a>(
         }
         after_heading = heading.end;
         path.retain(|(level, _)| *level < heading.level);
-        path.push((heading.level, heading.text));
+        path.push((heading.level, &heading.text));
     }
     add(start, lines.count(), &path);
-}
-
-/// Returns the items of a list, or of a text with commas.
-fn words(value: &Value) -> Vec<String> {
-    let words: Vec<String> = match value {
-        Value::Sequence(items) => items.iter().filter_map(scalar).collect(),
-        Value::String(text) => text.split(',').map(|word| word.trim().to_owned()).collect(),
-        value => scalar(value).into_iter().collect(),
-    };
-    words.into_iter().filter(|word| !word.is_empty()).collect()
-}
-
-/// Returns a scalar as text; `None` for a list, a mapping or null.
-fn scalar(value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text.trim().to_owned()),
-        Value::Number(number) => Some(number.to_string()),
-        Value::Bool(is_true) => Some(is_true.to_string()),
-        Value::Tagged(tagged) => scalar(&tagged.value),
-        Value::Null | Value::Sequence(_) | Value::Mapping(_) => None,
-    }
-}
-
-/// Returns a document with the fields of the front matter, and the index of the line after it.
-fn front_matter(lines: &Lines<'_>) -> Option<(Document, usize)> {
-    const MAX_LINES: usize = 200;
-    // The YAML parser takes quadratic time for nested collections.
-    const MAX_BYTES: usize = 16 * 1024;
-    if lines.count() == 0 || lines.get(0).trim_end() != "---" {
-        return None;
-    }
-    let end = (1..lines.count().min(MAX_LINES))
-        .find(|line| matches!(lines.get(*line).trim_end(), "---" | "..."))?;
-    if lines.span_len(1, end) > MAX_BYTES {
-        return None;
-    }
-    let fields = mc_sandbox::call::<FrontMatterParser>(lines.span(1, end));
-    let FrontMatter { title, tags, scope, status } = fields.unwrap_or_else(|error| {
-        tracing::warn!(%error, "the front matter of a document counts as text");
-        None
-    })?;
-    Some((Document { title, tags, scope, status, sections: Vec::new() }, end + 1))
-}
-
-/// Fields of front matter; see [`Document`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct FrontMatter {
-    title: String,
-    tags: Vec<String>,
-    scope: Vec<String>,
-    status: Option<String>,
-}
-
-/// Maximum depth of nested collections in brackets, such as `[a, {b: c}]`, in front matter. The
-/// time of the YAML parser is quadratic in this depth.
-const MAX_BRACKET_DEPTH: usize = 64;
-
-/// Parses front matter; `None` if it is not a mapping, or nested too deeply.
-pub(crate) fn parse_front_matter(yaml: &str) -> Option<FrontMatter> {
-    if is_nested_too_deeply(yaml) {
-        return None;
-    }
-    let fields = serde_norway::from_str::<Option<Mapping>>(yaml).ok()?.unwrap_or_default();
-    Some(FrontMatter {
-        title: fields.get("title").and_then(scalar).unwrap_or_default(),
-        tags: fields.get("tags").map(words).unwrap_or_default(),
-        scope: fields.get("scope").map(words).unwrap_or_default(),
-        status: fields.get("status").and_then(scalar),
-    })
-}
-
-/// Brackets in quotes count, too: front matter with so many of these is not realistic.
-fn is_nested_too_deeply(yaml: &str) -> bool {
-    let mut depth = 0_usize;
-    yaml.bytes().any(|byte| {
-        match byte {
-            b'[' | b'{' => depth += 1,
-            b']' | b'}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        depth > MAX_BRACKET_DEPTH
-    })
-}
-
-struct Heading<'a> {
-    /// 0-based.
-    line: usize,
-    /// One past the last line: a setext heading has two lines.
-    end: usize,
-    level: usize,
-    /// At most [`MAX_HEADING_CHARS`].
-    text: &'a str,
-}
-
-/// Finds the headings from line `first` on, and marks the lines inside a code fence.
-fn scan<'a>(lines: &Lines<'a>, first: usize) -> (Vec<Heading<'a>>, Vec<bool>) {
-    let mut headings = Vec::new();
-    let mut fenced = vec![false; lines.count()];
-    let mut fence: Option<&str> = None;
-    for (line, inside) in fenced.iter_mut().enumerate().skip(first) {
-        let text = lines.get(line);
-        if let Some(open) = fence {
-            *inside = true;
-            if closes(text, open) {
-                fence = None;
-            }
-            continue;
-        }
-        fence = opening_fence(text);
-        if fence.is_some() {
-            continue;
-        }
-        if let Some((level, text)) = atx_heading(text) {
-            headings.push(Heading { line, end: line + 1, level, text });
-        } else if let Some(level) = setext_level(text)
-            && line > first
-            && is_setext_text(lines.get(line - 1))
-        {
-            let text = shorten(lines.get(line - 1).trim(), MAX_HEADING_CHARS);
-            headings.push(Heading { line: line - 1, end: line + 1, level, text });
-        }
-    }
-    (headings, fenced)
-}
-
-/// Removes up to three leading spaces; `None` for four, which start a code block.
-fn unindented(line: &str) -> Option<&str> {
-    let text = line.trim_start_matches(' ');
-    (line.len() - text.len() < 4).then_some(text)
-}
-
-/// Returns the characters that open a code fence.
-fn opening_fence(line: &str) -> Option<&str> {
-    let text = unindented(line)?;
-    let mark = text.chars().next().filter(|c| matches!(c, '`' | '~'))?;
-    let run = &text[..text.len() - text.trim_start_matches(mark).len()];
-    // A backtick after the opening ones means inline code.
-    let is_fence = run.len() >= 3 && (mark == '~' || !text[run.len()..].contains('`'));
-    is_fence.then_some(run)
-}
-
-fn closes(line: &str, open: &str) -> bool {
-    unindented(line).is_some_and(|text| {
-        let rest = text.trim_start_matches(&open[..1]);
-        text.len() - rest.len() >= open.len() && rest.trim().is_empty()
-    })
-}
-
-fn atx_heading(line: &str) -> Option<(usize, &str)> {
-    let text = unindented(line)?;
-    let rest = text.trim_start_matches('#');
-    let level = text.len() - rest.len();
-    if !(1..=MAX_HEADING_LEVEL).contains(&level)
-        || !(rest.is_empty() || rest.starts_with([' ', '\t']))
-    {
-        return None;
-    }
-    let title = rest.trim();
-    let closed = title.trim_end_matches('#');
-    let title =
-        if closed.is_empty() || closed.ends_with([' ', '\t']) { closed.trim_end() } else { title };
-    Some((level, shorten(title, MAX_HEADING_CHARS)))
-}
-
-fn setext_level(line: &str) -> Option<usize> {
-    let text = unindented(line)?.trim_end();
-    let level = match text.chars().next()? {
-        '=' => 1,
-        '-' => 2,
-        _ => return None,
-    };
-    (text.len() >= 2
-        && text.trim_matches(['=', '-']).is_empty()
-        && !(text.contains('=') && text.contains('-')))
-    .then_some(level)
-}
-
-/// Returns whether the line can be the text of a setext heading: a paragraph, no list or table.
-fn is_setext_text(line: &str) -> bool {
-    unindented(line).is_some_and(|text| {
-        !text.trim().is_empty()
-            && !text.starts_with(['#', '>', '|', '-', '*', '+', '`', '~', '='])
-            && !text.contains(" | ")
-    })
 }
 
 /// Adds the lines as one section, or as several if they exceed the limits.
 fn push(
     sections: &mut Vec<Section>,
     lines: &Lines<'_>,
-    fenced: &[bool],
+    costs: &[u32],
     path: &[(usize, &str)],
-    start: usize,
-    end: usize,
+    range: Range<usize>,
     limits: Limits,
 ) {
-    let text = lines.span(start, end);
+    let text = lines.span(range.start, range.end);
     if text.trim().is_empty() {
         return;
     }
     let part = Lines::of(text);
-    let costs = costs(&part, &fenced[start..end]);
-    for span in pack(&part, &costs, Limits { overlap: 0, ..limits }) {
+    let start = range.start;
+    for span in pack(&part, &costs[range], Limits { overlap: 0, ..limits }) {
         let text = match &span.part {
             Some(bytes) => &part.get(span.start)[bytes.clone()],
             None => part.span(span.start, span.end),
@@ -342,25 +190,6 @@ fn push(
             text: text.to_owned(),
         });
     }
-}
-
-/// Returns the cost of a cut before each line: lowest between paragraphs, then between list items,
-/// then between lines, and highest inside a code fence.
-fn costs(lines: &Lines<'_>, fenced: &[bool]) -> Vec<u32> {
-    (0..lines.count())
-        .map(|line| {
-            let follows_blank = line > 0 && lines.is_blank(line - 1);
-            let opens_item = lines.get(line).trim_start().starts_with(['-', '*', '+', '|']);
-            let within = if follows_blank {
-                0
-            } else if opens_item {
-                10
-            } else {
-                20
-            };
-            within + if fenced[line] { WITHIN_DEFINITION } else { 0 }
-        })
-        .collect()
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! The parsers of outside text that run in child processes: C code builds the syntax trees and
-//! reads YAML, and a hostile text may exploit a fault in it or make it loop.
+//! The parsers of outside text that run in child processes: a hostile text may make a parser loop,
+//! or exploit a fault in the C code that builds the syntax trees and reads YAML.
 
 use std::time::Duration;
 
@@ -7,11 +7,11 @@ use mc_sandbox::{Parser, ParserEntry};
 use serde::{Deserialize, Serialize};
 
 use crate::chunker::{self, Syntax};
-use crate::markdown::{self, FrontMatter};
+use crate::markdown::Outline;
 
 /// All parsers of this crate, for the child process.
 pub const PARSERS: [ParserEntry; 2] =
-    [ParserEntry::of::<CodeParser>(), ParserEntry::of::<FrontMatterParser>()];
+    [ParserEntry::of::<CodeParser>(), ParserEntry::of::<MarkdownParser>()];
 
 /// Processor time for the tables of a grammar and the result of a short text.
 const OTHER_TIME: Duration = Duration::from_millis(30);
@@ -45,17 +45,19 @@ impl Parser for CodeParser {
     }
 }
 
-/// Reads the front matter of a Markdown document.
-pub(crate) struct FrontMatterParser;
+/// Finds the front matter and the headings of Markdown texts, and the costs of cuts between their
+/// lines.
+pub(crate) struct MarkdownParser;
 
-impl Parser for FrontMatterParser {
-    const NAME: &'static str = "front-matter";
-    const MAX_OUTPUT_BYTES: usize = 1 << 20;
-    type Input<'a> = &'a str;
-    type Output = Option<FrontMatter>;
+impl Parser for MarkdownParser {
+    const NAME: &'static str = "markdown";
+    // A heading or a line takes some bytes of the text.
+    const MAX_OUTPUT_BYTES: usize = 32 << 20;
+    type Input<'a> = Vec<&'a str>;
+    type Output = Vec<Outline>;
 
-    fn parse(yaml: &str) -> Option<FrontMatter> {
-        markdown::parse_front_matter(yaml)
+    fn parse(texts: Vec<&str>) -> Vec<Outline> {
+        texts.into_iter().map(Outline::read).collect()
     }
 }
 
@@ -73,9 +75,9 @@ mod tests {
         assert!(parsed.is_some());
         assert_eq!(CodeParser::parse_serialized(code).unwrap(), parsed);
 
-        let yaml = "title: One\ntags: [a]\nstatus: accepted\n";
-        let parsed = FrontMatterParser::parse(yaml);
-        assert!(parsed.is_some());
-        assert_eq!(FrontMatterParser::parse_serialized(yaml).unwrap(), parsed);
+        let texts = vec!["---\ntitle: One\ntags: [a]\nstatus: accepted\n---\n# A\nb\n", "c"];
+        let parsed = MarkdownParser::parse(texts.clone());
+        assert_eq!(parsed.len(), texts.len());
+        assert_eq!(MarkdownParser::parse_serialized(texts).unwrap(), parsed);
     }
 }

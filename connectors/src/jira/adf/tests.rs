@@ -1,3 +1,5 @@
+#![allow(clippy::unwrap_used, reason = "tests")]
+
 use serde_json::json;
 
 use super::*;
@@ -35,10 +37,33 @@ fn document_becomes_markdown() {
     assert_eq!(to_markdown(&document), expected);
 }
 
+fn text(json: Value) -> Text {
+    serde_json::from_value(json).unwrap()
+}
+
 #[test]
 fn text_stays_as_it_is() {
-    assert_eq!(to_markdown(&json!("h1. As it is")), "h1. As it is");
-    assert_eq!(to_markdown(&Value::Null), "");
+    assert_eq!(text(json!("h1. As it is")).to_markdown(), "h1. As it is");
+    assert_eq!(text(Value::Null).to_markdown(), "");
+}
+
+#[tokio::test]
+async fn documents_become_plain_texts() {
+    let mut texts = [text(json!("*a*")), text(from_text("*b*")), text(Value::Null)];
+    assert_eq!(texts[1].to_markdown(), "*b*");
+    Text::convert(texts.iter_mut()).await;
+    let plain = |text: &Text| match text {
+        Text::Plain(text) => text.clone(),
+        Text::Document(document) => panic!("not converted: {document}"),
+    };
+    assert_eq!(texts.each_ref().map(plain), ["*a*", "*b*", ""]);
+}
+
+#[test]
+fn result_survives_the_way_between_processes() {
+    let document = from_text("One\nline\n\nAnother").to_string();
+    assert_eq!(AdfParser::parse_serialized(&document).unwrap(), AdfParser::parse(&document));
+    assert_eq!(AdfParser::parse("{"), "");
 }
 
 #[test]

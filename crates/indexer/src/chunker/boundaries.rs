@@ -75,7 +75,7 @@ fn span(differences: &mut [i32], start: usize, end: usize) {
 }
 
 /// Returns the costs for a text without a grammar: lowest after a blank line and without indent.
-pub(super) fn by_lines(lines: &Lines<'_>) -> Vec<u32> {
+pub(crate) fn by_lines(lines: &Lines<'_>) -> Vec<u32> {
     const MAX_INDENT: usize = 100;
     (0..lines.count())
         .map(|line| {

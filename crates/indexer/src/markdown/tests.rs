@@ -81,8 +81,8 @@ fn deeply_nested_front_matter_is_text() {
         let (open, close) = ("[".repeat(depth), "]".repeat(depth));
         parse(&format!("---\ntags: x\na: {open}{close}\n---\ntext\n"), Limits::default())
     };
-    assert_eq!(nested(MAX_BRACKET_DEPTH).tags, ["x"]);
-    let document = nested(MAX_BRACKET_DEPTH + 1);
+    assert_eq!(nested(64).tags, ["x"]);
+    let document = nested(65);
     assert!(document.tags.is_empty() && document.sections[0].text.starts_with("---"));
 }
 
@@ -155,6 +155,19 @@ fn a_text_is_split_by_size_alone() {
     assert!((11..=15).contains(&found.len()), "{}", found.len());
     assert!(found.iter().all(|section| section.heading_path.is_empty()));
     assert_eq!((found[0].line_start, found[0].text.starts_with("# A")), (1, true));
+}
+
+#[test]
+fn a_text_that_cannot_be_parsed_is_split_by_size() {
+    let text = format!("---\ntitle: A\n---\n{}", "# B\n\nSome words.\n\n".repeat(400));
+    let lines = Lines::of(&text);
+    let found = document(&lines, Outline::by_lines(&lines), Limits::default());
+    assert_eq!((found.title.as_str(), found.sections[0].line_start), ("", 1));
+    assert!(found.sections.iter().all(|section| section.heading_path.is_empty()));
+    assert!((11..=15).contains(&found.sections.len()), "{}", found.sections.len());
+    let words = |text: &str| text.split_whitespace().count();
+    let kept: usize = found.sections.iter().map(|section| words(&section.text)).sum();
+    assert_eq!(kept, words(&text));
 }
 
 #[test]
