@@ -46,6 +46,34 @@ async fn parsers_run_in_processes_without_privileges() {
     }
 }
 
+/// Bits of the capabilities that a service of root keeps: `CAP_CHOWN`, `CAP_DAC_OVERRIDE`,
+/// `CAP_FOWNER`, `CAP_KILL`, `CAP_SETGID`, `CAP_SETUID` and `CAP_NET_BIND_SERVICE`.
+const KEPT_CAPABILITIES: u64 = 1 | 1 << 1 | 1 << 3 | 1 << 5 | 1 << 6 | 1 << 7 | 1 << 10;
+
+/// A program that root starts gets the capabilities of the bounding set.
+#[tokio::test]
+async fn service_of_root_drops_capabilities_that_it_does_not_use() {
+    let service = Service::embedded().await;
+    let threads = runtime_threads(&service);
+    assert!(!threads.is_empty());
+    for thread in threads {
+        let status = fs::read_to_string(thread.join("status")).unwrap();
+        for (set, allowed) in [
+            ("CapInh:", 0),
+            ("CapPrm:", KEPT_CAPABILITIES),
+            ("CapEff:", KEPT_CAPABILITIES),
+            ("CapBnd:", KEPT_CAPABILITIES),
+            ("CapAmb:", 0),
+        ] {
+            let has = status.lines().find_map(|line| line.strip_prefix(set)).unwrap();
+            let has = u64::from_str_radix(has.trim(), 16).unwrap();
+            // The bounding set of another user is not changed, and does not matter.
+            let is_checked = geteuid().is_root() || set != "CapBnd:";
+            assert!(!is_checked || has & !allowed == 0, "{set} {has:x}");
+        }
+    }
+}
+
 /// A file is parsed by another process if one was killed, and its symbols are found.
 #[tokio::test]
 async fn killed_parsers_are_replaced() {

@@ -51,6 +51,13 @@ fn main() -> ExitCode {
     }
     // Before the first thread and the first file: no other user may use what the program creates.
     umask(Mode::RWXG | Mode::RWXO);
+    if let Err(error) = mc_sandbox::drop_unused_capabilities() {
+        output::error_line(&format!(
+            "root's unused capabilities can't be dropped ({error}); start the service without them, \
+             or with CAP_SETPCAP"
+        ));
+        return ExitCode::FAILURE;
+    }
     run_to_exit()
 }
 

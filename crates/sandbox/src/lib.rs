@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod capabilities;
 mod confine;
 mod frame;
 mod parser;
@@ -8,6 +9,7 @@ mod process;
 mod thread_time;
 mod user;
 
+pub use capabilities::drop_unused_capabilities;
 pub use parser::{PROCESS_ARGUMENT, Parser, ParserEntry, serve};
 pub use pool::{CallError, ParserPool, call, install, stop};
 pub use process::Program;
